@@ -1,0 +1,68 @@
+# What Cyclotron needs, each found in one place, each with the command that installs it where it is missing.
+function(cyclotron_missing what apt)
+  message(FATAL_ERROR
+    "Cyclotron needs ${what}, which was not found.\n"
+    "  Debian/Ubuntu:  sudo apt-get install ${apt}\n"
+    "  or all at once: tools/bootstrap")
+endfunction()
+
+find_package(PkgConfig QUIET)
+if(NOT PkgConfig_FOUND)
+  cyclotron_missing("pkg-config" "pkg-config")
+endif()
+find_package(Threads REQUIRED)
+
+pkg_check_modules(ISL QUIET IMPORTED_TARGET isl>=0.24)
+if(NOT ISL_FOUND)
+  cyclotron_missing("isl 0.24 or newer (integer sets)" "libisl-dev")
+endif()
+add_library(cyclotron::isl ALIAS PkgConfig::ISL)
+
+find_package(fmt QUIET)
+if(NOT fmt_FOUND)
+  cyclotron_missing("fmt (text formatting)" "libfmt-dev")
+endif()
+
+find_package(nlohmann_json QUIET)
+if(NOT nlohmann_json_FOUND)
+  cyclotron_missing("nlohmann-json (program files)" "nlohmann-json3-dev")
+endif()
+add_library(cyclotron::json ALIAS nlohmann_json::nlohmann_json)
+
+pkg_check_modules(OPENBLAS QUIET IMPORTED_TARGET openblas)
+if(OPENBLAS_FOUND)
+  add_library(cyclotron::blas ALIAS PkgConfig::OPENBLAS)
+else()
+  find_package(BLAS QUIET)
+  find_package(LAPACK QUIET)
+  if(NOT LAPACK_FOUND)
+    cyclotron_missing("BLAS and LAPACK" "libopenblas-dev")
+  endif()
+  add_library(cyclotron_blas INTERFACE)
+  target_link_libraries(cyclotron_blas INTERFACE LAPACK::LAPACK BLAS::BLAS)
+  add_library(cyclotron::blas ALIAS cyclotron_blas)
+endif()
+
+find_package(Python 3.10 COMPONENTS Interpreter Development.Module)
+if(NOT Python_Development.Module_FOUND)
+  cyclotron_missing("Python 3.10 or newer with its headers" "python3-dev")
+endif()
+if(NOT pybind11_DIR)
+  execute_process(COMMAND ${Python_EXECUTABLE} -m pybind11 --cmakedir
+                  OUTPUT_VARIABLE pybind11_DIR OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+endif()
+find_package(pybind11 CONFIG QUIET)
+if(NOT pybind11_FOUND)
+  message(FATAL_ERROR "Cyclotron needs pybind11, which was not found.\n  ${Python_EXECUTABLE} -m pip install 'pybind11>=3'")
+endif()
+
+set(CYCLOTRON_HAVE_MPI OFF)
+if(NOT CYCLOTRON_MPI STREQUAL "off")
+  set(MPI_CXX_SKIP_MPICXX ON)
+  find_package(MPI QUIET COMPONENTS C)
+  if(MPI_C_FOUND)
+    set(CYCLOTRON_HAVE_MPI ON)
+  elseif(CYCLOTRON_MPI STREQUAL "on")
+    cyclotron_missing("MPI" "libopenmpi-dev openmpi-bin")
+  endif()
+endif()

@@ -1,0 +1,13 @@
+// One function a layer; each adds its names to the module.
+#pragma once
+#include <pybind11/pybind11.h>
+
+namespace cyclotron::bindings {
+
+void bind_errors(pybind11::module_& module);
+void bind_recurrence(pybind11::module_& module);
+void bind_program(pybind11::module_& module);
+void bind_driver(pybind11::module_& module);
+void bind_runtime(pybind11::module_& module);
+
+}  // namespace cyclotron::bindings

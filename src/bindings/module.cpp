@@ -1,0 +1,11 @@
+// The extension module `cyclotron._core`.
+#include "bindings.hpp"
+
+PYBIND11_MODULE(_core, module) {
+  module.doc() = "The C++ core of Cyclotron.";
+  cyclotron::bindings::bind_errors(module);
+  cyclotron::bindings::bind_recurrence(module);
+  cyclotron::bindings::bind_program(module);
+  cyclotron::bindings::bind_driver(module);
+  cyclotron::bindings::bind_runtime(module);
+}

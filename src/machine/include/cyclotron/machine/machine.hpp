@@ -1,0 +1,46 @@
+// The target machine as plain data (design section 4). Units are in the names.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace cyclotron::machine {
+
+/// How the PEs are wired: neighbours along each grid dimension, with or without wrap-around.
+enum class Topology : std::uint8_t { mesh, torus };
+
+/// One hop between neighbouring PEs: a bounded first-in-first-out channel (CY-122 … CY-124).
+struct Link {
+  std::int64_t latency_cycles = 1;           ///< From SEND to arrival, at least 1.
+  std::int64_t response_latency_cycles = 1;  ///< From dequeue until the sender sees the free place, at least 0.
+  std::int64_t words_per_cycle = 1;          ///< Elements a cycle, at least 1.
+  std::int64_t depth = 2;                    ///< Messages in flight or queued, at least 1.
+  bool operator==(const Link&) const = default;
+};
+
+/// A processing element.
+struct Pe {
+  std::int64_t memory_bytes = 48 * 1024;
+  std::int64_t flops_per_cycle = 2;  ///< Default cost of an operator: ceil(flops / flops_per_cycle), at least 1.
+  std::map<std::string, std::int64_t> cycles;  ///< Cost by operator name in cycles, overriding the default; 0 is allowed.
+  bool operator==(const Pe&) const = default;
+};
+
+/// The whole machine. An empty grid means: as large as the program needs.
+struct Machine {
+  std::vector<std::int64_t> grid;
+  Topology topology = Topology::mesh;
+  Link link;
+  Link broadcast;  ///< The broadcast network from a feeder to the PEs of a line.
+  Pe pe;
+  bool operator==(const Machine&) const = default;
+};
+
+/// Throws ShapeError where a number is out of range (names it, its value and the range).
+void verify(const Machine& machine);
+
+/// One line, for example `mesh 4x4, link latency 1 depth 2, 48 KiB a PE`.
+[[nodiscard]] std::string to_string(const Machine& machine);
+
+}  // namespace cyclotron::machine

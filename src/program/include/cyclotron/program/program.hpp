@@ -1,0 +1,220 @@
+// A compiled program: PE classes, each one loop nest of receive, compute and send, and the tables they name.
+// It is what the file holds and what every runtime executes; it knows nothing of isl or of the compiler.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <cyclotron/machine/machine.hpp>
+#include <cyclotron/operators/operators.hpp>
+#include <cyclotron/support/id.hpp>
+#include <cyclotron/support/span.hpp>
+
+namespace cyclotron::program {
+
+using operators::DType;
+using operators::Flags;
+using operators::Op;
+
+using TensorId = Id<struct TensorTag>;
+using ChannelId = Id<struct ChannelTag>;
+using SlotId = Id<struct SlotTag>;
+
+/// constant + sum of coefficients[v] * environment[v]. The environment of an instruction is the PE's grid
+/// coordinates followed by the variables of the loops around it, outermost first. Trailing zeros are omitted.
+struct Affine {
+  std::vector<std::int64_t> coefficients;
+  std::int64_t constant = 0;
+  bool operator==(const Affine&) const = default;
+};
+
+/// A bound of a loop: ceil(numerator / divisor) as a lower, floor as an upper bound. divisor >= 1.
+struct Bound {
+  Affine numerator;
+  std::int64_t divisor = 1;
+  bool operator==(const Bound&) const = default;
+};
+
+/// `form >= 0`, `form == 0`, or `form mod modulus == 0`.
+struct Condition {
+  enum class Kind : std::uint8_t { non_negative, zero, divisible };
+  Kind kind = Kind::non_negative;
+  Affine form;
+  std::int64_t modulus = 0;  ///< For `divisible`, at least 2; else 0.
+  bool operator==(const Condition&) const = default;
+};
+using Conjunction = std::vector<Condition>;   ///< All hold; empty is true.
+using Disjunction = std::vector<Conjunction>; ///< Any holds; empty is false.
+
+enum class Role : std::uint8_t { input, output };
+
+/// A tensor in memory outside the PEs. Elements of the grid (`extents`) are tiles of up to `tile` scalars; the last tile of
+/// a dimension may be smaller (shape[d] - index * tile[d]). A tensor of scalars has tile 1 in every dimension.
+struct Tensor {
+  std::string name;
+  DType dtype = DType::float64;
+  Role role = Role::input;
+  std::vector<std::int64_t> shape;  ///< In scalars.
+  std::vector<std::int64_t> tile;   ///< In scalars, one a dimension.
+  bool blocked = false;
+  bool operator==(const Tensor&) const = default;
+  [[nodiscard]] std::vector<std::int64_t> extents() const;  ///< In tiles: ceil(shape / tile).
+};
+
+/// How messages travel. A link joins a PE to the PE at a constant grid offset. A network joins the sender to any
+/// PE of its line along one grid dimension; each (sender, receiver) pair is a first-in-first-out queue of its own.
+struct Channel {
+  enum class Kind : std::uint8_t { link, network };
+  std::string name;                  ///< For people, e.g. `A.j+1`.
+  Kind kind = Kind::link;
+  DType dtype = DType::float64;
+  operators::Shape tile;             ///< Largest message.
+  std::vector<std::int64_t> offset;  ///< Link: receiver minus sender, one a grid dimension.
+  std::uint32_t axis = 0;            ///< Network: the grid dimension it runs along.
+  std::int64_t depth = 0;            ///< Messages; 0: the machine's.
+  bool operator==(const Channel&) const = default;
+};
+
+/// `count` tiles of up to `tile` scalars each in PE memory, at `address` (set by the memory layer).
+struct Slot {
+  std::string name;
+  DType dtype = DType::float64;
+  operators::Shape tile;
+  std::int64_t count = 1;
+  std::int64_t address = -1;  ///< Bytes from the start of PE memory; slots that never live together may overlap.
+  bool persistent = false;    ///< Loaded before the time loop and kept.
+  bool operator==(const Slot&) const = default;
+};
+
+/// Element `index` of a slot.
+struct SlotRef {
+  SlotId slot;
+  Affine index;
+  bool operator==(const SlotRef&) const = default;
+};
+
+/// A constant operand, as a 1x1 tile of the instruction's dtype.
+struct Constant {
+  double real = 0;
+  double imaginary = 0;
+  bool operator==(const Constant&) const = default;
+};
+using Operand = std::variant<SlotRef, Constant>;
+
+/// for v = max(lower); v <= min(upper); v += step, up to the matching End. Both lists are non-empty.
+struct Loop {
+  std::string name;
+  std::vector<Bound> lower;
+  std::vector<Bound> upper;
+  std::int64_t step = 1;
+  bool operator==(const Loop&) const = default;
+};
+/// Runs up to the matching End where the condition holds.
+struct If {
+  Disjunction condition;
+  bool operator==(const If&) const = default;
+};
+struct End {
+  bool operator==(const End&) const = default;
+};
+struct Load {
+  SlotRef destination;
+  TensorId tensor;
+  std::vector<Affine> index;  ///< In tiles.
+  bool operator==(const Load&) const = default;
+};
+struct Store {
+  TensorId tensor;
+  std::vector<Affine> index;
+  SlotRef source;
+  bool operator==(const Store&) const = default;
+};
+/// On a link.
+struct Send {
+  ChannelId channel;
+  SlotRef source;
+  bool operator==(const Send&) const = default;
+};
+/// From a link (`sender` empty), or from a network, where `sender` is the sender's coordinate along the axis.
+struct Receive {
+  ChannelId channel;
+  SlotRef destination;
+  std::vector<Affine> sender;  ///< Zero or one form.
+  bool operator==(const Receive&) const = default;
+};
+/// On a network: to every PE of the line whose coordinate along the axis is within the bounds, the sender excepted.
+struct Broadcast {
+  ChannelId channel;
+  SlotRef source;
+  std::vector<Bound> lower;
+  std::vector<Bound> upper;
+  bool operator==(const Broadcast&) const = default;
+};
+struct Move {
+  SlotRef destination;
+  Operand source;
+  bool operator==(const Move&) const = default;
+};
+/// destination <- op(operands). The destination may be the same slot element as the accumulator (first operand of
+/// the *_add and *_subtract forms) or, for elementwise operators, any operand; it overlaps no other operand.
+struct Compute {
+  Op op = Op::add;
+  Flags flags = 0;
+  std::vector<Operand> operands;
+  SlotRef destination;
+  bool operator==(const Compute&) const = default;
+};
+
+using Action = std::variant<Loop, If, End, Load, Store, Send, Receive, Broadcast, Move, Compute>;
+
+struct Instruction {
+  Action action;
+  Span span;  ///< The Python text it came from.
+  bool operator==(const Instruction&) const = default;
+};
+
+/// The program of all PEs whose coordinates lie in `region`.
+struct PeClass {
+  std::string name;              ///< e.g. `class 4`.
+  Disjunction region;            ///< Over the grid coordinates.
+  std::string region_text;       ///< The same in isl notation.
+  std::vector<Slot> slots;
+  std::vector<Instruction> code;
+  std::int64_t memory_bytes = 0; ///< Peak, set by the memory layer.
+  bool operator==(const PeClass&) const = default;
+};
+
+struct Program {
+  std::string kernel;
+  machine::Machine machine;            ///< Its grid is `grid`.
+  std::vector<std::int64_t> grid;      ///< PEs a dimension; at least one dimension.
+  std::vector<std::string> grid_names; ///< The index on each grid dimension, e.g. `i`.
+  std::vector<Tensor> tensors;
+  std::vector<Channel> channels;
+  std::vector<PeClass> classes;
+  std::map<std::string, std::string> notes;  ///< Provenance for people: schedule, time function, version.
+  bool operator==(const Program&) const = default;
+
+  /// Index of the class of the PE at `coordinates`, or none where no PE has a program.
+  [[nodiscard]] std::size_t class_of(const std::vector<std::int64_t>& coordinates) const;
+  static constexpr std::size_t no_class = static_cast<std::size_t>(-1);
+  /// PEs in each class; linear in the grid (never called by the compiler).
+  [[nodiscard]] std::vector<std::int64_t> pe_counts() const;
+};
+
+[[nodiscard]] std::int64_t evaluate(const Affine& form, const std::int64_t* environment);
+[[nodiscard]] bool holds(const Condition& condition, const std::int64_t* environment);
+[[nodiscard]] bool holds(const Disjunction& condition, const std::int64_t* environment);
+
+/// Everything that can be checked without running: ids within their tables, coefficient counts within the environment, loops
+/// matched, operand counts and dtypes, slot addresses within memory, channels within the grid's dimensions, sizes that overflow.
+/// Linear in the program. Throws ProgramError at the first fault.
+void verify(const Program& program);
+
+/// The text a person reads: regions and loop nests in the paper's notation (Fig. 14): `[i, k]_B <- [i-1, k]_B`.
+[[nodiscard]] std::string to_string(const Program& program);
+[[nodiscard]] std::string to_string(const Program& program, const PeClass& pe_class);
+
+}  // namespace cyclotron::program

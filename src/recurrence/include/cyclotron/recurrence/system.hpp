@@ -1,0 +1,113 @@
+// A system of recurrence equations: what a kernel means, before any decision of where and when (CY-001 … CY-010).
+#pragma once
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <cyclotron/operators/operators.hpp>
+#include <cyclotron/support/id.hpp>
+#include <cyclotron/support/span.hpp>
+
+namespace cyclotron::recurrence {
+
+using operators::DType;
+using operators::Flags;
+using operators::Op;
+
+using TensorId = Id<struct SystemTensorTag>;
+using ExprId = Id<struct ExprTag>;
+using EquationId = Id<struct EquationTag>;
+
+/// constant + sum of coefficients[v] * scope[v]. The scope is the equation's indices in loop order, then the reduction indices around
+/// the expression, outermost first. Trailing zeros may be omitted.
+struct Affine {
+  std::vector<std::int64_t> coefficients;
+  std::int64_t constant = 0;
+  bool operator==(const Affine&) const = default;
+};
+
+/// `form >= 0`, or `form == 0` where equality.
+struct Constraint {
+  Affine form;
+  bool equality = false;
+  bool operator==(const Constraint&) const = default;
+};
+/// Any of (all of constraints). Empty: no point; one empty conjunction: every point.
+using Region = std::vector<std::vector<Constraint>>;
+
+enum class Role : std::uint8_t { input, output, local };
+
+/// A tensor. Its elements are tiles of up to `tile` scalars where `blocked`, else scalars; indices count elements.
+struct Tensor {
+  std::string name;
+  DType dtype = DType::float64;
+  Role role = Role::input;
+  std::vector<std::int64_t> shape;  ///< In scalars.
+  std::vector<std::int64_t> tile;   ///< In scalars, one a dimension; all 1 where not blocked.
+  bool blocked = false;
+  Span span;
+  bool operator==(const Tensor&) const = default;
+  [[nodiscard]] std::vector<std::int64_t> extents() const;  ///< In elements: ceil(shape / tile).
+};
+
+struct Constant {
+  double real = 0;
+  double imaginary = 0;
+  bool operator==(const Constant&) const = default;
+};
+struct Access {
+  TensorId tensor;
+  std::vector<Affine> index;
+  bool operator==(const Access&) const = default;
+};
+struct Apply {
+  Op op = Op::add;
+  Flags flags = 0;
+  std::vector<ExprId> operands;
+  bool operator==(const Apply&) const = default;
+};
+enum class Reduction : std::uint8_t { sum, product, maximum, minimum };
+/// Folds `body` over the values of one new index that lie in `domain` (a region over the scope with the index appended), in
+/// ascending order, starting from the first term. Over no value: 0 for sum, 1 for product, an error for maximum and minimum.
+struct Reduce {
+  Reduction kind = Reduction::sum;
+  std::string index;
+  Region domain;
+  ExprId body;
+  bool operator==(const Reduce&) const = default;
+};
+struct Expr {
+  std::variant<Constant, Access, Apply, Reduce> node;
+  Span span;
+  bool operator==(const Expr&) const = default;
+};
+
+/// target[index(p)] = expr(p) for every p in domain.
+struct Equation {
+  TensorId target;
+  std::vector<Affine> index;
+  std::vector<std::string> indices;  ///< Loop indices, outermost first.
+  Region domain;
+  ExprId expr;
+  Span span;
+  bool operator==(const Equation&) const = default;
+};
+
+/// The whole kernel for concrete shapes. Plain data: copyable, comparable, printable.
+struct System {
+  std::string kernel;
+  std::vector<Tensor> tensors;
+  std::vector<Expr> exprs;
+  std::vector<Equation> equations;
+  bool operator==(const System&) const = default;
+
+  [[nodiscard]] const Tensor& at(TensorId id) const { return tensors.at(id.index()); }
+  [[nodiscard]] const Expr& at(ExprId id) const { return exprs.at(id.index()); }
+  [[nodiscard]] const Equation& at(EquationId id) const { return equations.at(id.index()); }
+};
+
+/// Unicode text, one equation a line: `C[i, j] = Σ_{0 ≤ k < 4} A[i, k] · B[k, j]    0 ≤ i < 3, 0 ≤ j < 5`.
+[[nodiscard]] std::string to_string(const System& system);
+
+}  // namespace cyclotron::recurrence

@@ -1,0 +1,82 @@
+// Runs a compiled program: what goes in, what comes out (design section 5).
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <cyclotron/program/program.hpp>
+
+namespace cyclotron::runtime {
+
+/// A dense array of a tensor's scalars in the caller's memory, any strides (in bytes). Not owned.
+struct ArrayView {
+  void* data = nullptr;
+  std::vector<std::int64_t> strides;
+};
+
+/// One array for each tensor of the program, in table order. Outputs are written, inputs only read.
+using Arrays = std::vector<ArrayView>;
+
+/// Called now and then from a long run with the fraction done in [0, 1], or -1 where it is not known; returning false stops the run with ExecutionError CYC702.
+using Progress = std::function<bool(double)>;
+
+/// One thing a PE did, for timelines and tests. `start` and `end` in cycles; a stall is not an event.
+struct Event {
+  std::uint32_t pe = 0;           ///< Linear PE index, last grid dimension fastest.
+  std::uint32_t instruction = 0;  ///< Index into the class's code.
+  std::int64_t start = 0;
+  std::int64_t end = 0;
+  std::vector<std::int32_t> loops;  ///< Values of the loop variables around it.
+};
+
+/// Cycles of one PE by what it did; they add up to the makespan.
+struct PeCycles {
+  std::int64_t busy = 0;
+  std::int64_t stall_empty = 0;  ///< Waiting for a message.
+  std::int64_t stall_full = 0;   ///< Waiting for a place in a channel, or for the link.
+  std::int64_t idle = 0;         ///< After its last instruction, or without a program.
+  std::map<std::string, std::int64_t> busy_by_operator;
+};
+
+struct ChannelStatistics {
+  std::string name;
+  std::int64_t messages = 0;
+  std::int64_t words = 0;
+  std::int64_t peak_occupancy = 0;  ///< Messages sent and not yet received, over all queues of the channel.
+};
+
+/// What a simulation measured. Every array is over the grid, last dimension fastest.
+struct Timing {
+  std::int64_t cycles = 0;  ///< Makespan.
+  std::vector<PeCycles> pes;
+  std::vector<ChannelStatistics> channels;
+  std::vector<Event> events;
+  std::int64_t events_dropped = 0;  ///< Beyond the limit.
+  std::int64_t instructions = 0;    ///< Executed, all PEs.
+};
+
+struct SimulatorOptions {
+  bool functional = true;              ///< Move and compute numbers too; false: time only, arrays may be empty.
+  std::int64_t event_limit = 200'000;  ///< Compute events to keep; 0 keeps none.
+};
+
+/// Cycle-accurate simulation (CY-118, CY-119): each PE has a local clock.
+/// SEND k on a queue of depth c: t = max(t, dequeue(k - c) + response latency, the link is free again); the link is busy
+/// for ceil(words / words_per_cycle) cycles; arrival = t + latency + that - 1. RECV: t = max(t, arrival); the place frees then.
+/// Operators cost the machine's cycles; LOAD, STORE, MOVE, SEND and RECV cost 0 themselves.
+/// Throws DeadlockError with the cycle of waits (PE, channel, full or empty, source line) and a depth that would break it if one would;
+/// ExecutionError where an operator fails (for example a matrix that is not positive definite), naming PE and instruction.
+[[nodiscard]] Timing simulate(const program::Program& program, const Arrays& arrays,
+                              const SimulatorOptions& options = {}, const Progress& progress = {});
+
+/// Runs the program on `threads` threads of this process (0: one a core). Same bits as `simulate`.
+/// Channels are bounded as the machine says; DeadlockError and ExecutionError as there.
+void run_local(const program::Program& program, const Arrays& arrays, int threads = 0, const Progress& progress = {});
+
+/// Registers and versions for `show_config`, e.g. the BLAS's own configuration string.
+[[nodiscard]] std::string blas_version();
+
+}  // namespace cyclotron::runtime

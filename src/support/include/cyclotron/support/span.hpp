@@ -1,0 +1,20 @@
+// Where in the user's Python source something came from.
+#pragma once
+#include <compare>
+#include <string>
+
+namespace cyclotron {
+
+/// A range of source text, lines from 1, columns from 0 (as in Python's `ast`). Line 0: no known place.
+struct Span {
+  std::string file;
+  int line = 0;
+  int column = 0;
+  int end_line = 0;
+  int end_column = 0;
+
+  auto operator<=>(const Span&) const = default;
+  [[nodiscard]] bool known() const { return line > 0; }
+};
+
+}  // namespace cyclotron
