@@ -3,7 +3,7 @@ function(cyclotron_missing what apt)
   message(FATAL_ERROR
     "Cyclotron needs ${what}, which was not found.\n"
     "  Debian/Ubuntu:  sudo apt-get install ${apt}\n"
-    "  or all at once: tools/bootstrap")
+    "  or all at once: tools/bootstrap packages")
 endfunction()
 
 find_package(PkgConfig QUIET)
@@ -43,19 +43,6 @@ else()
   add_library(cyclotron::blas ALIAS cyclotron_blas)
 endif()
 
-find_package(Python 3.10 COMPONENTS Interpreter Development.Module)
-if(NOT Python_Development.Module_FOUND)
-  cyclotron_missing("Python 3.10 or newer with its headers" "python3-dev")
-endif()
-if(NOT pybind11_DIR)
-  execute_process(COMMAND ${Python_EXECUTABLE} -m pybind11 --cmakedir
-                  OUTPUT_VARIABLE pybind11_DIR OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-endif()
-find_package(pybind11 CONFIG QUIET)
-if(NOT pybind11_FOUND)
-  message(FATAL_ERROR "Cyclotron needs pybind11, which was not found.\n  ${Python_EXECUTABLE} -m pip install 'pybind11>=3'")
-endif()
-
 set(CYCLOTRON_HAVE_MPI OFF)
 if(NOT CYCLOTRON_MPI STREQUAL "off")
   set(MPI_CXX_SKIP_MPICXX ON)
@@ -64,5 +51,35 @@ if(NOT CYCLOTRON_MPI STREQUAL "off")
     set(CYCLOTRON_HAVE_MPI ON)
   elseif(CYCLOTRON_MPI STREQUAL "on")
     cyclotron_missing("MPI" "libopenmpi-dev openmpi-bin")
+  endif()
+endif()
+
+if(CYCLOTRON_PYTHON)
+  set(developers_python ${PROJECT_SOURCE_DIR}/.venv/bin/python)
+  if(NOT SKBUILD AND NOT Python_EXECUTABLE AND NOT DEFINED ENV{VIRTUAL_ENV} AND EXISTS ${developers_python})
+    set(Python_EXECUTABLE ${developers_python} CACHE FILEPATH "The Python that the extension is for")
+  endif()
+  find_package(Python 3.10 COMPONENTS Interpreter Development.Module)
+  if(NOT Python_Development.Module_FOUND)
+    cyclotron_missing("Python 3.10 or newer with its headers" "python3-dev")
+  endif()
+  # pip puts pybind11 on CMake's search path; a plain cmake run asks the interpreter.
+  find_package(pybind11 3 CONFIG QUIET)
+  if(NOT pybind11_FOUND)
+    execute_process(COMMAND ${Python_EXECUTABLE} -m pybind11 --cmakedir
+                    OUTPUT_VARIABLE pybind11_hint OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+    find_package(pybind11 3 CONFIG QUIET HINTS ${pybind11_hint})
+  endif()
+  if(NOT pybind11_FOUND)
+    message(FATAL_ERROR
+      "Cyclotron needs pybind11 3 or newer, which was not found.\n"
+      "  ${Python_EXECUTABLE} -m pip install 'pybind11>=3'")
+  endif()
+endif()
+
+if(CYCLOTRON_TESTS)
+  find_package(GTest QUIET)
+  if(NOT GTest_FOUND)
+    cyclotron_missing("GoogleTest (C++ tests)" "libgtest-dev")
   endif()
 endif()

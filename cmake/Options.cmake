@@ -1,10 +1,12 @@
 # Options shared by presets, pip and plain cmake.
+option(CYCLOTRON_PYTHON "Build the Python extension" ON)
 option(CYCLOTRON_TESTS "Build the C++ tests" OFF)
 option(CYCLOTRON_HEADER_CHECKS "Compile every header on its own" OFF)
 option(CYCLOTRON_WERROR "Treat warnings as errors" OFF)
-set(CYCLOTRON_MPI auto CACHE STRING "Build the MPI runtime: auto, on or off")
-set(CYCLOTRON_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize=: address,undefined or thread")
 option(CYCLOTRON_COVERAGE "Instrument for gcov" OFF)
+set(CYCLOTRON_MPI auto CACHE STRING "Build the MPI runtime: auto, on or off")
+set_property(CACHE CYCLOTRON_MPI PROPERTY STRINGS auto on off)
+set(CYCLOTRON_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize=: address,undefined or thread")
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -13,12 +15,22 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+# Set, so that pybind11 adds no link-time optimisation of its own: it costs a minute and gains nothing here.
+set(CMAKE_INTERPROCEDURAL_OPTIMIZATION OFF)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
 find_program(CYCLOTRON_CCACHE ccache)
-if(CYCLOTRON_CCACHE)
+if(CYCLOTRON_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CYCLOTRON_CCACHE})
+endif()
+
+if((CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 11)
+   OR (CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 15))
+  message(FATAL_ERROR
+    "Cyclotron needs a C++20 compiler, GCC 11 or Clang 15 or newer; "
+    "${CMAKE_CXX_COMPILER} is ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}.\n"
+    "  Debian/Ubuntu: sudo apt-get install g++, or set CXX to a newer compiler")
 endif()
 
 function(cyclotron_compile_options target)
@@ -29,11 +41,12 @@ function(cyclotron_compile_options target)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
   if(CYCLOTRON_SANITIZE)
-    target_compile_options(${target} PUBLIC -fsanitize=${CYCLOTRON_SANITIZE} -fno-omit-frame-pointer -g)
+    target_compile_options(${target} PUBLIC -fsanitize=${CYCLOTRON_SANITIZE} -fno-omit-frame-pointer
+                                            -fno-sanitize-recover=all)
     target_link_options(${target} PUBLIC -fsanitize=${CYCLOTRON_SANITIZE})
   endif()
   if(CYCLOTRON_COVERAGE)
-    target_compile_options(${target} PUBLIC --coverage -O0 -g)
+    target_compile_options(${target} PUBLIC --coverage)
     target_link_options(${target} PUBLIC --coverage)
   endif()
 endfunction()

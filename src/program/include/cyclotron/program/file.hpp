@@ -12,6 +12,7 @@ inline constexpr std::uint16_t format_major = 1;  ///< A reader refuses any othe
 inline constexpr std::uint16_t format_minor = 0;  ///< A reader takes any, and refuses unknown instructions.
 
 /// The bytes of the file: 24-byte preamble (`CYCP`, major, minor, body length, CRC-32 of the body), then JSON in UTF-8.
+/// The preamble is little-endian: 4 bytes `CYCP`, 2 + 2 of version, 8 of length, 4 of checksum, 4 zero.
 /// Requires: verify(program).
 [[nodiscard]] std::string serialize(const Program& program);
 

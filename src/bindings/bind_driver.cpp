@@ -1,0 +1,81 @@
+// `_core.compile`: recurrences, schedule and machine in, a Compiled out.
+#include <pybind11/stl.h>
+
+#include <cyclotron/driver/compile.hpp>
+#include <cyclotron/poly/set.hpp>
+
+#include "bindings.hpp"
+
+namespace py = pybind11;
+namespace cyclotron::bindings {
+namespace {
+
+using PyMove = std::tuple<std::string, std::string, std::vector<std::string>>;
+using PySchedule = std::tuple<std::vector<std::string>, std::vector<std::string>, std::vector<PyMove>>;
+
+schedule::Schedule to_schedule(const PySchedule& value) {
+  schedule::Schedule result{std::get<0>(value), std::get<1>(value), {}};
+  for (const auto& [tensor, kind, along] : std::get<2>(value)) {
+    result.moves.push_back({tensor, kind == "stream" ? schedule::Movement::stream
+                                    : kind == "broadcast" ? schedule::Movement::broadcast : schedule::Movement::prefetch, along});
+  }
+  return result;
+}
+
+PySchedule from_schedule(const schedule::Schedule& value) {
+  static constexpr const char* kinds[] = {"stream", "broadcast", "prefetch"};
+  std::vector<PyMove> moves;
+  for (const auto& move : value.moves) moves.emplace_back(move.tensor, kinds[static_cast<std::size_t>(move.kind)], move.along);
+  return {value.space, value.time, moves};
+}
+
+machine::Link to_link(const py::dict& value) {
+  return {value["latency_cycles"].cast<std::int64_t>(), value["response_latency_cycles"].cast<std::int64_t>(),
+          value["words_per_cycle"].cast<std::int64_t>(), value["depth"].cast<std::int64_t>()};
+}
+
+machine::Machine to_machine(const py::dict& value) {
+  machine::Machine result;
+  if (!value["grid"].is_none()) result.grid = value["grid"].cast<std::vector<std::int64_t>>();
+  result.topology = value["topology"].cast<std::string>() == "torus" ? machine::Topology::torus : machine::Topology::mesh;
+  result.link = to_link(value["link"]);
+  result.broadcast = to_link(value["broadcast"]);
+  const py::dict pe = value["pe"];
+  result.pe = {pe["memory_bytes"].cast<std::int64_t>(), pe["flops_per_cycle"].cast<std::int64_t>(),
+               pe["cycles"].cast<std::map<std::string, std::int64_t>>()};
+  return result;
+}
+
+}  // namespace
+
+void bind_driver(py::module_& module) {
+  using driver::Compiled;
+  py::class_<dataflow::Graph>(module, "Dataflow", "Dataflow recurrences.")
+      .def_static("parse", &dataflow::parse, py::arg("text"), "Read what str() wrote.")
+      .def("__str__", [](const dataflow::Graph& g) { return dataflow::to_string(g); })
+      .def("__eq__", [](const dataflow::Graph& a, const dataflow::Graph& b) { return dataflow::equal(a, b); });
+  py::class_<Compiled>(module, "Compiled", "All stages of one compilation.")
+      .def_property_readonly("schedule", [](const Compiled& c) { return from_schedule(c.schedule); })
+      .def_readonly("schedule_chosen", &Compiled::schedule_chosen)
+      .def_readonly("dataflow", &Compiled::graph)
+      .def_readonly("program", &Compiled::program)
+      .def_readonly("proofs", &Compiled::proofs)
+      .def_property_readonly("stages", [](const Compiled& c) {
+        std::vector<std::pair<std::string, double>> result;
+        for (const auto& stage : c.stages) result.emplace_back(stage.name, stage.milliseconds);
+        return result;
+      });
+  module.def("compile",
+             [](const recurrence::System& system, const std::optional<PySchedule>& schedule, const py::dict& machine) {
+               const auto target = to_machine(machine);
+               std::optional<schedule::Schedule> wanted;
+               if (schedule) wanted = to_schedule(*schedule);
+               const py::gil_scoped_release release;
+               return driver::compile(system, wanted, target);
+             },
+             py::arg("system"), py::arg("schedule"), py::arg("machine"), "Compile recurrences to a verified program.");
+  module.def("index_names", &schedule::index_names, py::arg("system"), "Every index of the kernel, outermost first.");
+  module.def("isl_version", &poly::isl_version, "Version of isl.");
+}
+
+}  // namespace cyclotron::bindings

@@ -1,0 +1,122 @@
+// `_core.Program` and `_core.PeClass`: compiled programs, read-only.
+#include <pybind11/stl.h>
+
+#include <optional>
+
+#include <cyclotron/memory/layout.hpp>
+#include <cyclotron/program/file.hpp>
+#include <cyclotron/program/program.hpp>
+
+#include "bindings.hpp"
+
+namespace py = pybind11;
+using namespace py::literals;
+namespace cyclotron::bindings {
+namespace {
+
+using namespace program;
+
+/// A class of a program; keeps the Python object of the program alive.
+struct ClassView {
+  py::object owner;
+  const Program* program;
+  const PeClass* pe_class;
+};
+
+py::dict to_dict(const machine::Link& link) {
+  return py::dict("latency_cycles"_a = link.latency_cycles,
+                  "response_latency_cycles"_a = link.response_latency_cycles,
+                  "words_per_cycle"_a = link.words_per_cycle, "depth"_a = link.depth);
+}
+py::dict to_dict(const machine::Machine& machine) {
+  const char* topology = machine.topology == machine::Topology::mesh ? "mesh" : "torus";
+  return py::dict(
+      "grid"_a = machine.grid, "topology"_a = topology, "link"_a = to_dict(machine.link),
+      "broadcast"_a = to_dict(machine.broadcast),
+      "pe"_a = py::dict("memory_bytes"_a = machine.pe.memory_bytes,
+                        "flops_per_cycle"_a = machine.pe.flops_per_cycle, "cycles"_a = machine.pe.cycles));
+}
+py::dict to_dict(const Tensor& tensor) {
+  return py::dict("name"_a = tensor.name, "dtype"_a = operators::name(tensor.dtype),
+                  "role"_a = tensor.role == Role::input ? "input" : "output", "shape"_a = tensor.shape,
+                  "tile"_a = tensor.tile, "blocked"_a = tensor.blocked);
+}
+py::dict to_dict(const Channel& channel) {
+  const bool link = channel.kind == Channel::Kind::link;
+  return py::dict("name"_a = channel.name, "kind"_a = link ? "link" : "network",
+                  "dtype"_a = operators::name(channel.dtype),
+                  "tile"_a = py::make_tuple(channel.tile.rows, channel.tile.columns),
+                  "offset"_a = channel.offset, "axis"_a = channel.axis, "depth"_a = channel.depth);
+}
+py::dict to_dict(const Slot& slot) {
+  return py::dict("name"_a = slot.name, "dtype"_a = operators::name(slot.dtype),
+                  "tile"_a = py::make_tuple(slot.tile.rows, slot.tile.columns), "count"_a = slot.count,
+                  "address"_a = slot.address, "persistent"_a = slot.persistent);
+}
+template <class T>
+py::list to_dicts(const std::vector<T>& values) {
+  py::list result;
+  for (const auto& value : values) result.append(to_dict(value));
+  return result;
+}
+
+py::list classes(const py::object& self) {
+  const auto& program = self.cast<const Program&>();
+  py::list result;
+  for (const auto& pe_class : program.classes) result.append(ClassView{self, &program, &pe_class});
+  return result;
+}
+
+std::optional<std::size_t> class_of(const Program& program, const std::vector<std::int64_t>& coordinates) {
+  const std::size_t found = program.class_of(coordinates);
+  return found == Program::no_class ? std::nullopt : std::optional(found);
+}
+
+Program from_bytes(const py::bytes& bytes) {
+  const std::string_view view = bytes;
+  const py::gil_scoped_release release;
+  Program program = deserialize(view);
+  memory::verify_layout(program);
+  return program;
+}
+
+void bind_class(py::module_& module) {
+  py::class_<ClassView>(module, "PeClass", "The program of all PEs in one region of the grid.")
+      .def_property_readonly("name", [](const ClassView& c) { return c.pe_class->name; })
+      .def_property_readonly("region", [](const ClassView& c) { return c.pe_class->region_text; })
+      .def_property_readonly("text", [](const ClassView& c) { return to_string(*c.program, *c.pe_class); })
+      .def_property_readonly("slots", [](const ClassView& c) { return to_dicts(c.pe_class->slots); })
+      .def_property_readonly("memory_bytes", [](const ClassView& c) { return c.pe_class->memory_bytes; })
+      .def_property_readonly("memory_map",
+                             [](const ClassView& c) { return memory::memory_map(*c.program, *c.pe_class); })
+      .def_property_readonly("instructions", [](const ClassView& c) { return c.pe_class->code.size(); })
+      .def("__str__", [](const ClassView& c) { return to_string(*c.program, *c.pe_class); });
+}
+
+}  // namespace
+
+void bind_program(py::module_& module) {
+  bind_class(module);
+  py::class_<Program>(module, "Program", "A compiled program: PE classes, channels and tensors.")
+      .def_readonly("kernel", &Program::kernel)
+      .def_readonly("grid", &Program::grid)
+      .def_readonly("grid_names", &Program::grid_names)
+      .def_readonly("notes", &Program::notes)
+      .def_property_readonly("machine", [](const Program& p) { return to_dict(p.machine); })
+      .def_property_readonly("tensors", [](const Program& p) { return to_dicts(p.tensors); })
+      .def_property_readonly("channels", [](const Program& p) { return to_dicts(p.channels); })
+      .def_property_readonly("classes", &classes)
+      .def("pe_counts", &Program::pe_counts, "PEs in each class.")
+      .def("class_of", &class_of, py::arg("coordinates"),
+           "Index of the class of the PE at these coordinates, or None.")
+      .def(
+          "to_bytes", [](const Program& p) { return py::bytes(serialize(p)); },
+          "The bytes of the program file.")
+      .def_static("from_bytes", &from_bytes, py::arg("data"),
+                  "Read, check and return a program from file bytes.")
+      .def(
+          "__eq__", [](const Program& a, const Program& b) { return a == b; }, py::is_operator())
+      .def("__str__", [](const Program& p) { return to_string(p); });
+}
+
+}  // namespace cyclotron::bindings

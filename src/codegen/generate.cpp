@@ -1,0 +1,380 @@
+#include <cyclotron/codegen/generate.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include <cyclotron/poly/loops.hpp>
+#include <cyclotron/support/error.hpp>
+#include <cyclotron/support/overloaded.hpp>
+
+#include "storage.hpp"
+
+namespace cyclotron::codegen {
+
+namespace {
+
+using dataflow::FlowId;
+using mapping::Kind;
+using mapping::Mapping;
+using mapping::Statement;
+using mapping::Value;
+using program::ChannelId;
+using program::Instruction;
+using program::Operand;
+using program::SlotId;
+using program::SlotRef;
+
+program::Affine to_program(const poly::Affine& form) {
+  program::Affine result{form.coefficients, form.constant};
+  while (!result.coefficients.empty() && result.coefficients.back() == 0) result.coefficients.pop_back();
+  return result;
+}
+
+program::Disjunction to_program(const std::vector<poly::Conjunction>& conjunctions) {
+  program::Disjunction result;
+  for (const auto& conjunction : conjunctions) {
+    auto& all = result.emplace_back();
+    for (const auto& [form, equality] : conjunction.constraints) {
+      all.push_back({equality ? program::Condition::Kind::zero : program::Condition::Kind::non_negative, to_program(form), 0});
+    }
+    for (const auto& [form, modulus] : conjunction.divisible) {
+      all.push_back({program::Condition::Kind::divisible, to_program(form), modulus});
+    }
+  }
+  return result;
+}
+
+/// Writes the code of one PE class.
+class ClassWriter {
+ public:
+  ClassWriter(const Mapping& mapping, const detail::Storage& storage, const std::vector<program::TensorId>& tensors,
+              const mapping::PeClass& cell)
+      : mapping_(mapping), graph_(mapping.graph), storage_(storage), tensors_(tensors), cell_(cell),
+        slots_(graph_.flows.size()) {}
+
+  program::PeClass write(std::string name) {
+    result_.name = std::move(name);
+    const auto region = cell_.region.conjunctions();
+    CYC_CHECK(region.has_value(), "regions of classes are affine");
+    result_.region = to_program(*region);
+    result_.region_text = cell_.region.constraints_text(mapping_.grid.names);
+    write_nest(true);
+    write_nest(false);
+    return std::move(result_);
+  }
+
+ private:
+  [[nodiscard]] std::size_t coordinates() const { return mapping_.grid.extents.size(); }
+  [[nodiscard]] std::size_t variables() const { return coordinates() + mapping_.grid.time.size() + 1; }
+
+  void write_nest(bool prologue) {
+    std::vector<poly::Statement> statements;
+    std::vector<Group> groups;
+    const auto forms = mapping_.point_forms();
+    const auto width = coordinates() + mapping_.grid.time.size();
+    std::vector<poly::Affine> keep;
+    for (std::size_t g = 0; g < coordinates(); ++g) keep.push_back(poly::variable(width, g));
+    const auto here = cell_.region.preimage(keep, width);
+    for (const auto s : cell_.statements) {
+      if (mapping_.statements[s].prologue != prologue) continue;
+      auto domain = mapping_.statements[s].domain.preimage(forms, width).intersect(here).coalesce();
+      if (mapping_.grid.space.empty()) domain = domain.intersect({poly::variable(width, 0), true});
+      // Neighbours in order that run at the same points are one statement to the loop generator.
+      if (!groups.empty() && statements.back().domain == domain) {
+        groups.back().push_back(s);
+        continue;
+      }
+      statements.push_back({std::move(domain), static_cast<std::int64_t>(groups.size())});
+      groups.push_back({s});
+    }
+    if (statements.empty()) return;
+    write_node(poly::generate_loops(statements, cell_.region, mapping_.grid.time.size()), groups);
+  }
+
+  using Group = std::vector<std::size_t>;  ///< Statements, in order.
+
+  void write_node(const poly::Node& node, const std::vector<Group>& groups) {
+    switch (node.kind) {
+      case poly::Node::Kind::block:
+        for (const auto& child : node.children) write_node(child, groups);
+        return;
+      case poly::Node::Kind::loop: {
+        program::Loop loop{loop_name(node), {}, {}, node.step};
+        for (const auto& bound : node.lower) loop.lower.push_back({to_program(bound.form), bound.divisor});
+        for (const auto& bound : node.upper) loop.upper.push_back({to_program(bound.form), bound.divisor});
+        add(std::move(loop), {});
+        ++depth_;
+        for (const auto& child : node.children) write_node(child, groups);
+        --depth_;
+        add(program::End{}, {});
+        return;
+      }
+      case poly::Node::Kind::guard:
+        add(program::If{to_program(node.condition)}, {});
+        for (const auto& child : node.children) write_node(child, groups);
+        add(program::End{}, {});
+        return;
+      case poly::Node::Kind::visit:
+        for (const auto s : groups[node.statement]) write_statement(mapping_.statements[s], point_of(node.time));
+        return;
+    }
+  }
+
+  /// The index that the loop counts: the time coordinate that varies with it in the first statement inside.
+  [[nodiscard]] std::string loop_name(const poly::Node& loop) const {
+    const poly::Node* visit = &loop;
+    while (visit->kind != poly::Node::Kind::visit) {
+      if (visit->children.empty()) return fmt::format("t{}", depth_);
+      visit = &visit->children.front();
+    }
+    for (std::size_t t = 0; t < visit->time.size(); ++t) {
+      if (visit->time[t].coefficients[coordinates() + depth_] != 0) return graph_.dims[mapping_.grid.time[t]];
+    }
+    return fmt::format("t{}", depth_);
+  }
+
+  /// The point's coordinates over grid coordinates and loop variables.
+  [[nodiscard]] std::vector<poly::Affine> point_of(const std::vector<poly::Affine>& time) const {
+    std::vector<poly::Affine> point(graph_.dims.size());
+    for (std::size_t g = 0; g < mapping_.grid.space.size(); ++g) {
+      point[mapping_.grid.space[g]] = poly::variable(variables(), g);
+      point[mapping_.grid.space[g]].constant = mapping_.grid.origin[g];
+    }
+    for (std::size_t t = 0; t < mapping_.grid.time.size(); ++t) point[mapping_.grid.time[t]] = time[t];
+    return point;
+  }
+
+  void write_statement(const Statement& statement, const std::vector<poly::Affine>& point) {
+    const auto& rule = graph_.rules[statement.rule];
+    const Span& span = rule.span;
+    const auto at = [&](const poly::Affine& form) { return poly::substitute(form, point, variables()); };
+    const auto element = [&](FlowId flow) {
+      std::vector<program::Affine> forms;
+      for (const auto& form : graph_.at(flow).element) forms.push_back(to_program(at(form)));
+      return forms;
+    };
+    switch (statement.kind) {
+      case Kind::load:
+        add(program::Load{slot(statement.target, point), tensor(rule.flow), element(rule.flow)}, span);
+        return;
+      case Kind::store:
+        add(program::Store{tensor(rule.flow), element(rule.flow), slot(statement.sources.front(), point)}, span);
+        return;
+      case Kind::move:
+        add(program::Move{slot(statement.target, point), slot(statement.sources.front(), point)}, span);
+        return;
+      case Kind::receive: {
+        program::Receive receive{ChannelId(statement.channel), slot(statement.target, point), {}};
+        const auto& channel = mapping_.channels[statement.channel];
+        if (channel.network) {
+          auto sender = at(statement.from[mapping_.grid.space[channel.axis]]);
+          sender.constant -= mapping_.grid.origin[channel.axis];
+          receive.sender = {to_program(sender)};
+        }
+        add(std::move(receive), span);
+        return;
+      }
+      case Kind::forward:
+      case Kind::send:
+        if (mapping_.channels[statement.channel].network) {
+          write_broadcast(statement, point, span);
+        } else {
+          add(program::Send{ChannelId(statement.channel), slot(statement.sources.front(), point)}, span);
+        }
+        return;
+      case Kind::compute: write_compute(statement, std::get<dataflow::Compute>(rule.action), point, span); return;
+    }
+  }
+
+  /// The receivers of one sender form an interval along the axis.
+  void write_broadcast(const Statement& send, const std::vector<poly::Affine>& point, const Span& span) {
+    const auto rank = graph_.dims.size();
+    const auto axis = mapping_.channels[send.channel].axis;
+    const auto receive = std::ranges::find_if(mapping_.statements, [&](const Statement& s) {
+      return s.kind == Kind::receive && s.rule == send.rule && s.channel == send.channel;
+    });
+    auto forms = receive->from;
+    forms.push_back(poly::variable(rank, mapping_.grid.space[axis]));
+    forms.back().constant = -mapping_.grid.origin[axis];
+    const auto pairs = receive->domain.image(forms).coalesce();
+    std::vector<poly::Affine> sender;
+    for (std::size_t d = 0; d < rank; ++d) sender.push_back(poly::variable(rank + 1, d));
+    const auto pieces = pairs.conjunctions();
+    program::Broadcast broadcast{ChannelId(send.channel), slot(send.sources.front(), point), {}, {}};
+    auto interval = send.domain.preimage(sender, rank + 1);
+    for (const auto& [form, equality] : pieces && pieces->size() == 1 ? pieces->front().constraints : std::vector<poly::Constraint>{}) {
+      const auto own = form.coefficients[rank];
+      if (own == 0) continue;
+      interval = interval.intersect({form, equality});
+      // own * x + rest >= 0: x >= ceil(-rest / own) or x <= floor(rest / -own).
+      poly::Affine rest{std::vector<std::int64_t>(form.coefficients.begin(), form.coefficients.end() - 1), form.constant};
+      const auto value = poly::substitute(own > 0 ? -1 * rest : rest, point, variables());
+      const program::Bound bound{to_program(value), std::abs(own)};
+      if (own > 0 || equality) broadcast.lower.push_back(bound);
+      if (own < 0 || equality) broadcast.upper.push_back(bound);
+    }
+    if (broadcast.lower.empty() || broadcast.upper.empty() || !(interval == pairs)) {
+      throw LegalityError({.code = "CYC224", .span = span,
+                           .message = fmt::format("the PEs that need one value of `{}` are not one interval of the axis",
+                                                  graph_.at(graph_.at(send.sources.front().flow).tensor).name),
+                           .notes = {}, .help = "stream it instead of broadcasting it"});
+    }
+    add(std::move(broadcast), span);
+  }
+
+  void write_compute(const Statement& statement, const dataflow::Compute& compute, const std::vector<poly::Affine>& point, const Span& span) {
+    const SlotRef target = slot(statement.target, point);
+    std::vector<Operand> operands(compute.terms.size());
+    std::vector<operators::Shape> shapes(compute.terms.size());
+    std::size_t next_source = 0;
+    std::size_t next_temporary = 0;
+    for (std::size_t t = 0; t < compute.terms.size(); ++t) {
+      const bool last = t + 1 == compute.terms.size();
+      std::visit(Overloaded{[&](const dataflow::FlowRef&) {
+                              const auto& source = statement.sources.at(next_source++);
+                              operands[t] = slot(source, point);
+                              shapes[t] = graph_.at(source.flow).tile;
+                            },
+                            [&](const dataflow::Constant& value) {
+                              operands[t] = program::Constant{value.real, value.imaginary};
+                              shapes[t] = {1, 1};
+                            },
+                            [&](const dataflow::Apply& apply) {
+                              program::Compute instruction{apply.op, apply.flags, {}, target};
+                              std::vector<operators::Shape> inputs;
+                              for (const auto operand : apply.operands) {
+                                instruction.operands.push_back(operands[operand]);
+                                inputs.push_back(shapes[operand]);
+                              }
+                              shapes[t] = operators::result_shape(apply.op, apply.flags, inputs);
+                              const bool direct = last && !overlaps(apply, instruction.operands, inputs, target, shapes[t]);
+                              if (!direct) instruction.destination = temporary(next_temporary++, shapes[t], target);
+                              operands[t] = instruction.destination;
+                              add(std::move(instruction), span);
+                            }},
+                 compute.terms[t]);
+    }
+    const auto* result = std::get_if<SlotRef>(&operands.back());
+    if (result == nullptr || !(*result == target)) add(program::Move{target, operands.back()}, span);
+  }
+
+  /// Whether the destination is an operand that the operator must not overwrite while it reads.
+  static bool overlaps(const dataflow::Apply& apply, const std::vector<Operand>& operands, const std::vector<operators::Shape>& shapes,
+                       const SlotRef& target, const operators::Shape& shape) {
+    const bool elementwise = apply.op <= operators::Op::absolute;
+    const bool accumulating = apply.op >= operators::Op::multiply_add;
+    for (std::size_t n = 0; n < operands.size(); ++n) {
+      const auto* operand = std::get_if<SlotRef>(&operands[n]);
+      if (operand == nullptr || operand->slot != target.slot) continue;
+      const bool in_place = operand->index == target.index && shapes[n] == shape && (elementwise || (accumulating && n == 0));
+      if (!in_place) return true;
+    }
+    return false;
+  }
+
+  /// The place of a flow's value; makes the slot at its first use.
+  SlotRef slot(const Value& value, const std::vector<poly::Affine>& point) {
+    auto& known = slots_[value.flow.index()];
+    if (!known) known = make_slot(value.flow);
+    poly::Affine index = poly::constant(variables(), 0);
+    for (std::size_t n = 0; n < known->dims.size(); ++n) {
+      auto coordinate = poly::substitute(value.point[known->dims[n]], point, variables());
+      coordinate.constant -= known->low[n];
+      index = index + known->stride[n] * coordinate;
+    }
+    return {known->id, to_program(index)};
+  }
+
+  struct Place {
+    SlotId id;
+    std::vector<std::size_t> dims;
+    std::vector<std::int64_t> low, stride;
+  };
+
+  Place make_slot(FlowId id) {
+    const auto& flow = graph_.at(id);
+    Place place{SlotId(result_.slots.size()), storage_.index_dims[id.index()], {}, {}};
+    std::vector<std::int64_t> sizes;
+    if (!place.dims.empty()) {
+      // The values that this class defines, however far they are kept.
+      auto defined = poly::Set::empty(graph_.context, graph_.dims.size());
+      const auto here = cell_.region.preimage(mapping_.pe_forms(), graph_.dims.size());
+      for (const auto s : cell_.statements) {
+        const auto& statement = mapping_.statements[s];
+        const bool defines = statement.kind == Kind::load || statement.kind == Kind::receive || statement.kind == Kind::move || statement.kind == Kind::compute;
+        if (defines && statement.target.flow == id) defined = defined.unite(statement.domain.intersect(here));
+      }
+      for (const auto d : place.dims) {
+        place.low.push_back(defined.minimum(d).value());
+        sizes.push_back(defined.maximum(d).value() - place.low.back() + 1);
+      }
+    }
+    std::int64_t count = 1;
+    place.stride.resize(sizes.size());
+    for (std::size_t n = sizes.size(); n-- > 0;) {
+      place.stride[n] = count;
+      count *= sizes[n];
+    }
+    result_.slots.push_back({flow.name, graph_.at(flow.tensor).dtype, flow.tile, count, -1, flow.prefetched});
+    return place;
+  }
+
+  SlotRef temporary(std::size_t ordinal, const operators::Shape& shape, const SlotRef& like) {
+    const auto dtype = result_.slots[like.slot.index()].dtype;
+    const auto name = fmt::format("t{}", ordinal);
+    const auto same = std::ranges::find_if(result_.slots, [&](const program::Slot& s) { return s.name == name && s.dtype == dtype && s.tile == shape; });
+    if (same == result_.slots.end()) {
+      result_.slots.push_back({name, dtype, shape, 1, -1, false});
+      return {SlotId(result_.slots.size() - 1), {}};
+    }
+    return {SlotId(static_cast<std::size_t>(same - result_.slots.begin())), {}};
+  }
+
+  [[nodiscard]] program::TensorId tensor(FlowId flow) const { return tensors_.at(graph_.at(flow).tensor.index()); }
+
+  void add(program::Action action, const Span& span) { result_.code.push_back({std::move(action), span}); }
+
+  const Mapping& mapping_;
+  const dataflow::Graph& graph_;
+  const detail::Storage& storage_;
+  const std::vector<program::TensorId>& tensors_;
+  const mapping::PeClass& cell_;
+  std::vector<std::optional<Place>> slots_;
+  std::size_t depth_ = 0;
+  program::PeClass result_;
+};
+
+}  // namespace
+
+program::Program generate(const Mapping& mapping, const machine::Machine& machine) {
+  const auto& graph = mapping.graph;
+  program::Program result;
+  result.kernel = graph.kernel;
+  result.machine = machine;
+  result.grid = mapping.grid.extents;
+  result.machine.grid = result.grid;
+  result.grid_names = mapping.grid.names;
+  std::vector<program::TensorId> tensors(graph.tensors.size());
+  for (std::size_t t = 0; t < graph.tensors.size(); ++t) {
+    const auto& tensor = graph.tensors[t];
+    if (tensor.role == dataflow::Role::local) continue;
+    tensors[t] = program::TensorId(result.tensors.size());
+    result.tensors.push_back({tensor.name, tensor.dtype, tensor.role == dataflow::Role::input ? program::Role::input : program::Role::output,
+                              tensor.shape, tensor.tile, tensor.blocked});
+  }
+  for (const auto& channel : mapping.channels) {
+    const auto& flow = graph.at(channel.flow);
+    result.channels.push_back({channel.name, channel.network ? program::Channel::Kind::network : program::Channel::Kind::link,
+                               graph.at(flow.tensor).dtype, flow.tile, channel.offset, static_cast<std::uint32_t>(channel.axis), 0});
+  }
+  const auto storage = detail::choose_storage(mapping);
+  for (const auto& cell : mapping.classes) {
+    result.classes.push_back(ClassWriter(mapping, storage, tensors, cell).write(fmt::format("class {}", result.classes.size())));
+  }
+  if (!mapping.time_function.empty()) result.notes["time"] = mapping.time_function;
+  return result;
+}
+
+}  // namespace cyclotron::codegen

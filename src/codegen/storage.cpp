@@ -1,0 +1,178 @@
+#include "storage.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <cyclotron/support/error.hpp>
+
+namespace cyclotron::codegen::detail {
+
+using dataflow::FlowId;
+using mapping::Kind;
+using mapping::Mapping;
+using mapping::Statement;
+using mapping::Value;
+
+namespace {
+
+class Chooser {
+ public:
+  explicit Chooser(const Mapping& mapping) : mapping_(mapping), graph_(mapping.graph) {}
+
+  Storage run() {
+    Storage storage;
+    for (std::size_t f = 0; f < graph_.flows.size(); ++f) storage.index_dims.push_back(choose(FlowId(f)));
+    return storage;
+  }
+
+ private:
+  std::vector<std::size_t> choose(FlowId flow) const {
+    const auto carried = carried_position(flow);
+    if (carried == none) return {};
+    if (!graph_.at(flow).prefetched) {
+      const auto few = varying(flow, carried + 1);
+      if (is_sound(flow, few)) return few;
+    }
+    const auto dims = varying(flow, 0);
+    if (is_sound(flow, dims)) return dims;
+    throw LegalityError({.code = "CYC223", .span = graph_.at(flow).span,
+                         .message = fmt::format("a value of `{}` would be overwritten in its PE before its last use",
+                                                graph_.at(graph_.at(flow).tensor).name),
+                         .notes = {}, .help = "change the order of `time`, or map one more index to space"});
+  }
+
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+  /// The outermost time loop across which a value of the flow is kept; none where each is used in the step it is made.
+  std::size_t carried_position(FlowId flow) const {
+    std::size_t result = none;
+    const auto note = [&](const std::vector<poly::Affine>& use, const std::vector<poly::Affine>& made) {
+      for (std::size_t t = 0; t < mapping_.grid.time.size(); ++t) {
+        const auto d = mapping_.grid.time[t];
+        if (use[d] == made[d]) continue;
+        result = std::min(result, t);
+        return;
+      }
+    };
+    for (const auto& statement : mapping_.statements) {
+      if (statement.prologue && statement.target.flow == flow) result = 0;
+      if (statement.kind != Kind::compute && statement.kind != Kind::move) continue;
+      for (const auto& source : statement.sources) {
+        if (source.flow == flow) note(statement.target.point, source.point);
+      }
+    }
+    for (const auto& rule : graph_.rules) {
+      const auto* transfer = std::get_if<dataflow::Transfer>(&rule.action);
+      if (transfer != nullptr && rule.flow == flow && transfer->source == flow) note(graph_.at(graph_.at(flow).space).tuple, transfer->from);
+    }
+    return result;
+  }
+
+  /// The time dims from a position on, with which the flow's values vary.
+  std::vector<std::size_t> varying(FlowId id, std::size_t from) const {
+    const auto& flow = graph_.at(id);
+    const auto& space = graph_.at(flow.space);
+    std::vector<std::size_t> dims;
+    for (std::size_t t = from; t < mapping_.grid.time.size(); ++t) {
+      const auto d = mapping_.grid.time[t];
+      const bool own = std::ranges::find(space.own, d) != space.own.end();
+      const bool in_element = std::ranges::any_of(flow.element, [d](const poly::Affine& form) { return form.coefficients[d] != 0; });
+      if (flow.computed ? own : in_element) dims.push_back(d);
+    }
+    return dims;
+  }
+
+  /// { (p, order of q, q) } for the writes q to the cell that the read at p looks into, before it.
+  poly::Set earlier_writes(const Statement& read, const Value& value, const std::vector<std::size_t>& dims) const {
+    const auto rank = graph_.dims.size();
+    const auto& time = mapping_.grid.time;
+    const auto order = time.size() + 2;
+    const auto total = 2 * rank + order;
+    const auto widen = [&](const poly::Affine& form, std::size_t shift) {
+      poly::Affine wide = poly::constant(total, form.constant);
+      std::ranges::copy(form.coefficients, wide.coefficients.begin() + static_cast<std::ptrdiff_t>(shift));
+      return wide;
+    };
+    std::vector<poly::Affine> p, q;
+    for (std::size_t d = 0; d < rank; ++d) {
+      p.push_back(poly::variable(total, d));
+      q.push_back(poly::variable(total, rank + order + d));
+    }
+    const auto one = poly::constant(total, 1);
+    auto result = poly::Set::empty(graph_.context, total);
+    for (const auto& write : mapping_.statements) {
+      const bool writes = write.kind == Kind::load || write.kind == Kind::receive || write.kind == Kind::move || write.kind == Kind::compute;
+      if (!writes || write.target.flow != value.flow) continue;
+      auto pairs = read.domain.preimage(p, total).intersect(write.domain.preimage(q, total));
+      std::vector<poly::Affine> read_order{poly::constant(total, 1)}, write_order{poly::constant(total, write.prologue ? 0 : 1)};
+      for (const auto d : time) {
+        read_order.push_back(p[d]);
+        write_order.push_back(q[d]);
+      }
+      read_order.push_back(poly::constant(total, read.position));
+      write_order.push_back(poly::constant(total, write.position));
+      for (std::size_t o = 0; o < order; ++o) {
+        pairs = pairs.intersect({poly::variable(total, rank + o) - write_order[o], true});
+      }
+      for (const auto d : mapping_.grid.space) pairs = pairs.intersect({p[d] - q[d], true});
+      for (const auto d : dims) pairs = pairs.intersect({widen(value.point[d], 0) - q[d], true});
+      for (std::size_t o = 0; o < order; ++o) {  // write_order lexicographically before read_order
+        auto before = pairs.intersect({read_order[o] - write_order[o] - one, false});
+        result = result.unite(before);
+        pairs = pairs.intersect({read_order[o] - write_order[o], true});
+      }
+    }
+    return result;
+  }
+
+  bool is_sound(FlowId flow, const std::vector<std::size_t>& dims) const {
+    const auto rank = graph_.dims.size();
+    const auto order = mapping_.grid.time.size() + 2;
+    for (const auto& read : mapping_.statements) {
+      for (const auto& value : read.sources) {
+        if (value.flow != flow) continue;
+        if (arrives_in_place(read, value)) continue;
+        const auto last = poly::Map::from_pairs(earlier_writes(read, value, dims), rank).lexmax();
+        if (!read.domain.is_subset(last.domain())) return false;
+        // What the last writer left must be what the read wants: the same element, or the same partial result.
+        auto pairs = last.wrap();
+        const auto total = 2 * rank + order;
+        std::vector<poly::Affine> q, p;
+        for (std::size_t d = 0; d < rank; ++d) {
+          q.push_back(poly::variable(total, rank + order + d));
+          p.push_back(poly::variable(total, d));
+        }
+        const auto& definition = graph_.at(flow);
+        auto same = pairs;
+        const auto require = [&](const poly::Affine& form) {
+          const auto found = poly::substitute(form, q, total);
+          const auto wanted = poly::substitute(poly::substitute(form, value.point, rank), p, total);
+          same = same.intersect({found - wanted, true});
+        };
+        if (definition.computed) {
+          for (const auto d : graph_.at(definition.space).own) require(poly::variable(rank, d));
+        } else {
+          for (const auto& form : definition.element) require(form);
+        }
+        if (!pairs.is_subset(same)) return false;
+      }
+    }
+    return true;
+  }
+
+  /// An accumulator from another PE is received into the slot in the same step.
+  bool arrives_in_place(const Statement& read, const Value& value) const {
+    if (read.kind != Kind::compute || value.flow != read.target.flow) return false;
+    return std::ranges::any_of(mapping_.grid.space, [&](std::size_t d) { return !(value.point[d] == read.target.point[d]); });
+  }
+
+  const Mapping& mapping_;
+  const dataflow::Graph& graph_;
+};
+
+}  // namespace
+
+Storage choose_storage(const Mapping& mapping) { return Chooser(mapping).run(); }
+
+}  // namespace cyclotron::codegen::detail

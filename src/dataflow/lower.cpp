@@ -1,0 +1,357 @@
+#include <cyclotron/dataflow/lower.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include <cyclotron/recurrence/sets.hpp>
+#include <cyclotron/support/error.hpp>
+#include <cyclotron/support/overloaded.hpp>
+
+#include "lowering.hpp"
+#include "spaces.hpp"
+
+namespace cyclotron::dataflow {
+
+namespace {
+
+using recurrence::Equation;
+using recurrence::ExprId;
+using recurrence::Reduce;
+using recurrence::Reduction;
+using recurrence::System;
+
+/// Builds spaces, accumulators and outer computations (LowerSum, OuterSend), and collects the operands to route.
+class Lowering {
+ public:
+  Lowering(const System& system, const schedule::Schedule& schedule)
+      : system_(system), schedule_(schedule), graph_{system.kernel, {}, schedule::index_names(system), {}, {}, {}, {}},
+        placement_(system, graph_.context, graph_.dims) {}
+
+  Graph run() {
+    for (const auto& tensor : system_.tensors) {
+      graph_.tensors.push_back({tensor.name, tensor.dtype, static_cast<Role>(tensor.role), tensor.shape, tensor.tile, tensor.blocked});
+    }
+    for (const auto& equation : system_.equations) lower_equation(equation);
+    detail::Router router(graph_, schedule_, holders_);
+    std::vector<Rule> computes = std::move(graph_.rules);
+    std::vector<Rule> routes;
+    for (const auto flow : operands_) {
+      auto rules = router.route(flow);
+      routes.insert(routes.end(), rules.begin(), rules.end());
+    }
+    order_rules(std::move(routes), std::move(computes));
+    name_flows();
+    use_free_coordinates();
+    return std::move(graph_);
+  }
+
+ private:
+  void lower_equation(const Equation& equation) {
+    const auto reduction = detail::reduction_of(system_, equation);
+    if (!reduction) {
+      lower_outer(equation, nullptr, {}, std::nullopt);
+      return;
+    }
+    const auto& reduce = std::get<Reduce>(system_.at(*reduction).node);
+    Space inner = placement_.inner(equation, reduce);
+    inner.name = space_name(reduce.body, "sum");
+    std::optional<detail::Holder> total;
+    if (!inner.domain.is_empty()) total = lower_sum(equation, *reduction, reduce, add_space(std::move(inner)));
+    const bool identity = equation.expr == *reduction;
+    if (!identity) {
+      lower_outer(equation, &reduce, *reduction, total);
+      return;
+    }
+    if (total) holders_.push_back(*total);
+    lower_empty(equation, reduce, *reduction, total);
+  }
+
+  /// LowerSum: the first term starts the accumulator, every further one is added to the predecessor's (E5).
+  detail::Holder lower_sum(const Equation& equation, ExprId id, const Reduce& reduce, SpaceId space) {
+    const auto rank = graph_.dims.size();
+    const auto& domain = graph_.at(space).domain;
+    const auto dim = placement_.dim(reduce.index);
+    const auto previous = detail::unit(rank, dim, -1);
+    const auto further = domain.intersect(domain.translate(detail::unit(rank, dim, 1))).coalesce();
+    const auto first = domain.subtract(further).coalesce();
+    check_contiguous(first, dim, reduce, system_.at(id).span);
+
+    const FlowId sum = add_flow(equation, space, id);
+    const auto names = scope_names(equation, &reduce);
+    Compute start;
+    emit(reduce.body, space, names, start.terms, {});
+    add_rule({start, sum, first, Origin::lower_sum, system_.at(id).span});
+    if (!further.is_empty()) {
+      Compute step;
+      step.terms.push_back(FlowRef{sum, previous});
+      accumulate(reduce, space, names, step.terms);
+      add_rule({step, sum, further, Origin::lower_sum, system_.at(id).span});
+    }
+    const auto last = domain.subtract(domain.translate(previous)).coalesce();
+    return {sum, last};
+  }
+
+  void check_contiguous(const poly::Set& first, std::size_t dim, const Reduce& reduce, const Span& span) const {
+    std::vector<poly::Affine> rest;
+    for (std::size_t d = 0; d < graph_.dims.size(); ++d) {
+      if (d != dim) rest.push_back(poly::variable(graph_.dims.size(), d));
+    }
+    if (poly::Map::function(first, rest).is_injective()) return;
+    throw LegalityError({.code = "CYC213", .span = span,
+                         .message = fmt::format("the range of `{}` has gaps, so the sum has no neighbour to continue from", reduce.index),
+                         .notes = {}, .help = "write the condition so that the index runs without gaps"});
+  }
+
+  /// OuterSend: totals go to the outer space at r_end, which applies the outer expression (B - Sum, E11).
+  void lower_outer(const Equation& equation, const Reduce* reduce, ExprId reduction, const std::optional<detail::Holder>& total) {
+    Space outer = placement_.outer(equation, reduce);
+    if (outer.domain.is_empty()) return;
+    outer.name = space_name(equation.expr, "copy");
+    const SpaceId space = add_space(std::move(outer));
+    const auto domain = graph_.at(space).domain;
+    poly::Set nonempty = poly::Set::empty(graph_.context, graph_.dims.size());
+    std::optional<FlowId> sum;
+    if (total) {
+      sum = add_flow(equation, space, reduction);
+      graph_.flows[sum->index()].computed = false;
+      sums_.push_back(*sum);
+      const auto received = totals_at(domain, *total);
+      for (const auto& piece : received) {
+        add_rule({Transfer{total->flow, piece.forms, false}, *sum, piece.domain, Origin::outer_send, system_.at(reduction).span});
+        nonempty = nonempty.unite(piece.domain);
+      }
+      nonempty = nonempty.coalesce();
+    }
+    const FlowId result = add_flow(equation, space, equation.expr);
+    results_.push_back(result);
+    const auto add_compute = [&](const poly::Set& part, Total value) {
+      if (part.is_empty()) return;
+      Compute compute;
+      value.reduction = reduction;
+      emit(equation.expr, space, scope_names(equation, nullptr), compute.terms, value);
+      add_rule({compute, result, part, Origin::outer, equation.span});
+    };
+    add_compute(domain.subtract(nonempty).coalesce(), {{}, std::nullopt, reduce});
+    add_compute(nonempty, {{}, sum, reduce});
+    holders_.push_back({result, domain});
+  }
+
+  /// An identity outer expression needs no space of its own, but for the points whose sum is empty.
+  void lower_empty(const Equation& equation, const Reduce& reduce, ExprId reduction, const std::optional<detail::Holder>& total) {
+    Space outer = placement_.outer(equation, &reduce);
+    if (total) {
+      for (const auto& piece : totals_at(outer.domain, *total)) outer.domain = outer.domain.subtract(piece.domain).coalesce();
+    }
+    if (outer.domain.is_empty()) return;
+    outer.name = "empty";
+    const SpaceId space = add_space(std::move(outer));
+    const FlowId result = add_flow(equation, space, equation.expr);
+    results_.push_back(result);
+    Compute compute;
+    emit(equation.expr, space, scope_names(equation, nullptr), compute.terms, {reduction, std::nullopt, &reduce});
+    add_rule({compute, result, graph_.at(space).domain, Origin::outer, equation.span});
+    holders_.push_back({result, graph_.at(space).domain});
+  }
+
+  /// Outer points to the last points of their sums, as affine pieces.
+  [[nodiscard]] std::vector<poly::Map::Piece> totals_at(const poly::Set& outer, const detail::Holder& total) const {
+    std::vector<poly::Affine> key;
+    for (const auto d : graph_.at(graph_.at(total.flow).space).own) {
+      const auto& element = graph_.at(total.flow).element;
+      const bool free = std::ranges::any_of(element, [d](const poly::Affine& f) { return f.coefficients[d] != 0; });
+      if (free) key.push_back(poly::variable(graph_.dims.size(), d));
+    }
+    const auto last = poly::Map::function(total.domain, key);
+    auto pieces = poly::Map::function(outer, key).then(last.reverse()).pieces();
+    CYC_CHECK(pieces.has_value(), "the end of a sum is affine");
+    return std::move(*pieces);
+  }
+
+  /// What the reduction stands for inside an outer expression: a flow, or the value of an empty sum.
+  struct Total {
+    ExprId reduction;
+    std::optional<FlowId> flow;
+    const Reduce* reduce = nullptr;
+  };
+
+  std::size_t emit(ExprId id, SpaceId space, const std::vector<std::string>& names, std::vector<Term>& terms, const Total& total) {
+    const auto& expr = system_.at(id);
+    const std::vector<std::int64_t> here(graph_.dims.size(), 0);
+    std::visit(Overloaded{[&](const recurrence::Constant& value) { terms.push_back(Constant{value.real, value.imaginary}); },
+                          [&](const recurrence::Access&) { terms.push_back(FlowRef{operand(id, space, names), here}); },
+                          [&](const recurrence::Apply& apply) {
+                            Apply result{apply.op, apply.flags, {}};
+                            for (const auto child : apply.operands) result.operands.push_back(emit(child, space, names, terms, total));
+                            terms.push_back(std::move(result));
+                          },
+                          [&](const Reduce& reduce) {
+                            CYC_CHECK(id == total.reduction);
+                            if (total.flow) {
+                              terms.push_back(FlowRef{*total.flow, here});
+                            } else {
+                              terms.push_back(Constant{reduce.kind == Reduction::product ? 1.0 : 0.0, 0.0});
+                            }
+                          }},
+               expr.node);
+    return terms.size() - 1;
+  }
+
+  /// acc + body, in an accumulating form where there is one. terms[0] is the accumulator.
+  void accumulate(const Reduce& reduce, SpaceId space, const std::vector<std::string>& names, std::vector<Term>& terms) {
+    const auto* apply = std::get_if<recurrence::Apply>(&system_.at(reduce.body).node);
+    static const std::map<Op, Op> fused{{Op::multiply, Op::multiply_add}, {Op::matmul, Op::matmul_add}, {Op::syrk, Op::syrk_add}};
+    if (reduce.kind == Reduction::sum && apply != nullptr && fused.contains(apply->op)) {
+      Apply step{fused.at(apply->op), apply->flags, {0}};
+      for (const auto child : apply->operands) step.operands.push_back(emit(child, space, names, terms, {}));
+      terms.push_back(std::move(step));
+      return;
+    }
+    const auto body = emit(reduce.body, space, names, terms, {});
+    static constexpr Op combine[] = {Op::add, Op::multiply, Op::maximum, Op::minimum};
+    terms.push_back(Apply{combine[static_cast<std::size_t>(reduce.kind)], 0, {0, body}});
+  }
+
+  /// The flow that brings this access to the points of the space; one for equal accesses.
+  FlowId operand(ExprId id, SpaceId space, const std::vector<std::string>& names) {
+    const auto& access = std::get<recurrence::Access>(system_.at(id).node);
+    const auto element = placement_.lift(access.index, names);
+    const TensorId tensor(access.tensor.index());
+    for (const auto flow : operands_) {
+      const auto& known = graph_.at(flow);
+      if (known.space == space && known.tensor == tensor && known.element == element) return flow;
+    }
+    graph_.flows.push_back({"", space, tensor, recurrence::tile_shape(system_.at(access.tensor)), element, false, false, system_.at(id).span});
+    operands_.emplace_back(graph_.flows.size() - 1);
+    return operands_.back();
+  }
+
+  FlowId add_flow(const Equation& equation, SpaceId space, ExprId value) {
+    graph_.flows.push_back({"", space, TensorId(equation.target.index()), recurrence::tile_shape(system_, value),
+                            placement_.lift(equation.index, equation.indices), false, true, equation.span});
+    return FlowId(graph_.flows.size() - 1);
+  }
+
+  SpaceId add_space(Space space) {
+    const auto same = [&](const Space& other) { return other.name == space.name; };
+    const std::string base = space.name;
+    for (int n = 2; std::ranges::any_of(graph_.spaces, same); ++n) space.name = fmt::format("{}{}", base, n);
+    graph_.spaces.push_back(std::move(space));
+    return SpaceId(graph_.spaces.size() - 1);
+  }
+
+  void add_rule(Rule rule) { graph_.rules.push_back(std::move(rule)); }
+
+  [[nodiscard]] std::string space_name(ExprId id, const char* otherwise) const {
+    const auto& node = system_.at(id).node;
+    if (const auto* apply = std::get_if<recurrence::Apply>(&node)) return std::string(operators::info(apply->op).space_name);
+    return std::holds_alternative<recurrence::Constant>(node) ? "fill" : otherwise;
+  }
+
+  static std::vector<std::string> scope_names(const Equation& equation, const Reduce* reduce) {
+    auto names = equation.indices;
+    if (reduce != nullptr) names.push_back(reduce->index);
+    return names;
+  }
+
+  /// For each space: how its operands come, what it computes; then what leaves.
+  void order_rules(std::vector<Rule> routes, std::vector<Rule> computes) {
+    std::vector<std::size_t> relays, others;
+    for (std::size_t s = 0; s < graph_.spaces.size(); ++s) {
+      (graph_.spaces[s].name.starts_with("relay") ? relays : others).push_back(s);
+    }
+    relays.insert(relays.end(), others.begin(), others.end());
+    for (const auto s : relays) {
+      for (const auto* list : {&routes, &computes}) {
+        for (const auto& rule : *list) {
+          if (graph_.at(rule.flow).space == SpaceId(s)) graph_.rules.push_back(rule);
+        }
+      }
+    }
+    for (const auto& holder : holders_) {
+      const auto& flow = graph_.at(holder.flow);
+      if (graph_.at(flow.tensor).role != Role::output || holder.domain.is_empty()) continue;
+      graph_.rules.push_back({Export{}, holder.flow, holder.domain, Origin::publish, flow.span});
+    }
+  }
+
+  /// Writes forms with the free coordinates of their space only, so that equal graphs have equal forms.
+  void use_free_coordinates() {
+    const auto rank = graph_.dims.size();
+    for (auto& flow : graph_.flows) {
+      for (auto& form : flow.element) form = poly::substitute(form, graph_.at(flow.space).tuple, rank);
+    }
+    for (auto& rule : graph_.rules) {
+      if (auto* transfer = std::get_if<Transfer>(&rule.action)) {
+        const auto& tuple = graph_.at(graph_.at(rule.flow).space).tuple;
+        for (auto& form : transfer->from) form = poly::substitute(form, tuple, rank);
+      }
+    }
+  }
+
+  /// Subscripts: the tensor's name where it is alone in its space or the space's result, else with letters a, b, … (X_a, X_b of Fig. 6).
+  void name_flows() {
+    for (std::size_t s = 0; s < graph_.spaces.size(); ++s) {
+      std::map<std::string, std::vector<std::size_t>> groups;
+      for (std::size_t f = 0; f < graph_.flows.size(); ++f) {
+        if (graph_.flows[f].space == SpaceId(s)) groups[graph_.at(graph_.flows[f].tensor).name].push_back(f);
+      }
+      for (auto& [name, flows] : groups) {
+        // Accumulators and totals first.
+        std::ranges::stable_sort(flows, [&](auto a, auto b) { return rank_of(a) < rank_of(b); });
+        const bool lettered = flows.size() > 1 || is_sum(flows.front());
+        char letter = 'a';
+        for (const auto f : flows) {
+          const bool result = std::ranges::find(results_, FlowId(f)) != results_.end();
+          graph_.flows[f].name = lettered && !result ? name + letter++ : name;
+        }
+      }
+    }
+  }
+  [[nodiscard]] bool is_sum(std::size_t f) const {
+    if (std::ranges::find(sums_, FlowId(f)) != sums_.end()) return true;
+    // An accumulator whose total goes to an outer space is the same partial result.
+    return std::ranges::any_of(graph_.rules, [&](const Rule& rule) {
+      const auto* transfer = std::get_if<Transfer>(&rule.action);
+      return rule.origin == Origin::outer_send && transfer != nullptr && transfer->source == FlowId(f);
+    });
+  }
+  [[nodiscard]] int rank_of(std::size_t f) const { return is_sum(f) || graph_.flows[f].computed ? 0 : 1; }
+
+  const System& system_;
+  const schedule::Schedule& schedule_;
+  Graph graph_;
+  detail::Placement placement_;
+  std::vector<FlowId> operands_;
+  std::vector<FlowId> sums_;
+  std::vector<FlowId> results_;
+  std::vector<detail::Holder> holders_;
+};
+
+/// An axis that no access of the tensor can follow is a mistake of the user's.
+void check_moves(const Graph& graph, const schedule::Schedule& schedule) {
+  for (const auto& move : schedule.moves) {
+    for (const auto& axis : move.along) {
+      const auto dim = static_cast<std::size_t>(std::ranges::find(graph.dims, axis) - graph.dims.begin());
+      const bool usable = std::ranges::any_of(graph.flows, [&](const Flow& flow) {
+        const auto& own = graph.at(flow.space).own;
+        return graph.at(flow.tensor).name == move.tensor && !flow.computed && std::ranges::find(own, dim) != own.end();
+      });
+      if (usable) continue;
+      throw ScheduleError({.code = "CYC313", .span = {},
+                           .message = fmt::format("`{}` cannot move along `{}`: no use of it varies with that index", move.tensor, axis),
+                           .notes = {}, .help = fmt::format("leave the axis out: stream(\"{}\")", move.tensor)});
+    }
+  }
+}
+
+}  // namespace
+
+Graph lower(const System& system, const schedule::Schedule& schedule) {
+  Graph graph = Lowering(system, schedule).run();
+  check_moves(graph, schedule);
+  return graph;
+}
+
+}  // namespace cyclotron::dataflow

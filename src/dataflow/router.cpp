@@ -1,0 +1,268 @@
+// How operands reach the points that use them (rules 2 to 5 and 7 of section 8, E12, E13, E16).
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include <cyclotron/support/error.hpp>
+
+#include "lowering.hpp"
+
+namespace cyclotron::dataflow::detail {
+
+using schedule::Movement;
+
+std::vector<std::int64_t> unit(std::size_t rank, std::size_t dim, std::int64_t value) {
+  std::vector<std::int64_t> offset(rank, 0);
+  offset.at(dim) = value;
+  return offset;
+}
+
+std::vector<poly::Affine> shifted(std::size_t rank, const std::vector<std::int64_t>& offset) {
+  std::vector<poly::Affine> forms;
+  for (std::size_t d = 0; d < rank; ++d) {
+    forms.push_back(poly::variable(rank, d));
+    forms.back().constant = offset.at(d);
+  }
+  return forms;
+}
+
+const schedule::Move* Router::move_of(const Flow& flow) const {
+  const auto& name = graph_.at(flow.tensor).name;
+  const auto place = std::ranges::find(schedule_.moves, name, &schedule::Move::tensor);
+  return place == schedule_.moves.end() ? nullptr : &*place;
+}
+
+bool Router::is_space(std::size_t dim) const {
+  return std::ranges::find(schedule_.space, graph_.dims[dim]) != schedule_.space.end();
+}
+
+/// ChooseStream: the directions along which all points share one element, in the order in which a value takes them: space axes as the
+/// schedule lists them, then the other space axes, then time outermost first. Every use along a time axis is a kept value.
+std::vector<Router::Axis> Router::axes_of(const Flow& flow, const schedule::Move* move) const {
+  const auto& space = graph_.at(flow.space);
+  const auto ignored = [&](std::size_t dim) {
+    const auto depends = [dim](const poly::Affine& form) { return form.coefficients[dim] != 0; };
+    if (std::ranges::find(space.own, dim) == space.own.end()) return false;
+    if (std::ranges::any_of(flow.element, depends)) return false;
+    // Moving along dim must move no fixed coordinate.
+    for (std::size_t d = 0; d < space.tuple.size(); ++d) {
+      if (d != dim && depends(space.tuple[d])) return false;
+    }
+    return true;
+  };
+  std::vector<std::string> order;
+  if (move != nullptr) order = move->along;
+  for (const auto& name : schedule_.space) {
+    if (std::ranges::find(order, name) == order.end()) order.push_back(name);
+  }
+  const auto in_space = [this](const std::string& name) {
+    return std::ranges::find(schedule_.space, name) != schedule_.space.end();
+  };
+  std::erase_if(order, [&](const std::string& name) { return !in_space(name); });
+  order.insert(order.end(), schedule_.time.begin(), schedule_.time.end());
+
+  std::vector<Axis> axes;
+  for (const auto& name : order) {
+    const auto dim = static_cast<std::size_t>(std::ranges::find(graph_.dims, name) - graph_.dims.begin());
+    if (!ignored(dim)) continue;
+    const bool space_axis = is_space(dim);
+    if (space_axis && move != nullptr && move->kind == Movement::prefetch) continue;
+    const bool listed = move != nullptr && (move->along.empty() || std::ranges::find(move->along, name) != move->along.end());
+    axes.push_back({dim, space_axis && listed && move->kind == Movement::broadcast});
+  }
+  return axes;
+}
+
+/// An axis of the operand's own index that the schedule asks it to travel (E13's relay), if any.
+std::optional<std::size_t> Router::relay_axis(const Flow& flow, const schedule::Move* move) const {
+  if (move == nullptr || move->kind == Movement::prefetch) return std::nullopt;
+  const auto& space = graph_.at(flow.space);
+  for (const auto& name : move->along) {
+    const auto dim = static_cast<std::size_t>(std::ranges::find(graph_.dims, name) - graph_.dims.begin());
+    if (!is_space(dim) || std::ranges::find(space.own, dim) == space.own.end()) continue;
+    const bool own_index = std::ranges::any_of(flow.element, [dim](const poly::Affine& f) { return f.coefficients[dim] != 0; });
+    if (own_index) return dim;
+  }
+  return std::nullopt;
+}
+
+std::vector<Rule> Router::route(FlowId id) {
+  const auto flow = graph_.at(id);
+  const auto* move = move_of(flow);
+  const auto relayed = relay_axis(flow, move);
+  graph_.flows[id.index()].prefetched = move != nullptr && move->kind == Movement::prefetch;
+
+  std::vector<Rule> rules;
+  poly::Set starts = graph_.at(flow.space).domain;
+  const auto axes = axes_of(flow, move);
+  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) follow(id, *axis, starts, rules);
+  std::ranges::reverse(rules);
+  std::vector<Rule> first;
+  if (graph_.at(flow.tensor).role != Role::input) {
+    hand_over(id, starts, first);
+  } else if (relayed) {
+    relay(id, *relayed, move->kind == Movement::broadcast, starts, first);
+  } else {
+    inject(id, starts, first);
+  }
+  first.insert(first.end(), rules.begin(), rules.end());
+  return first;
+}
+
+/// Propagate: the points that have a predecessor along the axis take the value from it; the others remain as starts.
+void Router::follow(FlowId id, const Axis& axis, poly::Set& starts, std::vector<Rule>& rules) const {
+  const auto rank = graph_.dims.size();
+  const auto& flow = graph_.at(id);
+  if (!axis.broadcast) {
+    const auto domain = starts.intersect(starts.translate(unit(rank, axis.dim, 1))).coalesce();
+    if (domain.is_empty()) return;
+    starts = starts.subtract(domain).coalesce();
+    rules.push_back({Transfer{id, shifted(rank, unit(rank, axis.dim, -1)), false}, id, domain, Origin::propagate, flow.span});
+    return;
+  }
+  // { p -> q : same line along the axis, q its first point }
+  std::vector<poly::Affine> rest;
+  for (std::size_t d = 0; d < rank; ++d) {
+    if (d != axis.dim) rest.push_back(poly::variable(rank, d));
+  }
+  const auto line = poly::Map::function(starts, rest);
+  const auto first = line.then(line.reverse()).lexmin();
+  const auto itself = poly::Map::function(starts, shifted(rank, std::vector<std::int64_t>(rank, 0)));
+  const auto pieces = first.subtract(itself).pieces();
+  CYC_CHECK(pieces.has_value(), "the first point of a line is affine");
+  for (const auto& piece : *pieces) {
+    rules.push_back({Transfer{id, piece.forms, true}, id, piece.domain.coalesce(), Origin::propagate, flow.span});
+  }
+  starts = first.intersect(itself).domain().coalesce();
+}
+
+void Router::inject(FlowId id, const poly::Set& starts, std::vector<Rule>& rules) const {
+  if (!starts.is_empty()) rules.push_back({Inject{}, id, starts, Origin::inject, graph_.at(id).span});
+}
+
+/// E13: the operand travels its own axis; each PE keeps its part and passes the rest on, or gets it straight from the feeder. A passing value
+/// has the time of the point that will use it.
+void Router::relay(FlowId id, std::size_t axis, bool broadcast, const poly::Set& starts, std::vector<Rule>& rules) {
+  if (starts.is_empty()) return;
+  const auto rank = graph_.dims.size();
+  const Flow flow = graph_.at(id);
+  const auto own_place = starts.equality_for(axis);
+  if (!own_place) {
+    throw ScheduleError(
+        {.code = "CYC313", .span = flow.span,
+         .message = fmt::format("`{}` cannot travel along `{}`: several of its elements would pass one PE in the same step",
+                                graph_.at(flow.tensor).name, graph_.dims[axis]),
+         .notes = {}, .help = fmt::format("use prefetch(\"{0}\"), or stream(\"{0}\") without an axis so that each PE's own port feeds it",
+                                          graph_.at(flow.tensor).name)});
+  }
+  const auto low = starts.minimum(axis).value();
+  auto user = shifted(rank, std::vector<std::int64_t>(rank, 0));  // the using point, from a passing point
+  user[axis] = *own_place;
+  const auto position = poly::variable(rank, axis);
+  auto passing = starts.preimage(user, rank).intersect({position - poly::constant(rank, low), false});
+  passing = passing.intersect({broadcast ? poly::constant(rank, low) - position : *own_place - position, broadcast});
+
+  Space space{"relay", passing.coalesce(), {}, {}};
+  const auto count = std::ranges::count_if(graph_.spaces, [](const Space& s) { return s.name.starts_with("relay"); });
+  if (count > 0) space.name += fmt::format("{}", count + 1);
+  const auto hull = broadcast ? poly::constant(rank, low) : position;
+  for (std::size_t d = 0; d < rank; ++d) {
+    const auto fixed = d == axis ? (broadcast ? std::optional(hull) : std::nullopt) : space.domain.equality_for(d);
+    const bool involves_axis = fixed && !broadcast && fixed->coefficients[axis] != 0;
+    if (fixed && !involves_axis && d != axis && std::ranges::find(graph_.at(flow.space).own, d) == graph_.at(flow.space).own.end() &&
+        own_place->coefficients[d] == 0) {
+      space.tuple.push_back(*fixed);
+    } else if (d == axis && broadcast) {
+      space.tuple.push_back(hull);
+    } else {
+      space.tuple.push_back(poly::variable(rank, d));
+      space.own.push_back(d);
+    }
+  }
+  graph_.spaces.push_back(space);
+  Flow passed = flow;
+  passed.space = SpaceId(graph_.spaces.size() - 1);
+  for (auto& form : passed.element) form = poly::substitute(form, user, rank);
+  graph_.flows.push_back(passed);
+  const FlowId relay_id(graph_.flows.size() - 1);
+
+  const auto feeder = space.domain.intersect({position - poly::constant(rank, low), true});
+  rules.push_back({Inject{}, relay_id, feeder, Origin::relay, flow.span});
+  const auto others = space.domain.subtract(feeder).coalesce();
+  if (!others.is_empty()) {
+    rules.push_back({Transfer{relay_id, shifted(rank, unit(rank, axis, -1)), false}, relay_id, others, Origin::relay, flow.span});
+  }
+  auto source = shifted(rank, std::vector<std::int64_t>(rank, 0));
+  if (!broadcast) {
+    rules.push_back({Transfer{relay_id, source, false}, id, starts, Origin::relay, flow.span});
+    return;
+  }
+  const auto at_feeder = starts.intersect({position - poly::constant(rank, low), true});
+  rules.push_back({Transfer{relay_id, source, false}, id, at_feeder, Origin::relay, flow.span});
+  source[axis] = poly::constant(rank, low);
+  const auto away = starts.subtract(at_feeder).coalesce();
+  if (!away.is_empty()) rules.push_back({Transfer{relay_id, source, true}, id, away, Origin::relay, flow.span});
+}
+
+/// The part of `starts` whose element `source` holds at p + offset takes it from there.
+bool Router::hand_over_from(FlowId id, FlowId source, const poly::Set& defined, const std::vector<std::int64_t>& offset,
+                            Origin origin, poly::Set& starts, std::vector<Rule>& rules) const {
+  const auto rank = graph_.dims.size();
+  std::vector<std::int64_t> back;
+  for (const auto step : offset) back.push_back(-step);
+  const auto from = shifted(rank, offset);
+  auto domain = starts.intersect(defined.translate(back));
+  const auto& wanted = graph_.at(id).element;
+  const auto& held = graph_.at(source).element;
+  for (std::size_t f = 0; f < wanted.size(); ++f) {
+    domain = domain.intersect({poly::substitute(held[f], from, rank) - wanted[f], true});
+  }
+  if (domain.is_empty()) return false;
+  starts = starts.subtract(domain).coalesce();
+  rules.push_back({Transfer{source, from, false}, id, domain.coalesce(), origin, graph_.at(id).span});
+  return true;
+}
+
+/// InnerSend and turns: the starts of a computed operand's lines take it from the nearest point that holds it: the same point, then a
+/// neighbour, in the space that computes it or in one it passes through.
+void Router::hand_over(FlowId id, poly::Set starts, std::vector<Rule>& rules) const {
+  const auto rank = graph_.dims.size();
+  const auto tensor = graph_.at(id).tensor;
+  std::vector<std::vector<std::int64_t>> offsets{std::vector<std::int64_t>(rank, 0)};
+  for (const std::int64_t sign : {-1, 1}) {
+    for (std::size_t d = 0; d < rank; ++d) offsets.push_back(unit(rank, d, sign));
+  }
+  for (const auto& offset : offsets) {
+    for (const auto& holder : holders_) {
+      if (graph_.at(holder.flow).tensor != tensor || starts.is_empty()) continue;
+      hand_over_from(id, holder.flow, holder.domain, offset, Origin::inner_send, starts, rules);
+    }
+  }
+  for (const auto& offset : offsets) {
+    for (std::size_t f = 0; f < graph_.flows.size() && !starts.is_empty(); ++f) {
+      const auto& other = graph_.flows[f];
+      if (other.tensor != tensor || other.computed || FlowId(f) == id) continue;
+      hand_over_from(id, FlowId(f), graph_.at(other.space).domain, offset, Origin::turn, starts, rules);
+    }
+  }
+  // What no neighbour holds comes straight from where it is computed; the mapping decides whether the machine can carry it.
+  for (const auto& holder : holders_) {
+    if (graph_.at(holder.flow).tensor != tensor || starts.is_empty()) continue;
+    const auto wanted = poly::Map::function(starts, graph_.at(id).element);
+    const auto held = poly::Map::function(holder.domain, graph_.at(holder.flow).element);
+    const auto pieces = wanted.then(held.reverse()).pieces();
+    if (!pieces) break;
+    for (const auto& piece : *pieces) {
+      rules.push_back({Transfer{holder.flow, piece.forms, false}, id, piece.domain, Origin::inner_send, graph_.at(id).span});
+      starts = starts.subtract(piece.domain).coalesce();
+    }
+  }
+  if (starts.is_empty()) return;
+  throw LegalityError({.code = "CYC211", .span = graph_.at(id).span,
+                       .message = fmt::format("no affine rule brings `{}` to {}", graph_.at(tensor).name,
+                                              starts.constraints_text(graph_.dims)),
+                       .notes = {}, .help = "write the access with affine subscripts of the indices it varies with"});
+}
+
+}  // namespace cyclotron::dataflow::detail

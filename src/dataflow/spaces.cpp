@@ -1,0 +1,142 @@
+#include "spaces.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <cyclotron/recurrence/sets.hpp>
+#include <cyclotron/support/error.hpp>
+
+namespace cyclotron::dataflow::detail {
+
+using recurrence::Equation;
+using recurrence::Reduce;
+using recurrence::System;
+
+std::optional<recurrence::ExprId> reduction_of(const System& system, const Equation& equation) {
+  std::optional<recurrence::ExprId> found;
+  std::vector<recurrence::ExprId> todo{equation.expr};
+  while (!todo.empty()) {
+    const auto id = todo.back();
+    todo.pop_back();
+    const auto& expr = system.at(id);
+    if (const auto* apply = std::get_if<recurrence::Apply>(&expr.node)) {
+      todo.insert(todo.end(), apply->operands.begin(), apply->operands.end());
+    } else if (const auto* reduce = std::get_if<Reduce>(&expr.node)) {
+      if (found) {
+        throw LegalityError({.code = "CYC210", .span = expr.span,
+                             .message = fmt::format("the equation of `{}` has a second reduction, over `{}`",
+                                                    system.at(equation.target).name, reduce->index),
+                             .notes = {{system.at(*found).span, "the first is here"}},
+                             .help = "give the second reduction a tensor of its own"});
+      }
+      found = id;
+      todo.push_back(reduce->body);
+    }
+  }
+  return found;
+}
+
+std::size_t Placement::dim(const std::string& name) const {
+  const auto place = std::ranges::find(dims_, name);
+  CYC_CHECK(place != dims_.end(), name);
+  return static_cast<std::size_t>(place - dims_.begin());
+}
+
+poly::Affine Placement::lift(const recurrence::Affine& form, const std::vector<std::string>& names) const {
+  poly::Affine result = poly::constant(dims_.size(), form.constant);
+  for (std::size_t v = 0; v < form.coefficients.size(); ++v) {
+    if (form.coefficients[v] != 0) result.coefficients[dim(names.at(v))] += form.coefficients[v];
+  }
+  return result;
+}
+
+std::vector<poly::Affine> Placement::lift(const std::vector<recurrence::Affine>& forms,
+                                          const std::vector<std::string>& names) const {
+  std::vector<poly::Affine> result;
+  for (const auto& form : forms) result.push_back(lift(form, names));
+  return result;
+}
+
+Space Placement::inner(const Equation& equation, const Reduce& reduce) const {
+  auto names = equation.indices;
+  const auto outer = names.size();
+  names.push_back(reduce.index);
+  std::vector<poly::Affine> drop;
+  for (std::size_t v = 0; v < outer; ++v) drop.push_back(poly::variable(outer + 1, v));
+  const auto points = recurrence::domain_of(context_, equation)
+                          .preimage(drop, outer + 1)
+                          .intersect(recurrence::to_set(context_, reduce.domain, outer + 1));
+  return place(equation, points, names, nullptr, false);
+}
+
+Space Placement::outer(const Equation& equation, const Reduce* reduce) const {
+  return place(equation, recurrence::domain_of(context_, equation), equation.indices, reduce, true);
+}
+
+Space Placement::place(const Equation& equation, const poly::Set& points, const std::vector<std::string>& names,
+                       const Reduce* reduce, bool at_end) const {
+  const auto rank = dims_.size();
+  std::vector<poly::Affine> variables;
+  std::vector<std::size_t> own;
+  for (const auto& name : names) {
+    own.push_back(dim(name));
+    variables.push_back(poly::variable(rank, own.back()));
+  }
+  std::ranges::sort(own);
+  Space space{"", points.preimage(variables, rank), own, {}};
+  for (std::size_t d = 0; d < rank; ++d) {
+    if (std::ranges::find(own, d) != own.end()) {
+      space.tuple.push_back(poly::variable(rank, d));
+      continue;
+    }
+    const bool is_end = at_end && reduce != nullptr && dims_[d] == reduce->index;
+    space.tuple.push_back(is_end ? end_of(equation, *reduce) : missing(equation, d));
+    space.domain = space.domain.intersect({poly::variable(rank, d) - space.tuple.back(), true});
+  }
+  space.domain = space.domain.coalesce();
+  return space;
+}
+
+/// r_end(i): one more than the upper bound of r that the text gives.
+poly::Affine Placement::end_of(const Equation& equation, const Reduce& reduce) const {
+  const auto outer = equation.indices.size();
+  const auto one = poly::constant(dims_.size(), 1);
+  std::vector<poly::Affine> ends;
+  for (const auto& conjunction : reduce.domain) {
+    for (const auto& constraint : conjunction) {
+      const auto form = recurrence::to_poly(constraint.form, outer + 1);
+      const auto own = form.coefficients[outer];
+      if (own != -1 && !(constraint.equality && own == 1)) continue;
+      recurrence::Affine rest{form.coefficients, form.constant};
+      rest.coefficients.pop_back();
+      auto end = lift(rest, equation.indices);
+      if (own == 1) end = -1 * end;
+      end = end + one;
+      if (std::ranges::find(ends, end) == ends.end()) ends.push_back(std::move(end));
+    }
+  }
+  if (ends.size() != 1) {
+    throw LegalityError({.code = "CYC212", .span = equation.span,
+                         .message = fmt::format("the reduction over `{}` has {} upper bounds, and one is supported",
+                                                reduce.index, ends.size()),
+                         .notes = {}, .help = "write one range per reduction and split the equation by an index condition"});
+  }
+  return ends.front();
+}
+
+/// The coordinate of an index that the equation lacks: what another equation of the tensor has at the place of that index in
+/// its subscripts (Cholesky's diagonal L[j, j] sits at i = j because another equation writes L[i, j]); else 0.
+poly::Affine Placement::missing(const Equation& equation, std::size_t d) const {
+  for (const auto& other : system_.equations) {
+    if (other.target != equation.target) continue;
+    for (std::size_t s = 0; s < other.index.size(); ++s) {
+      if (lift(other.index[s], other.indices) == poly::variable(dims_.size(), d)) {
+        return lift(equation.index[s], equation.indices);
+      }
+    }
+  }
+  return poly::constant(dims_.size(), 0);
+}
+
+}  // namespace cyclotron::dataflow::detail

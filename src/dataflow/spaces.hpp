@@ -1,0 +1,44 @@
+// Private to this folder: how equations sit in the common coordinate system.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <cyclotron/dataflow/graph.hpp>
+#include <cyclotron/recurrence/system.hpp>
+
+namespace cyclotron::dataflow::detail {
+
+/// The single reduction of an equation, if it has one. Throws LegalityError CYC210 where it has more.
+[[nodiscard]] std::optional<recurrence::ExprId> reduction_of(const recurrence::System& system,
+                                                             const recurrence::Equation& equation);
+
+/// Places equations in the coordinates `dims`.
+class Placement {
+ public:
+  Placement(const recurrence::System& system, const poly::Context& context, const std::vector<std::string>& dims)
+      : system_(system), context_(context), dims_(dims) {}
+
+  /// Points (i, r) of the reduction.
+  [[nodiscard]] Space inner(const recurrence::Equation& equation, const recurrence::Reduce& reduce) const;
+  /// Points i, at r = r_end(i), the exclusive end, where there is a reduction (CY-070).
+  [[nodiscard]] Space outer(const recurrence::Equation& equation, const recurrence::Reduce* reduce) const;
+  /// Coordinate of a named index.
+  [[nodiscard]] std::size_t dim(const std::string& name) const;
+  /// A form over the named indices, as a form over dims.
+  [[nodiscard]] poly::Affine lift(const recurrence::Affine& form, const std::vector<std::string>& names) const;
+  [[nodiscard]] std::vector<poly::Affine> lift(const std::vector<recurrence::Affine>& forms,
+                                               const std::vector<std::string>& names) const;
+
+ private:
+  [[nodiscard]] Space place(const recurrence::Equation& equation, const poly::Set& points,
+                            const std::vector<std::string>& names, const recurrence::Reduce* reduce, bool at_end) const;
+  [[nodiscard]] poly::Affine end_of(const recurrence::Equation& equation, const recurrence::Reduce& reduce) const;
+  [[nodiscard]] poly::Affine missing(const recurrence::Equation& equation, std::size_t dim) const;
+
+  const recurrence::System& system_;
+  const poly::Context& context_;
+  const std::vector<std::string>& dims_;
+};
+
+}  // namespace cyclotron::dataflow::detail

@@ -1,0 +1,77 @@
+#include <cyclotron/driver/compile.hpp>
+
+#include <chrono>
+
+#include <cyclotron/codegen/generate.hpp>
+#include <cyclotron/dataflow/lower.hpp>
+#include <cyclotron/mapping/mapping.hpp>
+#include <cyclotron/memory/layout.hpp>
+#include <cyclotron/recurrence/verify.hpp>
+#include <cyclotron/support/error.hpp>
+
+namespace cyclotron::driver {
+
+namespace {
+
+/// Keeps name and time of each stage; texts are made on demand by the stages themselves.
+class Log {
+ public:
+  void stage(std::string name, std::string text = {}) {
+    const auto now = std::chrono::steady_clock::now();
+    stages_.push_back({std::move(name), std::move(text), std::chrono::duration<double, std::milli>(now - last_).count()});
+    last_ = std::chrono::steady_clock::now();
+  }
+  std::vector<Stage> take() { return std::move(stages_); }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+  std::vector<Stage> stages_;
+};
+
+Compiled compile_with(const recurrence::System& system, const schedule::Schedule& wanted, const machine::Machine& machine, Log log) {
+  auto schedule = schedule::complete(system, wanted);
+  auto graph = dataflow::lower(system, schedule);
+  log.stage("lower");
+  dataflow::verify(graph);
+  log.stage("verify dataflow");
+  auto mapping = mapping::map_to_grid(graph, schedule, machine);
+  log.stage("map");
+  auto program = codegen::generate(mapping, machine);
+  log.stage("generate");
+  program = memory::allocate(std::move(program));
+  log.stage("allocate");
+  program::verify(program);
+  memory::verify_layout(program);
+  log.stage("verify program");
+  auto proofs = std::move(mapping.proofs);
+  proofs.insert(proofs.begin(), "every element is assigned once, every read is of an input or an assigned element");
+  proofs.insert(proofs.begin() + 1, "every value of the dataflow is defined once and before it is read, and carries the element it should");
+  proofs.emplace_back("no value is overwritten in its PE before its last use");
+  proofs.emplace_back("no two live slots overlap, and every PE's memory holds its peak");
+  program.notes["schedule"] = schedule::to_string(schedule);
+  return {std::move(schedule), false, std::move(graph), std::move(program), std::move(proofs), log.take()};
+}
+
+}  // namespace
+
+Compiled compile(const recurrence::System& system, const std::optional<schedule::Schedule>& schedule, const machine::Machine& machine) {
+  Log log;
+  machine::verify(machine);
+  recurrence::verify(system);
+  log.stage("verify recurrences");
+  if (schedule) return compile_with(system, *schedule, machine, log);
+  const auto candidates = schedule::defaults(system);
+  for (std::size_t c = 0;; ++c) {
+    try {
+      auto result = compile_with(system, candidates[c], machine, log);
+      result.schedule_chosen = true;
+      return result;
+    } catch (const LegalityError&) {
+      if (c + 1 == candidates.size()) throw;
+    } catch (const CapacityError&) {
+      if (c + 1 == candidates.size()) throw;
+    }
+  }
+}
+
+}  // namespace cyclotron::driver

@@ -1,0 +1,36 @@
+// The pipeline, one call a line: recurrences to a verified program.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <cyclotron/dataflow/graph.hpp>
+#include <cyclotron/machine/machine.hpp>
+#include <cyclotron/program/program.hpp>
+#include <cyclotron/recurrence/system.hpp>
+#include <cyclotron/schedule/schedule.hpp>
+
+namespace cyclotron::driver {
+
+/// One stage of a compilation, as text, with the milliseconds it took.
+struct Stage {
+  std::string name;
+  std::string text;
+  double milliseconds = 0;
+};
+
+struct Compiled {
+  schedule::Schedule schedule;      ///< Complete: as given, or the default that was chosen.
+  bool schedule_chosen = false;     ///< No schedule was given.
+  dataflow::Graph graph;
+  program::Program program;
+  std::vector<std::string> proofs;  ///< What the verifiers proved, a sentence each.
+  std::vector<Stage> stages;
+};
+
+/// Compiles for concrete shapes. Time and memory do not depend on the number of PEs or points.
+/// Throws the errors of the stages; without a schedule, those of the last default that was tried.
+[[nodiscard]] Compiled compile(const recurrence::System& system, const std::optional<schedule::Schedule>& schedule,
+                               const machine::Machine& machine);
+
+}  // namespace cyclotron::driver

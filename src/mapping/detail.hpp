@@ -1,0 +1,21 @@
+// Private to this folder: the steps of map_to_grid, in order.
+#pragma once
+#include <cyclotron/mapping/mapping.hpp>
+
+namespace cyclotron::mapping::detail {
+
+[[nodiscard]] Grid make_grid(const dataflow::Graph& graph, const schedule::Schedule& schedule, const machine::Machine& machine);
+/// Fills channels (one a rule) and statements.
+void make_statements(Mapping& mapping);
+/// Every dependence advances in time, or between PEs of one step in a common direction.
+void check_dependences(Mapping& mapping);
+/// Messages of a channel arrive in the order in which they are received; channels into one flow over the same wire become one where
+/// that holds for them together.
+void check_channels(Mapping& mapping);
+void make_classes(Mapping& mapping);
+
+/// p[d] of `from` minus own, on the space dims; none where it varies.
+[[nodiscard]] std::optional<std::vector<std::int64_t>> grid_offset(const Mapping& mapping, FlowId flow,
+                                                                   const std::vector<poly::Affine>& from);
+
+}  // namespace cyclotron::mapping::detail

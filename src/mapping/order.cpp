@@ -1,0 +1,253 @@
+// Legality of order: dependences advance, messages do not overtake.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include <cyclotron/support/error.hpp>
+
+#include "detail.hpp"
+
+namespace cyclotron::mapping::detail {
+
+using dataflow::Compute;
+using dataflow::FlowRef;
+using dataflow::Rule;
+using dataflow::Transfer;
+
+namespace {
+
+/// The value of `source` at from(p) is used for `rule.flow` at p.
+struct Dependence {
+  const Rule* rule;
+  FlowId source;
+  std::vector<poly::Affine> from;
+};
+
+std::vector<Dependence> dependences(const dataflow::Graph& graph) {
+  std::vector<Dependence> result;
+  for (const auto& rule : graph.rules) {
+    if (const auto* transfer = std::get_if<Transfer>(&rule.action)) {
+      result.push_back({&rule, transfer->source, transfer->from});
+    } else if (const auto* compute = std::get_if<Compute>(&rule.action)) {
+      for (const auto& term : compute->terms) {
+        const auto* ref = std::get_if<FlowRef>(&term);
+        if (ref == nullptr || ref->flow != rule.flow) continue;
+        auto from = graph.at(graph.at(rule.flow).space).tuple;
+        for (std::size_t d = 0; d < from.size(); ++d) from[d].constant += ref->offset[d];
+        result.push_back({&rule, ref->flow, std::move(from)});
+      }
+    }
+  }
+  return result;
+}
+
+/// The points at which `forms` is lexicographically negative.
+poly::Set lex_negative(const poly::Set& domain, const std::vector<poly::Affine>& forms) {
+  auto result = poly::Set::empty(domain.context(), domain.dimensions());
+  auto equal_so_far = domain;
+  const auto one = poly::constant(domain.dimensions(), 1);
+  for (const auto& form : forms) {
+    result = result.unite(equal_so_far.intersect({-1 * form - one, false}));
+    equal_so_far = equal_so_far.intersect({form, true});
+    if (equal_so_far.is_empty()) break;
+  }
+  return result;
+}
+
+/// How far the use lies after the making: time, then the grid in the given directions.
+std::vector<poly::Affine> advance(const Mapping& mapping, const Dependence& dependence, const std::vector<std::int64_t>& signs) {
+  const auto& graph = mapping.graph;
+  const auto& tuple = graph.at(graph.at(dependence.rule->flow).space).tuple;
+  std::vector<poly::Affine> forms;
+  for (const auto d : mapping.grid.time) forms.push_back(tuple[d] - dependence.from[d]);
+  for (std::size_t g = 0; g < mapping.grid.space.size(); ++g) {
+    const auto d = mapping.grid.space[g];
+    forms.push_back(signs[g] * (tuple[d] - dependence.from[d]));
+  }
+  return forms;
+}
+
+bool is_negative_constant(const std::vector<poly::Affine>& forms, bool& constant) {
+  constant = std::ranges::all_of(forms, poly::is_constant);
+  if (!constant) return false;
+  for (const auto& form : forms) {
+    if (form.constant != 0) return form.constant < 0;
+  }
+  return false;
+}
+
+/// A point at which the dependence does not advance, if any.
+std::optional<std::vector<std::int64_t>> violation(const Mapping& mapping, const Dependence& dependence,
+                                                   const std::vector<std::int64_t>& signs) {
+  const auto forms = advance(mapping, dependence, signs);
+  bool constant = false;
+  const bool negative = is_negative_constant(forms, constant);
+  if (constant) return negative ? dependence.rule->domain.lexmin_point() : std::nullopt;
+  return lex_negative(dependence.rule->domain, forms).lexmin_point();
+}
+
+[[noreturn]] void report(const Mapping& mapping, const Dependence& dependence, const std::vector<std::int64_t>& point) {
+  const auto& graph = mapping.graph;
+  std::vector<std::int64_t> source;
+  for (const auto& form : dependence.from) source.push_back(poly::evaluate(form, point));
+  const auto when = [&](const std::vector<std::int64_t>& p) {
+    std::vector<std::string> parts;
+    for (const auto d : mapping.grid.time) parts.push_back(fmt::format("{} = {}", graph.dims[d], p[d]));
+    return parts.empty() ? std::string("the only step") : fmt::format("step {}", fmt::join(parts, ", "));
+  };
+  const auto where = [&](const std::vector<std::int64_t>& p) {
+    std::vector<std::int64_t> pe;
+    for (const auto& form : mapping.pe_forms()) pe.push_back(poly::evaluate(form, p));
+    return fmt::format("PE ({})", fmt::join(pe, ", "));
+  };
+  const auto& tensor = graph.at(graph.at(dependence.source).tensor).name;
+  std::vector<std::string> time_names;
+  for (const auto d : mapping.grid.time) time_names.push_back(graph.dims[d]);
+  throw LegalityError(
+      {.code = "CYC221", .span = dependence.rule->span,
+       .message = fmt::format("`{}` is needed at point ({}), {} of {}, but made at point ({}), {} of {}, which does not come before",
+                              tensor, fmt::join(point, ", "), when(point), where(point), fmt::join(source, ", "), when(source), where(source)),
+       .notes = {{graph.at(dependence.source).span, fmt::format("`{}` is made here; points are ({}), time order is ({})", tensor,
+                                                                fmt::join(graph.dims, ", "), fmt::join(time_names, ", "))}},
+       .help = "change the order of `time`, or which indices are space"});
+}
+
+struct Message {
+  const Statement* receive;
+  const Statement* send;
+};
+
+/// Whether some message of `a` is received before one of `b` by one PE but sent after it by the same sender.
+bool overtakes(const Mapping& mapping, const Message& a, const Message& b) {
+  const auto rank = mapping.graph.dims.size();
+  const auto widen = [rank](const poly::Affine& form, bool second) {
+    poly::Affine wide = poly::constant(2 * rank, form.constant);
+    std::ranges::copy(form.coefficients, wide.coefficients.begin() + (second ? static_cast<std::ptrdiff_t>(rank) : 0));
+    return wide;
+  };
+  std::vector<poly::Affine> first, second;
+  for (std::size_t d = 0; d < rank; ++d) {
+    first.push_back(poly::variable(2 * rank, d));
+    second.push_back(poly::variable(2 * rank, rank + d));
+  }
+  auto pairs = a.receive->domain.preimage(first, 2 * rank).intersect(b.receive->domain.preimage(second, 2 * rank));
+  for (const auto d : mapping.grid.space) {
+    pairs = pairs.intersect({first[d] - second[d], true});
+    pairs = pairs.intersect({widen(a.receive->from[d], false) - widen(b.receive->from[d], true), true});
+  }
+  std::vector<poly::Affine> received, sent;  // a's minus b's order
+  for (const auto d : mapping.grid.time) {
+    received.push_back(first[d] - second[d]);
+    sent.push_back(widen(b.receive->from[d], true) - widen(a.receive->from[d], false));
+  }
+  received.push_back(poly::constant(2 * rank, a.receive->position - b.receive->position));
+  sent.push_back(poly::constant(2 * rank, b.send->position - a.send->position));
+  return !lex_negative(lex_negative(pairs, received), sent).is_empty();
+}
+
+/// Receive and send of one rule in lockstep: a constant time between them keeps the order.
+bool lockstep(const Mapping& mapping, const Message& message) {
+  const auto& graph = mapping.graph;
+  const auto& tuple = graph.at(graph.at(message.receive->target.flow).space).tuple;
+  return std::ranges::all_of(mapping.grid.time, [&](std::size_t d) { return poly::is_constant(tuple[d] - message.receive->from[d]); });
+}
+
+void find_time_function(Mapping& mapping, const std::vector<Dependence>& all) {
+  // Unit costs: a hop takes one cycle, and so does an operator; every dependence is a step along one coordinate.
+  const auto& graph = mapping.graph;
+  std::vector<std::int64_t> rate(graph.dims.size(), 0);
+  for (const auto d : mapping.grid.time) rate[d] = 1;
+  for (const auto& dependence : all) {
+    const auto offset = dataflow::constant_offset(graph.at(graph.at(dependence.rule->flow).space), dependence.from);
+    if (!offset || graph.at(dependence.source).space != graph.at(dependence.rule->flow).space) return;
+    std::int64_t length = 0;
+    for (const auto step : *offset) length += std::abs(step);
+    if (length != 1) return;
+    for (std::size_t d = 0; d < offset->size(); ++d) {
+      if ((*offset)[d] > 0) return;
+      const bool hop = std::ranges::find(mapping.grid.space, d) != mapping.grid.space.end();
+      const std::int64_t cost = (hop ? 1 : 0) + (graph.at(dependence.source).computed ? 1 : 0);
+      if ((*offset)[d] < 0) rate[d] = std::max(rate[d], cost);
+    }
+  }
+  if (graph.spaces.size() != 1) return;
+  poly::Affine form = poly::constant(graph.dims.size(), 0);
+  form.coefficients = rate;
+  mapping.time_function = poly::to_string(form, graph.dims);
+}
+
+}  // namespace
+
+void check_dependences(Mapping& mapping) {
+  const auto all = dependences(mapping.graph);
+  const auto axes = mapping.grid.space.size();
+  for (std::size_t choice = 0; choice < (std::size_t{1} << axes); ++choice) {
+    std::vector<std::int64_t> signs;
+    for (std::size_t g = 0; g < axes; ++g) signs.push_back(((choice >> g) & 1U) != 0 ? -1 : 1);
+    const bool legal = std::ranges::all_of(all, [&](const Dependence& d) { return !violation(mapping, d, signs).has_value(); });
+    if (!legal) continue;
+    mapping.proofs.push_back(fmt::format("all {} dependences advance in the order ({})", all.size(),
+                                         mapping.grid.time.empty() ? "space only" : "time, then along the grid"));
+    mapping.proofs.emplace_back("no two points of a space share a PE and a step");
+    find_time_function(mapping, all);
+    return;
+  }
+  const std::vector<std::int64_t> forward(axes, 1);
+  for (const auto& dependence : all) {
+    if (const auto point = violation(mapping, dependence, forward)) report(mapping, dependence, *point);
+  }
+  CYC_CHECK(false, "an illegal schedule has a witness");
+}
+
+void check_channels(Mapping& mapping) {
+  std::vector<Message> messages(mapping.channels.size());
+  for (const auto& statement : mapping.statements) {
+    if (statement.kind == Kind::receive) messages[statement.channel].receive = &statement;
+    if (statement.kind == Kind::send || statement.kind == Kind::forward) messages[statement.channel].send = &statement;
+  }
+  std::vector<std::vector<std::size_t>> groups;
+  std::size_t count = 0;
+  for (std::size_t c = 0; c < messages.size(); ++c) {
+    if (messages[c].receive == nullptr) continue;
+    ++count;
+    if (!lockstep(mapping, messages[c]) && overtakes(mapping, messages[c], messages[c])) {
+      const auto& rule = mapping.graph.rules[messages[c].receive->rule];
+      throw LegalityError({.code = "CYC222", .span = rule.span,
+                           .message = fmt::format("values of `{}` would overtake each other on channel {}",
+                                                  mapping.graph.at(mapping.graph.at(rule.flow).tensor).name, mapping.channels[c].name),
+                           .notes = {}, .help = "change the order of `time`"});
+    }
+    const auto same_wire = [&](std::size_t other) {
+      const auto &a = mapping.channels[c], &b = mapping.channels[other];
+      return a.flow == b.flow && a.offset == b.offset && a.network == b.network && a.axis == b.axis;
+    };
+    const auto joins = [&](const std::vector<std::size_t>& group) {
+      return same_wire(group.front()) && std::ranges::all_of(group, [&](std::size_t other) {
+        return !overtakes(mapping, messages[c], messages[other]) && !overtakes(mapping, messages[other], messages[c]);
+      });
+    };
+    const auto group = std::ranges::find_if(groups, joins);
+    if (group != groups.end()) {
+      group->push_back(c);
+    } else {
+      groups.push_back({c});
+    }
+  }
+  std::vector<std::size_t> target(mapping.channels.size(), 0);
+  std::vector<Channel> kept;
+  for (const auto& group : groups) {
+    for (const auto c : group) target[c] = kept.size();
+    kept.push_back(mapping.channels[group.front()]);
+  }
+  for (auto& statement : mapping.statements) {
+    if (statement.kind == Kind::receive || statement.kind == Kind::send || statement.kind == Kind::forward) {
+      statement.channel = target[statement.channel];
+    }
+  }
+  mapping.channels = std::move(kept);
+  mapping.proofs.push_back(fmt::format("{} kinds of message on {} channels: each receive has one send, in first-in-first-out order", count,
+                                       mapping.channels.size()));
+}
+
+}  // namespace cyclotron::mapping::detail

@@ -1,0 +1,262 @@
+// Rules to statements: receives from dependences, sends induced one to one (CY-079, CY-080), local values by reference.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include <cyclotron/support/error.hpp>
+#include <cyclotron/support/overloaded.hpp>
+
+#include "detail.hpp"
+
+namespace cyclotron::mapping::detail {
+
+using dataflow::Compute;
+using dataflow::FlowRef;
+using dataflow::Rule;
+using dataflow::Transfer;
+
+namespace {
+
+constexpr std::int64_t kinds = 8;
+
+class Builder {
+ public:
+  explicit Builder(Mapping& mapping) : mapping_(mapping), graph_(mapping.graph) {}
+
+  void run() {
+    find_aliases();
+    rank_spaces();
+    for (std::size_t r = 0; r < graph_.rules.size(); ++r) add_rule(r);
+    std::ranges::stable_sort(mapping_.statements, {}, &Statement::position);
+  }
+
+ private:
+  [[nodiscard]] std::vector<poly::Affine> here(FlowId flow) const { return graph_.at(graph_.at(flow).space).tuple; }
+  [[nodiscard]] bool is_local(FlowId flow, const Transfer& transfer) const {
+    const auto offset = grid_offset(mapping_, flow, transfer.from);
+    return offset && std::ranges::all_of(*offset, [](std::int64_t step) { return step == 0; });
+  }
+
+  /// A flow whose every value lies on its own PE already, and which only computations read, needs no storage.
+  void find_aliases() {
+    alias_.assign(graph_.flows.size(), true);
+    for (const auto& rule : graph_.rules) {
+      const auto* transfer = std::get_if<Transfer>(&rule.action);
+      if (transfer == nullptr || transfer->source == rule.flow || !is_local(rule.flow, *transfer)) alias_[rule.flow.index()] = false;
+      if (transfer != nullptr) alias_[transfer->source.index()] = false;
+    }
+  }
+
+  /// Spaces that hand values over within one PE and step come in the order of the hand-over.
+  void rank_spaces() {
+    const auto count = graph_.spaces.size();
+    std::vector<std::vector<bool>> before(count, std::vector<bool>(count, false));
+    for (const auto& rule : graph_.rules) {
+      if (!dataflow::crosses_spaces(graph_, rule)) continue;
+      const auto& transfer = std::get<Transfer>(rule.action);
+      const auto offset = dataflow::constant_offset(graph_.at(graph_.at(rule.flow).space), transfer.from);
+      if (offset && std::ranges::all_of(*offset, [](std::int64_t step) { return step == 0; })) {
+        before[graph_.at(transfer.source).space.index()][graph_.at(rule.flow).space.index()] = true;
+      }
+    }
+    rank_.assign(count, -1);
+    for (std::int64_t next = 0; next < static_cast<std::int64_t>(count); ++next) {
+      std::size_t chosen = count;
+      for (std::size_t s = 0; s < count && chosen == count; ++s) {
+        bool ready = rank_[s] < 0;
+        for (std::size_t o = 0; o < count && ready; ++o) ready = !(before[o][s] && rank_[o] < 0);
+        if (ready) chosen = s;
+      }
+      if (chosen == count) {
+        throw LegalityError({.code = "CYC221", .span = graph_.flows.front().span,
+                             .message = "two computations of one step need each other's results", .notes = {},
+                             .help = "map one more index to time"});
+      }
+      rank_[chosen] = next;
+    }
+  }
+
+  Statement make(Kind kind, std::size_t rule, FlowId flow, poly::Set domain) const {
+    const auto rank = rank_[graph_.at(flow).space.index()];
+    const auto rules = static_cast<std::int64_t>(graph_.rules.size());
+    Statement statement{kind, rule, std::move(domain), {}, {}, 0, {}, 0, false};
+    statement.position = (rank * kinds + static_cast<std::int64_t>(kind)) * rules + static_cast<std::int64_t>(rule);
+    return statement;
+  }
+
+  void add(Statement statement) {
+    if (!statement.domain.is_empty()) mapping_.statements.push_back(std::move(statement));
+  }
+
+  void add_rule(std::size_t r) {
+    const Rule& rule = graph_.rules[r];
+    std::visit(Overloaded{[&](const dataflow::Inject&) {
+                            auto statement = make(Kind::load, r, rule.flow, rule.domain);
+                            statement.target = {rule.flow, here(rule.flow)};
+                            statement.prologue = graph_.at(rule.flow).prefetched;
+                            add(std::move(statement));
+                          },
+                          [&](const Transfer& transfer) { add_transfer(r, rule, transfer); },
+                          [&](const Compute& compute) { add_compute(r, rule, compute); },
+                          [&](const dataflow::Export&) {
+                            auto statement = make(Kind::store, r, rule.flow, rule.domain);
+                            statement.sources = {{rule.flow, here(rule.flow)}};
+                            add(std::move(statement));
+                          }},
+               rule.action);
+  }
+
+  void add_transfer(std::size_t r, const Rule& rule, const Transfer& transfer) {
+    if (alias_[rule.flow.index()]) return;
+    if (is_local(rule.flow, transfer)) {
+      if (transfer.source == rule.flow) return;  // kept in its slot
+      auto statement = make(Kind::move, r, rule.flow, rule.domain);
+      statement.target = {rule.flow, here(rule.flow)};
+      statement.sources = {{transfer.source, transfer.from}};
+      add(std::move(statement));
+      return;
+    }
+    add_message(r, rule, transfer.source, transfer.from, transfer.broadcast);
+  }
+
+  /// A receive at the rule's points and the send it induces at the points they receive from.
+  void add_message(std::size_t r, const Rule& rule, FlowId source, const std::vector<poly::Affine>& from, bool broadcast) {
+    const auto channel = broadcast ? network(rule, from) : link(rule, from);
+    auto receive = make(Kind::receive, r, rule.flow, rule.domain);
+    receive.target = {rule.flow, here(rule.flow)};
+    receive.channel = channel;
+    receive.from = from;
+    const auto domain = rule.domain.image(from).coalesce();
+    const bool computed = graph_.at(source).computed;
+    auto send = make(computed ? Kind::send : Kind::forward, r, source, domain);
+    send.sources = {{source, here(source)}};
+    send.channel = channel;
+    add(std::move(receive));
+    add(std::move(send));
+  }
+
+  std::size_t link(const Rule& rule, const std::vector<poly::Affine>& from) {
+    const auto offset = grid_offset(mapping_, rule.flow, from);
+    std::int64_t hops = 0;
+    if (offset) {
+      for (const auto step : *offset) hops += std::abs(step);
+    }
+    if (!offset || hops > 1) {
+      const auto point = rule.domain.lexmin_point().value();
+      std::vector<std::int64_t> source;
+      for (const auto& form : from) source.push_back(poly::evaluate(form, point));
+      throw LegalityError(
+          {.code = "CYC220", .span = rule.span,
+           .message = fmt::format("PE ({}) needs `{}` from PE ({}), {} hops away, and links join neighbours",
+                                  fmt::join(pe_of(point), ", "), graph_.at(graph_.at(rule.flow).tensor).name,
+                                  fmt::join(pe_of(source), ", "), distance(pe_of(point), pe_of(source))),
+           .notes = {}, .help = "map the index that jumps to time, or stream the value along it"});
+    }
+    if (!poly::Map::function(rule.domain, from).is_injective()) {
+      throw LegalityError({.code = "CYC220", .span = rule.span,
+                           .message = fmt::format("one value of `{}` would be sent to the same PE several times",
+                                                  graph_.at(graph_.at(rule.flow).tensor).name),
+                           .notes = {}, .help = "map the index along which it is used again to space, or order it last in time"});
+    }
+    Channel channel{rule.flow, {}, false, 0, {}};
+    for (const auto step : *offset) channel.offset.push_back(-step);
+    return add_channel(std::move(channel));
+  }
+
+  std::size_t network(const Rule& rule, const std::vector<poly::Affine>& from) {
+    const auto& tuple = graph_.at(graph_.at(rule.flow).space).tuple;
+    Channel channel{rule.flow, {}, true, mapping_.grid.space.size(), {}};
+    for (std::size_t g = 0; g < mapping_.grid.space.size(); ++g) {
+      if (from[mapping_.grid.space[g]] == tuple[mapping_.grid.space[g]]) continue;
+      CYC_CHECK(channel.axis == mapping_.grid.space.size(), "a broadcast runs along one axis");
+      channel.axis = g;
+    }
+    CYC_CHECK(channel.axis < mapping_.grid.space.size(), "a broadcast leaves its PE");
+    return add_channel(std::move(channel));
+  }
+
+  std::size_t add_channel(Channel channel) {
+    channel.name = channel_name(channel);
+    mapping_.channels.push_back(std::move(channel));
+    return mapping_.channels.size() - 1;
+  }
+
+  [[nodiscard]] std::string channel_name(const Channel& channel) const {
+    const auto& flow = graph_.at(channel.flow);
+    const auto base = fmt::format("{}^{}", flow.name, graph_.at(flow.space).name);
+    if (channel.network) return fmt::format("{} broadcast along {}", base, mapping_.grid.names[channel.axis]);
+    for (std::size_t g = 0; g < channel.offset.size(); ++g) {
+      if (channel.offset[g] != 0) return fmt::format("{} along {}{}", base, channel.offset[g] < 0 ? "-" : "", mapping_.grid.names[g]);
+    }
+    return base;
+  }
+
+  [[nodiscard]] std::vector<std::int64_t> pe_of(const std::vector<std::int64_t>& point) const {
+    std::vector<std::int64_t> pe;
+    for (const auto& form : mapping_.pe_forms()) pe.push_back(poly::evaluate(form, point));
+    return pe;
+  }
+  static std::int64_t distance(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b) {
+    std::int64_t hops = 0;
+    for (std::size_t g = 0; g < a.size(); ++g) hops += std::abs(a[g] - b[g]);
+    return hops;
+  }
+
+  /// One compute statement for each way in which its aliased operands lie.
+  void add_compute(std::size_t r, const Rule& rule, const Compute& compute) {
+    struct Case {
+      poly::Set domain;
+      std::vector<Value> sources;
+    };
+    std::vector<Case> cases{{rule.domain, {}}};
+    for (const auto& term : compute.terms) {
+      const auto* ref = std::get_if<FlowRef>(&term);
+      if (ref == nullptr) continue;
+      auto point = here(rule.flow);
+      for (std::size_t d = 0; d < point.size(); ++d) point[d].constant += ref->offset[d];
+      if (!alias_[ref->flow.index()]) {
+        add_accumulator(r, rule, *ref, point);
+        for (auto& one : cases) one.sources.push_back({ref->flow, point});
+        continue;
+      }
+      std::vector<Case> refined;
+      for (const auto& one : cases) {
+        for (const auto& definition : graph_.rules) {
+          if (definition.flow != ref->flow) continue;
+          auto part = one.domain.intersect(definition.domain);
+          if (part.is_empty()) continue;
+          refined.push_back({std::move(part), one.sources});
+          const auto& transfer = std::get<Transfer>(definition.action);
+          refined.back().sources.push_back({transfer.source, transfer.from});
+        }
+      }
+      cases = std::move(refined);
+    }
+    for (auto& one : cases) {
+      auto statement = make(Kind::compute, r, rule.flow, one.domain.coalesce());
+      statement.target = {rule.flow, here(rule.flow)};
+      statement.sources = std::move(one.sources);
+      add(std::move(statement));
+    }
+  }
+
+  /// The accumulator's predecessor is in the slot, or comes from a neighbour into the slot.
+  void add_accumulator(std::size_t r, const Rule& rule, const FlowRef& ref, const std::vector<poly::Affine>& point) {
+    if (ref.flow != rule.flow) return;
+    const auto offset = grid_offset(mapping_, rule.flow, point);
+    if (offset && std::ranges::all_of(*offset, [](std::int64_t step) { return step == 0; })) return;
+    add_message(r, rule, ref.flow, point, false);
+  }
+
+  Mapping& mapping_;
+  const dataflow::Graph& graph_;
+  std::vector<bool> alias_;
+  std::vector<std::int64_t> rank_;
+};
+
+}  // namespace
+
+void make_statements(Mapping& mapping) { Builder(mapping).run(); }
+
+}  // namespace cyclotron::mapping::detail

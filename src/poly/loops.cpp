@@ -1,0 +1,334 @@
+#include <cyclotron/poly/loops.hpp>
+
+#include <fmt/format.h>
+#include <isl/ast.h>
+#include <isl/ast_build.h>
+#include <isl/id.h>
+#include <isl/union_map.h>
+#include <isl/union_set.h>
+
+#include <map>
+
+#include "detail.hpp"
+
+namespace cyclotron::poly {
+
+using detail::checked;
+using detail::take_int;
+
+namespace {
+
+/// (numerator / divisor), rounded down or up.
+struct Quotient {
+  Affine numerator;
+  std::int64_t divisor = 1;
+  bool up = false;
+};
+
+/// Reads isl's syntax tree into plain nodes.
+class Reader {
+ public:
+  Reader(const Context& context, std::size_t parameters, std::size_t times)
+      : context_(context), parameters_(parameters), variables_(parameters + times + 1) {
+    for (std::size_t p = 0; p < parameters; ++p) names_[fmt::format("p{}", p)] = variable(variables_, p);
+  }
+
+  Node read(isl_ast_node* node) {
+    switch (isl_ast_node_get_type(node)) {
+      case isl_ast_node_block: return read_block(node);
+      case isl_ast_node_for: return read_loop(node);
+      case isl_ast_node_if: return read_guard(node);
+      case isl_ast_node_user: return read_visit(node);
+      default: check_failed("known AST node", __FILE__, __LINE__, "");
+    }
+  }
+
+ private:
+  Node read_block(isl_ast_node* node) {
+    Node result;
+    isl_ast_node_list* list = isl_ast_node_block_get_children(node);
+    for (int n = 0; n < isl_ast_node_list_n_ast_node(list); ++n) {
+      isl_ast_node* child = isl_ast_node_list_get_ast_node(list, n);
+      result.children.push_back(read(child));
+      isl_ast_node_free(child);
+    }
+    isl_ast_node_list_free(list);
+    return result;
+  }
+
+  Node read_loop(isl_ast_node* node) {
+    Node result;
+    result.kind = Node::Kind::loop;
+    const std::string name = take_iterator(isl_ast_node_for_get_iterator(node));
+    isl_ast_expr* init = isl_ast_node_for_get_init(node);
+    isl_ast_node* body = isl_ast_node_for_get_body(node);
+    if (isl_ast_node_for_is_degenerate(node) == isl_bool_true) {
+      names_[name] = affine(init);
+      result = read(body);
+    } else {
+      for (auto& quotient : quotients(init, isl_ast_expr_op_max)) result.lower.push_back(lower_bound(quotient));
+      names_[name] = variable(variables_, parameters_ + depth_);
+      isl_ast_expr* condition = isl_ast_node_for_get_cond(node);
+      const auto relation = isl_ast_expr_op_get_type(condition);
+      CYC_CHECK(relation == isl_ast_expr_op_le || relation == isl_ast_expr_op_lt);
+      isl_ast_expr* limit = isl_ast_expr_get_op_arg(condition, 1);
+      for (auto& quotient : quotients(limit, isl_ast_expr_op_min)) {
+        if (relation == isl_ast_expr_op_lt) quotient.numerator.constant -= quotient.divisor;
+        result.upper.push_back(upper_bound(quotient));
+      }
+      isl_ast_expr_free(limit);
+      isl_ast_expr_free(condition);
+      isl_ast_expr* step = isl_ast_node_for_get_inc(node);
+      result.step = take_int(context_, isl_ast_expr_get_val(step));
+      isl_ast_expr_free(step);
+      ++depth_;
+      result.children.push_back(read(body));
+      --depth_;
+    }
+    names_.erase(name);
+    isl_ast_node_free(body);
+    isl_ast_expr_free(init);
+    return result;
+  }
+
+  Node read_guard(isl_ast_node* node) {
+    Node result;
+    result.kind = Node::Kind::guard;
+    isl_ast_expr* condition = isl_ast_node_if_get_cond(node);
+    result.condition = disjunction(condition);
+    isl_ast_expr_free(condition);
+    isl_ast_node* then = isl_ast_node_if_get_then(node);
+    result.children.push_back(read(then));
+    isl_ast_node_free(then);
+    if (isl_ast_node_if_has_else(node) != isl_bool_true) return result;
+    isl_ast_node* otherwise = isl_ast_node_if_get_else(node);
+    Node negative;
+    negative.kind = Node::Kind::guard;
+    negative.condition = negation(result.condition);
+    negative.children.push_back(read(otherwise));
+    isl_ast_node_free(otherwise);
+    Node both;
+    both.children.push_back(std::move(result));
+    both.children.push_back(std::move(negative));
+    return both;
+  }
+
+  Node read_visit(isl_ast_node* node) {
+    Node result;
+    result.kind = Node::Kind::visit;
+    isl_ast_expr* call = isl_ast_node_user_get_expr(node);
+    isl_ast_expr* callee = isl_ast_expr_get_op_arg(call, 0);
+    result.statement = std::stoul(take_id(isl_ast_expr_get_id(callee)).substr(1));
+    isl_ast_expr_free(callee);
+    for (int a = 1; a < isl_ast_expr_get_op_n_arg(call); ++a) {
+      isl_ast_expr* argument = isl_ast_expr_get_op_arg(call, a);
+      result.time.push_back(affine(argument));
+      isl_ast_expr_free(argument);
+    }
+    isl_ast_expr_free(call);
+    return result;
+  }
+
+  static std::string take_iterator(isl_ast_expr* iterator) {
+    const auto name = take_id(isl_ast_expr_get_id(iterator));
+    isl_ast_expr_free(iterator);
+    return name;
+  }
+  static std::string take_id(isl_id* id) {
+    std::string name = isl_id_get_name(id);
+    isl_id_free(id);
+    return name;
+  }
+
+  Affine affine(isl_ast_expr* expr) {
+    auto quotient = this->quotient(expr);
+    CYC_CHECK(quotient.divisor == 1, "a loop expression is not affine");
+    return quotient.numerator;
+  }
+
+  Quotient quotient(isl_ast_expr* expr) {
+    switch (isl_ast_expr_get_type(expr)) {
+      case isl_ast_expr_int: return {constant(variables_, take_int(context_, isl_ast_expr_get_val(expr)))};
+      case isl_ast_expr_id: {
+        const auto name = take_id(isl_ast_expr_get_id(expr));
+        CYC_CHECK(names_.contains(name));
+        return {names_.at(name)};
+      }
+      default: break;
+    }
+    std::vector<Quotient> operands;
+    for (int a = 0; a < isl_ast_expr_get_op_n_arg(expr); ++a) {
+      isl_ast_expr* argument = isl_ast_expr_get_op_arg(expr, a);
+      operands.push_back(quotient(argument));
+      isl_ast_expr_free(argument);
+    }
+    switch (isl_ast_expr_op_get_type(expr)) {
+      case isl_ast_expr_op_minus: return scale(operands[0], -1);
+      case isl_ast_expr_op_add: return sum(operands[0], operands[1]);
+      case isl_ast_expr_op_sub: return sum(operands[0], scale(operands[1], -1));
+      case isl_ast_expr_op_mul:
+        CYC_CHECK(is_constant(operands[0].numerator) || is_constant(operands[1].numerator));
+        return is_constant(operands[0].numerator) ? scale(operands[1], operands[0].numerator.constant)
+                                                  : scale(operands[0], operands[1].numerator.constant);
+      case isl_ast_expr_op_fdiv_q:
+      case isl_ast_expr_op_pdiv_q:
+      case isl_ast_expr_op_div:
+        CYC_CHECK(operands[0].divisor == 1 && is_constant(operands[1].numerator));
+        return {operands[0].numerator, operands[1].numerator.constant, false};
+      default: check_failed("a known operator in a loop expression", __FILE__, __LINE__, "");
+    }
+  }
+
+  static Quotient scale(const Quotient& a, std::int64_t factor) {
+    CYC_CHECK(a.divisor == 1 || factor == 1 || factor == -1);
+    return {factor * a.numerator, a.divisor, factor < 0 ? !a.up : a.up};
+  }
+  static Quotient sum(const Quotient& a, const Quotient& b) {
+    CYC_CHECK(a.divisor == 1 || b.divisor == 1);
+    const auto& rounded = a.divisor == 1 ? b : a;
+    const auto& plain = a.divisor == 1 ? a : b;
+    return {rounded.numerator + rounded.divisor * plain.numerator, rounded.divisor, rounded.up};
+  }
+
+  /// The operands of nested max (or min), or the expression itself.
+  std::vector<Quotient> quotients(isl_ast_expr* expr, isl_ast_expr_op_type combine) {
+    std::vector<Quotient> result;
+    if (isl_ast_expr_get_type(expr) == isl_ast_expr_op && isl_ast_expr_op_get_type(expr) == combine) {
+      for (int a = 0; a < isl_ast_expr_get_op_n_arg(expr); ++a) {
+        isl_ast_expr* argument = isl_ast_expr_get_op_arg(expr, a);
+        for (auto& quotient : quotients(argument, combine)) result.push_back(std::move(quotient));
+        isl_ast_expr_free(argument);
+      }
+    } else {
+      result.push_back(quotient(expr));
+    }
+    return result;
+  }
+
+  /// floor(n / d) = ceil((n - d + 1) / d).
+  static Bound lower_bound(Quotient quotient) {
+    if (!quotient.up) quotient.numerator.constant -= quotient.divisor - 1;
+    return {std::move(quotient.numerator), quotient.divisor};
+  }
+  static Bound upper_bound(Quotient quotient) {
+    if (quotient.up) quotient.numerator.constant += quotient.divisor - 1;
+    return {std::move(quotient.numerator), quotient.divisor};
+  }
+
+  std::vector<Conjunction> disjunction(isl_ast_expr* expr) {
+    const auto op = isl_ast_expr_op_get_type(expr);
+    isl_ast_expr* first = isl_ast_expr_get_op_arg(expr, 0);
+    isl_ast_expr* second = isl_ast_expr_get_op_arg(expr, 1);
+    std::vector<Conjunction> result;
+    if (op == isl_ast_expr_op_or || op == isl_ast_expr_op_or_else) {
+      result = disjunction(first);
+      for (auto& conjunction : disjunction(second)) result.push_back(std::move(conjunction));
+    } else if (op == isl_ast_expr_op_and || op == isl_ast_expr_op_and_then) {
+      const auto right = disjunction(second);
+      for (const auto& a : disjunction(first)) {
+        for (const auto& b : right) {
+          auto& both = result.emplace_back(a);
+          both.constraints.insert(both.constraints.end(), b.constraints.begin(), b.constraints.end());
+          both.divisible.insert(both.divisible.end(), b.divisible.begin(), b.divisible.end());
+        }
+      }
+    } else {
+      result.push_back(comparison(op, first, second));
+    }
+    isl_ast_expr_free(second);
+    isl_ast_expr_free(first);
+    return result;
+  }
+
+  Conjunction comparison(isl_ast_expr_op_type op, isl_ast_expr* first, isl_ast_expr* second) {
+    if (op == isl_ast_expr_op_eq && isl_ast_expr_get_type(first) == isl_ast_expr_op &&
+        (isl_ast_expr_op_get_type(first) == isl_ast_expr_op_zdiv_r ||
+         isl_ast_expr_op_get_type(first) == isl_ast_expr_op_pdiv_r)) {
+      isl_ast_expr* dividend = isl_ast_expr_get_op_arg(first, 0);
+      isl_ast_expr* divisor = isl_ast_expr_get_op_arg(first, 1);
+      Affine form = affine(dividend) - affine(second);
+      const auto modulus = affine(divisor).constant;
+      isl_ast_expr_free(dividend);
+      isl_ast_expr_free(divisor);
+      return {{}, {{std::move(form), modulus}}};
+    }
+    const Affine difference = affine(first) - affine(second);
+    const Affine one = constant(variables_, 1);
+    switch (op) {
+      case isl_ast_expr_op_eq: return {{{difference, true}}, {}};
+      case isl_ast_expr_op_ge: return {{{difference, false}}, {}};
+      case isl_ast_expr_op_gt: return {{{difference - one, false}}, {}};
+      case isl_ast_expr_op_le: return {{{-1 * difference, false}}, {}};
+      case isl_ast_expr_op_lt: return {{{-1 * difference - one, false}}, {}};
+      default: check_failed("a known comparison in a guard", __FILE__, __LINE__, "");
+    }
+  }
+
+  /// not (A or B) with A, B conjunctions, as a disjunction again.
+  std::vector<Conjunction> negation(const std::vector<Conjunction>& condition) const {
+    std::vector<Conjunction> result{{}};
+    const Affine one = constant(variables_, 1);
+    for (const auto& conjunction : condition) {
+      CYC_CHECK(conjunction.divisible.empty());
+      std::vector<Conjunction> next;
+      for (const auto& partial : result) {
+        for (const auto& [form, equality] : conjunction.constraints) {
+          auto& below = next.emplace_back(partial);
+          below.constraints.push_back({-1 * form - one, false});
+          if (!equality) continue;
+          auto& above = next.emplace_back(partial);
+          above.constraints.push_back({form - one, false});
+        }
+      }
+      result = std::move(next);
+    }
+    return result;
+  }
+
+  const Context& context_;
+  std::size_t parameters_;
+  std::size_t variables_;
+  std::size_t depth_ = 0;
+  std::map<std::string, Affine> names_;
+};
+
+isl_set* with_parameters(isl_set* set, std::size_t parameters) {
+  set = isl_set_move_dims(set, isl_dim_param, 0, isl_dim_set, 0, static_cast<unsigned>(parameters));
+  for (std::size_t p = 0; p < parameters; ++p) {
+    set = isl_set_set_dim_name(set, isl_dim_param, static_cast<unsigned>(p), fmt::format("p{}", p).c_str());
+  }
+  return set;
+}
+
+}  // namespace
+
+Node generate_loops(const std::vector<Statement>& statements, const Set& parameter_region, std::size_t times) {
+  const Context& context = parameter_region.context();
+  const auto parameters = parameter_region.dimensions();
+  isl_union_map* schedule = nullptr;
+  for (std::size_t s = 0; s < statements.size(); ++s) {
+    isl_set* domain = with_parameters(statements[s].domain.copy(), parameters);
+    domain = isl_set_set_tuple_name(domain, fmt::format("S{}", s).c_str());
+    isl_map* time = isl_set_identity(domain);
+    time = isl_map_reset_tuple_id(time, isl_dim_out);
+    time = isl_map_add_dims(time, isl_dim_out, 1);
+    time = isl_map_fix_si(time, isl_dim_out, static_cast<unsigned>(times), static_cast<int>(statements[s].position));
+    isl_union_map* one = isl_union_map_from_map(time);
+    schedule = schedule == nullptr ? one : isl_union_map_union(schedule, one);
+  }
+  if (schedule == nullptr) return {};
+  isl_set* known = with_parameters(parameter_region.copy(), parameters);
+  isl_ast_build* build = isl_ast_build_from_context(isl_set_params(known));
+  std::string tuple;
+  for (std::size_t t = 0; t <= times; ++t) tuple += fmt::format("{}t{}", t == 0 ? "" : ", ", t);
+  const auto options = fmt::format("{{ [{}] -> separate[x] : 0 <= x < {} }}", tuple, times);
+  build = isl_ast_build_set_options(build, isl_union_map_read_from_str(context.get(), options.c_str()));
+  isl_ast_node* tree = isl_ast_build_node_from_schedule_map(build, schedule);
+  isl_ast_build_free(build);
+  checked(context, tree);
+  Node result = Reader(context, parameters, times).read(tree);
+  isl_ast_node_free(tree);
+  return result;
+}
+
+}  // namespace cyclotron::poly

@@ -1,0 +1,133 @@
+// Relations between integer points.
+#include <cyclotron/poly/set.hpp>
+
+#include "detail.hpp"
+
+namespace cyclotron::poly {
+
+using detail::checked;
+using detail::take_int;
+
+Map::Map(Context context, isl_map* take) : context_(std::move(context)), map_(checked(context_, take)) {}
+Map::Map(const Map& other) : context_(other.context_), map_(isl_map_copy(other.map_)) {}
+Map& Map::operator=(const Map& other) {
+  if (this != &other) *this = Map(other);
+  return *this;
+}
+Map::Map(Map&& other) noexcept : context_(other.context_), map_(std::exchange(other.map_, nullptr)) {}
+Map& Map::operator=(Map&& other) noexcept {
+  std::swap(map_, other.map_);
+  std::swap(context_, other.context_);
+  return *this;
+}
+Map::~Map() { isl_map_free(map_); }
+isl_map* Map::copy() const { return isl_map_copy(map_); }
+
+Map Map::function(const Set& domain, const std::vector<Affine>& forms) {
+  const auto dimensions = domain.dimensions();
+  // { (p, q) : q_f = forms_f(p) }, then unwrapped: one construction serves every shape of function.
+  std::vector<Constraint> equalities;
+  for (std::size_t f = 0; f < forms.size(); ++f) {
+    Affine form = constant(dimensions + forms.size(), forms[f].constant);
+    for (std::size_t v = 0; v < dimensions; ++v) form.coefficients[v] = forms[f].coefficients.at(v);
+    form.coefficients[dimensions + f] = -1;
+    equalities.push_back({std::move(form), true});
+  }
+  const Set pairs = Set::where(domain.context(), dimensions + forms.size(), equalities);
+  return from_pairs(pairs, dimensions).restrict_domain(domain);
+}
+
+Map Map::from_pairs(const Set& pairs, std::size_t dimensions_in) {
+  const auto total = pairs.dimensions();
+  CYC_CHECK(dimensions_in <= total);
+  isl_map* map = isl_map_from_range(pairs.copy());
+  map = isl_map_move_dims(map, isl_dim_in, 0, isl_dim_out, 0, static_cast<unsigned>(dimensions_in));
+  return {pairs.context(), map};
+}
+
+Map Map::before(const Context& context, std::size_t dimensions) {
+  return {context, isl_map_lex_lt(isl_space_set_alloc(context.get(), 0, static_cast<unsigned>(dimensions)))};
+}
+
+bool Map::is_empty() const { return checked(context_, isl_map_is_empty(map_)); }
+bool Map::operator==(const Map& other) const { return checked(context_, isl_map_is_equal(map_, other.map_)); }
+Map Map::reverse() const { return {context_, isl_map_reverse(copy())}; }
+Map Map::then(const Map& next) const { return {context_, isl_map_apply_range(copy(), next.copy())}; }
+Map Map::intersect(const Map& other) const { return {context_, isl_map_intersect(copy(), other.copy())}; }
+Map Map::subtract(const Map& other) const { return {context_, isl_map_subtract(copy(), other.copy())}; }
+Map Map::unite(const Map& other) const { return {context_, isl_map_union(copy(), other.copy())}; }
+Map Map::restrict_domain(const Set& set) const { return {context_, isl_map_intersect_domain(copy(), set.copy())}; }
+Map Map::restrict_range(const Set& set) const { return {context_, isl_map_intersect_range(copy(), set.copy())}; }
+Set Map::domain() const { return {context_, isl_map_domain(copy())}; }
+Set Map::range() const { return {context_, isl_map_range(copy())}; }
+Set Map::apply(const Set& set) const { return {context_, isl_set_apply(set.copy(), copy())}; }
+bool Map::is_single_valued() const { return checked(context_, isl_map_is_single_valued(map_)); }
+bool Map::is_injective() const { return checked(context_, isl_map_is_injective(map_)); }
+Map Map::lexmin() const { return {context_, isl_map_lexmin(copy())}; }
+Map Map::lexmax() const { return {context_, isl_map_lexmax(copy())}; }
+
+Set Map::wrap() const {
+  isl_set* flat = isl_set_flatten(isl_map_wrap(copy()));
+  return {context_, isl_set_reset_tuple_id(flat)};
+}
+
+std::optional<std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>> Map::sample() const {
+  auto point = wrap().lexmin_point();
+  if (!point) return std::nullopt;
+  const auto inputs = isl_map_dim(map_, isl_dim_in);
+  const auto middle = point->begin() + inputs;
+  return std::pair{std::vector<std::int64_t>(point->begin(), middle), std::vector<std::int64_t>(middle, point->end())};
+}
+
+namespace {
+
+struct PieceCollector {
+  const Context* context;
+  std::vector<Map::Piece> pieces;
+  bool affine = true;
+};
+
+isl_stat collect_piece(isl_set* domain, isl_multi_aff* function, void* user) {
+  auto& all = *static_cast<PieceCollector*>(user);
+  Map::Piece piece{Set(*all.context, domain), {}};
+  const auto dimensions = piece.domain.dimensions();
+  const auto outputs = isl_multi_aff_dim(function, isl_dim_out);
+  for (int f = 0; f < outputs; ++f) {
+    isl_aff* aff = isl_multi_aff_get_aff(function, f);
+    isl_val* denominator = isl_aff_get_denominator_val(aff);
+    if (isl_val_is_one(denominator) != isl_bool_true) all.affine = false;
+    isl_val_free(denominator);
+    for (int d = 0; d < isl_aff_dim(aff, isl_dim_div); ++d) {
+      isl_val* coefficient = isl_aff_get_coefficient_val(aff, isl_dim_div, d);
+      if (isl_val_is_zero(coefficient) != isl_bool_true) all.affine = false;
+      isl_val_free(coefficient);
+    }
+    if (all.affine) {
+      Affine form = constant(dimensions, take_int(*all.context, isl_aff_get_constant_val(aff)));
+      for (std::size_t v = 0; v < dimensions; ++v) {
+        form.coefficients[v] =
+            take_int(*all.context, isl_aff_get_coefficient_val(aff, isl_dim_in, static_cast<int>(v)));
+      }
+      piece.forms.push_back(std::move(form));
+    }
+    isl_aff_free(aff);
+  }
+  isl_multi_aff_free(function);
+  all.pieces.push_back(std::move(piece));
+  return isl_stat_ok;
+}
+
+}  // namespace
+
+std::optional<std::vector<Map::Piece>> Map::pieces() const {
+  isl_pw_multi_aff* function = checked(context_, isl_pw_multi_aff_from_map(copy()));
+  function = isl_pw_multi_aff_coalesce(function);
+  PieceCollector collector{&context_, {}, true};
+  const isl_stat status = isl_pw_multi_aff_foreach_piece(function, collect_piece, &collector);
+  isl_pw_multi_aff_free(function);
+  CYC_CHECK(status == isl_stat_ok);
+  if (!collector.affine) return std::nullopt;
+  return std::move(collector.pieces);
+}
+
+}  // namespace cyclotron::poly

@@ -1,0 +1,213 @@
+#include <cyclotron/poly/set.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <isl/version.h>
+
+#include "detail.hpp"
+
+namespace cyclotron::poly {
+
+using detail::checked;
+using detail::take_int;
+
+namespace {
+
+/// isl gives up with an error beyond this many operations (minutes), so a compile cannot run for ever.
+constexpr unsigned long operation_limit = 400'000'000UL;
+
+isl_constraint* to_isl(isl_local_space* space, const Constraint& constraint) {
+  isl_ctx* ctx = isl_local_space_get_ctx(space);
+  isl_constraint* result = constraint.equality ? isl_constraint_alloc_equality(space)
+                                               : isl_constraint_alloc_inequality(space);
+  for (std::size_t v = 0; v < constraint.form.coefficients.size(); ++v) {
+    result = isl_constraint_set_coefficient_val(
+        result, isl_dim_set, static_cast<int>(v),
+        isl_val_int_from_si(ctx, constraint.form.coefficients[v]));
+  }
+  return isl_constraint_set_constant_val(
+      result, isl_val_int_from_si(ctx, constraint.form.constant));
+}
+
+isl_space* set_space(const Context& context, std::size_t dimensions) {
+  return isl_space_set_alloc(context.get(), 0, static_cast<unsigned>(dimensions));
+}
+
+std::vector<std::int64_t> take_point(const Context& context, isl_point* point) {
+  std::vector<std::int64_t> result;
+  isl_space* space = isl_point_get_space(point);
+  const auto size = isl_space_dim(space, isl_dim_set);
+  isl_space_free(space);
+  for (int v = 0; v < size; ++v) {
+    result.push_back(take_int(context, isl_point_get_coordinate_val(point, isl_dim_set, v)));
+  }
+  isl_point_free(point);
+  return result;
+}
+
+std::optional<std::int64_t> take_bound(isl_val* value) {
+  std::optional<std::int64_t> result;
+  if (isl_val_is_int(value) == isl_bool_true) result = isl_val_get_num_si(value);
+  isl_val_free(value);
+  return result;
+}
+
+isl_multi_aff* to_multi_aff(const Context& context, const std::vector<Affine>& forms, std::size_t dimensions) {
+  isl_space* space = set_space(context, dimensions);
+  isl_local_space* local = isl_local_space_from_space(isl_space_copy(space));
+  isl_space* target = isl_space_map_from_domain_and_range(space, set_space(context, forms.size()));
+  isl_multi_aff* result = isl_multi_aff_zero(target);
+  for (std::size_t f = 0; f < forms.size(); ++f) {
+    CYC_CHECK(forms[f].coefficients.size() == dimensions);
+    isl_aff* aff = isl_aff_zero_on_domain(isl_local_space_copy(local));
+    for (std::size_t v = 0; v < dimensions; ++v) {
+      aff = isl_aff_set_coefficient_val(aff, isl_dim_in, static_cast<int>(v),
+                                        isl_val_int_from_si(context.get(), forms[f].coefficients[v]));
+    }
+    aff = isl_aff_set_constant_val(aff, isl_val_int_from_si(context.get(), forms[f].constant));
+    result = isl_multi_aff_set_aff(result, static_cast<int>(f), aff);
+  }
+  isl_local_space_free(local);
+  return result;
+}
+
+std::unique_ptr<isl_aff, decltype(&isl_aff_free)> coordinate_form(const Context& context, std::size_t dimensions,
+                                                                  std::size_t coordinate) {
+  isl_local_space* local = isl_local_space_from_space(set_space(context, dimensions));
+  return {isl_aff_var_on_domain(local, isl_dim_set, static_cast<unsigned>(coordinate)), &isl_aff_free};
+}
+
+}  // namespace
+
+Context::Context() : ctx_(isl_ctx_alloc(), isl_ctx_free) {
+  isl_options_set_on_error(ctx_.get(), ISL_ON_ERROR_CONTINUE);
+  isl_ctx_set_max_operations(ctx_.get(), operation_limit);
+}
+
+Set::Set(Context context, isl_set* take) : context_(std::move(context)), set_(checked(context_, take)) {}
+Set::Set(const Set& other) : context_(other.context_), set_(isl_set_copy(other.set_)) {}
+Set& Set::operator=(const Set& other) {
+  if (this != &other) *this = Set(other);
+  return *this;
+}
+Set::Set(Set&& other) noexcept : context_(other.context_), set_(std::exchange(other.set_, nullptr)) {}
+Set& Set::operator=(Set&& other) noexcept {
+  std::swap(set_, other.set_);
+  std::swap(context_, other.context_);
+  return *this;
+}
+Set::~Set() { isl_set_free(set_); }
+isl_set* Set::copy() const { return isl_set_copy(set_); }
+
+Set Set::universe(const Context& context, std::size_t dimensions) {
+  return {context, isl_set_universe(set_space(context, dimensions))};
+}
+
+Set Set::empty(const Context& context, std::size_t dimensions) {
+  return {context, isl_set_empty(set_space(context, dimensions))};
+}
+
+Set Set::where(const Context& context, std::size_t dimensions, const std::vector<Constraint>& all) {
+  isl_space* space = set_space(context, dimensions);
+  isl_local_space* local = isl_local_space_from_space(isl_space_copy(space));
+  isl_basic_set* result = isl_basic_set_universe(space);
+  for (const auto& constraint : all) {
+    result = isl_basic_set_add_constraint(result, to_isl(isl_local_space_copy(local), constraint));
+  }
+  isl_local_space_free(local);
+  return {context, isl_set_from_basic_set(result)};
+}
+
+std::optional<Set> Set::parse(const Context& context, const std::vector<std::string>& names,
+                              const std::string& constraints) {
+  const auto text = fmt::format("{{ [{}] : {} }}", fmt::join(names, ", "), constraints);
+  // A malformed text is the caller's to report: silence isl's own message.
+  isl_set* set = isl_set_read_from_str(context.get(), text.c_str());
+  if (set == nullptr) {
+    isl_ctx_reset_error(context.get());
+    return std::nullopt;
+  }
+  set = isl_set_reset_tuple_id(isl_set_reset_user(set));
+  return Set(context, set);
+}
+
+std::size_t Set::dimensions() const { return static_cast<std::size_t>(isl_set_dim(set_, isl_dim_set)); }
+bool Set::is_empty() const { return checked(context_, isl_set_is_empty(set_)); }
+bool Set::is_subset(const Set& other) const { return checked(context_, isl_set_is_subset(set_, other.set_)); }
+bool Set::operator==(const Set& other) const { return checked(context_, isl_set_is_equal(set_, other.set_)); }
+Set Set::intersect(const Set& other) const { return {context_, isl_set_intersect(copy(), other.copy())}; }
+Set Set::intersect(const Constraint& constraint) const {
+  return intersect(where(context_, dimensions(), {constraint}));
+}
+Set Set::unite(const Set& other) const { return {context_, isl_set_union(copy(), other.copy())}; }
+Set Set::subtract(const Set& other) const { return {context_, isl_set_subtract(copy(), other.copy())}; }
+Set Set::coalesce() const { return {context_, isl_set_coalesce(copy())}; }
+Set Set::gist(const Set& context_set) const {
+  return {context_, isl_set_coalesce(isl_set_gist(copy(), context_set.copy()))};
+}
+
+Set Set::translate(const std::vector<std::int64_t>& offset) const {
+  std::vector<Affine> forms;
+  for (std::size_t v = 0; v < dimensions(); ++v) {
+    Affine form = variable(dimensions(), v);
+    form.constant = offset.at(v);
+    forms.push_back(std::move(form));
+  }
+  return image(forms);
+}
+
+Set Set::project(const std::vector<std::size_t>& keep) const {
+  std::vector<Affine> forms;
+  for (const auto coordinate : keep) forms.push_back(variable(dimensions(), coordinate));
+  return image(forms);
+}
+
+Set Set::preimage(const std::vector<Affine>& forms, std::size_t dimensions) const {
+  return {context_, isl_set_preimage_multi_aff(copy(), to_multi_aff(context_, forms, dimensions))};
+}
+
+Set Set::image(const std::vector<Affine>& forms) const { return Map::function(*this, forms).range(); }
+
+std::optional<std::vector<std::int64_t>> Set::sample() const {
+  if (is_empty()) return std::nullopt;
+  return take_point(context_, checked(context_, isl_set_sample_point(copy())));
+}
+
+std::optional<std::vector<std::int64_t>> Set::lexmin_point() const {
+  if (is_empty()) return std::nullopt;
+  return Set(context_, isl_set_lexmin(copy())).sample();
+}
+
+std::optional<std::int64_t> Set::minimum(std::size_t coordinate) const {
+  if (is_empty()) return std::nullopt;
+  const auto coordinate_aff = coordinate_form(context_, dimensions(), coordinate);
+  return take_bound(checked(context_, isl_set_min_val(set_, coordinate_aff.get())));
+}
+
+std::optional<std::int64_t> Set::maximum(std::size_t coordinate) const {
+  if (is_empty()) return std::nullopt;
+  const auto coordinate_aff = coordinate_form(context_, dimensions(), coordinate);
+  return take_bound(checked(context_, isl_set_max_val(set_, coordinate_aff.get())));
+}
+
+std::optional<Affine> Set::equality_for(std::size_t target) const {
+  const Set hull(context_, isl_set_from_basic_set(isl_set_affine_hull(copy())));
+  const auto pieces = hull.conjunctions();
+  if (!pieces || pieces->size() != 1) return std::nullopt;
+  for (const auto& [form, equality] : pieces->front().constraints) {
+    const auto own = form.coefficients[target];
+    if (!equality || (own != 1 && own != -1)) continue;
+    Affine value = -own * form;
+    value.coefficients[target] = 0;
+    return value;
+  }
+  return std::nullopt;
+}
+
+std::string isl_version() {
+  std::string text = ::isl_version();
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+}  // namespace cyclotron::poly

@@ -1,0 +1,165 @@
+// What affine forms, conditions and regions mean; the classes of PEs.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <cyclotron/program/program.hpp>
+#include <cyclotron/support/error.hpp>
+
+namespace cyclotron::program {
+namespace {
+
+using Coordinates = std::vector<std::int64_t>;
+
+/// A part of the grid: first and last coordinate a dimension, both inside.
+struct Box {
+  Coordinates first;
+  Coordinates last;
+
+  [[nodiscard]] std::int64_t pes() const {
+    std::int64_t product = 1;
+    for (std::size_t d = 0; d < first.size(); ++d) product *= last[d] - first[d] + 1;
+    return product;
+  }
+};
+
+/// What is known of a condition on a whole box.
+enum class Truth : std::uint8_t { no, yes, depends };
+
+Truth truth(const Condition& condition, const Box& box) {
+  std::int64_t least = condition.form.constant;
+  std::int64_t most = least;
+  bool steps_divide = true;
+  for (std::size_t d = 0; d < condition.form.coefficients.size(); ++d) {
+    const std::int64_t coefficient = condition.form.coefficients[d];
+    const bool rising = coefficient >= 0;
+    least += coefficient * (rising ? box.first[d] : box.last[d]);
+    most += coefficient * (rising ? box.last[d] : box.first[d]);
+    if (condition.kind == Condition::Kind::divisible && box.first[d] != box.last[d]) {
+      steps_divide = steps_divide && coefficient % condition.modulus == 0;
+    }
+  }
+  switch (condition.kind) {
+    case Condition::Kind::non_negative:
+      return least >= 0 ? Truth::yes : most < 0 ? Truth::no : Truth::depends;
+    case Condition::Kind::zero:
+      if (least > 0 || most < 0) return Truth::no;
+      return least == most ? Truth::yes : Truth::depends;
+    case Condition::Kind::divisible:
+      if (!steps_divide) return Truth::depends;
+      return least % condition.modulus == 0 ? Truth::yes : Truth::no;
+  }
+  check_failed("kind is a Condition::Kind", __FILE__, __LINE__, {});
+}
+
+/// The widest dimension that the condition looks at and the box does not fix.
+std::size_t widest(const Condition& condition, const Box& box) {
+  std::size_t best = box.first.size();
+  for (std::size_t d = 0; d < condition.form.coefficients.size(); ++d) {
+    if (condition.form.coefficients[d] == 0 || box.first[d] == box.last[d]) continue;
+    if (best == box.first.size() || box.last[d] - box.first[d] > box.last[best] - box.first[best]) best = d;
+  }
+  CYC_CHECK(best < box.first.size(), "an undecided condition varies on its box");
+  return best;
+}
+
+/// Whether the region holds on the box, and where that depends on the PE a dimension to split.
+std::pair<Truth, std::size_t> truth(const Disjunction& region, const Box& box) {
+  std::optional<std::size_t> split;
+  for (const auto& conjunction : region) {
+    Truth all = Truth::yes;
+    std::size_t dimension = 0;
+    for (const auto& condition : conjunction) {
+      const Truth one = truth(condition, box);
+      if (one == Truth::no) {
+        all = Truth::no;
+        break;
+      }
+      if (one == Truth::depends && all == Truth::yes) {
+        all = Truth::depends;
+        dimension = widest(condition, box);
+      }
+    }
+    if (all == Truth::yes) return {Truth::yes, 0};
+    if (all == Truth::depends && !split) split = dimension;
+  }
+  return split ? std::pair{Truth::depends, *split} : std::pair{Truth::no, std::size_t{0}};
+}
+
+/// Adds the PEs of the box to their classes; splits only where a class's border crosses it.
+void count(const Program& program, const Box& box, std::vector<std::int64_t>& counts) {
+  for (std::size_t c = 0; c < program.classes.size(); ++c) {
+    const auto [holds_here, dimension] = truth(program.classes[c].region, box);
+    if (holds_here == Truth::no) continue;
+    if (holds_here == Truth::yes) {
+      counts[c] += box.pes();
+      return;
+    }
+    const std::int64_t middle = box.first[dimension] + (box.last[dimension] - box.first[dimension]) / 2;
+    Box low = box;
+    Box high = box;
+    low.last[dimension] = middle;
+    high.first[dimension] = middle + 1;
+    count(program, low, counts);
+    count(program, high, counts);
+    return;
+  }
+}
+
+}  // namespace
+
+std::vector<std::int64_t> Tensor::extents() const {
+  CYC_CHECK(shape.size() == tile.size());
+  std::vector<std::int64_t> result(shape.size());
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    result[d] = shape[d] / tile[d] + (shape[d] % tile[d] != 0 ? 1 : 0);
+  }
+  return result;
+}
+
+std::int64_t evaluate(const Affine& form, const std::int64_t* environment) {
+  std::int64_t value = form.constant;
+  for (std::size_t v = 0; v < form.coefficients.size(); ++v) value += form.coefficients[v] * environment[v];
+  return value;
+}
+
+bool holds(const Condition& condition, const std::int64_t* environment) {
+  const std::int64_t value = evaluate(condition.form, environment);
+  switch (condition.kind) {
+    case Condition::Kind::non_negative:
+      return value >= 0;
+    case Condition::Kind::zero:
+      return value == 0;
+    case Condition::Kind::divisible:
+      return value % condition.modulus == 0;
+  }
+  check_failed("kind is a Condition::Kind", __FILE__, __LINE__, {});
+}
+
+bool holds(const Disjunction& condition, const std::int64_t* environment) {
+  return std::any_of(condition.begin(), condition.end(), [&](const Conjunction& conjunction) {
+    return std::all_of(conjunction.begin(), conjunction.end(),
+                       [&](const Condition& one) { return holds(one, environment); });
+  });
+}
+
+std::size_t Program::class_of(const std::vector<std::int64_t>& coordinates) const {
+  if (coordinates.size() != grid.size()) return no_class;
+  for (std::size_t d = 0; d < grid.size(); ++d) {
+    if (coordinates[d] < 0 || coordinates[d] >= grid[d]) return no_class;
+  }
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    if (holds(classes[c].region, coordinates.data())) return c;
+  }
+  return no_class;
+}
+
+std::vector<std::int64_t> Program::pe_counts() const {
+  std::vector<std::int64_t> counts(classes.size(), 0);
+  Box whole{Coordinates(grid.size(), 0), grid};
+  for (auto& last : whole.last) --last;
+  count(*this, whole, counts);
+  return counts;
+}
+
+}  // namespace cyclotron::program

@@ -1,0 +1,168 @@
+// The verifier of programs: what every runtime may rely on. Faults, by code:
+//   CYC601  a file's preamble is wrong or cut off
+//   CYC602  a file of another format version
+//   CYC603  a file's checksum does not match
+//   CYC604  a file's body is not JSON, too deep or too big
+//   CYC605  a field is missing, unknown or of a wrong type
+//   CYC606  a number is out of its range
+//   CYC607  an id is not in its table
+//   CYC608  a list has the wrong length
+//   CYC609  loops and ifs do not match or nest too deep
+//   CYC610  element types differ or do not suit the operator
+//   CYC611  a channel, tensor, name or operand is misused
+//   CYC612  an index or a size can overflow
+//   CYC613  a slot's address is missing, outside memory or shared (also thrown by memory::verify_layout)
+#include <set>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "checks.hpp"
+
+namespace cyclotron::program {
+namespace {
+
+constexpr std::int64_t tile_limit = std::int64_t{1} << 30;  // Elements of a tile; keeps flops below 2^62.
+constexpr std::size_t grid_limit = 8;
+constexpr std::size_t rank_limit = 8;
+constexpr std::int64_t alignment = 16;
+
+/// The product of positive sizes, or a fault where it reaches 2^62.
+std::int64_t require_product(std::span<const std::int64_t> factors, const Path& path) {
+  std::int64_t product = 1;
+  for (const auto factor : factors) {
+    if (__builtin_mul_overflow(product, factor, &product) || product >= huge) {
+      fail("CYC612", path, fmt::format("has {} or more elements", huge), "make the sizes smaller");
+    }
+  }
+  return product;
+}
+
+void require_tile(operators::Shape tile, const Path& path) {
+  require_range(tile.rows, 1, tile_limit, path);
+  require_range(tile.columns, 1, tile_limit, path);
+  require_range(tile.rows * tile.columns, 1, tile_limit, path);
+}
+
+void require_dtype(DType dtype, const Path& path) {
+  require_range(static_cast<std::int64_t>(dtype), 0, static_cast<std::int64_t>(DType::complex128), path);
+}
+
+void check(const Tensor& tensor, const Path& path) {
+  require_dtype(tensor.dtype, Path(path, "dtype"));
+  require_range(static_cast<std::int64_t>(tensor.role), 0, 1, Path(path, "role"));
+  const Path shape(path, "shape");
+  const Path tile(path, "tile");
+  require_range(static_cast<std::int64_t>(tensor.shape.size()), 0, rank_limit, shape);
+  require_length(tensor.tile.size(), tensor.shape.size(), "a tile has one size a dimension of its tensor",
+                 tile);
+  for (std::size_t d = 0; d < tensor.shape.size(); ++d) {
+    require_range(tensor.shape[d], 0, huge - 1, Path(shape, d));
+    require_range(tensor.tile[d], 1, tile_limit, Path(tile, d));
+  }
+  // A dimension of 0 must not hide an overflow of the others from code that multiplies in another order.
+  std::vector<std::int64_t> bytes{static_cast<std::int64_t>(operators::size_bytes(tensor.dtype))};
+  for (const auto extent : tensor.shape) bytes.push_back(std::max<std::int64_t>(extent, 1));
+  require_product(bytes, shape);
+  require_range(require_product(tensor.tile, tile), 1, tile_limit, tile);
+}
+
+void check(const Channel& channel, std::size_t rank, const Path& path) {
+  require_range(static_cast<std::int64_t>(channel.kind), 0, 1, Path(path, "kind"));
+  require_dtype(channel.dtype, Path(path, "dtype"));
+  require_tile(channel.tile, Path(path, "tile"));
+  require_range(channel.depth, 0, number_limit, Path(path, "depth"));
+  const bool link = channel.kind == Channel::Kind::link;
+  const Path offset(path, "offset");
+  require_length(channel.offset.size(), link ? rank : 0,
+                 "a link has one offset a grid dimension, a network none", offset);
+  for (std::size_t d = 0; d < channel.offset.size(); ++d) {
+    require_range(channel.offset[d], -number_limit, number_limit, Path(offset, d));
+  }
+  require_range(channel.axis, 0, link ? 0 : static_cast<std::int64_t>(rank) - 1, Path(path, "axis"));
+}
+
+/// `memory` in bytes, or -1 where the class is not laid out yet.
+void check(const Slot& slot, std::int64_t memory, const Path& path) {
+  require_dtype(slot.dtype, Path(path, "dtype"));
+  require_tile(slot.tile, Path(path, "tile"));
+  require_range(slot.count, 1, number_limit, Path(path, "count"));
+  const std::int64_t sizes[] = {slot.count, slot.tile.rows, slot.tile.columns,
+                                static_cast<std::int64_t>(operators::size_bytes(slot.dtype))};
+  const std::int64_t bytes = require_product(sizes, path);
+  const Path address(path, "address");
+  if (memory < 0) {
+    require_range(slot.address, -1, -1, address);
+    return;
+  }
+  if (slot.address < 0 || slot.address % alignment != 0 || bytes > memory || slot.address > memory - bytes) {
+    fail("CYC613", address,
+         fmt::format("puts {} bytes at {}, in a memory of {} bytes", bytes, slot.address, memory),
+         fmt::format("addresses are multiples of {} inside the class's `memory_bytes`", alignment));
+  }
+}
+
+void check_class(const Program& program, const PeClass& pe_class, const Environment& grid, const Path& path) {
+  check_condition(pe_class.region, grid, Path(path, "region"), {});
+  require_range(pe_class.memory_bytes, 0, program.machine.pe.memory_bytes, Path(path, "memory_bytes"));
+  const bool laid_out = std::any_of(pe_class.slots.begin(), pe_class.slots.end(),
+                                    [](const Slot& slot) { return slot.address != -1; });
+  const Path slots(path, "slots");
+  for (std::size_t s = 0; s < pe_class.slots.size(); ++s) {
+    check(pe_class.slots[s], laid_out ? pe_class.memory_bytes : -1, Path(slots, s));
+  }
+  check_code(program, pe_class, grid, Path(path, "code"));
+}
+
+void check_grid(const Program& program, const Path& root) {
+  const Path grid(root, "grid");
+  require_range(static_cast<std::int64_t>(program.grid.size()), 1, grid_limit, grid);
+  for (std::size_t d = 0; d < program.grid.size(); ++d)
+    require_range(program.grid[d], 1, huge - 1, Path(grid, d));
+  require_product(program.grid, grid);
+  require_length(program.grid_names.size(), program.grid.size(), "each grid dimension has a name",
+                 Path(root, "grid_names"));
+  const Path machine(root, "machine");
+  require_range(static_cast<std::int64_t>(program.machine.topology), 0, 1, Path(machine, "topology"));
+  try {
+    machine::verify(program.machine);
+  } catch (const ShapeError& error) {
+    fail("CYC606", machine, "is out of range: " + error.diagnostic().message, error.diagnostic().help);
+  }
+  if (program.machine.grid != program.grid) {
+    fail("CYC606", Path(machine, "grid"),
+         fmt::format("is [{}], but the program's grid is [{}]", fmt::join(program.machine.grid, ", "),
+                     fmt::join(program.grid, ", ")),
+         "both are the grid that the program was compiled for");
+  }
+}
+
+}  // namespace
+
+void verify(const Program& program) {
+  const Path root;
+  check_grid(program, root);
+  std::set<std::string_view> names;
+  const Path tensors(root, "tensors");
+  for (std::size_t t = 0; t < program.tensors.size(); ++t) {
+    const Path here(tensors, t);
+    check(program.tensors[t], here);
+    if (!names.insert(program.tensors[t].name).second) {
+      fail("CYC611", Path(here, "name"),
+           fmt::format("is `{}`, as an earlier tensor's", program.tensors[t].name),
+           "tensor names are unique");
+    }
+  }
+  const Path channels(root, "channels");
+  for (std::size_t c = 0; c < program.channels.size(); ++c) {
+    check(program.channels[c], program.grid.size(), Path(channels, c));
+  }
+  Environment grid;
+  for (const auto extent : program.grid) grid.push_back(extent - 1);
+  const Path classes(root, "classes");
+  for (std::size_t c = 0; c < program.classes.size(); ++c) {
+    check_class(program, program.classes[c], grid, Path(classes, c));
+  }
+}
+
+}  // namespace cyclotron::program

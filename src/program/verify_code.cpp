@@ -1,0 +1,210 @@
+// The verifier of a class's code.
+#include <cyclotron/support/overloaded.hpp>
+
+#include "checks.hpp"
+
+namespace cyclotron::program {
+namespace {
+
+constexpr std::size_t depth_limit = 16;
+
+/// Checks the code of one class, instruction by instruction.
+class CodeChecker {
+ public:
+  CodeChecker(const Program& program, const PeClass& pe_class, const Environment& grid)
+      : program_(program), class_(pe_class), environment_(grid) {}
+
+  void check(const Path& path) {
+    for (std::size_t at = 0; at < class_.code.size(); ++at) {
+      span_ = &class_.code[at].span;
+      check(class_.code[at], Path(path, at));
+    }
+    if (!blocks_.empty()) {
+      fail("CYC609", path, fmt::format("ends inside {} loops or ifs", blocks_.size()), "end each with `end`");
+    }
+  }
+
+ private:
+  void check(const Instruction& instruction, const Path& path) {
+    std::visit(Overloaded{
+                   [&](const Loop& loop) { check(loop, path); },
+                   [&](const If& branch) {
+                     check_condition(branch.condition, environment_, Path(path, "condition"), *span_);
+                     open(false, path);
+                   },
+                   [&](const End&) { close(path); },
+                   [&](const Load& load) {
+                     const Slot& slot = check(load.destination, Path(path, "destination"));
+                     check(load.tensor, load.index, Role::input, slot, path);
+                   },
+                   [&](const Store& store) {
+                     const Slot& slot = check(store.source, Path(path, "source"));
+                     check(store.tensor, store.index, Role::output, slot, path);
+                   },
+                   [&](const Send& send) {
+                     const Slot& slot = check(send.source, Path(path, "source"));
+                     const Channel& channel = check(send.channel, slot, path);
+                     if (channel.kind != Channel::Kind::link)
+                       misused(channel, "a network", "send on a link", path);
+                   },
+                   [&](const Receive& receive) { check(receive, path); },
+                   [&](const Broadcast& broadcast) {
+                     const Slot& slot = check(broadcast.source, Path(path, "source"));
+                     const Channel& channel = check(broadcast.channel, slot, path);
+                     if (channel.kind != Channel::Kind::network)
+                       misused(channel, "a link", "broadcast on a network", path);
+                     check_bounds(broadcast.lower, environment_, Path(path, "lower"), *span_);
+                     check_bounds(broadcast.upper, environment_, Path(path, "upper"), *span_);
+                   },
+                   [&](const Move& move) {
+                     const Slot& slot = check(move.destination, Path(path, "destination"));
+                     check(move.source, slot, Path(path, "source"));
+                   },
+                   [&](const Compute& compute) { check(compute, path); },
+               },
+               instruction.action);
+  }
+
+  void check(const Loop& loop, const Path& path) {
+    require_range(loop.step, 1, number_limit, Path(path, "step"), *span_);
+    const auto lower = check_bounds(loop.lower, environment_, Path(path, "lower"), *span_);
+    const auto upper = check_bounds(loop.upper, environment_, Path(path, "upper"), *span_);
+    open(true, path);
+    environment_.push_back(std::max(lower, upper));
+  }
+
+  void open(bool is_loop, const Path& path) {
+    if (blocks_.size() == depth_limit) {
+      fail("CYC609", path, fmt::format("is nested {} deep, more than {}", blocks_.size() + 1, depth_limit),
+           "merge loops or conditions", *span_);
+    }
+    blocks_.push_back(is_loop);
+  }
+
+  void close(const Path& path) {
+    if (blocks_.empty()) fail("CYC609", path, "ends nothing", "each `end` closes one loop or if", *span_);
+    if (blocks_.back()) environment_.pop_back();
+    blocks_.pop_back();
+  }
+
+  const Slot& check(const SlotRef& reference, const Path& path) {
+    const Slot& slot = lookup(reference.slot, class_.slots, "slot", path, *span_);
+    const Path index(path, "index");
+    check_affine(reference.index, environment_, index, *span_);
+    if (reference.index.coefficients.empty()) {
+      require_range(reference.index.constant, 0, slot.count - 1, index, *span_);
+    }
+    return slot;
+  }
+
+  void check(TensorId id, const std::vector<Affine>& index, Role role, const Slot& slot, const Path& path) {
+    const Tensor& tensor = lookup(id, program_.tensors, "tensor", Path(path, "tensor"), *span_);
+    if (tensor.role != role) {
+      const bool load = role == Role::input;
+      fail("CYC611", Path(path, "tensor"),
+           fmt::format("{} `{}`, which is {}", load ? "loads" : "stores to", tensor.name,
+                       load ? "an output" : "an input"),
+           load ? "only inputs are loaded" : "only outputs are stored to", *span_);
+    }
+    same_dtype(slot.dtype, tensor.dtype, "tensor", tensor.name, path);
+    const Path list(path, "index");
+    require_length(index.size(), tensor.shape.size(), "an element has one index a dimension of its tensor",
+                   list, *span_);
+    for (std::size_t d = 0; d < index.size(); ++d)
+      check_affine(index[d], environment_, Path(list, d), *span_);
+  }
+
+  const Channel& check(ChannelId id, const Slot& slot, const Path& path) {
+    const Channel& channel = lookup(id, program_.channels, "channel", Path(path, "channel"), *span_);
+    same_dtype(slot.dtype, channel.dtype, "channel", channel.name, path);
+    if (slot.tile.rows > channel.tile.rows || slot.tile.columns > channel.tile.columns) {
+      fail("CYC611", path,
+           fmt::format("moves `{}`, a {}x{} tile, over channel `{}`, whose messages are at most {}x{}",
+                       slot.name, slot.tile.rows, slot.tile.columns, channel.name, channel.tile.rows,
+                       channel.tile.columns),
+           "give the channel the larger tile", *span_);
+    }
+    return channel;
+  }
+
+  void check(const Receive& receive, const Path& path) {
+    const Slot& slot = check(receive.destination, Path(path, "destination"));
+    const Channel& channel = check(receive.channel, slot, path);
+    const bool link = channel.kind == Channel::Kind::link;
+    const Path sender(path, "sender");
+    require_length(
+        receive.sender.size(), link ? 0 : 1,
+        link ? "a link has one sender, which is not named" : "a network needs the sender's coordinate",
+        sender, *span_);
+    if (!link) check_affine(receive.sender.front(), environment_, sender, *span_);
+  }
+
+  void check(const Operand& operand, const Slot& destination, const Path& path) {
+    std::visit(Overloaded{[&](const SlotRef& reference) {
+                            const Slot& slot = check(reference, path);
+                            same_dtype(destination.dtype, slot.dtype, "operand", slot.name, path);
+                          },
+                          [](const Constant&) {}},
+               operand);
+  }
+
+  void check(const Compute& compute, const Path& path) {
+    require_range(static_cast<std::int64_t>(compute.op), 0, static_cast<std::int64_t>(Op::syrk_subtract),
+                  Path(path, "op"), *span_);
+    const operators::Info& op = operators::info(compute.op);
+    constexpr Flags known = operators::transpose_a | operators::transpose_b | operators::lower |
+                            operators::right_side | operators::unit_diagonal;
+    require_range(compute.flags, 0, known, Path(path, "flags"), *span_);
+    const Slot& destination = check(compute.destination, Path(path, "destination"));
+    if (!op.integer_ok && !operators::is_floating(destination.dtype)) {
+      fail("CYC610", path, fmt::format("applies `{}` to {}", op.name, operators::name(destination.dtype)),
+           "use float32, float64, complex64 or complex128", *span_);
+    }
+    const Path list(path, "operands");
+    require_length(compute.operands.size(), static_cast<std::size_t>(op.arity),
+                   "the operator has a fixed number of operands", list, *span_);
+    for (std::size_t o = 0; o < compute.operands.size(); ++o) {
+      const Path here(list, o);
+      check(compute.operands[o], destination, here);
+      const auto* reference = std::get_if<SlotRef>(&compute.operands[o]);
+      if (reference != nullptr && *reference == compute.destination && !may_alias(compute.op, o)) {
+        fail("CYC611", here, fmt::format("of `{}` is also its destination, `{}`", op.name, destination.name),
+             "only accumulators and elementwise operands may be overwritten", *span_);
+      }
+    }
+  }
+
+  /// Whether operand `o` may be the destination: every operand of an elementwise operator, else the
+  /// accumulator.
+  static bool may_alias(Op op, std::size_t o) {
+    if (op <= Op::absolute || op == Op::multiply_add || op == Op::multiply_subtract) return true;
+    return op >= Op::matmul_add && o == 0;
+  }
+
+  void same_dtype(DType slot, DType other, const char* what, const std::string& name, const Path& path) {
+    if (slot == other) return;
+    fail("CYC610", path,
+         fmt::format("joins a slot of {} and {} `{}` of {}", operators::name(slot), what, name,
+                     operators::name(other)),
+         "element types are never converted on the way", *span_);
+  }
+
+  [[noreturn]] void misused(const Channel& channel, const char* kind, const char* help, const Path& path) {
+    fail("CYC611", Path(path, "channel"), fmt::format("uses `{}`, which is {}", channel.name, kind), help,
+         *span_);
+  }
+
+  const Program& program_;
+  const PeClass& class_;
+  Environment environment_;
+  std::vector<bool> blocks_;  // Open blocks, true for loops.
+  const Span* span_ = nullptr;
+};
+
+}  // namespace
+
+void check_code(const Program& program, const PeClass& pe_class, const Environment& grid, const Path& path) {
+  CodeChecker(program, pe_class, grid).check(path);
+}
+
+}  // namespace cyclotron::program

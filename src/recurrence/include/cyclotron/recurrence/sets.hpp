@@ -1,0 +1,45 @@
+// Recurrences as integer sets and affine forms: the bridge to poly.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <cyclotron/poly/set.hpp>
+#include <cyclotron/recurrence/system.hpp>
+
+namespace cyclotron::recurrence {
+
+/// Pads the omitted trailing zeros.
+[[nodiscard]] poly::Affine to_poly(const Affine& form, std::size_t variables);
+[[nodiscard]] std::vector<poly::Affine> to_poly(const std::vector<Affine>& forms, std::size_t variables);
+[[nodiscard]] poly::Set to_set(const poly::Context& context, const Region& region, std::size_t variables);
+
+/// Indices of the equation at its points.
+[[nodiscard]] poly::Set domain_of(const poly::Context& context, const Equation& equation);
+/// All elements of a tensor.
+[[nodiscard]] poly::Set elements_of(const poly::Context& context, const Tensor& tensor);
+
+/// What is in scope at an expression.
+struct Scope {
+  std::vector<std::string> names;
+  poly::Set points;
+};
+
+/// Calls `visit` for every expression of the equation, operands after their user, with what is in scope there.
+void for_each_expr(const System& system, const Equation& equation, const poly::Set& domain,
+                   const std::function<void(ExprId, const Scope&)>& visit);
+
+/// `A[i, k-1]` for an access with these names in scope.
+[[nodiscard]] std::string access_text(const System& system, TensorId tensor, const std::vector<Affine>& index,
+                                      const std::vector<std::string>& names);
+/// `i = 3, k = 0` for a point.
+[[nodiscard]] std::string point_text(const std::vector<std::string>& names, const std::vector<std::int64_t>& point);
+
+/// The largest tile of a tensor: its tile, clipped by its shape; a vector tile is a column.
+[[nodiscard]] operators::Shape tile_shape(const Tensor& tensor);
+/// Shape of an expression for largest tiles. Throws ShapeError CYC206 naming operator, operands and place.
+[[nodiscard]] operators::Shape tile_shape(const System& system, ExprId expr);
+/// Dtype of an expression; constants adopt `fallback`. Throws ShapeError CYC206 where operands differ.
+[[nodiscard]] DType dtype_of(const System& system, ExprId expr, DType fallback);
+
+}  // namespace cyclotron::recurrence

@@ -1,0 +1,165 @@
+#include <cyclotron/recurrence/sets.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include <cyclotron/support/error.hpp>
+#include <cyclotron/support/overloaded.hpp>
+
+namespace cyclotron::recurrence {
+
+std::vector<std::int64_t> Tensor::extents() const {
+  std::vector<std::int64_t> result;
+  for (std::size_t d = 0; d < shape.size(); ++d) result.push_back((shape[d] + tile.at(d) - 1) / tile.at(d));
+  return result;
+}
+
+poly::Affine to_poly(const Affine& form, std::size_t variables) {
+  CYC_CHECK(form.coefficients.size() <= variables);
+  poly::Affine result = poly::constant(variables, form.constant);
+  std::ranges::copy(form.coefficients, result.coefficients.begin());
+  return result;
+}
+
+std::vector<poly::Affine> to_poly(const std::vector<Affine>& forms, std::size_t variables) {
+  std::vector<poly::Affine> result;
+  for (const auto& form : forms) result.push_back(to_poly(form, variables));
+  return result;
+}
+
+poly::Set to_set(const poly::Context& context, const Region& region, std::size_t variables) {
+  poly::Set result = poly::Set::empty(context, variables);
+  for (const auto& conjunction : region) {
+    std::vector<poly::Constraint> all;
+    for (const auto& constraint : conjunction) all.push_back({to_poly(constraint.form, variables), constraint.equality});
+    result = result.unite(poly::Set::where(context, variables, all));
+  }
+  return result.coalesce();
+}
+
+poly::Set domain_of(const poly::Context& context, const Equation& equation) {
+  return to_set(context, equation.domain, equation.indices.size());
+}
+
+poly::Set elements_of(const poly::Context& context, const Tensor& tensor) {
+  const auto extents = tensor.extents();
+  std::vector<poly::Constraint> all;
+  for (std::size_t d = 0; d < extents.size(); ++d) {
+    const auto index = poly::variable(extents.size(), d);
+    all.push_back({index, false});
+    all.push_back({poly::constant(extents.size(), extents[d] - 1) - index, false});
+  }
+  return poly::Set::where(context, extents.size(), all);
+}
+
+namespace {
+
+void visit_expr(const System& system, ExprId id, const Scope& scope,
+                const std::function<void(ExprId, const Scope&)>& visit) {
+  visit(id, scope);
+  std::visit(Overloaded{[](const Constant&) {}, [](const Access&) {},
+                        [&](const Apply& apply) {
+                          for (const auto operand : apply.operands) visit_expr(system, operand, scope, visit);
+                        },
+                        [&](const Reduce& reduce) {
+                          const auto outer = scope.names.size();
+                          std::vector<poly::Affine> drop;
+                          for (std::size_t v = 0; v < outer; ++v) drop.push_back(poly::variable(outer + 1, v));
+                          Scope inner{scope.names, scope.points.preimage(drop, outer + 1).intersect(to_set(
+                                                       scope.points.context(), reduce.domain, outer + 1))};
+                          inner.names.push_back(reduce.index);
+                          visit_expr(system, reduce.body, inner, visit);
+                        }},
+             system.at(id).node);
+}
+
+}  // namespace
+
+void for_each_expr(const System& system, const Equation& equation, const poly::Set& domain,
+                   const std::function<void(ExprId, const Scope&)>& visit) {
+  visit_expr(system, equation.expr, {equation.indices, domain}, visit);
+}
+
+std::string access_text(const System& system, TensorId tensor, const std::vector<Affine>& index,
+                        const std::vector<std::string>& names) {
+  std::vector<std::string> parts;
+  for (const auto& form : index) parts.push_back(to_string(to_poly(form, names.size()), names));
+  return fmt::format("{}[{}]", system.at(tensor).name, fmt::join(parts, ", "));
+}
+
+std::string point_text(const std::vector<std::string>& names, const std::vector<std::int64_t>& point) {
+  std::vector<std::string> parts;
+  for (std::size_t v = 0; v < point.size(); ++v) parts.push_back(fmt::format("{} = {}", names.at(v), point[v]));
+  return parts.empty() ? "the only point" : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+operators::Shape tile_shape(const Tensor& tensor) {
+  std::vector<std::int64_t> sizes;
+  for (std::size_t d = 0; d < tensor.shape.size(); ++d) {
+    sizes.push_back(std::clamp<std::int64_t>(tensor.shape[d], 1, tensor.tile.at(d)));
+  }
+  if (!tensor.blocked) return {1, 1};
+  if (sizes.size() == 1) return {sizes[0], 1};
+  // Tiles are matrices: only the last two dimensions may be larger than one.
+  for (std::size_t d = 0; d + 2 < sizes.size(); ++d) {
+    if (sizes[d] != 1) {
+      throw ShapeError({.code = "CYC206", .span = tensor.span,
+                        .message = fmt::format("tile of `{}` is {} in dimension {}, and tiles are matrices", tensor.name,
+                                               sizes[d], d),
+                        .notes = {}, .help = "use tile size 1 in all but the last two dimensions"});
+    }
+  }
+  return {sizes[sizes.size() - 2], sizes.back()};
+}
+
+operators::Shape tile_shape(const System& system, ExprId id) {
+  const Expr& expr = system.at(id);
+  return std::visit(
+      Overloaded{[](const Constant&) { return operators::Shape{1, 1}; },
+                 [&](const Access& access) { return tile_shape(system.at(access.tensor)); },
+                 [&](const Apply& apply) {
+                   std::vector<operators::Shape> shapes;
+                   for (const auto operand : apply.operands) shapes.push_back(tile_shape(system, operand));
+                   try {
+                     return operators::result_shape(apply.op, apply.flags, shapes);
+                   } catch (const ShapeError& error) {
+                     Diagnostic diagnostic = error.diagnostic();
+                     diagnostic.code = "CYC206";
+                     diagnostic.span = expr.span;
+                     throw ShapeError(std::move(diagnostic));
+                   }
+                 },
+                 [&](const Reduce& reduce) { return tile_shape(system, reduce.body); }},
+      expr.node);
+}
+
+DType dtype_of(const System& system, ExprId id, DType fallback) {
+  const Expr& expr = system.at(id);
+  return std::visit(
+      Overloaded{[&](const Constant&) { return fallback; },
+                 [&](const Access& access) { return system.at(access.tensor).dtype; },
+                 [&](const Apply& apply) {
+                   DType first = fallback;
+                   bool known = false;
+                   for (const auto operand : apply.operands) {
+                     if (std::holds_alternative<Constant>(system.at(operand).node)) continue;
+                     const DType dtype = dtype_of(system, operand, fallback);
+                     if (known && dtype != first) {
+                       throw ShapeError(
+                           {.code = "CYC206", .span = expr.span,
+                            .message = fmt::format("`{}` mixes {} and {}", operators::info(apply.op).name,
+                                                   operators::name(first), operators::name(dtype)),
+                            .notes = {}, .help = "convert the inputs to one dtype with `astype` first"});
+                     }
+                     first = dtype;
+                     known = true;
+                   }
+                   return first;
+                 },
+                 [&](const Reduce& reduce) { return dtype_of(system, reduce.body, fallback); }},
+      expr.node);
+}
+
+}  // namespace cyclotron::recurrence

@@ -1,0 +1,389 @@
+#include "code.hpp"
+
+#include <algorithm>
+#include <complex>
+#include <cstring>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include <cyclotron/support/error.hpp>
+#include <cyclotron/support/overloaded.hpp>
+
+namespace cyclotron::runtime {
+namespace {
+
+using program::Program;
+
+class Decoder {
+ public:
+  Decoder(const Program& program, std::size_t class_index)
+      : program_(program), pe_class_(program.classes.at(class_index)) {
+    code_.index = static_cast<std::uint32_t>(class_index);
+    code_.dimensions = static_cast<std::uint32_t>(program.grid.size());
+    code_.variables = code_.dimensions;
+    code_.memory_bytes = pe_class_.memory_bytes;
+  }
+
+  Code decode() {
+    require(code_.memory_bytes >= 0, "its memory is not laid out", "CYC613");
+    for (const auto& slot : pe_class_.slots) add_slot(slot);
+    code_.steps.reserve(pe_class_.code.size() + 1);
+    for (const auto& instruction : pe_class_.code) {
+      code_.steps.emplace_back();
+      std::visit([&](const auto& action) { add(action); }, instruction.action);
+    }
+    require(open_.empty(), "a Loop or If has no End");
+    code_.steps.emplace_back();
+    return std::move(code_);
+  }
+
+ private:
+  /// Most of these `program::verify` has checked; they are what memory safety rests on here.
+  void require(bool condition, std::string_view what, const char* code = "CYC611") const {
+    if (condition) return;
+    const std::size_t count = code_.steps.size();
+    throw ProgramError({.code = code,
+                        .span = count > 0 && count <= pe_class_.code.size() ? pe_class_.code[count - 1].span : Span{},
+                        .message = fmt::format("`{}` cannot be run: {}", pe_class_.name, what),
+                        .notes = {},
+                        .help = "compile the kernel again"});
+  }
+
+  [[nodiscard]] Step& step() { return code_.steps.back(); }
+
+  /// A scalar's slot keeps no sizes: they are always 1x1.
+  void add_slot(const program::Slot& slot) {
+    constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+    require(slot.tile.rows >= 1 && slot.tile.rows <= most && slot.tile.columns >= 1 && slot.tile.columns <= most,
+            "a slot's tile has no such size");
+    Place place;
+    place.tile = {static_cast<std::int32_t>(slot.tile.rows), static_cast<std::int32_t>(slot.tile.columns)};
+    place.scalar = place.tile == TileSize{1, 1};
+    place.count = slot.count;
+    place.address = slot.address;
+    place.slot = static_cast<std::uint32_t>(slots_.size());
+    const auto element = static_cast<std::int64_t>(operators::size_bytes(slot.dtype));
+    std::int64_t end = 0;
+    const bool overflow = __builtin_mul_overflow(place.tile.words(), element, &place.stride) ||
+                          __builtin_mul_overflow(place.stride, slot.count, &end) ||
+                          __builtin_add_overflow(end, slot.address, &end);
+    require(!overflow && slot.count >= 1 && slot.address >= 0 && slot.address % element == 0 &&
+                end <= code_.memory_bytes,
+            "a slot is not inside the PE's memory", "CYC613");
+    if (!place.scalar) {
+      require(slot.count <= most - code_.sizes, "its slots have too many elements");
+      place.sizes = code_.sizes;
+      code_.sizes += static_cast<std::uint32_t>(slot.count);
+    }
+    slots_.push_back(place);
+  }
+
+  Form form(const program::Affine& affine) {
+    Form result{.constant = affine.constant, .first = static_cast<std::uint32_t>(code_.terms.size()), .count = 0};
+    require(affine.coefficients.size() <= code_.dimensions + open_loops_, "an affine form names a loop that is not open");
+    for (std::size_t v = 0; v < affine.coefficients.size(); ++v) {
+      if (affine.coefficients[v] == 0) continue;
+      code_.terms.push_back({affine.coefficients[v], static_cast<std::uint32_t>(v)});
+      ++result.count;
+    }
+    return result;
+  }
+
+  Range limits(const std::vector<program::Bound>& bounds) {
+    require(!bounds.empty(), "a range has no bound");
+    const Range result{static_cast<std::uint32_t>(code_.limits.size()), static_cast<std::uint32_t>(bounds.size())};
+    for (const auto& bound : bounds) {
+      require(bound.divisor >= 1, "a bound's divisor is not positive");
+      code_.limits.push_back({form(bound.numerator), bound.divisor});
+    }
+    return result;
+  }
+
+  Range forms(const std::vector<program::Affine>& affines) {
+    const Range result{static_cast<std::uint32_t>(code_.forms.size()), static_cast<std::uint32_t>(affines.size())};
+    for (const auto& affine : affines) code_.forms.push_back(form(affine));
+    return result;
+  }
+
+  const program::Slot& slot(const program::SlotRef& reference) const {
+    require(reference.slot.index() < slots_.size(), "it names a slot that does not exist");
+    return pe_class_.slots[reference.slot.index()];
+  }
+
+  std::uint32_t place(const program::SlotRef& reference) {
+    (void)slot(reference);
+    Place result = slots_[reference.slot.index()];
+    result.index = form(reference.index);
+    code_.places.push_back(result);
+    return static_cast<std::uint32_t>(code_.places.size() - 1);
+  }
+
+  bool is_scalar(const program::SlotRef& reference) const { return slots_[reference.slot.index()].scalar; }
+
+  /// The step's destination (or what it sends or stores), and from it the step's dtype.
+  void set_place(const program::SlotRef& reference) {
+    const auto index = place(reference);
+    step().place = index;
+    step().dtype = slot(reference).dtype;
+    step().element = static_cast<std::uint8_t>(operators::size_bytes(step().dtype));
+    step().scalar = is_scalar(reference);
+  }
+
+  Source source(const program::Operand& operand) {
+    return std::visit(Overloaded{[&](const program::SlotRef& reference) {
+                                   require(slot(reference).dtype == step().dtype, "its operands differ in dtype");
+                                   return Source{false, place(reference)};
+                                 },
+                                 [&](const program::Constant& constant) { return Source{true, bytes(constant)}; }},
+                      operand);
+  }
+
+  template <class T>
+  static ConstantBytes to_bytes(T value) {
+    ConstantBytes result;
+    std::memcpy(result.bytes.data(), &value, sizeof value);
+    return result;
+  }
+
+  template <class T>
+  static T to_integer(double value) {
+    constexpr double limit = -static_cast<double>(std::numeric_limits<T>::min());
+    return value >= -limit && value < limit ? static_cast<T>(value) : std::numeric_limits<T>::min();
+  }
+
+  std::uint32_t bytes(const program::Constant& constant) {
+    const double re = constant.real, im = constant.imaginary;
+    code_.constants.push_back([&]() -> ConstantBytes {
+      switch (step().dtype) {
+        case DType::boolean: return to_bytes<std::uint8_t>(re != 0 || im != 0);
+        case DType::int32: return to_bytes(to_integer<std::int32_t>(re));
+        case DType::int64: return to_bytes(to_integer<std::int64_t>(re));
+        case DType::float32: return to_bytes(static_cast<float>(re));
+        case DType::float64: return to_bytes(re);
+        case DType::complex64: return to_bytes(std::complex<float>(std::complex<double>(re, im)));
+        case DType::complex128: return to_bytes(std::complex<double>(re, im));
+      }
+      return {};
+    }());
+    return static_cast<std::uint32_t>(code_.constants.size() - 1);
+  }
+
+  const program::Channel& set_port(program::ChannelId channel, Port::Kind kind, DType dtype) {
+    require(channel.index() < program_.channels.size(), "it names a channel that does not exist");
+    const auto& found = program_.channels[channel.index()];
+    require(found.dtype == dtype, "a channel and a slot differ in dtype");
+    const bool network = kind == Port::Kind::network_out || kind == Port::Kind::network_in;
+    require(network == (found.kind == program::Channel::Kind::network), "a link is used as a network, or the reverse");
+    const Port port{channel.value, kind};
+    const auto at = std::find(code_.ports.begin(), code_.ports.end(), port);
+    step().port = static_cast<std::uint32_t>(at - code_.ports.begin());
+    if (at == code_.ports.end()) code_.ports.push_back(port);
+    return found;
+  }
+
+  void set_tensor(program::TensorId tensor, const std::vector<program::Affine>& index) {
+    require(tensor.index() < program_.tensors.size(), "it names a tensor that does not exist");
+    const auto& found = program_.tensors[tensor.index()];
+    require(found.dtype == step().dtype, "a tensor and a slot differ in dtype");
+    require(found.shape.size() == index.size() && found.tile.size() == index.size(), "a tensor is indexed with the wrong rank");
+    step().tensor = tensor.value;
+    step().operands = forms(index);
+    step().scalar = step().scalar && std::all_of(found.tile.begin(), found.tile.end(), [](auto n) { return n == 1; });
+  }
+
+  void add(const program::Loop& loop) {
+    const auto lower = limits(loop.lower);
+    const auto upper = limits(loop.upper);
+    require(loop.step >= 1, "a loop's step is not positive");
+    step() = {.kind = Step::Kind::loop, .variable = code_.dimensions + open_loops_, .lower = lower, .upper = upper,
+              .step = loop.step};
+    open_.push_back(code_.steps.size() - 1);
+    ++open_loops_;
+    code_.variables = std::max(code_.variables, code_.dimensions + open_loops_);
+  }
+
+  void add(const program::If& branch) {
+    const Range range{static_cast<std::uint32_t>(code_.conjunctions.size()),
+                      static_cast<std::uint32_t>(branch.condition.size())};
+    for (const auto& conjunction : branch.condition) {
+      code_.conjunctions.push_back(
+          {static_cast<std::uint32_t>(code_.tests.size()), static_cast<std::uint32_t>(conjunction.size())});
+      for (const auto& condition : conjunction) {
+        require(condition.kind != program::Condition::Kind::divisible || condition.modulus >= 2, "a modulus is below 2");
+        code_.tests.push_back({condition.kind, form(condition.form), condition.modulus});
+      }
+    }
+    step() = {.kind = Step::Kind::branch, .lower = range};
+    open_.push_back(code_.steps.size() - 1);
+  }
+
+  void add(const program::End&) {
+    require(!open_.empty(), "an End closes nothing");
+    const std::size_t opener = open_.back();
+    open_.pop_back();
+    const auto here = static_cast<std::uint32_t>(code_.steps.size() - 1);
+    Step& opening = code_.steps[opener];
+    opening.target = here + 1;
+    if (opening.kind == Step::Kind::loop) {
+      --open_loops_;
+      step() = {.kind = Step::Kind::repeat, .variable = opening.variable,
+                .target = static_cast<std::uint32_t>(opener + 1), .step = opening.step};
+    } else {
+      step() = {.kind = Step::Kind::skip};
+    }
+  }
+
+  void add(const program::Load& load) {
+    step().kind = Step::Kind::load;
+    set_place(load.destination);
+    set_tensor(load.tensor, load.index);
+  }
+
+  void add(const program::Store& store) {
+    step().kind = Step::Kind::store;
+    set_place(store.source);
+    set_tensor(store.tensor, store.index);
+    require(program_.tensors[store.tensor.index()].role == program::Role::output, "it stores to an input");
+  }
+
+  void add(const program::Send& send) {
+    step().kind = Step::Kind::send;
+    set_place(send.source);
+    (void)set_port(send.channel, Port::Kind::link_out, step().dtype);
+  }
+
+  void add(const program::Receive& receive) {
+    step().kind = Step::Kind::receive;
+    set_place(receive.destination);
+    require(receive.sender.size() <= 1, "a receive names several senders");
+    const bool network = !receive.sender.empty();
+    if (network) {
+      const auto sender = form(receive.sender[0]);
+      step().sender = sender;
+    }
+    const auto& channel = set_port(receive.channel, network ? Port::Kind::network_in : Port::Kind::link_in, step().dtype);
+    step().scalar = step().scalar && channel.tile == Shape{};
+  }
+
+  void add(const program::Broadcast& broadcast) {
+    step().kind = Step::Kind::broadcast;
+    set_place(broadcast.source);
+    (void)set_port(broadcast.channel, Port::Kind::network_out, step().dtype);
+    const auto lower = limits(broadcast.lower);
+    const auto upper = limits(broadcast.upper);
+    step().lower = lower;
+    step().upper = upper;
+  }
+
+  void add(const program::Move& move) {
+    step().kind = Step::Kind::move;
+    set_place(move.destination);
+    if (const auto* reference = std::get_if<program::SlotRef>(&move.source)) {
+      (void)slot(*reference);
+      step().scalar = step().scalar && is_scalar(*reference);
+    }
+    const Source from = source(move.source);
+    code_.sources.push_back(from);
+    step().operands = {static_cast<std::uint32_t>(code_.sources.size() - 1), 1};
+  }
+
+  void add(const program::Compute& compute) {
+    step().kind = Step::Kind::compute;
+    step().op = compute.op;
+    step().flags = compute.flags;
+    set_place(compute.destination);
+    const auto& info = operators::info(compute.op);
+    require(compute.operands.size() == static_cast<std::size_t>(info.arity), "an operator has the wrong number of operands");
+    std::vector<Source> sources;
+    for (const auto& operand : compute.operands) {
+      sources.push_back(source(operand));
+      if (!sources.back().constant) step().scalar = step().scalar && code_.places[sources.back().index].scalar;
+    }
+    step().operands = {static_cast<std::uint32_t>(code_.sources.size()), static_cast<std::uint32_t>(sources.size())};
+    code_.sources.insert(code_.sources.end(), sources.begin(), sources.end());
+    step().kernel = scalar_kernel(compute.op, compute.flags, step().dtype);
+    if (step().kernel == nullptr) {
+      require(false, fmt::format("`{}` is not defined on {}", info.name, operators::name(step().dtype)), "CYC610");
+    }
+    const auto& cycles = program_.machine.pe.cycles;
+    const auto given = cycles.find(std::string(info.name));
+    step().costs_flops = given == cycles.end();
+    if (!step().costs_flops) {
+      step().cycles = given->second;
+    } else if (step().scalar) {
+      const std::array<Shape, 3> ones{};
+      step().cycles = operator_cycles(program_.machine.pe, step(), std::span(ones.data(), sources.size()));
+      step().costs_flops = false;
+    }
+  }
+
+  const Program& program_;
+  const program::PeClass& pe_class_;
+  Code code_;
+  std::vector<Place> slots_;
+  std::vector<std::size_t> open_;
+  std::uint32_t open_loops_ = 0;
+};
+
+[[nodiscard]] std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
+  const std::int64_t quotient = a / b;
+  return a % b < 0 ? quotient - 1 : quotient;
+}
+
+[[nodiscard]] std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
+  const std::int64_t quotient = a / b;
+  return a % b > 0 ? quotient + 1 : quotient;
+}
+
+[[nodiscard]] bool holds(const Code& code, const Test& test, const std::int64_t* variables) {
+  const std::int64_t value = evaluate(code, test.form, variables);
+  switch (test.kind) {
+    case program::Condition::Kind::non_negative: return value >= 0;
+    case program::Condition::Kind::zero: return value == 0;
+    case program::Condition::Kind::divisible: return value % test.modulus == 0;
+  }
+  return false;
+}
+
+}  // namespace
+
+Code decode(const program::Program& program, std::size_t class_index) { return Decoder(program, class_index).decode(); }
+
+std::int64_t operator_cycles(const machine::Pe& pe, const Step& step, std::span<const Shape> operands) {
+  if (!step.costs_flops) return step.cycles;
+  const std::int64_t flops = operators::flops(step.op, step.flags, operands);
+  return std::max<std::int64_t>(1, ceil_divide(flops, pe.flops_per_cycle));
+}
+
+std::int64_t lower_limit(const Code& code, Range range, const std::int64_t* variables) {
+  std::int64_t result = std::numeric_limits<std::int64_t>::min();
+  for (std::uint32_t i = 0; i < range.count; ++i) {
+    const Limit& limit = code.limits[range.first + i];
+    const std::int64_t value = evaluate(code, limit.numerator, variables);
+    result = std::max(result, limit.divisor == 1 ? value : ceil_divide(value, limit.divisor));
+  }
+  return result;
+}
+
+std::int64_t upper_limit(const Code& code, Range range, const std::int64_t* variables) {
+  std::int64_t result = std::numeric_limits<std::int64_t>::max();
+  for (std::uint32_t i = 0; i < range.count; ++i) {
+    const Limit& limit = code.limits[range.first + i];
+    const std::int64_t value = evaluate(code, limit.numerator, variables);
+    result = std::min(result, limit.divisor == 1 ? value : floor_divide(value, limit.divisor));
+  }
+  return result;
+}
+
+bool holds(const Code& code, Range conjunctions, const std::int64_t* variables) {
+  for (std::uint32_t i = 0; i < conjunctions.count; ++i) {
+    const Range tests = code.conjunctions[conjunctions.first + i];
+    bool all = true;
+    for (std::uint32_t t = 0; all && t < tests.count; ++t) all = holds(code, code.tests[tests.first + t], variables);
+    if (all) return true;
+  }
+  return false;
+}
+
+}  // namespace cyclotron::runtime

@@ -1,0 +1,144 @@
+// A PE class's program, decoded once: flat steps with jump targets, sparse affine forms, resolved slots.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <cyclotron/program/program.hpp>
+
+#include "kernels/kernels.hpp"
+
+namespace cyclotron::runtime {
+
+/// Rows and columns of a tile in PE memory; 0x0 until it is first written.
+struct TileSize {
+  std::int32_t rows = 0;
+  std::int32_t columns = 0;
+  bool operator==(const TileSize&) const = default;
+  [[nodiscard]] Shape shape() const { return {rows, columns}; }
+  [[nodiscard]] std::int64_t words() const { return std::int64_t{rows} * columns; }
+};
+
+struct Term {
+  std::int64_t coefficient;
+  std::uint32_t variable;
+};
+
+/// constant + the terms [first, first + count) of the code's pool.
+struct Form {
+  std::int64_t constant = 0;
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+};
+
+struct Limit {
+  Form numerator;
+  std::int64_t divisor = 1;
+};
+
+struct Test {
+  program::Condition::Kind kind;
+  Form form;
+  std::int64_t modulus;
+};
+
+/// An element of a slot.
+struct Place {
+  Form index;
+  std::int64_t address = 0;  ///< Of element 0, in bytes.
+  std::int64_t stride = 0;   ///< Bytes of one element.
+  std::int64_t count = 0;
+  TileSize tile;             ///< Largest.
+  std::uint32_t sizes = 0;   ///< Where the sizes of the slot's tiles start; `scalar` slots have none.
+  std::uint32_t slot = 0;
+  bool scalar = false;
+};
+
+/// An operand: a place, or a constant of the step's dtype.
+struct Source {
+  bool constant = false;
+  std::uint32_t index = 0;  ///< In `places` or `constants`.
+};
+
+struct Range {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+};
+
+/// How a PE's code names a queue; the host resolves it for each PE.
+struct Port {
+  enum class Kind : std::uint8_t { link_out, link_in, network_out, network_in };
+  std::uint32_t channel = 0;
+  Kind kind = Kind::link_out;
+  bool operator==(const Port&) const = default;
+};
+
+struct Step {
+  enum class Kind : std::uint8_t { loop, branch, repeat, skip, load, store, send, receive, broadcast, move, compute, halt };
+  Kind kind = Kind::halt;
+  DType dtype = DType::float64;
+  Op op = Op::add;
+  bool scalar = false;           ///< Every tile named is 1x1 by its type.
+  bool costs_flops = false;      ///< Cycles depend on the shapes; else they are `cycles`.
+  std::uint8_t element = 0;      ///< Bytes of a scalar.
+  Flags flags = 0;
+  std::uint32_t variable = 0;    ///< Of a loop.
+  std::uint32_t target = 0;      ///< Where to go: past the End (loop, branch), the loop's first step (repeat).
+  std::uint32_t place = 0;       ///< Destination, or what is stored or sent.
+  std::uint32_t tensor = 0;
+  std::uint32_t port = 0;        ///< In the class's ports.
+  Range operands{};               ///< Sources of a compute or move; index forms of a load or store.
+  Range lower{}, upper{};           ///< Limits of a loop or broadcast; `lower` also conjunctions of a branch.
+  std::int64_t step = 1;
+  std::int64_t cycles = 0;
+  ScalarKernel kernel = nullptr;
+  Form sender{};                 ///< Of a receive from a network.
+};
+
+struct alignas(16) ConstantBytes {
+  std::array<std::byte, 16> bytes{};
+};
+
+struct Code {
+  std::vector<Step> steps;  ///< One an instruction, then `halt`.
+  std::vector<Term> terms;
+  std::vector<Form> forms;
+  std::vector<Limit> limits;
+  std::vector<Test> tests;
+  std::vector<Range> conjunctions;
+  std::vector<Place> places;
+  std::vector<Source> sources;
+  std::vector<ConstantBytes> constants;
+  std::vector<Port> ports;
+  std::uint32_t dimensions = 0;      ///< Of the grid.
+  std::uint32_t variables = 0;       ///< Coordinates and the deepest nest's loop variables.
+  std::uint32_t sizes = 0;           ///< Tile sizes that a PE keeps.
+  std::int64_t memory_bytes = 0;
+  std::uint32_t index = 0;           ///< Of the class.
+};
+
+/// Decodes one class. Throws ProgramError where running it could leave its memory or its tables.
+[[nodiscard]] Code decode(const program::Program& program, std::size_t class_index);
+
+/// Cycles of an operator on tiles of these shapes.
+[[nodiscard]] std::int64_t operator_cycles(const machine::Pe& pe, const Step& step, std::span<const Shape> operands);
+
+/// Affine arithmetic wraps: a hostile program computes nonsense, not undefined behaviour.
+[[nodiscard]] inline std::int64_t evaluate(const Code& code, const Form& form, const std::int64_t* variables) {
+  auto value = static_cast<std::uint64_t>(form.constant);
+  const Term* term = code.terms.data() + form.first;
+  for (std::uint32_t i = 0; i < form.count; ++i, ++term) {
+    value += static_cast<std::uint64_t>(term->coefficient) * static_cast<std::uint64_t>(variables[term->variable]);
+  }
+  return static_cast<std::int64_t>(value);
+}
+
+/// Largest of the lower limits, each rounded up.
+[[nodiscard]] std::int64_t lower_limit(const Code& code, Range range, const std::int64_t* variables);
+/// Smallest of the upper limits, each rounded down.
+[[nodiscard]] std::int64_t upper_limit(const Code& code, Range range, const std::int64_t* variables);
+/// Whether any conjunction of a branch holds.
+[[nodiscard]] bool holds(const Code& code, Range conjunctions, const std::int64_t* variables);
+
+}  // namespace cyclotron::runtime

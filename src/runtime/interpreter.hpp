@@ -1,0 +1,325 @@
+// The one interpreter: runs a PE's steps until it is blocked, done or out of its share of time. Hosts (simulator, threads, MPI)
+// supply channels and time.
+#pragma once
+#include <array>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <cyclotron/support/error.hpp>
+
+#include "code.hpp"
+#include "kernels/kernels.hpp"
+#include "pe_array.hpp"
+#include "tensors.hpp"
+
+namespace cyclotron::runtime {
+
+/// A tile on its way into a channel. `data` is null where only time is simulated.
+struct Packet {
+  TileSize size;
+  const std::byte* data = nullptr;
+  std::size_t bytes = 0;
+};
+
+enum class Outcome : std::uint8_t { blocked, done, paused };
+
+/// What a host supplies. `send`, `broadcast` and `receive` return false where the PE has to wait; the step is then tried again.
+/// `receive` passes the message to `deliver(size, data)` and drops it when that returns.
+///   static constexpr bool functional;                       // numbers, or shapes and time only
+///   bool send(Pe&, const Step&, const Packet&);
+///   bool broadcast(Pe&, const Step&, std::int64_t first, std::int64_t last, const Packet&);
+///   bool receive(Pe&, const Step&, std::int64_t sender, auto&& deliver);   // sender: of a network, else 0
+///   void computed(Pe&, const Step&, std::span<const Shape> operands);      // operands empty: all 1x1
+///   void stored(const Step&, const std::int64_t* index);
+template <class Host>
+class Interpreter {
+ public:
+  Interpreter(Host& host, PeArray& array, const std::vector<TensorAccess>& tensors)
+      : host_(host), array_(array), tensors_(tensors) {}
+
+  /// Runs at most `budget` steps. Throws ExecutionError where one fails.
+  Outcome run(Pe& pe, std::int64_t budget) {
+    try {
+      return steps(pe, budget);
+    } catch (const KernelFailure& failure) {
+      throw failure_in(array_, pe, failure);
+    } catch (const ShapeError& error) {  // the tiles that met here do not fit
+      throw failure_in(array_, pe, {"CYC704", error.diagnostic().message, error.diagnostic().help});
+    }
+  }
+
+ private:
+  Outcome steps(Pe& pe, std::int64_t budget) {
+    const Code& code = *pe.code;
+    const Step* const all = code.steps.data();
+    std::int64_t executed = 0;
+    std::uint32_t& counter = pe.counter;
+    const struct Count {  // also when a step throws
+      Pe& pe;
+      std::int64_t& executed;
+      ~Count() { pe.executed += executed; }
+    } count{pe, executed};
+    while (budget-- > 0) {
+      const Step& step = all[counter];
+      switch (step.kind) {
+        case Step::Kind::loop: {
+          const std::int64_t first = lower_limit(code, step.lower, pe.variables);
+          const std::int64_t last = upper_limit(code, step.upper, pe.variables);
+          pe.variables[step.variable] = first;
+          pe.limits[step.variable] = last;
+          counter = first <= last ? counter + 1 : step.target;
+          continue;
+        }
+        case Step::Kind::repeat: {
+          std::int64_t& variable = pe.variables[step.variable];
+          const auto left = static_cast<std::uint64_t>(pe.limits[step.variable]) - static_cast<std::uint64_t>(variable);
+          if (left >= static_cast<std::uint64_t>(step.step)) {
+            variable += step.step;
+            counter = step.target;
+          } else {
+            ++counter;
+          }
+          continue;
+        }
+        case Step::Kind::branch:
+          counter = holds(code, step.lower, pe.variables) ? counter + 1 : step.target;
+          continue;
+        case Step::Kind::skip: ++counter; continue;
+        case Step::Kind::load: load(pe, step); break;
+        case Step::Kind::store: store(pe, step); break;
+        case Step::Kind::send:
+          if (!host_.send(pe, step, packet(pe, step))) return Outcome::blocked;
+          break;
+        case Step::Kind::broadcast:
+          if (!broadcast(pe, step)) return Outcome::blocked;
+          break;
+        case Step::Kind::receive:
+          if (!receive(pe, step)) return Outcome::blocked;
+          break;
+        case Step::Kind::move: move(pe, step); break;
+        case Step::Kind::compute:
+          if (step.scalar) {
+            compute_scalar(pe, step);
+          } else {
+            compute_tile(pe, step);
+          }
+          break;
+        case Step::Kind::halt: return Outcome::done;
+      }
+      ++counter;
+      ++executed;
+    }
+    return Outcome::paused;
+  }
+
+  [[nodiscard]] std::int64_t element(const Pe& pe, const Place& place) const {
+    const std::int64_t index = evaluate(*pe.code, place.index, pe.variables);
+    if (static_cast<std::uint64_t>(index) >= static_cast<std::uint64_t>(place.count)) outside(pe, place, index);
+    return index;
+  }
+
+  [[noreturn]] void outside(const Pe& pe, const Place& place, std::int64_t index) const {
+    const auto& slot = array_.program().classes[pe.code->index].slots[place.slot];
+    throw KernelFailure{"CYC703",
+                        "slot `" + slot.name + "` has " + std::to_string(slot.count) + " elements; element " +
+                            std::to_string(index) + " is none of them",
+                        "compile the kernel again"};
+  }
+
+  static std::byte* address(const Pe& pe, const Place& place, std::int64_t index) {
+    if constexpr (!Host::functional) return nullptr;
+    return pe.memory + place.address + index * place.stride;
+  }
+
+  static TileSize& size(const Pe& pe, const Place& place, std::int64_t index) {
+    return pe.sizes[place.sizes + static_cast<std::uint64_t>(index)];
+  }
+
+  /// The size of a tile that is read.
+  TileSize written_size(const Pe& pe, const Place& place, std::int64_t index) const {
+    if (place.scalar) return {1, 1};
+    const TileSize result = size(pe, place, index);
+    if (result.rows == 0) {
+      throw KernelFailure{"CYC704",
+                          "slot `" + array_.program().classes[pe.code->index].slots[place.slot].name +
+                              "` is read before it is written",
+                          "compile the kernel again"};
+    }
+    return result;
+  }
+
+  /// Makes room for a tile that is written.
+  void set_size(const Pe& pe, const Place& place, std::int64_t index, TileSize wanted) const {
+    if (wanted.rows > place.tile.rows || wanted.columns > place.tile.columns) too_large(pe, place, wanted);
+    if (!place.scalar) size(pe, place, index) = wanted;
+  }
+
+  [[noreturn]] void too_large(const Pe& pe, const Place& place, TileSize wanted) const {
+    const auto text = [](TileSize s) { return std::to_string(s.rows) + "x" + std::to_string(s.columns); };
+    throw KernelFailure{"CYC704",
+                        "a " + text(wanted) + " tile does not fit slot `" +
+                            array_.program().classes[pe.code->index].slots[place.slot].name + "` of " +
+                            text(place.tile) + " tiles",
+                        "compile the kernel again"};
+  }
+
+  /// Index of a load or store, in tiles.
+  const std::int64_t* tensor_index(const Pe& pe, const Step& step) {
+    for (std::uint32_t d = 0; d < step.operands.count; ++d) {
+      index_[d] = evaluate(*pe.code, pe.code->forms[step.operands.first + d], pe.variables);
+    }
+    return index_.data();
+  }
+
+  void load(Pe& pe, const Step& step) {
+    const Place& place = pe.code->places[step.place];
+    const std::int64_t at = element(pe, place);
+    const std::int64_t* index = tensor_index(pe, step);
+    const TensorAccess& tensor = tensors_[step.tensor];
+    if (step.scalar) {
+      const std::byte* from = tensor.scalar(index);
+      if constexpr (Host::functional) copy_scalar(address(pe, place, at), from, step.element);
+      return;
+    }
+    set_size(pe, place, at, tensor.size(index));
+    if constexpr (Host::functional) tensor.read(index, address(pe, place, at));
+  }
+
+  void store(Pe& pe, const Step& step) {
+    const Place& place = pe.code->places[step.place];
+    const std::int64_t at = element(pe, place);
+    const std::int64_t* index = tensor_index(pe, step);
+    const TensorAccess& tensor = tensors_[step.tensor];
+    if (step.scalar) {
+      std::byte* to = tensor.scalar(index);
+      if constexpr (Host::functional) copy_scalar(to, address(pe, place, at), step.element);
+    } else {
+      const TileSize stored = written_size(pe, place, at);
+      (void)tensor.size(index);
+      if constexpr (Host::functional) tensor.write(index, address(pe, place, at), stored);
+    }
+    host_.stored(step, index);
+  }
+
+  [[nodiscard]] Packet packet(const Pe& pe, const Step& step) const {
+    const Place& place = pe.code->places[step.place];
+    const std::int64_t at = element(pe, place);
+    if (step.scalar) return {{1, 1}, address(pe, place, at), step.element};
+    const TileSize size = written_size(pe, place, at);
+    return {size, address(pe, place, at), static_cast<std::size_t>(size.words()) * step.element};
+  }
+
+  bool broadcast(Pe& pe, const Step& step) {
+    const auto axis = array_.program().channels[pe.code->ports[step.port].channel].axis;
+    const std::int64_t first = lower_limit(*pe.code, step.lower, pe.variables);
+    const std::int64_t last = upper_limit(*pe.code, step.upper, pe.variables);
+    if (first > last) return true;
+    require_on_line(first, axis);
+    require_on_line(last, axis);
+    return host_.broadcast(pe, step, first, last, packet(pe, step));
+  }
+
+  bool receive(Pe& pe, const Step& step) {
+    const Place& place = pe.code->places[step.place];
+    const std::int64_t at = element(pe, place);
+    std::int64_t sender = 0;
+    const Port port = pe.code->ports[step.port];
+    if (port.kind == Port::Kind::network_in) {
+      sender = evaluate(*pe.code, step.sender, pe.variables);
+      require_on_line(sender, array_.program().channels[port.channel].axis);
+    }
+    return host_.receive(pe, step, sender, [&](TileSize size, const std::byte* data) {
+      set_size(pe, place, at, size);
+      if constexpr (Host::functional) {
+        if (step.scalar) {
+          copy_scalar(address(pe, place, at), data, step.element);
+        } else {
+          std::memcpy(address(pe, place, at), data, static_cast<std::size_t>(size.words()) * step.element);
+        }
+      }
+    });
+  }
+
+  void require_on_line(std::int64_t coordinate, std::uint32_t axis) const {
+    if (coordinate >= 0 && coordinate < array_.program().grid[axis]) return;
+    throw KernelFailure{"CYC706",
+                        "a network along grid dimension " + std::to_string(axis) + " has no PE at " +
+                            std::to_string(coordinate),
+                        "compile the kernel again"};
+  }
+
+  /// An operand's bytes; its size goes to `size`.
+  const void* operand(const Pe& pe, const Source& source, TileSize& size) const {
+    size = {1, 1};
+    if (source.constant) return pe.code->constants[source.index].bytes.data();
+    const Place& place = pe.code->places[source.index];
+    const std::int64_t at = element(pe, place);
+    size = written_size(pe, place, at);
+    return address(pe, place, at);
+  }
+
+  const void* scalar_operand(const Pe& pe, const Source& source) const {
+    if (source.constant) return pe.code->constants[source.index].bytes.data();
+    const Place& place = pe.code->places[source.index];
+    return address(pe, place, element(pe, place));
+  }
+
+  void move(Pe& pe, const Step& step) {
+    const Place& place = pe.code->places[step.place];
+    const std::int64_t at = element(pe, place);
+    TileSize size;
+    const void* from = operand(pe, pe.code->sources[step.operands.first], size);
+    set_size(pe, place, at, size);
+    if constexpr (Host::functional) {
+      if (step.scalar) {
+        copy_scalar(address(pe, place, at), from, step.element);
+      } else {
+        std::memmove(address(pe, place, at), from, static_cast<std::size_t>(size.words()) * step.element);
+      }
+    }
+  }
+
+  void compute_scalar(Pe& pe, const Step& step) {
+    const Place& place = pe.code->places[step.place];
+    const std::int64_t at = element(pe, place);
+    if constexpr (Host::functional) {
+      std::array<const void*, 3> in;
+      for (std::uint32_t i = 0; i < step.operands.count; ++i) {
+        in[i] = scalar_operand(pe, pe.code->sources[step.operands.first + i]);
+      }
+      step.kernel(address(pe, place, at), in.data());
+    }
+    host_.computed(pe, step, {});
+  }
+
+  void compute_tile(Pe& pe, const Step& step) {
+    std::array<ConstTile, 3> in;
+    std::array<Shape, 3> shapes;
+    const std::size_t arity = step.operands.count;
+    for (std::size_t i = 0; i < arity; ++i) {
+      TileSize size;
+      in[i].data = operand(pe, pe.code->sources[step.operands.first + i], size);
+      in[i].shape = shapes[i] = size.shape();
+    }
+    const std::span<const Shape> operands(shapes.data(), arity);
+    const Shape result = operators::result_shape(step.op, step.flags, operands);
+    const Place& place = pe.code->places[step.place];
+    const std::int64_t at = element(pe, place);
+    set_size(pe, place, at, {static_cast<std::int32_t>(result.rows), static_cast<std::int32_t>(result.columns)});
+    if constexpr (Host::functional) {
+      apply({step.op, step.flags, step.dtype}, std::span<const ConstTile>(in.data(), arity),
+            {address(pe, place, at), result}, scratch_);
+    }
+    host_.computed(pe, step, operands);
+  }
+
+  Host& host_;
+  PeArray& array_;
+  const std::vector<TensorAccess>& tensors_;
+  Scratch scratch_;
+  std::array<std::int64_t, 16> index_{};
+};
+
+}  // namespace cyclotron::runtime

@@ -1,0 +1,198 @@
+// Scalar arithmetic with NumPy's meaning, written once for all dtypes.
+#pragma once
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <cstdlib>
+#include <type_traits>
+
+#include "kernels.hpp"
+
+namespace cyclotron::runtime::arithmetic {
+
+/// NumPy's bool: one byte that counts as true where it is not zero.
+using Boolean = std::uint8_t;
+
+template <class T>
+inline constexpr bool is_complex = false;
+template <class T>
+inline constexpr bool is_complex<std::complex<T>> = true;
+template <class T>
+inline constexpr bool is_boolean = std::is_same_v<T, Boolean>;
+template <class T>
+inline constexpr bool is_integer = std::is_integral_v<T> && !is_boolean<T>;
+template <class T>
+inline constexpr bool is_real = std::is_floating_point_v<T>;
+
+template <class T>
+[[nodiscard]] bool is_nan(T x) {
+  if constexpr (is_complex<T>) {
+    return std::isnan(x.real()) || std::isnan(x.imag());
+  } else if constexpr (is_real<T>) {
+    return std::isnan(x);
+  } else {
+    return false;
+  }
+}
+
+/// Integers wrap: computed without sign, so that overflow is defined.
+template <class T>
+[[nodiscard]] T add(T a, T b) {
+  if constexpr (is_boolean<T>) {
+    return (a | b) != 0;
+  } else if constexpr (is_integer<T>) {
+    using U = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
+  } else {
+    return a + b;
+  }
+}
+
+/// On bool, which NumPy refuses and `scalar_kernel` has not: exclusive or.
+template <class T>
+[[nodiscard]] T subtract(T a, T b) {
+  if constexpr (is_boolean<T>) {
+    return (a != 0) != (b != 0);
+  } else if constexpr (is_integer<T>) {
+    using U = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<U>(a) - static_cast<U>(b));
+  } else {
+    return a - b;
+  }
+}
+
+/// Complex: the plain formula as in NumPy, not C's repaired one.
+template <class T>
+[[nodiscard]] T multiply(T a, T b) {
+  if constexpr (is_boolean<T>) {
+    return a != 0 && b != 0;
+  } else if constexpr (is_integer<T>) {
+    using U = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<U>(a) * static_cast<U>(b));
+  } else if constexpr (is_complex<T>) {
+    return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+  } else {
+    return a * b;
+  }
+}
+
+/// Complex: Smith's algorithm in NumPy's order of operations.
+template <class T>
+[[nodiscard]] T divide(T a, T b) {
+  if constexpr (is_complex<T>) {
+    using R = typename T::value_type;
+    const R re = std::abs(b.real());
+    const R im = std::abs(b.imag());
+    if (re >= im) {
+      if (re == 0 && im == 0) return {a.real() / re, a.imag() / re};
+      const R ratio = b.imag() / b.real();
+      const R scale = R{1} / (b.real() + b.imag() * ratio);
+      return {(a.real() + a.imag() * ratio) * scale, (a.imag() - a.real() * ratio) * scale};
+    }
+    const R ratio = b.real() / b.imag();
+    const R scale = R{1} / (b.imag() + b.real() * ratio);
+    return {(a.real() * ratio + a.imag()) * scale, (a.imag() * ratio - a.real()) * scale};
+  } else {
+    return a / b;
+  }
+}
+
+/// NumPy's order: numbers, for complex lexicographic.
+template <class T>
+[[nodiscard]] bool at_least(T a, T b) {
+  if constexpr (is_complex<T>) {
+    return (a.real() > b.real() && !std::isnan(a.imag()) && !std::isnan(b.imag())) ||
+           (a.real() == b.real() && a.imag() >= b.imag());
+  } else {
+    return a >= b;
+  }
+}
+
+template <class T>
+[[nodiscard]] T maximum(T a, T b) {
+  return at_least(a, b) || is_nan(a) ? a : b;
+}
+
+template <class T>
+[[nodiscard]] T minimum(T a, T b) {
+  return at_least(b, a) || is_nan(a) ? a : b;
+}
+
+template <class T>
+[[nodiscard]] T power_by_squaring(T base, std::uint64_t exponent) {
+  T result{1};
+  for (; exponent != 0; exponent >>= 1) {
+    if ((exponent & 1) != 0) result = multiply(result, base);
+    base = multiply(base, base);
+  }
+  return result;
+}
+
+template <class T>
+[[nodiscard]] T power(T a, T b) {
+  if constexpr (is_boolean<T>) {
+    return a != 0 || b == 0;
+  } else if constexpr (is_integer<T>) {
+    if (b < 0) {
+      throw KernelFailure{"CYC701", "an integer to a negative integer power is not an integer", "use a float dtype"};
+    }
+    return power_by_squaring(a, static_cast<std::uint64_t>(b));
+  } else if constexpr (is_complex<T>) {
+    const auto exponent = b.real();
+    if (b.imag() == 0 && exponent == std::trunc(exponent) && std::abs(exponent) < 100) {
+      const T positive = power_by_squaring(a, static_cast<std::uint64_t>(std::abs(exponent)));
+      return exponent < 0 ? divide(T{1}, positive) : positive;
+    }
+    return std::pow(a, b);
+  } else {
+    return std::pow(a, b);
+  }
+}
+
+template <class T>
+[[nodiscard]] T negative(T a) {
+  if constexpr (is_integer<T> || is_boolean<T>) {
+    return subtract(T{0}, a);
+  } else {
+    return -a;
+  }
+}
+
+template <class T>
+[[nodiscard]] T square_root(T a) {
+  if constexpr (is_real<T>) {
+    if (a < 0) throw KernelFailure{"CYC701", "sqrt of a negative number", "use a complex dtype, or check the data"};
+  }
+  return std::sqrt(a);
+}
+
+template <class T>
+[[nodiscard]] T absolute(T a) {
+  if constexpr (is_boolean<T>) {
+    return a != 0;
+  } else if constexpr (is_integer<T>) {
+    return a < 0 ? negative(a) : a;
+  } else if constexpr (is_complex<T>) {
+    return {std::hypot(a.real(), a.imag()), 0};
+  } else {
+    return std::abs(a);
+  }
+}
+
+/// The factor of a 1x1 matrix. NaN passes through, as through any other operator.
+template <class T>
+[[nodiscard]] T cholesky(T a) {
+  const auto pivot = std::real(a);
+  if (pivot <= 0) {
+    throw KernelFailure{"CYC701", "the matrix is not positive definite: its pivot 1 is not positive",
+                        "Cholesky needs a symmetric positive definite matrix"};
+  }
+  return T(std::sqrt(pivot));
+}
+
+[[noreturn]] inline void singular(std::int64_t row) {
+  throw KernelFailure{"CYC701", "the triangular matrix is singular: diagonal element " + std::to_string(row) + " is 0",
+                      "solve_triangular divides by the diagonal"};
+}
+
+}  // namespace cyclotron::runtime::arithmetic

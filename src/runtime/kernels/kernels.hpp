@@ -1,0 +1,72 @@
+// The arithmetic of every backend: one operator on tiles, or on scalars without the cost of a tile.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <cyclotron/operators/operators.hpp>
+
+namespace cyclotron::runtime {
+
+using operators::DType;
+using operators::Flags;
+using operators::Op;
+using operators::Shape;
+
+/// What a kernel throws; the interpreter adds PE, instruction and source line.
+struct KernelFailure {
+  std::string code;
+  std::string message;
+  std::string help;
+};
+
+/// A tile in PE memory: row-major, compact (the leading dimension is the number of columns).
+struct ConstTile {
+  const void* data = nullptr;
+  Shape shape;
+};
+struct Tile {
+  void* data = nullptr;
+  Shape shape;
+};
+
+/// Workspace that a thread keeps between kernels.
+class Scratch {
+ public:
+  /// `bytes` bytes, aligned for every dtype; each `index` is an area of its own, valid until it is asked for again.
+  [[nodiscard]] void* bytes(std::size_t index, std::size_t bytes);
+
+ private:
+  std::vector<std::vector<std::max_align_t>> areas_;
+};
+
+struct TileOperator {
+  Op op = Op::add;
+  Flags flags = operators::no_flags;
+  DType dtype = DType::float64;
+};
+
+/// destination <- op(operands). Shapes are those of `operators::result_shape`; size-1 dimensions broadcast as in NumPy.
+/// A destination may be the same memory as any operand. Integers wrap; maximum and minimum propagate NaN.
+/// Throws KernelFailure CYC701 on a matrix that is singular or not positive definite, and on the root of a negative.
+void apply(const TileOperator& what, std::span<const ConstTile> operands, Tile destination, Scratch& scratch);
+
+/// One operator on scalars: result and operands may be the same memory. Throws as `apply`.
+using ScalarKernel = void (*)(void* result, const void* const* operands);
+
+/// The kernel of an operator on 1x1 tiles, or null where NumPy has none for the dtype.
+[[nodiscard]] ScalarKernel scalar_kernel(Op op, Flags flags, DType dtype);
+
+/// BLAS uses one thread while any guard lives, and as many as before afterwards: PEs are the parallelism here.
+class SingleThreadedBlas {
+ public:
+  SingleThreadedBlas();
+  ~SingleThreadedBlas();
+  SingleThreadedBlas(const SingleThreadedBlas&) = delete;
+  SingleThreadedBlas& operator=(const SingleThreadedBlas&) = delete;
+};
+
+}  // namespace cyclotron::runtime

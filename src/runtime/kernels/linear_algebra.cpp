@@ -1,0 +1,142 @@
+#include "linear_algebra.hpp"
+
+#include <algorithm>
+
+#include "arithmetic.hpp"
+#include "blas.hpp"
+
+namespace cyclotron::runtime::linear_algebra {
+namespace {
+
+using namespace arithmetic;
+
+template <class T>
+inline constexpr bool uses_blas = is_real<T> || is_complex<T>;
+
+template <class T>
+T combine(Into into, T accumulator, T product) {
+  switch (into) {
+    case Into::overwrite: return product;
+    case Into::add: return add(accumulator, product);
+    case Into::subtract: return subtract(accumulator, product);
+  }
+  return product;
+}
+
+template <class T>
+void matmul_loops(Flags flags, const ConstTile& a, const ConstTile& b, Tile result, Into into, std::int64_t inner) {
+  const bool at = (flags & operators::transpose_a) != 0;
+  const bool bt = (flags & operators::transpose_b) != 0;
+  const T* x = static_cast<const T*>(a.data);
+  const T* y = static_cast<const T*>(b.data);
+  T* out = static_cast<T*>(result.data);
+  for (std::int64_t i = 0; i < result.shape.rows; ++i) {
+    for (std::int64_t j = 0; j < result.shape.columns; ++j, ++out) {
+      T sum{0};
+      for (std::int64_t k = 0; k < inner; ++k) {
+        const T left = at ? x[k * a.shape.columns + i] : x[i * a.shape.columns + k];
+        const T right = bt ? y[j * b.shape.columns + k] : y[k * b.shape.columns + j];
+        sum = add(sum, multiply(left, right));
+      }
+      *out = combine(into, *out, sum);
+    }
+  }
+}
+
+int to_int(std::int64_t n) { return static_cast<int>(n); }
+
+}  // namespace
+
+template <class T>
+void matmul(Flags flags, const ConstTile& a, const ConstTile& b, Tile result, Into into) {
+  const bool at = (flags & operators::transpose_a) != 0;
+  const bool bt = (flags & operators::transpose_b) != 0;
+  const std::int64_t inner = at ? a.shape.rows : a.shape.columns;
+  if constexpr (uses_blas<T>) {
+    const blas::Gemm gemm{.transpose_a = at ? CblasTrans : CblasNoTrans,
+                          .transpose_b = bt ? CblasTrans : CblasNoTrans,
+                          .m = to_int(result.shape.rows),
+                          .n = to_int(result.shape.columns),
+                          .k = to_int(inner),
+                          .lda = to_int(a.shape.columns),
+                          .ldb = to_int(b.shape.columns),
+                          .ldc = to_int(result.shape.columns)};
+    blas::gemm(gemm, T(into == Into::subtract ? -1 : 1), static_cast<const T*>(a.data),
+               static_cast<const T*>(b.data), T(into == Into::overwrite ? 0 : 1), static_cast<T*>(result.data));
+  } else {
+    matmul_loops<T>(flags, a, b, result, into, inner);
+  }
+}
+
+template <class T>
+void syrk(const ConstTile& a, Tile result, Into into, Scratch& scratch) {
+  const std::int64_t n = a.shape.rows;
+  T* product = into == Into::overwrite
+                   ? static_cast<T*>(result.data)
+                   : static_cast<T*>(scratch.bytes(3, static_cast<std::size_t>(n * n) * sizeof(T)));
+  if constexpr (uses_blas<T>) {
+    blas::syrk(to_int(n), to_int(a.shape.columns), static_cast<const T*>(a.data), product);
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t j = 0; j < i; ++j) product[j * n + i] = product[i * n + j];
+    }
+  } else {
+    matmul_loops<T>(operators::transpose_b, a, a, {product, {n, n}}, Into::overwrite, a.shape.columns);
+  }
+  if (into == Into::overwrite) return;
+  // The accumulator need not be symmetric, so the product is added as a whole.
+  T* out = static_cast<T*>(result.data);
+  for (std::int64_t i = 0; i < n * n; ++i) out[i] = combine(into, out[i], product[i]);
+}
+
+template <class T>
+void solve_triangular(Flags flags, const ConstTile& matrix, Tile result) {
+  const T* a = static_cast<const T*>(matrix.data);
+  const std::int64_t n = matrix.shape.rows;
+  const bool unit = (flags & operators::unit_diagonal) != 0;
+  for (std::int64_t i = 0; !unit && i < n; ++i) {
+    if (a[i * n + i] == T{0}) singular(i + 1);
+  }
+  blas::trsm({.side = (flags & operators::right_side) != 0 ? CblasRight : CblasLeft,
+              .triangle = (flags & operators::lower) != 0 ? CblasLower : CblasUpper,
+              .transpose = (flags & operators::transpose_a) != 0 ? CblasTrans : CblasNoTrans,
+              .diagonal = unit ? CblasUnit : CblasNonUnit,
+              .m = to_int(result.shape.rows),
+              .n = to_int(result.shape.columns),
+              .lda = to_int(n)},
+             a, static_cast<T*>(result.data));
+}
+
+template <class T>
+void cholesky(Tile matrix) {
+  T* a = static_cast<T*>(matrix.data);
+  const std::int64_t n = matrix.shape.rows;
+  const int info = blas::potrf(to_int(n), a);
+  if (info != 0) {
+    throw KernelFailure{"CYC701",
+                        "the matrix is not positive definite: its pivot " + std::to_string(info) + " is not positive",
+                        "Cholesky needs a symmetric positive definite matrix"};
+  }
+  for (std::int64_t i = 0; i < n; ++i) std::fill(a + i * n + i + 1, a + (i + 1) * n, T{0});
+}
+
+#define CYCLOTRON_PRODUCTS(T)                                                          \
+  template void matmul<T>(Flags, const ConstTile&, const ConstTile&, Tile, Into);     \
+  template void syrk<T>(const ConstTile&, Tile, Into, Scratch&)
+#define CYCLOTRON_SOLVERS(T)                                          \
+  template void solve_triangular<T>(Flags, const ConstTile&, Tile);   \
+  template void cholesky<T>(Tile)
+CYCLOTRON_PRODUCTS(Boolean);
+CYCLOTRON_PRODUCTS(std::int32_t);
+CYCLOTRON_PRODUCTS(std::int64_t);
+CYCLOTRON_PRODUCTS(float);
+CYCLOTRON_PRODUCTS(double);
+CYCLOTRON_PRODUCTS(std::complex<float>);
+CYCLOTRON_PRODUCTS(std::complex<double>);
+CYCLOTRON_SOLVERS(float);
+CYCLOTRON_SOLVERS(double);
+CYCLOTRON_SOLVERS(std::complex<float>);
+CYCLOTRON_SOLVERS(std::complex<double>);
+#undef CYCLOTRON_PRODUCTS
+#undef CYCLOTRON_SOLVERS
+
+}  // namespace cyclotron::runtime::linear_algebra

@@ -1,0 +1,28 @@
+// Matrix operators on tiles: BLAS and LAPACK for floating point, plain loops for integers and booleans.
+#pragma once
+#include <span>
+
+#include "kernels.hpp"
+
+namespace cyclotron::runtime::linear_algebra {
+
+/// What becomes of a product: it is the result, or is added to or taken from what the result holds.
+enum class Into : std::uint8_t { overwrite, add, subtract };
+
+/// result <- a @ b, result + a @ b, or result - a @ b, with the transposes of `flags`.
+template <class T>
+void matmul(Flags flags, const ConstTile& a, const ConstTile& b, Tile result, Into into);
+
+/// result <- a @ a.T or result +- a @ a.T, all of it (not one triangle).
+template <class T>
+void syrk(const ConstTile& a, Tile result, Into into, Scratch& scratch);
+
+/// Solves in place: `result` holds the right-hand side before and the solution after.
+template <class T>
+void solve_triangular(Flags flags, const ConstTile& matrix, Tile result);
+
+/// Factors in place: lower triangle, zeros above.
+template <class T>
+void cholesky(Tile matrix);
+
+}  // namespace cyclotron::runtime::linear_algebra

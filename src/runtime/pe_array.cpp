@@ -1,0 +1,216 @@
+#include "pe_array.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace cyclotron::runtime {
+namespace {
+
+constexpr std::int64_t pe_limit = std::int64_t{1} << 26;
+constexpr std::size_t alignment = 64;
+
+[[noreturn]] void too_large(std::string message, std::string help) {
+  throw ExecutionError(
+      {.code = "CYC705", .span = {}, .message = std::move(message), .notes = {}, .help = std::move(help)});
+}
+
+std::size_t aligned(std::int64_t bytes) { return (static_cast<std::size_t>(bytes) + alignment - 1) / alignment * alignment; }
+
+}  // namespace
+
+PeArray::PeArray(const program::Program& program, bool functional, Part part) : program_(&program), part_(part) {
+  std::int64_t size = 1;
+  grid_stride_.assign(program.grid.size(), 1);
+  for (std::size_t d = program.grid.size(); d-- > 0;) {
+    grid_stride_[d] = size;
+    if (__builtin_mul_overflow(size, program.grid[d], &size) || size > pe_limit) {
+      too_large(fmt::format("a grid of {} has more than {} PEs", fmt::join(program.grid, " x "), pe_limit),
+                "fold the grid onto fewer PEs");
+    }
+  }
+  ordinal_.assign(static_cast<std::size_t>(size), none);
+  for (std::size_t c = 0; c < program.classes.size(); ++c) codes_.push_back(decode(program, c));
+  find_pes();
+  part_.last = std::min(part_.last, count());
+  part_.first = std::min(part_.first, part_.last);
+  try {
+    allocate(functional);
+    connect();
+  } catch (const std::bad_alloc&) {
+    too_large(fmt::format("{} PEs do not fit this computer's memory", count()), "fold the grid onto fewer PEs");
+  }
+}
+
+void PeArray::find_pes() {
+  for (std::size_t index = 0; index < ordinal_.size(); ++index) {
+    const auto found = program_->class_of(coordinates(static_cast<std::uint32_t>(index)));
+    if (found == program::Program::no_class) continue;
+    ordinal_[index] = count();
+    grid_index_.push_back(static_cast<std::uint32_t>(index));
+    class_of_.push_back(static_cast<std::uint32_t>(found));
+  }
+}
+
+void PeArray::allocate(bool functional) {
+  std::size_t bytes = alignment, variables = 0, sizes = 0, ports = 0;
+  for (std::uint32_t o = part_.first; o < part_.last; ++o) {
+    const Code& code = codes_[class_of_[o]];
+    bytes += aligned(code.memory_bytes);
+    variables += 2 * std::size_t{code.variables};
+    sizes += code.sizes;
+    ports += code.ports.size();
+  }
+  variables_.assign(variables, 0);
+  sizes_.assign(sizes, {});
+  queues_.assign(ports, none);
+  std::byte* memory = nullptr;
+  if (functional) {
+    // Zeroed by the system where it is touched: what a program never uses costs nothing.
+    memory_.reset(static_cast<std::byte*>(std::calloc(bytes, 1)));
+    if (!memory_) throw std::bad_alloc();
+    memory = memory_.get() + (alignment - reinterpret_cast<std::uintptr_t>(memory_.get()) % alignment);
+  }
+  std::int64_t* variable = variables_.data();
+  TileSize* size = sizes_.data();
+  const std::uint32_t* queue = queues_.data();
+  for (std::uint32_t o = part_.first; o < part_.last; ++o) {
+    const Code& code = codes_[class_of_[o]];
+    Pe& pe = pes_.emplace_back();
+    pe = {.code = &code, .memory = memory, .variables = variable, .limits = variable + code.variables, .sizes = size,
+          .queues = queue, .counter = 0, .ordinal = o, .index = grid_index_[o], .executed = 0};
+    const auto at = coordinates(pe.index);
+    std::copy(at.begin(), at.end(), pe.variables);
+    if (functional) memory += aligned(code.memory_bytes);
+    variable += 2 * std::size_t{code.variables};
+    size += code.sizes;
+    queue += code.ports.size();
+  }
+}
+
+void PeArray::connect() {
+  for (const auto& channel : program_->channels) {
+    network_of_channel_.push_back(channel.kind == program::Channel::Kind::network ? networks_++ : none);
+  }
+  if (std::int64_t{networks_} * grid_size() >= none) throw std::bad_alloc();
+  // All queues of the whole array are numbered, so that the parts of a run agree on the numbers.
+  std::vector<std::uint32_t> by_receiver(program_->channels.size() * ordinal_.size(), none);
+  const auto link_to = [&](std::uint32_t channel, std::size_t receiver) -> Link& {
+    auto& number = by_receiver[channel * ordinal_.size() + receiver];
+    if (number == none) {
+      number = static_cast<std::uint32_t>(links_.size());
+      links_.push_back({channel, none, ordinal_[receiver]});
+    }
+    return links_[number];
+  };
+  std::size_t next = 0;
+  for (std::uint32_t o = 0; o < count(); ++o) {
+    const bool ours = o >= part_.first && o < part_.last;
+    for (const Port& port : codes_[class_of_[o]].ports) {
+      std::uint32_t number = none;
+      switch (port.kind) {
+        case Port::Kind::link_in: {
+          number = static_cast<std::uint32_t>(&link_to(port.channel, grid_index_[o]) - links_.data());
+          break;
+        }
+        case Port::Kind::link_out:
+          if (const auto receiver = neighbour(grid_index_[o], program_->channels[port.channel])) {
+            Link& link = link_to(port.channel, *receiver);
+            link.sender = o;
+            number = static_cast<std::uint32_t>(&link - links_.data());
+          }
+          break;
+        case Port::Kind::network_in: number = row(port.channel, grid_index_[o]); break;
+        case Port::Kind::network_out: break;
+      }
+      if (ours) queues_[next++] = number;
+    }
+  }
+}
+
+std::optional<std::size_t> PeArray::neighbour(std::size_t grid_index, const program::Channel& channel) const {
+  auto at = coordinates(static_cast<std::uint32_t>(grid_index));
+  std::int64_t result = 0;
+  for (std::size_t d = 0; d < at.size(); ++d) {
+    const std::int64_t extent = program_->grid[d];
+    std::int64_t x = at[d] + channel.offset[d];
+    if (program_->machine.topology == machine::Topology::torus) x = (x % extent + extent) % extent;
+    if (x < 0 || x >= extent) return std::nullopt;
+    result += x * grid_stride_[d];
+  }
+  return static_cast<std::size_t>(result);
+}
+
+std::vector<std::int64_t> PeArray::coordinates(std::uint32_t grid_index) const {
+  std::vector<std::int64_t> result;
+  for (std::size_t d = 0; d < grid_stride_.size(); ++d) {
+    result.push_back(grid_index / grid_stride_[d] % program_->grid[d]);
+  }
+  return result;
+}
+
+std::string PeArray::name(std::uint32_t grid_index) const {
+  return fmt::format("PE ({})", fmt::join(coordinates(grid_index), ", "));
+}
+
+std::int64_t PeArray::depth(std::uint32_t channel) const {
+  const auto& found = program_->channels[channel];
+  if (found.depth > 0) return found.depth;
+  return found.kind == program::Channel::Kind::link ? program_->machine.link.depth : program_->machine.broadcast.depth;
+}
+
+double PeArray::fraction_done(const Pe& pe) {
+  const auto& steps = pe.code->steps;
+  double done = pe.counter;
+  for (std::uint32_t at = 0; at < pe.counter; ++at) {  // the top-level loop that the PE is in
+    const Step& step = steps[at];
+    if (step.kind != Step::Kind::loop && step.kind != Step::Kind::branch) continue;
+    if (step.target <= pe.counter) {
+      at = step.target - 1;
+    } else if (step.kind == Step::Kind::loop) {
+      const auto first = static_cast<double>(lower_limit(*pe.code, step.lower, pe.variables));
+      const auto last = static_cast<double>(pe.limits[step.variable]);
+      const double inside = (static_cast<double>(pe.variables[step.variable]) - first) / (last - first + 1);
+      done = at + inside * (step.target - at);
+      break;
+    }
+  }
+  return std::clamp(done / static_cast<double>(std::max<std::size_t>(1, steps.size() - 1)), 0.0, 1.0);
+}
+
+double PeArray::fraction_done() const {
+  // A sample is enough, and keeps the cost of asking small.
+  const std::size_t every = std::max<std::size_t>(1, pes_.size() / 64);
+  double sum = 0;
+  std::size_t samples = 0;
+  for (std::size_t p = 0; p < pes_.size(); p += every, ++samples) sum += fraction_done(pes_[p]);
+  return samples == 0 ? 1 : sum / static_cast<double>(samples);
+}
+
+void PeArray::Free::operator()(void* memory) const { std::free(memory); }
+
+ExecutionError failure_in(const PeArray& array, const Pe& pe, const KernelFailure& failure) {
+  const auto& pe_class = array.program().classes[pe.code->index];
+  std::string where = fmt::format("at instruction {} of {}", pe.counter, pe_class.name);
+  std::string separator = ", where ";
+  for (std::uint32_t at = 0; at < pe.counter; ++at) {
+    const Step& step = pe.code->steps[at];
+    if (step.kind != Step::Kind::loop || step.target <= pe.counter) continue;
+    where += fmt::format("{}{} = {}", separator, std::get<program::Loop>(pe_class.code[at].action).name,
+                         pe.variables[step.variable]);
+    separator = ", ";
+  }
+  return ExecutionError({.code = failure.code,
+                         .span = pe.counter < pe_class.code.size() ? pe_class.code[pe.counter].span : Span{},
+                         .message = fmt::format("{}, in {}", failure.message, array.name(pe.index)),
+                         .notes = {{{}, where}},
+                         .help = failure.help});
+}
+
+ExecutionError interrupted() {
+  return ExecutionError({.code = "CYC702", .span = {}, .message = "interrupted", .notes = {}, .help = {}});
+}
+
+}  // namespace cyclotron::runtime

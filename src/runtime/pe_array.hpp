@@ -1,0 +1,124 @@
+// The PEs of one run: decoded classes, memories, and which queue each port of each PE is.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <cyclotron/program/program.hpp>
+#include <cyclotron/support/error.hpp>
+
+#include "code.hpp"
+
+namespace cyclotron::runtime {
+
+/// What is one PE's own. Tables are shared between PEs and owned by PeArray.
+struct Pe {
+  const Code* code = nullptr;
+  std::byte* memory = nullptr;         ///< Null where only time is simulated.
+  std::int64_t* variables = nullptr;   ///< Grid coordinates, then loop variables.
+  std::int64_t* limits = nullptr;      ///< Last value of each variable's loop.
+  TileSize* sizes = nullptr;
+  const std::uint32_t* queues = nullptr;  ///< Of each port: a link's queue, a network's row; PeArray::none where there is none.
+  std::uint32_t counter = 0;           ///< The next step.
+  std::uint32_t ordinal = 0;           ///< Among the PEs that have a program.
+  std::uint32_t index = 0;             ///< In the grid, last dimension fastest.
+  std::int64_t executed = 0;           ///< Instructions, control not counted.
+
+  [[nodiscard]] const Step& step() const { return code->steps[counter]; }
+};
+
+/// A queue on a link. Ordinals are `PeArray::none` where a PE is off the grid or has no program.
+struct Link {
+  std::uint32_t channel = 0;
+  std::uint32_t sender = 0;
+  std::uint32_t receiver = 0;
+};
+
+/// A part of the PEs, [first, last) by ordinal; all by default.
+struct Part {
+  std::uint32_t first = 0;
+  std::uint32_t last = std::numeric_limits<std::uint32_t>::max();
+};
+
+class PeArray {
+ public:
+  static constexpr std::uint32_t none = 0xffffffffU;
+
+  /// Throws ProgramError where a program cannot be run, ExecutionError CYC705 where its PEs do not fit this computer.
+  PeArray(const program::Program& program, bool functional, Part part = {});
+
+  [[nodiscard]] const program::Program& program() const { return *program_; }
+  /// The PEs of the part, in order; `pe(ordinal)` finds one by its ordinal.
+  [[nodiscard]] std::vector<Pe>& pes() { return pes_; }
+  [[nodiscard]] Pe& pe(std::uint32_t ordinal) { return pes_[ordinal - part_.first]; }
+  [[nodiscard]] const Part& part() const { return part_; }
+  /// Number of PEs that have a program, in all parts.
+  [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(grid_index_.size()); }
+  [[nodiscard]] std::uint32_t grid_size() const { return static_cast<std::uint32_t>(ordinal_.size()); }
+  [[nodiscard]] std::uint32_t grid_index(std::uint32_t ordinal) const { return grid_index_[ordinal]; }
+  [[nodiscard]] std::uint32_t ordinal(std::size_t grid_index) const { return ordinal_[grid_index]; }
+  [[nodiscard]] std::vector<std::int64_t> coordinates(std::uint32_t grid_index) const;
+  /// `PE (1, 2)`.
+  [[nodiscard]] std::string name(std::uint32_t grid_index) const;
+  [[nodiscard]] const std::vector<Link>& links() const { return links_; }
+
+  /// Networks: a row collects the queues that enter one PE from one channel; a queue in it is known by its sender's coordinate.
+  [[nodiscard]] std::uint32_t network_rows() const { return networks_ * grid_size(); }
+  [[nodiscard]] std::uint32_t row(std::uint32_t channel, std::uint32_t grid_index) const {
+    return network_of_channel_[channel] * grid_size() + grid_index;
+  }
+  /// The grid index of the PE on `pe`'s line along `axis` at `coordinate` (which is within the grid).
+  [[nodiscard]] std::uint32_t on_line(const Pe& pe, std::uint32_t axis, std::int64_t coordinate) const {
+    return static_cast<std::uint32_t>(pe.index + (coordinate - pe.variables[axis]) * grid_stride_[axis]);
+  }
+
+  /// A number for each port of each PE of the part, below `port_count`.
+  [[nodiscard]] std::size_t port_number(const Pe& pe, std::uint32_t port) const {
+    return static_cast<std::size_t>(pe.queues - queues_.data()) + port;
+  }
+  [[nodiscard]] std::size_t port_count() const { return queues_.size(); }
+
+  /// How far the part has come, in [0, 1]; a guess from the outermost loops.
+  [[nodiscard]] double fraction_done() const;
+  [[nodiscard]] static double fraction_done(const Pe& pe);
+
+  /// The capacity of a channel's queues in messages.
+  [[nodiscard]] std::int64_t depth(std::uint32_t channel) const;
+
+ private:
+  void find_pes();
+  void connect();
+  void allocate(bool functional);
+  [[nodiscard]] std::optional<std::size_t> neighbour(std::size_t grid_index, const program::Channel& channel) const;
+
+  const program::Program* program_;
+  Part part_;
+  std::vector<Code> codes_;
+  std::vector<std::int64_t> grid_stride_;
+  std::vector<std::uint32_t> ordinal_;     ///< By grid index.
+  std::vector<std::uint32_t> grid_index_;  ///< By ordinal.
+  std::vector<std::uint32_t> class_of_;    ///< By ordinal.
+  std::vector<Link> links_;
+  std::vector<std::uint32_t> network_of_channel_;
+  std::uint32_t networks_ = 0;
+  std::vector<Pe> pes_;
+  struct Free {
+    void operator()(void* memory) const;
+  };
+  std::unique_ptr<std::byte, Free> memory_;
+  std::vector<std::int64_t> variables_;
+  std::vector<TileSize> sizes_;
+  std::vector<std::uint32_t> queues_;
+};
+
+/// The error of a kernel or an access, with the PE, the instruction and the values of the loops around it.
+[[nodiscard]] ExecutionError failure_in(const PeArray& array, const Pe& pe, const KernelFailure& failure);
+
+/// ExecutionError CYC702.
+[[nodiscard]] ExecutionError interrupted();
+
+}  // namespace cyclotron::runtime

@@ -1,0 +1,306 @@
+#include "simulation.hpp"
+
+#include <tuple>
+
+#include "../messages.hpp"
+
+namespace cyclotron::runtime::simulator {
+
+namespace {
+constexpr std::int64_t steps_a_turn = 4096;
+}
+
+template <bool f>
+Simulation<f>::Simulation(const program::Program& program, const Arrays& arrays, const Settings& settings,
+                          const Progress& progress)
+    : array_(program, f),
+      settings_(settings),
+      tensors_(access_tensors(program, arrays, f)),
+      pulse_(progress),
+      links_(array_.links().size()),
+      rows_(array_.network_rows()),
+      port_free_(array_.port_count()),
+      clocks_(array_.count()),
+      waiting_for_(array_.count()) {
+  for (std::size_t q = 0; q < links_.size(); ++q) {
+    const Link& link = array_.links()[q];
+    set_up(links_[q], link.channel, link.sender,
+           link.receiver == PeArray::none ? PeArray::none : array_.grid_index(link.receiver));
+  }
+  for (const auto& channel : program.channels) buffers_.emplace_back(message_bytes(channel));
+  for (std::uint32_t o = 0; o < array_.count(); ++o) ready_.push(o);
+}
+
+template <bool f>
+void Simulation<f>::set_up(Queue& queue, std::uint32_t channel, std::uint32_t sender, std::uint32_t receiver_index) {
+  queue.channel = channel;
+  queue.sender = sender;
+  queue.receiver_index = receiver_index;
+  queue.receiver = receiver_index == PeArray::none ? PeArray::none : array_.ordinal(receiver_index);
+  queue.depth = settings_.uniform_depth > 0 ? settings_.uniform_depth : array_.depth(channel);
+}
+
+template <bool f>
+bool Simulation<f>::run() {
+  Interpreter interpreter(*this, array_, tensors_);
+  while (!ready_.empty()) {
+    const std::uint32_t ordinal = ready_.front();
+    ready_.pop();
+    Pe& pe = array_.pe(ordinal);
+    waiting_for_[ordinal] = nullptr;
+    const std::int64_t before = pe.executed;
+    const Outcome outcome = interpreter.run(pe, steps_a_turn);
+    if (outcome == Outcome::done) ++done_;
+    if (outcome == Outcome::paused) ready_.push(ordinal);
+    pulse_.tick(outcome == Outcome::paused ? steps_a_turn : pe.executed - before + 1,
+                [&] { return array_.fraction_done(); });
+  }
+  return done_ == array_.count();
+}
+
+template <bool f>
+const machine::Link& Simulation<f>::link_of(std::uint32_t channel) const {
+  const auto& program = array_.program();
+  return program.channels[channel].kind == program::Channel::Kind::link ? program.machine.link
+                                                                        : program.machine.broadcast;
+}
+
+template <bool f>
+Queue& Simulation<f>::network_queue(std::uint32_t channel, std::uint32_t receiver_index, std::int64_t coordinate,
+                                    std::uint32_t sender) {
+  return rows_[array_.row(channel, receiver_index)].find(coordinate, [&] {
+    Queue& queue = network_queues_.emplace_back();
+    set_up(queue, channel, sender, receiver_index);
+    return &queue;
+  });
+}
+
+/// The earliest time at which the next message may enter. Requires: has_place(queue).
+template <bool f>
+std::int64_t Simulation<f>::place_free_at(Queue& queue, const machine::Link& link) const {
+  const std::int64_t leaves_first = queue.sent - queue.depth;
+  if (leaves_first < queue.first_departure) return 0;
+  return queue.departures[static_cast<std::size_t>(leaves_first - queue.first_departure)] + link.response_latency_cycles;
+}
+
+template <bool f>
+void Simulation<f>::push(Queue& queue, const machine::Link& link, std::int64_t sent, const Packet& packet) {
+  Message message;
+  message.sent = queue.last_sent = sent;
+  message.arrival = sent + link.latency_cycles + transfer_cycles(packet.size, link) - 1;
+  message.payload.size = packet.size;
+  if constexpr (f) {
+    if (Payload::fits(packet.bytes)) {
+      copy_scalar(message.payload.few.data(), packet.data, packet.bytes);
+    } else {
+      message.payload.many = buffers_[queue.channel].take();
+      std::memcpy(message.payload.many.get(), packet.data, packet.bytes);
+    }
+  }
+  queue.messages.push(std::move(message));
+  ++queue.sent;
+  queue.words += packet.size.words();
+  if (queue.receiver_waits) {
+    queue.receiver_waits = false;
+    wake(queue.receiver);
+  }
+}
+
+template <bool f>
+void Simulation<f>::wait(Pe& pe, Queue& queue, bool full) {
+  (full ? queue.sender_waits : queue.receiver_waits) = true;
+  waiting_for_[pe.ordinal] = &queue;
+}
+
+template <bool f>
+bool Simulation<f>::send(Pe& pe, const Step& step, const Packet& packet) {
+  const std::uint32_t number = pe.queues[step.port];
+  const std::uint32_t channel = pe.code->ports[step.port].channel;
+  if (number == PeArray::none) no_neighbour(array_.program().channels[channel]);
+  Queue& queue = links_[number];
+  require_fits(array_.program().channels[channel], packet.size);
+  if (!has_place(queue)) return wait(pe, queue, true), false;
+  const machine::Link& link = array_.program().machine.link;
+  Clock& clock = clocks_[pe.ordinal];
+  const std::int64_t sent = std::max({clock.now, place_free_at(queue, link), queue.link_free});
+  clock.stall_full += sent - clock.now;
+  clock.now = sent;
+  queue.link_free = sent + transfer_cycles(packet.size, link);
+  push(queue, link, sent, packet);
+  return true;
+}
+
+/// All or nothing: the message enters every receiver's queue at once, when each has a place.
+template <bool f>
+bool Simulation<f>::broadcast(Pe& pe, const Step& step, std::int64_t first, std::int64_t last, const Packet& packet) {
+  const std::uint32_t number = pe.code->ports[step.port].channel;
+  const auto& channel = array_.program().channels[number];
+  require_fits(channel, packet.size);
+  const machine::Link& link = array_.program().machine.broadcast;
+  const std::int64_t own = pe.variables[channel.axis];
+  Clock& clock = clocks_[pe.ordinal];
+  std::int64_t& port_free = port_free_[array_.port_number(pe, step.port)];
+  std::int64_t sent = clock.now;
+  bool any = false;
+  for (std::int64_t to = first; to <= last; ++to) {
+    if (to == own) continue;
+    Queue& queue = network_queue(number, array_.on_line(pe, channel.axis, to), own, pe.ordinal);
+    if (!has_place(queue)) return wait(pe, queue, true), false;
+    sent = std::max({sent, place_free_at(queue, link), port_free});
+    any = true;
+  }
+  if (!any) return true;
+  clock.stall_full += sent - clock.now;
+  clock.now = sent;
+  port_free = sent + transfer_cycles(packet.size, link);
+  for (std::int64_t to = first; to <= last; ++to) {
+    if (to == own) continue;
+    push(network_queue(number, array_.on_line(pe, channel.axis, to), own, pe.ordinal), link, sent, packet);
+  }
+  return true;
+}
+
+template <bool f>
+template <class Deliver>
+bool Simulation<f>::receive(Pe& pe, const Step& step, std::int64_t sender, Deliver&& deliver) {
+  const Port port = pe.code->ports[step.port];
+  const bool network = port.kind == Port::Kind::network_in;
+  const machine::Link& link = link_of(port.channel);
+  Queue* queue = nullptr;
+  if (network) {
+    const auto axis = array_.program().channels[port.channel].axis;
+    queue = &network_queue(port.channel, pe.index, sender, array_.ordinal(array_.on_line(pe, axis, sender)));
+  } else {
+    queue = &links_[pe.queues[step.port]];
+  }
+  if (queue->messages.empty()) return wait(pe, *queue, false), false;
+  Message& message = queue->messages.front();
+  deliver(message.payload.size, message.payload.data());
+  if (message.payload.many) buffers_[port.channel].give(std::move(message.payload.many));
+  Clock& clock = clocks_[pe.ordinal];
+  const std::int64_t now = std::max(clock.now, message.arrival);
+  clock.stall_empty += now - clock.now;
+  clock.now = now;
+  depart(*queue, link, now);
+  return true;
+}
+
+/// The first message leaves its queue.
+template <bool f>
+void Simulation<f>::depart(Queue& queue, const machine::Link& link, std::int64_t now) {
+  const std::int64_t sent = queue.messages.front().sent;
+  // How many messages, itself included, were in the queue when it entered: those that left then or later.
+  std::int64_t occupancy = 1;
+  for (std::size_t i = queue.departures.size(); i-- > 0 && queue.departures[i] >= sent;) ++occupancy;
+  queue.peak = std::max(queue.peak, occupancy);
+  queue.messages.pop();
+  queue.departures.push(now);
+  ++queue.received;
+  const std::int64_t next_sent = queue.messages.empty() ? queue.last_sent : queue.messages.front().sent;
+  const std::int64_t binds = std::max<std::int64_t>(1, link.response_latency_cycles);
+  while (!queue.departures.empty() && queue.departures.front() + binds <= next_sent) {
+    queue.departures.pop();
+    ++queue.first_departure;
+  }
+  if (queue.sender_waits) {
+    queue.sender_waits = false;
+    wake(queue.sender);
+  }
+}
+
+template <bool f>
+void Simulation<f>::computed(Pe& pe, const Step& step, std::span<const Shape> operands) {
+  const std::int64_t cycles = operator_cycles(array_.program().machine.pe, step, operands);
+  Clock& clock = clocks_[pe.ordinal];
+  clock.busy += cycles;
+  clock.busy_by_operator[static_cast<std::size_t>(step.op)] += cycles;
+  if (events_.size() < static_cast<std::size_t>(settings_.event_limit)) {
+    Event event{.pe = pe.index, .instruction = pe.counter, .start = clock.now, .end = clock.now + cycles, .loops = {}};
+    for (std::uint32_t at = 0; at < pe.counter; ++at) {
+      const Step& outer = pe.code->steps[at];
+      if (outer.kind != Step::Kind::loop && outer.kind != Step::Kind::branch) continue;
+      if (outer.target <= pe.counter) {
+        at = outer.target - 1;
+      } else if (outer.kind == Step::Kind::loop) {
+        event.loops.push_back(static_cast<std::int32_t>(pe.variables[outer.variable]));
+      }
+    }
+    events_.push_back(std::move(event));
+  } else if (settings_.event_limit > 0) {
+    ++events_dropped_;
+  }
+  clock.now += cycles;
+  if (f && !operands.empty()) pulse_.tick(tile_work(operands), [&] { return array_.fraction_done(); });
+}
+
+template <bool f>
+Timing Simulation<f>::timing() {
+  Timing result;
+  for (const Clock& clock : clocks_) result.cycles = std::max(result.cycles, clock.now);
+  result.pes.assign(array_.grid_size(), PeCycles{.busy = 0, .stall_empty = 0, .stall_full = 0, .idle = result.cycles, .busy_by_operator = {}});
+  for (std::uint32_t o = 0; o < array_.count(); ++o) {
+    const Clock& clock = clocks_[o];
+    PeCycles& pe = result.pes[array_.grid_index(o)];
+    pe.busy = clock.busy;
+    pe.stall_empty = clock.stall_empty;
+    pe.stall_full = clock.stall_full;
+    pe.idle = result.cycles - clock.now;
+    CYC_CHECK(pe.busy + pe.stall_empty + pe.stall_full + pe.idle == result.cycles, "of " + array_.name(array_.grid_index(o)));
+    for (std::size_t op = 0; op < operator_count; ++op) {
+      if (clock.busy_by_operator[op] == 0) continue;
+      pe.busy_by_operator[std::string(operators::info(static_cast<Op>(op)).name)] = clock.busy_by_operator[op];
+    }
+    result.instructions += array_.pe(o).executed;
+  }
+  for (const auto& channel : array_.program().channels) {
+    result.channels.push_back({.name = channel.name, .messages = 0, .words = 0, .peak_occupancy = 0});
+  }
+  const auto add = [&](Queue& queue) {
+    ChannelStatistics& statistics = result.channels[queue.channel];
+    statistics.messages += queue.sent;
+    statistics.words += queue.words;
+    statistics.peak_occupancy = std::max({statistics.peak_occupancy, queue.peak, queue.sent - queue.received});
+  };
+  for (Queue& queue : links_) add(queue);
+  for (Queue& queue : network_queues_) add(queue);
+  result.events = std::move(events_);
+  std::stable_sort(result.events.begin(), result.events.end(),
+                   [](const Event& a, const Event& b) { return std::tie(a.start, a.pe) < std::tie(b.start, b.pe); });
+  result.events_dropped = events_dropped_;
+  return result;
+}
+
+template <bool f>
+std::int64_t Simulation<f>::peak_occupancy() {
+  std::int64_t result = 1;
+  for (const Queue& queue : links_) result = std::max(result, queue.peak);
+  for (const Queue& queue : network_queues_) result = std::max(result, queue.peak);
+  return result;
+}
+
+template <bool f>
+std::vector<Wait> Simulation<f>::waits() {
+  std::vector<Wait> result;
+  for (std::uint32_t o = 0; o < array_.count(); ++o) {
+    const Queue* queue = waiting_for_[o];
+    if (queue == nullptr) continue;
+    const bool full = array_.pe(o).step().kind != Step::Kind::receive;
+    const std::uint32_t peer = full ? queue->receiver : queue->sender;
+    result.push_back({.pe = o,
+                      .peer = peer,
+                      .peer_index = full                       ? queue->receiver_index
+                                    : peer == PeArray::none ? PeArray::none
+                                                            : array_.grid_index(peer),
+                      .channel = queue->channel,
+                      .instruction = array_.pe(o).counter,
+                      .depth = queue->depth,
+                      .cycle = clocks_[o].now,
+                      .full = full});
+  }
+  return result;
+}
+
+template class Simulation<true>;
+template class Simulation<false>;
+
+}  // namespace cyclotron::runtime::simulator

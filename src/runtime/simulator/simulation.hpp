@@ -1,0 +1,135 @@
+// The simulator's host: a local clock for each PE, timestamps on messages (see `simulate` for the timing).
+#pragma once
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include <cyclotron/runtime/runtime.hpp>
+
+#include "../interpreter.hpp"
+#include "../pulse.hpp"
+#include "../ring.hpp"
+
+namespace cyclotron::runtime::simulator {
+
+inline constexpr std::size_t operator_count = static_cast<std::size_t>(Op::syrk_subtract) + 1;
+
+struct Message {
+  std::int64_t sent = 0;
+  std::int64_t arrival = 0;
+  Payload payload;
+};
+
+/// One queue: who may still send is a question of the times at which earlier messages left it.
+struct Queue {
+  Ring<Message> messages;
+  Ring<std::int64_t> departures;  ///< When messages left, from number `first_departure` on; older ones bind nobody.
+  std::int64_t first_departure = 0;
+  std::int64_t sent = 0;
+  std::int64_t received = 0;
+  std::int64_t words = 0;         ///< Sent.
+  std::int64_t last_sent = 0;     ///< When.
+  std::int64_t link_free = 0;
+  std::int64_t depth = 1;
+  std::int64_t peak = 0;
+  std::uint32_t channel = 0;
+  std::uint32_t sender = PeArray::none;    ///< Ordinals.
+  std::uint32_t receiver = PeArray::none;
+  std::uint32_t receiver_index = PeArray::none;  ///< Grid index; also of a PE without a program.
+  bool sender_waits = false;
+  bool receiver_waits = false;
+};
+
+/// A PE's clock and what it did with its cycles.
+struct Clock {
+  std::int64_t now = 0;
+  std::int64_t busy = 0;
+  std::int64_t stall_empty = 0;
+  std::int64_t stall_full = 0;
+  std::array<std::int64_t, operator_count> busy_by_operator{};
+};
+
+/// Why a PE cannot go on.
+struct Wait {
+  std::uint32_t pe = PeArray::none;    ///< Ordinal.
+  std::uint32_t peer = PeArray::none;        ///< Ordinal of the PE that it waits for; none: it has no program.
+  std::uint32_t peer_index = PeArray::none;  ///< Its grid index; none: there is no such PE.
+  std::uint32_t channel = 0;
+  std::uint32_t instruction = 0;
+  std::int64_t depth = 0;
+  std::int64_t cycle = 0;
+  bool full = false;  ///< Else empty.
+};
+
+struct Settings {
+  std::int64_t event_limit = 0;
+  std::int64_t uniform_depth = 0;  ///< Of every queue; 0: as the program and the machine say.
+};
+
+template <bool is_functional>
+class Simulation {
+ public:
+  static constexpr bool functional = is_functional;
+
+  Simulation(const program::Program& program, const Arrays& arrays, const Settings& settings, const Progress& progress);
+
+  /// Runs until every PE is done (true) or none can go on (false).
+  bool run();
+
+  [[nodiscard]] Timing timing();
+  /// After `run` returned false: one entry a PE that is not done, in order.
+  [[nodiscard]] std::vector<Wait> waits();
+  [[nodiscard]] PeArray& array() { return array_; }
+  /// Most messages that any queue held.
+  [[nodiscard]] std::int64_t peak_occupancy();
+
+  // What the interpreter asks for.
+  bool send(Pe& pe, const Step& step, const Packet& packet);
+  bool broadcast(Pe& pe, const Step& step, std::int64_t first, std::int64_t last, const Packet& packet);
+  template <class Deliver>
+  bool receive(Pe& pe, const Step& step, std::int64_t sender, Deliver&& deliver);
+  void computed(Pe& pe, const Step& step, std::span<const Shape> operands);
+  void stored(const Step&, const std::int64_t*) {}
+
+ private:
+  void set_up(Queue& queue, std::uint32_t channel, std::uint32_t sender, std::uint32_t receiver_index);
+  Queue& network_queue(std::uint32_t channel, std::uint32_t receiver_index, std::int64_t coordinate, std::uint32_t sender);
+  [[nodiscard]] bool has_place(const Queue& queue) const { return queue.sent - queue.received < queue.depth; }
+  [[nodiscard]] std::int64_t place_free_at(Queue& queue, const machine::Link& link) const;
+  void push(Queue& queue, const machine::Link& link, std::int64_t sent, const Packet& packet);
+  void depart(Queue& queue, const machine::Link& link, std::int64_t now);
+  void wait(Pe& pe, Queue& queue, bool full);
+  void wake(std::uint32_t ordinal) {
+    if (ordinal != PeArray::none) ready_.push(ordinal);
+  }
+  [[nodiscard]] const machine::Link& link_of(std::uint32_t channel) const;
+
+  PeArray array_;
+  Settings settings_;
+  std::vector<TensorAccess> tensors_;
+  Pulse pulse_;
+  std::vector<Queue> links_;
+  std::deque<Queue> network_queues_;
+  std::vector<QueueRow<Queue>> rows_;
+  std::vector<std::int64_t> port_free_;  ///< When a network's sender may send again, by port number.
+  std::vector<BufferPool> buffers_;      ///< By channel.
+  std::vector<Clock> clocks_;            ///< By ordinal.
+  std::vector<const Queue*> waiting_for_;  ///< By ordinal.
+  Ring<std::uint32_t> ready_;
+  std::uint32_t done_ = 0;
+  std::vector<Event> events_;
+  std::int64_t events_dropped_ = 0;
+};
+
+extern template class Simulation<true>;
+extern template class Simulation<false>;
+
+/// Cycles that a message keeps its link busy.
+[[nodiscard]] inline std::int64_t transfer_cycles(TileSize size, const machine::Link& link) {
+  const std::int64_t words = size.words();
+  return (words + link.words_per_cycle - 1) / link.words_per_cycle;
+}
+
+}  // namespace cyclotron::runtime::simulator
