@@ -37,6 +37,10 @@ function(cyclotron_compile_options target)
   # -ffp-contract=off: a*b+c rounds twice, as in NumPy, on every machine.
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
                                            -Wno-sign-conversion -ffp-contract=off)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    # False alarms of GCC 12 at -O2 on aggregates with string members and on literal + string.
+    target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized -Wno-restrict)
+  endif()
   if(CYCLOTRON_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()

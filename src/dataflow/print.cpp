@@ -180,12 +180,13 @@ class Printer {
                          operand(b, true), (apply.flags & operators::transpose_b) != 0 ? "ᵀ" : "");
     };
     // Without parentheses, `x + a · b` is the accumulating form; a sum of a product has them.
-    if (apply.op == Op::multiply_add) return fmt::format("{} + {}", operand(0, true), product(1, 2, "·"));
-    if (apply.op == Op::matmul_add) return fmt::format("{} + {}", operand(0, true), product(1, 2, "@"));
+    const auto enclosed = [&](const std::string& text) { return nested ? "(" + text + ")" : text; };
     const auto& info = operators::info(apply.op);
-    if (!info.symbol.empty() && apply.operands.size() == 2) {
-      const auto text = product(0, 1, std::string(info.symbol).c_str());
-      return nested ? "(" + text + ")" : text;
+    // Infix forms say transposition only; an operator with other flags is written as a call.
+    if ((apply.flags & ~(operators::transpose_a | operators::transpose_b)) == 0) {
+      if (apply.op == Op::multiply_add) return enclosed(fmt::format("{} + {}", operand(0, true), product(1, 2, "·")));
+      if (apply.op == Op::matmul_add) return enclosed(fmt::format("{} + {}", operand(0, true), product(1, 2, "@")));
+      if (!info.symbol.empty()) return enclosed(product(0, 1, std::string(info.symbol).c_str()));
     }
     std::vector<std::string> operands;
     for (std::size_t n = 0; n < apply.operands.size(); ++n) operands.push_back(operand(n, false));

@@ -14,7 +14,7 @@ constexpr std::int64_t limit = std::int64_t{1} << 40;
 
 void require(std::string_view field, std::int64_t value, std::int64_t least, std::int64_t most = limit) {
   if (value >= least && value <= most) return;
-  throw ShapeError({.code = "CYC210",
+  throw ShapeError({.code = "CYC401",
                     .span = {},
                     .message = fmt::format("machine `{}` is {}, outside {} .. {}", field, value, least, most),
                     .notes = {},

@@ -119,16 +119,21 @@ std::string conjunction_text(const Conjunction& conjunction, const std::vector<s
   return parts.empty() ? "true" : fmt::format("{}", fmt::join(parts, " and "));
 }
 
+/// isl's own text of the constraints, with `exists`, `floor` and `mod`.
 std::string raw_text(const Set& set, const std::vector<std::string>& names) {
-  isl_set* named = set.copy();
+  // As parameters, so that equalities are among the constraints and not in the tuple.
+  isl_set* named = isl_set_compute_divs(set.copy());
+  named = isl_set_move_dims(named, isl_dim_param, 0, isl_dim_set, 0, static_cast<unsigned>(names.size()));
   for (std::size_t v = 0; v < names.size(); ++v) {
-    named = isl_set_set_dim_name(named, isl_dim_set, static_cast<unsigned>(v), names[v].c_str());
+    named = isl_set_set_dim_name(named, isl_dim_param, static_cast<unsigned>(v), names[v].c_str());
   }
   char* raw = isl_set_to_str(named);
   isl_set_free(named);
   std::string text(raw == nullptr ? "" : raw);
   std::free(raw);
-  return text;
+  const auto start = text.find(" : "), end = text.rfind(" }");
+  CYC_CHECK(start != std::string::npos && end != std::string::npos && start + 3 <= end, text);
+  return text.substr(start + 3, end - start - 3);
 }
 
 }  // namespace

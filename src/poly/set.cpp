@@ -13,8 +13,8 @@ using detail::take_int;
 
 namespace {
 
-/// isl gives up with an error beyond this many operations (minutes), so a compile cannot run for ever.
-constexpr unsigned long operation_limit = 400'000'000UL;
+/// isl gives up with an error beyond this many operations (seconds), so that no compile runs for ever or fills memory.
+constexpr unsigned long operation_limit = 20'000'000UL;
 
 isl_constraint* to_isl(isl_local_space* space, const Constraint& constraint) {
   isl_ctx* ctx = isl_local_space_get_ctx(space);

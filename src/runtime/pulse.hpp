@@ -33,7 +33,7 @@ class Pulse {
   }
 
  private:
-  const Progress& progress_;
+  Progress progress_;
   std::chrono::steady_clock::time_point last_;
   std::int64_t left_ = 1 << 16;
 };

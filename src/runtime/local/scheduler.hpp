@@ -1,6 +1,7 @@
 // Which thread runs which PE: ready lists with stealing, and parking that loses no wake-up.
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>

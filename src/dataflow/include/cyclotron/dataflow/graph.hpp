@@ -65,7 +65,11 @@ struct FlowRef {
 struct Constant {
   double real = 0;
   double imaginary = 0;
-  bool operator==(const Constant&) const = default;
+  /// Not a number is equal to itself, so that a graph is.
+  bool operator==(const Constant& other) const {
+    const auto same = [](double a, double b) { return a == b || (a != a && b != b); };
+    return same(real, other.real) && same(imaginary, other.imaginary);
+  }
 };
 /// A node of a Compute rule's expression; operands are earlier nodes of the same rule, by index.
 struct Apply {

@@ -1,0 +1,305 @@
+"""Kernels to programs: the Python side of the pipeline."""
+
+from __future__ import annotations
+
+import html
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cyclotron import _core
+from cyclotron.errors import ProgramError, ScheduleError, ShapeError
+from cyclotron.language import Blocked, Kernel
+from cyclotron.language.arguments import TensorArgument
+from cyclotron.machine import Machine
+from cyclotron.schedule import Movement, Schedule
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_cache: weakref.WeakKeyDictionary[Kernel, dict[Any, Program]] = weakref.WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class PeClass:
+    """The PEs that run one program.
+
+    Attributes
+    ----------
+    name : str
+        E.g. ``class 4``.
+    region : str
+        Their grid coordinates, as constraints.
+    pe_count : int
+        How many there are.
+    text : str
+        The program, in the paper's notation.
+    """
+
+    name: str
+    region: str
+    pe_count: int
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: {self.region}, {self.pe_count} PEs>"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.text)}</pre>"
+
+
+class Text(str):
+    """Text that keeps its line breaks in a notebook."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self)}</pre>"
+
+
+class Program:
+    """A compiled kernel: every stage, printable, and what a backend runs.
+
+    Made by `Kernel.compile` or `cyclotron.load`; immutable.
+
+    Attributes
+    ----------
+    kernel_name : str
+        The kernel's name.
+    grid : tuple of int
+        PEs a dimension.
+    grid_names : tuple of str
+        The index on each grid dimension.
+    schedule : Schedule or None
+        Complete: with every index in space or time. None for a loaded program.
+    schedule_chosen : bool
+        True where no schedule was given and the compiler took its default.
+    kernel : Kernel or None
+        What it was compiled from. None for a loaded program.
+    """
+
+    def __init__(
+        self,
+        core: Any,
+        *,
+        kernel: Kernel | None = None,
+        arguments: tuple[Any, ...] = (),
+        system: Any = None,
+        compiled: Any = None,
+        machine: Machine | None = None,
+    ) -> None:
+        self.core = core
+        self.kernel = kernel
+        self.arguments = arguments
+        self._system = system
+        self._compiled = compiled
+        self.machine = machine
+        self.kernel_name: str = core.kernel
+        self.grid: tuple[int, ...] = tuple(core.grid)
+        self.grid_names: tuple[str, ...] = tuple(core.grid_names)
+        self.tensors: list[dict[str, Any]] = core.tensors
+        self.schedule = _from_core(compiled.schedule) if compiled is not None else None
+        self.schedule_chosen: bool = compiled is not None and compiled.schedule_chosen
+
+    @property
+    def recurrences(self) -> Any:
+        """The system of recurrence equations; prints one equation a line."""
+        return self._stage(self._system, "recurrences")
+
+    @property
+    def dataflow(self) -> Any:
+        """The dataflow recurrences; prints in the paper's notation (Figs. 4 and 6) and parses back."""
+        return self._stage(self._compiled, "dataflow").dataflow
+
+    @property
+    def classes(self) -> tuple[PeClass, ...]:
+        """The PE classes, each with ``region``, ``pe_count`` and its program as ``str()``."""
+        counts = self.core.pe_counts()
+        return tuple(
+            PeClass(c.name, c.region, count, c.text) for c, count in zip(self.core.classes, counts, strict=True)
+        )
+
+    @property
+    def channels(self) -> list[dict[str, Any]]:
+        """The kinds of channel: name, kind, offset or axis, message tile, depth."""
+        channels: list[dict[str, Any]] = self.core.channels
+        return channels
+
+    @property
+    def memory(self) -> Text:
+        """The memory map of every class: address, bytes and lifetime of each slot."""
+        return Text("\n\n".join(c.memory_map.rstrip() for c in self.core.classes))
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of memory that the fullest PE needs."""
+        return max((int(c.memory_bytes) for c in self.core.classes), default=0)
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """Provenance: the schedule as text, and the time function for unit costs where there is one."""
+        notes: dict[str, str] = self.core.notes
+        return notes
+
+    def verify(self) -> list[str]:
+        """Verify again and return what holds, a sentence each.
+
+        The compiler proves these on every compile; a loaded program is checked as far as a program alone
+        shows (structure, types, memory).
+
+        Raises
+        ------
+        ProgramError
+            If the program is inconsistent.
+        """
+        type(self.core).from_bytes(self.core.to_bytes())
+        if self._compiled is None:
+            return ["the program's structure, types and memory layout are consistent"]
+        self._system.verify()
+        return list(self._compiled.proofs)
+
+    def save(self, path: str | Path) -> None:
+        """Write the program file; every backend runs the same bytes.
+
+        Parameters
+        ----------
+        path : str or Path
+            By habit ``*.cyc``.
+        """
+        Path(path).write_bytes(self.core.to_bytes())
+
+    def inputs(self) -> dict[str, NDArray[Any]]:
+        """The arrays bound at compile time, by tensor; empty for specs and loaded programs."""
+        if self.kernel is None:
+            return {}
+        named = dict(zip(self.kernel.signature.parameters, self.arguments, strict=True))
+        arrays = {name: value.array if isinstance(value, Blocked) else value for name, value in named.items()}
+        return {name: value for name, value in arrays.items() if isinstance(value, np.ndarray)}
+
+    def _stage(self, value: Any, name: str) -> Any:
+        if value is None:
+            raise ProgramError(
+                f"a loaded program has no {name}: the file holds PE programs only",
+                code="CYC620",
+                help="compile the kernel again to see its earlier stages",
+            )
+        return value
+
+    def __str__(self) -> str:
+        return str(self.core)
+
+    def __repr__(self) -> str:
+        grid = "x".join(map(str, self.grid))
+        return f"<program {self.kernel_name} on {grid} PEs, {len(self.core.classes)} classes>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Program) and bool(self.core == other.core)
+
+    def __hash__(self) -> int:
+        return hash((self.kernel_name, self.grid))
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<details><summary>{html.escape(c.name)}: {html.escape(c.region)} ({c.pe_count} PEs)</summary>"
+            f"<pre>{html.escape(c.text)}</pre></details>"
+            for c in self.classes
+        )
+        return f"<b>{html.escape(repr(self)[1:-1])}</b>{rows}"
+
+
+def compile_kernel(
+    kernel: Kernel, values: tuple[Any, ...], schedule: Schedule | None, machine: Machine | None
+) -> Program:
+    """Compile a kernel for bound arguments; equal shapes, dtypes, schedules and machines compile once.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    values : tuple
+        From `Kernel.bind`.
+    schedule : Schedule or None
+    machine : Machine or None
+    """
+    if schedule is not None and not isinstance(schedule, Schedule):
+        raise ScheduleError(
+            f"the schedule is a `{type(schedule).__name__}`",
+            code="CYC301",
+            help="pass a cy.Schedule, for example cy.Schedule().space('i', 'j')",
+        )
+    target = Machine() if machine is None else machine
+    if not isinstance(target, Machine):
+        raise ShapeError(
+            f"the machine is a `{type(target).__name__}`", code="CYC400", help="pass a cy.Machine"
+        )
+    key = _key(kernel, values, schedule, target)
+    programs = _cache.setdefault(kernel, {}) if key is not None else {}
+    known = programs.get(key)
+    if known is None:
+        system = kernel.recurrences(*values)
+        compiled = _core.compile(system, _to_core(schedule), target.to_core())
+        known = Program(compiled.program, system=system, compiled=compiled, kernel=kernel, machine=target)
+        programs[key] = known
+    return Program(
+        known.core,
+        kernel=kernel,
+        arguments=values,
+        system=known._system,
+        compiled=known._compiled,
+        machine=target,
+    )
+
+
+def load(path: str | Path) -> Program:
+    """Read a program file written by `Program.save`, checking it as hostile input.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Raises
+    ------
+    ProgramError
+        If it is corrupt, foreign, of another version or inconsistent.
+    """
+    return Program(_core.Program.from_bytes(Path(path).read_bytes()))
+
+
+def _key(kernel: Kernel, values: tuple[Any, ...], schedule: Schedule | None, machine: Machine) -> Any:
+    """What the program depends on; None where a host value cannot be compared.
+
+    A kernel that reads globals or closures is traced anew each time, since these may change.
+    """
+    function = kernel.__wrapped__
+    if function.__code__.co_freevars:
+        return None
+    tensors: dict[str, TensorArgument] = kernel.tensor_arguments(values)
+    parts: list[Any] = [schedule, machine]
+    for name, value in zip(kernel.signature.parameters, values, strict=True):
+        parts.append(tensors.get(name, (type(value).__name__, value)))
+    try:
+        hash(tuple(parts))
+    except TypeError:
+        return None
+    return tuple(parts)
+
+
+def _to_core(schedule: Schedule | None) -> Any:
+    if schedule is None:
+        return None
+    moves = [(m.tensor, m.kind, list(m.along)) for m in schedule.movements]
+    return (list(schedule.space_indices), list(schedule.time_indices), moves)
+
+
+def _from_core(value: tuple[Sequence[str], Sequence[str], Sequence[tuple[str, Any, Sequence[str]]]]) -> Schedule:
+    space, time, moves = value
+    return Schedule(
+        tuple(space), tuple(time), tuple(Movement(tensor, kind, tuple(along)) for tensor, kind, along in moves)
+    )

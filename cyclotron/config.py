@@ -1,0 +1,104 @@
+"""What is installed, and in which version."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from typing import Any
+
+_MPI_VERSION = """
+import mpi4py
+mpi4py.rc.initialize = False
+from mpi4py import MPI
+print(MPI.Get_library_version())
+"""
+_SECONDS_FOR_MPI = 30
+
+
+def show_config() -> dict[str, Any]:
+    """Print the versions of everything Cyclotron uses, and return them.
+
+    Nothing is started but a short-lived process that asks the MPI library for its version.
+
+    Returns
+    -------
+    dict
+        ``cyclotron``, ``python``, ``platform``, ``numpy``, ``isl``, ``blas``, ``mpi``, ``mpi4py``,
+        ``mpi launcher``, ``matplotlib`` (str, or None where missing) and ``threads`` (int).
+    """
+    found = configuration()
+    width = max(map(len, found))
+    for name, value in found.items():
+        print(f"{name:{width}}  {'not found' if value is None else value}")
+    return found
+
+
+def configuration() -> dict[str, Any]:
+    """Return what `show_config` prints."""
+    core = _import("cyclotron._core")
+    return {
+        "cyclotron": _version("cyclotron"),
+        "python": f"{platform.python_version()} ({sys.executable})",
+        "platform": platform.platform(),
+        "numpy": _version("numpy"),
+        "isl": _ask(core, "isl_version"),
+        "blas": _ask(core, "blas_version"),
+        "mpi": mpi_library() if _import("cyclotron._mpi") else None,
+        "mpi4py": _version("mpi4py"),
+        "mpi launcher": shutil.which("mpiexec") or shutil.which("mpirun"),
+        "matplotlib": _version("matplotlib"),
+        "threads": threads(),
+    }
+
+
+def threads() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def mpi_library() -> str | None:
+    """Return the first line of the MPI library's own description, or None without one.
+
+    Asked in a process of its own: loading MPI changes the environment that later launches inherit.
+    """
+    try:
+        answer = subprocess.run(
+            [sys.executable, "-c", _MPI_VERSION],
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS_FOR_MPI,
+            env=dict(os.environ),
+            check=True,
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None
+    # Open MPI puts its whole story on one line.
+    return answer.strip("\0\n ").splitlines()[0].split(", package")[0] if answer.strip() else None
+
+
+def _import(name: str) -> Any:
+    """The module, or None where it is missing or does not load."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+def _ask(module: Any, function: str) -> str | None:
+    return str(getattr(module, function)()).strip() if hasattr(module, function) else None
+
+
+def _version(package: str) -> str | None:
+    if package == "cyclotron":  # may be used from its source tree, without metadata
+        return getattr(importlib.import_module("cyclotron"), "__version__", None)
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None

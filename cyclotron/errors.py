@@ -1,0 +1,191 @@
+"""The errors of Cyclotron: a code, a message, a place, notes and one suggestion, rendered in one way."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+_LONGEST_RENDERING = 15
+
+
+class Span(NamedTuple):
+    """A range of source text; lines from 1, columns from 0 (as in Python's ``ast``), line 0 if unknown."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+NO_SPAN = Span("", 0, 0, 0, 0)
+
+
+class CyclotronError(Exception):
+    """Base of all errors of Cyclotron.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, in lower case, without a final stop.
+    code : str
+        The stable code, e.g. ``"CYC104"``.
+    span : Span or tuple, optional
+        ``(file, line, column, end_line, end_column)`` of the guilty text.
+    notes : iterable of (span or None, str)
+        Further places or facts that explain the error.
+    help : str, optional
+        What to write instead.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str = "CYC000",
+        span: tuple[str, int, int, int, int] | None = None,
+        notes: Iterable[tuple[tuple[str, int, int, int, int] | None, str]] = (),
+        help: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.span = _known(span)
+        self.notes = tuple((_known(where), text) for where, text in notes)
+        self.help = help or None
+        # Kept with the error, since another process may not have the notebook cell.
+        self._lines: dict[tuple[str, int], str] = {}
+        self._files: dict[str, str] = {}
+        for place in (self.span, *(where for where, _ in self.notes)):
+            if place is not None:
+                self._lines[place.file, place.line] = linecache.getline(place.file, place.line).rstrip("\n")
+                self._files[place.file] = _display_name(place.file)
+
+    def __str__(self) -> str:
+        return render(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        fields = {"code": self.code, "span": self.span, "notes": self.notes, "help": self.help}
+        extra = {key: value for key, value in self.__dict__.items() if key not in ("message", *fields)}
+        return (_rebuild, (type(self), self.message, fields), extra)
+
+
+class TraceError(CyclotronError, ValueError):
+    """The kernel's text is not a recurrence."""
+
+
+class ShapeError(CyclotronError, ValueError):
+    """Shapes or dtypes do not fit."""
+
+
+class ScheduleError(CyclotronError, ValueError):
+    """A schedule names what does not exist, or is incomplete."""
+
+
+class LegalityError(CyclotronError, ValueError):
+    """A schedule or kernel breaks a dependence or single assignment."""
+
+
+class CapacityError(CyclotronError, MemoryError):
+    """The machine is too small."""
+
+
+class ProgramError(CyclotronError, ValueError):
+    """A program file is corrupt, foreign or inconsistent."""
+
+
+class DeadlockError(CyclotronError, RuntimeError):
+    """No PE can advance."""
+
+
+class BackendUnavailable(CyclotronError, RuntimeError):
+    """A backend is not installed."""
+
+
+class ExecutionError(CyclotronError, RuntimeError):
+    """A PE failed while running."""
+
+
+class InternalError(CyclotronError, RuntimeError):
+    """A bug of Cyclotron's own."""
+
+
+def render(error: CyclotronError) -> str:
+    """Return the text of an error, for terminals and notebooks alike, in at most 15 lines.
+
+    Parameters
+    ----------
+    error : CyclotronError
+        The error.
+
+    Returns
+    -------
+    str
+        Message and code, place, source line with carets, notes, and help.
+    """
+    first, *rest = error.message.splitlines() or [""]
+    lines = [f"{first} [{error.code}]", *rest]
+    width = _number_width(error)
+    if error.span is not None:
+        lines += _excerpt(error, error.span, "-->", width)
+    tail = [f"{' ' * width}= help: {line}" if n == 0 else f"{' ' * width}        {line}"
+            for n, line in enumerate((error.help or "").splitlines())]
+    for number, (where, text) in enumerate(error.notes):
+        note = [f"{' ' * width}= note: {text}"]
+        if where is not None:
+            note += _excerpt(error, where, "-->", width)
+        left = len(error.notes) - number - 1
+        if len(lines) + len(note) + len(tail) + (left > 0) > _LONGEST_RENDERING:
+            lines.append(f"{' ' * width}= note: {left + 1} more")
+            break
+        lines += note
+    return "\n".join([*lines[: _LONGEST_RENDERING - len(tail)], *tail])
+
+
+def _known(span: tuple[str, int, int, int, int] | None) -> Span | None:
+    return Span(*span) if span is not None and span[1] > 0 else None
+
+
+def _rebuild(cls: type[CyclotronError], message: str, fields: dict[str, Any]) -> CyclotronError:
+    return cls(message, **fields)
+
+
+def _number_width(error: CyclotronError) -> int:
+    """Width of the gutter: five columns as in the examples, more for long files."""
+    places = (error.span, *(where for where, _ in error.notes))
+    return max([5, *(len(str(place.line)) + 1 for place in places if place is not None)])
+
+
+def _excerpt(error: CyclotronError, span: Span, arrow: str, width: int) -> list[str]:
+    name = error._files.get(span.file, span.file)
+    place = f"{' ' * (width - 3)}{arrow} {name}:{span.line}:{span.column + 1}"
+    text = error._lines.get((span.file, span.line), "")
+    if not text.strip():
+        return [place]
+    end = span.end_column if span.end_line == span.line else len(text)
+    end = min(max(end, span.column + 1), max(len(text), span.column + 1))
+    # Tabs stay tabs in the padding, so that the carets line up whatever their width.
+    padding = "".join(c if c == "\t" else " " for c in text[: span.column])
+    return [
+        place,
+        f"{span.line:>{width}} | {text}",
+        f"{' ' * width} | {padding}{'^' * (end - span.column)}",
+    ]
+
+
+def _display_name(file: str) -> str:
+    """Shorten a file name: a notebook cell by its number, a file below the working directory relatively."""
+    interactive = sys.modules.get("IPython")
+    if interactive is not None:
+        shell = interactive.get_ipython()
+        name = getattr(getattr(shell, "compile", None), "format_code_name", lambda _: None)(file)
+        if name:
+            return " ".join(name)
+    try:
+        relative = os.path.relpath(file)
+    except (ValueError, OSError):
+        return file
+    return file if relative.startswith("..") or file.startswith("<") else relative

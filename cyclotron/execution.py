@@ -1,0 +1,305 @@
+"""Runs programs: the numpy, sim, local and mpi backends behind one function."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cyclotron import _core
+from cyclotron.compiler import Program, compile_kernel
+from cyclotron.errors import BackendUnavailable, CyclotronError, ExecutionError, ProgramError, ShapeError
+from cyclotron.language import Blocked, Kernel, blocked
+from cyclotron.progress import progress_bar
+from cyclotron.results import Result
+
+Backend = Literal["numpy", "sim", "local", "mpi"]
+BACKENDS: tuple[Backend, ...] = ("numpy", "sim", "local", "mpi")
+
+
+def run(
+    program: Program,
+    *inputs: NDArray[Any] | Blocked,
+    backend: Backend = "local",
+    ranks: int | None = None,
+    functional: bool = True,
+    threads: int = 0,
+    event_limit: int = 200_000,
+) -> Result:
+    """Run a compiled program once.
+
+    Parameters
+    ----------
+    program : Program
+        From `Kernel.compile` or `load`.
+    *inputs : ndarray or Blocked
+        One for each input tensor, in order, with the shape and dtype that the program was compiled for; by
+        default those bound at compile time.
+    backend : {"local", "sim", "mpi", "numpy"}
+        Threads of this process, the cycle-accurate simulator, MPI ranks, or the kernel's own Python body.
+        The compiled backends give the same bits.
+    ranks : int, optional
+        MPI processes. Under ``mpirun`` the run is collective over all ranks; else a pool of workers is started.
+    functional : bool
+        ``sim`` only: False simulates time without numbers, needs no inputs and gives no outputs.
+    threads : int
+        ``local`` only: threads to use, 0 for one a core.
+    event_limit : int
+        ``sim`` only: computations to keep for timelines.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    ShapeError
+        If an input does not fit.
+    DeadlockError
+        If the channels are too shallow for the program; names the cycle of waits.
+    ExecutionError
+        If an operator fails (e.g. a matrix that is not positive definite) or a rank dies.
+    BackendUnavailable
+        If the backend is not installed.
+    """
+    if not isinstance(program, Program):
+        raise ProgramError(
+            f"run() got a `{type(program).__name__}`",
+            code="CYC621",
+            help="compile first: prog = kernel.compile(A, B); cy.run(prog)",
+        )
+    if backend not in BACKENDS:
+        raise BackendUnavailable(
+            f"there is no backend {backend!r}", code="CYC720", help=f"use one of: {', '.join(BACKENDS)}"
+        )
+    if not functional and backend != "sim":
+        raise ExecutionError(
+            f"functional=False on the {backend} backend", code="CYC713", help='only backend="sim" can leave numbers out'
+        )
+    started = time.perf_counter()
+    if backend == "numpy":
+        outputs = _run_numpy(program, inputs)
+        return Result(program, backend, outputs, time.perf_counter() - started)
+    outputs = _empty_outputs(program) if functional else {}
+    arrays = _arrays(program, inputs, outputs) if functional else []
+    timing = None
+    if backend == "sim":
+        with progress_bar(f"simulating {program.kernel_name}") as progress:
+            timing = _core.simulate(
+                program.core, arrays, functional=functional, event_limit=event_limit, progress=progress
+            )
+    elif backend == "local":
+        with progress_bar(f"running {program.kernel_name}") as progress:
+            _core.run_local(program.core, arrays, threads=threads, progress=progress)
+    else:
+        outputs = _run_mpi(program, arrays, ranks)
+    return Result(program, backend, outputs, time.perf_counter() - started, timing)
+
+
+def call_kernel(kernel: Kernel, values: tuple[Any, ...]) -> Any:
+    """Compile with the default schedule, run on threads, and return arrays as the function does."""
+    program = compile_kernel(kernel, values, None, None)
+    outputs = run(program, backend="local").outputs
+    if kernel.returns == "single":
+        return next(iter(outputs.values()))
+    return outputs if kernel.returns == "dict" else tuple(outputs.values())
+
+
+@dataclass(frozen=True)
+class Check:
+    """What `check` found.
+
+    Attributes
+    ----------
+    errors : dict of str to float
+        For each backend the largest difference from the reference, relative to the largest entry.
+    skipped : dict of str to str
+        Backends that could not run, with the reason.
+    """
+
+    errors: dict[str, float]
+    skipped: dict[str, str]
+
+    def __str__(self) -> str:
+        lines = [f"{name:6} agrees with the reference to {error:.1e}" for name, error in self.errors.items()]
+        lines += [f"{name:6} not run: {reason}" for name, reason in self.skipped.items()]
+        return "\n".join(lines)
+
+
+def check(
+    program: Program,
+    *inputs: NDArray[Any] | Blocked,
+    backends: Sequence[Backend] = ("sim", "local", "mpi"),
+    ranks: int = 2,
+    tolerance: float | None = None,
+) -> Check:
+    """Run every backend and compare with the kernel's own Python body.
+
+    Parameters
+    ----------
+    program : Program
+    *inputs : ndarray or Blocked, optional
+        By default those bound at compile time.
+    backends : sequence of str
+    ranks : int
+        MPI processes.
+    tolerance : float, optional
+        Largest relative difference; by default 100 n eps for float types, n the largest extent, and 0 for integers.
+
+    Raises
+    ------
+    ExecutionError
+        If a backend differs from the reference by more, or in its bits from another backend.
+    """
+    expected = run(program, *inputs, backend="numpy").outputs
+    errors: dict[str, float] = {}
+    skipped: dict[str, str] = {}
+    first: tuple[str, dict[str, NDArray[Any]]] | None = None
+    for backend in backends:
+        try:
+            outputs = run(program, *inputs, backend=backend, ranks=ranks if backend == "mpi" else None).outputs
+        except BackendUnavailable as error:
+            skipped[backend] = error.message
+            continue
+        errors[backend] = max((_difference(expected[name], outputs[name]) for name in expected), default=0.0)
+        limit = _tolerance(expected) if tolerance is None else tolerance
+        if not errors[backend] <= limit:
+            raise ExecutionError(
+                f"{backend} differs from the reference by {errors[backend]:.1e}, more than {limit:.1e}",
+                code="CYC714",
+                help="report this with the kernel and the schedule",
+            )
+        if first is None:
+            first = (backend, outputs)
+        elif any(outputs[name].tobytes() != first[1][name].tobytes() for name in expected):
+            raise ExecutionError(
+                f"{backend} and {first[0]} differ in their bits",
+                code="CYC714",
+                help="report this with the kernel and the schedule",
+            )
+    return Check(errors, skipped)
+
+
+def _difference(expected: NDArray[Any], found: NDArray[Any]) -> float:
+    if expected.size == 0 or np.array_equal(expected, found, equal_nan=expected.dtype.kind in "fc"):
+        return 0.0
+    scale = float(np.max(np.abs(expected))) or 1.0
+    return float(np.max(np.abs(expected - found))) / scale
+
+
+def _tolerance(expected: dict[str, NDArray[Any]]) -> float:
+    floating = [array for array in expected.values() if array.dtype.kind in "fc"]
+    if not floating:
+        return 0.0
+    extent = max((size for array in floating for size in array.shape), default=1)
+    return 100.0 * max(extent, 1) * max(float(np.finfo(array.dtype).eps) for array in floating)
+
+
+def _tensors(program: Program, role: str) -> list[dict[str, Any]]:
+    return [tensor for tensor in program.tensors if tensor["role"] == role]
+
+
+def _empty_outputs(program: Program) -> dict[str, NDArray[Any]]:
+    return {t["name"]: np.zeros(t["shape"], dtype=t["dtype"]) for t in _tensors(program, "output")}
+
+
+def _bound(program: Program, inputs: tuple[Any, ...]) -> dict[str, NDArray[Any]]:
+    """The input arrays by name: given, or those of the compile."""
+    wanted = _tensors(program, "input")
+    if not inputs:
+        arrays = program.inputs()
+        missing = [t["name"] for t in wanted if t["name"] not in arrays]
+        if missing:
+            raise ShapeError(
+                f"no array for input `{missing[0]}`",
+                code="CYC710",
+                help=f"pass {len(wanted)} arrays: {', '.join(t['name'] for t in wanted)}",
+            )
+        return arrays
+    if len(inputs) != len(wanted):
+        raise ShapeError(
+            f"{len(inputs)} inputs are given and the program has {len(wanted)}: "
+            f"{', '.join(t['name'] for t in wanted)}",
+            code="CYC710",
+            help="pass one array for each, in this order",
+        )
+    return {
+        tensor["name"]: np.asarray(value.array if isinstance(value, Blocked) else value)
+        for tensor, value in zip(wanted, inputs, strict=True)
+    }
+
+
+def _checked(tensor: dict[str, Any], array: NDArray[Any]) -> NDArray[Any]:
+    name = tensor["name"]
+    if tuple(array.shape) != tuple(tensor["shape"]):
+        raise ShapeError(
+            f"input `{name}` has shape {tuple(array.shape)} and the program was compiled for {tuple(tensor['shape'])}",
+            code="CYC710",
+            help="compile the kernel for the new shape; equal shapes share one program",
+        )
+    if array.dtype.name != tensor["dtype"]:
+        raise ShapeError(
+            f"input `{name}` has dtype {array.dtype.name} and the program was compiled for {tensor['dtype']}",
+            code="CYC710",
+            help=f"convert it: {name}.astype({tensor['dtype']!r})",
+        )
+    native = array.dtype.newbyteorder("=")
+    # The core reads any strides, but only aligned numbers in native byte order.
+    if array.dtype != native or not array.flags.aligned:
+        array = np.array(array, dtype=native)
+    return array
+
+
+def _arrays(
+    program: Program, inputs: tuple[Any, ...], outputs: dict[str, NDArray[Any]]
+) -> list[NDArray[Any]]:
+    bound = _bound(program, inputs)
+    return [
+        outputs[t["name"]] if t["role"] == "output" else _checked(t, bound[t["name"]]) for t in program.tensors
+    ]
+
+
+def _run_numpy(program: Program, inputs: tuple[Any, ...]) -> dict[str, NDArray[Any]]:
+    kernel = program.kernel
+    if kernel is None:
+        raise BackendUnavailable(
+            "a loaded program has no Python body for the numpy backend",
+            code="CYC721",
+            help='use backend="local" or "sim", or compile the kernel here',
+        )
+    bound = _bound(program, inputs)
+    tiles = {t["name"]: t["tile"] for t in program.tensors if t["blocked"]}
+    arguments = []
+    for name, value in zip(kernel.signature.parameters, program.arguments, strict=True):
+        if name in bound:
+            array = bound[name]
+            arguments.append(blocked(array, tuple(tiles[name])) if name in tiles else array)
+        else:
+            arguments.append(value)
+    returned = kernel.reference(*arguments)
+    names = [t["name"] for t in _tensors(program, "output")]
+    if isinstance(returned, dict):
+        return {name: np.asarray(returned[name]) for name in names}
+    values = returned if isinstance(returned, tuple) else (returned,)
+    return {name: np.asarray(value) for name, value in zip(names, values, strict=True)}
+
+
+def _run_mpi(program: Program, arrays: list[NDArray[Any]], ranks: int | None) -> dict[str, NDArray[Any]]:
+    try:
+        from cyclotron import mpi
+    except ImportError as error:
+        raise BackendUnavailable(
+            f"the MPI backend is not installed: {error}",
+            code="CYC722",
+            help="pip install mpi4py and install Cyclotron where an MPI is found",
+        ) from None
+    start: Callable[..., Any] = mpi.run
+    outputs: dict[str, NDArray[Any]] = start(program.core.to_bytes(), program.tensors, arrays, ranks)
+    return outputs
+
+
+__all__ = ["BACKENDS", "Backend", "Check", "CyclotronError", "call_kernel", "check", "run"]

@@ -1,0 +1,294 @@
+"""Indices of loops, affine forms over them, and conditions on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NoReturn, SupportsIndex
+
+from cyclotron.errors import Span, TraceError
+from cyclotron.language.position import here
+
+
+class Index:
+    """One index of a loop or reduction; compared by identity, so two loops may share a name."""
+
+    __slots__ = ("name", "span")
+
+    def __init__(self, name: str, span: Span) -> None:
+        self.name = name
+        self.span = span
+
+    def __repr__(self) -> str:
+        return f"Index({self.name!r})"
+
+
+@dataclass(frozen=True, eq=False)
+class Constraint:
+    """``form >= 0``, or ``form == 0`` where `equality`."""
+
+    form: Affine
+    equality: bool = False
+
+
+Region = tuple[tuple[Constraint, ...], ...]
+"""Any of (all of constraints). Empty: no point; one empty conjunction: every point."""
+
+EVERYWHERE: Region = ((),)
+NOWHERE: Region = ()
+
+
+class Affine:
+    """A constant plus integer multiples of indices: the value of an index inside a kernel.
+
+    Arithmetic keeps the form affine or raises `TraceError`; comparisons give a `Condition`.
+    """
+
+    __slots__ = ("constant", "terms")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, terms: Mapping[Index, int], constant: int) -> None:
+        self.terms = {index: factor for index, factor in terms.items() if factor}
+        self.constant = constant
+
+    def same(self, other: Affine) -> bool:
+        """Whether both are the same form (``==`` makes a condition)."""
+        return self.constant == other.constant and self.terms == other.terms
+
+    def substitute(self, values: Mapping[Index, Affine]) -> Affine:
+        """Replace indices by affine forms."""
+        result = Affine({}, self.constant)
+        for index, factor in self.terms.items():
+            result = result.plus(values.get(index, Affine({index: 1}, 0)).times(factor))
+        return result
+
+    def plus(self, other: Affine) -> Affine:
+        """The sum of both."""
+        terms = dict(self.terms)
+        for index, factor in other.terms.items():
+            terms[index] = terms.get(index, 0) + factor
+        return Affine(terms, self.constant + other.constant)
+
+    def times(self, factor: int) -> Affine:
+        """The multiple by an integer."""
+        return Affine({index: value * factor for index, value in self.terms.items()}, self.constant * factor)
+
+    def __str__(self) -> str:
+        text = ""
+        for index, factor in self.terms.items():
+            size = index.name if abs(factor) == 1 else f"{abs(factor)} * {index.name}"
+            text += (" - " if factor < 0 else " + ") + size if text else ("-" if factor < 0 else "") + size
+        if not text:
+            return str(self.constant)
+        if self.constant:
+            text += f" {'-' if self.constant < 0 else '+'} {abs(self.constant)}"
+        return text
+
+    def __repr__(self) -> str:
+        return f"<affine {self}>"
+
+    def __add__(self, other: object) -> Affine:
+        return self.plus(_operand(self, other, "+")) if _is_host(other) else NotImplemented
+
+    def __sub__(self, other: object) -> Affine:
+        return self.plus(_operand(self, other, "-").times(-1)) if _is_host(other) else NotImplemented
+
+    def __rsub__(self, other: object) -> Affine:
+        return self.times(-1).plus(_operand(self, other, "-")) if _is_host(other) else NotImplemented
+
+    def __mul__(self, other: object) -> Affine:
+        if not _is_host(other):
+            return NotImplemented
+        right = _operand(self, other, "*")
+        if not right.terms:
+            return self.times(right.constant)
+        if not self.terms:
+            return right.times(self.constant)
+        raise TraceError(
+            f"`({self}) * ({right})` multiplies indices, which is not affine",
+            code="CYC103",
+            span=here(),
+            help="an index expression is a sum of integer multiples of indices, e.g. `2 * i - j + 1`",
+        )
+
+    def __neg__(self) -> Affine:
+        return self.times(-1)
+
+    def __pos__(self) -> Affine:
+        return self
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def _not_affine(self, other: object) -> NoReturn:
+        raise TraceError(
+            f"`{self}` is divided or taken to a power, which is not affine",
+            code="CYC103",
+            span=here(),
+            help="an index expression is a sum of integer multiples of indices, e.g. `2 * i - j + 1`;"
+            " split the index into two loops",
+        )
+
+    __floordiv__ = __mod__ = __truediv__ = __pow__ = __divmod__ = __lshift__ = __rshift__ = _not_affine
+    __rfloordiv__ = __rmod__ = __rtruediv__ = __rpow__ = _not_affine
+
+    def __lt__(self, other: object) -> Condition:
+        return _compare(_operand(self, other, "<").plus(self.times(-1)), -1)
+
+    def __le__(self, other: object) -> Condition:
+        return _compare(_operand(self, other, "<=").plus(self.times(-1)), 0)
+
+    def __gt__(self, other: object) -> Condition:
+        return _compare(self.plus(_operand(self, other, ">").times(-1)), -1)
+
+    def __ge__(self, other: object) -> Condition:
+        return _compare(self.plus(_operand(self, other, ">=").times(-1)), 0)
+
+    def __eq__(self, other: object) -> Condition:  # type: ignore[override]
+        form = self.plus(_operand(self, other, "==").times(-1))
+        return Condition(((Constraint(form, True),),))
+
+    def __ne__(self, other: object) -> Condition:  # type: ignore[override]
+        return ~(self == other)
+
+    def __index__(self) -> int:
+        if not self.terms:
+            return self.constant
+        raise TraceError(
+            f"`{self}` is used as a number, but a loop index has no single value: the loop is a domain",
+            code="CYC110",
+            span=here(),
+            help="use it in subscripts of tensors, in range() or in conditions; run other code in"
+            " `with cy.host():`",
+        )
+
+    __int__ = __index__
+
+    def __float__(self) -> float:
+        return float(self.__index__())
+
+    def __bool__(self) -> bool:
+        return bool(self.__index__())
+
+    def __array__(self, *_: object, **__: object) -> NoReturn:
+        self.__index__()
+        raise TypeError("an affine form is no array")
+
+    def __array_ufunc__(self, *_: object, **__: object) -> NoReturn:
+        self.__index__()
+        raise TypeError("an affine form is no array")
+
+
+class Condition:
+    """A condition on indices: a union of conjunctions of affine constraints."""
+
+    __slots__ = ("region",)
+
+    def __init__(self, region: Region) -> None:
+        self.region = region
+
+    def __and__(self, other: object) -> Condition:
+        return Condition(intersection(self.region, condition(other).region))
+
+    def __or__(self, other: object) -> Condition:
+        return Condition(self.region + condition(other).region)
+
+    def __invert__(self) -> Condition:
+        return Condition(complement(self.region))
+
+    __rand__ = __and__
+    __ror__ = __or__
+
+    def __bool__(self) -> bool:
+        raise TraceError(
+            "a condition on indices has no truth value here: the loop is a domain",
+            code="CYC104",
+            span=here(),
+            help="use it in `if`, in `a if condition else b`, or in `sum(... if condition)`",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Extremum:
+    """The largest or smallest of affine forms; allowed as a bound of a range."""
+
+    largest: bool
+    forms: tuple[Affine, ...]
+
+    def __str__(self) -> str:
+        return f"{'max' if self.largest else 'min'}({', '.join(map(str, self.forms))})"
+
+    def __add__(self, other: object) -> Extremum:
+        return Extremum(self.largest, tuple(form + other for form in self.forms))
+
+    def __sub__(self, other: object) -> Extremum:
+        return Extremum(self.largest, tuple(form - other for form in self.forms))
+
+    __radd__ = __add__
+
+    def __index__(self) -> int:
+        raise TraceError(
+            f"`{self}` is not affine",
+            code="CYC103",
+            span=here(),
+            help="max() and min() of indices can bound a range: `range(max(...), min(...))`",
+        )
+
+
+def condition(value: object) -> Condition:
+    """Return a condition as it is, and a host value by its truth."""
+    if isinstance(value, Condition):
+        return value
+    return Condition(EVERYWHERE if value else NOWHERE)
+
+
+def intersection(left: Region, right: Region) -> Region:
+    """The points in both regions."""
+    return tuple(a + b for a in left for b in right)
+
+
+def complement(region: Region) -> Region:
+    """The points that are not in the region (De Morgan)."""
+    result = EVERYWHERE
+    for conjunction in region:
+        outside: Region = ()
+        for constraint in conjunction:
+            below = constraint.form.times(-1).plus(Affine({}, -1))
+            outside += ((Constraint(below),),)
+            if constraint.equality:
+                outside += ((Constraint(constraint.form.plus(Affine({}, -1))),),)
+        result = intersection(result, outside)
+    return result
+
+
+def affine(value: object) -> Affine | None:
+    """Return an affine form for an integer or affine form, else None."""
+    if isinstance(value, Affine):
+        return value
+    if isinstance(value, SupportsIndex) and not isinstance(value, Extremum):
+        return Affine({}, int(value.__index__()))
+    return None
+
+
+def _is_host(value: object) -> bool:
+    """Whether an operand of an affine form is not an element, which has operators of its own."""
+    return isinstance(value, (Affine, SupportsIndex, float, complex)) and not isinstance(value, Extremum)
+
+
+def _operand(left: Affine, value: object, operator: str) -> Affine:
+    form = affine(value) if _is_host(value) else None
+    if form is None and isinstance(value, float) and value.is_integer():
+        form = Affine({}, int(value))
+    if form is None:
+        raise TraceError(
+            f"`{left} {operator} {value!r}` is not affine" if isinstance(value, (int, float, str))
+            else f"index `{left}` is combined with a value that is not an integer",
+            code="CYC103",
+            span=here(),
+            help="an index expression is a sum of integer multiples of indices, e.g. `2 * i - j + 1`",
+        )
+    return form
+
+
+def _compare(form: Affine, offset: int) -> Condition:
+    return Condition(((Constraint(form.plus(Affine({}, offset))),),))

@@ -1,0 +1,65 @@
+"""Arguments of kernels: which are tensors, and what the compiler needs to know of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cyclotron.errors import ShapeError, Span, TraceError
+from cyclotron.language.blocked import Blocked, Spec
+
+
+@dataclass(frozen=True)
+class TensorArgument:
+    """The name, dtype, shape and tile shape (both in scalars) of an argument.
+
+    Two calls whose arguments agree in these compile to the same program.
+    """
+
+    name: str
+    dtype: str
+    scalars: tuple[int, ...]
+    tile: tuple[int, ...] | None
+
+
+def normalize(name: str, value: Any, span: Span | None) -> Any:
+    """Return an ndarray, `Blocked`, `Spec` or host value for what a user passes.
+
+    Parameters
+    ----------
+    name : str
+        The parameter.
+    value : object
+        Arrays and nested sequences of numbers become ndarrays; numbers and arrays without axes host values.
+    span : Span, optional
+        The parameter's place, for errors.
+    """
+    if isinstance(value, (Blocked, Spec)) or value is None or isinstance(value, (int, float, complex, str)):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, (list, tuple)) or hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
+        try:
+            array = np.asarray(value)
+        except ValueError as error:
+            raise ShapeError(f"argument `{name}` is no array: {error}", code="CYC116", span=span) from None
+        return array.item() if array.ndim == 0 else array
+    raise TraceError(
+        f"argument `{name}` has type `{type(value).__name__}`",
+        code="CYC116",
+        span=span,
+        help="pass an array, cy.blocked(...), cy.spec(...) or a Python number",
+    )
+
+
+def describe(name: str, value: Any) -> TensorArgument | None:
+    """Describe a normalized argument; None for a host value."""
+    if isinstance(value, Spec):
+        return TensorArgument(name, value.dtype, value.shape, value.tile)
+    if isinstance(value, Blocked):
+        return TensorArgument(name, value.dtype.name, tuple(map(int, value.array.shape)), value.tile_shape)
+    if isinstance(value, np.ndarray):
+        return TensorArgument(name, value.dtype.name, tuple(map(int, value.shape)), None)
+    return None

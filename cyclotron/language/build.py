@@ -1,0 +1,211 @@
+"""From a recording to a system of recurrence equations, through an abstract builder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Protocol, cast
+
+from cyclotron.errors import Span, TraceError
+from cyclotron.language import accumulate
+from cyclotron.language.affine import EVERYWHERE, Affine, Index, Region, intersection
+from cyclotron.language.elements import Access, Apply, Choose, Constant, Element, Reduce
+from cyclotron.language.fill import completion
+from cyclotron.language.regions import indices_of, is_empty
+from cyclotron.language.tensors import SymbolicTensor
+from cyclotron.language.trace import Recorded, Trace, accesses
+
+AffineTuple = tuple[list[int], int]
+RegionList = list[list[tuple[AffineTuple, str]]]
+
+
+class SystemBuilder(Protocol):
+    """What `_core.System` offers to build a system; tensors and expressions are known by number."""
+
+    def add_tensor(
+        self, name: str, dtype: str, role: str, shape: list[int], tile: list[int] | None, span: Span
+    ) -> int:
+        """Add a tensor; shape and tile in scalars, tile None where elements are scalars."""
+
+    def add_constant(self, value: complex, span: Span) -> int:
+        """Add a number."""
+
+    def add_access(self, tensor: int, index: list[AffineTuple], span: Span) -> int:
+        """Add the reading of an element."""
+
+    def add_apply(self, op: str, operands: list[int], flags: list[str], span: Span) -> int:
+        """Add an operator of the registry."""
+
+    def add_reduce(self, kind: str, index: str, domain: RegionList, body: int, span: Span) -> int:
+        """Add a fold over the values of one more index."""
+
+    def add_equation(
+        self,
+        target: int,
+        index: list[AffineTuple],
+        indices: list[str],
+        domain: RegionList,
+        expr: int,
+        span: Span,
+    ) -> None:
+        """Add an equation."""
+
+
+def build(trace: Trace, builder: SystemBuilder) -> None:
+    """Add all tensors and equations of a finished recording to a builder.
+
+    Parameters
+    ----------
+    trace : Trace
+        The recording, with its outputs named.
+    builder : SystemBuilder
+        An empty system, e.g. ``_core.System``.
+    """
+    accumulate.check(trace)
+    equations = [part for equation in trace.equations for part in split(equation)]
+    equations += _completions(trace)
+    used = {tensor for equation in equations for tensor in _tensors(equation)}
+    used |= {tensor for tensor in trace.tensors if tensor.is_input} | set(trace.outputs.values())
+    ids: dict[SymbolicTensor, int] = {}
+    names = {tensor: name for name, tensor in trace.outputs.items()}
+    for tensor in trace.tensors:
+        if tensor not in used:
+            continue
+        role = "input" if tensor.is_input else "output" if tensor in names else "local"
+        name = names.get(tensor, tensor.name)
+        tile = None if tensor.tile is None else list(tensor.tile)
+        ids[tensor] = builder.add_tensor(
+            name, tensor.dtype_name, role, list(tensor.scalars), tile, tensor.span
+        )
+    for equation in equations:
+        _Writer(builder, ids).write(equation)
+
+
+def split(equation: Recorded) -> list[Recorded]:
+    """Split an equation with conditional expressions into one equation for each case."""
+    cases = _cases(equation.value)
+    if len(cases) == 1 and cases[0][0] == EVERYWHERE:
+        return [equation]
+    parts = []
+    for region, value in cases:
+        whole = tuple(c for c in intersection(equation.region, region) if not is_empty(c))
+        if whole:
+            parts.append(
+                Recorded(
+                    equation.target,
+                    equation.index,
+                    equation.loops,
+                    whole,
+                    value,
+                    equation.span,
+                    equation.inside,
+                    equation.reduced,
+                )
+            )
+    return parts
+
+
+def _completions(trace: Trace) -> list[Recorded]:
+    """The equations that give unassigned elements of filled tensors their constant."""
+    read = {access.tensor for equation in trace.equations for access in accesses(equation.value)}
+    result = []
+    for tensor in trace.tensors:
+        if tensor.fill is not None and (tensor in read or tensor in trace.outputs.values()):
+            result += completion(tensor, [e for e in trace.equations if e.target is tensor])
+    return result
+
+
+def _tensors(equation: Recorded) -> set[SymbolicTensor]:
+    return {equation.target} | {access.tensor for access in accesses(equation.value)}
+
+
+def _cases(value: Element) -> list[tuple[Region, Element]]:
+    """The values without conditional expressions, each with the region of indices where it holds."""
+    if isinstance(value, Choose):
+        taken = value.condition.region
+        other = (~value.condition).region
+        return [(intersection(taken, r), v) for r, v in _cases(value.then)] + [
+            (intersection(other, r), v) for r, v in _cases(value.other)
+        ]
+    if isinstance(value, Reduce):
+        return _reduction_cases(value, _cases(value.body))
+    if not isinstance(value, Apply):
+        return [(EVERYWHERE, value)]
+    result = []
+    for combination in product(*(_cases(operand) for operand in value.operands)):
+        region = EVERYWHERE
+        for part, _ in combination:
+            region = intersection(region, part)
+        operands = [operand for _, operand in combination]
+        unchanged = all(a is b for a, b in zip(operands, value.operands, strict=True))
+        result.append((region, value if unchanged else Apply(value.op, operands, value.span, value.flags)))
+    return result
+
+
+def _reduction_cases(value: Reduce, cases: list[tuple[Region, Element]]) -> list[tuple[Region, Element]]:
+    if len(cases) == 1 and cases[0][0] == EVERYWHERE:
+        return [(EVERYWHERE, value)]
+    if not any(value.index in indices_of(region) for region, _ in cases):
+        return [(r, Reduce(value.kind, value.index, value.region, v, value.span)) for r, v in cases]
+    terms = [(r, v) for r, v in cases if not (isinstance(v, Constant) and v.value == 0)]
+    if value.kind != "sum" or len(terms) != 1:
+        raise TraceError(
+            f"a conditional expression inside a reduction depends on its index `{value.index.name}`",
+            code="CYC112",
+            span=value.span,
+            help=f"write one reduction for each case: `sum(... for {value.index.name} in range(...) if ...)`",
+        )
+    region, term = terms[0]
+    return [(EVERYWHERE, Reduce("sum", value.index, intersection(value.region, region), term, value.span))]
+
+
+class _Writer:
+    """Writes one equation; expressions that occur twice in it are added once."""
+
+    def __init__(self, builder: SystemBuilder, tensors: dict[SymbolicTensor, int]) -> None:
+        self._builder = builder
+        self._tensors = tensors
+        self._known: dict[tuple[int, int], int] = {}
+
+    def write(self, equation: Recorded) -> None:
+        scope = equation.loops
+        value = self._expression(equation.value, scope)
+        self._builder.add_equation(
+            self._tensors[equation.target],
+            [_affine(form, scope) for form in equation.index],
+            [index.name for index in scope],
+            _region(equation.region, scope),
+            value,
+            equation.span,
+        )
+
+    def _expression(self, value: Element, scope: tuple[Index, ...]) -> int:
+        key = (id(value), len(scope))
+        if key not in self._known:
+            self._known[key] = self._add(value, scope)
+        return self._known[key]
+
+    def _add(self, value: Element, scope: tuple[Index, ...]) -> int:
+        builder = self._builder
+        if isinstance(value, Constant):
+            return builder.add_constant(complex(value.value), value.span)
+        if isinstance(value, Access):
+            index = [_affine(form, scope) for form in value.index]
+            return builder.add_access(self._tensors[value.tensor], index, value.span)
+        if isinstance(value, Apply):
+            operands = [self._expression(operand, scope) for operand in value.operands]
+            return builder.add_apply(value.op, operands, list(value.flags), value.span)
+        reduce = cast(Reduce, value)
+        inner = (*scope, reduce.index)
+        body = self._expression(reduce.body, inner)
+        return builder.add_reduce(reduce.kind, reduce.index.name, _region(reduce.region, inner), body, reduce.span)
+
+
+def _affine(form: Affine, scope: Sequence[Index]) -> AffineTuple:
+    return ([form.terms.get(index, 0) for index in scope], form.constant)
+
+
+def _region(region: Region, scope: Sequence[Index]) -> RegionList:
+    return [
+        [(_affine(c.form, scope), "==" if c.equality else ">=") for c in conjunction] for conjunction in region
+    ]

@@ -1,0 +1,481 @@
+"""Symbolic elements: what `A[i, k]` and the operators on it are while a kernel is traced."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from cyclotron.errors import ShapeError, Span, TraceError
+from cyclotron.language.affine import Affine, Condition, Extremum, Index, Region
+from cyclotron.language.position import here
+
+if TYPE_CHECKING:
+    from cyclotron.language.tensors import SymbolicTensor
+
+OPERATORS = "+ - * / @ ** .T, cy.exp, cy.sqrt, cy.log, cy.abs, cy.maximum, cy.minimum and cy.linalg.*"
+
+
+class Element:
+    """An expression for one element (a scalar or a tile) of a tensor; operators build larger ones."""
+
+    span: Span
+    # NumPy scalars on the left must not try to swallow elements: `__array_ufunc__` below decides.
+
+    @property
+    def operands(self) -> tuple[Element, ...]:
+        """The expressions that this one is made of."""
+        return ()
+
+    @property
+    def dtype(self) -> str | None:
+        """NumPy's name of the dtype; None for constants, which adopt their neighbour's."""
+        for operand in self.operands:
+            if operand.dtype is not None:
+                return operand.dtype
+        return None
+
+    @property
+    def blocked(self) -> bool:
+        """Whether the element is a tile."""
+        return any(operand.blocked for operand in self.operands)
+
+    @property
+    def T(self) -> Element:  # noqa: N802 (NumPy's name)
+        """The transposed tile."""
+        if not self.blocked:
+            return self
+        if isinstance(self, Apply) and self.op == "transpose":
+            return self.operands[0]
+        return Apply("transpose", (self,), here())
+
+    def __add__(self, other: object) -> Element:
+        return add(self, other)
+
+    def __radd__(self, other: object) -> Element:
+        return add(other, self)
+
+    def __sub__(self, other: object) -> Element:
+        return apply("subtract", self, other)
+
+    def __rsub__(self, other: object) -> Element:
+        return apply("subtract", other, self)
+
+    def __mul__(self, other: object) -> Element:
+        return apply("multiply", self, other)
+
+    def __rmul__(self, other: object) -> Element:
+        return apply("multiply", other, self)
+
+    def __truediv__(self, other: object) -> Element:
+        return apply("divide", self, other)
+
+    def __rtruediv__(self, other: object) -> Element:
+        return apply("divide", other, self)
+
+    def __matmul__(self, other: object) -> Element:
+        return matmul(self, other)
+
+    def __rmatmul__(self, other: object) -> Element:
+        return matmul(other, self)
+
+    def __pow__(self, exponent: object) -> Element:
+        return power(self, exponent)
+
+    def __rpow__(self, base: object) -> Element:
+        return apply("power", base, self)
+
+    def __neg__(self) -> Element:
+        return apply("negative", self)
+
+    def __pos__(self) -> Element:
+        return self
+
+    def __abs__(self) -> Element:
+        return apply("absolute", self)
+
+    def _data_dependent(self, *_: object) -> NoReturn:
+        raise TraceError(
+            "a condition depends on the data of a tensor",
+            code="CYC104",
+            span=here(),
+            help="conditions may use indices and sizes only; for values use cy.maximum or cy.minimum",
+        )
+
+    __lt__ = __le__ = __gt__ = __ge__ = __bool__ = _data_dependent
+    __eq__ = _data_dependent  # type: ignore[assignment]
+    __ne__ = _data_dependent  # type: ignore[assignment]
+    __hash__ = object.__hash__
+
+    def _no_operator(self, *_: object) -> NoReturn:
+        raise not_an_operator("this operator")
+
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = _no_operator
+    __and__ = __or__ = __xor__ = __invert__ = __lshift__ = __rshift__ = _no_operator
+
+    def __getitem__(self, key: object) -> NoReturn:
+        raise TraceError(
+            "an element of a tensor is subscripted again",
+            code="CYC108",
+            span=here(),
+            help="give all subscripts at once, e.g. `A[i, k]`; a tile is used as a whole",
+        )
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise not_an_operator(f"`.{name}`")
+
+    def sum(self, axis: int | None = None, keepdims: bool = False) -> Element:
+        """The sum of each row of a tile, as one column (``axis=-1, keepdims=True``)."""
+        return _row_reduction("row_sum", self, axis, keepdims)
+
+    def max(self, axis: int | None = None, keepdims: bool = False) -> Element:
+        """The maximum of each row of a tile, as one column (``axis=-1, keepdims=True``)."""
+        return _row_reduction("row_max", self, axis, keepdims)
+
+    def __float__(self) -> float:
+        raise not_an_operator("a function of Python numbers")
+
+    __int__ = __complex__ = __float__  # type: ignore[assignment]
+
+    def __iter__(self) -> Iterator[Any]:
+        raise not_an_operator("iteration")
+
+    def __array__(self, *_: object, **__: object) -> NoReturn:
+        raise not_an_operator("conversion to an array")
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **options: object) -> Element:
+        known = UFUNCS.get(ufunc)
+        if known is None or method != "__call__" or options:
+            raise not_an_operator(f"`np.{ufunc.__name__}`")
+        return known(*inputs)
+
+    def __array_function__(
+        self, function: Callable[..., Any], _types: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Element:
+        if function is np.linalg.cholesky and len(args) == 1 and not kwargs:
+            return cholesky(args[0])
+        if function is np.transpose and len(args) == 1 and not kwargs and isinstance(args[0], Element):
+            return args[0].T
+        if function in (np.sum, np.max) and len(args) == 1 and isinstance(args[0], Element):
+            return (args[0].sum if function is np.sum else args[0].max)(**kwargs)
+        raise not_an_operator(f"`np.{function.__name__}`")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Constant(Element):
+    """A Python number."""
+
+    value: complex
+    span: Span
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Access(Element):
+    """One element of a tensor at affine subscripts."""
+
+    tensor: SymbolicTensor
+    index: tuple[Affine, ...]
+    span: Span
+
+    @property
+    def dtype(self) -> str:
+        return self.tensor.dtype_name
+
+    @property
+    def blocked(self) -> bool:
+        return self.tensor.blocked
+
+    def __repr__(self) -> str:
+        return f"{self.tensor.name}[{', '.join(map(str, self.index))}]"
+
+
+class Apply(Element):
+    """An operator of the registry applied to elements."""
+
+    def __init__(self, op: str, operands: Sequence[Element], span: Span, flags: Sequence[str] = ()) -> None:
+        self.op = op
+        self._operands = tuple(operands)
+        self.flags = tuple(flags)
+        self.span = span
+
+    @property
+    def operands(self) -> tuple[Element, ...]:
+        return self._operands
+
+
+class Reduce(Element):
+    """A fold of `body` over the values of `index` in `region`."""
+
+    def __init__(self, kind: str, index: Index, region: Region, body: Element, span: Span) -> None:
+        self.kind = kind
+        self.index = index
+        self.region = region
+        self.body = body
+        self.span = span
+
+    @property
+    def operands(self) -> tuple[Element, ...]:
+        return (self.body,)
+
+
+class Choose(Element):
+    """`then` where the condition on indices holds, else `other`; split into two equations when assigned."""
+
+    def __init__(self, condition: Condition, then: Element, other: Element, span: Span) -> None:
+        self.condition = condition
+        self.then = then
+        self.other = other
+        self.span = span
+
+    @property
+    def operands(self) -> tuple[Element, ...]:
+        return (self.then, self.other)
+
+
+class Term:
+    """What `C[i, j] += il.term(e)` adds: an accumulation, not an assignment of a sum."""
+
+    __array_ufunc__ = None  # arrays on the left leave the addition to us
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def _element(self, target: object, negative: bool) -> object:
+        if isinstance(target, Access):
+            return Increment(target, element(self.value), negative)
+        return target - self.value if negative else target + self.value  # type: ignore[operator]
+
+    def __radd__(self, target: object) -> object:
+        return self._element(target, negative=False)
+
+    def __rsub__(self, target: object) -> object:
+        return self._element(target, negative=True)
+
+
+@dataclass(frozen=True)
+class Increment:
+    """The value of an augmented assignment: `target` grows or shrinks by `value`."""
+
+    target: Access
+    value: Element
+    negative: bool
+
+
+def element(value: object) -> Element:
+    """Return an element as it is and a Python or NumPy number as a constant; anything else is an error."""
+    if isinstance(value, Element):
+        return value
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, (bool, int, float, complex)):
+        return Constant(value, here())
+    if isinstance(value, (Affine, Extremum)):
+        if isinstance(value, Affine) and not value.terms:
+            return Constant(value.constant, here())
+        raise TraceError(
+            f"index `{value}` is used as a value",
+            code="CYC110",
+            span=here(),
+            help="pass the numbers as an array, e.g. an input `np.arange(n)` read at the index",
+        )
+    from cyclotron.language.tensors import SymbolicTensor
+
+    if isinstance(value, SymbolicTensor):
+        raise TraceError(
+            f"`{value.name}` is used as a whole array",
+            code="CYC107",
+            span=here(),
+            help=f"give subscripts, e.g. `{value.example()}`; whole-array statements are not supported yet",
+        )
+    raise TraceError(
+        f"a value of type `{type(value).__name__}` is used where an element of a tensor is needed",
+        code="CYC105",
+        span=here(),
+        help="use elements of tensors, Python numbers and operators on them",
+    )
+
+
+def apply(op: str, *values: object, flags: Sequence[str] = ()) -> Element:
+    """Apply an operator of the registry by name."""
+    operands = tuple(element(value) for value in values)
+    span = here()
+    check_dtypes(op, operands, span)
+    if all(isinstance(operand, Constant) for operand in operands):
+        return Constant(_CONSTANT[op](*(operand.value for operand in operands)), span)  # type: ignore[attr-defined]
+    return Apply(op, operands, span, flags)
+
+
+def add(left: object, right: object) -> Element:
+    """The sum; the zero with which Python's ``sum`` starts is dropped."""
+    a, b = element(left), element(right)
+    if isinstance(a, Constant) and a.value == 0 and b.dtype is not None:
+        return b
+    if isinstance(b, Constant) and b.value == 0 and a.dtype is not None:
+        return a
+    return apply("add", a, b)
+
+
+def power(base: object, exponent: object) -> Element:
+    """A power; the square is a product, as in NumPy."""
+    value = element(base)
+    if isinstance(exponent, (int, float)) and not isinstance(exponent, bool):
+        if exponent == 1:
+            return value
+        if exponent == 2:
+            return apply("multiply", value, value)
+    return apply("power", value, exponent)
+
+
+def matmul(left: object, right: object) -> Element:
+    """The matrix product; on scalars the product. Transposed operands become flags."""
+    a, b = element(left), element(right)
+    for operand in (a, b):
+        if isinstance(operand, Constant):
+            raise TraceError(
+                "`@` has a number as an operand", code="CYC105", span=here(), help="use `*` to scale a tile"
+            )
+    if not (a.blocked and b.blocked):
+        return apply("multiply", a, b)
+    a, transposed_a = strip_transpose(a)
+    b, transposed_b = strip_transpose(b)
+    if transposed_b and not transposed_a and _same_access(a, b):
+        return apply("syrk", a)
+    flags = [name for name, on in (("transpose_a", transposed_a), ("transpose_b", transposed_b)) if on]
+    return apply("matmul", a, b, flags=flags)
+
+
+def solve_triangular(
+    a: object, b: object, *, side: str, lower: bool, trans: bool, unit_diagonal: bool
+) -> Element:
+    """The solution of a triangular system with a tile of right-hand sides."""
+    matrix, transposed = strip_transpose(element(a))
+    # The flag `lower` describes the matrix as stored.
+    flags = {
+        "lower": bool(lower) != transposed,
+        "transpose_a": bool(trans) != transposed,
+        "right_side": side == "right",
+        "unit_diagonal": bool(unit_diagonal),
+    }
+    return apply("solve_triangular", matrix, b, flags=[name for name, on in flags.items() if on])
+
+
+def cholesky(a: object) -> Element:
+    """The lower Cholesky factor of a tile."""
+    return apply("cholesky", a)
+
+
+def strip_transpose(value: Element) -> tuple[Element, bool]:
+    """Split a transposed element into its operand and True."""
+    if isinstance(value, Apply) and value.op == "transpose":
+        return value.operands[0], True
+    return value, False
+
+
+def not_an_operator(what: str) -> TraceError:
+    """The error for a function or operator that elements do not have."""
+    return TraceError(
+        f"{what} is no operator on elements", code="CYC105", span=here(), help=f"the operators are {OPERATORS}"
+    )
+
+
+def check_dtypes(op: str, operands: Sequence[Element], span: Span) -> None:
+    """Raise `ShapeError` where the dtypes of operands differ or do not have the operator."""
+    typed = [operand for operand in operands if operand.dtype is not None]
+    if not typed:
+        return
+    dtype = typed[0].dtype
+    for operand in typed[1:]:
+        if operand.dtype != dtype:
+            raise ShapeError(
+                f"`{op}` has operands of dtype {dtype} and {operand.dtype}",
+                code="CYC120",
+                span=span,
+                help="convert the inputs to one dtype, e.g. with `.astype`",
+            )
+    kind = np.dtype(dtype).kind
+    if kind in "biu" and op in ("divide", "sqrt", "exp", "log", "solve_triangular", "cholesky"):
+        raise ShapeError(
+            f"`{op}` of {dtype} elements does not give {dtype}",
+            code="CYC121",
+            span=span,
+            help='convert the inputs to a floating dtype, e.g. `A.astype("float64")`',
+        )
+    for operand in operands:
+        if isinstance(operand, Constant) and not _fits(operand.value, kind):
+            raise ShapeError(
+                f"the constant {operand.value!r} does not fit elements of dtype {dtype}",
+                code="CYC120",
+                span=operand.span,
+                help="convert the inputs to a dtype that holds the constant",
+            )
+
+
+def _fits(value: complex, kind: str) -> bool:
+    if kind in "biu":
+        return isinstance(value, int)
+    return kind == "c" or not isinstance(value, complex)
+
+
+def _same_access(a: Element, b: Element) -> bool:
+    return (
+        isinstance(a, Access)
+        and isinstance(b, Access)
+        and a.tensor is b.tensor
+        and all(x.same(y) for x, y in zip(a.index, b.index, strict=True))
+    )
+
+
+def _row_reduction(op: str, value: Element, axis: int | None, keepdims: bool) -> Element:
+    if axis not in (-1, 1) or not keepdims:
+        raise TraceError(
+            f"`{op.removeprefix('row_')}` of a tile is supported over rows only",
+            code="CYC105",
+            span=here(),
+            help="write `axis=-1, keepdims=True`",
+        )
+    return apply(op, value)
+
+
+_CONSTANT: Mapping[str, Callable[..., Any]] = {
+    "add": lambda a, b: a + b,
+    "subtract": lambda a, b: a - b,
+    "multiply": lambda a, b: a * b,
+    "divide": lambda a, b: a / b,
+    "power": lambda a, b: a**b,
+    "maximum": max,
+    "minimum": min,
+    "negative": lambda a: -a,
+    "absolute": abs,
+    "sqrt": math.sqrt,
+    "exp": math.exp,
+    "log": math.log,
+    "row_sum": lambda a: a,
+    "row_max": lambda a: a,
+    "cholesky": math.sqrt,
+    "solve_triangular": lambda a, b: b / a,
+}
+
+UFUNCS: Mapping[np.ufunc, Callable[..., Element]] = {
+    np.add: add,
+    np.subtract: lambda a, b: apply("subtract", a, b),
+    np.multiply: lambda a, b: apply("multiply", a, b),
+    np.true_divide: lambda a, b: apply("divide", a, b),
+    np.maximum: lambda a, b: apply("maximum", a, b),
+    np.minimum: lambda a, b: apply("minimum", a, b),
+    np.power: power,
+    np.square: lambda a: power(a, 2),
+    np.reciprocal: lambda a: apply("divide", 1, a),
+    np.matmul: matmul,
+    np.negative: lambda a: apply("negative", a),
+    np.positive: element,
+    np.absolute: lambda a: apply("absolute", a),
+    np.fabs: lambda a: apply("absolute", a),
+    np.sqrt: lambda a: apply("sqrt", a),
+    np.exp: lambda a: apply("exp", a),
+    np.log: lambda a: apply("log", a),
+}

@@ -1,0 +1,234 @@
+"""From a kernel's syntax tree to the intermediate language: the expressions."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from cyclotron.language.names import Names
+from cyclotron.language.source import Source
+
+_REDUCTIONS = {builtins.sum: "sum", builtins.max: "max", builtins.min: "min", math.prod: "prod"}
+_EXTREMA = {builtins.max: "maximum", builtins.min: "minimum"}
+_FUNCTIONS = {math.sqrt: "sqrt", math.exp: "exp", math.log: "log", math.fabs: "absolute", math.pow: "power"}
+
+
+class Expressions(ast.NodeTransformer):
+    """Rewrites expressions; `rewrite` leaves the original untouched."""
+
+    def __init__(self, source: Source, il: str, names: Names, indices: list[str]) -> None:
+        self._source = source
+        self._il = il
+        self._names = names
+        self._indices = indices
+
+    def rewrite(self, node: ast.expr) -> ast.expr:
+        """Return an expression in the intermediate language, with the positions of the original."""
+        result: ast.expr = self.visit(copy.deepcopy(node))
+        return ast.fix_missing_locations(result)
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if isinstance(node.ctx, ast.Load):
+            self._names.load(node)
+        return node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        if not self._names.is_symbolic(node.test):
+            return self._generic(node)
+        branches = [_lambda([], self.visit(branch)) for branch in (node.body, node.orelse)]
+        return self._call(node, "choose", [self.visit(node.test), *branches])
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        if len(node.ops) == 1 or not self._names.is_symbolic(node):
+            return self._generic(node)
+        values = [self.visit(value) for value in (node.left, *node.comparators)]
+        pairs: list[ast.expr] = []
+        for position, operator in enumerate(node.ops):
+            left, right = copy.deepcopy(values[position]), values[position + 1]
+            pair = ast.Compare(left=left, ops=[operator], comparators=[right])
+            pairs.append(ast.copy_location(pair, node))
+        return self._call(node, "all_of", pairs)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        if not self._names.is_symbolic(node):
+            return self._generic(node)
+        function = "all_of" if isinstance(node.op, ast.And) else "any_of"
+        return self._call(node, function, [self.visit(value) for value in node.values])
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        if not isinstance(node.op, ast.Not) or not self._names.is_symbolic(node):
+            return self._generic(node)
+        return self._call(node, "not_", [self.visit(node.operand)])
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        function = self._source.meaning(node.func)
+        try:
+            reduction, extremum, known = (
+                table.get(function)  # type: ignore[attr-defined]
+                for table in (_REDUCTIONS, _EXTREMA, _FUNCTIONS)
+            )
+        except TypeError:  # not hashable
+            return self._generic(node)
+        if reduction and node.args and isinstance(node.args[0], (ast.GeneratorExp, ast.ListComp)):
+            return self._reduction_call(node, reduction, node.args[0])
+        symbolic = bool(self._indices) or any(isinstance(part, ast.Subscript) for part in ast.walk(node))
+        if symbolic and not node.keywords:
+            if extremum and len(node.args) > 1:
+                return self._call(node, extremum, [self.visit(argument) for argument in node.args])
+            if known and len(node.args) == (2 if known == "power" else 1):
+                return self._call(node, known, [self.visit(argument) for argument in node.args])
+        return self._generic(node)
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
+        parameters = [argument.arg for argument in ast.walk(node.args) if isinstance(argument, ast.arg)]
+        with self._bound(parameters, symbolic=False):
+            return self._generic(node)
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
+        raise self._source.error(
+            node, "CYC101", "`:=` is not supported in a kernel", "assign the variable in a statement of its own"
+        )
+
+    def visit_Await(self, node: ast.expr) -> ast.expr:
+        raise self._source.error(
+            node, "CYC101", f"`{self._source.text_of(node)}` is no recurrence", "return the results at the end"
+        )
+
+    visit_Yield = visit_YieldFrom = visit_Await  # noqa: N815
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
+        return self._comprehension(node, node.generators)
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
+        return self._comprehension(node, node.generators)
+
+    def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
+        return self._comprehension(node, node.generators)
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.expr:
+        return self._comprehension(node, node.generators)
+
+    def reduction(
+        self, node: ast.AST, kind: str, body: ast.expr, comprehension: ast.comprehension
+    ) -> ast.expr:
+        """Return `il.sum("k", start, stop, lambda k: body, where=lambda k: condition)`."""
+        iterated = comprehension.iter
+        index = comprehension.target
+        is_range = isinstance(iterated, ast.Call) and self._source.meaning(iterated.func) is builtins.range
+        if not isinstance(iterated, ast.Call) or not is_range or not isinstance(index, ast.Name):
+            raise self._source.error(
+                iterated,
+                "CYC112",
+                f"the reduction runs over `{self._source.text_of(iterated)}`, not over a range",
+                f"write `{kind}(... for k in range(...))` with affine bounds",
+            )
+        if index.id in self._indices:
+            raise self._source.error(
+                index if hasattr(index, "lineno") else node,
+                "CYC109",
+                f"the name `{index.id}` is used for two nested indices",
+                "give the index of the reduction another name",
+            )
+        bounds = [self.visit(copy.deepcopy(bound)) for bound in iterated.args]
+        start, stop, *step = [ast.Constant(0), *bounds] if len(bounds) == 1 else bounds
+        keywords = [ast.keyword(arg="step", value=value) for value in step]
+        self._indices.append(index.id)
+        with self._bound([index.id], symbolic=True):
+            term = self.visit(copy.deepcopy(body))
+            tests = [self.visit(copy.deepcopy(test)) for test in comprehension.ifs]
+        self._indices.pop()
+        if tests:
+            test = tests[0] if len(tests) == 1 else call(self._il, "all_of", tests)
+            keywords.insert(0, ast.keyword(arg="where", value=_lambda([index.id], test)))
+        return self._call(node, kind, [ast.Constant(index.id), start, stop, _lambda([index.id], term)], keywords)
+
+    def _reduction_call(
+        self, node: ast.Call, kind: str, generator: ast.GeneratorExp | ast.ListComp
+    ) -> ast.expr:
+        if len(generator.generators) > 1:
+            raise self._source.error(
+                generator.generators[1].target,
+                "CYC112",
+                f"`{kind}` has {len(generator.generators)} `for` clauses",
+                "one reduction index is supported at present; put the partial result into a tensor of its own",
+            )
+        comprehension = generator.generators[0]
+        iterated = comprehension.iter
+        is_range = isinstance(iterated, ast.Call) and self._source.meaning(iterated.func) is builtins.range
+        if not is_range and not self._indices:
+            return self._generic(node)  # over host values
+        starts = [*node.args[1:], *(word.value for word in node.keywords if word.arg == "start")]
+        others = [word for word in node.keywords if word.arg != "start"]
+        if others or len(starts) > (kind in ("sum", "prod")):
+            raise self._source.error(
+                others[0].value if others else starts[0],
+                "CYC112",
+                f"`{kind}` of a reduction takes no further arguments",
+                "combine the reduction with the value by an operator",
+            )
+        result = self.reduction(node, kind, generator.elt, comprehension)
+        if not starts:
+            return result
+        operator = ast.Add() if kind == "sum" else ast.Mult()
+        return ast.copy_location(ast.BinOp(left=self.visit(starts[0]), op=operator, right=result), node)
+
+    def _comprehension(self, node: ast.expr, generators: Sequence[ast.comprehension]) -> ast.expr:
+        if self._indices:
+            raise self._source.error(
+                node,
+                "CYC112",
+                "a comprehension in a loop is no reduction",
+                "write `sum(...)`, `max(...)`, `min(...)` or `math.prod(...)` over `for k in range(...)`",
+            )
+        targets = [part.id for g in generators for part in ast.walk(g.target) if isinstance(part, ast.Name)]
+        with self._bound(targets, symbolic=False):
+            return self._generic(node)
+
+    def _generic(self, node: ast.expr) -> ast.expr:
+        result: ast.expr = self.generic_visit(node)  # type: ignore[assignment]
+        return result
+
+    def _call(
+        self, node: ast.AST, function: str, arguments: list[ast.expr], keywords: Sequence[ast.keyword] = ()
+    ) -> ast.expr:
+        return ast.fix_missing_locations(ast.copy_location(call(self._il, function, arguments, keywords), node))
+
+    @contextmanager
+    def _bound(self, parameters: Sequence[str], *, symbolic: bool) -> Iterator[None]:
+        """Names that an inner scope binds, with no effect outside it."""
+        outer = self._names
+        self._names = outer.copy()
+        for parameter in parameters:
+            self._names.store(parameter, symbolic)
+        try:
+            yield
+        finally:
+            self._names = outer
+
+
+def name(identifier: str, *, store: bool = False) -> ast.Name:
+    """A name node."""
+    return ast.Name(id=identifier, ctx=ast.Store() if store else ast.Load())
+
+
+def call(
+    module: str, function: str, arguments: list[ast.expr], keywords: Sequence[ast.keyword] = ()
+) -> ast.Call:
+    """The node of `module.function(...)`."""
+    callee = ast.Attribute(value=name(module), attr=function, ctx=ast.Load())
+    return ast.Call(func=callee, args=arguments, keywords=list(keywords))
+
+
+def _lambda(parameters: Sequence[str], body: ast.expr) -> ast.Lambda:
+    arguments = ast.arguments(
+        posonlyargs=[],
+        args=[ast.arg(arg=parameter) for parameter in parameters],
+        kwonlyargs=[],
+        kw_defaults=[],
+        defaults=[],
+    )
+    return ast.copy_location(ast.Lambda(args=arguments, body=body), body)

@@ -1,0 +1,65 @@
+"""The intermediate language: what `f.il()` prints, and what one can write by hand.
+
+A program is a function under `@il.program` that runs once on symbolic tensors. `with il.loop(...)` and
+`with il.where(...)` open domains, assignments to elements are equations, `il.sum` and its like are reductions::
+
+    @il.program
+    def matmul(A, B):
+        C = il.empty((A.shape[0], B.shape[1]), name="C")
+        with il.loop("i", A.shape[0]) as i:
+            with il.loop("j", B.shape[1]) as j:
+                C[i, j] = il.sum("k", 0, A.shape[1], lambda k: A[i, k] * B[k, j])
+        return il.outputs(C=C)
+"""
+
+from __future__ import annotations
+
+from cyclotron.language.arrays import empty, empty_like, full, full_like, zeros, zeros_like
+from cyclotron.language.kernel import program
+from cyclotron.language.scopes import all_of, any_of, loop, not_, otherwise, where
+from cyclotron.language.values import (
+    absolute,
+    choose,
+    exp,
+    log,
+    max,
+    maximum,
+    min,
+    minimum,
+    outputs,
+    power,
+    prod,
+    sqrt,
+    sum,
+    term,
+)
+
+__all__ = [
+    "absolute",
+    "all_of",
+    "any_of",
+    "choose",
+    "empty",
+    "empty_like",
+    "exp",
+    "full",
+    "full_like",
+    "log",
+    "loop",
+    "max",
+    "maximum",
+    "min",
+    "minimum",
+    "not_",
+    "otherwise",
+    "outputs",
+    "power",
+    "prod",
+    "program",
+    "sqrt",
+    "sum",
+    "term",
+    "where",
+    "zeros",
+    "zeros_like",
+]

@@ -1,0 +1,274 @@
+"""`@cy.kernel`: a recurrence written as a Python function."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import html
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cyclotron.errors import CyclotronError, TraceError
+from cyclotron.language.arguments import TensorArgument, describe, normalize
+from cyclotron.language.build import SystemBuilder, build
+from cyclotron.language.reference import unwrap, wrap
+from cyclotron.language.source import Source, closure_of
+from cyclotron.language.trace import ACTIVE, Reference, Trace
+
+if TYPE_CHECKING:
+    from cyclotron.language.rewrite import Rewritten
+    from cyclotron.language.static import EquationShape
+
+
+class Kernel:
+    """A recurrence; made by `cyclotron.kernel` from a Python function.
+
+    Calling it compiles and runs it. It is an ordinary NumPy program too: see `reference`.
+
+    Attributes
+    ----------
+    name : str
+        The function's name.
+    file : str
+        Where it is defined.
+    first_line : int
+        Its first line there, decorators included.
+    """
+
+    def __init__(self, function: Callable[..., Any], *, is_il: bool = False) -> None:
+        if not isinstance(function, FunctionType):
+            raise TraceError(
+                f"a kernel is made from a `{type(function).__name__}`",
+                code="CYC116",
+                help="decorate a function made by `def`",
+            )
+        functools.update_wrapper(self, function)
+        self.name = function.__name__
+        self.file = function.__code__.co_filename
+        self.first_line = function.__code__.co_firstlineno
+        self.signature = inspect.signature(function)
+        self._function = function
+        self._is_il = is_il
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Compile for these arguments (cached) and run; returns arrays as the function does."""
+        execution = importlib.import_module("cyclotron.execution")
+        return execution.call_kernel(self, self.bind(*args, **kwargs))
+
+    def compile(self, *args: Any, schedule: Any = None, machine: Any = None, **kwargs: Any) -> Any:
+        """Compile for these arguments.
+
+        Parameters
+        ----------
+        *args : ndarray, Blocked or Spec
+            One for each parameter; arrays are bound as the default inputs.
+        schedule : Schedule, optional
+            By default a legal one is chosen.
+        machine : Machine, optional
+            By default one that is large enough.
+
+        Returns
+        -------
+        Program
+        """
+        compiler = importlib.import_module("cyclotron.compiler")
+        return compiler.compile_kernel(self, self.bind(*args, **kwargs), schedule, machine)
+
+    def reference(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the function's own body in plain Python and NumPy: the oracle of every test.
+
+        Parameters
+        ----------
+        *args : ndarray or Blocked
+            One for each parameter; not modified.
+
+        Returns
+        -------
+        ndarray, or tuple or dict of them
+            As the function returns; arrays of scalars, also for blocked arguments.
+        """
+        if self._is_il:
+            raise TraceError(
+                f"`{self.name}` is written in the intermediate language and has no Python body to run",
+                code="CYC118",
+                help="write it under `@cy.kernel` to have a reference",
+            )
+        values = self.bind(*args, **kwargs)
+        dtypes = [value.dtype for value in values if isinstance(value, np.ndarray) or hasattr(value, "array")]
+        named = dict(zip(self.signature.parameters, values, strict=True))
+        for name, value in named.items():
+            described = describe(name, value)
+            if described is not None and not hasattr(value, "dtype") or type(value).__name__ == "Spec":
+                raise TraceError(
+                    f"argument `{name}` has no data", code="CYC116", help="the reference needs arrays"
+                )
+        bound = self.signature.bind_partial()
+        bound.arguments.update({name: wrap(value, writeable=False) for name, value in named.items()})
+        token = ACTIVE.set(Reference(np.dtype(dtypes[0] if dtypes else np.float64)))
+        try:
+            return unwrap(self._function(*bound.args, **bound.kwargs))
+        finally:
+            ACTIVE.reset(token)
+
+    def il(self, *_: Any, **__: Any) -> str:
+        """Return the kernel in the intermediate language, as text that runs; it does not depend on arguments."""
+        if self._is_il:
+            return self.source
+        rewritten = self._rewritten
+        lines = [*self._preamble(rewritten), "", f"@{rewritten.il}.program", ast.unparse(rewritten.node)]
+        return "\n".join(lines) + "\n"
+
+    def recurrences(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the verified system of recurrence equations for these arguments.
+
+        Parameters
+        ----------
+        *args : ndarray, Blocked or Spec
+            One for each parameter; only shapes, dtypes and tiles matter.
+
+        Returns
+        -------
+        System
+            Prints one equation a line.
+        """
+        core = importlib.import_module("cyclotron._core")
+        system = core.System(self.name)
+        self.build(system, *args, **kwargs)
+        system.verify()
+        return system
+
+    def build(self, builder: SystemBuilder, *args: Any, **kwargs: Any) -> Trace:
+        """Trace the kernel for these arguments and add its equations to a builder; returns the recording."""
+        try:
+            trace = self._trace(self.bind(*args, **kwargs))
+            build(trace, builder)
+        except CyclotronError as error:
+            raise error.with_traceback(None) from None  # the place is in the message
+        return trace
+
+    def bind(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Return one value for each parameter, in order: an ndarray, `Blocked`, `Spec` or host value."""
+        bound = self.signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        return tuple(normalize(name, value, None) for name, value in bound.arguments.items())
+
+    def tensor_arguments(self, values: tuple[Any, ...]) -> dict[str, TensorArgument]:
+        """Describe the tensors among bound values, by parameter."""
+        described = {name: describe(name, v) for name, v in zip(self.signature.parameters, values, strict=True)}
+        return {name: argument for name, argument in described.items() if argument is not None}
+
+    def equations_shape(self) -> tuple[EquationShape, ...]:
+        """Return what the text alone tells of the equations: tensors, indices, reductions and accesses."""
+        from cyclotron.language.static import equations_shape
+
+        return equations_shape(self._source)
+
+    @property
+    def source(self) -> str:
+        """The function's text."""
+        return self._source.text
+
+    @property
+    def returns(self) -> str:
+        """How results are returned: "single", "tuple" or "dict"."""
+        return "dict" if self._is_il else self._rewritten.form
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.name}{self.signature}>"
+
+    def _repr_html_(self) -> str:
+        return f"<pre><code class='language-python'>{html.escape(self.source)}</code></pre>"
+
+    @functools.cached_property
+    def _source(self) -> Source:
+        return Source(self._function)
+
+    @functools.cached_property
+    def _rewritten(self) -> Rewritten:
+        from cyclotron.language.rewrite import rewrite
+
+        try:
+            return rewrite(self._source)
+        except CyclotronError as error:
+            raise error.with_traceback(None) from None
+
+    def _trace(self, values: tuple[Any, ...]) -> Trace:
+        trace = Trace(self.name)
+        bound = self.signature.bind_partial()
+        for name, value in zip(self.signature.parameters, values, strict=True):
+            tensor = describe(name, value)
+            if tensor is not None:
+                span = self._source.argument_span(name)
+                value = trace.add_input(name, tensor.dtype, tensor.scalars, tensor.tile, span)
+            bound.arguments[name] = value
+        function = self._function if self._is_il else self._il_function()
+        token = ACTIVE.set(trace)
+        try:
+            function(*bound.args, **bound.kwargs)
+        finally:
+            ACTIVE.reset(token)
+        if not trace.outputs:
+            raise TraceError(
+                f"`{self.name}` returns nothing",
+                code="CYC114",
+                span=self._source.span(self._source.node.body[-1]),
+                help="end it with `return il.outputs(X=X)`" if self._is_il else "end it with `return X`",
+            )
+        return trace
+
+    def _il_function(self) -> Callable[..., Any]:
+        """Make the function of the intermediate language, with the globals and closure of the original."""
+        rewritten = self._rewritten
+        free = closure_of(self._function)
+        parameters = [ast.arg(arg=name) for name in (rewritten.il, *free)]
+        factory = ast.parse("def factory(): return None").body[0]
+        assert isinstance(factory, ast.FunctionDef)
+        factory.args.args = parameters
+        factory.body = [rewritten.node, ast.Return(value=ast.Name(id=rewritten.node.name, ctx=ast.Load()))]
+        module = ast.fix_missing_locations(ast.Module(body=[factory], type_ignores=[]))
+        local: dict[str, Any] = {}
+        exec(compile(module, self.file, "exec"), self._function.__globals__, local)
+        il = importlib.import_module("cyclotron.language.il")
+        function: Callable[..., Any] = local["factory"](il, *free.values())
+        return function
+
+    def _preamble(self, rewritten: Rewritten) -> list[str]:
+        """Imports and constants that the printed text needs."""
+        lines = ["from cyclotron import il" + (f" as {rewritten.il}" if rewritten.il != "il" else "")]
+        names = {node.id for node in ast.walk(rewritten.node) if isinstance(node, ast.Name)}
+        outer: Mapping[str, Any] = {**self._function.__globals__, **closure_of(self._function)}
+        for name in sorted(names - set(self._function.__code__.co_varnames) - {rewritten.il}):
+            value = outer.get(name)
+            if isinstance(value, ModuleType):
+                suffix = "" if value.__name__ == name else f" as {name}"
+                lines.append(f"import {value.__name__}{suffix}")
+            elif name in outer and isinstance(value, (bool, int, float, complex, str)):
+                lines.append(f"{name} = {value!r}")
+        return lines
+
+
+def kernel(function: Callable[..., Any]) -> Kernel:
+    """Make a kernel of a Python function.
+
+    Parameters
+    ----------
+    function : function
+        Takes arrays and returns the tensors it computes; see the language guide for what its body may say.
+
+    Returns
+    -------
+    Kernel
+        ``f(A, B)`` compiles and runs; ``f.reference(A, B)`` runs the function itself.
+    """
+    return Kernel(function)
+
+
+def program(function: Callable[..., Any]) -> Kernel:
+    """Make a kernel of a function written in the intermediate language (see `cyclotron.il`)."""
+    return Kernel(function, is_il=True)
+

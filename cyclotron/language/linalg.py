@@ -1,0 +1,104 @@
+"""`cy.linalg`: linear algebra on elements (scalars or tiles), symbolic while tracing, NumPy otherwise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cyclotron.errors import TraceError
+from cyclotron.language import elements
+from cyclotron.language.elements import Element
+from cyclotron.language.position import here
+
+__all__ = ["cholesky", "solve_triangular"]
+
+
+def solve_triangular(
+    a: Any,
+    b: Any,
+    *,
+    side: str = "left",
+    lower: bool = True,
+    trans: bool = False,
+    unit_diagonal: bool = False,
+) -> Any:
+    """Solve a triangular system by substitution.
+
+    Parameters
+    ----------
+    a : scalar or array, (n, n), floating or complex
+        The triangular matrix; its other triangle is not read.
+    b : scalar or array, (n, m) or (n,), or (m, n) for ``side="right"``
+        The right-hand sides.
+    side : {"left", "right"}
+        Solve ``op(a) X = b`` or ``X op(a) = b``.
+    lower : bool
+        Whether `a` is lower triangular, as stored.
+    trans : bool
+        Whether ``op(a)`` is ``a.T`` instead of ``a``.
+    unit_diagonal : bool
+        Whether to take the diagonal as ones without reading it.
+
+    Returns
+    -------
+    scalar or array
+        X, shaped as `b`.
+    """
+    if side not in ("left", "right"):
+        raise TraceError(f"side is {side!r}", code="CYC105", span=here(), help='use "left" or "right"')
+    if isinstance(a, Element) or isinstance(b, Element):
+        return elements.solve_triangular(a, b, side=side, lower=lower, trans=trans, unit_diagonal=unit_diagonal)
+    matrix, rhs = np.asarray(a), np.asarray(b)
+    if matrix.ndim == 0:
+        matrix = matrix.reshape(1, 1)
+    result = np.array(rhs, dtype=np.result_type(matrix, rhs, np.float32))
+    columns = result.reshape(1, -1) if result.ndim == 0 else result
+    op = matrix.T if trans else matrix
+    is_lower = bool(lower) != bool(trans)
+    if side == "right":
+        op, columns, is_lower = op.T, columns.T, not is_lower
+    n = op.shape[0]
+    for i in range(n) if is_lower else reversed(range(n)):
+        known = slice(0, i) if is_lower else slice(i + 1, n)
+        columns[i] -= op[i, known] @ columns[known]
+        if not unit_diagonal:
+            columns[i] /= op[i, i]
+    return _as(b, result)
+
+
+def cholesky(a: Any) -> Any:
+    """Return the lower Cholesky factor, zeros above.
+
+    Parameters
+    ----------
+    a : scalar or array, (n, n), floating or complex
+        Symmetric (Hermitian) and positive definite; only the lower triangle is read.
+
+    Returns
+    -------
+    scalar or array
+        The factor, shaped as `a`.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If the matrix is not positive definite.
+    """
+    if isinstance(a, Element):
+        return elements.cholesky(a)
+    matrix = np.asarray(a)
+    square = matrix.reshape(1, 1) if matrix.ndim == 0 else matrix
+    factor = np.zeros(square.shape, np.result_type(square, np.float32))
+    for j in range(len(square)):
+        pivot = (square[j, j] - factor[j, :j] @ factor[j, :j].conj()).real
+        if not pivot > 0:
+            raise np.linalg.LinAlgError(f"the matrix is not positive definite: pivot {j} is {pivot}")
+        factor[j, j] = np.sqrt(pivot)
+        factor[j + 1 :, j] = (square[j + 1 :, j] - factor[j + 1 :, :j] @ factor[j, :j].conj()) / factor[j, j]
+    return _as(a, factor.reshape(matrix.shape))
+
+
+def _as(like: Any, value: Any) -> Any:
+    """Give a result the class of an argument, so that scalars of a plain run keep `@`."""
+    return value.view(type(like)) if isinstance(like, np.ndarray) else value

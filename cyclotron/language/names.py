@@ -1,0 +1,105 @@
+"""Local variables of a kernel: which hold symbolic values, and which must not be read any more.
+
+A loop body and an `if` on indices run once while tracing, so a local variable cannot carry a value from one
+iteration to the next, out of a loop, or out of a branch. This table notices such uses.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+
+from cyclotron.errors import Span, TraceError
+from cyclotron.language.source import Source
+
+_CARRIED = "carries its value from one iteration to the next"
+_AFTER_LOOP = "is assigned in a loop and read after it"
+_AFTER_BRANCH = "is assigned under a condition on indices and read after it"
+_HELP = {
+    _CARRIED: "write a reduction, e.g. `sum(... for k in range(...))`, or make `{name}` a tensor with an axis"
+    " for the loop",
+    _AFTER_LOOP: "a loop is a domain and has no last iteration; make `{name}` a tensor, or use it in the loop",
+    _AFTER_BRANCH: "write `{name} = a if condition else b`",
+}
+
+
+class Names:
+    """The state of local variables at one point of the kernel's text."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._symbolic: set[str] = set()
+        self._stale: dict[str, tuple[str, Span]] = {}
+
+    def is_symbolic(self, node: ast.AST) -> bool:
+        """Whether an expression mentions an index or what was computed from one."""
+        return any(isinstance(part, ast.Name) and part.id in self._symbolic for part in ast.walk(node))
+
+    def store(self, name: str, symbolic: bool) -> None:
+        """Note an assignment."""
+        self._stale.pop(name, None)
+        if symbolic:
+            self._symbolic.add(name)
+        else:
+            self._symbolic.discard(name)
+
+    def load(self, node: ast.Name) -> None:
+        """Check a use."""
+        if node.id not in self._stale:
+            return
+        reason, where = self._stale[node.id]
+        raise TraceError(
+            f"`{node.id}` {reason}",
+            code="CYC111",
+            span=self._source.span(node),
+            notes=[(where, "it is assigned here")] if where != self._source.span(node) else [],
+            help=_HELP[reason].format(name=node.id),
+        )
+
+    def enter_loop(self, body: Sequence[ast.stmt]) -> None:
+        """What the body assigns is not yet known when an iteration begins."""
+        for name in assigned_names(body):
+            self._stale[name.id] = (_CARRIED, self._source.span(name))
+
+    def leave_loop(self, body: Sequence[ast.stmt]) -> None:
+        """What the body assigned has no last value."""
+        for name in assigned_names(body):
+            self._stale[name.id] = (_AFTER_LOOP, self._source.span(name))
+
+    def leave_branches(self, bodies: Iterable[Sequence[ast.stmt]]) -> None:
+        """What branches on indices assigned depends on the branch."""
+        for body in bodies:
+            for name in assigned_names(body):
+                self._stale[name.id] = (_AFTER_BRANCH, self._source.span(name))
+
+    def copy(self) -> Names:
+        """The same state, to go on with in one branch."""
+        other = Names(self._source)
+        other._symbolic = set(self._symbolic)
+        other._stale = dict(self._stale)
+        return other
+
+    def merge(self, branches: Iterable[Names]) -> None:
+        """The state after branches on host values: bad where one of them is."""
+        branches = list(branches)
+        self._symbolic = set().union(*(branch._symbolic for branch in branches))
+        self._stale = {}
+        for branch in branches:
+            self._stale.update(branch._stale)
+
+
+def assigned_names(body: Sequence[ast.stmt]) -> list[ast.Name]:
+    """The local variables that statements assign, but not the indices of their loops."""
+    loop_targets = {
+        id(part)
+        for statement in body
+        for node in ast.walk(statement)
+        if isinstance(node, (ast.For, ast.comprehension))
+        for part in ast.walk(node.target)
+    }
+    return [
+        node
+        for statement in body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in loop_targets
+    ]

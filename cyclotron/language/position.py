@@ -1,0 +1,56 @@
+"""Where in the user's source the running code is: the span of the expression under evaluation."""
+
+from __future__ import annotations
+
+import functools
+import linecache
+import os
+import sys
+from types import CodeType, FrameType
+
+from cyclotron.errors import NO_SPAN, Span
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+def here() -> Span:
+    """Return the span of the innermost expression that is being evaluated outside this package.
+
+    The intermediate language keeps the positions of the kernel's text, so this is the user's own source, both
+    for rewritten kernels and for hand-written ones. Python 3.10 knows only the line.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    if frame is None:
+        return NO_SPAN
+    code = frame.f_code
+    line, end_line, column, end_column = _positions(code)[frame.f_lasti // 2]
+    if line is None or column is None or end_line is None or end_column is None:
+        return line_span(code.co_filename, line or frame.f_lineno)
+    return span_of(code.co_filename, line, column, end_line, end_column)
+
+
+def span_of(file: str, line: int, column: int, end_line: int, end_column: int) -> Span:
+    """Return a span from positions whose columns count UTF-8 bytes, as the ones of Python do."""
+    return Span(file, line, _characters(file, line, column), end_line, _characters(file, end_line, end_column))
+
+
+def line_span(file: str, line: int) -> Span:
+    """Return the span of a whole line without its indentation."""
+    text = linecache.getline(file, line).rstrip()
+    return Span(file, line, len(text) - len(text.lstrip()), line, len(text))
+
+
+def _characters(file: str, line: int, column: int) -> int:
+    text = linecache.getline(file, line)
+    if text.isascii():
+        return column
+    return len(text.encode()[:column].decode(errors="replace"))
+
+
+@functools.lru_cache(maxsize=256)
+def _positions(code: CodeType) -> tuple[tuple[int | None, int | None, int | None, int | None], ...]:
+    if sys.version_info >= (3, 11):
+        return tuple(code.co_positions())
+    return ((None, None, None, None),) * (len(code.co_code) // 2)

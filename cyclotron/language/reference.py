@@ -1,0 +1,101 @@
+"""Plain runs of a kernel's body: arrays whose scalars have `@`, `.T` and whose tiles follow the grid."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cyclotron.language.blocked import Blocked, Extent
+
+
+class ScalarView(np.ndarray):  # type: ignore[type-arg]
+    """An array whose scalars stay arrays without axes, so that `@` and `.T` work on them as on 1x1 tiles."""
+
+    def __getitem__(self, key: Any) -> Any:
+        value = super().__getitem__(key)
+        return value if isinstance(value, ScalarView) else np.asarray(value).view(ScalarView)
+
+    def __matmul__(self, other: Any) -> Any:
+        if self.ndim == 0 or np.ndim(other) == 0:
+            return np.multiply(self, other)
+        return super().__matmul__(other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        if self.ndim == 0 or np.ndim(other) == 0:
+            return np.multiply(other, self)
+        return super().__rmatmul__(other)
+
+
+class BlockedView:
+    """A blocked array inside a plain run; subscripts give tiles."""
+
+    def __init__(self, blocked: Blocked) -> None:
+        self.blocked = blocked
+
+    @property
+    def shape(self) -> tuple[Extent, ...]:
+        """The number of tiles along each axis."""
+        return self.blocked.shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self.blocked.ndim
+
+    @property
+    def size(self) -> int:
+        """The number of tiles."""
+        return self.blocked.size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the scalars."""
+        return self.blocked.dtype
+
+    def __len__(self) -> int:
+        return len(self.blocked)
+
+    def __getitem__(self, index: Any) -> NDArray[Any]:
+        return self.blocked[index]
+
+    def __setitem__(self, index: Any, value: object) -> None:
+        self.blocked[index] = value
+
+    def __array__(self, *args: Any, **kwargs: Any) -> NDArray[Any]:
+        return self.blocked.__array__(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return repr(self.blocked)
+
+
+def wrap(value: Any, *, writeable: bool = True) -> Any:
+    """Wrap an array or blocked array for a plain run; host values stay as they are."""
+    if isinstance(value, Blocked):
+        array = value.array.view()
+        array.flags.writeable = writeable and array.flags.writeable
+        return BlockedView(Blocked(array, value.tile_shape))
+    if isinstance(value, np.ndarray) and value.ndim:
+        view = value.view(ScalarView)
+        view.flags.writeable = writeable and view.flags.writeable
+        return view
+    return value
+
+
+def plain(value: Any) -> Any:
+    """Undo `wrap`."""
+    if isinstance(value, BlockedView):
+        return value.blocked
+    return value.view(np.ndarray) if isinstance(value, ScalarView) else value
+
+
+def unwrap(value: Any) -> Any:
+    """Return results as plain arrays of scalars, in the form they were returned."""
+    if isinstance(value, (tuple, list)):
+        return type(value)(unwrap(item) for item in value)
+    if isinstance(value, Mapping):
+        return {key: unwrap(item) for key, item in value.items()}
+    bare = plain(value)
+    return bare.array if isinstance(bare, Blocked) else bare

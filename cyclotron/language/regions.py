@@ -1,0 +1,116 @@
+"""Small exact tools for regions of index space; the heavy ones are the compiler's (isl)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from cyclotron.language.affine import Affine, Constraint, Index, Region
+
+Conjunction = tuple[Constraint, ...]
+
+
+def indices_of(region: Region) -> set[Index]:
+    """The indices that a region speaks about."""
+    return {index for conjunction in region for constraint in conjunction for index in constraint.form.terms}
+
+
+def substitute(region: Region, values: dict[Index, Affine]) -> Region:
+    """Replace indices by affine forms."""
+    return tuple(
+        tuple(Constraint(c.form.substitute(values), c.equality) for c in conjunction) for conjunction in region
+    )
+
+
+def is_empty(conjunction: Conjunction) -> bool:
+    """Whether no integer point can exist; False where that is not easily seen."""
+    forms: list[Affine] | None = _inequalities(conjunction)
+    while forms is not None:
+        index = next((index for form in forms for index in form.terms), None)
+        if index is None:
+            return any(form.constant < 0 for form in forms)
+        forms = _eliminate(forms, index)
+    return True
+
+
+def simplify(region: Region, context: Conjunction = ()) -> Region:
+    """Drop empty conjunctions, and constraints that the others and the context imply."""
+    result = []
+    for conjunction in region:
+        if is_empty(context + conjunction):
+            continue
+        kept = list(conjunction)
+        for constraint in conjunction:
+            rest = [other for other in kept if other is not constraint]
+            if _implied(constraint, (*context, *rest)):
+                kept = rest
+        result.append(tuple(kept))
+    return tuple(result)
+
+
+def project(conjunction: Conjunction, index: Index) -> Conjunction | None:
+    """Remove an index ("there is one such that"); None where that is not exact over the integers."""
+    if any(abs(constraint.form.terms.get(index, 0)) > 1 for constraint in conjunction):
+        return None
+    kept = tuple(c for c in conjunction if c.equality and index not in c.form.terms)
+    forms = _inequalities(c for c in conjunction if c not in kept)
+    left = None if forms is None else _eliminate(forms, index)
+    if left is None:
+        return (Constraint(Affine({}, -1)),)
+    return kept + tuple(Constraint(form) for form in left)
+
+
+def box(extents: Sequence[tuple[Index, int]]) -> Conjunction:
+    """The constraints ``0 <= index < extent``."""
+    result = []
+    for index, extent in extents:
+        result.append(Constraint(Affine({index: 1}, 0)))
+        result.append(Constraint(Affine({index: -1}, extent - 1)))
+    return tuple(result)
+
+
+def _implied(constraint: Constraint, context: Conjunction) -> bool:
+    outside = [constraint.form.times(-1).plus(Affine({}, -1))]
+    if constraint.equality:
+        outside.append(constraint.form.plus(Affine({}, -1)))
+    return all(is_empty((*context, Constraint(form))) for form in outside)
+
+
+def _inequalities(constraints: Iterable[Constraint]) -> list[Affine] | None:
+    """The forms that must be at least 0, tightened; None if an equality has no integer solution."""
+    result = []
+    for constraint in constraints:
+        form = constraint.form
+        if constraint.equality:
+            divisor = math.gcd(*form.terms.values())
+            if divisor and form.constant % divisor:
+                return None
+            result.append(form.times(-1))
+        result.append(form)
+    return [_tighten(form) for form in result]
+
+
+def _tighten(form: Affine) -> Affine:
+    divisor = math.gcd(*form.terms.values())
+    if divisor <= 1:
+        return form
+    terms = {index: factor // divisor for index, factor in form.terms.items()}
+    return Affine(terms, form.constant // divisor)
+
+
+def _eliminate(forms: list[Affine], index: Index) -> list[Affine] | None:
+    """One step of Fourier and Motzkin; None if a contradiction without indices appears."""
+    below = [form for form in forms if form.terms.get(index, 0) > 0]
+    above = [form for form in forms if form.terms.get(index, 0) < 0]
+    unique: dict[tuple[tuple[int, int], ...], Affine] = {}
+    others = [form for form in forms if index not in form.terms]
+    products = [a.times(-b.terms[index]).plus(b.times(a.terms[index])) for a in below for b in above]
+    for form in (*others, *map(_tighten, products)):
+        if not form.terms:
+            if form.constant < 0:
+                return None
+            continue
+        key = tuple(sorted((id(variable), factor) for variable, factor in form.terms.items()))
+        if key not in unique or form.constant < unique[key].constant:
+            unique[key] = form
+    return list(unique.values())

@@ -1,0 +1,259 @@
+"""The recording of one run of the intermediate language: tensors, loops and equations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cyclotron.errors import NO_SPAN, ShapeError, Span, TraceError
+from cyclotron.language import accumulate
+from cyclotron.language.affine import EVERYWHERE, Affine, Condition, Index, Region, intersection
+from cyclotron.language.elements import (
+    Access,
+    Choose,
+    Constant,
+    Element,
+    Increment,
+    Reduce,
+    check_dtypes,
+    element,
+)
+from cyclotron.language.position import here
+from cyclotron.language.tensors import SymbolicTensor
+
+DTYPES = ("bool", "int32", "int64", "float32", "float64", "complex64", "complex128")
+
+
+@dataclass
+class Scope:
+    """One open `with`: a loop (with its index) or a condition."""
+
+    index: Index | None
+    region: Region
+    last_condition: Condition | None = None  # of the inner `where` that closed last
+
+
+@dataclass
+class Recorded:
+    """``target[index] = value`` for every point of `region` over `loops`."""
+
+    target: SymbolicTensor
+    index: tuple[Affine, ...]
+    loops: tuple[Index, ...]
+    region: Region
+    value: Element
+    span: Span
+    inside: frozenset[Index]  # all loops around the statement, the reduced ones too
+    reduced: Index | None = None  # the index of an accumulation
+    folded: bool = False  # whether an accumulation started from an assignment, not from a fill value
+
+
+@dataclass
+class Trace:
+    """What a kernel records while it runs on symbolic tensors.
+
+    Attributes
+    ----------
+    kernel : str
+        The name of the kernel.
+    dtype : str
+        The one dtype of its tensors, NumPy's name.
+    """
+
+    kernel: str
+    dtype: str = "float64"
+    tensors: list[SymbolicTensor] = field(default_factory=list)
+    equations: list[Recorded] = field(default_factory=list)
+    outputs: dict[str, SymbolicTensor] = field(default_factory=dict)
+    scopes: list[Scope] = field(default_factory=lambda: [Scope(None, EVERYWHERE)])
+
+    def add_input(
+        self, name: str, dtype: str, scalars: tuple[int, ...], tile: tuple[int, ...] | None, span: Span
+    ) -> SymbolicTensor:
+        """Add an argument; all arguments must agree in dtype."""
+        if dtype not in DTYPES:
+            raise ShapeError(
+                f"argument `{name}` has dtype {dtype}", code="CYC120", span=span, help=f"use {', '.join(DTYPES)}"
+            )
+        if not self.tensors:
+            self.dtype = dtype
+        elif dtype != self.dtype:
+            first = self.tensors[0]
+            raise ShapeError(
+                f"argument `{name}` has dtype {dtype}, but `{first.name}` has {self.dtype}",
+                code="CYC120",
+                span=span,
+                notes=[(first.span, f"`{first.name}` is {self.dtype}")],
+                help=f'convert one of them, e.g. `{name}.astype("{self.dtype}")`',
+            )
+        tensor = SymbolicTensor(self, name, dtype, scalars, tile, is_input=True, fill=None, span=span)
+        self.tensors.append(tensor)
+        return tensor
+
+    def declare(
+        self,
+        name: str | None,
+        scalars: tuple[int, ...],
+        tile: tuple[int, ...] | None,
+        dtype: str | None,
+        fill: complex | None,
+    ) -> SymbolicTensor:
+        """Add a tensor that the kernel computes."""
+        span = here()
+        if self.indices():
+            raise TraceError(
+                "a tensor is declared inside a loop",
+                code="CYC115",
+                span=span,
+                help="declare it before the loops, with an axis for each loop that it depends on",
+            )
+        if dtype is not None and dtype != self.dtype:
+            inputs = [tensor for tensor in self.tensors if tensor.is_input]
+            raise ShapeError(
+                f"`{name or 'a tensor'}` is declared with dtype {dtype}, but "
+                + (f"`{inputs[0].name}` has {self.dtype}" if inputs else f"the kernel has {self.dtype}"),
+                code="CYC120",
+                span=span,
+                help="leave dtype out to take the one of the inputs",
+            )
+        taken = {tensor.name for tensor in self.tensors}
+        base = name or "T"
+        unique = next(n for n in (base, *(f"{base}_{k}" for k in range(2, len(taken) + 3))) if n not in taken)
+        tensor = SymbolicTensor(self, unique, self.dtype, scalars, tile, is_input=False, fill=fill, span=span)
+        if fill is not None:
+            check_dtypes("assignment", (Constant(fill, span), Access(tensor, (), span)), span)
+        self.tensors.append(tensor)
+        return tensor
+
+    def indices(self) -> tuple[Index, ...]:
+        """The indices of the open loops, outermost first."""
+        return tuple(scope.index for scope in self.scopes if scope.index is not None)
+
+    def region(self, scopes: Sequence[Scope] | None = None) -> Region:
+        """The points where the open loops and conditions (or the given ones) all hold."""
+        region = EVERYWHERE
+        for scope in self.scopes if scopes is None else scopes:
+            region = intersection(region, scope.region)
+        return region
+
+    def open_loop(self, index: Index, region: Region) -> None:
+        """Open a loop or reduction; its index must not hide another one."""
+        for outer in self.indices():
+            if outer.name == index.name:
+                raise TraceError(
+                    f"the name `{index.name}` is used for two nested indices",
+                    code="CYC109",
+                    span=index.span,
+                    notes=[(outer.span, "it is an index here already")],
+                    help="give the inner index another name",
+                )
+        self.scopes.append(Scope(index, region))
+
+    def assign(self, target: SymbolicTensor, index: tuple[Affine, ...], value: object) -> None:
+        """Record an equation, or an accumulation where the value is an increment of the target."""
+        span = here()
+        if target.trace is not self:
+            raise TraceError(f"`{target.name}` belongs to another kernel", code="CYC118", span=span)
+        if target.is_input:
+            raise TraceError(
+                f"`{target.name}` is an input and cannot be assigned",
+                code="CYC106",
+                span=span,
+                notes=[(target.span, "it is an argument of the kernel")],
+                help=f"declare a result, e.g. `X = cy.empty_like({target.name})`, and assign its elements",
+            )
+        self.check_scope(index, span)
+        if isinstance(value, Increment):
+            self._check_value(target, value.value, span)
+            accumulate.record(self, target, index, value, span)
+            return
+        expression = element(value)
+        self._check_value(target, expression, span)
+        if accumulate.replace(self, target, index, expression):
+            return
+        for access in accesses(expression):
+            if access.tensor is target and all(a.same(b) for a, b in zip(access.index, index, strict=True)):
+                raise TraceError(
+                    f"`{access!r}` is computed from itself",
+                    code="CYC113",
+                    span=access.span if access.span != NO_SPAN else span,
+                    help="every element has one equation; write `+=` or `-=` in a loop to accumulate, or use"
+                    " another tensor",
+                )
+        loops = self.indices()
+        region = self.region()
+        if region:
+            self.equations.append(
+                Recorded(target, index, loops, region, expression, span, inside=frozenset(loops))
+            )
+
+    def check_scope(self, forms: Sequence[Affine], span: Span) -> None:
+        """Raise `TraceError` where a form speaks about an index whose loop is not open."""
+        open_indices = set(self.indices())
+        for form in forms:
+            for index in form.terms:
+                if index not in open_indices:
+                    raise TraceError(
+                        f"index `{index.name}` is used outside its loop",
+                        code="CYC109",
+                        span=span,
+                        notes=[(index.span, "the loop is here")],
+                        help="a loop is a domain and has no last value; use the index inside its loop only",
+                    )
+
+    def _check_value(self, target: SymbolicTensor, value: Element, span: Span) -> None:
+        check_dtypes("assignment", (value, Access(target, (), span)), span)
+        self._check_expression(value)
+
+    def _check_expression(self, value: Element) -> None:
+        """Check that all indices of an expression are those of open loops or of its own reductions."""
+        if isinstance(value, Access):
+            self.check_scope(value.index, value.span)
+        elif isinstance(value, Reduce):
+            self.scopes.append(Scope(value.index, EVERYWHERE))
+            try:
+                self._check_region(value.region, value.span)
+                self._check_expression(value.body)
+            finally:
+                self.scopes.pop()
+        else:
+            if isinstance(value, Choose):
+                self._check_region(value.condition.region, value.span)
+            for operand in value.operands:
+                self._check_expression(operand)
+
+    def _check_region(self, region: Region, span: Span) -> None:
+        self.check_scope([c.form for conjunction in region for c in conjunction], span)
+
+
+def accesses(value: Element) -> list[Access]:
+    """All accesses of an expression, in order."""
+    if isinstance(value, Access):
+        return [value]
+    return [access for operand in value.operands for access in accesses(operand)]
+
+
+@dataclass
+class Reference:
+    """The run of a kernel's plain Python body: what new tensors look like by default."""
+
+    dtype: np.dtype[np.generic]
+
+
+ACTIVE: ContextVar[Trace | Reference | None] = ContextVar("cyclotron_active", default=None)
+
+
+def active_trace() -> Trace:
+    """Return the recording in progress; the intermediate language means nothing without one."""
+    trace = ACTIVE.get()
+    if not isinstance(trace, Trace):
+        raise TraceError(
+            "the intermediate language is used outside a kernel",
+            code="CYC118",
+            span=here(),
+            help="decorate the function with `@il.program` and compile it",
+        )
+    return trace

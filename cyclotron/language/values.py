@@ -1,0 +1,190 @@
+"""The expressions of the intermediate language: reductions, choices and functions."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Callable
+from typing import Any
+
+from cyclotron.errors import TraceError
+from cyclotron.language import elements
+from cyclotron.language.affine import Affine, Condition, Extremum, Index, affine, intersection
+from cyclotron.language.elements import Choose, Element, Reduce, Term, element
+from cyclotron.language.position import here
+from cyclotron.language.scopes import as_condition, range_region
+from cyclotron.language.tensors import SymbolicTensor
+from cyclotron.language.trace import Trace, active_trace
+
+Body = Callable[[Affine], object]
+
+
+def sum(  # noqa: A001 (NumPy's names, used as `il.sum`)
+    name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: int = 1
+) -> Element:
+    """The sum of ``body(k)`` over ``start <= k < stop`` where ``where(k)``; 0 over nothing."""
+    return _reduce("sum", name, (start, stop, step), body, where)
+
+
+def prod(
+    name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: int = 1
+) -> Element:
+    """The product of ``body(k)`` over ``start <= k < stop`` where ``where(k)``; 1 over nothing."""
+    return _reduce("product", name, (start, stop, step), body, where)
+
+
+def max(  # noqa: A001
+    name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: int = 1
+) -> Element:
+    """The maximum of ``body(k)`` over ``start <= k < stop`` where ``where(k)``; never over nothing."""
+    return _reduce("maximum", name, (start, stop, step), body, where)
+
+
+def min(  # noqa: A001
+    name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: int = 1
+) -> Element:
+    """The minimum of ``body(k)`` over ``start <= k < stop`` where ``where(k)``; never over nothing."""
+    return _reduce("minimum", name, (start, stop, step), body, where)
+
+
+def choose(test: object, then: Callable[[], object], other: Callable[[], object]) -> object:
+    """``then()`` where a condition on indices (or a host value) holds, else ``other()``."""
+    if isinstance(test, Element):
+        bool(test)
+    if not isinstance(test, Condition):
+        return then() if test else other()
+    first, second = then(), other()
+    for value in (first, second):
+        if isinstance(value, (Affine, Extremum)):
+            raise TraceError(
+                f"index `{value}` is chosen by a condition, which is not affine",
+                code="CYC103",
+                span=here(),
+                help="choose between elements, or write one `if` for each case",
+            )
+    return Choose(test, element(first), element(second), here())
+
+
+def term(value: object) -> Term:
+    """``C[i, j] += il.term(e)``: accumulate over the loop that the subscripts do not name."""
+    return Term(value)
+
+
+def outputs(**tensors: object) -> dict[str, SymbolicTensor]:
+    """``return il.outputs(C=C)``: name the results."""
+    trace = active_trace()
+    result: dict[str, SymbolicTensor] = {}
+    for name, tensor in tensors.items():
+        if not isinstance(tensor, SymbolicTensor):
+            raise _bad_output(f"`{name}` is returned but is no tensor")
+        if tensor.is_input:
+            raise _bad_output(f"`{name}` is returned but is an input")
+        if tensor in result.values():
+            raise _bad_output(f"`{name}` is returned twice, also as `{tensor.name}`")
+        result[name] = tensor
+    _rename(trace, result)
+    trace.outputs = result
+    return result
+
+
+def _bad_output(message: str) -> TraceError:
+    return TraceError(message, code="CYC114", span=here(), help="return tensors that the kernel computes")
+
+
+def _rename(trace: Trace, result: dict[str, SymbolicTensor]) -> None:
+    """Give results their names; other tensors that had them step aside."""
+    for name, tensor in result.items():
+        for other in trace.tensors:
+            if other.name == name and other is not tensor:
+                if other.is_input:
+                    raise _bad_output(f"`{name}` names an input and a result")
+                other.name = f"{name}_local"
+        tensor.name = name
+
+
+def maximum(*values: object) -> object:
+    """The largest of elements; of indices as the start of a range; of host values as in Python."""
+    return _extremum("maximum", values)
+
+
+def minimum(*values: object) -> object:
+    """The smallest of elements; of indices as the stop of a range; of host values as in Python."""
+    return _extremum("minimum", values)
+
+
+def sqrt(value: object) -> object:
+    """The square root of an element or host value."""
+    return _function("sqrt", math.sqrt, value)
+
+
+def exp(value: object) -> object:
+    """The exponential of an element or host value."""
+    return _function("exp", math.exp, value)
+
+
+def log(value: object) -> object:
+    """The natural logarithm of an element or host value."""
+    return _function("log", math.log, value)
+
+
+def absolute(value: object) -> object:
+    """The absolute value of an element or host value."""
+    return _function("absolute", math.fabs, value)
+
+
+def power(base: object, exponent: object) -> object:
+    """The power of elements or host values."""
+    if _symbolic(base) or _symbolic(exponent):
+        return elements.power(base, exponent)
+    return math.pow(base, exponent)  # type: ignore[arg-type]
+
+
+def _symbolic(value: object) -> bool:
+    return isinstance(value, (Element, SymbolicTensor, Affine, Extremum))
+
+
+def _function(op: str, host: Callable[[Any], object], value: object) -> object:
+    return elements.apply(op, value) if _symbolic(value) else host(value)
+
+
+def _extremum(op: str, values: tuple[object, ...]) -> object:
+    if any(isinstance(value, (Element, SymbolicTensor)) for value in values):
+        result = element(values[0])
+        for value in values[1:]:
+            result = elements.apply(op, result, value)
+        return result
+    largest = op == "maximum"
+    if any(isinstance(value, (Affine, Extremum)) for value in values):
+        return Extremum(largest, tuple(form for value in values for form in _forms(value, largest)))
+    host: Callable[..., Any] = builtins.max if largest else builtins.min
+    return host(*values)
+
+
+def _forms(value: object, largest: bool) -> tuple[Affine, ...]:
+    if isinstance(value, Extremum) and value.largest == largest:
+        return value.forms
+    form = affine(value)
+    if form is None:
+        raise TraceError(
+            f"`{value}` is combined with indices in max() or min(), which is not affine",
+            code="CYC103",
+            span=here(),
+            help="of several bounds of a range, the start may be the max() and the stop the min()",
+        )
+    return (form,)
+
+
+def _reduce(kind: str, name: str, bounds: tuple[object, ...], body: Body, where: Body | None) -> Element:
+    trace = active_trace()
+    span = here()
+    index = Index(name, span)
+    value = Affine({index: 1}, 0)
+    trace.open_loop(index, range_region(index, bounds))
+    try:
+        scope = trace.scopes[-1]
+        if where is not None:
+            scope.region = intersection(scope.region, as_condition(where(value)).region)
+        expression = element(body(value))
+    finally:
+        trace.scopes.pop()
+    return Reduce(kind, index, scope.region, expression, span)

@@ -1,0 +1,193 @@
+"""What the pictures share: the result they read, figures without global state, titles, smaller grids."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import BackendUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# A PE has a name on an axis, and a bar or a row of its own, up to here.
+MOST_SINGLE_PES = 64
+# More cells than pixels say nothing.
+MOST_CELLS = 512
+INK = "#333333"
+
+
+class ProgramLike(Protocol):
+    """What the pictures need of a program."""
+
+    @property
+    def kernel_name(self) -> str: ...
+    @property
+    def grid_names(self) -> Sequence[str]: ...
+    @property
+    def core(self) -> Any: ...
+
+
+class ResultLike(Protocol):
+    """What the pictures need of a simulation's result."""
+
+    @property
+    def program(self) -> ProgramLike: ...
+    @property
+    def grid(self) -> tuple[int, ...]: ...
+    @property
+    def cycles(self) -> int: ...
+    @property
+    def utilization(self) -> NDArray[np.float64]: ...
+    @property
+    def stats(self) -> Mapping[str, Any]: ...
+    @property
+    def events(self) -> NDArray[Any]: ...
+    @property
+    def events_dropped(self) -> int: ...
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return a figure that pyplot does not know: shown once in a notebook, never leaked.
+
+    Parameters
+    ----------
+    width, height : float
+        Size in inches.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise BackendUnavailable(
+            "pictures need matplotlib, which is not installed",
+            code="CYC730",
+            help="pip install matplotlib, or pip install 'cyclotron[viz]'",
+        ) from None
+
+    class NotebookFigure(Figure):
+        """A figure that notebooks show without a pyplot backend."""
+
+        def _repr_png_(self) -> bytes:
+            buffer = io.BytesIO()
+            self.savefig(buffer, format="png", dpi=110, bbox_inches="tight")
+            return buffer.getvalue()
+
+    return NotebookFigure(figsize=(width, height), layout="constrained")
+
+
+def figure_of(ax: Axes) -> Figure:
+    """Return the top figure that holds the axes."""
+    from matplotlib.figure import Figure
+
+    figure = ax.get_figure(root=True) if _takes_root(ax) else ax.get_figure()
+    assert isinstance(figure, Figure)
+    return figure
+
+
+def _takes_root(ax: Axes) -> bool:
+    """Whether this matplotlib knows `get_figure(root=...)`, new in 3.10."""
+    return "root" in type(ax).get_figure.__code__.co_varnames
+
+
+def finish(figure: Figure, path: str | Path | None) -> Figure:
+    """Return the figure, saved first where a path is given."""
+    if path is not None:
+        figure.savefig(path, dpi=150, bbox_inches="tight")
+    return figure
+
+
+def headline(result: ResultLike) -> str:
+    """Return `matmul on 4×4 PEs`."""
+    count = "×".join(map(str, result.grid))
+    return f"{result.program.kernel_name} on {count} {'PE' if pe_count(result) == 1 else 'PEs'}"
+
+
+def set_title(ax: Axes, first: str, second: str) -> None:
+    """Put a bold line and a plain one above the axes."""
+    ax.set_title(first, fontsize=11, fontweight="bold", color=INK, loc="left", pad=20)
+    # In points, not in shares of the axes, so that the lines keep their distance whatever the size.
+    ax.annotate(
+        second,
+        (0, 1),
+        xycoords="axes fraction",
+        xytext=(0, 6),
+        textcoords="offset points",
+        fontsize=9,
+        color=INK,
+    )
+
+
+def percent(share: float) -> str:
+    """Return a share in [0, 1] as text, `36.4 %`; never 100 % where it is less."""
+    value = 100 * share
+    if value > 99.9 and share < 1:
+        return "> 99.9 %"
+    return f"{value:.0f} %" if value >= 99.95 or value == 0 else f"{value:.1f} %"
+
+
+def pe_count(result: ResultLike) -> int:
+    return int(np.prod(result.grid, dtype=np.int64))
+
+
+def axis_names(result: ResultLike) -> list[str]:
+    """Return a name for each grid dimension."""
+    names = list(result.program.grid_names)
+    return [names[d] if d < len(names) else f"dimension {d}" for d in range(len(result.grid))]
+
+
+def shrink(values: NDArray[Any], most: int = MOST_CELLS) -> tuple[NDArray[np.float64], tuple[int, ...]]:
+    """Return means over blocks so that no dimension exceeds `most`, and the block's extents.
+
+    Parameters
+    ----------
+    values : ndarray
+        Any shape.
+    most : int
+        Largest extent of the result.
+    """
+    result = np.asarray(values, dtype=np.float64)
+    blocks = []
+    for dimension, extent in enumerate(result.shape):
+        block = -(-extent // most)
+        blocks.append(block)
+        if block > 1:
+            starts = np.arange(0, extent, block)
+            sizes = np.minimum(extent - starts, block)
+            shape = [1] * result.ndim
+            shape[dimension] = len(sizes)
+            result = np.add.reduceat(result, starts, axis=dimension) / sizes.reshape(shape)
+    return result, tuple(blocks)
+
+
+def slices(values: NDArray[Any]) -> list[tuple[tuple[int, ...], NDArray[Any]]]:
+    """Return the last two dimensions for each index of the others; a line becomes one row.
+
+    Parameters
+    ----------
+    values : ndarray
+        One or more dimensions.
+    """
+    if values.ndim <= 1:
+        return [((), values.reshape(1, -1))]
+    return [(index, values[index]) for index in np.ndindex(values.shape[:-2])]
+
+
+def pe_labels(grid: tuple[int, ...]) -> list[str]:
+    """Return the coordinates of each PE as text, last dimension fastest."""
+    return [", ".join(map(str, index)) for index in np.ndindex(grid)]
+
+
+def quiet_frame(ax: Axes) -> None:
+    """Take the box away, keep the ticks' own lines light."""
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_color("#bbbbbb")
+    ax.tick_params(colors=INK, labelsize=8)

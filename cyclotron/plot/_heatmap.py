@@ -1,0 +1,179 @@
+"""Maps over the grid."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _common as common
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.image import AxesImage
+
+_COLORS = "viridis"
+_MOST_NUMBERS = 12  # a side, up to which each cell says its number
+_MOST_LINES = 32  # a side, up to which the cells are set apart
+_MOST_SLICES = 12
+
+
+def utilization(
+    result: common.ResultLike, *, ax: Axes | None = None, path: str | Path | None = None
+) -> Figure:
+    """Draw the share of cycles that each PE computes, as a map over the grid.
+
+    A grid with more than two dimensions is shown slice by slice (in `ax`: as its mean over the leading
+    dimensions), a large one as means over blocks of PEs.
+
+    Parameters
+    ----------
+    result : Result
+        Of a simulation.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+    path : str or Path, optional
+        File to save to, its type by its suffix.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Raises
+    ------
+    BackendUnavailable
+        If matplotlib is not installed.
+    """
+    shares = np.asarray(result.utilization, dtype=np.float64).reshape(result.grid)
+    first = common.headline(result)
+    second = f"{result.cycles:,} cycles, mean utilisation {common.percent(float(shares.mean()))}"
+    if ax is not None:
+        if shares.ndim > 2:
+            shares = shares.mean(axis=tuple(range(shares.ndim - 2)))
+        image = draw_map(ax, shares, common.axis_names(result)[-2:])
+        common.set_title(ax, first, second)
+        figure = common.figure_of(ax)
+        _color_bar(figure, image, [ax])
+        return common.finish(figure, path)
+    figure = draw_maps(result, shares)
+    axes = figure.axes
+    if len(axes) == 1:
+        common.set_title(axes[0], first, second)
+    else:
+        figure.suptitle(f"{first}: {second}", fontsize=11, fontweight="bold", color=common.INK)
+    _color_bar(figure, axes[0].images[0], axes)
+    return common.finish(figure, path)
+
+
+def draw_maps(result: common.ResultLike, shares: NDArray[np.float64]) -> Figure:
+    """Return a figure with a map for each slice of the grid, evenly chosen where there are too many."""
+    names = common.axis_names(result)
+    every = common.slices(shares)
+    chosen = [every[n] for n in np.unique(np.linspace(0, len(every) - 1, _MOST_SLICES).astype(int))]
+    columns = math.ceil(math.sqrt(len(chosen)))
+    rows = math.ceil(len(chosen) / columns)
+    width, height = _size(chosen[0][1].shape, len(chosen))
+    # Room for titles, ticks and the colour bar; never narrower than the title.
+    figure = common.new_figure(max(width * columns + 1.2, 4.2), max(height * rows + 1.3, 2.2))
+    for position, (index, values) in enumerate(chosen):
+        ax = figure.add_subplot(rows, columns, position + 1)
+        draw_map(ax, values if shares.ndim > 1 else values[0], names[-2:])
+        if index:
+            where = ", ".join(f"{name} = {value}" for name, value in zip(names, index, strict=False))
+            ax.set_title(where, fontsize=9, color=common.INK)
+    return figure
+
+
+def draw_map(ax: Axes, shares: NDArray[Any], names: list[str]) -> AxesImage:
+    """Draw shares in [0, 1] over a grid of one or two dimensions.
+
+    Parameters
+    ----------
+    ax : Axes
+        Where to draw.
+    shares : ndarray
+        One or two dimensions.
+    names : list of str
+        A name for each dimension; the last runs to the right, the one before down.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    line = shares.ndim == 1
+    extents = (1, *shares.shape) if line else shares.shape
+    cells, blocks = common.shrink(shares.reshape(extents))
+    image = ax.imshow(
+        cells,
+        cmap=_COLORS,
+        vmin=0,
+        vmax=1,
+        interpolation="nearest",
+        aspect="auto" if _is_strip(extents) else "equal",
+        extent=(-0.5, extents[1] - 0.5, extents[0] - 0.5, -0.5),
+    )
+    averaged = f" (means over {'×'.join(map(str, blocks[line:]))} PEs)" if max(blocks) > 1 else ""
+    ax.set_xlabel(names[-1] + averaged, color=common.INK)
+    wide = extents[1] >= 0.6 * extents[0]
+    ax.xaxis.set_major_locator(MaxNLocator(nbins=9 if wide else 4, integer=True, min_n_ticks=1))
+    if line:
+        ax.set_yticks([])
+    else:
+        ax.set_ylabel(names[-2], color=common.INK)
+        ax.yaxis.set_major_locator(MaxNLocator(nbins=9, integer=True, min_n_ticks=1))
+    ax.set_xlim(-0.5, extents[1] - 0.5)
+    ax.set_ylim(extents[0] - 0.5, -0.5)
+    ax.tick_params(colors=common.INK, labelsize=8, length=0)
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    if max(extents) <= _MOST_LINES:
+        ax.set_xticks(np.arange(extents[1] + 1) - 0.5, minor=True)
+        ax.set_yticks(np.arange(extents[0] + 1) - 0.5, minor=True)
+        ax.grid(which="minor", color="white", linewidth=1.2 if max(extents) <= 16 else 0.5)
+        ax.tick_params(which="minor", length=0)
+    if max(extents) <= _MOST_NUMBERS:
+        for row, column in np.ndindex(cells.shape):
+            share = float(cells[row, column])
+            color = "white" if share < 0.6 else "black"
+            ax.text(column, row, f"{100 * share:.0f}", ha="center", va="center", color=color, fontsize=8)
+    return image
+
+
+def _is_strip(extents: tuple[int, ...]) -> bool:
+    """Whether square cells would make the map too thin to see."""
+    return max(extents) > 4 * min(extents)
+
+
+def _size(shape: tuple[int, ...], panels: int) -> tuple[float, float]:
+    """Width and height in inches of one map."""
+    side = {1: 4.4, 2: 3.4, 3: 3.0, 4: 3.0}.get(panels, 2.3)
+    rows, columns = shape
+    if _is_strip(shape):
+        thin = max(0.6, min(1.4, min(shape) * 0.3))
+        return (1.7 * side, thin) if columns > rows else (thin + 0.8, 1.7 * side)
+    longest = max(shape)
+    side = min(side, 1.0 + 0.8 * longest)
+    return columns / longest * side, rows / longest * side
+
+
+def _color_bar(figure: Figure, image: AxesImage, axes: list[Axes]) -> None:
+    from matplotlib.ticker import PercentFormatter
+
+    low, high = image.get_extent()[2:]
+    flat = len(axes) == 1 and image.get_extent()[1] + 0.5 > 4 * abs(high - low)
+    bar = figure.colorbar(
+        image,
+        ax=axes,
+        format=PercentFormatter(1, decimals=0),
+        **(
+            {"location": "bottom", "shrink": 0.5, "aspect": 40, "anchor": (0.0, 0.5)}
+            if flat
+            else {"shrink": 0.9, "pad": 0.02}
+        ),
+    )
+    bar.set_label("cycles computing", color=common.INK, fontsize=9)
+    bar.ax.tick_params(colors=common.INK, labelsize=8)
+    bar.outline.set_visible(False)

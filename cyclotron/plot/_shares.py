@@ -1,0 +1,152 @@
+"""How each PE spends its cycles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _common as common
+from ._heatmap import draw_map
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Key in the statistics, what it means, colour.
+_CAUSES = (
+    ("busy", "computing", "#2a788e"),
+    ("stall_empty", "waiting for data", "#f2a541"),
+    ("stall_full", "waiting for space", "#c8553d"),
+    ("idle", "idle", "#dddddd"),
+)
+
+
+def occupancy(result: common.ResultLike, *, ax: Axes | None = None, path: str | Path | None = None) -> Figure:
+    """Draw how each PE spends its cycles: computing, waiting for data, waiting for space, idle.
+
+    A bar a PE up to 64 PEs; above, a map for each of the four (in `ax`, or for a line of PEs: areas over the
+    PEs in the order of the grid).
+
+    Parameters
+    ----------
+    result : Result
+        Of a simulation.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+    path : str or Path, optional
+        File to save to, its type by its suffix.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Raises
+    ------
+    BackendUnavailable
+        If matplotlib is not installed.
+    """
+    shares = _shares(result)
+    count = common.pe_count(result)
+    if ax is None and len(result.grid) > 1 and count > common.MOST_SINGLE_PES:
+        return common.finish(_maps(result, shares), path)
+    if ax is None:
+        width = min(max(4.8, 1.6 + 0.2 * count), 10.0)
+        ax = common.new_figure(width, 3.8).add_subplot()
+    flat = {key: values.reshape(-1) for key, values in shares.items()}
+    if count <= common.MOST_SINGLE_PES:
+        _bars(ax, result, flat)
+    else:
+        _areas(ax, result, flat)
+    _dress(ax, result, shares)
+    return common.finish(common.figure_of(ax), path)
+
+
+def _shares(result: common.ResultLike) -> dict[str, NDArray[np.float64]]:
+    """For each cause the share of all cycles, over the grid."""
+    cycles = max(int(result.cycles), 1)
+    return {
+        key: np.asarray(result.stats[key], dtype=np.float64).reshape(result.grid) / cycles
+        for key, _, _ in _CAUSES
+    }
+
+
+def _bars(ax: Axes, result: common.ResultLike, shares: dict[str, NDArray[np.float64]]) -> None:
+    count = common.pe_count(result)
+    base = np.zeros(count)
+    for key, name, color in _CAUSES:
+        ax.bar(np.arange(count), shares[key], bottom=base, width=0.85, color=color, label=name)
+        base = base + shares[key]
+    labels = common.pe_labels(result.grid)
+    step = -(-count // 32)
+    turned = max(map(len, labels)) * count / step > 60
+    ax.set_xticks(np.arange(0, count, step), labels[::step], rotation=90 if turned else 0)
+    ax.set_xlim(-0.6, count - 0.4)
+
+
+def _areas(ax: Axes, result: common.ResultLike, shares: dict[str, NDArray[np.float64]]) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    count = common.pe_count(result)
+    stacked = np.stack([common.shrink(shares[key])[0] for key, _, _ in _CAUSES])
+    edges = np.linspace(0, count, stacked.shape[1] + 1)
+    tops = np.cumsum(stacked, axis=0)
+    for row, (_, name, color) in enumerate(_CAUSES):
+        base = tops[row - 1] if row else np.zeros(stacked.shape[1])
+        ax.stairs(tops[row], edges, baseline=base, fill=True, color=color, label=name)
+    ax.set_xlim(0, count)
+    ax.xaxis.set_major_locator(MaxNLocator(nbins=10, integer=True))
+
+
+def _dress(ax: Axes, result: common.ResultLike, shares: dict[str, NDArray[np.float64]]) -> None:
+    from matplotlib.ticker import PercentFormatter
+
+    common.quiet_frame(ax)
+    ax.set_ylim(0, 1)
+    ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    ax.set_ylabel("share of cycles", color=common.INK)
+    ax.set_xlabel(f"PE ({', '.join(common.axis_names(result))})", color=common.INK)
+    common.set_title(ax, common.headline(result), f"{result.cycles:,} cycles")
+    handles, names = ax.get_legend_handles_labels()
+    means = [f"{name}, {common.percent(float(shares[key].mean()))}" for key, name, _ in _CAUSES]
+    assert len(names) == len(means)
+    ax.legend(
+        handles[::-1],
+        means[::-1],
+        loc="center left",
+        bbox_to_anchor=(1.01, 0.5),
+        frameon=False,
+        fontsize=8,
+        handlelength=1,
+        handleheight=1,
+    )
+
+
+def _maps(result: common.ResultLike, shares: dict[str, NDArray[np.float64]]) -> Figure:
+    from matplotlib.ticker import PercentFormatter
+
+    figure = common.new_figure(8.4, 7.4)
+    names = common.axis_names(result)[-2:]
+    for position, (key, name, _) in enumerate(_CAUSES):
+        values = shares[key]
+        if values.ndim > 2:
+            values = values.mean(axis=tuple(range(values.ndim - 2)))
+        ax = figure.add_subplot(2, 2, position + 1)
+        image = draw_map(ax, values, names)
+        mean = common.percent(float(values.mean()))
+        ax.set_title(f"{name}, {mean}", fontsize=10, color=common.INK)
+    suffix = ", mean over the other dimensions" if len(result.grid) > 2 else ""
+    figure.suptitle(
+        f"{common.headline(result)}, {result.cycles:,} cycles{suffix}",
+        fontsize=11,
+        fontweight="bold",
+        color=common.INK,
+    )
+    bar = figure.colorbar(image, ax=figure.axes, shrink=0.6, pad=0.02, format=PercentFormatter(1, decimals=0))
+    bar.set_label("share of cycles", color=common.INK, fontsize=9)
+    bar.ax.tick_params(colors=common.INK, labelsize=8)
+    bar.outline.set_visible(False)
+    return figure

@@ -1,0 +1,176 @@
+"""What a run gives back: outputs, cycles, where the time went."""
+
+from __future__ import annotations
+
+import functools
+import html
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cyclotron.errors import ExecutionError
+
+if TYPE_CHECKING:
+    from cyclotron.compiler import Program
+    from cyclotron.plot import Plots
+
+
+class Result:
+    """The outcome of `cyclotron.run`.
+
+    Attributes
+    ----------
+    program : Program
+        What ran.
+    backend : str
+        Where: ``numpy``, ``local``, ``sim`` or ``mpi``.
+    outputs : dict of str to ndarray
+        Every output by name; empty for a timing-only simulation.
+    seconds : float
+        Wall-clock time of the run.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        backend: str,
+        outputs: dict[str, NDArray[Any]],
+        seconds: float,
+        timing: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.program = program
+        self.backend = backend
+        self.outputs = outputs
+        self.seconds = seconds
+        self._timing = timing
+
+    @property
+    def output(self) -> NDArray[Any]:
+        """The only output.
+
+        Raises
+        ------
+        ExecutionError
+            If there are several, or none because the run was timing-only.
+        """
+        if len(self.outputs) != 1:
+            raise ExecutionError(
+                f"the run has {len(self.outputs)} outputs: {', '.join(self.outputs) or 'none'}",
+                code="CYC711",
+                help="take one from `outputs`" if self.outputs else "run with functional=True",
+            )
+        return next(iter(self.outputs.values()))
+
+    @property
+    def grid(self) -> tuple[int, ...]:
+        """PEs a dimension."""
+        return self.program.grid
+
+    @property
+    def cycles(self) -> int:
+        """Simulated clock cycles from the first instruction to the last."""
+        return int(self._measured["cycles"])
+
+    @property
+    def utilization(self) -> NDArray[np.float64]:
+        """Share of the cycles in which each PE computes, shape ``grid``, 0 to 1."""
+        busy = self.stats["busy"].astype(np.float64)
+        return np.asarray(busy / max(self.cycles, 1), dtype=np.float64)
+
+    @functools.cached_property
+    def stats(self) -> dict[str, Any]:
+        """Exact accounting; ``busy + stall_empty + stall_full + idle == cycles`` for every PE.
+
+        Keys: ``busy``, ``stall_empty`` (waiting for a message), ``stall_full`` (waiting for a place in a
+        channel), ``idle`` (int64 arrays of shape ``grid``, cycles), ``busy_by_operator`` (dict of such
+        arrays), ``channels`` (list of dicts: name, messages, words, peak_occupancy), ``instructions`` (int),
+        ``words_moved`` (int).
+        """
+        timing = self._measured
+        stats: dict[str, Any] = {
+            name: np.asarray(timing[name]).reshape(self.grid)
+            for name in ("busy", "stall_empty", "stall_full", "idle")
+        }
+        stats["busy_by_operator"] = {
+            name: np.asarray(cycles).reshape(self.grid)
+            for name, cycles in timing.get("busy_by_operator", {}).items()
+        }
+        stats["channels"] = timing["channels"]
+        stats["instructions"] = int(timing["instructions"])
+        stats["words_moved"] = sum(int(channel["words"]) for channel in timing["channels"])
+        return stats
+
+    @functools.cached_property
+    def events(self) -> NDArray[Any]:
+        """One record a computation, up to the event limit: pe, instruction, start, end (cycles), loops."""
+        return np.asarray(self._measured["events"])
+
+    @property
+    def events_dropped(self) -> int:
+        """Computations beyond the event limit."""
+        return int(self._measured["events_dropped"])
+
+    @property
+    def plot(self) -> Plots:
+        """Pictures: ``plot.utilization()``, ``plot.timeline()``, ``plot.occupancy()``."""
+        self._measured  # noqa: B018 - a run without cycles has nothing to draw
+        from cyclotron.plot import Plots
+
+        return Plots(self)
+
+    def save_trace(self, path: str | Path) -> None:
+        """Write the events in Chrome's trace format, for Perfetto; one cycle is one microsecond.
+
+        Parameters
+        ----------
+        path : str or Path
+            By habit ``*.json``.
+        """
+        columns = self.program.grid[-1]
+        names = self.program.core.instruction_names()
+        records: list[dict[str, Any]] = []
+        for event in self.events:
+            pe = int(event["pe"])
+            kind = names[self.program.core.class_of(list(np.unravel_index(pe, self.grid)))]
+            records.append(
+                {
+                    "ph": "X",
+                    "name": kind[int(event["instruction"])],
+                    "ts": int(event["start"]),
+                    "dur": int(event["end"] - event["start"]),
+                    "pid": pe // columns,
+                    "tid": pe % columns,
+                }
+            )
+        Path(path).write_text(json.dumps({"traceEvents": records, "displayTimeUnit": "ms"}))
+
+    @property
+    def _measured(self) -> Mapping[str, Any]:
+        if self._timing is None:
+            raise ExecutionError(
+                f"the {self.backend} backend measures no cycles",
+                code="CYC712",
+                help='run with backend="sim"',
+            )
+        return self._timing
+
+    def __repr__(self) -> str:
+        what = f"<result of {self.program.kernel_name} on {self.backend}"
+        if self._timing is not None:
+            return f"{what}: {self.cycles} cycles, {self.utilization.mean():.1%} utilization>"
+        return f"{what}: {self.seconds * 1e3:.1f} ms>"
+
+    def _repr_html_(self) -> str:
+        rows = [("backend", self.backend), ("outputs", ", ".join(self.outputs) or "none")]
+        if self._timing is not None:
+            shares = {
+                name: f"{self.stats[name].mean() / max(self.cycles, 1):.1%}"
+                for name in ("busy", "stall_empty", "stall_full", "idle")
+            }
+            rows += [("cycles", f"{self.cycles:,}"), *((k.replace("_", " "), v) for k, v in shares.items())]
+        body = "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in rows)
+        return f"<b>{html.escape(self.program.kernel_name)}</b><table>{body}</table>"

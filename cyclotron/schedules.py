@@ -1,0 +1,190 @@
+"""Recipes: well-known schedules of a product `C[i, j] = sum(A[i, k] * B[k, j] for k in ...)`.
+
+Each is a plain function from a kernel to a `Schedule`, which can be changed further. The recipes read the index
+names from the kernel's text, so operands may be transposed and named freely.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from cyclotron.errors import ScheduleError
+from cyclotron.schedule import Schedule
+
+if TYPE_CHECKING:
+    from cyclotron.language import Kernel
+    from cyclotron.language.static import Access, EquationShape
+
+__all__ = ["input_stationary", "output_stationary", "pumma", "summa", "weight_stationary"]
+
+
+class _Product(NamedTuple):
+    """A product of two operands: one has the target's row and the reduction, the other the column."""
+
+    row: str
+    column: str
+    inner: str
+    left: str
+    right: str
+
+
+def output_stationary(kernel: Kernel) -> Schedule:
+    """Return the schedule that keeps each element of the result in one PE.
+
+    Space is the target's indices, time the reduction; each operand streams along the space index it lacks. For a
+    product this is the systolic array of Kung and Leiserson, fed from two sides.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With one equation that has a reduction, e.g. a product of matrices or of a matrix and a vector.
+
+    Raises
+    ------
+    ScheduleError
+        If the kernel is not of this form.
+    """
+    equation = _contraction(kernel, "output_stationary")
+    space = _plain(equation.subscripts)
+    if space is None or len(set(space)) != len(space):
+        raise _unfit(kernel, "output_stationary", f"the target {_text(equation.target, equation.subscripts)}")
+    schedule = Schedule().space(*space).time(*equation.reductions)
+    lacking: dict[str, set[tuple[str, ...]]] = {}
+    for access in equation.operands:
+        used = set(_names(access.subscripts))
+        lacking.setdefault(access.tensor, set()).add(tuple(index for index in space if index not in used))
+    for tensor, directions in lacking.items():
+        if directions != {()}:
+            # A tensor that is read in two ways has no one direction; the compiler chooses for each access.
+            schedule = schedule.stream(tensor, along=directions.pop() if len(directions) == 1 else None)
+    return schedule
+
+
+def weight_stationary(kernel: Kernel) -> Schedule:
+    """Return the schedule that keeps the first operand in the PEs.
+
+    For ``C[i, j] = sum(A[i, k] * B[k, j] ...)``: space is (i, k), time j; A is loaded before the run, B streams along
+    i and the partial sums of C move along k.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A product of two matrices.
+
+    Raises
+    ------
+    ScheduleError
+        If the kernel is not one.
+    """
+    product = _product(kernel, "weight_stationary")
+    schedule = Schedule().space(product.row, product.inner).time(product.column)
+    return schedule.prefetch(product.left).stream(product.right, along=product.row)
+
+
+def input_stationary(kernel: Kernel) -> Schedule:
+    """Return the schedule that keeps the second operand in the PEs.
+
+    For ``C[i, j] = sum(A[i, k] * B[k, j] ...)``: space is (j, k), time i; B is loaded before the run, A streams along
+    j and the partial sums of C move along k.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A product of two matrices.
+
+    Raises
+    ------
+    ScheduleError
+        If the kernel is not one.
+    """
+    product = _product(kernel, "input_stationary")
+    schedule = Schedule().space(product.column, product.inner).time(product.row)
+    return schedule.prefetch(product.right).stream(product.left, along=product.column)
+
+
+def summa(kernel: Kernel) -> Schedule:
+    """Return the schedule of SUMMA: as `output_stationary`, with both operands broadcast.
+
+    After R. A. van de Geijn and J. Watts, "SUMMA: scalable universal matrix multiplication algorithm", 1997.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A product of two matrices.
+
+    Raises
+    ------
+    ScheduleError
+        If the kernel is not one.
+    """
+    product = _product(kernel, "summa")
+    schedule = Schedule().space(product.row, product.column).time(product.inner)
+    return schedule.broadcast(product.left, along=product.column).broadcast(product.right, along=product.row)
+
+
+def pumma(kernel: Kernel, broadcast: str | None = None) -> Schedule:
+    """Return the schedule of PUMMA: as `output_stationary`, with one operand broadcast and the other streamed.
+
+    After J. Choi, J. J. Dongarra and D. W. Walker, "PUMMA: parallel universal matrix multiplication algorithms",
+    1994.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A product of two matrices.
+    broadcast : str, optional
+        Name of the operand to broadcast; by default the first.
+
+    Raises
+    ------
+    ScheduleError
+        If the kernel is not one, or has no such operand.
+    """
+    product = _product(kernel, "pumma")
+    operands = {product.left: product.column, product.right: product.row}
+    chosen = product.left if broadcast is None else broadcast
+    if chosen not in operands:
+        raise ScheduleError(
+            f"`{chosen}` is no operand of `{kernel.name}`",
+            code="CYC304",
+            help=f"broadcast one of: {', '.join(operands)}",
+        )
+    schedule = Schedule().space(product.row, product.column).time(product.inner)
+    for tensor, along in operands.items():
+        move = schedule.broadcast if tensor == chosen else schedule.stream
+        schedule = move(tensor, along=along)
+    return schedule
+
+
+def _contraction(kernel: Kernel, recipe: str) -> EquationShape:
+    """The only equation that reduces."""
+    reducing = [equation for equation in kernel.equations_shape() if equation.reductions]
+    if len(reducing) != 1:
+        raise _unfit(kernel, recipe, f"{len(reducing) or 'no'} equations with a reduction")
+    return reducing[0]
+
+
+def _product(kernel: Kernel, recipe: str) -> _Product:
+    equation = _contraction(kernel, recipe)
+    reads = [(access.tensor, _plain(access.subscripts)) for access in equation.operands]
+    target = _plain(equation.subscripts)
+    found = ", ".join(_text(access.tensor, access.subscripts) for access in equation.operands)
+    unfit = _unfit(kernel, recipe, f"{_text(equation.target, equation.subscripts)} computed from {found or 'nothing'}")
+    if target is None or len(set(target)) != 2 or len(target) != 2 or len(equation.reductions) != 1:
+        raise unfit
+    row, column = target
+    inner = equation.reductions[0]
+    left = [tensor for tensor, indices in reads if indices is not None and sorted(indices) == sorted((row, inner))]
+    right = [tensor for tensor, indices in reads if indices is not None and sorted(indices) == sorted((column, inner))]
+    if len(reads) != 2 or len(left) != 1 or len(right) != 1 or left == right:
+        raise unfit
+    return _Product(row, column, inner, left[0], right[0])
+
+
+def _unfit(kernel: Kernel, recipe: str, found: str) -> ScheduleError:
+    return ScheduleError(
+        f"`{kernel.name}` does not fit `{recipe}`: it has {found}",
+        code="CYC304",
+        help="the recipe is for C[i, j] = sum(A[i, k] * B[k, j] for k in ...); "
+        "for other kernels write cy.Schedule().space(...).time(...)",
+    )

@@ -1,0 +1,122 @@
+// `_core.simulate` and `_core.run_local`: a program and its arrays in, numbers in the arrays and measurements out.
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <cyclotron/runtime/runtime.hpp>
+
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "progress.hpp"
+
+namespace py = pybind11;
+using namespace py::literals;
+namespace cyclotron::bindings {
+namespace {
+
+using runtime::Timing;
+
+/// One number a PE.
+template <class Get>
+py::array_t<std::int64_t> column(const Timing& timing, Get get) {
+  py::array_t<std::int64_t> result(static_cast<py::ssize_t>(timing.pes.size()));
+  for (std::size_t p = 0; p < timing.pes.size(); ++p) result.mutable_at(p) = get(timing.pes[p]);
+  return result;
+}
+
+py::dict busy_by_operator(const Timing& timing) {
+  py::dict result;
+  for (std::size_t p = 0; p < timing.pes.size(); ++p) {
+    for (const auto& [name, cycles] : timing.pes[p].busy_by_operator) {
+      if (!result.contains(name)) result[name.c_str()] = column(timing, [](const auto&) { return std::int64_t{0}; });
+      result[name.c_str()].cast<py::array_t<std::int64_t>>().mutable_at(p) = cycles;
+    }
+  }
+  return result;
+}
+
+/// A record array: pe, instruction, operator, start, end, and the loop variables, outermost first (0 beyond `depth`).
+py::array events(const program::Program& program, const Timing& timing) {
+  std::size_t deepest = 0;
+  for (const auto& event : timing.events) deepest = std::max(deepest, event.loops.size());
+  const py::ssize_t count = static_cast<py::ssize_t>(timing.events.size());
+  py::array_t<std::uint32_t> pe(count), instruction(count), depth(count);
+  py::array_t<std::int64_t> start(count), end(count);
+  py::array_t<std::int32_t> loops({count, static_cast<py::ssize_t>(deepest)});
+  py::list names;
+  std::vector<std::size_t> classes(timing.pes.size(), program::Program::no_class);
+  for (py::ssize_t n = 0; n < count; ++n) {
+    const auto& event = timing.events[static_cast<std::size_t>(n)];
+    pe.mutable_at(n) = event.pe;
+    instruction.mutable_at(n) = event.instruction;
+    start.mutable_at(n) = event.start;
+    end.mutable_at(n) = event.end;
+    depth.mutable_at(n) = static_cast<std::uint32_t>(event.loops.size());
+    for (std::size_t d = 0; d < deepest; ++d) loops.mutable_at(n, d) = d < event.loops.size() ? event.loops[d] : 0;
+    auto& found = classes[event.pe];
+    if (found == program::Program::no_class) {
+      std::vector<std::int64_t> at(program.grid.size());
+      std::int64_t rest = event.pe;
+      for (std::size_t d = at.size(); d-- > 0; rest /= program.grid[d]) at[d] = rest % program.grid[d];
+      found = program.class_of(at);
+    }
+    const auto& action = program.classes[found].code[event.instruction].action;
+    names.append(py::str(std::string(operators::info(std::get<program::Compute>(action).op).name)));
+  }
+  const py::list fields = py::list(py::make_tuple(
+      py::make_tuple("pe", "u4"), py::make_tuple("instruction", "u4"), py::make_tuple("operator", "U20"),
+      py::make_tuple("start", "i8"), py::make_tuple("end", "i8"), py::make_tuple("depth", "u4"),
+      py::make_tuple("loops", "i4", py::make_tuple(deepest))));
+  py::array result(py::dtype::from_args(fields), std::vector<py::ssize_t>{count});
+  result["pe"] = pe;
+  result["instruction"] = instruction;
+  if (count > 0) result["operator"] = names;
+  result["start"] = start;
+  result["end"] = end;
+  result["depth"] = depth;
+  if (deepest > 0) result["loops"] = loops;
+  return result;
+}
+
+py::list channels(const Timing& timing) {
+  py::list result;
+  for (const auto& channel : timing.channels) {
+    result.append(py::dict("name"_a = channel.name, "messages"_a = channel.messages, "words"_a = channel.words,
+                           "peak_occupancy"_a = channel.peak_occupancy));
+  }
+  return result;
+}
+
+py::dict simulate(const program::Program& program, const std::vector<py::array>& arrays, bool functional,
+                  std::int64_t event_limit, const py::object& progress) {
+  const auto views = functional ? to_views(program, arrays) : runtime::Arrays{};
+  Timing timing;
+  run_interruptibly(progress, [&](const runtime::Progress& call) {
+    timing = runtime::simulate(program, views, {.functional = functional, .event_limit = event_limit}, call);
+  });
+  return py::dict("cycles"_a = timing.cycles, "busy"_a = column(timing, [](const auto& pe) { return pe.busy; }),
+                  "stall_empty"_a = column(timing, [](const auto& pe) { return pe.stall_empty; }),
+                  "stall_full"_a = column(timing, [](const auto& pe) { return pe.stall_full; }),
+                  "idle"_a = column(timing, [](const auto& pe) { return pe.idle; }),
+                  "busy_by_operator"_a = busy_by_operator(timing), "channels"_a = channels(timing),
+                  "events"_a = events(program, timing), "events_dropped"_a = timing.events_dropped,
+                  "instructions"_a = timing.instructions);
+}
+
+void run_local(const program::Program& program, const std::vector<py::array>& arrays, int threads,
+               const py::object& progress) {
+  const auto views = to_views(program, arrays);
+  run_interruptibly(progress, [&](const runtime::Progress& call) { runtime::run_local(program, views, threads, call); });
+}
+
+}  // namespace
+
+void bind_runtime(py::module_& module) {
+  module.def("simulate", &simulate, py::arg("program"), py::arg("arrays"), py::kw_only(), py::arg("functional") = true,
+             py::arg("event_limit") = 200'000, py::arg("progress") = py::none(),
+             "Run on the cycle-accurate simulator; outputs are written into their arrays.");
+  module.def("run_local", &run_local, py::arg("program"), py::arg("arrays"), py::kw_only(), py::arg("threads") = 0,
+             py::arg("progress") = py::none(), "Run on threads of this process; outputs are written into their arrays.");
+  module.def("blas_version", &runtime::blas_version, "The BLAS and how it was configured.");
+}
+
+}  // namespace cyclotron::bindings

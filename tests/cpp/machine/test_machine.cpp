@@ -1,0 +1,58 @@
+#include <cyclotron/machine/machine.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cyclotron/support/error.hpp>
+
+namespace cyclotron::machine {
+namespace {
+
+Machine mesh(std::vector<std::int64_t> grid) {
+  Machine machine;
+  machine.grid = std::move(grid);
+  return machine;
+}
+
+TEST(Machine, PrintsOneLine) {
+  EXPECT_EQ(to_string(mesh({4, 4})), "mesh 4x4, link latency 1 depth 2, 48 KiB a PE");
+  Machine torus = mesh({});
+  torus.topology = Topology::torus;
+  torus.link.latency_cycles = 3;
+  torus.pe.memory_bytes = 1000;
+  EXPECT_EQ(to_string(torus),
+            "torus of any size, link latency 3 depth 2, broadcast latency 1 depth 2, 1000 bytes a PE");
+}
+
+TEST(Machine, DefaultsAreValid) {
+  EXPECT_NO_THROW(verify(Machine{}));
+  EXPECT_NO_THROW(verify(mesh({1, 1000000})));
+}
+
+TEST(Machine, NumbersOutOfRangeAreNamed) {
+  const auto message = [](auto change) -> std::string {
+    Machine machine = mesh({2});
+    change(machine);
+    try {
+      verify(machine);
+    } catch (const ShapeError& error) {
+      EXPECT_EQ(error.diagnostic().code, "CYC401");
+      return error.diagnostic().message;
+    }
+    return "nothing thrown";
+  };
+  EXPECT_EQ(message([](Machine& m) { m.grid = {2, 0}; }).substr(0, 23), "machine `grid[1]` is 0,");
+  EXPECT_EQ(message([](Machine& m) { m.link.depth = 0; }).substr(0, 26), "machine `link.depth` is 0,");
+  EXPECT_NE(message([](Machine& m) { m.link.latency_cycles = 0; }).find("link.latency_cycles"),
+            std::string::npos);
+  EXPECT_NE(message([](Machine& m) { m.broadcast.words_per_cycle = -1; }).find("broadcast.words_per_cycle"),
+            std::string::npos);
+  EXPECT_NE(message([](Machine& m) { m.pe.cycles["add"] = -1; }).find("pe.cycles[add]"), std::string::npos);
+  EXPECT_NE(message([](Machine& m) { m.pe.memory_bytes = 0; }).find("pe.memory_bytes"), std::string::npos);
+  EXPECT_NE(message([](Machine& m) { m.grid.assign(9, 1); }).find("grid dimensions"), std::string::npos);
+  EXPECT_NE(message([](Machine& m) { m.grid.assign(3, std::int64_t{1} << 30); }).find("grid size"),
+            std::string::npos);
+  EXPECT_EQ(message([](Machine& m) { m.link.response_latency_cycles = 0; }), "nothing thrown");
+}
+
+}  // namespace
+}  // namespace cyclotron::machine

@@ -1,0 +1,323 @@
+#include <cyclotron/memory/layout.hpp>
+
+#include <random>
+
+#include "sample_programs.hpp"
+
+namespace cyclotron::testing {
+namespace {
+
+using memory::allocate;
+using memory::verify_layout;
+
+/// A program of one class with `slots` float64 scalars `s0`, `s1` … and this code.
+Program program_of(std::size_t slots, std::vector<Instruction> code) {
+  Program result = matmul();
+  result.classes.resize(1);
+  result.classes[0].slots.clear();
+  for (std::size_t s = 0; s < slots; ++s) {
+    std::string name = "s";
+    result.classes[0].slots.push_back(scalar(name += std::to_string(s)));
+  }
+  result.classes[0].code = std::move(code);
+  return result;
+}
+
+Instruction write(std::size_t s) { return at(Move{slot(s), Constant{}}); }
+Instruction read(std::size_t s) { return at(Send{ChannelId(0), slot(s)}); }
+Instruction negate(std::size_t from, std::size_t to) {
+  return at(Compute{Op::negative, 0, {slot(from)}, slot(to)});
+}
+Instruction maybe() { return at(If{{{{Condition::Kind::zero, form({1}), 0}}}}); }
+Instruction end() { return at(End{}); }
+
+/// Whether the first two slots were given the same address by an allocator that its own checker agrees with.
+bool share(const Program& program) {
+  EXPECT_NO_THROW(verify(program));
+  const Program laid_out = allocate(program);
+  EXPECT_NO_THROW(verify(laid_out));
+  EXPECT_NO_THROW(verify_layout(laid_out));
+  return laid_out.classes[0].slots[0].address == laid_out.classes[0].slots[1].address;
+}
+
+TEST(Lifetimes, ValuesThatDoNotMeetShare) {
+  EXPECT_TRUE(share(program_of(2, {write(0), read(0), write(1), read(1)})));
+}
+
+TEST(Lifetimes, ValuesThatMeetDoNot) {
+  EXPECT_FALSE(share(program_of(2, {write(0), write(1), read(0), read(1)})));
+}
+
+TEST(Lifetimes, ADestinationDoesNotOverlapADyingOperand) {
+  EXPECT_FALSE(share(program_of(2, {write(0), negate(0, 1), read(1)})));
+}
+
+TEST(Lifetimes, ValuesOfOneIterationShare) {
+  EXPECT_TRUE(share(program_of(2, {loop("j", 0, 4), write(0), read(0), write(1), read(1), end()})));
+  EXPECT_TRUE(share(program_of(2, {loop("j", 0, 4), loop("k", 0, 4), write(0), read(0), end(),
+                                   loop("k", 0, 4), write(1), read(1), end(), end()})));
+}
+
+TEST(Lifetimes, WhatIsLiveIntoALoopLivesToItsEnd) {
+  EXPECT_FALSE(share(program_of(2, {write(0), loop("j", 0, 4), read(0), write(1), read(1), end()})));
+}
+
+TEST(Lifetimes, WhatALoopCarriesLivesOverIt) {
+  // Read at the top, written at the bottom for the next pass.
+  EXPECT_FALSE(share(program_of(2, {loop("j", 0, 4), read(0), write(1), read(1), write(0), end()})));
+  // In the middle only, but the sum goes round.
+  EXPECT_FALSE(share(program_of(2, {loop("j", 0, 4), write(1), read(1), negate(0, 0), end()})));
+}
+
+TEST(Lifetimes, WhatLeavesALoopLivesFromItsBeginning) {
+  EXPECT_FALSE(share(program_of(2, {loop("j", 0, 4), write(1), read(1), write(0), end(), read(0)})));
+  EXPECT_TRUE(share(program_of(2, {loop("j", 0, 4), write(0), end(), read(0), write(1), read(1)})));
+}
+
+TEST(Lifetimes, WhatAnOuterLoopCarriesLivesOverAllOfIt) {
+  // s0 is used in the inner loop only, but is not written first there.
+  EXPECT_FALSE(share(
+      program_of(2, {loop("i", 0, 4), loop("j", 0, 4), read(0), write(0), end(), write(1), read(1), end()})));
+}
+
+TEST(Lifetimes, AWriteUnderAnIfDoesNotKill) {
+  EXPECT_FALSE(
+      share(program_of(2, {loop("j", 0, 4), maybe(), write(0), end(), read(0), write(1), read(1), end()})));
+  // Inside the if, it does.
+  EXPECT_TRUE(
+      share(program_of(2, {loop("j", 0, 4), maybe(), write(0), read(0), end(), write(1), read(1), end()})));
+}
+
+TEST(Lifetimes, AnInnerLoopMayRunNotAtAll) {
+  EXPECT_FALSE(share(
+      program_of(2, {loop("i", 0, 4), loop("j", 0, 4), write(0), end(), read(0), write(1), read(1), end()})));
+}
+
+TEST(Lifetimes, SeveralTilesLiveOverTheOutermostLoop) {
+  Program program =
+      program_of(2, {loop("i", 0, 4), write(1), read(1), loop("j", 0, 4), write(0), read(0), end(), end()});
+  EXPECT_TRUE(share(program));
+  program.classes[0].slots[0].count = 2;
+  EXPECT_FALSE(share(program));
+}
+
+TEST(Lifetimes, PersistentSlotsAreNeverShared) {
+  Program program = program_of(2, {write(0), read(0), write(1), read(1)});
+  program.classes[0].slots[1].persistent = true;
+  EXPECT_FALSE(share(program));
+  EXPECT_EQ(allocate(program).classes[0].slots[1].address, 0);
+}
+
+TEST(Allocate, AlignsAndReportsThePeak) {
+  Program program = program_of(3, {write(0), write(1), write(2), read(0), read(1), read(2)});
+  program.classes[0].slots[1].tile = {3, 3};
+  const Program laid_out = allocate(program);
+  for (const auto& slot : laid_out.classes[0].slots) EXPECT_EQ(slot.address % 16, 0);
+  EXPECT_EQ(laid_out.classes[0].memory_bytes, 16 + 80 + 16);
+}
+
+TEST(Allocate, TakesTheBestFittingHole) {
+  // Holes of 64 (s0) and 32 bytes (s2), kept apart by s1 and s3; s4 of 32 bytes goes into the second.
+  Program program = program_of(
+      5, {write(0), write(1), write(2), write(3), read(0), read(2), write(4), read(4), read(1), read(3)});
+  auto& slots = program.classes[0].slots;
+  slots[0].tile = {8, 1};
+  slots[2].tile = {4, 1};
+  slots[4].tile = {4, 1};
+  const Program laid_out = allocate(program);
+  EXPECT_EQ(laid_out.classes[0].slots[4].address, laid_out.classes[0].slots[2].address);
+}
+
+TEST(Allocate, CoalescesFreedBlocks) {
+  // s0, s1 and s2 die, one by one in an order that has both neighbours merge; s4 needs all three.
+  Program program = program_of(
+      5, {write(0), write(1), write(2), write(3), read(0), read(2), read(1), write(4), read(4), read(3)});
+  program.classes[0].slots[4].tile = {6, 1};
+  const Program laid_out = allocate(program);
+  EXPECT_EQ(laid_out.classes[0].slots[4].address, 0);
+  EXPECT_EQ(laid_out.classes[0].memory_bytes, 64);
+}
+
+TEST(Allocate, GrowsTheBlockAtTheTop) {
+  Program program = program_of(3, {write(0), write(1), read(1), write(2), read(2), read(0)});
+  program.classes[0].slots[2].tile = {4, 1};
+  EXPECT_EQ(allocate(program).classes[0].memory_bytes, 16 + 32);
+}
+
+TEST(Allocate, RefusesWhatDoesNotFit) {
+  Program program = program_of(2, {write(0), write(1), read(0), read(1)});
+  program.kernel = "big";
+  program.classes[0].slots[0].tile = {64, 64};
+  program.classes[0].slots[0].count = 2;
+  program.classes[0].slots[0].persistent = true;
+  const Diagnostic diagnostic = thrown<CapacityError>([&] { (void)allocate(program); });
+  EXPECT_EQ(diagnostic.code, "CYC501");
+  EXPECT_EQ(diagnostic.message,
+            "class 0 of `big` needs 65552 bytes of PE memory, but the machine has 49152 a PE");
+  ASSERT_EQ(diagnostic.notes.size(), 2U);
+  EXPECT_EQ(diagnostic.notes[0].text, "`s0` takes 65536 bytes (2 tiles of 64x64 float64, persistent)");
+  EXPECT_NE(diagnostic.help.find("65552 bytes"), std::string::npos);
+}
+
+TEST(Allocate, SizesBeyondAnyMemoryAreRefusedToo) {
+  Program program = program_of(4, {});
+  for (auto& slot : program.classes[0].slots) {
+    slot.tile = {1 << 10, 1 << 10};
+    slot.count = std::int64_t{1} << 38;
+    slot.persistent = true;
+  }
+  ASSERT_NO_THROW(verify(program));
+  EXPECT_EQ(thrown<CapacityError>([&] { (void)allocate(program); }).code, "CYC501");
+}
+
+TEST(VerifyLayout, RefusesBadPlans) {
+  const Program good = allocate(matmul());
+  EXPECT_NO_THROW(verify_layout(good));
+  const auto refused = [&](auto change) {
+    Program program = good;
+    change(program.classes[0]);
+    const Diagnostic diagnostic = thrown<ProgramError>([&] { verify_layout(program); });
+    EXPECT_EQ(diagnostic.code, "CYC613") << diagnostic.message;
+    return diagnostic.message;
+  };
+  EXPECT_EQ(refused([](PeClass& c) { c.slots[1].address = c.slots[2].address; }),
+            "class 0: slots `C` and `B` are live together and share memory");
+  EXPECT_EQ(refused([](PeClass& c) { c.slots[0].address = -1; }), "class 0: slot `W` has no address");
+  EXPECT_EQ(refused([](PeClass& c) { c.slots[0].address = 8; }),
+            "class 0: slot `W` is at 8, not a multiple of 16");
+  EXPECT_EQ(refused([](PeClass& c) { c.slots[0].address = 48; }),
+            "class 0: slot `W` has 8 bytes at 48, outside the 48 bytes of the class");
+  refused([](PeClass& c) { c.memory_bytes = 48 * 1024 + 1; });
+  refused([](PeClass& c) { c.slots[0].tile = {3, 1}; });
+  EXPECT_THROW(verify_layout(matmul()), ProgramError);
+}
+
+TEST(MemoryMap, ListsSlotsByAddress) {
+  const Program program = allocate(matmul());
+  EXPECT_EQ(memory::memory_map(program, program.classes[0]),
+            "class 0: 48 of 49152 bytes\n"
+            "   address      bytes  live            slot\n"
+            "         0          8  0 .. 7          W (persistent)\n"
+            "        16          8  2 .. 5          B\n"
+            "        32          8  3 .. 6          C\n");
+}
+
+/// Random code over a few slots; blocks are closed at the end.
+std::vector<Instruction> random_code(std::mt19937& random, std::size_t slots) {
+  std::vector<Instruction> code;
+  std::size_t open = 0;
+  const auto any = [&] { return static_cast<std::size_t>(random() % slots); };
+  for (int i = 0; i < 24; ++i) {
+    switch (random() % 8) {
+      case 0:
+        if (open < 4) {
+          code.push_back(loop("j", 0, static_cast<int>(random() % 4) - 1));
+          ++open;
+        }
+        break;
+      case 1:
+        if (open < 4) {
+          code.push_back(maybe());
+          ++open;
+        }
+        break;
+      case 2:
+        if (open > 0) {
+          code.push_back(end());
+          --open;
+        }
+        break;
+      case 3:
+      case 4:
+        code.push_back(write(any()));
+        break;
+      case 5:
+      case 6:
+        code.push_back(read(any()));
+        break;
+      default: {
+        const std::size_t from = any();
+        code.push_back(negate(from, any()));
+      }
+    }
+  }
+  for (; open > 0; --open) code.push_back(end());
+  return code;
+}
+
+/// Runs a class of scalars on PE (0, 0), with each write marking its address as owned by its slot, and counts reads of a
+/// value that was written and has been overwritten through another slot since.
+class Owners {
+ public:
+  explicit Owners(const PeClass& pe_class) : class_(pe_class), written_(pe_class.slots.size(), false) {}
+
+  int clobbered_reads() {
+    run(0, class_.code.size());
+    return clobbered_;
+  }
+
+ private:
+  void run(std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      const Action& action = class_.code[i].action;
+      if (const auto* loop = std::get_if<Loop>(&action)) {
+        const std::size_t close = end_of(i);
+        for (auto v = loop->lower[0].numerator.constant; v <= loop->upper[0].numerator.constant; ++v) {
+          run(i + 1, close);
+        }
+        i = close;
+      } else if (std::holds_alternative<If>(action)) {
+        const std::size_t close = end_of(i);
+        if ((++branches_ & 1) != 0) run(i + 1, close);
+        i = close;
+      } else if (const auto* move = std::get_if<Move>(&action)) {
+        write(move->destination);
+      } else if (const auto* send = std::get_if<Send>(&action)) {
+        read(send->source);
+      } else if (const auto* compute = std::get_if<Compute>(&action)) {
+        read(std::get<SlotRef>(compute->operands[0]));
+        write(compute->destination);
+      }
+    }
+  }
+  std::size_t end_of(std::size_t open) const {
+    int depth = 0;
+    for (std::size_t i = open;; ++i) {
+      const Action& action = class_.code[i].action;
+      if (std::holds_alternative<Loop>(action) || std::holds_alternative<If>(action)) ++depth;
+      if (std::holds_alternative<End>(action) && --depth == 0) return i;
+    }
+  }
+  void read(const SlotRef& reference) {
+    const std::size_t s = reference.slot.index();
+    if (written_[s] && owner_[class_.slots[s].address] != s) ++clobbered_;
+  }
+  void write(const SlotRef& reference) {
+    const std::size_t s = reference.slot.index();
+    written_[s] = true;
+    owner_[class_.slots[s].address] = s;
+  }
+
+  const PeClass& class_;
+  std::vector<bool> written_;
+  std::map<std::int64_t, std::size_t> owner_;
+  int branches_ = 0;
+  int clobbered_ = 0;
+};
+
+TEST(Allocate, NoValueIsOverwrittenBeforeItsLastRead) {
+  std::mt19937 random(7);
+  int shared = 0;
+  for (int round = 0; round < 3000; ++round) {
+    Program program = program_of(5, random_code(random, 5));
+    ASSERT_NO_THROW(verify(program));
+    program = allocate(std::move(program));
+    ASSERT_NO_THROW(verify_layout(program));
+    ASSERT_EQ(Owners(program.classes[0]).clobbered_reads(), 0) << to_string(program);
+    if (program.classes[0].memory_bytes < 5 * 16) ++shared;
+  }
+  EXPECT_GT(shared, 100) << "nothing is ever shared, so nothing was tested";
+}
+
+}  // namespace
+}  // namespace cyclotron::testing

@@ -1,0 +1,138 @@
+#include <cyclotron/operators/operators.hpp>
+
+#include <initializer_list>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <cyclotron/support/error.hpp>
+
+namespace cyclotron::operators {
+namespace {
+
+constexpr auto last_op = Op::syrk_subtract;
+
+std::vector<Op> all_ops() {
+  std::vector<Op> result;
+  for (int op = 0; op <= static_cast<int>(last_op); ++op) result.push_back(static_cast<Op>(op));
+  return result;
+}
+
+Shape shape(Op op, Flags flags, std::initializer_list<Shape> operands) {
+  return result_shape(op, flags, std::span(operands.begin(), operands.size()));
+}
+std::int64_t count(Op op, Flags flags, std::initializer_list<Shape> operands) {
+  return flops(op, flags, std::span(operands.begin(), operands.size()));
+}
+
+TEST(DTypes, NamesAreNumPys) {
+  EXPECT_EQ(name(DType::boolean), "bool");
+  EXPECT_EQ(name(DType::complex128), "complex128");
+  for (int i = 0; i <= static_cast<int>(DType::complex128); ++i) {
+    const auto dtype = static_cast<DType>(i);
+    EXPECT_EQ(dtype_from_name(name(dtype)), dtype);
+  }
+  EXPECT_EQ(dtype_from_name("float16"), std::nullopt);
+  EXPECT_EQ(dtype_from_name(""), std::nullopt);
+}
+
+TEST(DTypes, SizesAndKinds) {
+  EXPECT_EQ(size_bytes(DType::boolean), 1U);
+  EXPECT_EQ(size_bytes(DType::int32), 4U);
+  EXPECT_EQ(size_bytes(DType::float64), 8U);
+  EXPECT_EQ(size_bytes(DType::complex128), 16U);
+  EXPECT_FALSE(is_floating(DType::int64));
+  EXPECT_TRUE(is_floating(DType::float32));
+  EXPECT_TRUE(is_floating(DType::complex64));
+}
+
+TEST(Registry, EveryOperatorHasAUniqueNameThatLeadsBack) {
+  std::set<std::string_view> names;
+  for (const Op op : all_ops()) {
+    EXPECT_EQ(info(op).op, op);
+    EXPECT_TRUE(names.insert(info(op).name).second) << info(op).name;
+    EXPECT_EQ(op_from_name(info(op).name), op);
+    EXPECT_FALSE(info(op).space_name.empty());
+    EXPECT_FALSE(info(op).numpy.empty());
+  }
+  EXPECT_EQ(op_from_name("nonsense"), std::nullopt);
+}
+
+TEST(Registry, SpacesAreNamedLikeThePaper) {
+  EXPECT_EQ(info(Op::subtract).space_name, "sub");
+  EXPECT_EQ(info(Op::multiply_add).space_name, "mul");
+  EXPECT_EQ(info(Op::matmul_subtract).space_name, "gemm");
+  EXPECT_EQ(info(Op::solve_triangular).space_name, "trsm");
+  EXPECT_EQ(info(Op::cholesky).space_name, "potrf");
+  EXPECT_EQ(info(Op::multiply_add).name, "multiply_add");
+}
+
+TEST(Registry, OperatorsOnScalarsGiveScalars) {
+  const std::vector<Shape> scalars(3);
+  for (const Op op : all_ops()) {
+    const std::span operands(scalars.data(), static_cast<std::size_t>(info(op).arity));
+    EXPECT_EQ(result_shape(op, no_flags, operands), Shape{}) << info(op).name;
+    EXPECT_GE(flops(op, no_flags, operands), 0) << info(op).name;
+  }
+}
+
+TEST(Shapes, ElementwiseOperandsBroadcast) {
+  EXPECT_EQ(shape(Op::add, 0, {{3, 4}, {3, 4}}), (Shape{3, 4}));
+  EXPECT_EQ(shape(Op::add, 0, {{3, 1}, {1, 4}}), (Shape{3, 4}));
+  EXPECT_EQ(shape(Op::multiply_add, 0, {{3, 4}, {1, 1}, {3, 1}}), (Shape{3, 4}));
+  EXPECT_THROW((void)shape(Op::add, 0, {{3, 4}, {3, 2}}), ShapeError);
+}
+
+TEST(Shapes, ProductsFollowTheirFlags) {
+  EXPECT_EQ(shape(Op::matmul, 0, {{2, 3}, {3, 5}}), (Shape{2, 5}));
+  EXPECT_EQ(shape(Op::matmul, transpose_a, {{3, 2}, {3, 5}}), (Shape{2, 5}));
+  EXPECT_EQ(shape(Op::matmul, transpose_b, {{2, 3}, {5, 3}}), (Shape{2, 5}));
+  EXPECT_EQ(shape(Op::matmul, transpose_a | transpose_b, {{3, 2}, {5, 3}}), (Shape{2, 5}));
+  EXPECT_EQ(shape(Op::matmul_add, 0, {{2, 5}, {2, 3}, {3, 5}}), (Shape{2, 5}));
+  EXPECT_EQ(shape(Op::syrk, 0, {{2, 3}}), (Shape{2, 2}));
+  EXPECT_EQ(shape(Op::syrk_subtract, 0, {{2, 2}, {2, 3}}), (Shape{2, 2}));
+  EXPECT_THROW((void)shape(Op::matmul_add, 0, {{2, 4}, {2, 3}, {3, 5}}), ShapeError);
+  EXPECT_THROW((void)shape(Op::syrk_add, 0, {{3, 3}, {2, 3}}), ShapeError);
+}
+
+TEST(Shapes, SolvesAndFactors) {
+  EXPECT_EQ(shape(Op::solve_triangular, lower, {{3, 3}, {3, 2}}), (Shape{3, 2}));
+  EXPECT_EQ(shape(Op::solve_triangular, right_side, {{3, 3}, {2, 3}}), (Shape{2, 3}));
+  EXPECT_THROW((void)shape(Op::solve_triangular, right_side, {{3, 3}, {3, 2}}), ShapeError);
+  EXPECT_THROW((void)shape(Op::solve_triangular, 0, {{3, 2}, {3, 2}}), ShapeError);
+  EXPECT_EQ(shape(Op::cholesky, 0, {{4, 4}}), (Shape{4, 4}));
+  EXPECT_THROW((void)shape(Op::cholesky, 0, {{4, 3}}), ShapeError);
+  EXPECT_EQ(shape(Op::row_sum, 0, {{4, 3}}), (Shape{4, 1}));
+  EXPECT_EQ(shape(Op::transpose, 0, {{4, 3}}), (Shape{3, 4}));
+}
+
+TEST(Shapes, ErrorsNameBothShapes) {
+  try {
+    (void)shape(Op::matmul, 0, {{2, 3}, {4, 5}});
+    FAIL();
+  } catch (const ShapeError& error) {
+    EXPECT_EQ(error.diagnostic().code, "CYC206");
+    EXPECT_EQ(error.diagnostic().message, "`matmul` cannot multiply a 2x3 tile by a 4x5 tile");
+  }
+  EXPECT_THROW((void)shape(Op::add, 0, {{1, 1}}), ShapeError);
+}
+
+TEST(Flops, AreLapacksCounts) {
+  EXPECT_EQ(count(Op::add, 0, {{3, 1}, {1, 4}}), 12);
+  EXPECT_EQ(count(Op::multiply_add, 0, {{1, 1}, {1, 1}, {1, 1}}), 2);
+  EXPECT_EQ(count(Op::matmul, 0, {{2, 3}, {3, 5}}), 60);
+  EXPECT_EQ(count(Op::matmul_add, transpose_a, {{2, 5}, {3, 2}, {3, 5}}), 60);
+  EXPECT_EQ(count(Op::syrk, 0, {{2, 3}}), 18);
+  EXPECT_EQ(count(Op::solve_triangular, 0, {{3, 3}, {3, 2}}), 18);
+  EXPECT_EQ(count(Op::solve_triangular, unit_diagonal, {{3, 3}, {3, 2}}), 12);
+  EXPECT_EQ(count(Op::solve_triangular, right_side, {{3, 3}, {2, 3}}), 18);
+  EXPECT_EQ(count(Op::cholesky, 0, {{1, 1}}), 1);
+  EXPECT_EQ(count(Op::cholesky, 0, {{3, 3}}), 14);
+  EXPECT_EQ(count(Op::row_sum, 0, {{4, 3}}), 8);
+  EXPECT_EQ(count(Op::transpose, 0, {{4, 3}}), 0);
+}
+
+}  // namespace
+}  // namespace cyclotron::operators

@@ -1,0 +1,161 @@
+"""`cy.Machine` as a value: defaults, printing, files, ranges."""
+
+import pickle
+from dataclasses import FrozenInstanceError, replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cyclotron as cy
+from cyclotron.machine import PE, Link, Machine
+
+links = st.builds(
+    Link,
+    latency=st.integers(1, 100),
+    response_latency=st.integers(0, 100),
+    words_per_cycle=st.integers(1, 100),
+    depth=st.integers(1, 2**40),
+)
+machines = st.builds(
+    Machine,
+    grid=st.none() | st.lists(st.integers(1, 100), min_size=1, max_size=8).map(tuple),
+    topology=st.sampled_from(["mesh", "torus"]),
+    link=links,
+    broadcast=links,
+    pe=st.builds(
+        PE,
+        memory=st.integers(1, 2**50),
+        flops_per_cycle=st.integers(1, 1000),
+        cycles=st.dictionaries(st.sampled_from(["divide", "sqrt", 'o"d\\d']), st.integers(0, 50)),
+    ),
+)
+
+
+def test_defaults_are_those_of_the_core():
+    assert Machine().to_core() == {
+        "grid": [],
+        "topology": "mesh",
+        "link": {"latency_cycles": 1, "response_latency_cycles": 1, "words_per_cycle": 1, "depth": 2},
+        "broadcast": {"latency_cycles": 1, "response_latency_cycles": 1, "words_per_cycle": 1, "depth": 2},
+        "pe": {"memory_bytes": 48 * 1024, "flops_per_cycle": 2, "cycles": {}},
+    }
+
+
+def test_to_core_names_units():
+    machine = Machine(
+        grid=(4, 2), topology="torus", link=Link(latency=3, depth=7), pe=PE(cycles={"divide": 9})
+    )
+    core = machine.to_core()
+    assert core["grid"] == [4, 2]
+    assert core["topology"] == "torus"
+    assert core["link"]["latency_cycles"] == 3
+    assert core["link"]["depth"] == 7
+    assert core["pe"]["cycles"] == {"divide": 9}
+
+
+@given(machines)
+def test_round_trips(machine):
+    assert eval(repr(machine), {"cy": cy}) == machine
+    assert Machine.from_dict(machine.to_dict()) == machine
+    assert pickle.loads(pickle.dumps(machine)) == machine
+    assert hash(replace(machine)) == hash(machine)
+
+
+@given(machines)
+def test_file_round_trip(tmp_path_factory, machine):
+    path = tmp_path_factory.mktemp("machine") / "m.toml"
+    machine.save(path)
+    assert Machine.load(path) == machine
+
+
+def test_a_file_needs_only_what_differs(tmp_path):
+    path = tmp_path / "m.toml"
+    path.write_text("grid = [8, 8]\n[link]\ndepth = 4\n[pe.cycles]\ndivide = 12\n")
+    assert Machine.load(path) == Machine(grid=(8, 8), link=Link(depth=4), pe=PE(cycles={"divide": 12}))
+
+
+def test_repr_leaves_defaults_out():
+    assert repr(Machine()) == "cy.Machine()"
+    assert (
+        repr(Machine(grid=(8,), link=Link(depth=4), pe=PE(memory=1024)))
+        == "cy.Machine(grid=(8,), link=cy.Link(depth=4), pe=cy.PE(memory=1024))"
+    )
+
+
+def test_str_says_the_main_things():
+    assert str(Machine()) == "mesh of any size, link latency 1 depth 2, 48 KiB a PE"
+    assert str(Machine(grid=(2, 3), pe=PE(memory=100))) == "mesh 2×3, link latency 1 depth 2, 100 bytes a PE"
+    assert "broadcast latency 5" in str(Machine(broadcast=Link(latency=5)))
+
+
+def test_values_do_not_change():
+    machine = Machine()
+    with pytest.raises(FrozenInstanceError):
+        machine.grid = (2, 2)
+    costs = {"divide": 3}
+    pe = PE(cycles=costs)
+    costs["divide"] = 4
+    assert pe.cycles == {"divide": 3}
+    with pytest.raises(TypeError):
+        pe.cycles["divide"] = 4
+
+
+def test_numpy_integers_and_lists_are_welcome():
+    machine = Machine(grid=[np.int64(3), 2], link=Link(depth=np.int32(5)))
+    assert machine.grid == (3, 2)
+    assert type(machine.grid[0]) is int
+    assert type(machine.link.depth) is int
+    assert machine.pe_count == 6
+    assert Machine().pe_count is None
+
+
+def test_unit_is_the_textbook_array():
+    machine = cy.machines.unit(4, 4)
+    assert machine.grid == (4, 4)
+    assert machine.link.latency == 1
+    assert cy.machines.unit().grid is None
+    assert cy.machines.unit(4, topology="torus").topology == "torus"
+
+
+@pytest.mark.parametrize(
+    ("make", "code", "words"),
+    [
+        (lambda: Link(latency=0), "CYC401", "`link.latency` is 0, outside 1 .. "),
+        (lambda: Link(response_latency=-1), "CYC401", "`link.response_latency` is -1, outside 0 .. "),
+        (lambda: Link(words_per_cycle=0), "CYC401", "words_per_cycle"),
+        (lambda: Link(depth=2**41), "CYC401", "give at most"),
+        (lambda: PE(memory=0), "CYC401", "`pe.memory` is 0"),
+        (lambda: PE(cycles={"divide": -1}), "CYC401", "divide"),
+        (lambda: Machine(grid=(0, 4)), "CYC401", "`grid[0]` is 0"),
+        (lambda: Machine(grid=()), "CYC401", "grid dimensions"),
+        (lambda: Machine(grid=(2,) * 9), "CYC401", "grid dimensions"),
+        (lambda: Machine(grid=(2**40, 2**40)), "CYC401", "grid size"),
+        (lambda: Link(latency=1.5), "CYC402", "of type float"),
+        (lambda: Link(depth=True), "CYC402", "of type bool"),
+        (lambda: Machine(grid=4), "CYC402", "of type int"),
+        (lambda: Machine(grid="44"), "CYC402", "of type str"),
+        (lambda: Machine(topology="ring"), "CYC402", "mesh, torus"),
+        (lambda: Machine(topology=["mesh"]), "CYC402", "mesh, torus"),
+        (lambda: Machine(link=3), "CYC402", "cy.Link(...)"),
+        (lambda: PE(cycles=[3]), "CYC402", "of type list"),
+        (lambda: PE(cycles={3: 3}), "CYC402", "of type int"),
+        (lambda: Machine.from_dict({"gird": [4]}), "CYC402", "did you mean `grid`?"),
+        (lambda: Machine.from_dict({"link": {"dept": 4}}), "CYC402", "did you mean `depth`?"),
+        (lambda: Machine.from_dict({"link": 4}), "CYC402", "of type int"),
+        (lambda: Machine.from_dict([4]), "CYC402", "of type list"),
+    ],
+)
+def test_refusals_name_field_value_and_range(make, code, words):
+    with pytest.raises(cy.ShapeError) as caught:
+        make()
+    assert caught.value.code == code
+    assert words in str(caught.value)
+
+
+def test_a_file_that_is_not_toml_is_named(tmp_path):
+    path = tmp_path / "broken.toml"
+    path.write_text("grid = [")
+    with pytest.raises(cy.ShapeError, match=r"broken\.toml"):
+        Machine.load(path)

@@ -1,0 +1,63 @@
+"""Results as the simulator would report them for a wavefront over a grid, without a simulator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+EVENT = np.dtype([("pe", "u4"), ("instruction", "u4"), ("start", "i8"), ("end", "i8")])
+
+
+class Core:
+    """One program on all PEs."""
+
+    def instruction_names(self) -> list[list[str]]:
+        return [["multiply_add", "divide"]]
+
+    def class_of(self, coordinates: list[int]) -> int:
+        return 0
+
+
+@dataclass
+class Program:
+    kernel_name: str
+    grid_names: list[str]
+    core: Core = field(default_factory=Core)
+
+
+@dataclass
+class Result:
+    program: Program
+    grid: tuple[int, ...]
+    cycles: int
+    utilization: np.ndarray
+    stats: dict[str, Any]
+    events: np.ndarray = field(default_factory=lambda: np.empty(0, EVENT))
+    events_dropped: int = 0
+
+
+def wavefront(grid: tuple[int, ...], steps: int, *, kernel: str = "matmul", events: bool = True) -> Result:
+    """PE p starts at cycle sum(p) and computes once a cycle; every seventh step waits a cycle for space."""
+    names = ["i", "j", "k", "l"][: len(grid)]
+    starts = sum(np.indices(grid)).reshape(-1)
+    stalls = steps // 7
+    cycles = int(starts.max()) + steps + stalls
+    offsets = np.arange(steps) + np.arange(steps) // 7
+    count = starts.size
+    shape = np.ones(grid, dtype=np.int64)
+    stats = {
+        "busy": shape * steps,
+        "stall_empty": starts.reshape(grid),
+        "stall_full": shape * stalls,
+        "idle": cycles - stalls - steps - starts.reshape(grid),
+        "channels": [{"name": "A.j+1", "messages": 10, "words": 10, "peak_occupancy": 1}],
+    }
+    log = np.empty(count * steps if events else 0, EVENT)
+    if events:
+        log["pe"] = np.repeat(np.arange(count), steps)
+        log["start"] = (starts[:, None] + offsets[None, :]).reshape(-1)
+        log["end"] = log["start"] + 1
+        log["instruction"] = np.tile(np.arange(steps) == steps - 1, count)
+    return Result(Program(kernel, names), grid, cycles, stats["busy"] / cycles, stats, log)

@@ -1,0 +1,177 @@
+"""`cy.Schedule` as a value: chaining, equality, printing, files, and what it refuses."""
+
+import dataclasses
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cyclotron as cy
+from cyclotron.schedule import Movement, Schedule
+
+NAMES = ["i", "j", "k", "l", "row"]
+TENSORS = ["A", "B", "C", "W2"]
+
+
+@st.composite
+def schedules(draw):
+    order = draw(st.permutations(NAMES))
+    split = draw(st.integers(0, len(order)))
+    end = draw(st.integers(split, len(order)))
+    schedule = Schedule().space(*order[:split]).time(*order[split:end])
+    for tensor in draw(st.lists(st.sampled_from(TENSORS), unique=True)):
+        kind = draw(st.sampled_from(["stream", "broadcast", "prefetch"]))
+        along = draw(st.lists(st.sampled_from(NAMES), unique=True))
+        schedule = getattr(schedule, kind)(tensor, along=along)
+    return schedule
+
+
+def full():
+    return (
+        cy.Schedule()
+        .space("i", "j")
+        .time("k")
+        .stream("A", along="j")
+        .broadcast("B", along=["i"])
+        .prefetch("W")
+    )
+
+
+def test_chaining_collects_space_time_and_movements():
+    schedule = full()
+    assert schedule.space_indices == ("i", "j")
+    assert schedule.time_indices == ("k",)
+    assert schedule.movements == (
+        Movement("A", "stream", ("j",)),
+        Movement("B", "broadcast", ("i",)),
+        Movement("W", "prefetch", ()),
+    )
+    assert schedule.movement("B") == Movement("B", "broadcast", ("i",))
+    assert schedule.movement("X") is None
+
+
+def test_each_method_returns_a_new_value():
+    start = cy.Schedule().space("i")
+    start.time("k")
+    start.stream("A")
+    assert start == cy.Schedule().space("i")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        start.space_indices = ("j",)
+
+
+def test_rerunning_a_cell_changes_nothing():
+    once = full()
+    twice = once.space("i", "j").time("k").stream("A", along="j").prefetch("W")
+    assert twice == once
+
+
+def test_a_later_movement_replaces_the_former():
+    schedule = cy.Schedule().stream("A", along="j").broadcast("A", along="i")
+    assert schedule.movements == (Movement("A", "broadcast", ("i",)),)
+
+
+def test_indices_can_change_sides_after_clearing_one():
+    assert cy.Schedule().space("i", "j").time("k").time().space("i", "k").time("j").time_indices == ("j",)
+
+
+def test_equality_and_hash_ignore_the_order_of_movements():
+    one = cy.Schedule().stream("A").broadcast("B")
+    other = cy.Schedule().broadcast("B").stream("A")
+    assert one == other
+    assert len({one, other}) == 1
+    assert one != cy.Schedule().stream("A")
+
+
+def test_repr_is_one_line_if_it_fits():
+    assert (
+        repr(cy.Schedule().space("i", "j").time("k").stream("A", along="j"))
+        == 'cy.Schedule().space("i", "j").time("k").stream("A", along="j")'
+    )
+    assert repr(full()).startswith('(cy.Schedule()\n    .space("i", "j")\n')
+
+
+def test_str_is_short():
+    assert str(full()) == "space i, j; time k; stream A along j; broadcast B along i; prefetch W"
+    assert str(cy.Schedule()) == "space -; time -"
+
+
+@given(schedules())
+def test_repr_rebuilds_it(schedule):
+    assert eval(repr(schedule), {"cy": cy}) == schedule
+
+
+@given(schedules())
+def test_dict_core_and_pickle_round_trips(schedule):
+    assert Schedule.from_dict(schedule.to_dict()) == schedule
+    assert Schedule.from_core(schedule.to_core()) == schedule
+    assert pickle.loads(pickle.dumps(schedule)) == schedule
+
+
+@given(schedules())
+def test_file_round_trip(tmp_path_factory, schedule):
+    path = tmp_path_factory.mktemp("schedule") / "s.toml"
+    schedule.save(path)
+    assert Schedule.load(path) == schedule
+
+
+def test_dict_accepts_short_forms():
+    data = {
+        "space": ["i", "j"],
+        "time": "k",
+        "stream": {"A": "j"},
+        "broadcast": {"B": ["i"]},
+        "prefetch": "W",
+    }
+    assert Schedule.from_dict(data) == full()
+
+
+def test_toml_written_by_hand(tmp_path):
+    path = tmp_path / "s.toml"
+    path.write_text(
+        'space = ["i", "j"]\ntime = ["k"]\nprefetch = ["W"]\n[stream]\nA = "j"\n[broadcast]\nB = "i"\n'
+    )
+    assert Schedule.load(path) == full()
+
+
+def test_html_escapes_and_names_every_part():
+    text = full()._repr_html_()
+    assert "A along j" in text
+    assert "<script" not in text
+
+
+@pytest.mark.parametrize(
+    ("make", "code", "words"),
+    [
+        (lambda: cy.Schedule().space(3), "CYC301", "of type int"),
+        (lambda: cy.Schedule().space("i", None), "CYC301", "NoneType"),
+        (lambda: cy.Schedule().time("i + j"), "CYC301", "`i + j`"),
+        (lambda: cy.Schedule().stream(["A", "B"]), "CYC301", "of type list"),
+        (lambda: cy.Schedule().stream("A", along=1), "CYC301", "of type int"),
+        (lambda: cy.Schedule().stream("A", along={"i": 1}), "CYC301", "of type dict"),
+        (lambda: Movement("A", "teleport"), "CYC301", "teleport"),
+        (lambda: Schedule((), (), ("A",)), "CYC301", "of type str"),
+        (lambda: Schedule.from_dict({"spaec": ["i"]}), "CYC301", "spaec"),
+        (lambda: Schedule.from_dict(["i"]), "CYC301", "of type list"),
+        (lambda: Schedule.from_dict({"stream": 3}), "CYC301", "of type int"),
+        (lambda: cy.Schedule().space("i", "j").time("j"), "CYC302", "`j` is in space (i, j) and in time (j)"),
+        (lambda: cy.Schedule().time("i").space("i"), "CYC302", "`i`"),
+        (lambda: cy.Schedule().space("i", "i"), "CYC303", "(i, i)"),
+        (lambda: cy.Schedule().stream("A", along=["j", "j"]), "CYC303", "(j, j)"),
+        (lambda: Schedule((), (), (Movement("A", "stream"), Movement("A", "prefetch"))), "CYC303", "`A`"),
+    ],
+)
+def test_refusals_name_what_is_wrong(make, code, words):
+    with pytest.raises(cy.ScheduleError) as caught:
+        make()
+    assert caught.value.code == code
+    assert words in str(caught.value)
+    assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize("content", [b"space = [", b"\xff\xfe", b'space = ["i"]\nspace = ["j"]'])
+def test_a_file_that_is_not_toml_is_named(tmp_path, content):
+    path = tmp_path / "broken.toml"
+    path.write_bytes(content)
+    with pytest.raises(cy.ScheduleError, match=r"broken\.toml"):
+        Schedule.load(path)
