@@ -166,6 +166,7 @@ class Lowering {
     const auto last = poly::Map::function(total.domain, key);
     auto pieces = poly::Map::function(outer, key).then(last.reverse()).pieces();
     CYC_CHECK(pieces.has_value(), "the end of a sum is affine");
+    for (auto& piece : *pieces) piece.forms = detail::as_shifts(piece.domain, std::move(piece.forms));
     return std::move(*pieces);
   }
 
@@ -332,6 +333,8 @@ class Lowering {
 /// An axis that no access of the tensor can follow is a mistake of the user's.
 void check_moves(const Graph& graph, const schedule::Schedule& schedule) {
   for (const auto& move : schedule.moves) {
+    const bool moves = std::ranges::any_of(graph.flows, [&](const Flow& flow) { return graph.at(flow.tensor).name == move.tensor && !flow.computed; });
+    if (!moves) continue;  // nothing reads it at these sizes
     for (const auto& axis : move.along) {
       const auto dim = static_cast<std::size_t>(std::ranges::find(graph.dims, axis) - graph.dims.begin());
       const bool usable = std::ranges::any_of(graph.flows, [&](const Flow& flow) {

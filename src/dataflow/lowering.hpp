@@ -41,6 +41,9 @@ class Router {
   const std::vector<Holder>& holders_;
 };
 
+/// Equal forms on the domain, written as p + constant where they are that: isl may write a coordinate that is fixed on a small domain as a
+/// constant, which hides the neighbour.
+[[nodiscard]] std::vector<poly::Affine> as_shifts(const poly::Set& domain, std::vector<poly::Affine> forms);
 /// p + offset as forms.
 [[nodiscard]] std::vector<poly::Affine> shifted(std::size_t rank, const std::vector<std::int64_t>& offset);
 [[nodiscard]] std::vector<std::int64_t> unit(std::size_t rank, std::size_t dim, std::int64_t value);

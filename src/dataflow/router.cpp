@@ -27,6 +27,17 @@ std::vector<poly::Affine> shifted(std::size_t rank, const std::vector<std::int64
   return forms;
 }
 
+std::vector<poly::Affine> as_shifts(const poly::Set& domain, std::vector<poly::Affine> forms) {
+  const auto sample = domain.sample();
+  if (!sample) return forms;
+  for (std::size_t d = 0; d < forms.size(); ++d) {
+    auto shift = poly::variable(forms.size(), d);
+    shift.constant = poly::evaluate(forms[d], *sample) - (*sample)[d];
+    if (domain.is_subset(domain.intersect({forms[d] - shift, true}))) forms[d] = std::move(shift);
+  }
+  return forms;
+}
+
 const schedule::Move* Router::move_of(const Flow& flow) const {
   const auto& name = graph_.at(flow.tensor).name;
   const auto place = std::ranges::find(schedule_.moves, name, &schedule::Move::tensor);
@@ -132,7 +143,9 @@ void Router::follow(FlowId id, const Axis& axis, poly::Set& starts, std::vector<
   const auto pieces = first.subtract(itself).pieces();
   CYC_CHECK(pieces.has_value(), "the first point of a line is affine");
   for (const auto& piece : *pieces) {
-    rules.push_back({Transfer{id, piece.forms, true}, id, piece.domain.coalesce(), Origin::propagate, flow.span});
+    auto source = shifted(rank, std::vector<std::int64_t>(rank, 0));
+    source[axis.dim] = piece.forms[axis.dim];
+    rules.push_back({Transfer{id, source, true}, id, piece.domain.coalesce(), Origin::propagate, flow.span});
   }
   starts = first.intersect(itself).domain().coalesce();
 }
@@ -254,7 +267,8 @@ void Router::hand_over(FlowId id, poly::Set starts, std::vector<Rule>& rules) co
     const auto pieces = wanted.then(held.reverse()).pieces();
     if (!pieces) break;
     for (const auto& piece : *pieces) {
-      rules.push_back({Transfer{holder.flow, piece.forms, false}, id, piece.domain, Origin::inner_send, graph_.at(id).span});
+      rules.push_back({Transfer{holder.flow, as_shifts(piece.domain, piece.forms), false}, id, piece.domain, Origin::inner_send,
+                       graph_.at(id).span});
       starts = starts.subtract(piece.domain).coalesce();
     }
   }
