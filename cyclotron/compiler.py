@@ -15,11 +15,14 @@ from cyclotron import _core
 from cyclotron.errors import ProgramError, ScheduleError, ShapeError
 from cyclotron.language import Blocked, Kernel
 from cyclotron.language.arguments import TensorArgument
-from cyclotron.machine import Machine
+from cyclotron.machine import PE, Machine
 from cyclotron.schedule import Movement, Schedule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+# The machine where none is given: as large as the program needs, unit costs.
+UNLIMITED = Machine(pe=PE(memory=1 << 40))
 
 _cache: weakref.WeakKeyDictionary[Kernel, dict[Any, Program]] = weakref.WeakKeyDictionary()
 
@@ -234,7 +237,7 @@ def compile_kernel(
             code="CYC301",
             help="pass a cy.Schedule, for example cy.Schedule().space('i', 'j')",
         )
-    target = Machine() if machine is None else machine
+    target = UNLIMITED if machine is None else machine
     if not isinstance(target, Machine):
         raise ShapeError(
             f"the machine is a `{type(target).__name__}`", code="CYC400", help="pass a cy.Machine"

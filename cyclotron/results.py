@@ -106,7 +106,8 @@ class Result:
 
     @functools.cached_property
     def events(self) -> NDArray[Any]:
-        """One record a computation, up to the event limit: pe, instruction, start, end (cycles), loops."""
+        """One record a computation, up to the event limit: pe (linear index), operator, start and end (cycles),
+        loops (values of the loop variables) and depth (how many of them hold)."""
         return np.asarray(self._measured["events"])
 
     @property
@@ -131,15 +132,13 @@ class Result:
             By habit ``*.json``.
         """
         columns = self.program.grid[-1]
-        names = self.program.core.instruction_names()
         records: list[dict[str, Any]] = []
         for event in self.events:
             pe = int(event["pe"])
-            kind = names[self.program.core.class_of(list(np.unravel_index(pe, self.grid)))]
             records.append(
                 {
                     "ph": "X",
-                    "name": kind[int(event["instruction"])],
+                    "name": str(event["operator"]),
                     "ts": int(event["start"]),
                     "dur": int(event["end"] - event["start"]),
                     "pid": pe // columns,

@@ -6,6 +6,8 @@ names from the kernel's text, so operands may be transposed and named freely.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from cyclotron.errors import ScheduleError
@@ -13,7 +15,7 @@ from cyclotron.schedule import Schedule
 
 if TYPE_CHECKING:
     from cyclotron.language import Kernel
-    from cyclotron.language.static import Access, EquationShape
+    from cyclotron.language.static import EquationShape
 
 __all__ = ["input_stationary", "output_stationary", "pumma", "summa", "weight_stationary"]
 
@@ -169,13 +171,21 @@ def _product(kernel: Kernel, recipe: str) -> _Product:
     reads = [(access.tensor, _plain(access.subscripts)) for access in equation.operands]
     target = _plain(equation.subscripts)
     found = ", ".join(_text(access.tensor, access.subscripts) for access in equation.operands)
-    unfit = _unfit(kernel, recipe, f"{_text(equation.target, equation.subscripts)} computed from {found or 'nothing'}")
+    unfit = _unfit(
+        kernel, recipe, f"{_text(equation.target, equation.subscripts)} computed from {found or 'nothing'}"
+    )
     if target is None or len(set(target)) != 2 or len(target) != 2 or len(equation.reductions) != 1:
         raise unfit
     row, column = target
     inner = equation.reductions[0]
-    left = [tensor for tensor, indices in reads if indices is not None and sorted(indices) == sorted((row, inner))]
-    right = [tensor for tensor, indices in reads if indices is not None and sorted(indices) == sorted((column, inner))]
+    left = [
+        tensor for tensor, indices in reads if indices is not None and sorted(indices) == sorted((row, inner))
+    ]
+    right = [
+        tensor
+        for tensor, indices in reads
+        if indices is not None and sorted(indices) == sorted((column, inner))
+    ]
     if len(reads) != 2 or len(left) != 1 or len(right) != 1 or left == right:
         raise unfit
     return _Product(row, column, inner, left[0], right[0])
@@ -188,3 +198,18 @@ def _unfit(kernel: Kernel, recipe: str, found: str) -> ScheduleError:
         help="the recipe is for C[i, j] = sum(A[i, k] * B[k, j] for k in ...); "
         "for other kernels write cy.Schedule().space(...).time(...)",
     )
+
+
+def _plain(subscripts: Sequence[object]) -> tuple[str, ...] | None:
+    """The subscripts as index names, or None if one is not a bare index."""
+    texts = [str(subscript) for subscript in subscripts]
+    return tuple(texts) if texts and all(text.isidentifier() for text in texts) else None
+
+
+def _names(subscripts: Sequence[object]) -> list[str]:
+    """The names in the subscripts."""
+    return re.findall(r"[^\W\d]\w*", " ".join(map(str, subscripts)))
+
+
+def _text(tensor: str, subscripts: Sequence[object]) -> str:
+    return f"{tensor}[{', '.join(map(str, subscripts))}]"

@@ -47,7 +47,7 @@ def timeline(result: common.ResultLike, *, ax: Axes | None = None, path: str | P
         height = 1.5 + (0.24 if count <= 24 else 0.15) * max(count, 2) if rows else 4.0
         ax = common.new_figure(9, height).add_subplot()
     events = np.asarray(result.events)
-    operators, codes = _operators(result, events)
+    operators, codes = _operators(events)
     common.quiet_frame(ax)
     common.set_title(ax, common.headline(result), _subtitle(result, events))
     ax.set_xlabel("cycle", color=common.INK)
@@ -63,30 +63,15 @@ def timeline(result: common.ResultLike, *, ax: Axes | None = None, path: str | P
     return common.finish(common.figure_of(ax), path)
 
 
-def _operators(result: common.ResultLike, events: NDArray[Any]) -> tuple[list[str], NDArray[np.intp]]:
+def _operators(events: NDArray[Any]) -> tuple[list[str], NDArray[np.intp]]:
     """The operators that occur, the busiest first, and for each event which of them it is."""
-    found, codes = np.unique(_names(result, events), return_inverse=True)
+    found, codes = np.unique(events["operator"], return_inverse=True)
     codes = codes.reshape(-1)
     cycles = np.bincount(codes, weights=events["end"] - events["start"], minlength=len(found))
     order = np.argsort(-cycles, kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     return [str(name) for name in found[order]], rank[codes]
-
-
-def _names(result: common.ResultLike, events: NDArray[Any]) -> NDArray[np.str_]:
-    """For each event the operator's name: PEs differ in their programs, so PE and instruction tell it."""
-    if len(events) == 0:
-        return np.empty(0, dtype=np.str_)
-    core = result.program.core
-    names = core.instruction_names()
-    pes, position = np.unique(events["pe"], return_inverse=True)
-    coordinates = np.stack(np.unravel_index(pes, result.grid), axis=1)
-    classes = np.array([core.class_of(index) for index in coordinates.tolist()])
-    pairs = np.stack([classes[position.reshape(-1)], events["instruction"].astype(np.int64)], axis=1)
-    different, which = np.unique(pairs, axis=0, return_inverse=True)
-    texts = np.array([names[pe_class][instruction] for pe_class, instruction in different.tolist()])
-    return texts[which.reshape(-1)]
 
 
 def _subtitle(result: common.ResultLike, events: NDArray[Any]) -> str:

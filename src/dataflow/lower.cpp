@@ -302,12 +302,20 @@ class Lowering {
         // Accumulators and totals first.
         std::ranges::stable_sort(flows, [&](auto a, auto b) { return rank_of(a) < rank_of(b); });
         const bool lettered = flows.size() > 1 || is_sum(flows.front());
-        char letter = 'a';
+        std::size_t next = 0;
         for (const auto f : flows) {
           const bool result = std::ranges::find(results_, FlowId(f)) != results_.end();
-          graph_.flows[f].name = lettered && !result ? name + letter++ : name;
+          graph_.flows[f].name = lettered && !result ? lettered_name(name, next++) : name;
         }
       }
+    }
+  }
+  /// The name with the letter of that number, passing over those that make another tensor's name.
+  [[nodiscard]] std::string lettered_name(const std::string& name, std::size_t number) const {
+    const auto is_tensor = [&](const std::string& text) { return std::ranges::any_of(graph_.tensors, [&](const Tensor& t) { return t.name == text; }); };
+    for (std::size_t n = 0;; ++n) {
+      auto text = n < 26 ? name + static_cast<char>('a' + static_cast<int>(n)) : fmt::format("{}_{}", name, n);
+      if (!is_tensor(text) && number-- == 0) return text;
     }
   }
   [[nodiscard]] bool is_sum(std::size_t f) const {

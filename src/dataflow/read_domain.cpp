@@ -35,6 +35,9 @@ class DomainReader {
       : reader_(reader), context_(context), names_(std::move(names)) {}
 
   poly::Set run() {
+    // Whole texts, and so no indices of these names.
+    if (reader_.rest() == "everywhere") return poly::Set::universe(context_, names_.size());
+    if (reader_.rest() == "false") return poly::Set::empty(context_, names_.size());
     auto region = disjunction(0);
     reader_.expect_end();
     return std::move(region.set);
@@ -66,8 +69,6 @@ class DomainReader {
   }
 
   Region atom(int depth) {
-    if (accept_keyword("everywhere") || accept_keyword("true")) return {poly::Set::universe(context_, names_.size())};
-    if (accept_keyword("false")) return {poly::Set::empty(context_, names_.size())};
     if (accept_keyword("exists")) return exists(depth);
     if (reader_.peek("(") && is_region(reader_.after_parenthesis())) {
       reader_.expect("(");

@@ -1,6 +1,7 @@
 #include <cyclotron/driver/compile.hpp>
 
 #include <chrono>
+#include <exception>
 
 #include <cyclotron/codegen/generate.hpp>
 #include <cyclotron/dataflow/lower.hpp>
@@ -60,18 +61,20 @@ Compiled compile(const recurrence::System& system, const std::optional<schedule:
   recurrence::verify(system);
   log.stage("verify recurrences");
   if (schedule) return compile_with(system, *schedule, machine, log);
-  const auto candidates = schedule::defaults(system);
-  for (std::size_t c = 0;; ++c) {
+  // The first default is the most parallel one: its error says most where none works.
+  std::exception_ptr first_error;
+  for (const auto& candidate : schedule::defaults(system)) {
     try {
-      auto result = compile_with(system, candidates[c], machine, log);
+      auto result = compile_with(system, candidate, machine, log);
       result.schedule_chosen = true;
       return result;
     } catch (const LegalityError&) {
-      if (c + 1 == candidates.size()) throw;
+      if (!first_error) first_error = std::current_exception();
     } catch (const CapacityError&) {
-      if (c + 1 == candidates.size()) throw;
+      if (!first_error) first_error = std::current_exception();
     }
   }
+  std::rethrow_exception(first_error);
 }
 
 }  // namespace cyclotron::driver

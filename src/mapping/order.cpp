@@ -55,17 +55,27 @@ poly::Set lex_negative(const poly::Set& domain, const std::vector<poly::Affine>&
   return result;
 }
 
-/// How far the use lies after the making: time, then the grid in the given directions.
-std::vector<poly::Affine> advance(const Mapping& mapping, const Dependence& dependence, const std::vector<std::int64_t>& signs) {
+/// A total order of all steps of all PEs that agrees with each PE's own order: by time and then along the grid in some direction, or the
+/// other way round (then PEs run far apart, and channels may have to be deep).
+struct Order {
+  std::vector<std::int64_t> signs;  ///< Of each grid dimension.
+  bool grid_first = false;
+};
+
+/// How far the use lies after the making, in that order.
+std::vector<poly::Affine> advance(const Mapping& mapping, const Dependence& dependence, const Order& order) {
   const auto& graph = mapping.graph;
   const auto& tuple = graph.at(graph.at(dependence.rule->flow).space).tuple;
-  std::vector<poly::Affine> forms;
-  for (const auto d : mapping.grid.time) forms.push_back(tuple[d] - dependence.from[d]);
+  std::vector<poly::Affine> time, grid;
+  for (const auto d : mapping.grid.time) time.push_back(tuple[d] - dependence.from[d]);
   for (std::size_t g = 0; g < mapping.grid.space.size(); ++g) {
     const auto d = mapping.grid.space[g];
-    forms.push_back(signs[g] * (tuple[d] - dependence.from[d]));
+    grid.push_back(order.signs[g] * (tuple[d] - dependence.from[d]));
   }
-  return forms;
+  auto& first = order.grid_first ? grid : time;
+  const auto& second = order.grid_first ? time : grid;
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
 }
 
 bool is_negative_constant(const std::vector<poly::Affine>& forms, bool& constant) {
@@ -79,8 +89,8 @@ bool is_negative_constant(const std::vector<poly::Affine>& forms, bool& constant
 
 /// A point at which the dependence does not advance, if any.
 std::optional<std::vector<std::int64_t>> violation(const Mapping& mapping, const Dependence& dependence,
-                                                   const std::vector<std::int64_t>& signs) {
-  const auto forms = advance(mapping, dependence, signs);
+                                                   const Order& order) {
+  const auto forms = advance(mapping, dependence, order);
   bool constant = false;
   const bool negative = is_negative_constant(forms, constant);
   if (constant) return negative ? dependence.rule->domain.lexmin_point() : std::nullopt;
@@ -182,18 +192,18 @@ void find_time_function(Mapping& mapping, const std::vector<Dependence>& all) {
 void check_dependences(Mapping& mapping) {
   const auto all = dependences(mapping.graph);
   const auto axes = mapping.grid.space.size();
-  for (std::size_t choice = 0; choice < (std::size_t{1} << axes); ++choice) {
-    std::vector<std::int64_t> signs;
-    for (std::size_t g = 0; g < axes; ++g) signs.push_back(((choice >> g) & 1U) != 0 ? -1 : 1);
-    const bool legal = std::ranges::all_of(all, [&](const Dependence& d) { return !violation(mapping, d, signs).has_value(); });
+  for (std::size_t choice = 0; choice < (std::size_t{2} << axes); ++choice) {
+    Order order{{}, (choice >> axes) != 0};
+    for (std::size_t g = 0; g < axes; ++g) order.signs.push_back(((choice >> g) & 1U) != 0 ? -1 : 1);
+    const bool legal = std::ranges::all_of(all, [&](const Dependence& d) { return !violation(mapping, d, order).has_value(); });
     if (!legal) continue;
-    mapping.proofs.push_back(fmt::format("all {} dependences advance in the order ({})", all.size(),
-                                         mapping.grid.time.empty() ? "space only" : "time, then along the grid"));
+    mapping.proofs.push_back(fmt::format("all {} dependences advance in one order of all steps ({})", all.size(),
+                                         order.grid_first ? "along the grid, then time" : "time, then along the grid"));
     mapping.proofs.emplace_back("no two points of a space share a PE and a step");
     find_time_function(mapping, all);
     return;
   }
-  const std::vector<std::int64_t> forward(axes, 1);
+  const Order forward{std::vector<std::int64_t>(axes, 1), false};
   for (const auto& dependence : all) {
     if (const auto point = violation(mapping, dependence, forward)) report(mapping, dependence, *point);
   }

@@ -34,8 +34,9 @@ PeArray::PeArray(const program::Program& program, bool functional, Part part) : 
   ordinal_.assign(static_cast<std::size_t>(size), none);
   for (std::size_t c = 0; c < program.classes.size(); ++c) codes_.push_back(decode(program, c));
   find_pes();
-  part_.last = std::min(part_.last, count());
-  part_.first = std::min(part_.first, part_.last);
+  const auto first_of = [&](std::uint64_t number) { return static_cast<std::uint32_t>(number * count() / part_.count); };
+  first_ = first_of(part_.number);
+  last_ = first_of(std::uint64_t{part_.number} + 1);
   try {
     allocate(functional);
     connect();
@@ -56,7 +57,7 @@ void PeArray::find_pes() {
 
 void PeArray::allocate(bool functional) {
   std::size_t bytes = alignment, variables = 0, sizes = 0, ports = 0;
-  for (std::uint32_t o = part_.first; o < part_.last; ++o) {
+  for (std::uint32_t o = first_; o < last_; ++o) {
     const Code& code = codes_[class_of_[o]];
     bytes += aligned(code.memory_bytes);
     variables += 2 * std::size_t{code.variables};
@@ -76,7 +77,7 @@ void PeArray::allocate(bool functional) {
   std::int64_t* variable = variables_.data();
   TileSize* size = sizes_.data();
   const std::uint32_t* queue = queues_.data();
-  for (std::uint32_t o = part_.first; o < part_.last; ++o) {
+  for (std::uint32_t o = first_; o < last_; ++o) {
     const Code& code = codes_[class_of_[o]];
     Pe& pe = pes_.emplace_back();
     pe = {.code = &code, .memory = memory, .variables = variable, .limits = variable + code.variables, .sizes = size,
@@ -107,7 +108,7 @@ void PeArray::connect() {
   };
   std::size_t next = 0;
   for (std::uint32_t o = 0; o < count(); ++o) {
-    const bool ours = o >= part_.first && o < part_.last;
+    const bool ours = in_part(o);
     for (const Port& port : codes_[class_of_[o]].ports) {
       std::uint32_t number = none;
       switch (port.kind) {

@@ -2,7 +2,6 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,10 +37,10 @@ struct Link {
   std::uint32_t receiver = 0;
 };
 
-/// A part of the PEs, [first, last) by ordinal; all by default.
+/// The PEs, by ordinal, are cut into `count` blocks of about the same size; this is one of them. All by default.
 struct Part {
-  std::uint32_t first = 0;
-  std::uint32_t last = std::numeric_limits<std::uint32_t>::max();
+  std::uint32_t number = 0;
+  std::uint32_t count = 1;
 };
 
 class PeArray {
@@ -52,10 +51,14 @@ class PeArray {
   PeArray(const program::Program& program, bool functional, Part part = {});
 
   [[nodiscard]] const program::Program& program() const { return *program_; }
-  /// The PEs of the part, in order; `pe(ordinal)` finds one by its ordinal.
-  [[nodiscard]] std::vector<Pe>& pes() { return pes_; }
-  [[nodiscard]] Pe& pe(std::uint32_t ordinal) { return pes_[ordinal - part_.first]; }
-  [[nodiscard]] const Part& part() const { return part_; }
+  /// The PEs of the part, in order; `pe(ordinal)` finds one of them by its ordinal.
+  [[nodiscard]] const std::vector<Pe>& pes() const { return pes_; }
+  [[nodiscard]] Pe& pe(std::uint32_t ordinal) { return pes_[ordinal - first_]; }
+  [[nodiscard]] bool in_part(std::uint32_t ordinal) const { return ordinal >= first_ && ordinal < last_; }
+  /// The number of the part that a PE is in.
+  [[nodiscard]] std::uint32_t part_of(std::uint32_t ordinal) const {
+    return static_cast<std::uint32_t>(((std::uint64_t{ordinal} + 1) * part_.count - 1) / count());
+  }
   /// Number of PEs that have a program, in all parts.
   [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(grid_index_.size()); }
   [[nodiscard]] std::uint32_t grid_size() const { return static_cast<std::uint32_t>(ordinal_.size()); }
@@ -97,6 +100,8 @@ class PeArray {
 
   const program::Program* program_;
   Part part_;
+  std::uint32_t first_ = 0;  // The part's ordinals are [first_, last_).
+  std::uint32_t last_ = 0;
   std::vector<Code> codes_;
   std::vector<std::int64_t> grid_stride_;
   std::vector<std::uint32_t> ordinal_;     ///< By grid index.

@@ -7,24 +7,13 @@ from typing import Any
 
 import numpy as np
 
-EVENT = np.dtype([("pe", "u4"), ("instruction", "u4"), ("start", "i8"), ("end", "i8")])
-
-
-class Core:
-    """One program on all PEs."""
-
-    def instruction_names(self) -> list[list[str]]:
-        return [["multiply_add", "divide"]]
-
-    def class_of(self, coordinates: list[int]) -> int:
-        return 0
+EVENT = np.dtype([("pe", "u4"), ("operator", "U20"), ("start", "i8"), ("end", "i8")])
 
 
 @dataclass
 class Program:
     kernel_name: str
     grid_names: list[str]
-    core: Core = field(default_factory=Core)
 
 
 @dataclass
@@ -59,5 +48,5 @@ def wavefront(grid: tuple[int, ...], steps: int, *, kernel: str = "matmul", even
         log["pe"] = np.repeat(np.arange(count), steps)
         log["start"] = (starts[:, None] + offsets[None, :]).reshape(-1)
         log["end"] = log["start"] + 1
-        log["instruction"] = np.tile(np.arange(steps) == steps - 1, count)
+        log["operator"] = np.tile(np.where(np.arange(steps) == steps - 1, "divide", "multiply_add"), count)
     return Result(Program(kernel, names), grid, cycles, stats["busy"] / cycles, stats, log)

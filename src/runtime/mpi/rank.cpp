@@ -1,38 +1,18 @@
 #include "rank.hpp"
 
-#include <sched.h>
-
-#include <chrono>
-#include <thread>
-
 #include "../messages.hpp"
 
 namespace cyclotron::runtime::mpi {
 
-void BackOff::wait() {
-  constexpr int yields = 200;
-  if (++waits_ < yields) {
-    sched_yield();
-    return;
-  }
-  const int microseconds = std::min(1000, 20 * (waits_ - yields + 1));
-  std::this_thread::sleep_for(std::chrono::microseconds(microseconds));
-}
-
-std::uint32_t count_pes(const program::Program& program) {
-  std::int64_t result = 0;
-  for (const auto count : program.pe_counts()) result += count;
-  return static_cast<std::uint32_t>(result);
-}
-
 Rank::Rank(const program::Program& program, const Arrays& arrays, Transport& transport, const Progress& progress)
     : transport_(transport),
-      blocks_{count_pes(program), static_cast<std::uint64_t>(transport.size())},
-      array_(program, true, {blocks_.first(transport.rank()), blocks_.first(transport.rank() + 1)}),
+      array_(program, true,
+             {static_cast<std::uint32_t>(transport.rank()), static_cast<std::uint32_t>(transport.size())}),
       tensors_(access_tensors(program, arrays, true)),
       pulse_(progress),
       links_(array_.links().size()),
-      rows_(array_.network_rows()) {
+      rows_(array_.network_rows()),
+      interpreter_(*this, array_, tensors_) {
   for (std::size_t q = 0; q < links_.size(); ++q) links_[q].receiver = array_.links()[q].receiver;
   for (const auto& channel : program.channels) buffers_.emplace_back(message_bytes(channel));
   for (std::size_t t = 0; t < tensors_.size(); ++t) {
@@ -41,48 +21,8 @@ Rank::Rank(const program::Program& program, const Arrays& arrays, Transport& tra
   for (const Pe& pe : array_.pes()) ready_.push(pe.ordinal);
 }
 
-End Rank::run(std::exception_ptr& failure) {
-  Interpreter interpreter(*this, array_, tensors_);
-  BackOff back_off;
-  std::optional<Totals> before;
-  while (true) {
-    try {
-      if (!stopped_ && !ready_.empty()) {
-        work(interpreter);
-        back_off.reset();
-        continue;
-      }
-      transport_.flush();
-      pulse_.beat([] { return -1.0; });
-    } catch (...) {
-      if (failure) throw;  // MPI itself fails: there is no one left to tell
-      failure = std::current_exception();
-      stopped_ = true;
-      transport_.alarm();
-    }
-    const bool moved = poll();
-    if (!ready_.empty() && !stopped_) continue;
-    if (!transport_.in_round()) transport_.join(finished(), stopped_);
-    if (const auto totals = transport_.result()) {
-      // All ranks see the same sums in the same round, so they all decide the same.
-      if (totals->stopped > 0) {
-        stopped_ = true;
-        // Those who were not stopped when they were counted may have sent since.
-        if (before && before->stopped > 0 && totals->settled()) return End::failed;
-      } else if (totals->settled() && totals->finished == transport_.size()) {
-        return End::finished;
-      } else if (totals->settled() && before == totals) {
-        return End::deadlocked;  // nothing moved between two rounds, and nobody has anything to do
-      }
-      before = totals;
-    } else if (!moved) {
-      back_off.wait();
-    }
-  }
-}
-
-/// Runs PEs for a while, then looks after the messages.
-void Rank::work(Interpreter<Rank>& interpreter) {
+/// Runs PEs, then looks after the messages.
+void Rank::work() {
   constexpr std::int64_t work_a_poll = 1 << 12;
   work_ = 0;
   while (!ready_.empty() && work_ < work_a_poll) {
@@ -90,25 +30,22 @@ void Rank::work(Interpreter<Rank>& interpreter) {
     ready_.pop();
     Pe& pe = array_.pe(ordinal);
     const std::int64_t before = pe.executed;
-    const Outcome outcome = interpreter.run(pe, steps_a_turn);
+    const Outcome outcome = interpreter_.run(pe, steps_a_turn);
     if (outcome == Outcome::done) ++done_;
     if (outcome == Outcome::paused) ready_.push(ordinal);
     work_ += outcome == Outcome::paused ? steps_a_turn : pe.executed - before + 1;
   }
-  transport_.flush();
-  poll();
+  exchange();
   pulse_.tick(work_, [&] { return array_.fraction_done(); });
 }
 
-bool Rank::poll() {
-  const bool moved = transport_.poll([&](const Record& record, const std::byte* numbers) {
-    if (!stopped_) arrived(record, numbers);
-  });
-  if (transport_.alarmed()) stopped_ = true;
-  return moved;
+void Rank::exchange() {
+  transport_.flush();
+  transport_.poll([&](const Record& record, const std::byte* numbers) { take(record, numbers); });
+  if (transport_.alarmed()) throw Stopped{};
 }
 
-void Rank::arrived(const Record& record, const std::byte* numbers) {
+void Rank::take(const Record& record, const std::byte* numbers) {
   const TileSize size{record.rows, record.columns};
   const auto& channel = array_.program().channels[record.channel];
   if (channel.kind == program::Channel::Kind::link) {
@@ -121,7 +58,7 @@ void Rank::arrived(const Record& record, const std::byte* numbers) {
   for (std::int64_t to = record.first; to <= record.last; ++to) {
     const auto receiver_index = static_cast<std::uint32_t>(record.source + (to - own) * stride);
     const std::uint32_t receiver = array_.ordinal(receiver_index);
-    if (to == own || receiver == PeArray::none || !is_local(receiver)) continue;
+    if (to == own || receiver == PeArray::none || !array_.in_part(receiver)) continue;
     push(network_queue(record.channel, receiver_index, own), record.channel, size, numbers, record.bytes);
   }
 }
@@ -158,10 +95,10 @@ bool Rank::send(Pe& pe, const Step& step, const Packet& packet) {
   require_fits(what, packet.size);
   const std::uint32_t receiver = links_[number].receiver;
   if (receiver == PeArray::none) return true;
-  if (is_local(receiver)) {
+  if (array_.in_part(receiver)) {
     push(links_[number], channel, packet.size, packet.data, packet.bytes);
   } else {
-    transport_.send(blocks_.rank_of(receiver),
+    transport_.send(static_cast<int>(array_.part_of(receiver)),
                     {.channel = channel, .source = number, .first = 0, .last = 0, .rows = packet.size.rows,
                      .columns = packet.size.columns, .bytes = packet.bytes},
                     packet.data);
@@ -180,11 +117,11 @@ bool Rank::broadcast(Pe& pe, const Step& step, std::int64_t first, std::int64_t 
     const std::uint32_t receiver_index = array_.on_line(pe, channel.axis, to);
     const std::uint32_t receiver = array_.ordinal(receiver_index);
     if (to == own || receiver == PeArray::none) continue;
-    if (is_local(receiver)) {
+    if (array_.in_part(receiver)) {
       push(network_queue(number, receiver_index, own), number, packet.size, packet.data, packet.bytes);
       continue;
     }
-    const int rank = blocks_.rank_of(receiver);  // grows along the line
+    const int rank = static_cast<int>(array_.part_of(receiver));  // grows along the line
     if (rank == sent_to) continue;
     sent_to = rank;
     transport_.send(rank,
@@ -219,9 +156,7 @@ void Rank::computed(Pe&, const Step&, std::span<const Shape> operands) {
   work_ += work;
   constexpr std::int64_t long_work = 1 << 12;
   if (work < long_work) return;
-  transport_.flush();
-  poll();
-  if (stopped_) throw interrupted();
+  exchange();
 }
 
 void Rank::stored(const Step& step, const std::int64_t* index) {

@@ -1,8 +1,6 @@
 // The host of the PEs of one MPI rank.
 #pragma once
 #include <deque>
-#include <exception>
-#include <optional>
 #include <vector>
 
 #include <cyclotron/runtime/runtime.hpp>
@@ -14,33 +12,8 @@
 
 namespace cyclotron::runtime::mpi {
 
-/// PEs [first(r), first(r + 1)) by ordinal run on rank r.
-struct Blocks {
-  std::uint64_t pes = 0;
-  std::uint64_t ranks = 1;
-  [[nodiscard]] std::uint32_t first(int rank) const {
-    return static_cast<std::uint32_t>(static_cast<std::uint64_t>(rank) * pes / ranks);
-  }
-  [[nodiscard]] int rank_of(std::uint32_t ordinal) const {
-    return static_cast<int>(((std::uint64_t{ordinal} + 1) * ranks - 1) / pes);
-  }
-};
-
-/// Number of PEs that have a program.
-[[nodiscard]] std::uint32_t count_pes(const program::Program& program);
-
-/// How a run ended; all ranks agree.
-enum class End : std::uint8_t { finished, failed, deadlocked };
-
-/// Waiting costs little: first yields, then sleeps of up to a millisecond.
-class BackOff {
- public:
-  void wait();
-  void reset() { waits_ = 0; }
-
- private:
-  int waits_ = 0;
-};
+/// Thrown through a PE's code where another rank has failed.
+struct Stopped {};
 
 class Rank {
  public:
@@ -48,8 +21,14 @@ class Rank {
 
   Rank(const program::Program& program, const Arrays& arrays, Transport& transport, const Progress& progress);
 
-  /// Runs this rank's PEs while others need it. `failure` gets what stopped this rank, if it did.
-  [[nodiscard]] End run(std::exception_ptr& failure);
+  /// Runs PEs for a while. Throws ExecutionError where one fails, Stopped where another rank did. Requires: can_work().
+  void work();
+  [[nodiscard]] bool can_work() const { return !ready_.empty(); }
+  [[nodiscard]] bool finished() const { return done_ == array_.pes().size(); }
+  /// A record that has arrived.
+  void take(const Record& record, const std::byte* numbers);
+  /// Between waits: calls the progress callback now and then.
+  void idle() { pulse_.beat([] { return -1.0; }); }
 
   /// Which tiles of each tensor this rank stored.
   [[nodiscard]] const std::vector<std::vector<std::uint8_t>>& stored_tiles() const { return stored_; }
@@ -71,18 +50,11 @@ class Rank {
   };
   static constexpr std::int64_t steps_a_turn = 1024;
 
-  void work(Interpreter<Rank>& interpreter);
-  bool poll();
-  void arrived(const Record& record, const std::byte* numbers);
-  [[nodiscard]] bool is_local(std::uint32_t ordinal) const {
-    return ordinal >= array_.part().first && ordinal < array_.part().last;
-  }
+  void exchange();
   Queue& network_queue(std::uint32_t channel, std::uint32_t receiver_index, std::int64_t coordinate);
   void push(Queue& queue, std::uint32_t channel, TileSize size, const std::byte* numbers, std::size_t bytes);
-  [[nodiscard]] bool finished() const { return done_ == array_.pes().size(); }
 
   Transport& transport_;
-  Blocks blocks_;
   PeArray array_;
   std::vector<TensorAccess> tensors_;
   Pulse pulse_;
@@ -93,8 +65,8 @@ class Rank {
   std::vector<std::vector<std::uint8_t>> stored_;
   Ring<std::uint32_t> ready_;
   std::size_t done_ = 0;
-  std::int64_t work_ = 0;  // Since the last poll, about an instruction a unit.
-  bool stopped_ = false;
+  std::int64_t work_ = 0;  // In this turn, about an instruction a unit.
+  Interpreter<Rank> interpreter_;
 };
 
 }  // namespace cyclotron::runtime::mpi

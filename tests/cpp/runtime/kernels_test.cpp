@@ -43,11 +43,13 @@ struct Matrix {
 template <class T>
 T small(std::mt19937& random) {
   const int value = static_cast<int>(random() % 9) - 4;
-  if constexpr (std::is_same_v<T, std::uint8_t>) return value > 0;
-  if constexpr (std::is_same_v<T, Complex> || std::is_same_v<T, ComplexFloat>) {
+  if constexpr (std::is_same_v<T, std::uint8_t>) {
+    return value > 0;
+  } else if constexpr (std::is_same_v<T, Complex> || std::is_same_v<T, ComplexFloat>) {
     return T(static_cast<typename T::value_type>(value), static_cast<typename T::value_type>(random() % 5));
+  } else {
+    return static_cast<T>(value);
   }
-  return static_cast<T>(value);
 }
 
 template <class T>

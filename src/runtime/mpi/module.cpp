@@ -1,0 +1,131 @@
+// The extension module `cyclotron._mpi`.
+#include <mpi.h>
+#include <pybind11/stl.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "../../bindings/arrays.hpp"
+#include "../../bindings/bindings.hpp"
+#include "../../bindings/progress.hpp"
+#include "run_mpi.hpp"
+#include "transport.hpp"
+
+namespace py = pybind11;
+namespace cyclotron {
+namespace {
+
+using runtime::mpi::check;
+
+bool initialized() {
+  int flag = 0;
+  MPI_Initialized(&flag);
+  return flag != 0;
+}
+
+/// Starts MPI in this process, unless somebody has. It ends when Python does.
+void init() {
+  if (initialized()) return;
+  int provided = 0;
+  check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
+  py::module_::import("atexit").attr("register")(py::cpp_function([] {
+    int finalized = 0;
+    MPI_Finalized(&finalized);
+    if (finalized == 0) MPI_Finalize();
+  }));
+}
+
+/// A communicator by its Fortran handle, as mpi4py's `comm.py2f()` gives it.
+MPI_Comm communicator(int handle) { return MPI_Comm_f2c(handle); }
+
+int rank(int handle) {
+  int result = 0;
+  check(MPI_Comm_rank(communicator(handle), &result), "MPI_Comm_rank");
+  return result;
+}
+
+int size(int handle) {
+  int result = 0;
+  check(MPI_Comm_size(communicator(handle), &result), "MPI_Comm_size");
+  return result;
+}
+
+std::string library_version() {
+  std::string text(MPI_MAX_LIBRARY_VERSION_STRING, '\0');
+  int length = 0;
+  check(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
+  text.resize(static_cast<std::size_t>(length));
+  return text;
+}
+
+/// Waits for a request with little load: ranks of an idle pool wait here.
+void wait_idly(MPI_Request request, const runtime::Progress& progress) {
+  using namespace std::chrono;
+  const auto start = steady_clock::now();
+  auto asked = start;
+  int done = 0;
+  while (true) {
+    check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    if (done != 0) return;
+    const auto now = steady_clock::now();
+    if (now - asked > milliseconds(100)) {
+      asked = now;
+      if (!progress(-1)) throw ExecutionError({.code = "CYC702", .span = {}, .message = "interrupted", .notes = {}, .help = {}});
+    }
+    const auto waited = now - start;
+    std::this_thread::sleep_for(waited < milliseconds(20) ? microseconds(50) : waited < seconds(1) ? microseconds(500) : milliseconds(2));
+  }
+}
+
+/// Collective: the root's bytes, on every rank.
+py::bytes broadcast(int handle, const py::bytes& bytes, int root) {
+  std::string text = bytes;
+  bindings::run_interruptibly(py::none(), [&](const runtime::Progress& progress) {
+    std::int64_t length = static_cast<std::int64_t>(text.size());
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Ibcast(&length, 1, MPI_INT64_T, root, communicator(handle), &request), "MPI_Ibcast");
+    wait_idly(request, progress);
+    text.resize(static_cast<std::size_t>(length));
+    constexpr std::int64_t most = std::int64_t{1} << 30;
+    for (std::int64_t at = 0; at < length; at += most) {
+      const auto count = static_cast<int>(std::min(most, length - at));
+      check(MPI_Ibcast(text.data() + at, count, MPI_BYTE, root, communicator(handle), &request), "MPI_Ibcast");
+      wait_idly(request, progress);
+    }
+  });
+  return py::bytes(text);
+}
+
+void run(const py::bytes& program, int handle, const std::vector<py::array>& arrays, bool shared_outputs,
+         const py::object& progress) {
+  const std::string_view bytes = program;
+  bindings::run_interruptibly(progress, [&](const runtime::Progress& call) {
+    const auto make_arrays = [&](const program::Program& read) {
+      const py::gil_scoped_acquire gil;
+      return bindings::to_views(read, arrays);
+    };
+    runtime::mpi::run_mpi(bytes, communicator(handle), make_arrays, shared_outputs, call);
+  });
+}
+
+}  // namespace
+}  // namespace cyclotron
+
+PYBIND11_MODULE(_mpi, module) {
+  using namespace cyclotron;
+  module.doc() = "The MPI runtime of Cyclotron.";
+  bindings::bind_errors(module);
+  module.def("init", &init, "Start MPI in this process, unless it is started; it ends when Python does.");
+  module.def("initialized", &initialized, "Whether MPI is started.");
+  module.def("world", [] { return MPI_Comm_c2f(MPI_COMM_WORLD); }, "The Fortran handle of MPI_COMM_WORLD.");
+  module.def("rank", &rank, py::arg("communicator"), "This process's rank.");
+  module.def("size", &size, py::arg("communicator"), "The number of ranks.");
+  module.def("abort", [](int code) { MPI_Abort(MPI_COMM_WORLD, code); }, py::arg("code"), "End all ranks at once.");
+  module.def("library_version", &library_version, "The MPI that is loaded.");
+  module.def("broadcast", &broadcast, py::arg("communicator"), py::arg("bytes"), py::arg("root") = 0,
+             "The root's bytes, on every rank; waits with little load.");
+  module.def("run", &run, py::arg("program"), py::arg("communicator"), py::arg("arrays"), py::kw_only(),
+             py::arg("shared_outputs") = false, py::arg("progress") = py::none(),
+             "Run on all ranks; outputs are written into their arrays on every rank.");
+}

@@ -1,0 +1,186 @@
+#include "run_mpi.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <limits>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include <cyclotron/program/file.hpp>
+
+#include "../simulator/deadlock.hpp"
+#include "outcome.hpp"
+#include "rank.hpp"
+#include "transport.hpp"
+
+namespace cyclotron::runtime::mpi {
+namespace {
+
+/// How a run ended; all ranks agree.
+enum class End : std::uint8_t { finished, failed, deadlocked };
+
+/// Waiting costs little, since ranks may be more than cores: first yields, then sleeps of up to a millisecond.
+class BackOff {
+ public:
+  void wait() {
+    constexpr int yields = 200;
+    if (++waits_ < yields) {
+      sched_yield();
+    } else {
+      std::this_thread::sleep_for(std::chrono::microseconds(std::min(1000, 20 * (waits_ - yields + 1))));
+    }
+  }
+  void reset() { waits_ = 0; }
+
+ private:
+  int waits_ = 0;
+};
+
+/// Decides from the sums of each round; all ranks see the same sums in the same round, so they all decide the same.
+class Judge {
+ public:
+  explicit Judge(int ranks) : ranks_(ranks) {}
+  std::optional<End> judge(const Totals& totals) {
+    const auto before = std::exchange(before_, totals);
+    if (totals.stopped > 0) {
+      // Those who had not stopped when they were counted may have sent since: one more round.
+      const bool all_stopped = before && before->stopped > 0;
+      return all_stopped && totals.settled() ? std::optional(End::failed) : std::nullopt;
+    }
+    if (!totals.settled()) return std::nullopt;
+    if (totals.finished == ranks_) return End::finished;
+    // Nothing moved from one round to the next, and nobody had anything to do in either.
+    return before == totals ? std::optional(End::deadlocked) : std::nullopt;
+  }
+
+ private:
+  std::int64_t ranks_;
+  std::optional<Totals> before_;
+};
+
+/// Works while there is work, and keeps receiving until all ranks agree on the end. `rank` is null, and `failure` set, where this rank
+/// could not even begin.
+End run_rank(Transport& transport, Rank* rank, std::exception_ptr& failure) {
+  Judge judge(transport.size());
+  BackOff back_off;
+  bool stopped = rank == nullptr;
+  if (stopped) transport.alarm();
+  while (true) {
+    try {
+      if (!stopped && rank->can_work()) {
+        rank->work();
+        back_off.reset();
+        continue;
+      }
+      if (!stopped) rank->idle();
+    } catch (const Stopped&) {
+      stopped = true;
+    } catch (...) {
+      failure = std::current_exception();
+      stopped = true;
+      transport.alarm();
+    }
+    transport.flush();
+    const bool moved = transport.poll([&](const Record& record, const std::byte* numbers) {
+      if (!stopped) rank->take(record, numbers);
+    });
+    stopped = stopped || transport.alarmed();
+    if (!stopped && rank->can_work()) continue;
+    if (!transport.in_round()) transport.join(rank != nullptr && rank->finished(), stopped);
+    if (const auto totals = transport.result()) {
+      stopped = stopped || totals->stopped > 0;
+      if (const auto end = judge.judge(*totals)) return *end;
+    } else if (!moved) {
+      back_off.wait();
+    }
+  }
+}
+
+/// FNV-1a: tells apart programs that differ by mistake.
+std::uint64_t hash(std::string_view bytes) {
+  std::uint64_t value = 0xcbf29ce484222325U;
+  for (const char byte : bytes) value = (value ^ static_cast<unsigned char>(byte)) * 0x100000001b3U;
+  return value;
+}
+
+void require_same_program(Transport& transport, std::string_view bytes) {
+  const std::uint64_t own = hash(bytes);
+  std::array<std::uint64_t, 2> extremes{own, ~own};
+  check(MPI_Allreduce(MPI_IN_PLACE, extremes.data(), 2, MPI_UINT64_T, MPI_MIN, transport.communicator()), "MPI_Allreduce");
+  if (extremes[0] == ~extremes[1]) return;
+  throw ExecutionError({.code = "CYC731",
+                        .span = {},
+                        .message = fmt::format("the {} ranks were given different programs", transport.size()),
+                        .notes = {},
+                        .help = "a collective run needs the same kernel, shapes, schedule and machine on every rank"});
+}
+
+/// Brings every stored tile to every rank. Each tile was stored by one rank, so the bits of all, or'ed, are its bits.
+void combine_outputs(Transport& transport, const program::Program& program, Rank& rank) {
+  constexpr std::size_t most = std::size_t{1} << 28;
+  const auto all = [&](std::vector<std::uint8_t>& bytes) {
+    for (std::size_t at = 0; at < bytes.size(); at += most) {
+      const auto count = static_cast<int>(std::min(most, bytes.size() - at));
+      check(MPI_Allreduce(MPI_IN_PLACE, bytes.data() + at, count, MPI_UINT8_T, MPI_BOR, transport.communicator()),
+            "MPI_Allreduce");
+    }
+  };
+  for (std::size_t t = 0; t < program.tensors.size(); ++t) {
+    if (program.tensors[t].role != program::Role::output) continue;
+    const TensorAccess& tensor = rank.tensors()[t];
+    const auto own = rank.stored_tiles()[t];
+    std::size_t tile_bytes = operators::size_bytes(program.tensors[t].dtype);
+    for (const auto extent : program.tensors[t].tile) tile_bytes *= static_cast<std::size_t>(extent);
+    std::vector<std::uint8_t> bytes(own.size() * tile_bytes);
+    std::vector<std::int64_t> index(std::max<std::size_t>(1, tensor.rank()));
+    for (std::size_t n = 0; n < own.size(); ++n) {
+      if (own[n] == 0) continue;
+      tensor.unravel(n, index.data());
+      tensor.read(index.data(), reinterpret_cast<std::byte*>(bytes.data() + n * tile_bytes));
+    }
+    auto stored = own;
+    all(stored);
+    all(bytes);
+    for (std::size_t n = 0; n < own.size(); ++n) {
+      if (stored[n] == 0 || own[n] != 0) continue;
+      tensor.unravel(n, index.data());
+      tensor.write(index.data(), reinterpret_cast<const std::byte*>(bytes.data() + n * tile_bytes), tensor.size(index.data()));
+    }
+  }
+}
+
+}  // namespace
+
+void run_mpi(std::string_view program_bytes, MPI_Comm communicator,
+             const std::function<Arrays(const program::Program&)>& make_arrays, bool shared_outputs,
+             const Progress& progress) {
+  const SingleThreadedBlas single_threaded;
+  Transport transport(communicator);
+  require_same_program(transport, program_bytes);
+  program::Program program;
+  std::optional<Rank> rank;
+  std::exception_ptr failure;
+  try {
+    program = program::deserialize(program_bytes);
+    rank.emplace(program, make_arrays(program), transport, progress);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  switch (run_rank(transport, rank ? &*rank : nullptr, failure)) {
+    case End::finished:
+      if (!shared_outputs) combine_outputs(transport, program, *rank);
+      return;
+    case End::failed: rethrow_everywhere(transport, failure);
+    case End::deadlocked:
+      // Where a run stops does not depend on the host, so the simulator explains it, on each rank alike.
+      simulator::throw_deadlock(program, std::numeric_limits<std::int64_t>::max() / 2, progress);
+  }
+}
+
+}  // namespace cyclotron::runtime::mpi

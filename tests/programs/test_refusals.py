@@ -1,0 +1,262 @@
+"""What is refused, and how it reads: the guilty line, both quantities and one suggestion, and nothing lost."""
+
+import os
+import re
+import signal
+import struct
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import kernels
+import numpy as np
+import pytest
+
+import cyclotron as cy
+
+SPACE = cy.Schedule().space
+
+
+@cy.kernel
+def twice(A):
+    X = cy.empty_like(A)
+    for i in range(A.shape[0]):
+        for j in range(2):
+            X[i] = A[i]
+    return X
+
+
+@cy.kernel
+def overlap(A):
+    X = cy.empty_like(A)
+    X[0] = A[1]
+    for i in range(A.shape[0]):
+        X[i] = A[i]
+    return X
+
+
+@cy.kernel
+def gap(A):
+    X = cy.empty_like(A)
+    for i in range(1, A.shape[0]):
+        X[i] = A[i]
+    return X
+
+
+@cy.kernel
+def outside(A):
+    X = cy.empty_like(A)
+    for i in range(A.shape[0]):
+        X[i] = A[i + 1]
+    return X
+
+
+@cy.kernel
+def unassigned_read(A):
+    n = A.shape[0]
+    T = cy.empty_like(A)
+    X = cy.empty_like(A)
+    for i in range(1, n):
+        T[i] = A[i]
+    for i in range(n):
+        X[i] = T[i]
+    return X
+
+
+@cy.kernel
+def stencil(A):
+    T, n = A.shape
+    X = cy.empty_like(A)
+    for t in range(T):
+        for i in range(n):
+            if t == 0 or i == 0 or i == n - 1:
+                X[t, i] = A[t, i]
+            else:
+                X[t, i] = X[t - 1, i + 1] + X[t, i - 1]
+    return X
+
+
+@cy.kernel
+def two_back(A):
+    X = cy.empty_like(A)
+    for i in range(A.shape[0]):
+        X[i] = X[i - 2] + A[i] if i > 1 else A[i]
+    return X
+
+
+@cy.kernel
+def late_exchange(A):
+    T, n = A.shape
+    X = cy.empty_like(A)
+    for t in range(T):
+        for i in range(n):
+            if t < 5:
+                X[t, i] = A[t, i]
+            elif i == 0:
+                X[t, i] = X[t - 5, i + 1]
+            elif i == n - 1:
+                X[t, i] = X[t - 5, i - 1]
+            else:
+                X[t, i] = X[t - 5, i - 1] + X[t - 5, i + 1]
+    return X
+
+
+A, B = np.ones((4, 4)), np.ones((4, 4))
+SMALL = cy.Machine(pe=cy.PE(memory=1024))
+REFUSALS = {
+    "assigned-twice": (cy.LegalityError, "CYC201", lambda: twice.compile(np.ones(3))),
+    "assigned-by-two-equations": (cy.LegalityError, "CYC201", lambda: overlap.compile(np.ones(3))),
+    "never-assigned": (cy.LegalityError, "CYC202", lambda: gap.compile(np.ones(3))),
+    "outside-its-tensor": (cy.LegalityError, "CYC203", lambda: outside.compile(np.ones(3))),
+    "undefined-element": (cy.LegalityError, "CYC204", lambda: unassigned_read.compile(np.ones(3))),
+    "unknown-index": (
+        cy.ScheduleError, "CYC310", lambda: kernels.matmul.compile(A, B, schedule=SPACE("i", "z")),
+    ),
+    "unknown-tensor": (
+        cy.ScheduleError, "CYC310", lambda: kernels.matmul.compile(A, B, schedule=SPACE("i").stream("Q")),
+    ),
+    "prefetch-of-a-result": (
+        cy.ScheduleError, "CYC312", lambda: kernels.matmul.compile(A, B, schedule=SPACE("i").prefetch("C")),
+    ),
+    "axis-that-does-not-carry": (
+        cy.ScheduleError, "CYC313",
+        lambda: kernels.solve_vector.compile(A, np.ones(4), schedule=SPACE("i").stream("b", along="j")),
+    ),
+    "broken-dependence": (
+        cy.LegalityError, "CYC221",
+        lambda: stencil.compile(np.ones((4, 5)), schedule=cy.Schedule().time("i", "t")),
+    ),
+    "far-hop": (cy.LegalityError, "CYC220", lambda: two_back.compile(np.ones(6), schedule=SPACE("i"))),
+    "memory-overflow": (
+        cy.CapacityError, "CYC501",
+        lambda: kernels.matmul.compile(
+            cy.blocked(np.ones((32, 32)), (16, 16)), cy.blocked(np.ones((32, 32)), (16, 16)), machine=SMALL
+        ),
+    ),
+    "grid-overflow": (
+        cy.CapacityError, "CYC502",
+        lambda: kernels.matmul.compile(A, B, schedule=SPACE("i", "j"), machine=cy.Machine(grid=(2, 2))),
+    ),
+    "wrong-shape": (cy.ShapeError, "CYC710", lambda: cy.run(kernels.matmul.compile(A, B), np.ones((4, 5)), B)),
+    "wrong-dtype": (cy.ShapeError, "CYC710", lambda: cy.run(kernels.matmul.compile(A, B), A.astype(int), B)),
+    "missing-input": (cy.ShapeError, "CYC710", lambda: cy.run(kernels.matmul.compile(A, B), A)),
+    "deadlock": (
+        cy.DeadlockError, "CYC801",
+        lambda: cy.run(late_exchange.compile(np.ones((12, 4)), schedule=SPACE("i")), backend="sim"),
+    ),
+    "not-positive-definite": (cy.ExecutionError, "CYC701", lambda: kernels.cholesky(-np.eye(4))),
+    "singular": (cy.ExecutionError, "CYC701", lambda: kernels.solve(np.zeros((3, 3)), np.ones((3, 1)))),
+    "unknown-backend": (
+        cy.BackendUnavailable, "CYC720", lambda: cy.run(kernels.matmul.compile(A, B), backend="gpu"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_refusal(name, golden):
+    kind, code, action = REFUSALS[name]
+    with pytest.raises(kind) as caught:
+        action()
+    assert caught.value.code == code
+    text = str(caught.value)
+    assert f"[{code}]" in text.splitlines()[0]
+    assert "help: " in text
+    golden(f"refusals/{name}.txt", re.sub(r"--> .*/(\w+\.py)", r"--> \1", text) + "\n")
+
+
+@pytest.mark.parametrize("backend", ["sim", "local"])
+def test_deadlock_names_a_depth_that_breaks_it(backend):
+    program = late_exchange.compile(np.ones((12, 4)), schedule=SPACE("i"))
+    with pytest.raises(cy.DeadlockError, match="depth of 5"):
+        cy.run(program, backend=backend)
+    deep = late_exchange.compile(np.ones((12, 4)), schedule=SPACE("i"), machine=cy.Machine(link=cy.Link(depth=5)))
+    expected = late_exchange.reference(np.ones((12, 4)))
+    np.testing.assert_array_equal(cy.run(deep, backend=backend).output, expected)
+
+
+def program_bytes():
+    return kernels.solve_scalar.compile(np.eye(4), np.ones((4, 2))).core.to_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        ("empty", lambda data: b""),
+        ("foreign", lambda data: b"\x7fELF" + data[4:]),
+        ("newer-major", lambda data: data[:4] + struct.pack("<H", 99) + data[6:]),
+        ("cut", lambda data: data[:-10]),
+        ("longer", lambda data: data + b" "),
+        ("bit-flip", lambda data: data[:200] + bytes([data[200] ^ 1]) + data[201:]),
+    ],
+)
+def test_damaged_program_files_are_refused(name, damage, tmp_path):
+    path = tmp_path / "program.cyc"
+    path.write_bytes(damage(program_bytes()))
+    with pytest.raises(cy.ProgramError) as caught:
+        cy.load(path)
+    assert caught.value.code.startswith("CYC6")
+    assert caught.value.help
+
+
+def test_programs_with_a_right_checksum_and_wrong_content_never_crash(tmp_path):
+    data = program_bytes()
+    body = data[24:]
+    rng = np.random.default_rng(7)
+    refused = 0
+    numbers = [match.span() for match in re.finditer(rb"-?\d+", body)]
+    for _ in range(300):
+        start, end = numbers[rng.integers(len(numbers))]
+        changed = body[:start] + rng.choice([b"-1", b"0", b"7", b"99999999999", b"1e400", b"null"]) + body[end:]
+        header = data[:8] + struct.pack("<QI", len(changed), zlib.crc32(changed)) + data[20:24]
+        path = tmp_path / "program.cyc"
+        path.write_bytes(header + changed)
+        try:
+            program = cy.load(path)
+            cy.run(program, np.eye(4), np.ones((4, 2)), backend="sim")
+        except cy.CyclotronError:
+            refused += 1
+    assert refused > 100
+
+
+def test_results_survive_a_failed_run():
+    program = kernels.cholesky.compile(np.eye(4))
+    good = cy.run(program)
+    with pytest.raises(cy.ExecutionError):
+        cy.run(program, -np.eye(4))
+    np.testing.assert_array_equal(good.output, np.eye(4))
+    np.testing.assert_array_equal(cy.run(program).output, np.eye(4))
+
+
+def test_no_mpi_is_reported(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mpi4py", None)
+    monkeypatch.setitem(sys.modules, "cyclotron._mpi", None)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(cy.BackendUnavailable) as caught:
+        cy.run(kernels.matmul.compile(A, B), backend="mpi", ranks=2)
+    assert "install" in caught.value.help
+
+
+def test_interrupt_stops_a_simulation():
+    """Ctrl-C ends a long run at once and the interpreter lives."""
+    script = (
+        "import cyclotron as cy, sys\n"
+        "sys.path.insert(0, sys.argv[1])\n"
+        "import kernels\n"
+        "p = kernels.matmul.compile(cy.spec((64, 100000)), cy.spec((100000, 64)), schedule=cy.Schedule().space('i', 'j'))\n"
+        "print('ready', flush=True)\n"
+        "try:\n"
+        "    cy.run(p, backend='sim', functional=False)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted', flush=True)\n"
+    )
+    root = Path(__file__).parents[2]
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")]))
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, str(Path(__file__).parent)], stdout=subprocess.PIPE, text=True, env=environment
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=60)[0] == "interrupted\n"
+    assert process.returncode == 0

@@ -1,0 +1,101 @@
+"""Exact cycles: operand alignment and the skews of section 7, as E3 and E4 read them (CY-085 … CY-092)."""
+
+import itertools
+
+import cases
+import kernels
+import numpy as np
+import pytest
+
+import cyclotron as cy
+
+SHAPES = [(1, 1, 1), (3, 3, 3), (4, 5, 3), (5, 4, 6), (2, 7, 1)]
+
+
+def starts(program, result):
+    """Start cycle by PE coordinates and loop variable; a computation outside the loop has index 0."""
+    found = {}
+    for event in result.events:
+        pe = tuple(int(c) for c in np.unravel_index(event["pe"], program.grid))
+        step = int(event["loops"][0]) if event["depth"] else 0
+        assert found.setdefault((*pe, step), int(event["start"])) == int(event["start"])
+    return found
+
+
+@pytest.mark.parametrize(("n", "k", "m"), SHAPES)
+def test_output_stationary_runs_point_ijk_at_i_plus_j_plus_k(n, k, m):
+    program = kernels.matmul.compile(np.ones((n, k)), np.ones((k, m)), schedule=cases.MATMUL["output-stationary"])
+    result = cy.run(program, backend="sim")
+    assert starts(program, result) == {p: sum(p) for p in itertools.product(range(n), range(m), range(k))}
+    assert result.cycles == n + m + k - 2
+    assert program.notes["time"] == "i+j+k"
+
+
+@pytest.mark.parametrize(("n", "k", "m"), SHAPES)
+def test_weight_stationary_runs_point_ijk_at_i_plus_j_plus_2k(n, k, m):
+    program = kernels.matmul.compile(np.ones((n, k)), np.ones((k, m)), schedule=cases.MATMUL["weight-stationary"])
+    result = cy.run(program, backend="sim")
+    expected = {(i, kk, j): i + j + 2 * kk for i, kk, j in itertools.product(range(n), range(k), range(m))}
+    assert starts(program, result) == expected
+
+
+@pytest.mark.parametrize("hop", [1, 2, 3])
+@pytest.mark.parametrize("gemm", [1, 2, 3])
+@pytest.mark.parametrize("trsm", [0, 1, 2])
+def test_solve_of_pe_i_starts_at_i_times_hop_gemm_trsm(hop, gemm, trsm):
+    n = 7
+    machine = cy.Machine(
+        link=cy.Link(latency=hop, depth=8),
+        pe=cy.PE(cycles={"multiply": gemm, "multiply_add": gemm, "subtract": 0, "divide": trsm}),
+    )
+    rng = np.random.default_rng(0)
+    arguments = cases.unit_triangle(rng, n), cases.integers(rng, n)
+    program = kernels.solve_vector.compile(*arguments, schedule=cy.Schedule().space("i"), machine=machine)
+    result = cy.run(program, backend="sim")
+    solves = {int(e["pe"]): int(e["start"]) for e in result.events if e["operator"] == "divide"}
+    assert solves == {i: i * (hop + gemm + trsm) for i in range(n)}
+
+
+@pytest.mark.parametrize(("cost", "hop"), [(1, 1), (2, 3), (3, 2)])
+def test_output_stationary_with_other_costs(cost, hop):
+    """h(i+j) + ck, E3, with channels deep enough not to stall."""
+    machine = cy.Machine(
+        link=cy.Link(latency=hop, response_latency=0, depth=8),
+        pe=cy.PE(cycles={"multiply": cost, "multiply_add": cost, "matmul": cost, "matmul_add": cost}),
+    )
+    program = kernels.matmul.compile(
+        np.ones((5, 6)), np.ones((6, 4)), schedule=cases.MATMUL["output-stationary"], machine=machine
+    )
+    found = starts(program, cy.run(program, backend="sim"))
+    assert found == {(i, j, k): hop * (i + j) + cost * k for i, j, k in itertools.product(range(5), range(4), range(6))}
+
+
+@pytest.mark.parametrize(("hop", "cost", "response"), [(1, 1, 0), (2, 1, 1), (4, 1, 2), (3, 2, 1), (4, 3, 0)])
+def test_least_depth_for_full_rate(hop, cost, response):
+    """ceil((h + r) / c), at least 1: exact (table in the capabilities)."""
+    def cycles(depth):
+        machine = cy.Machine(
+            link=cy.Link(latency=hop, response_latency=response, depth=depth),
+            pe=cy.PE(cycles={"multiply": cost, "multiply_add": cost, "matmul": cost, "matmul_add": cost}),
+        )
+        program = kernels.matmul.compile(
+            np.ones((6, 24)), np.ones((24, 6)), schedule=cases.MATMUL["output-stationary"], machine=machine
+        )
+        return cy.run(program, backend="sim", functional=False).cycles
+
+    least = max(1, -(-(hop + response) // cost))
+    unbounded = cycles(64)
+    assert cycles(least) == unbounded
+    assert least == 1 or cycles(least - 1) > unbounded
+
+
+def test_gemms_of_later_rows_overlap_solves_of_earlier_ones():
+    """CY-106: the two spaces run concurrently."""
+    rng = np.random.default_rng(0)
+    program = kernels.solve_scalar.compile(
+        cases.unit_triangle(rng, 6), cases.integers(rng, 6, 4), schedule=cy.Schedule().space("i")
+    )
+    events = cy.run(program, backend="sim").events
+    solves = [e for e in events if e["operator"] == "divide"]
+    gemms = [e for e in events if e["operator"].startswith("multiply")]
+    assert any(g["pe"] > s["pe"] and g["start"] < s["end"] and s["start"] < g["end"] for g in gemms for s in solves)
