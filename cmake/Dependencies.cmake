@@ -1,10 +1,10 @@
-# What Cyclotron needs, each found in one place, each with the command that installs it where it is missing.
-function(cyclotron_missing what apt)
-  message(FATAL_ERROR
-    "Cyclotron needs ${what}, which was not found.\n"
-    "  Debian/Ubuntu:  sudo apt-get install ${apt}\n"
-    "  or all at once: tools/bootstrap packages")
-endfunction()
+# What Cyclotron needs, each found in one place. What is missing is reported together, with the command that installs it.
+set(missing_parts "")
+set(missing_packages "")
+macro(cyclotron_missing what apt)
+  list(APPEND missing_parts "${what}")
+  list(APPEND missing_packages ${apt})
+endmacro()
 
 find_package(PkgConfig QUIET)
 if(NOT PkgConfig_FOUND)
@@ -12,11 +12,15 @@ if(NOT PkgConfig_FOUND)
 endif()
 find_package(Threads REQUIRED)
 
-pkg_check_modules(ISL QUIET IMPORTED_TARGET isl>=0.24)
-if(NOT ISL_FOUND)
+if(PkgConfig_FOUND)
+  pkg_check_modules(ISL QUIET IMPORTED_TARGET isl>=0.24)
+  pkg_check_modules(OPENBLAS QUIET IMPORTED_TARGET openblas)
+endif()
+if(ISL_FOUND)
+  add_library(cyclotron::isl ALIAS PkgConfig::ISL)
+else()
   cyclotron_missing("isl 0.24 or newer (integer sets)" "libisl-dev")
 endif()
-add_library(cyclotron::isl ALIAS PkgConfig::ISL)
 
 find_package(fmt QUIET)
 if(NOT fmt_FOUND)
@@ -24,23 +28,24 @@ if(NOT fmt_FOUND)
 endif()
 
 find_package(nlohmann_json QUIET)
-if(NOT nlohmann_json_FOUND)
+if(nlohmann_json_FOUND)
+  add_library(cyclotron::json ALIAS nlohmann_json::nlohmann_json)
+else()
   cyclotron_missing("nlohmann-json (program files)" "nlohmann-json3-dev")
 endif()
-add_library(cyclotron::json ALIAS nlohmann_json::nlohmann_json)
 
-pkg_check_modules(OPENBLAS QUIET IMPORTED_TARGET openblas)
 if(OPENBLAS_FOUND)
   add_library(cyclotron::blas ALIAS PkgConfig::OPENBLAS)
 else()
   find_package(BLAS QUIET)
   find_package(LAPACK QUIET)
-  if(NOT LAPACK_FOUND)
+  if(LAPACK_FOUND)
+    add_library(cyclotron_blas INTERFACE)
+    target_link_libraries(cyclotron_blas INTERFACE LAPACK::LAPACK BLAS::BLAS)
+    add_library(cyclotron::blas ALIAS cyclotron_blas)
+  else()
     cyclotron_missing("BLAS and LAPACK" "libopenblas-dev")
   endif()
-  add_library(cyclotron_blas INTERFACE)
-  target_link_libraries(cyclotron_blas INTERFACE LAPACK::LAPACK BLAS::BLAS)
-  add_library(cyclotron::blas ALIAS cyclotron_blas)
 endif()
 
 set(CYCLOTRON_HAVE_MPI OFF)
@@ -50,7 +55,7 @@ if(NOT CYCLOTRON_MPI STREQUAL "off")
   if(MPI_C_FOUND)
     set(CYCLOTRON_HAVE_MPI ON)
   elseif(CYCLOTRON_MPI STREQUAL "on")
-    cyclotron_missing("MPI" "libopenmpi-dev openmpi-bin")
+    cyclotron_missing("MPI" "libopenmpi-dev;openmpi-bin")
   endif()
 endif()
 
@@ -63,6 +68,20 @@ if(CYCLOTRON_PYTHON)
   if(NOT Python_Development.Module_FOUND)
     cyclotron_missing("Python 3.10 or newer with its headers" "python3-dev")
   endif()
+endif()
+
+if(missing_parts)
+  list(JOIN missing_parts "\n  - " missing_parts)
+  list(JOIN missing_packages " " missing_packages)
+  message(FATAL_ERROR
+    "Cyclotron needs what was not found here:\n"
+    "  - ${missing_parts}\n"
+    "On Debian and Ubuntu, install it with\n"
+    "  sudo apt-get install ${missing_packages}\n"
+    "or with tools/bootstrap packages.")
+endif()
+
+if(CYCLOTRON_PYTHON)
   # pip puts pybind11 on CMake's search path; a plain cmake run asks the interpreter.
   find_package(pybind11 3 CONFIG QUIET)
   if(NOT pybind11_FOUND)

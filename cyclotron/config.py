@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
+import importlib.util
 import os
 import platform
 import shutil
@@ -11,12 +12,7 @@ import subprocess
 import sys
 from typing import Any
 
-_MPI_VERSION = """
-import mpi4py
-mpi4py.rc.initialize = False
-from mpi4py import MPI
-print(MPI.Get_library_version())
-"""
+_MPI_VERSION = "from cyclotron import _mpi; print(_mpi.library_version())"
 _SECONDS_FOR_MPI = 30
 
 
@@ -48,7 +44,7 @@ def configuration() -> dict[str, Any]:
         "numpy": _version("numpy"),
         "isl": _ask(core, "isl_version"),
         "blas": _ask(core, "blas_version"),
-        "mpi": mpi_library() if _import("cyclotron._mpi") else None,
+        "mpi": mpi_library(),
         "mpi4py": _version("mpi4py"),
         "mpi launcher": shutil.which("mpiexec") or shutil.which("mpirun"),
         "matplotlib": _version("matplotlib"),
@@ -64,10 +60,12 @@ def threads() -> int:
 
 
 def mpi_library() -> str | None:
-    """Return the first line of the MPI library's own description, or None without one.
+    """Return the first line of the MPI library's own description, or None without the MPI backend.
 
-    Asked in a process of its own: loading MPI changes the environment that later launches inherit.
+    Asked in a process of its own, so that this one does not load MPI.
     """
+    if importlib.util.find_spec("cyclotron._mpi") is None:
+        return None
     try:
         answer = subprocess.run(
             [sys.executable, "-c", _MPI_VERSION],

@@ -1,7 +1,7 @@
 """Recipes: well-known schedules of a product `C[i, j] = sum(A[i, k] * B[k, j] for k in ...)`.
 
-Each is a plain function from a kernel to a `Schedule`, which can be changed further. The recipes read the index
-names from the kernel's text, so operands may be transposed and named freely.
+Each is a plain function from a kernel to a `Schedule`, which can be changed further. The recipes read the
+index names from the kernel's text, so operands may be transposed and named freely.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class _Product(NamedTuple):
 def output_stationary(kernel: Kernel) -> Schedule:
     """Return the schedule that keeps each element of the result in one PE.
 
-    Space is the target's indices, time the reduction; each operand streams along the space index it lacks. For a
-    product this is the systolic array of Kung and Leiserson, fed from two sides.
+    Space is the target's indices, time the reduction; each operand streams along the space index it lacks.
+    For a product this is the systolic array of Kung and Leiserson, fed from two sides.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ def output_stationary(kernel: Kernel) -> Schedule:
 def weight_stationary(kernel: Kernel) -> Schedule:
     """Return the schedule that keeps the first operand in the PEs.
 
-    For ``C[i, j] = sum(A[i, k] * B[k, j] ...)``: space is (i, k), time j; A is loaded before the run, B streams along
-    i and the partial sums of C move along k.
+    For ``C[i, j] = sum(A[i, k] * B[k, j] ...)``: space is (i, k), time j; A is loaded before the run, B
+    streams along i and the partial sums of C move along k.
 
     Parameters
     ----------
@@ -86,8 +86,8 @@ def weight_stationary(kernel: Kernel) -> Schedule:
 def input_stationary(kernel: Kernel) -> Schedule:
     """Return the schedule that keeps the second operand in the PEs.
 
-    For ``C[i, j] = sum(A[i, k] * B[k, j] ...)``: space is (j, k), time i; B is loaded before the run, A streams along
-    j and the partial sums of C move along k.
+    For ``C[i, j] = sum(A[i, k] * B[k, j] ...)``: space is (j, k), time i; B is loaded before the run, A
+    streams along j and the partial sums of C move along k.
 
     Parameters
     ----------
@@ -125,10 +125,10 @@ def summa(kernel: Kernel) -> Schedule:
 
 
 def pumma(kernel: Kernel, broadcast: str | None = None) -> Schedule:
-    """Return the schedule of PUMMA: as `output_stationary`, with one operand broadcast and the other streamed.
+    """Return the schedule of PUMMA: as `output_stationary`, one operand broadcast and the other streamed.
 
-    After J. Choi, J. J. Dongarra and D. W. Walker, "PUMMA: parallel universal matrix multiplication algorithms",
-    1994.
+    After J. Choi, J. J. Dongarra and D. W. Walker, "PUMMA: parallel universal matrix multiplication
+    algorithms", 1994.
 
     Parameters
     ----------

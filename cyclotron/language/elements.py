@@ -53,13 +53,13 @@ class Element:
         return Apply("transpose", (self,), here())
 
     def __add__(self, other: object) -> Element:
-        return add(self, other)
+        return NotImplemented if isinstance(other, Term) else add(self, other)
 
     def __radd__(self, other: object) -> Element:
         return add(other, self)
 
     def __sub__(self, other: object) -> Element:
-        return apply("subtract", self, other)
+        return NotImplemented if isinstance(other, Term) else apply("subtract", self, other)
 
     def __rsub__(self, other: object) -> Element:
         return apply("subtract", other, self)

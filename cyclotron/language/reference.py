@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from cyclotron.language.blocked import Blocked, Extent
 
 
-class ScalarView(np.ndarray):  # type: ignore[type-arg]
-    """An array whose scalars stay arrays without axes, so that `@` and `.T` work on them as on 1x1 tiles."""
+class Value(np.ndarray):  # type: ignore[type-arg]
+    """An element in a plain run: a scalar (an array without axes) or a tile, never changed in place.
 
-    def __getitem__(self, key: Any) -> Any:
-        value = super().__getitem__(key)
-        return value if isinstance(value, ScalarView) else np.asarray(value).view(ScalarView)
+    Scalars have `@` and `.T` as 1x1 tiles have; ``x -= y`` makes a new value, as for Python's numbers.
+    """
 
     def __matmul__(self, other: Any) -> Any:
         if self.ndim == 0 or np.ndim(other) == 0:
@@ -27,6 +26,19 @@ class ScalarView(np.ndarray):  # type: ignore[type-arg]
         if self.ndim == 0 or np.ndim(other) == 0:
             return np.multiply(other, self)
         return super().__rmatmul__(other)
+
+    def _new_value(self, other: Any) -> Any:
+        return NotImplemented
+
+    __iadd__ = __isub__ = __imul__ = __itruediv__ = __ipow__ = __imatmul__ = _new_value  # type: ignore[assignment]
+
+
+class ScalarView(np.ndarray):  # type: ignore[type-arg]
+    """An array in a plain run; its scalars are values."""
+
+    def __getitem__(self, key: Any) -> Any:
+        value = super().__getitem__(key)
+        return value if isinstance(value, ScalarView) else np.asarray(value).view(Value)
 
 
 class BlockedView:
@@ -58,8 +70,8 @@ class BlockedView:
     def __len__(self) -> int:
         return len(self.blocked)
 
-    def __getitem__(self, index: Any) -> NDArray[Any]:
-        return self.blocked[index]
+    def __getitem__(self, index: Any) -> Value:
+        return self.blocked[index].copy().view(Value)
 
     def __setitem__(self, index: Any, value: object) -> None:
         self.blocked[index] = value
@@ -88,7 +100,7 @@ def plain(value: Any) -> Any:
     """Undo `wrap`."""
     if isinstance(value, BlockedView):
         return value.blocked
-    return value.view(np.ndarray) if isinstance(value, ScalarView) else value
+    return value.view(np.ndarray) if isinstance(value, (ScalarView, Value)) else value
 
 
 def unwrap(value: Any) -> Any:

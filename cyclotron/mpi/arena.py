@@ -1,0 +1,98 @@
+"""Arrays in one file that the workers map: nothing is sent, and ranks touch only the tiles that they use."""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_ALIGNMENT = 64
+_SHARED_MEMORY = "/dev/shm"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the arrays are: path of the file, and (offset in bytes, shape, dtype name) of each."""
+
+    path: str
+    places: tuple[tuple[int, tuple[int, ...], str], ...]
+
+    def map(self) -> list[NDArray[Any]]:
+        """Return the arrays, in shared memory."""
+        with open(self.path, "r+b") as file:
+            memory = mmap.mmap(file.fileno(), 0)
+        return [
+            np.ndarray(shape, dtype, buffer=memory, offset=offset) for offset, shape, dtype in self.places
+        ]
+
+
+class Arena:
+    """The file of one run; a context manager that removes it.
+
+    Parameters
+    ----------
+    tensors : sequence of dict
+        The program's tensor table.
+    arrays : sequence of ndarray
+        One for each; inputs are copied in.
+    """
+
+    def __init__(self, tensors: Sequence[Mapping[str, Any]], arrays: Sequence[NDArray[Any]]) -> None:
+        places = []
+        size = 0
+        for array in arrays:
+            places.append((size, tuple(array.shape), array.dtype.name))
+            size += -(-array.nbytes // _ALIGNMENT) * _ALIGNMENT
+        size = max(size, _ALIGNMENT)
+        handle, path = tempfile.mkstemp(prefix="cyclotron-", dir=shared_folder(size))
+        try:
+            os.ftruncate(handle, size)
+        finally:
+            os.close(handle)
+        self.layout = Layout(path, tuple(places))
+        self._tensors = tensors
+        self._arrays = arrays
+        try:
+            self._mapped = self.layout.map()
+            for tensor, array, mapped in zip(tensors, arrays, self._mapped, strict=True):
+                # An output may hold values that the program does not write.
+                if tensor["role"] == "input" or array.any():
+                    mapped[...] = array
+        except BaseException:
+            self._remove()
+            raise
+
+    def outputs(self) -> dict[str, NDArray[Any]]:
+        """Copy the outputs into their arrays and return these by name."""
+        found = {}
+        for tensor, array, mapped in zip(self._tensors, self._arrays, self._mapped, strict=True):
+            if tensor["role"] == "output":
+                array[...] = mapped
+                found[tensor["name"]] = array
+        return found
+
+    def __enter__(self) -> Arena:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._mapped = []
+        self._remove()
+
+    def _remove(self) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.layout.path)
+
+
+def shared_folder(size: int = 0) -> str:
+    """Return a folder in memory if that has room for ``size`` bytes, else the disk's temporary folder."""
+    if os.access(_SHARED_MEMORY, os.W_OK) and shutil.disk_usage(_SHARED_MEMORY).free > size + (size >> 3):
+        return _SHARED_MEMORY
+    return tempfile.gettempdir()

@@ -1,0 +1,30 @@
+"""Options and fixtures of all Python tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="rewrite the golden files")
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """``golden("errors/while.txt", text)``: compare a text with a file below tests/golden."""
+
+    def compare(path: str, text: str) -> None:
+        file = GOLDEN / path
+        text = text.rstrip("\n") + "\n"
+        if request.config.getoption("--update-golden"):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        assert file.exists(), f"{file} is missing; run pytest with --update-golden and look at it"
+        assert text == file.read_text(encoding="utf-8"), f"{file} differs; see --update-golden"
+
+    return compare

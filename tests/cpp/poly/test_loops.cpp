@@ -1,0 +1,161 @@
+// Loop nests visit what brute force visits, in its order.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include <cyclotron/poly/loops.hpp>
+
+namespace cyclotron::poly {
+namespace {
+
+using Point = std::vector<std::int64_t>;
+struct Visit {
+  Point time;
+  std::size_t statement;
+  bool operator==(const Visit&) const = default;
+};
+
+std::int64_t divide_down(std::int64_t a, std::int64_t b) { return a / b - (a % b != 0 && a < 0 ? 1 : 0); }
+
+bool holds(const std::vector<Conjunction>& condition, const Point& at) {
+  return std::ranges::any_of(condition, [&](const Conjunction& all) {
+    return std::ranges::all_of(all.constraints, [&](const Constraint& c) {
+             return c.equality ? evaluate(c.form, at) == 0 : evaluate(c.form, at) >= 0;
+           }) &&
+           std::ranges::all_of(all.divisible, [&](const auto& c) { return evaluate(c.first, at) % c.second == 0; });
+  });
+}
+
+/// `environment`: parameters, then loop variables, then zeros.
+void run(const Node& node, Point& environment, std::size_t depth, std::vector<Visit>& visits) {
+  switch (node.kind) {
+    case Node::Kind::block:
+      for (const auto& child : node.children) run(child, environment, depth, visits);
+      return;
+    case Node::Kind::guard:
+      if (!holds(node.condition, environment)) return;
+      for (const auto& child : node.children) run(child, environment, depth, visits);
+      return;
+    case Node::Kind::loop: {
+      std::int64_t low = INT64_MIN, high = INT64_MAX;
+      for (const auto& [form, divisor] : node.lower) low = std::max(low, -divide_down(-evaluate(form, environment), divisor));
+      for (const auto& [form, divisor] : node.upper) high = std::min(high, divide_down(evaluate(form, environment), divisor));
+      for (auto v = low; v <= high; v += node.step) {
+        environment[depth] = v;
+        for (const auto& child : node.children) run(child, environment, depth + 1, visits);
+      }
+      environment[depth] = 0;
+      return;
+    }
+    case Node::Kind::visit: {
+      Visit visit{{}, node.statement};
+      for (const auto& form : node.time) visit.time.push_back(evaluate(form, environment));
+      visits.push_back(std::move(visit));
+      return;
+    }
+  }
+}
+
+/// The texts name the parameters p, q and the times s, t.
+void expect_exact(const std::vector<std::string>& domains, std::size_t parameters, std::size_t times, const std::string& region = "true") {
+  const Context context;
+  const std::vector<std::string> all_names{"p", "q", "s", "t"};
+  std::vector<std::string> names(all_names.begin(), all_names.begin() + static_cast<std::ptrdiff_t>(parameters));
+  const std::vector<std::string> parameter_names = names;
+  names.insert(names.end(), all_names.begin() + 2, all_names.begin() + 2 + static_cast<std::ptrdiff_t>(times));
+  std::vector<Statement> statements;
+  for (const auto& domain : domains) {
+    const auto set = Set::parse(context, names, domain);
+    ASSERT_TRUE(set.has_value()) << domain;
+    statements.push_back({*set, static_cast<std::int64_t>(statements.size())});
+  }
+  const auto known = Set::parse(context, parameter_names, region);
+  ASSERT_TRUE(known.has_value()) << region;
+  const auto nest = generate_loops(statements, *known, times);
+
+  const std::int64_t bound = 9;
+  Point parameter(parameters, 0);
+  const auto member = [](const Set& set, const Point& point) {
+    auto rest = set;
+    for (std::size_t v = 0; v < point.size(); ++v) rest = rest.intersect({variable(point.size(), v) - constant(point.size(), point[v]), true});
+    return !rest.is_empty();
+  };
+  const auto combinations = [](std::size_t count, std::int64_t low, std::int64_t high) {
+    std::vector<Point> result{{}};
+    for (std::size_t n = 0; n < count; ++n) {
+      std::vector<Point> longer;
+      for (const auto& point : result) {
+        for (auto v = low; v <= high; ++v) {
+          longer.push_back(point);
+          longer.back().push_back(v);
+        }
+      }
+      result = std::move(longer);
+    }
+    return result;
+  };
+  for (const auto& p : combinations(parameters, 0, 4)) {
+    if (!member(*known, p)) continue;
+    std::vector<Visit> expected, visits;
+    for (const auto& t : combinations(times, -2, bound)) {
+      Point point = p;
+      point.insert(point.end(), t.begin(), t.end());
+      for (std::size_t s = 0; s < statements.size(); ++s) {
+        if (member(statements[s].domain, point)) expected.push_back({t, s});
+      }
+    }
+    Point environment(parameters + times + 1, 0);
+    std::copy(p.begin(), p.end(), environment.begin());
+    run(nest, environment, parameters, visits);
+    EXPECT_EQ(visits, expected) << domains.front() << " … at parameters " << (p.empty() ? 0 : p[0]);
+  }
+}
+
+TEST(Loops, Boxes) {
+  expect_exact({"0 <= s < 5"}, 0, 1);
+  expect_exact({"0 <= s < 3 and 1 <= t < 6"}, 0, 2);
+  expect_exact({"s = 4"}, 0, 1);
+  expect_exact({"s = 4 and t = 2"}, 0, 2);
+  expect_exact({"false"}, 0, 2);
+  expect_exact({"true"}, 0, 0);
+  expect_exact({"true", "true", "true"}, 0, 0);
+}
+
+TEST(Loops, Triangles) {
+  expect_exact({"0 <= s < 5 and 0 <= t < s"}, 0, 2);
+  expect_exact({"0 <= s < 5 and s <= t < 5"}, 0, 2);
+  expect_exact({"0 <= s <= 8 and 2t <= s and 3t >= s - 1"}, 0, 2);
+  expect_exact({"0 <= s and 0 <= t and s + t <= 4"}, 0, 2);
+}
+
+TEST(Loops, SeveralStatements) {
+  expect_exact({"0 <= s < 4", "2 <= s < 7", "s = 3"}, 0, 1);
+  expect_exact({"0 <= s < 4 and 0 <= t < s", "0 <= s < 4 and t = s", "0 <= s < 4 and 0 <= t <= s"}, 0, 2);
+  expect_exact({"0 <= s < 3 and 0 <= t < 3", "1 <= s < 5 and t = 1", "s = 2 and 0 <= t < 6", "0 <= s < 6 and s - 1 <= t <= s + 1"}, 0, 2);
+  expect_exact({"(s = 0 or s = 5) and 0 <= t < 2", "0 <= s < 6 and t = 1"}, 0, 2);
+}
+
+TEST(Loops, Strides) {
+  expect_exact({"0 <= s < 9 and s mod 2 = 0"}, 0, 1);
+  expect_exact({"0 <= s < 9 and s mod 2 = 0", "0 <= s < 9 and s mod 3 = 1", "0 <= s < 9"}, 0, 1);
+  expect_exact({"0 <= s < 6 and 0 <= t < 6 and (s + t) mod 2 = 0", "0 <= s < 6 and t = 3"}, 0, 2);
+}
+
+TEST(Loops, Parameters) {
+  expect_exact({"p <= s < 6"}, 1, 1);
+  expect_exact({"0 <= s < p and 0 <= t <= q"}, 2, 2);
+  expect_exact({"0 <= s < 5 and 0 <= t < p", "0 <= s < 5 and t = q", "s = p and 0 <= t < 3"}, 2, 2);
+  expect_exact({"0 <= s < 6 and t = p - s", "0 <= s < 6 and t = s"}, 1, 2);
+  expect_exact({"0 <= s < 6 and t >= p and 2t <= q + s"}, 2, 2);
+}
+
+TEST(Loops, RegionsOfParameters) {
+  expect_exact({"p <= s < 6", "s = p"}, 1, 1, "2 <= p <= 3");
+  expect_exact({"0 <= s < p", "q <= s < p"}, 2, 1, "q < p");
+  expect_exact({"0 <= s < p and p mod 2 = 0", "s = 0"}, 1, 1);
+  expect_exact({"p <= s <= q", "s = p", "s = q"}, 2, 1, "p = 0 or q = 4");
+}
+
+}  // namespace
+}  // namespace cyclotron::poly

@@ -1,0 +1,70 @@
+#include <gtest/gtest.h>
+
+#include <cyclotron/schedule/schedule.hpp>
+
+#include "golden.hpp"
+#include "sample_systems.hpp"
+
+namespace cyclotron::testing {
+namespace {
+
+using schedule::complete;
+using schedule::Movement;
+using schedule::Schedule;
+
+TEST(Schedule, IndicesInNestingOrder) {
+  EXPECT_EQ(schedule::index_names(matmul(2, 2, 2)), (std::vector<std::string>{"i", "j", "k"}));
+  EXPECT_EQ(schedule::index_names(trsm(3, 2)), (std::vector<std::string>{"i", "r", "j"}));
+  EXPECT_EQ(schedule::index_names(cholesky(3)), (std::vector<std::string>{"j", "i", "k"}));
+}
+
+TEST(Schedule, UnmappedIndicesBecomeTime) {
+  EXPECT_EQ(complete(matmul(2, 2, 2), {{"i", "k"}, {}, {}}), (Schedule{{"i", "k"}, {"j"}, {}}));
+  EXPECT_EQ(complete(matmul(2, 2, 2), {}), (Schedule{{}, {"i", "j", "k"}, {}}));
+  EXPECT_EQ(complete(matmul(2, 2, 2), {{}, {"k"}, {}}), (Schedule{{}, {"k", "i", "j"}, {}}));
+  const Schedule full{{"i", "j"}, {"k"}, {{"A", Movement::stream, {"j"}}}};
+  EXPECT_EQ(complete(matmul(2, 2, 2), full), full);
+}
+
+void expect_fault(const System& system, const Schedule& schedule, const std::string& code, const std::string& message, const std::string& help) {
+  const auto diagnostic = error_of<ScheduleError>([&] { (void)complete(system, schedule); });
+  EXPECT_EQ(diagnostic.code, code);
+  EXPECT_NE(diagnostic.message.find(message), std::string::npos) << diagnostic.message;
+  EXPECT_NE(diagnostic.help.find(help), std::string::npos) << diagnostic.help;
+}
+
+TEST(Schedule, UnknownNames) {
+  const auto system = matmul(2, 2, 2);
+  expect_fault(system, {{"i", "x"}, {}, {}}, "CYC310", "index `x`", "it has: i, j, k");
+  expect_fault(system, {{}, {"x"}, {}}, "CYC310", "index `x`", "it has: i, j, k");
+  expect_fault(system, {{"i"}, {}, {{"D", Movement::stream, {}}}}, "CYC310", "tensor `D`", "it has: A, B, C");
+  expect_fault(system, {{"i"}, {}, {{"A", Movement::stream, {"x"}}}}, "CYC310", "index `x`", "it has: i, j, k");
+}
+
+TEST(Schedule, EachIndexOnce) {
+  const auto system = matmul(2, 2, 2);
+  expect_fault(system, {{"i", "i"}, {}, {}}, "CYC311", "index `i` is mapped twice", "once");
+  expect_fault(system, {{"i"}, {"j", "i"}, {}}, "CYC311", "index `i` is mapped twice", "once");
+}
+
+TEST(Schedule, ComputedTensorsAreNotPrefetched) {
+  expect_fault(trsm(3, 2), {{"i"}, {}, {{"X", Movement::prefetch, {}}}}, "CYC312", "`X` is computed by the kernel", "stream(\"X\")");
+  EXPECT_NO_THROW((void)complete(trsm(3, 2), {{"i"}, {}, {{"L", Movement::prefetch, {}}}}));
+}
+
+TEST(Schedule, DefaultsStartWithTheTarget) {
+  const auto candidates = schedule::defaults(matmul(2, 2, 2));
+  ASSERT_EQ(candidates.size(), 3U);
+  EXPECT_EQ(candidates[0].space, (std::vector<std::string>{"i", "j"}));
+  EXPECT_EQ(candidates[1].space, (std::vector<std::string>{"i"}));
+  EXPECT_TRUE(candidates[2].space.empty());
+}
+
+TEST(Schedule, Text) {
+  EXPECT_EQ(to_string(Schedule{}), "space -; time -");
+  EXPECT_EQ(to_string(Schedule{{"i", "j"}, {"k"}, {{"A", Movement::stream, {"j"}}, {"B", Movement::prefetch, {}}}}),
+            "space i, j; time k; stream A along j; prefetch B");
+}
+
+}  // namespace
+}  // namespace cyclotron::testing

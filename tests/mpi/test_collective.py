@@ -1,0 +1,141 @@
+"""Runs under mpirun: every rank calls, every rank gets the outputs or the error."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+PRELUDE = """
+import os, sys
+sys.path.insert(0, {tests!r})
+import numpy as np
+import programs
+from cyclotron import mpi
+from cyclotron.errors import CyclotronError
+
+def report(text):
+    os.write(1, (text + "\\n").encode())  # one write, so that lines of ranks stay whole
+
+def rank():
+    return int(os.environ["OMPI_COMM_WORLD_RANK"])
+"""
+
+
+def launch(ranks: int, script: str, first: str = "") -> list[str]:
+    """Run a script on ranks and return its lines, sorted."""
+    source = first + PRELUDE.format(tests=str(Path(__file__).parent)) + textwrap.dedent(script)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "OPENBLAS_NUM_THREADS": "1",
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "OMPI_MCA_hwloc_base_binding_policy": "none",
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    }
+    done = subprocess.run(
+        ["mpirun", "-n", str(ranks), sys.executable, "-c", source],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return sorted(done.stdout.splitlines())
+
+
+MATMULS = """
+    for m, n, k, tile in [(1, 1, 1, 1), (3, 5, 4, 1), (92, 92, 115, 23), (50, 60, 70, 16)]:
+        program, tensors = programs.matmul(m, n, k, tile)
+        a, b = programs.small_integers((m, k), 1), programs.small_integers((k, n), 2)
+        c = np.full((m, n), 7.0)
+        outputs = mpi.run(program, tensors, [a, b, c])
+        assert outputs["C"] is c
+        assert (c == a @ b).all()
+    report(f"rank {rank()} is done")
+"""
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_every_rank_gets_every_output(ranks):
+    assert launch(ranks, MATMULS) == [f"rank {rank} is done" for rank in range(ranks)]
+
+
+def test_on_mpi4pys_world():
+    first = "from mpi4py import MPI\n"
+    script = MATMULS + "    assert MPI.COMM_WORLD.allreduce(1) == 3\n"
+    assert launch(3, script, first) == [f"rank {rank} is done" for rank in range(3)]
+
+
+def test_mpi4py_may_come_later():
+    script = MATMULS + "    from mpi4py import MPI\n    assert MPI.COMM_WORLD.allreduce(1) == 2\n"
+    assert launch(2, script) == ["rank 0 is done", "rank 1 is done"]
+
+
+def test_errors_are_raised_on_all_ranks_alike():
+    lines = launch(
+        3,
+        """
+        for program, tensors, arrays in [
+            (*programs.chain(7, 3, 3, root=-1.0), []),
+            (*programs.chain(5, 2, 3), []),
+            (*programs.matmul(2, 2, 2), [np.zeros((2, 2))] * (3 if rank() != 1 else 2)),
+        ]:
+            try:
+                mpi.run(program, tensors, arrays)
+            except CyclotronError as error:
+                report(f"{error.code} {error.message}")
+        program, tensors = programs.matmul(2, 2, 2)
+        c = np.zeros((2, 2))
+        mpi.run(program, tensors, [np.ones((2, 2)), np.ones((2, 2)), c])
+        assert (c == 2).all()
+        """,
+    )
+    assert lines == [
+        *["CYC208 the program has 3 tensors, got 2 arrays, on rank 1"] * 3,
+        *["CYC701 sqrt of a negative number, in PE (6), on rank 2"] * 3,
+        *["CYC801 no PE can go on: PE (1) waits for a message that nobody sends"] * 3,
+    ]
+
+
+def test_different_programs_and_other_rank_counts():
+    lines = launch(
+        2,
+        """
+        for program, ranks in [(programs.matmul(2, 2, 2 + rank()), None), (programs.matmul(2, 2, 2), 4)]:
+            try:
+                mpi.run(*program, [np.zeros((2, 2))] * 3, ranks)
+            except CyclotronError as error:
+                report(f"{error.code} {error.message}")
+        """,
+    )
+    assert lines == [
+        *["CYC731 the 2 ranks were given different programs"] * 2,
+        *["CYC733 ranks=4 under a launcher that started 2"] * 2,
+    ]
+
+
+def test_interrupt_on_one_rank_stops_all():
+    lines = launch(
+        2,
+        """
+        import signal, threading
+        if rank() == 1:
+            threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+        try:
+            mpi.run(*programs.endless(4), [])
+        except KeyboardInterrupt:
+            report("interrupted")
+        except CyclotronError as error:
+            report(f"{error.code} {error.message}")
+        """,
+    )
+    assert lines == ["CYC702 interrupted, on rank 1", "interrupted"]

@@ -1,0 +1,266 @@
+"""Programs on a pool of ranks: results, errors, deaths."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import programs
+import pytest
+
+from cyclotron import mpi
+from cyclotron.errors import BackendUnavailable, DeadlockError, ExecutionError, ShapeError
+from cyclotron.mpi import pool as pool_module
+
+ROOT = Path(__file__).parents[2]
+
+
+def run_matmul(m, n, k, tile, ranks, dtype="float64"):
+    program, tensors = programs.matmul(m, n, k, tile, dtype)
+    a, b = programs.small_integers((m, k), 1, dtype), programs.small_integers((k, n), 2, dtype)
+    c = np.zeros((m, n), dtype)
+    outputs = mpi.run(program, tensors, [a, b, c], ranks)
+    assert list(outputs) == ["C"]
+    assert outputs["C"] is c
+    np.testing.assert_array_equal(c, a @ b)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 5])
+@pytest.mark.parametrize(
+    ("m", "n", "k", "tile"),
+    [
+        (1, 1, 1, 1),  # more ranks than PEs
+        (2, 2, 3, 1),
+        (3, 5, 4, 1),  # no multiple of any
+        (12, 12, 30, 1),
+        (66, 70, 68, 22),  # 3872 bytes a tile: below the eager limit
+        (92, 92, 115, 23),  # 4232 bytes: above it, where Send then Receive hangs
+        (300, 260, 280, 128),
+    ],
+)
+def test_matmul(m, n, k, tile, ranks):
+    run_matmul(m, n, k, tile, ranks)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int32", "int64", "float32", "complex64", "complex128"])
+def test_dtypes(dtype):
+    run_matmul(5, 7, 6, 2, 3, dtype)
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_broadcasts_across_ranks(ranks):
+    program, tensors = programs.broadcasts(5, 4)
+    x, y = programs.small_integers((5, 20), 3), np.zeros((5, 5))
+    mpi.run(program, tensors, [x, y], ranks)
+    np.testing.assert_array_equal(y, np.repeat(x.sum(axis=1, keepdims=True), 5, axis=1))
+
+
+def test_strided_inputs_and_outputs():
+    program, tensors = programs.matmul(6, 4, 5)
+    a = programs.small_integers((12, 10), 1)[::-2, ::2]
+    b = np.asfortranarray(programs.small_integers((5, 4), 2))
+    c = np.zeros((4, 6)).T
+    mpi.run(program, tensors, [a, b, c], 2)
+    np.testing.assert_array_equal(c, a @ b)
+
+
+def test_ranks_run_far_ahead_without_a_deadlock():
+    program, tensors = programs.chain(4, 20_000, 20_000)
+    assert mpi.run(program, tensors, [], 4) == {}
+
+
+def test_message_that_nobody_sends():
+    program, tensors = programs.chain(5, 2, 3)
+    for ranks in (2, 3):
+        with pytest.raises(DeadlockError) as caught:
+            mpi.run(program, tensors, [], ranks)
+        assert caught.value.code == "CYC801"
+        assert "waits for a message that nobody sends" in caught.value.message
+    assert not mpi.default_pool(3).closed
+
+
+def test_failure_of_an_operator_names_rank_pe_and_source():
+    program, tensors = programs.chain(7, 3, 3, root=-1.0)
+    pids = mpi.default_pool(3).pids
+    with pytest.raises(ExecutionError) as caught:
+        mpi.run(program, tensors, [], 3)
+    error = caught.value
+    assert error.code == "CYC701"
+    assert error.message == "sqrt of a negative number, in PE (6), on rank 2"
+    assert error.span is not None
+    assert error.span.file == "kernel.py"
+    assert error.notes[0][1] == "at instruction 14 of class 0"
+    assert mpi.default_pool(3).pids == pids
+
+
+def test_wrong_arrays_and_programs():
+    program, tensors = programs.matmul(2, 2, 2)
+    a = np.zeros((2, 2))
+    with pytest.raises(ShapeError, match="float32") as caught:
+        mpi.run(program, tensors, [a, a.astype("float32"), a.copy()], 2)
+    assert caught.value.code == "CYC208"
+    with pytest.raises(Exception, match="program file"):
+        mpi.run(b"nonsense", [], [], 2)
+    with pytest.raises(ExecutionError) as caught:
+        mpi.Pool(0)
+    assert caught.value.code == "CYC733"
+
+
+def test_dead_rank_is_reported_and_replaced():
+    run_matmul(4, 4, 4, 1, 3)
+    pool = mpi.default_pool(3)
+    pids = pool.pids
+    program, tensors = programs.endless(6)
+    killer = threading.Timer(0.3, os.kill, (pids[1], signal.SIGKILL))
+    killer.start()
+    begun = time.monotonic()
+    with pytest.raises(ExecutionError) as caught:
+        mpi.run(program, tensors, [], 3)
+    assert time.monotonic() - begun < 2.3
+    assert caught.value.code == "CYC732"
+    assert caught.value.message == f"rank 1 of 3 died (process {pids[1]})"
+    assert pool.closed
+    assert_gone(pids)
+    run_matmul(4, 4, 4, 1, 3)
+    assert not set(mpi.default_pool(3).pids) & set(pids)
+
+
+def test_rank_that_died_while_idle():
+    run_matmul(4, 4, 4, 1, 2)
+    pids = mpi.default_pool(2).pids
+    os.kill(pids[0], signal.SIGKILL)
+    assert_gone(pids[:1])
+    program, tensors = programs.endless(2)
+    with pytest.raises(ExecutionError, match="rank 0 of 2 died"):
+        mpi.run(program, tensors, [], 2)
+    assert_gone(pids)
+    run_matmul(4, 4, 4, 1, 2)
+
+
+def test_interrupt_ends_the_run_and_the_ranks():
+    run_matmul(4, 4, 4, 1, 2)
+    pool = mpi.default_pool(2)
+    pids = pool.pids
+    program, tensors = programs.endless(4)
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        mpi.run(program, tensors, [], 2)
+    assert pool.closed
+    assert_gone(pids)
+
+
+def test_ranks_end_when_their_owner_is_killed():
+    script = """
+        import sys, time
+        sys.path.insert(0, {tests!r})
+        from cyclotron import mpi
+        import programs
+        pool = mpi.Pool(2)
+        print(*pool.pids, flush=True)
+        pool.run(*programs.endless(4), [])
+    """
+    source = textwrap.dedent(script).format(tests=str(Path(__file__).parent))
+    owner = subprocess.Popen(
+        [sys.executable, "-c", source], stdout=subprocess.PIPE, text=True, env=environment()
+    )
+    assert owner.stdout is not None
+    pids = [int(pid) for pid in owner.stdout.readline().split()]
+    assert len(pids) == 2
+    owner.kill()
+    owner.wait()
+    owner.stdout.close()
+    assert_gone(pids)
+
+
+def test_exit_without_close_leaves_nothing_behind():
+    script = """
+        from cyclotron import mpi
+        print(*mpi.default_pool(2).pids)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        check=True,
+    )
+    assert_gone([int(pid) for pid in done.stdout.split()])
+    assert done.stderr == ""
+
+
+def test_pool_is_a_context_manager():
+    program, tensors = programs.matmul(2, 3, 4)
+    a, b, c = np.ones((2, 4)), np.ones((4, 3)), np.zeros((2, 3))
+    with mpi.Pool(2) as pool:
+        folder = pool._processes._folder
+        pool.run(program, tensors, [a, b, c])
+        pids = pool.pids
+    assert (c == 4).all()
+    assert pool.closed
+    assert not folder.exists()
+    assert_gone(pids)
+    with pytest.raises(ExecutionError, match="closed"):
+        pool.run(program, tensors, [a, b, c])
+
+
+def test_without_mpirun(monkeypatch):
+    monkeypatch.setenv("PATH", "/nonexistent")
+    with pytest.raises(BackendUnavailable) as caught:
+        mpi.Pool(2)
+    assert caught.value.code == "CYC722"
+    assert "apt-get install libopenmpi-dev openmpi-bin" in caught.value.help
+
+
+def test_without_the_extension(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cyclotron._mpi", None)
+    monkeypatch.delattr("cyclotron._mpi", raising=False)
+    with pytest.raises(BackendUnavailable, match="MPI"):
+        mpi.Pool(2)
+
+
+def test_ranks_that_do_not_start(monkeypatch):
+    monkeypatch.setattr(
+        pool_module.launch, "command", lambda ranks, folder: ["sh", "-c", "echo no slots; exit 3"]
+    )
+    with pytest.raises(BackendUnavailable) as caught:
+        mpi.Pool(2)
+    assert caught.value.message == "the MPI ranks did not start: it ended with code 3"
+    assert caught.value.notes == ((None, "no slots"),)
+    monkeypatch.setattr(pool_module.launch, "command", lambda ranks, folder: ["cat", "/dev/zero"])
+    with pytest.raises(BackendUnavailable, match="did not report in time"):
+        mpi.Pool(2, start_seconds=0.2)
+
+
+def test_pools_that_nobody_uses_make_room():
+    first = mpi.default_pool(1)
+    mpi.default_pool(2)
+    mpi.default_pool(3)
+    assert first.closed
+    assert mpi.default_pool(2) is mpi.default_pool(2)
+
+
+def environment():
+    return {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def assert_gone(pids):
+    """Wait until the processes have ended."""
+    deadline = time.monotonic() + 10
+    while any(alive(pid) for pid in pids):
+        assert time.monotonic() < deadline, f"{pids} are still there"
+        os.sched_yield()
+
+
+def alive(pid):
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"
