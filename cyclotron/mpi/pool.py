@@ -126,10 +126,10 @@ class _Processes:
         except BaseException:
             with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as nobody:
                 nobody.connect(str(self._folder / "socket"))  # lets a thread that still accepts end
+            listener.close()
             self.kill()
             raise
-        finally:
-            listener.close()
+        listener.close()
 
     def _accept(self, listener: Listener, ranks: int, deadline: float) -> None:
         """Wait for every rank, for the launcher to give up, or for too long."""
