@@ -100,6 +100,10 @@ std::string conjunction_text(const Conjunction& conjunction, const std::vector<s
       high[used[0]] = form.constant;
       continue;
     }
+    if (equality && used.size() == 1 && std::abs(form.coefficients[used[0]]) == 1) {
+      low[used[0]] = high[used[0]] = -form.coefficients[used[0]] * form.constant;
+      continue;
+    }
     others.push_back(equality ? equality_text(form, used, names) : inequality_text(form, names));
   }
   for (std::size_t v = 0; v < dimensions; ++v) {

@@ -1,0 +1,154 @@
+"""The C++ core of Cyclotron."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from numpy.typing import NDArray
+
+# Coefficients and constant of an affine form; it and its relation; a union of conjunctions of these.
+_Affine = tuple[Sequence[int], int]
+_Region = Sequence[Sequence[tuple[_Affine, str]]]
+_Span = tuple[str, int, int, int, int]
+_Schedule = tuple[Sequence[str], Sequence[str], Sequence[tuple[str, str, Sequence[str]]]]
+
+class System:
+    """A system of recurrence equations."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    def __init__(self, kernel: str) -> None: ...
+    def add_tensor(
+        self,
+        name: str,
+        dtype: str,
+        role: str,
+        shape: Sequence[int],
+        tile: Sequence[int] | None,
+        span: _Span,
+    ) -> int: ...
+    def add_constant(self, value: complex, span: _Span) -> int: ...
+    def add_access(self, tensor: int, index: Sequence[_Affine], span: _Span) -> int: ...
+    def add_apply(self, op: str, operands: Sequence[int], flags: Sequence[str], span: _Span) -> int: ...
+    def add_reduce(self, kind: str, index: str, domain: _Region, body: int, span: _Span) -> int: ...
+    def add_equation(
+        self,
+        target: int,
+        index: Sequence[_Affine],
+        indices: Sequence[str],
+        domain: _Region,
+        expr: int,
+        span: _Span,
+    ) -> None: ...
+    def verify(self) -> None:
+        """Prove single assignment, cover and bounds."""
+
+    def __eq__(self, arg0: object, /) -> bool: ...
+
+class PeClass:
+    """The program of all PEs in one region of the grid."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def region(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def slots(self) -> list[dict[str, Any]]: ...
+    @property
+    def memory_bytes(self) -> int: ...
+    @property
+    def memory_map(self) -> str: ...
+    @property
+    def instructions(self) -> int: ...
+
+class Program:
+    """A compiled program: PE classes, channels and tensors."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    @property
+    def kernel(self) -> str: ...
+    @property
+    def grid(self) -> list[int]: ...
+    @property
+    def grid_names(self) -> list[str]: ...
+    @property
+    def notes(self) -> dict[str, str]: ...
+    @property
+    def machine(self) -> dict[str, Any]: ...
+    @property
+    def tensors(self) -> list[dict[str, Any]]: ...
+    @property
+    def channels(self) -> list[dict[str, Any]]: ...
+    @property
+    def classes(self) -> list[PeClass]: ...
+    def pe_counts(self) -> list[int]:
+        """PEs in each class."""
+
+    def class_of(self, coordinates: Sequence[int]) -> int | None:
+        """Index of the class of the PE at these coordinates, or None."""
+
+    def to_bytes(self) -> bytes:
+        """The bytes of the program file."""
+
+    @staticmethod
+    def from_bytes(data: bytes) -> Program:
+        """Read, check and return a program from file bytes."""
+
+    def __eq__(self, arg0: object, /) -> bool: ...
+
+class Dataflow:
+    """Dataflow recurrences."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    @staticmethod
+    def parse(text: str) -> Dataflow:
+        """Read what str() wrote."""
+
+    def __eq__(self, arg0: object, /) -> bool: ...
+
+class Compiled:
+    """All stages of one compilation."""
+
+    @property
+    def schedule(self) -> tuple[list[str], list[str], list[tuple[str, str, list[str]]]]: ...
+    @property
+    def schedule_chosen(self) -> bool: ...
+    @property
+    def dataflow(self) -> Dataflow: ...
+    @property
+    def program(self) -> Program: ...
+    @property
+    def proofs(self) -> list[str]: ...
+    @property
+    def stages(self) -> list[tuple[str, float]]: ...
+
+def compile(system: System, schedule: _Schedule | None, machine: dict[str, Any]) -> Compiled:
+    """Compile recurrences to a verified program."""
+
+def simulate(
+    program: Program,
+    arrays: Sequence[NDArray[Any]],
+    *,
+    functional: bool = True,
+    event_limit: int = 200_000,
+    progress: Callable[[float], bool] | None = None,
+) -> dict[str, Any]:
+    """Run on the cycle-accurate simulator; outputs are written into their arrays."""
+
+def run_local(
+    program: Program,
+    arrays: Sequence[NDArray[Any]],
+    *,
+    threads: int = 0,
+    progress: Callable[[float], bool] | None = None,
+) -> None:
+    """Run on threads of this process; outputs are written into their arrays."""
+
+def index_names(system: System) -> list[str]:
+    """Every index of the kernel, outermost first."""
+
+def isl_version() -> str:
+    """Version of isl."""
+
+def blas_version() -> str:
+    """The BLAS and how it was configured."""
