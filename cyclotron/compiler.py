@@ -16,6 +16,7 @@ from cyclotron.errors import ProgramError, ScheduleError, ShapeError
 from cyclotron.language import Blocked, Kernel
 from cyclotron.language.arguments import TensorArgument
 from cyclotron.machine import PE, Machine
+from cyclotron.places import errors_at_call
 from cyclotron.schedule import Movement, Schedule
 
 if TYPE_CHECKING:
@@ -127,7 +128,8 @@ class Program:
         """The PE classes, each with ``region``, ``pe_count`` and its program as ``str()``."""
         counts = self.core.pe_counts()
         return tuple(
-            PeClass(c.name, c.region, count, c.text) for c, count in zip(self.core.classes, counts, strict=True)
+            PeClass(c.name, c.region, count, c.text)
+            for c, count in zip(self.core.classes, counts, strict=True)
         )
 
     @property
@@ -247,7 +249,8 @@ def compile_kernel(
     known = programs.get(key)
     if known is None:
         system = kernel.recurrences(*values)
-        compiled = _core.compile(system, _to_core(schedule), target.to_core())
+        with errors_at_call():
+            compiled = _core.compile(system, _to_core(schedule), target.to_core())
         known = Program(compiled.program, system=system, compiled=compiled, kernel=kernel, machine=target)
         programs[key] = known
     return Program(
@@ -280,8 +283,7 @@ def _key(kernel: Kernel, values: tuple[Any, ...], schedule: Schedule | None, mac
 
     A kernel that reads globals or closures is traced anew each time, since these may change.
     """
-    function = kernel.__wrapped__
-    if function.__code__.co_freevars:
+    if kernel.closes_over_variables:
         return None
     tensors: dict[str, TensorArgument] = kernel.tensor_arguments(values)
     parts: list[Any] = [schedule, machine]
@@ -301,8 +303,12 @@ def _to_core(schedule: Schedule | None) -> Any:
     return (list(schedule.space_indices), list(schedule.time_indices), moves)
 
 
-def _from_core(value: tuple[Sequence[str], Sequence[str], Sequence[tuple[str, Any, Sequence[str]]]]) -> Schedule:
+def _from_core(
+    value: tuple[Sequence[str], Sequence[str], Sequence[tuple[str, Any, Sequence[str]]]],
+) -> Schedule:
     space, time, moves = value
     return Schedule(
-        tuple(space), tuple(time), tuple(Movement(tensor, kind, tuple(along)) for tensor, kind, along in moves)
+        tuple(space),
+        tuple(time),
+        tuple(Movement(tensor, kind, tuple(along)) for tensor, kind, along in moves),
     )

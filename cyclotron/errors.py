@@ -131,8 +131,10 @@ def render(error: CyclotronError) -> str:
     width = _number_width(error)
     if error.span is not None:
         lines += _excerpt(error, error.span, "-->", width)
-    tail = [f"{' ' * width}= help: {line}" if n == 0 else f"{' ' * width}        {line}"
-            for n, line in enumerate((error.help or "").splitlines())]
+    tail = [
+        f"{' ' * width}= help: {line}" if n == 0 else f"{' ' * width}        {line}"
+        for n, line in enumerate((error.help or "").splitlines())
+    ]
     for number, (where, text) in enumerate(error.notes):
         note = [f"{' ' * width}= note: {text}"]
         if where is not None:

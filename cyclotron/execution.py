@@ -14,6 +14,7 @@ from cyclotron import _core
 from cyclotron.compiler import Program, compile_kernel
 from cyclotron.errors import BackendUnavailable, CyclotronError, ExecutionError, ProgramError, ShapeError
 from cyclotron.language import Blocked, Kernel, blocked
+from cyclotron.places import errors_at_call
 from cyclotron.progress import progress_bar
 from cyclotron.results import Result
 
@@ -43,7 +44,7 @@ def run(
         Threads of this process, the cycle-accurate simulator, MPI ranks, or the kernel's own Python body.
         The compiled backends give the same bits.
     ranks : int, optional
-        MPI processes. Under ``mpirun`` the run is collective over all ranks; else a pool of workers is started.
+        MPI processes. Under ``mpirun`` the run is collective over all ranks, else a pool of workers starts.
     functional : bool
         ``sim`` only: False simulates time without numbers, needs no inputs and gives no outputs.
     threads : int
@@ -78,14 +79,17 @@ def run(
         )
     if not functional and backend != "sim":
         raise ExecutionError(
-            f"functional=False on the {backend} backend", code="CYC713", help='only backend="sim" can leave numbers out'
+            f"functional=False on the {backend} backend",
+            code="CYC713",
+            help='only backend="sim" can leave numbers out',
         )
     started = time.perf_counter()
     if backend == "numpy":
         outputs = _run_numpy(program, inputs)
         return Result(program, backend, outputs, time.perf_counter() - started)
     outputs = _empty_outputs(program) if functional else {}
-    arrays = _arrays(program, inputs, outputs) if functional else []
+    with errors_at_call():
+        arrays = _arrays(program, inputs, outputs) if functional else []
     timing = None
     if backend == "sim":
         with progress_bar(f"simulating {program.kernel_name}") as progress:
@@ -148,7 +152,7 @@ def check(
     ranks : int
         MPI processes.
     tolerance : float, optional
-        Largest relative difference; by default 100 n eps for float types, n the largest extent, and 0 for integers.
+        Largest relative difference; by default 100 n eps for float types, n the largest extent, else 0.
 
     Raises
     ------
@@ -161,7 +165,9 @@ def check(
     first: tuple[str, dict[str, NDArray[Any]]] | None = None
     for backend in backends:
         try:
-            outputs = run(program, *inputs, backend=backend, ranks=ranks if backend == "mpi" else None).outputs
+            outputs = run(
+                program, *inputs, backend=backend, ranks=ranks if backend == "mpi" else None
+            ).outputs
         except BackendUnavailable as error:
             skipped[backend] = error.message
             continue
@@ -237,7 +243,8 @@ def _checked(tensor: dict[str, Any], array: NDArray[Any]) -> NDArray[Any]:
     name = tensor["name"]
     if tuple(array.shape) != tuple(tensor["shape"]):
         raise ShapeError(
-            f"input `{name}` has shape {tuple(array.shape)} and the program was compiled for {tuple(tensor['shape'])}",
+            f"input `{name}` has shape {tuple(array.shape)}, and the program was compiled for "
+            f"{tuple(tensor['shape'])}",
             code="CYC710",
             help="compile the kernel for the new shape; equal shapes share one program",
         )
@@ -259,7 +266,8 @@ def _arrays(
 ) -> list[NDArray[Any]]:
     bound = _bound(program, inputs)
     return [
-        outputs[t["name"]] if t["role"] == "output" else _checked(t, bound[t["name"]]) for t in program.tensors
+        outputs[t["name"]] if t["role"] == "output" else _checked(t, bound[t["name"]])
+        for t in program.tensors
     ]
 
 

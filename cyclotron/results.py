@@ -106,8 +106,11 @@ class Result:
 
     @functools.cached_property
     def events(self) -> NDArray[Any]:
-        """One record a computation, up to the event limit: pe (linear index), operator, start and end (cycles),
-        loops (values of the loop variables) and depth (how many of them hold)."""
+        """One record a computation, up to the event limit.
+
+        Fields: pe (linear index), instruction, operator, start and end (cycles), loops (values of the loop
+        variables) and depth (how many of them hold).
+        """
         return np.asarray(self._measured["events"])
 
     @property

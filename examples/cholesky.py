@@ -1,4 +1,4 @@
-"""Cholesky on scalars and on tiles: two mutually dependent equations, and values that turn at the diagonal (E12)."""
+"""Cholesky on scalars and on tiles: two dependent equations, and values that turn at the diagonal (E12)."""
 
 import numpy as np
 

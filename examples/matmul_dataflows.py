@@ -27,7 +27,9 @@ def main():
     rng = np.random.default_rng(0)
     A = rng.integers(-9, 10, (16, 12)).astype(float)
     B = rng.integers(-9, 10, (12, 20)).astype(float)
-    print(f"{'dataflow':18} {'grid':>7} {'cycles':>7} {'busy':>6} {'words moved':>12}   time of point (i, j, k)")
+    print(
+        f"{'dataflow':18} {'grid':>7} {'cycles':>7} {'busy':>6} {'words moved':>12}   time of point (i, j, k)"
+    )
     for name, schedule in DATAFLOWS.items():
         program = matmul.compile(A, B, schedule=schedule)
         result = cy.run(program, backend="sim")

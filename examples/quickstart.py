@@ -1,6 +1,6 @@
 """Cyclotron in one page: a recurrence, its dataflow, the programs of its processing elements, and their runs.
 
-    python examples/quickstart.py
+python examples/quickstart.py
 """
 
 import tempfile

@@ -1,4 +1,4 @@
-"""One triangular solve, L X = B and X L^T = B, with L and B streamed, prefetched and broadcast (section 5)."""
+"""Triangular solves, L X = B and X L^T = B, with operands streamed, prefetched and broadcast (section 5)."""
 
 import numpy as np
 

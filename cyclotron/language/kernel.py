@@ -178,6 +178,11 @@ class Kernel:
         """How results are returned: "single", "tuple" or "dict"."""
         return "dict" if self._is_il else self._rewritten.form
 
+    @property
+    def closes_over_variables(self) -> bool:
+        """Whether the function reads variables of a function around it, which may change between calls."""
+        return bool(self._function.__code__.co_freevars)
+
     def __repr__(self) -> str:
         return f"<kernel {self.name}{self.signature}>"
 

@@ -9,6 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -43,16 +44,20 @@ class Arena:
         The program's tensor table.
     arrays : sequence of ndarray
         One for each; inputs are copied in.
+    folder : Path
+        Where the file is put if there is room.
     """
 
-    def __init__(self, tensors: Sequence[Mapping[str, Any]], arrays: Sequence[NDArray[Any]]) -> None:
+    def __init__(
+        self, tensors: Sequence[Mapping[str, Any]], arrays: Sequence[NDArray[Any]], folder: Path
+    ) -> None:
         places = []
         size = 0
         for array in arrays:
             places.append((size, tuple(array.shape), array.dtype.name))
             size += -(-array.nbytes // _ALIGNMENT) * _ALIGNMENT
         size = max(size, _ALIGNMENT)
-        handle, path = tempfile.mkstemp(prefix="cyclotron-", dir=shared_folder(size))
+        handle, path = tempfile.mkstemp(prefix="arrays-", dir=folder if has_room(folder, size) else None)
         try:
             os.ftruncate(handle, size)
         finally:
@@ -91,8 +96,11 @@ class Arena:
             os.unlink(self.layout.path)
 
 
-def shared_folder(size: int = 0) -> str:
-    """Return a folder in memory if that has room for ``size`` bytes, else the disk's temporary folder."""
-    if os.access(_SHARED_MEMORY, os.W_OK) and shutil.disk_usage(_SHARED_MEMORY).free > size + (size >> 3):
-        return _SHARED_MEMORY
-    return tempfile.gettempdir()
+def shared_folder() -> str:
+    """Return a folder in memory, or where there is none the disk's temporary folder."""
+    return _SHARED_MEMORY if os.access(_SHARED_MEMORY, os.W_OK) else tempfile.gettempdir()
+
+
+def has_room(folder: str | Path, size: int) -> bool:
+    """Whether a folder has room for so many bytes and as many again, since others share it."""
+    return shutil.disk_usage(folder).free > 2 * size

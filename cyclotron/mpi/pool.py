@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, Listener, wait
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from numpy.typing import NDArray
 
@@ -30,6 +30,8 @@ _MOST_POOLS = 2
 _STOP_SECONDS = 3.0
 _KILL_SECONDS = 1.0
 _LOG_LINES = 20
+_LOG_BYTES = 1 << 14
+_LOG_SECONDS = 0.3
 
 
 class Pool:
@@ -77,7 +79,7 @@ class Pool:
         with self._lock:
             if self.closed:
                 raise ExecutionError("the pool is closed", code="CYC733", help="make a new one: Pool(ranks)")
-            with Arena(tensors, arrays) as arena:
+            with Arena(tensors, arrays, self._processes.folder) as arena:
                 try:
                     failure = self._processes.run((program, arena.layout))
                 except BaseException:  # an interrupt too: the ranks are in the middle of something
@@ -107,25 +109,25 @@ class _Processes:
         self._owner = os.getpid()
         self._connections: list[Connection[Any, Any]] = []
         # Only this user may enter it.
-        self._folder = Path(tempfile.mkdtemp(prefix="cyclotron-mpi-", dir=shared_folder()))
-        self._command = launch.command(ranks, str(self._folder))
+        self.folder = Path(tempfile.mkdtemp(prefix="cyclotron-mpi-", dir=shared_folder()))
+        self._command = launch.command(ranks, str(self.folder))
         key = secrets.token_bytes(32)
-        (self._folder / "key").write_bytes(key)
-        listener = Listener(str(self._folder / "socket"), "AF_UNIX", backlog=ranks, authkey=key)
-        with (self._folder / "log").open("wb") as log:
-            self._launcher = subprocess.Popen(
-                self._command,
-                env=launch.environment(str(self._folder)),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+        (self.folder / "key").write_bytes(key)
+        listener = Listener(str(self.folder / "socket"), "AF_UNIX", backlog=ranks, authkey=key)
+        self._launcher = subprocess.Popen(
+            self._command,
+            env=launch.environment(str(self.folder)),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        self._log = _Log(self._launcher.stdout)
         try:
             self._accept(listener, ranks, time.monotonic() + start_seconds)
         except BaseException:
             with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as nobody:
-                nobody.connect(str(self._folder / "socket"))  # lets a thread that still accepts end
+                nobody.connect(str(self.folder / "socket"))  # lets a thread that still accepts end
             listener.close()
             self.kill()
             raise
@@ -161,7 +163,7 @@ class _Processes:
         return BackendUnavailable(
             f"the MPI ranks did not start: {why}",
             code="CYC722",
-            notes=[(None, line) for line in self._log()],
+            notes=[(None, line) for line in self._log.lines()],
             help=f"try it by hand: {' '.join(self._command[:3])} hostname",
         )
 
@@ -188,18 +190,9 @@ class _Processes:
         return ExecutionError(
             f"rank {rank} of {len(self._connections)} died (process {self.pids[rank]})",
             code="CYC732",
-            notes=[(None, line) for line in self._log()],
+            notes=[(None, line) for line in self._log.lines()],
             help="the next run starts new ranks",
         )
-
-    def _log(self) -> list[str]:
-        """The last that the ranks and the launcher wrote."""
-        try:
-            text = (self._folder / "log").read_text(errors="replace")
-        except OSError:
-            return []
-        lines = [line.rstrip() for line in text.splitlines()]
-        return [line for line in lines if line.strip("- ")][-_LOG_LINES:]
 
     def stop(self) -> None:
         """Let the ranks end, and see to it."""
@@ -233,7 +226,29 @@ class _Processes:
                 self._launcher.wait()
         for connection in self._connections:
             connection.close()  # what lives on sees this and ends
-        shutil.rmtree(self._folder, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class _Log:
+    """The end of what the ranks and the launcher write; the rest is dropped, however much it is."""
+
+    def __init__(self, stream: IO[bytes] | None) -> None:
+        assert stream is not None
+        self._stream = stream
+        self._tail = b""
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        with self._stream:
+            while chunk := os.read(self._stream.fileno(), _LOG_BYTES):
+                self._tail = (self._tail + chunk)[-_LOG_BYTES:]
+
+    def lines(self) -> list[str]:
+        """Return the last lines, once the launcher had a moment to write them."""
+        self._thread.join(_LOG_SECONDS)
+        lines = [line.rstrip() for line in self._tail.decode(errors="replace").splitlines()]
+        return [line for line in lines if line.strip("- ")][-_LOG_LINES:]
 
 
 _pools: dict[int, Pool] = {}

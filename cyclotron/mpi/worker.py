@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import os
 import queue
+import shutil
 import signal
 import sys
 import threading
@@ -31,7 +32,7 @@ def main(folder: str) -> None:
     connection = Client(str(place / "socket"), "AF_UNIX", authkey=(place / "key").read_bytes())
     connection.send((_mpi.rank(world), os.getpid()))
     jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    threading.Thread(target=listen, args=(connection, jobs), daemon=True).start()
+    threading.Thread(target=listen, args=(connection, jobs, place), daemon=True).start()
     while (job := jobs.get()) is not None:
         program, layout = job
         connection.send(run(_mpi, program, world, layout))
@@ -58,12 +59,13 @@ def run(_mpi: Any, program: bytes, world: int, layout: Layout) -> CyclotronError
     return None
 
 
-def listen(connection: Connection[Any, Any], jobs: queue.SimpleQueue[Any]) -> None:
+def listen(connection: Connection[Any, Any], jobs: queue.SimpleQueue[Any], folder: Path) -> None:
     """Put jobs into the queue; end this rank, and with it all, when the pool's process is gone."""
     while True:
         try:
             job = connection.recv()
         except (EOFError, OSError):
+            shutil.rmtree(folder, ignore_errors=True)  # nobody else is left to do so
             os._exit(1)
         jobs.put(job)
         if job is None:

@@ -67,7 +67,7 @@ class ClassWriter {
 
  private:
   [[nodiscard]] std::size_t coordinates() const { return mapping_.grid.extents.size(); }
-  [[nodiscard]] std::size_t variables() const { return coordinates() + mapping_.grid.time.size() + 1; }
+  [[nodiscard]] std::size_t variables() const { return coordinates() + poly::loop_variables(mapping_.grid.time.size()); }
 
   void write_nest(bool prologue) {
     std::vector<poly::Statement> statements;

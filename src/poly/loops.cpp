@@ -25,15 +25,29 @@ struct Quotient {
   bool up = false;
 };
 
+constexpr std::int64_t modulus_limit = 64;
+
 /// Reads isl's syntax tree into plain nodes.
 class Reader {
  public:
   Reader(const Context& context, std::size_t parameters, std::size_t times)
-      : context_(context), parameters_(parameters), variables_(parameters + times + 1) {
+      : context_(context), parameters_(parameters), variables_(parameters + loop_variables(times)) {
     for (std::size_t p = 0; p < parameters; ++p) names_[fmt::format("p{}", p)] = variable(variables_, p);
   }
 
   Node read(isl_ast_node* node) {
+    auto outer = std::exchange(lets_, {});
+    Node result = read_node(node);
+    for (; !lets_.empty(); lets_.pop_back(), --depth_) {
+      lets_.back().children.push_back(std::move(result));
+      result = std::move(lets_.back());
+    }
+    lets_ = std::move(outer);
+    return result;
+  }
+
+ private:
+  Node read_node(isl_ast_node* node) {
     switch (isl_ast_node_get_type(node)) {
       case isl_ast_node_block: return read_block(node);
       case isl_ast_node_for: return read_loop(node);
@@ -43,7 +57,6 @@ class Reader {
     }
   }
 
- private:
   Node read_block(isl_ast_node* node) {
     Node result;
     isl_ast_node_list* list = isl_ast_node_block_get_children(node);
@@ -140,10 +153,20 @@ class Reader {
     return name;
   }
 
-  Affine affine(isl_ast_expr* expr) {
-    auto quotient = this->quotient(expr);
-    CYC_CHECK(quotient.divisor == 1, "a loop expression is not affine");
-    return quotient.numerator;
+  Affine affine(isl_ast_expr* expr) { return whole(quotient(expr)); }
+
+  /// A quotient that is no bound becomes the variable of a loop of one step around the node: q = floor(n / d).
+  Affine whole(Quotient quotient) {
+    if (quotient.divisor == 1) return quotient.numerator;
+    if (quotient.up) quotient.numerator.constant += quotient.divisor - 1;
+    quotient.up = false;
+    CYC_CHECK(parameters_ + depth_ < variables_, "a loop nest with few quotients");
+    Node let;
+    let.kind = Node::Kind::loop;
+    let.lower.push_back(lower_bound(quotient));
+    let.upper.push_back(upper_bound(quotient));
+    lets_.push_back(std::move(let));
+    return variable(variables_, parameters_ + depth_++);
   }
 
   Quotient quotient(isl_ast_expr* expr) {
@@ -173,18 +196,25 @@ class Reader {
       case isl_ast_expr_op_fdiv_q:
       case isl_ast_expr_op_pdiv_q:
       case isl_ast_expr_op_div:
-        CYC_CHECK(operands[0].divisor == 1 && is_constant(operands[1].numerator));
-        return {operands[0].numerator, operands[1].numerator.constant, false};
+        CYC_CHECK(is_constant(operands[1].numerator));
+        return {whole(operands[0]), operands[1].numerator.constant, false};
+      case isl_ast_expr_op_pdiv_r:
+      case isl_ast_expr_op_zdiv_r: {
+        CYC_CHECK(is_constant(operands[1].numerator));
+        const auto modulus = operands[1].numerator.constant;
+        const auto dividend = whole(operands[0]);
+        return {dividend - modulus * whole({dividend, modulus, false})};
+      }
       default: check_failed("a known operator in a loop expression", __FILE__, __LINE__, "");
     }
   }
 
-  static Quotient scale(const Quotient& a, std::int64_t factor) {
-    CYC_CHECK(a.divisor == 1 || factor == 1 || factor == -1);
+  Quotient scale(const Quotient& a, std::int64_t factor) {
+    if (a.divisor != 1 && factor != 1 && factor != -1) return {factor * whole(a)};
     return {factor * a.numerator, a.divisor, factor < 0 ? !a.up : a.up};
   }
-  static Quotient sum(const Quotient& a, const Quotient& b) {
-    CYC_CHECK(a.divisor == 1 || b.divisor == 1);
+  Quotient sum(const Quotient& a, const Quotient& b) {
+    if (a.divisor != 1 && b.divisor != 1) return {whole(a) + whole(b)};
     const auto& rounded = a.divisor == 1 ? b : a;
     const auto& plain = a.divisor == 1 ? a : b;
     return {rounded.numerator + rounded.divisor * plain.numerator, rounded.divisor, rounded.up};
@@ -269,7 +299,6 @@ class Reader {
     std::vector<Conjunction> result{{}};
     const Affine one = constant(variables_, 1);
     for (const auto& conjunction : condition) {
-      CYC_CHECK(conjunction.divisible.empty());
       std::vector<Conjunction> next;
       for (const auto& partial : result) {
         for (const auto& [form, equality] : conjunction.constraints) {
@@ -278,6 +307,12 @@ class Reader {
           if (!equality) continue;
           auto& above = next.emplace_back(partial);
           above.constraints.push_back({form - one, false});
+        }
+        for (const auto& [form, modulus] : conjunction.divisible) {
+          CYC_CHECK(modulus <= modulus_limit, "a small stride");
+          for (std::int64_t r = 1; r < modulus; ++r) {
+            next.emplace_back(partial).divisible.emplace_back(form - constant(variables_, r), modulus);
+          }
         }
       }
       result = std::move(next);
@@ -289,6 +324,7 @@ class Reader {
   std::size_t parameters_;
   std::size_t variables_;
   std::size_t depth_ = 0;
+  std::vector<Node> lets_;  ///< Loops of one step around the node that is being read.
   std::map<std::string, Affine> names_;
 };
 

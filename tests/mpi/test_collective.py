@@ -128,6 +128,7 @@ def test_interrupt_on_one_rank_stops_all():
         2,
         """
         import signal, threading
+        mpi.run(*programs.chain(2, 1, 1), [])  # from here on MPI is started
         if rank() == 1:
             threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
         try:

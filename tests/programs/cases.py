@@ -1,4 +1,4 @@
-"""Every kernel under every schedule and size of first light: on integers exactly, on random tiles within LAPACK's bounds."""
+"""Every kernel under every schedule and size: exact on integers, within LAPACK's bounds on random tiles."""
 
 from __future__ import annotations
 
@@ -105,7 +105,10 @@ def all_cases() -> Iterator[Case]:
             yield Case(f"matmul/{name}/{n}x{k}x{m}", kernels.matmul, schedule, arguments, True)
         tiles = cy.blocked(integers(rng, 7, 9), (3, 4)), cy.blocked(integers(rng, 9, 5), (4, 2))
         yield Case(f"matmul/{name}/ragged-tiles", kernels.matmul, schedule, tiles, True)
-        tiles = cy.blocked(rng.standard_normal((16, 12)), (4, 4)), cy.blocked(rng.standard_normal((12, 8)), (4, 4))
+        tiles = (
+            cy.blocked(rng.standard_normal((16, 12)), (4, 4)),
+            cy.blocked(rng.standard_normal((12, 8)), (4, 4)),
+        )
         yield Case(f"matmul/{name}/random-tiles", kernels.matmul, schedule, tiles, False)
     for name, schedule in SOLVE.items():
         for n, m in [(n, n) for n in SIZES] + [(5, 1), (5, 3), (1, 4)]:
@@ -133,7 +136,9 @@ def all_cases() -> Iterator[Case]:
             yield Case(f"cholesky/{name}/{n}", kernels.cholesky_scalar, schedule, (L @ L.T,), True)
         M = rng.standard_normal((9, 9))
         A = M @ M.T + 9 * np.eye(9)
-        yield Case(f"cholesky/{name}/ragged-tiles", kernels.cholesky, schedule, (cy.blocked(A, (2, 2)),), False)
+        yield Case(
+            f"cholesky/{name}/ragged-tiles", kernels.cholesky, schedule, (cy.blocked(A, (2, 2)),), False
+        )
 
 
 def residual_ratio(case: Case, output: np.ndarray) -> float:

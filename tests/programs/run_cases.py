@@ -1,6 +1,6 @@
 """Runs under mpirun: every saved program of a folder, collectively, compared with the simulator's bits.
 
-    mpirun -n 4 python run_cases.py FOLDER
+mpirun -n 4 python run_cases.py FOLDER
 """
 
 import sys

@@ -1,4 +1,7 @@
-"""Every backend runs every kernel under every schedule: same bits, equal to NumPy (CY-015 … CY-034, CY-093 … CY-098, CY-114)."""
+"""Every backend runs every kernel under every schedule: same bits, equal to NumPy.
+
+CY-015 … CY-034, CY-093 … CY-098, CY-114.
+"""
 
 import cases
 import numpy as np

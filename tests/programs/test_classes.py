@@ -1,4 +1,7 @@
-"""PE classes: nine on any weight-stationary grid from 3x3 on, others on smaller ones (CY-074 … CY-077, E1, E2)."""
+"""PE classes: nine on any weight-stationary grid from 3x3 on, others on smaller ones.
+
+CY-074 … CY-077 with the readings of E1 and E2.
+"""
 
 import cases
 import kernels
@@ -11,7 +14,9 @@ WEIGHT_STATIONARY = cases.MATMUL["weight-stationary"]
 
 
 def compile_weight_stationary(rows, columns, steps=5):
-    return kernels.matmul.compile(cy.spec((rows, columns)), cy.spec((columns, steps)), schedule=WEIGHT_STATIONARY)
+    return kernels.matmul.compile(
+        cy.spec((rows, columns)), cy.spec((columns, steps)), schedule=WEIGHT_STATIONARY
+    )
 
 
 def test_nine_classes_on_a_64x32_grid():

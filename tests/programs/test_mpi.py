@@ -1,4 +1,7 @@
-"""MPI ranks give the simulator's bits: under mpirun on 1, 2, 4 and 8 ranks, and on a pool from a plain process (CY-133 … CY-137)."""
+"""MPI ranks give the simulator's bits: under mpirun on 1, 2, 4 and 8 ranks, and on a pool of workers.
+
+CY-133 … CY-137.
+"""
 
 import os
 import subprocess
@@ -40,7 +43,14 @@ def test_every_program_under_mpirun(ranks, saved):
         OMPI_MCA_rmaps_base_oversubscribe="1",
         PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe",
     )
-    command = ["mpirun", "-n", str(ranks), sys.executable, str(Path(__file__).parent / "run_cases.py"), str(saved)]
+    command = [
+        "mpirun",
+        "-n",
+        str(ranks),
+        sys.executable,
+        str(Path(__file__).parent / "run_cases.py"),
+        str(saved),
+    ]
     done = subprocess.run(
         command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=280
     )

@@ -1,4 +1,4 @@
-"""What is refused, and how it reads: the guilty line, both quantities and one suggestion, and nothing lost."""
+"""What is refused, and how it reads: the guilty line, both quantities, one suggestion; nothing is lost."""
 
 import os
 import re
@@ -111,44 +111,61 @@ REFUSALS = {
     "outside-its-tensor": (cy.LegalityError, "CYC203", lambda: outside.compile(np.ones(3))),
     "undefined-element": (cy.LegalityError, "CYC204", lambda: unassigned_read.compile(np.ones(3))),
     "unknown-index": (
-        cy.ScheduleError, "CYC310", lambda: kernels.matmul.compile(A, B, schedule=SPACE("i", "z")),
+        cy.ScheduleError,
+        "CYC310",
+        lambda: kernels.matmul.compile(A, B, schedule=SPACE("i", "z")),
     ),
     "unknown-tensor": (
-        cy.ScheduleError, "CYC310", lambda: kernels.matmul.compile(A, B, schedule=SPACE("i").stream("Q")),
+        cy.ScheduleError,
+        "CYC310",
+        lambda: kernels.matmul.compile(A, B, schedule=SPACE("i").stream("Q")),
     ),
     "prefetch-of-a-result": (
-        cy.ScheduleError, "CYC312", lambda: kernels.matmul.compile(A, B, schedule=SPACE("i").prefetch("C")),
+        cy.ScheduleError,
+        "CYC312",
+        lambda: kernels.matmul.compile(A, B, schedule=SPACE("i").prefetch("C")),
     ),
     "axis-that-does-not-carry": (
-        cy.ScheduleError, "CYC313",
+        cy.ScheduleError,
+        "CYC313",
         lambda: kernels.solve_vector.compile(A, np.ones(4), schedule=SPACE("i").stream("b", along="j")),
     ),
     "broken-dependence": (
-        cy.LegalityError, "CYC221",
+        cy.LegalityError,
+        "CYC221",
         lambda: stencil.compile(np.ones((4, 5)), schedule=cy.Schedule().time("i", "t")),
     ),
     "far-hop": (cy.LegalityError, "CYC220", lambda: two_back.compile(np.ones(6), schedule=SPACE("i"))),
     "memory-overflow": (
-        cy.CapacityError, "CYC501",
+        cy.CapacityError,
+        "CYC501",
         lambda: kernels.matmul.compile(
             cy.blocked(np.ones((32, 32)), (16, 16)), cy.blocked(np.ones((32, 32)), (16, 16)), machine=SMALL
         ),
     ),
     "grid-overflow": (
-        cy.CapacityError, "CYC502",
+        cy.CapacityError,
+        "CYC502",
         lambda: kernels.matmul.compile(A, B, schedule=SPACE("i", "j"), machine=cy.Machine(grid=(2, 2))),
     ),
-    "wrong-shape": (cy.ShapeError, "CYC710", lambda: cy.run(kernels.matmul.compile(A, B), np.ones((4, 5)), B)),
+    "wrong-shape": (
+        cy.ShapeError,
+        "CYC710",
+        lambda: cy.run(kernels.matmul.compile(A, B), np.ones((4, 5)), B),
+    ),
     "wrong-dtype": (cy.ShapeError, "CYC710", lambda: cy.run(kernels.matmul.compile(A, B), A.astype(int), B)),
     "missing-input": (cy.ShapeError, "CYC710", lambda: cy.run(kernels.matmul.compile(A, B), A)),
     "deadlock": (
-        cy.DeadlockError, "CYC801",
+        cy.DeadlockError,
+        "CYC801",
         lambda: cy.run(late_exchange.compile(np.ones((12, 4)), schedule=SPACE("i")), backend="sim"),
     ),
     "not-positive-definite": (cy.ExecutionError, "CYC701", lambda: kernels.cholesky(-np.eye(4))),
     "singular": (cy.ExecutionError, "CYC701", lambda: kernels.solve(np.zeros((3, 3)), np.ones((3, 1)))),
     "unknown-backend": (
-        cy.BackendUnavailable, "CYC720", lambda: cy.run(kernels.matmul.compile(A, B), backend="gpu"),
+        cy.BackendUnavailable,
+        "CYC720",
+        lambda: cy.run(kernels.matmul.compile(A, B), backend="gpu"),
     ),
 }
 
@@ -170,7 +187,9 @@ def test_deadlock_names_a_depth_that_breaks_it(backend):
     program = late_exchange.compile(np.ones((12, 4)), schedule=SPACE("i"))
     with pytest.raises(cy.DeadlockError, match="depth of 5"):
         cy.run(program, backend=backend)
-    deep = late_exchange.compile(np.ones((12, 4)), schedule=SPACE("i"), machine=cy.Machine(link=cy.Link(depth=5)))
+    deep = late_exchange.compile(
+        np.ones((12, 4)), schedule=SPACE("i"), machine=cy.Machine(link=cy.Link(depth=5))
+    )
     expected = late_exchange.reference(np.ones((12, 4)))
     np.testing.assert_array_equal(cy.run(deep, backend=backend).output, expected)
 
@@ -207,7 +226,9 @@ def test_programs_with_a_right_checksum_and_wrong_content_never_crash(tmp_path):
     numbers = [match.span() for match in re.finditer(rb"-?\d+", body)]
     for _ in range(300):
         start, end = numbers[rng.integers(len(numbers))]
-        changed = body[:start] + rng.choice([b"-1", b"0", b"7", b"99999999999", b"1e400", b"null"]) + body[end:]
+        changed = (
+            body[:start] + rng.choice([b"-1", b"0", b"7", b"99999999999", b"1e400", b"null"]) + body[end:]
+        )
         header = data[:8] + struct.pack("<QI", len(changed), zlib.crc32(changed)) + data[20:24]
         path = tmp_path / "program.cyc"
         path.write_bytes(header + changed)
@@ -243,9 +264,10 @@ def test_interrupt_stops_a_simulation():
         "import cyclotron as cy, sys\n"
         "sys.path.insert(0, sys.argv[1])\n"
         "import kernels\n"
-        "p = kernels.matmul.compile(cy.spec((64, 100000)), cy.spec((100000, 64)), schedule=cy.Schedule().space('i', 'j'))\n"
-        "print('ready', flush=True)\n"
+        "grid = cy.Schedule().space('i', 'j')\n"
+        "p = kernels.matmul.compile(cy.spec((64, 100000)), cy.spec((100000, 64)), schedule=grid)\n"
         "try:\n"
+        "    print('ready', flush=True)\n"
         "    cy.run(p, backend='sim', functional=False)\n"
         "except KeyboardInterrupt:\n"
         "    print('interrupted', flush=True)\n"
@@ -253,7 +275,10 @@ def test_interrupt_stops_a_simulation():
     root = Path(__file__).parents[2]
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")]))
     process = subprocess.Popen(
-        [sys.executable, "-c", script, str(Path(__file__).parent)], stdout=subprocess.PIPE, text=True, env=environment
+        [sys.executable, "-c", script, str(Path(__file__).parent)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"

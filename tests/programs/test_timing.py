@@ -24,7 +24,9 @@ def starts(program, result):
 
 @pytest.mark.parametrize(("n", "k", "m"), SHAPES)
 def test_output_stationary_runs_point_ijk_at_i_plus_j_plus_k(n, k, m):
-    program = kernels.matmul.compile(np.ones((n, k)), np.ones((k, m)), schedule=cases.MATMUL["output-stationary"])
+    program = kernels.matmul.compile(
+        np.ones((n, k)), np.ones((k, m)), schedule=cases.MATMUL["output-stationary"]
+    )
     result = cy.run(program, backend="sim")
     assert starts(program, result) == {p: sum(p) for p in itertools.product(range(n), range(m), range(k))}
     assert result.cycles == n + m + k - 2
@@ -34,7 +36,9 @@ def test_output_stationary_runs_point_ijk_at_i_plus_j_plus_k(n, k, m):
 
 @pytest.mark.parametrize(("n", "k", "m"), SHAPES)
 def test_weight_stationary_runs_point_ijk_at_i_plus_j_plus_2k(n, k, m):
-    program = kernels.matmul.compile(np.ones((n, k)), np.ones((k, m)), schedule=cases.MATMUL["weight-stationary"])
+    program = kernels.matmul.compile(
+        np.ones((n, k)), np.ones((k, m)), schedule=cases.MATMUL["weight-stationary"]
+    )
     result = cy.run(program, backend="sim")
     expected = {(i, kk, j): i + j + 2 * kk for i, kk, j in itertools.product(range(n), range(k), range(m))}
     assert starts(program, result) == expected
@@ -68,12 +72,15 @@ def test_output_stationary_with_other_costs(cost, hop):
         np.ones((5, 6)), np.ones((6, 4)), schedule=cases.MATMUL["output-stationary"], machine=machine
     )
     found = starts(program, cy.run(program, backend="sim"))
-    assert found == {(i, j, k): hop * (i + j) + cost * k for i, j, k in itertools.product(range(5), range(4), range(6))}
+    assert found == {
+        (i, j, k): hop * (i + j) + cost * k for i, j, k in itertools.product(range(5), range(4), range(6))
+    }
 
 
 @pytest.mark.parametrize(("hop", "cost", "response"), [(1, 1, 0), (2, 1, 1), (4, 1, 2), (3, 2, 1), (4, 3, 0)])
 def test_least_depth_for_full_rate(hop, cost, response):
     """ceil((h + r) / c), at least 1: exact (table in the capabilities)."""
+
     def cycles(depth):
         machine = cy.Machine(
             link=cy.Link(latency=hop, response_latency=response, depth=depth),
@@ -99,4 +106,6 @@ def test_gemms_of_later_rows_overlap_solves_of_earlier_ones():
     events = cy.run(program, backend="sim").events
     solves = [e for e in events if e["operator"] == "divide"]
     gemms = [e for e in events if e["operator"].startswith("multiply")]
-    assert any(g["pe"] > s["pe"] and g["start"] < s["end"] and s["start"] < g["end"] for g in gemms for s in solves)
+    assert any(
+        g["pe"] > s["pe"] and g["start"] < s["end"] and s["start"] < g["end"] for g in gemms for s in solves
+    )

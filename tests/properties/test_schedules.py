@@ -1,4 +1,4 @@
-"""Any schedule of any kernel is refused with a reason or computes what NumPy computes, bit for bit on integers."""
+"""Any schedule of any kernel is refused with a reason or computes what NumPy computes."""
 
 import sys
 from pathlib import Path
@@ -41,7 +41,7 @@ def problems(draw):
         "solve_scalar": lambda: (cases.unit_triangle(rng, n), cases.integers(rng, n, m)),
         "solve_vector": lambda: (cases.unit_triangle(rng, n), cases.integers(rng, n)),
         "prefix_sum": lambda: (rng.integers(-9, 10, n),),
-        "cholesky_scalar": lambda: ((lambda L: (L @ L.T,))(cases.factor(rng, n))),
+        "cholesky_scalar": lambda: (lambda L: (L @ L.T,))(cases.factor(rng, n)),
     }[name]()
     indices = draw(st.permutations(INDICES[name]))
     grid = draw(st.integers(0, len(indices)))
@@ -70,7 +70,11 @@ def test_refused_or_right(problem):
         program = kernel.compile(*arguments, schedule=schedule)
         outputs = [cy.run(program, backend=backend).output for backend in ("sim", "local")]
     except EXPECTED as error:
-        assert error.help
+        refused = error
+    else:
+        refused = None
+    if refused is not None:
+        assert refused.help
         return
     expected = kernel.reference(*arguments)
     for output in outputs:

@@ -20,6 +20,7 @@ void expect_same_values(const System& system, const std::vector<Schedule>& sched
   std::erase_if(expected, [&](const auto& entry) {
     return std::ranges::none_of(system.tensors, [&](const auto& t) { return t.name == entry.first && t.role == recurrence::Role::output; });
   });
+  ASSERT_FALSE(expected.empty());
   for (const auto& schedule : schedules) {
     const auto complete = schedule::complete(system, schedule);
     const auto graph = dataflow::lower(system, complete);
@@ -28,6 +29,20 @@ void expect_same_values(const System& system, const std::vector<Schedule>& sched
     EXPECT_TRUE(equal(dataflow::parse(to_string(graph)), graph)) << to_string(graph);
     EXPECT_EQ(to_string(dataflow::parse(to_string(graph))), to_string(graph));
   }
+}
+
+// The comparison notices a wrong rule.
+TEST(Evaluate, TellsGraphsApart) {
+  const auto system = matmul(3, 4, 5);
+  const auto inputs = sample_inputs(system);
+  auto graph = dataflow::lower(system, {{"i", "j"}, {"k"}, {}});
+  const auto right = GraphEvaluator(graph, inputs).run();
+  EXPECT_EQ(right.at("C").size(), 12U);
+  for (auto& rule : graph.rules) {
+    auto* compute = std::get_if<dataflow::Compute>(&rule.action);
+    if (compute != nullptr && compute->terms.size() == 3) std::get<dataflow::Apply>(compute->terms.back()).op = Op::add;
+  }
+  EXPECT_NE(GraphEvaluator(graph, inputs).run(), right);
 }
 
 TEST(Evaluate, Matmul) {

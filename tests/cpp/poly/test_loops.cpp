@@ -2,7 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <tuple>
+#include <string>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cyclotron/poly/loops.hpp>
 
@@ -10,11 +13,9 @@ namespace cyclotron::poly {
 namespace {
 
 using Point = std::vector<std::int64_t>;
-struct Visit {
-  Point time;
-  std::size_t statement;
-  bool operator==(const Visit&) const = default;
-};
+/// `S1(0, 4)`: a statement and its time.
+using Visit = std::string;
+Visit visit_of(std::size_t statement, const Point& time) { return fmt::format("S{}({})", statement, fmt::join(time, ", ")); }
 
 std::int64_t divide_down(std::int64_t a, std::int64_t b) { return a / b - (a % b != 0 && a < 0 ? 1 : 0); }
 
@@ -49,9 +50,9 @@ void run(const Node& node, Point& environment, std::size_t depth, std::vector<Vi
       return;
     }
     case Node::Kind::visit: {
-      Visit visit{{}, node.statement};
-      for (const auto& form : node.time) visit.time.push_back(evaluate(form, environment));
-      visits.push_back(std::move(visit));
+      Point time;
+      for (const auto& form : node.time) time.push_back(evaluate(form, environment));
+      visits.push_back(visit_of(node.statement, time));
       return;
     }
   }
@@ -74,7 +75,6 @@ void expect_exact(const std::vector<std::string>& domains, std::size_t parameter
   ASSERT_TRUE(known.has_value()) << region;
   const auto nest = generate_loops(statements, *known, times);
 
-  const std::int64_t bound = 9;
   Point parameter(parameters, 0);
   const auto member = [](const Set& set, const Point& point) {
     auto rest = set;
@@ -98,14 +98,14 @@ void expect_exact(const std::vector<std::string>& domains, std::size_t parameter
   for (const auto& p : combinations(parameters, 0, 4)) {
     if (!member(*known, p)) continue;
     std::vector<Visit> expected, visits;
-    for (const auto& t : combinations(times, -2, bound)) {
+    for (const auto& t : combinations(times, -6, 9)) {
       Point point = p;
       point.insert(point.end(), t.begin(), t.end());
       for (std::size_t s = 0; s < statements.size(); ++s) {
-        if (member(statements[s].domain, point)) expected.push_back({t, s});
+        if (member(statements[s].domain, point)) expected.push_back(visit_of(s, t));
       }
     }
-    Point environment(parameters + times + 1, 0);
+    Point environment(parameters + loop_variables(times), 0);
     std::copy(p.begin(), p.end(), environment.begin());
     run(nest, environment, parameters, visits);
     EXPECT_EQ(visits, expected) << domains.front() << " … at parameters " << (p.empty() ? 0 : p[0]);
@@ -155,6 +155,14 @@ TEST(Loops, RegionsOfParameters) {
   expect_exact({"0 <= s < p", "q <= s < p"}, 2, 1, "q < p");
   expect_exact({"0 <= s < p and p mod 2 = 0", "s = 0"}, 1, 1);
   expect_exact({"p <= s <= q", "s = p", "s = q"}, 2, 1, "p = 0 or q = 4");
+}
+
+// Expressions with divisions of parameters and of outer loops.
+TEST(Loops, Quotients) {
+  expect_exact({"0 <= s < 9 and (s - p) mod 2 = 0"}, 1, 1);
+  expect_exact({"0 <= s < 9 and 2s = p", "0 <= s < 9 and 3s = p + q"}, 2, 1);
+  expect_exact({"0 <= s < 6 and 2t = s + p", "0 <= s < 6 and 3t = s - p", "0 <= s < 6 and 0 <= t < 4"}, 1, 2);
+  expect_exact({"0 <= s < 6 and 2t <= s + p and 3t >= s - q and t >= 0 and (s + t + p) mod 2 = 0"}, 2, 2);
 }
 
 }  // namespace

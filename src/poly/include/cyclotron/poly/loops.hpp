@@ -16,6 +16,9 @@ struct Statement {
   std::int64_t position = 0;
 };
 
+/// Loop variables in the forms of a nest: one a time coordinate, and some for quotients, each a loop of one step.
+[[nodiscard]] constexpr std::size_t loop_variables(std::size_t times) { return times + 9; }
+
 /// ceil(form / divisor) as a lower, floor as an upper bound. Variables: parameters, then loop variables by depth.
 struct Bound {
   Affine form;
