@@ -101,7 +101,7 @@ class DeadlockError(CyclotronError, RuntimeError):
     """No PE can advance."""
 
 
-class BackendUnavailable(CyclotronError, RuntimeError):
+class BackendUnavailable(CyclotronError, RuntimeError):  # noqa: N818 (the name of the design)
     """A backend is not installed."""
 
 

@@ -1,7 +1,4 @@
-"""Cyclotron in one page: a recurrence, its dataflow, the programs of its processing elements, and their runs.
-
-python examples/quickstart.py
-"""
+"""Cyclotron in one page: a recurrence, its dataflow, the programs of its processing elements, and their runs."""
 
 import tempfile
 from pathlib import Path
@@ -30,25 +27,34 @@ def trsm(L, B):
     return X
 
 
-def run_everywhere(program, expected):
+def show(program):
+    print(f"== {program.kernel_name}: the kernel ==\n\n{program.kernel.source}")
+    print(f"== {program.kernel_name}: its dataflow, with {program.schedule} ==\n\n{program.dataflow}")
+    print(f"== {program.kernel_name}: the programs of its processing elements ==\n")
+    for pe_class in program.classes:
+        print(f"{pe_class.name}: {pe_class.region}, {pe_class.pe_count} PEs")
+    print(f"\n{program.classes[len(program.classes) // 2]}")
+    print(f"== {program.kernel_name}: proven ==\n\n" + "\n".join(program.verify()) + "\n")
+
+
+def run(program, expected):
     """Save the program, load it, and run the same bytes on the simulator, on threads and on MPI ranks."""
+    print(f"== {program.kernel_name}: runs ==\n")
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "program.cyc"
-        program.save(path)
-        loaded = cy.load(path)
+        program.save(Path(folder) / "program.cyc")
+        loaded = cy.load(Path(folder) / "program.cyc")
+    arrays = program.inputs().values()
     simulated = cy.run(program, backend="sim")
-    for backend in ("sim", "local", "mpi"):
+    for backend, ranks in (("sim", None), ("local", None), ("mpi", 4)):
         try:
-            output = cy.run(
-                loaded, *program.inputs().values(), backend=backend, ranks=4 if backend == "mpi" else None
-            ).output
+            output = cy.run(loaded, *arrays, backend=backend, ranks=ranks).output
         except cy.BackendUnavailable as error:
-            print(f"  {backend:5}  not run: {error.message}")
+            print(f"{backend:5}  not run: {error.message}")
             continue
         residual = np.linalg.norm(output - expected) / np.linalg.norm(expected)
         same = "same bits" if np.array_equal(output, simulated.output) else "OTHER BITS"
-        print(f"  {backend:5}  residual against NumPy {residual:.1e}, {same} as the simulator")
-    print(f"  {simulated.cycles:,} cycles, mean utilization {simulated.utilization.mean():.1%}")
+        print(f"{backend:5}  residual against NumPy {residual:.1e}, {same} as the simulator")
+    print(f"{simulated.cycles:,} cycles, mean utilization {simulated.utilization.mean():.1%}\n")
     return simulated
 
 
@@ -56,39 +62,17 @@ def main():
     rng = np.random.default_rng(2026)
     A, B = rng.standard_normal((256, 320)), rng.standard_normal((320, 384))
     L = np.tril(rng.standard_normal((256, 256))) / 16 + np.eye(256)
-
-    print("== The kernel, a recurrence in plain Python ==\n")
-    print(matmul.source)
-
-    print("== Its dataflow on a weight-stationary array: A stays, B and C move ==\n")
     blocks = cy.blocked(A, (32, 32)), cy.blocked(B, (32, 32))
-    stationary = cy.schedules.weight_stationary(matmul)
-    program = matmul.compile(*blocks, schedule=stationary)
-    print(stationary, "\n")
-    print(program.dataflow)
-
-    print("== The programs of its processing elements ==\n")
-    for pe_class in program.classes:
-        print(f"{pe_class.name}: {pe_class.region}, {pe_class.pe_count} PEs")
-    print(f"\n{program.classes[len(program.classes) // 2]}")
-
-    print("== What was proven ==\n")
-    print("\n".join(f"  {proof}" for proof in program.verify()), "\n")
-
-    print("== Runs: matrix product, tiles of 32x32 on an 8x10 array ==\n")
-    result = run_everywhere(program, A @ B)
-
-    print("\n== Runs: triangular solve, one block row to each of 8 PEs ==\n")
-    solve = trsm.compile(
-        cy.blocked(L, (32, 32)), cy.blocked(B[:256], (32, 32)), schedule=cy.Schedule().space("i")
-    )
-    run_everywhere(solve, np.linalg.solve(L, B[:256]))
-
+    product = matmul.compile(*blocks, schedule=cy.schedules.weight_stationary(matmul))
+    show(product)
+    result = run(product, A @ B)
+    blocks = cy.blocked(L, (32, 32)), cy.blocked(B[:256], (32, 32))
+    run(trsm.compile(*blocks, schedule=cy.Schedule().space("i")), np.linalg.solve(L, B[:256]))
     try:
         result.plot.utilization(path="quickstart_utilization.png")
-        print("\nutilization picture: quickstart_utilization.png")
+        print("utilization of the weight-stationary array: quickstart_utilization.png")
     except cy.BackendUnavailable as error:
-        print(f"\nno picture: {error.message}")
+        print(f"no picture: {error.message}")
 
 
 if __name__ == "__main__":

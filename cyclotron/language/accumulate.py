@@ -201,6 +201,8 @@ def _split_region(trace: Trace, reduced: Index | None, span: Span) -> tuple[Regi
         outer += (projected,)
     if reduced not in indices_of(region):
         return region, region
+    if len(region) == 1:  # what does not concern the reduced index, the elements' domain says already
+        region = (tuple(constraint for constraint in region[0] if reduced in constraint.form.terms),)
     return simplify(outer), region
 
 

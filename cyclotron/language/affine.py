@@ -281,7 +281,8 @@ def _operand(left: Affine, value: object, operator: str) -> Affine:
         form = Affine({}, int(value))
     if form is None:
         raise TraceError(
-            f"`{left} {operator} {value!r}` is not affine" if isinstance(value, (int, float, str))
+            f"`{left} {operator} {value!r}` is not affine"
+            if isinstance(value, (int, float, str))
             else f"index `{left}` is combined with a value that is not an integer",
             code="CYC103",
             span=here(),

@@ -40,7 +40,11 @@ def normalize(name: str, value: Any, span: Span | None) -> Any:
         return value
     if isinstance(value, np.generic):
         return value.item()
-    if isinstance(value, (list, tuple)) or hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
+    if (
+        isinstance(value, (list, tuple))
+        or hasattr(value, "__array__")
+        or hasattr(value, "__array_interface__")
+    ):
         try:
             array = np.asarray(value)
         except ValueError as error:

@@ -98,7 +98,7 @@ def log(x: Any) -> Any:
     return _unary("log", np.log, x)
 
 
-def abs(x: Any) -> Any:  # noqa: A001 (NumPy's name)
+def abs(x: Any) -> Any:
     """The absolute value of each scalar of `x`."""
     return _unary("absolute", np.absolute, x)
 

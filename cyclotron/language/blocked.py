@@ -29,8 +29,8 @@ class Extent(int):
         extent.blocked = blocked
         return extent
 
-    def __getnewargs__(self) -> tuple[int, int, bool]:
-        return (self.scalars, self.tile, self.blocked)
+    def __reduce__(self) -> tuple[type[Extent], tuple[int, int, bool]]:
+        return (Extent, (self.scalars, self.tile, self.blocked))
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +129,9 @@ def blocked(array: NDArray[Any], tile_shape: int | Sequence[int]) -> Blocked:
     """
     scalars = np.asarray(array)
     if scalars.ndim == 0:
-        raise ShapeError("an array without axes has no tiles", code="CYC122", help="pass a vector or a matrix")
+        raise ShapeError(
+            "an array without axes has no tiles", code="CYC122", help="pass a vector or a matrix"
+        )
     return Blocked(scalars, _tile_shape(tile_shape, scalars.ndim))
 
 

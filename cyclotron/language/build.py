@@ -131,7 +131,7 @@ def _cases(value: Element) -> list[tuple[Region, Element]]:
         return _reduction_cases(value, _cases(value.body))
     if not isinstance(value, Apply):
         return [(EVERYWHERE, value)]
-    result = []
+    result: list[tuple[Region, Element]] = []
     for combination in product(*(_cases(operand) for operand in value.operands)):
         region = EVERYWHERE
         for part, _ in combination:
@@ -198,7 +198,9 @@ class _Writer:
         reduce = cast(Reduce, value)
         inner = (*scope, reduce.index)
         body = self._expression(reduce.body, inner)
-        return builder.add_reduce(reduce.kind, reduce.index.name, _region(reduce.region, inner), body, reduce.span)
+        return builder.add_reduce(
+            reduce.kind, reduce.index.name, _region(reduce.region, inner), body, reduce.span
+        )
 
 
 def _affine(form: Affine, scope: Sequence[Index]) -> AffineTuple:
@@ -207,5 +209,6 @@ def _affine(form: Affine, scope: Sequence[Index]) -> AffineTuple:
 
 def _region(region: Region, scope: Sequence[Index]) -> RegionList:
     return [
-        [(_affine(c.form, scope), "==" if c.equality else ">=") for c in conjunction] for conjunction in region
+        [(_affine(c.form, scope), "==" if c.equality else ">=") for c in conjunction]
+        for conjunction in region
     ]

@@ -106,8 +106,8 @@ class Element:
         )
 
     __lt__ = __le__ = __gt__ = __ge__ = __bool__ = _data_dependent
-    __eq__ = _data_dependent  # type: ignore[assignment]
-    __ne__ = _data_dependent  # type: ignore[assignment]
+    __eq__ = _data_dependent
+    __ne__ = _data_dependent
     __hash__ = object.__hash__
 
     def _no_operator(self, *_: object) -> NoReturn:
@@ -140,7 +140,7 @@ class Element:
     def __float__(self) -> float:
         raise not_an_operator("a function of Python numbers")
 
-    __int__ = __complex__ = __float__  # type: ignore[assignment]
+    __int__ = __complex__ = __float__
 
     def __iter__(self) -> Iterator[Any]:
         raise not_an_operator("iteration")
@@ -306,7 +306,7 @@ def apply(op: str, *values: object, flags: Sequence[str] = ()) -> Element:
     span = here()
     check_dtypes(op, operands, span)
     if all(isinstance(operand, Constant) for operand in operands):
-        return Constant(_CONSTANT[op](*(operand.value for operand in operands)), span)  # type: ignore[attr-defined]
+        return Constant(_CONSTANT[op](*(operand.value for operand in operands)), span)
     return Apply(op, operands, span, flags)
 
 
@@ -379,7 +379,10 @@ def strip_transpose(value: Element) -> tuple[Element, bool]:
 def not_an_operator(what: str) -> TraceError:
     """The error for a function or operator that elements do not have."""
     return TraceError(
-        f"{what} is no operator on elements", code="CYC105", span=here(), help=f"the operators are {OPERATORS}"
+        f"{what} is no operator on elements",
+        code="CYC105",
+        span=here(),
+        help=f"the operators are {OPERATORS}",
     )
 
 

@@ -6,15 +6,26 @@ import ast
 import builtins
 import copy
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from cyclotron.language.names import Names
 from cyclotron.language.source import Source
 
-_REDUCTIONS = {builtins.sum: "sum", builtins.max: "max", builtins.min: "min", math.prod: "prod"}
-_EXTREMA = {builtins.max: "maximum", builtins.min: "minimum"}
-_FUNCTIONS = {math.sqrt: "sqrt", math.exp: "exp", math.log: "log", math.fabs: "absolute", math.pow: "power"}
+_REDUCTIONS: Mapping[object, str] = {
+    builtins.sum: "sum",
+    builtins.max: "max",
+    builtins.min: "min",
+    math.prod: "prod",
+}
+_EXTREMA: Mapping[object, str] = {builtins.max: "maximum", builtins.min: "minimum"}
+_FUNCTIONS: Mapping[object, str] = {
+    math.sqrt: "sqrt",
+    math.exp: "exp",
+    math.log: "log",
+    math.fabs: "absolute",
+    math.pow: "power",
+}
 
 
 class Expressions(ast.NodeTransformer):
@@ -66,13 +77,9 @@ class Expressions(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         function = self._source.meaning(node.func)
-        try:
-            reduction, extremum, known = (
-                table.get(function)  # type: ignore[attr-defined]
-                for table in (_REDUCTIONS, _EXTREMA, _FUNCTIONS)
-            )
-        except TypeError:  # not hashable
-            return self._generic(node)
+        reduction, extremum, known = (
+            lookup(table, function) for table in (_REDUCTIONS, _EXTREMA, _FUNCTIONS)
+        )
         if reduction and node.args and isinstance(node.args[0], (ast.GeneratorExp, ast.ListComp)):
             return self._reduction_call(node, reduction, node.args[0])
         symbolic = bool(self._indices) or any(isinstance(part, ast.Subscript) for part in ast.walk(node))
@@ -90,12 +97,18 @@ class Expressions(ast.NodeTransformer):
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
         raise self._source.error(
-            node, "CYC101", "`:=` is not supported in a kernel", "assign the variable in a statement of its own"
+            node,
+            "CYC101",
+            "`:=` is not supported in a kernel",
+            "assign the variable in a statement of its own",
         )
 
     def visit_Await(self, node: ast.expr) -> ast.expr:
         raise self._source.error(
-            node, "CYC101", f"`{self._source.text_of(node)}` is no recurrence", "return the results at the end"
+            node,
+            "CYC101",
+            f"`{self._source.text_of(node)}` is no recurrence",
+            "return the results at the end",
         )
 
     visit_Yield = visit_YieldFrom = visit_Await  # noqa: N815
@@ -144,7 +157,9 @@ class Expressions(ast.NodeTransformer):
         if tests:
             test = tests[0] if len(tests) == 1 else call(self._il, "all_of", tests)
             keywords.insert(0, ast.keyword(arg="where", value=_lambda([index.id], test)))
-        return self._call(node, kind, [ast.Constant(index.id), start, stop, _lambda([index.id], term)], keywords)
+        return self._call(
+            node, kind, [ast.Constant(index.id), start, stop, _lambda([index.id], term)], keywords
+        )
 
     def _reduction_call(
         self, node: ast.Call, kind: str, generator: ast.GeneratorExp | ast.ListComp
@@ -195,7 +210,9 @@ class Expressions(ast.NodeTransformer):
     def _call(
         self, node: ast.AST, function: str, arguments: list[ast.expr], keywords: Sequence[ast.keyword] = ()
     ) -> ast.expr:
-        return ast.fix_missing_locations(ast.copy_location(call(self._il, function, arguments, keywords), node))
+        return ast.fix_missing_locations(
+            ast.copy_location(call(self._il, function, arguments, keywords), node)
+        )
 
     @contextmanager
     def _bound(self, parameters: Sequence[str], *, symbolic: bool) -> Iterator[None]:
@@ -208,6 +225,14 @@ class Expressions(ast.NodeTransformer):
             yield
         finally:
             self._names = outer
+
+
+def lookup(table: Mapping[object, str], function: object) -> str | None:
+    """What a table says of a function, which may be an object that cannot be hashed."""
+    try:
+        return table.get(function)
+    except TypeError:
+        return None
 
 
 def name(identifier: str, *, store: bool = False) -> ast.Name:

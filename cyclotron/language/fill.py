@@ -63,7 +63,9 @@ def completion(tensor: SymbolicTensor, equations: Sequence[Recorded]) -> list[Re
 def _axis_names(tensor: SymbolicTensor, equations: Sequence[Recorded]) -> list[str]:
     """Name axes after the loops that run over them, so that the fill lies where the other elements do."""
     for equation in equations:
-        subscripts = [next(iter(form.terms)).name for form in equation.index if list(form.terms.values()) == [1]]
+        subscripts = [
+            next(iter(form.terms)).name for form in equation.index if list(form.terms.values()) == [1]
+        ]
         if len(set(subscripts)) == tensor.ndim:
             return subscripts
     names: list[str] = []

@@ -15,6 +15,7 @@ import numpy as np
 
 from cyclotron.errors import CyclotronError, TraceError
 from cyclotron.language.arguments import TensorArgument, describe, normalize
+from cyclotron.language.blocked import Blocked, Spec
 from cyclotron.language.build import SystemBuilder, build
 from cyclotron.language.reference import unwrap, wrap
 from cyclotron.language.source import Source, closure_of
@@ -99,11 +100,10 @@ class Kernel:
                 help="write it under `@cy.kernel` to have a reference",
             )
         values = self.bind(*args, **kwargs)
-        dtypes = [value.dtype for value in values if isinstance(value, np.ndarray) or hasattr(value, "array")]
+        dtypes = [value.dtype for value in values if isinstance(value, (np.ndarray, Blocked))]
         named = dict(zip(self.signature.parameters, values, strict=True))
         for name, value in named.items():
-            described = describe(name, value)
-            if described is not None and not hasattr(value, "dtype") or type(value).__name__ == "Spec":
+            if isinstance(value, Spec):
                 raise TraceError(
                     f"argument `{name}` has no data", code="CYC116", help="the reference needs arrays"
                 )
@@ -116,7 +116,7 @@ class Kernel:
             ACTIVE.reset(token)
 
     def il(self, *_: Any, **__: Any) -> str:
-        """Return the kernel in the intermediate language, as text that runs; it does not depend on arguments."""
+        """Return the kernel in the intermediate language, as text that runs; arguments do not matter."""
         if self._is_il:
             return self.source
         rewritten = self._rewritten
@@ -143,7 +143,7 @@ class Kernel:
         return system
 
     def build(self, builder: SystemBuilder, *args: Any, **kwargs: Any) -> Trace:
-        """Trace the kernel for these arguments and add its equations to a builder; returns the recording."""
+        """Trace the kernel for these arguments, add its equations to a builder, return the recording."""
         try:
             trace = self._trace(self.bind(*args, **kwargs))
             build(trace, builder)
@@ -152,14 +152,16 @@ class Kernel:
         return trace
 
     def bind(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Return one value for each parameter, in order: an ndarray, `Blocked`, `Spec` or host value."""
+        """Return one value for each parameter, in order: ndarray, `Blocked`, `Spec` or host value."""
         bound = self.signature.bind(*args, **kwargs)
         bound.apply_defaults()
         return tuple(normalize(name, value, None) for name, value in bound.arguments.items())
 
     def tensor_arguments(self, values: tuple[Any, ...]) -> dict[str, TensorArgument]:
         """Describe the tensors among bound values, by parameter."""
-        described = {name: describe(name, v) for name, v in zip(self.signature.parameters, values, strict=True)}
+        described = {
+            name: describe(name, v) for name, v in zip(self.signature.parameters, values, strict=True)
+        }
         return {name: argument for name, argument in described.items() if argument is not None}
 
     def equations_shape(self) -> tuple[EquationShape, ...]:
@@ -276,4 +278,3 @@ def kernel(function: Callable[..., Any]) -> Kernel:
 def program(function: Callable[..., Any]) -> Kernel:
     """Make a kernel of a function written in the intermediate language (see `cyclotron.il`)."""
     return Kernel(function, is_il=True)
-

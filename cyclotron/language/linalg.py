@@ -48,7 +48,9 @@ def solve_triangular(
     if side not in ("left", "right"):
         raise TraceError(f"side is {side!r}", code="CYC105", span=here(), help='use "left" or "right"')
     if isinstance(a, Element) or isinstance(b, Element):
-        return elements.solve_triangular(a, b, side=side, lower=lower, trans=trans, unit_diagonal=unit_diagonal)
+        return elements.solve_triangular(
+            a, b, side=side, lower=lower, trans=trans, unit_diagonal=unit_diagonal
+        )
     matrix, rhs = np.asarray(a), np.asarray(b)
     if matrix.ndim == 0:
         matrix = matrix.reshape(1, 1)

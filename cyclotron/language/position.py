@@ -33,7 +33,9 @@ def here() -> Span:
 
 def span_of(file: str, line: int, column: int, end_line: int, end_column: int) -> Span:
     """Return a span from positions whose columns count UTF-8 bytes, as the ones of Python do."""
-    return Span(file, line, _characters(file, line, column), end_line, _characters(file, end_line, end_column))
+    return Span(
+        file, line, _characters(file, line, column), end_line, _characters(file, end_line, end_column)
+    )
 
 
 def line_span(file: str, line: int) -> Span:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cyclotron.language.blocked import Blocked, Extent
 
 
-class Value(np.ndarray):  # type: ignore[type-arg]
+class Value(np.ndarray):
     """An element in a plain run: a scalar (an array without axes) or a tile, never changed in place.
 
     Scalars have `@` and `.T` as 1x1 tiles have; ``x -= y`` makes a new value, as for Python's numbers.
@@ -30,10 +30,10 @@ class Value(np.ndarray):  # type: ignore[type-arg]
     def _new_value(self, other: Any) -> Any:
         return NotImplemented
 
-    __iadd__ = __isub__ = __imul__ = __itruediv__ = __ipow__ = __imatmul__ = _new_value  # type: ignore[assignment]
+    __iadd__ = __isub__ = __imul__ = __itruediv__ = __ipow__ = __imatmul__ = _new_value
 
 
-class ScalarView(np.ndarray):  # type: ignore[type-arg]
+class ScalarView(np.ndarray):
     """An array in a plain run; its scalars are values."""
 
     def __getitem__(self, key: Any) -> Any:
@@ -71,7 +71,8 @@ class BlockedView:
         return len(self.blocked)
 
     def __getitem__(self, index: Any) -> Value:
-        return self.blocked[index].copy().view(Value)
+        value: Value = self.blocked[index].copy().view(Value)
+        return value
 
     def __setitem__(self, index: Any, value: object) -> None:
         self.blocked[index] = value

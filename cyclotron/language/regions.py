@@ -18,7 +18,8 @@ def indices_of(region: Region) -> set[Index]:
 def substitute(region: Region, values: dict[Index, Affine]) -> Region:
     """Replace indices by affine forms."""
     return tuple(
-        tuple(Constraint(c.form.substitute(values), c.equality) for c in conjunction) for conjunction in region
+        tuple(Constraint(c.form.substitute(values), c.equality) for c in conjunction)
+        for conjunction in region
     )
 
 

@@ -6,18 +6,18 @@ import ast
 import builtins
 import copy
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from cyclotron.language import arrays
-from cyclotron.language.expressions import Expressions, call, name
+from cyclotron.language.expressions import Expressions, call, lookup, name
 from cyclotron.language.markers import host, ignore
 from cyclotron.language.names import Names, assigned_names
 from cyclotron.language.source import MISSING, Source
 
-_DECLARATIONS = {
+_DECLARATIONS: Mapping[object, str] = {
     function: function.__name__
     for function in (
         arrays.empty,
@@ -28,7 +28,7 @@ _DECLARATIONS = {
         arrays.full_like,
     )
 }
-_NUMPY_DECLARATIONS = {
+_NUMPY_DECLARATIONS: Mapping[object, str] = {
     getattr(np, name): name
     for name in ("empty", "zeros", "ones", "full", "empty_like", "zeros_like", "ones_like", "full_like")
 }
@@ -102,7 +102,9 @@ class _Statements:
         self._source = source
         used = {node.id for node in ast.walk(source.node) if isinstance(node, ast.Name)}
         used |= {node.arg for node in ast.walk(source.node) if isinstance(node, ast.arg)}
-        self._il = next(n for n in itertools.chain(["il"], (f"il{k}" for k in itertools.count(2))) if n not in used)
+        self._il = next(
+            n for n in itertools.chain(["il"], (f"il{k}" for k in itertools.count(2))) if n not in used
+        )
         self._names = Names(source)
         self._indices: list[str] = []
         self._branches = 0
@@ -177,7 +179,11 @@ class _Statements:
         self._indices.pop()
         self._names.leave_loop(node.body)
         opened = call(self._il, "loop", [ast.Constant(index), *new_bounds])
-        return [_with(ast.copy_location(opened, node.iter), body, ast.copy_location(name(index, store=True), node))]
+        return [
+            _with(
+                ast.copy_location(opened, node.iter), body, ast.copy_location(name(index, store=True), node)
+            )
+        ]
 
     def _range_of(self, node: ast.For) -> tuple[str, list[ast.expr]]:
         source = self._source
@@ -195,7 +201,9 @@ class _Statements:
                 " to repeat statements while tracing use `with cy.host():`",
             )
         if not isinstance(node.target, ast.Name):
-            raise source.error(node.target, "CYC102", "the loop has no single index", "write `for i in range(...)`")
+            raise source.error(
+                node.target, "CYC102", "the loop has no single index", "write `for i in range(...)`"
+            )
         if any(isinstance(bound, ast.Starred) for bound in node.iter.args):
             raise source.error(node.iter, "CYC102", "the bounds are unpacked", "write each bound on its own")
         self._check_new_index(node.target)
@@ -272,7 +280,9 @@ class _Statements:
 
     def _with(self, node: ast.With) -> list[ast.stmt]:
         managers = [
-            self._source.meaning(item.context_expr.func) if isinstance(item.context_expr, ast.Call) else MISSING
+            self._source.meaning(item.context_expr.func)
+            if isinstance(item.context_expr, ast.Call)
+            else MISSING
             for item in node.items
         ]
         if managers == [ignore]:
@@ -340,10 +350,7 @@ class _Statements:
         if not isinstance(value, ast.Call):
             return None
         function = self._source.meaning(value.func)
-        try:
-            declared, numpy = _DECLARATIONS.get(function), _NUMPY_DECLARATIONS.get(function)  # type: ignore[call-overload]
-        except TypeError:  # not hashable
-            return None
+        declared, numpy = lookup(_DECLARATIONS, function), lookup(_NUMPY_DECLARATIONS, function)
         if numpy is not None:
             raise self._source.error(
                 value,

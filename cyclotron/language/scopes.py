@@ -5,7 +5,16 @@ from __future__ import annotations
 from types import TracebackType
 
 from cyclotron.errors import TraceError
-from cyclotron.language.affine import EVERYWHERE, Affine, Condition, Constraint, Extremum, Index, Region, affine
+from cyclotron.language.affine import (
+    EVERYWHERE,
+    Affine,
+    Condition,
+    Constraint,
+    Extremum,
+    Index,
+    Region,
+    affine,
+)
 from cyclotron.language.affine import condition as condition_of
 from cyclotron.language.elements import Element
 from cyclotron.language.position import here

@@ -117,8 +117,6 @@ class Source:
         )
 
 
-
-
 def closure_of(function: FunctionType) -> dict[str, Any]:
     """The values of the variables that a function takes from the functions around it."""
     result = {}

@@ -125,7 +125,11 @@ class SymbolicTensor:
     def _subscript(self, key: object, extent: int) -> Affine:
         form = None if isinstance(key, (Element, bool)) else affine(key)
         if form is None:
-            what = "the data of a tensor" if isinstance(key, Element) else f"a value of type `{type(key).__name__}`"
+            what = (
+                "the data of a tensor"
+                if isinstance(key, Element)
+                else f"a value of type `{type(key).__name__}`"
+            )
             if isinstance(key, Extremum):
                 what = f"`{key}`"
             raise TraceError(
@@ -149,7 +153,7 @@ class SymbolicTensor:
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _whole
     __matmul__ = __rmatmul__ = __pow__ = __rpow__ = __neg__ = __abs__ = __bool__ = _whole
-    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = __iter__ = __float__ = __array__ = _whole  # type: ignore[assignment]
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = __iter__ = __float__ = __array__ = _whole
     __array_ufunc__ = __array_function__ = _whole
     __hash__ = object.__hash__
 

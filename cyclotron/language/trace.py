@@ -76,7 +76,10 @@ class Trace:
         """Add an argument; all arguments must agree in dtype."""
         if dtype not in DTYPES:
             raise ShapeError(
-                f"argument `{name}` has dtype {dtype}", code="CYC120", span=span, help=f"use {', '.join(DTYPES)}"
+                f"argument `{name}` has dtype {dtype}",
+                code="CYC120",
+                span=span,
+                help=f"use {', '.join(DTYPES)}",
             )
         if not self.tensors:
             self.dtype = dtype

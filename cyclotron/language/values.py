@@ -19,7 +19,7 @@ from cyclotron.language.trace import Trace, active_trace
 Body = Callable[[Affine], object]
 
 
-def sum(  # noqa: A001 (NumPy's names, used as `il.sum`)
+def sum(
     name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: int = 1
 ) -> Element:
     """The sum of ``body(k)`` over ``start <= k < stop`` where ``where(k)``; 0 over nothing."""
@@ -33,14 +33,14 @@ def prod(
     return _reduce("product", name, (start, stop, step), body, where)
 
 
-def max(  # noqa: A001
+def max(
     name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: int = 1
 ) -> Element:
     """The maximum of ``body(k)`` over ``start <= k < stop`` where ``where(k)``; never over nothing."""
     return _reduce("maximum", name, (start, stop, step), body, where)
 
 
-def min(  # noqa: A001
+def min(
     name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: int = 1
 ) -> Element:
     """The minimum of ``body(k)`` over ``start <= k < stop`` where ``where(k)``; never over nothing."""

@@ -108,8 +108,10 @@ class _Processes:
         self.pids: list[int] = []
         self._owner = os.getpid()
         self._connections: list[Connection[Any, Any]] = []
+        shared = shared_folder()
+        launch.command(ranks, shared)  # where there is no launcher, nothing is left behind
         # Only this user may enter it.
-        self.folder = Path(tempfile.mkdtemp(prefix="cyclotron-mpi-", dir=shared_folder()))
+        self.folder = Path(tempfile.mkdtemp(prefix="cyclotron-mpi-", dir=shared))
         self._command = launch.command(ranks, str(self.folder))
         key = secrets.token_bytes(32)
         (self.folder / "key").write_bytes(key)

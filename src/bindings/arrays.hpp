@@ -10,15 +10,21 @@
 
 namespace cyclotron::bindings {
 
-/// The arrays' memory, for the tensors in table order. Throws ShapeError CYC208 where one does not fit its tensor.
+/// The arrays' memory, for the tensors in table order. Throws ShapeError CYC208 where one does not fit its
+/// tensor.
 inline runtime::Arrays to_views(const program::Program& program, const std::vector<pybind11::array>& arrays) {
   const auto refuse = [](std::string message) {
-    throw ShapeError({.code = "CYC208", .span = {}, .message = std::move(message), .notes = {},
-                      .help = "pass one aligned NumPy array of the tensor's dtype and shape for each tensor"});
+    throw ShapeError(
+        {.code = "CYC208",
+         .span = {},
+         .message = std::move(message),
+         .notes = {},
+         .help = "pass one aligned NumPy array of the tensor's dtype and shape for each tensor"});
   };
   runtime::Arrays views;
   if (arrays.size() != program.tensors.size()) {
-    refuse("the program has " + std::to_string(program.tensors.size()) + " tensors, got " + std::to_string(arrays.size()) + " arrays");
+    refuse("the program has " + std::to_string(program.tensors.size()) + " tensors, got " +
+           std::to_string(arrays.size()) + " arrays");
   }
   for (std::size_t t = 0; t < arrays.size(); ++t) {
     const auto& tensor = program.tensors[t];

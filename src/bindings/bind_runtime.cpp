@@ -1,4 +1,5 @@
-// `_core.simulate` and `_core.run_local`: a program and its arrays in, numbers in the arrays and measurements out.
+// `_core.simulate` and `_core.run_local`: a program and its arrays in, numbers in the arrays and measurements
+// out.
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
@@ -27,14 +28,16 @@ py::dict busy_by_operator(const Timing& timing) {
   py::dict result;
   for (std::size_t p = 0; p < timing.pes.size(); ++p) {
     for (const auto& [name, cycles] : timing.pes[p].busy_by_operator) {
-      if (!result.contains(name)) result[name.c_str()] = column(timing, [](const auto&) { return std::int64_t{0}; });
+      if (!result.contains(name))
+        result[name.c_str()] = column(timing, [](const auto&) { return std::int64_t{0}; });
       result[name.c_str()].cast<py::array_t<std::int64_t>>().mutable_at(p) = cycles;
     }
   }
   return result;
 }
 
-/// A record array: pe, instruction, operator, start, end, and the loop variables, outermost first (0 beyond `depth`).
+/// A record array: pe, instruction, operator, start, end, and the loop variables, outermost first (0 beyond
+/// `depth`).
 py::array events(const program::Program& program, const Timing& timing) {
   std::size_t deepest = 0;
   for (const auto& event : timing.events) deepest = std::max(deepest, event.loops.size());
@@ -51,7 +54,8 @@ py::array events(const program::Program& program, const Timing& timing) {
     start.mutable_at(n) = event.start;
     end.mutable_at(n) = event.end;
     depth.mutable_at(n) = static_cast<std::uint32_t>(event.loops.size());
-    for (std::size_t d = 0; d < deepest; ++d) loops.mutable_at(n, d) = d < event.loops.size() ? event.loops[d] : 0;
+    for (std::size_t d = 0; d < deepest; ++d)
+      loops.mutable_at(n, d) = d < event.loops.size() ? event.loops[d] : 0;
     auto& found = classes[event.pe];
     if (found == program::Program::no_class) {
       std::vector<std::int64_t> at(program.grid.size());
@@ -80,8 +84,8 @@ py::array events(const program::Program& program, const Timing& timing) {
 py::list channels(const Timing& timing) {
   py::list result;
   for (const auto& channel : timing.channels) {
-    result.append(py::dict("name"_a = channel.name, "messages"_a = channel.messages, "words"_a = channel.words,
-                           "peak_occupancy"_a = channel.peak_occupancy));
+    result.append(py::dict("name"_a = channel.name, "messages"_a = channel.messages,
+                           "words"_a = channel.words, "peak_occupancy"_a = channel.peak_occupancy));
   }
   return result;
 }
@@ -93,7 +97,8 @@ py::dict simulate(const program::Program& program, const std::vector<py::array>&
   run_interruptibly(progress, [&](const runtime::Progress& call) {
     timing = runtime::simulate(program, views, {.functional = functional, .event_limit = event_limit}, call);
   });
-  return py::dict("cycles"_a = timing.cycles, "busy"_a = column(timing, [](const auto& pe) { return pe.busy; }),
+  return py::dict("cycles"_a = timing.cycles,
+                  "busy"_a = column(timing, [](const auto& pe) { return pe.busy; }),
                   "stall_empty"_a = column(timing, [](const auto& pe) { return pe.stall_empty; }),
                   "stall_full"_a = column(timing, [](const auto& pe) { return pe.stall_full; }),
                   "idle"_a = column(timing, [](const auto& pe) { return pe.idle; }),
@@ -105,17 +110,19 @@ py::dict simulate(const program::Program& program, const std::vector<py::array>&
 void run_local(const program::Program& program, const std::vector<py::array>& arrays, int threads,
                const py::object& progress) {
   const auto views = to_views(program, arrays);
-  run_interruptibly(progress, [&](const runtime::Progress& call) { runtime::run_local(program, views, threads, call); });
+  run_interruptibly(
+      progress, [&](const runtime::Progress& call) { runtime::run_local(program, views, threads, call); });
 }
 
 }  // namespace
 
 void bind_runtime(py::module_& module) {
-  module.def("simulate", &simulate, py::arg("program"), py::arg("arrays"), py::kw_only(), py::arg("functional") = true,
-             py::arg("event_limit") = 200'000, py::arg("progress") = py::none(),
+  module.def("simulate", &simulate, py::arg("program"), py::arg("arrays"), py::kw_only(),
+             py::arg("functional") = true, py::arg("event_limit") = 200'000, py::arg("progress") = py::none(),
              "Run on the cycle-accurate simulator; outputs are written into their arrays.");
-  module.def("run_local", &run_local, py::arg("program"), py::arg("arrays"), py::kw_only(), py::arg("threads") = 0,
-             py::arg("progress") = py::none(), "Run on threads of this process; outputs are written into their arrays.");
+  module.def("run_local", &run_local, py::arg("program"), py::arg("arrays"), py::kw_only(),
+             py::arg("threads") = 0, py::arg("progress") = py::none(),
+             "Run on threads of this process; outputs are written into their arrays.");
   module.def("blas_version", &runtime::blas_version, "The BLAS and how it was configured.");
 }
 

@@ -10,7 +10,8 @@
 
 namespace cyclotron::bindings {
 
-/// Runs `run(progress)` without the GIL. What the callback raises, Ctrl-C included, stops the run and is raised again.
+/// Runs `run(progress)` without the GIL. What the callback raises, Ctrl-C included, stops the run and is
+/// raised again.
 template <class Run>
 void run_interruptibly(const pybind11::object& callback, Run run) {
   namespace py = pybind11;

@@ -1,7 +1,5 @@
 #include "storage.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include <cyclotron/support/error.hpp>
@@ -35,11 +33,9 @@ class Chooser {
       if (is_sound(flow, few)) return few;
     }
     const auto dims = varying(flow, 0);
-    if (is_sound(flow, dims)) return dims;
-    throw LegalityError({.code = "CYC223", .span = graph_.at(flow).span,
-                         .message = fmt::format("a value of `{}` would be overwritten in its PE before its last use",
-                                                graph_.at(graph_.at(flow).tensor).name),
-                         .notes = {}, .help = "change the order of `time`, or map one more index to space"});
+    // One place for each value: since dependences advance, nothing can come between its making and its uses.
+    CYC_CHECK(is_sound(flow, dims), "a place for each value is enough");
+    return dims;
   }
 
   static constexpr std::size_t none = static_cast<std::size_t>(-1);

@@ -74,7 +74,8 @@ class Parser {
     if (!reader.accept(")")) {
       do {
         auto name = reader.name("an index");
-        if (std::ranges::find(graph_.dims, name) != graph_.dims.end()) reader.fail(fmt::format("`{}` is declared twice", name));
+        if (std::ranges::find(graph_.dims, name) != graph_.dims.end())
+          reader.fail(fmt::format("`{}` is declared twice", name));
         graph_.dims.push_back(std::move(name));
       } while (reader.accept(","));
       reader.expect(")");
@@ -93,7 +94,8 @@ class Parser {
       result.emplace_back(text.substr(start, end - start), line.number, static_cast<int>(start));
       start = text.find_first_not_of(' ', end);
     }
-    if (result.size() != count) line.reader().fail(fmt::format("the line has {} columns, and {} are expected", result.size(), count));
+    if (result.size() != count)
+      line.reader().fail(fmt::format("the line has {} columns, and {} are expected", result.size(), count));
     return result;
   }
 
@@ -103,7 +105,8 @@ class Parser {
     Tensor tensor;
     tensor.name = reader.name("a tensor");
     const auto same = [&](const Tensor& other) { return other.name == tensor.name; };
-    if (std::ranges::any_of(graph_.tensors, same)) reader.fail(fmt::format("`{}` is declared twice", tensor.name));
+    if (std::ranges::any_of(graph_.tensors, same))
+      reader.fail(fmt::format("`{}` is declared twice", tensor.name));
     reader.expect(":");
     tensor.role = static_cast<Role>(reader.index_of({"input", "output", "local"}, "a role"));
     const auto dtype = operators::dtype_from_name(reader.name("a dtype"));
@@ -141,11 +144,13 @@ class Parser {
     auto& reader = cells[0];
     reader.expect("(");
     auto tuple = reader.affine_list(graph_.dims, ")");
-    if (tuple.size() != rank) reader.fail(fmt::format("the space has {} coordinates, and the graph {} indices", tuple.size(), rank));
+    if (tuple.size() != rank)
+      reader.fail(fmt::format("the space has {} coordinates, and the graph {} indices", tuple.size(), rank));
     reader.expect("^");
     Space space{reader.name("a space"), poly::Set::universe(graph_.context, rank), {}, std::move(tuple)};
     const auto same = [&](const Space& other) { return other.name == space.name; };
-    if (std::ranges::any_of(graph_.spaces, same)) reader.fail(fmt::format("`{}` is declared twice", space.name));
+    if (std::ranges::any_of(graph_.spaces, same))
+      reader.fail(fmt::format("`{}` is declared twice", space.name));
     reader.expect_end();
     for (std::size_t d = 0; d < rank; ++d) {
       if (space.tuple[d] == poly::variable(rank, d)) {
@@ -178,11 +183,13 @@ class Parser {
     flow.span = reader.span();
     flow.name = std::move(text.name);
     const auto space = std::ranges::find(graph_.spaces, text.space, &Space::name);
-    if (space == graph_.spaces.end()) reader.fail(fmt::format("`{}` is not among the spaces above", text.space));
+    if (space == graph_.spaces.end())
+      reader.fail(fmt::format("`{}` is not among the spaces above", text.space));
     flow.space = SpaceId(static_cast<std::size_t>(space - graph_.spaces.begin()));
     if (text.point != space->tuple) reader.fail("a flow is written at the point of its space");
     const auto same = [&](const Flow& other) { return other.space == flow.space && other.name == flow.name; };
-    if (std::ranges::any_of(graph_.flows, same)) reader.fail(fmt::format("`{}^{}` is declared twice", flow.name, text.space));
+    if (std::ranges::any_of(graph_.flows, same))
+      reader.fail(fmt::format("`{}^{}` is declared twice", flow.name, text.space));
     flow.computed = reader.index_of({"carries", "computes"}, "`carries` or `computes`") == 1;
     std::tie(flow.tensor, flow.element) = element(reader);
     if (reader.accept("in tiles of")) {
@@ -211,13 +218,15 @@ class Parser {
 
   void element_of(TextReader& reader, FlowId flow) const {
     const auto [tensor, forms] = element(reader);
-    if (tensor != graph_.at(flow).tensor || forms != graph_.at(flow).element) reader.fail("this is not the element that the flow has");
+    if (tensor != graph_.at(flow).tensor || forms != graph_.at(flow).element)
+      reader.fail("this is not the element that the flow has");
   }
 
   /// The flow at its own point.
   FlowId target(TextReader& reader) const {
     auto [flow, point] = detail::read_flow(reader, graph_);
-    if (point != graph_.at(graph_.at(flow).space).tuple) reader.fail("a rule is written at the point of its space");
+    if (point != graph_.at(graph_.at(flow).space).tuple)
+      reader.fail("a rule is written at the point of its space");
     return flow;
   }
 

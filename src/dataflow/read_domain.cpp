@@ -1,5 +1,6 @@
-// Domains in text: unions of conjunctions of comparisons between affine forms, with `mod`, `floor` and `exists` where a
-// stride makes them necessary. Written here rather than left to isl, so that no text can hang or crash it.
+// Domains in text: unions of conjunctions of comparisons between affine forms, with `mod`, `floor` and
+// `exists` where a stride makes them necessary. Written here rather than left to isl, so that no text can
+// hang or crash it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -86,7 +87,8 @@ class DomainReader {
 
   /// Whether a parenthesis followed by this text holds constraints, not a form.
   static bool is_region(std::string_view next) {
-    return next.empty() || next.starts_with(")") || next.starts_with(",") || next.starts_with("and") || next.starts_with("or");
+    return next.empty() || next.starts_with(")") || next.starts_with(",") || next.starts_with("and") ||
+           next.starts_with("or");
   }
 
   /// exists (e0 = floor((i)/2), e1: ...)
@@ -97,7 +99,8 @@ class DomainReader {
     reader_.expect("(");
     do {
       auto variable = reader_.name("a variable");
-      if (std::ranges::find(names_, variable) != names_.end()) reader_.fail(fmt::format("`{}` is declared twice", variable));
+      if (std::ranges::find(names_, variable) != names_.end())
+        reader_.fail(fmt::format("`{}` is declared twice", variable));
       names_.push_back(std::move(variable));
       if (names_.size() > outer + depth_limit) reader_.fail("the domain has too many variables");
       if (!reader_.accept("=")) continue;
@@ -122,8 +125,10 @@ class DomainReader {
     auto left = side(depth);
     std::size_t count = 0;
     while (true) {
-      const bool at_most = reader_.accept("≤") || reader_.accept("<="), at_least = !at_most && (reader_.accept("≥") || reader_.accept(">="));
-      const bool less = !at_most && !at_least && reader_.accept("<"), more = !at_most && !at_least && !less && reader_.accept(">");
+      const bool at_most = reader_.accept("≤") || reader_.accept("<="),
+                 at_least = !at_most && (reader_.accept("≥") || reader_.accept(">="));
+      const bool less = !at_most && !at_least && reader_.accept("<"),
+                 more = !at_most && !at_least && !less && reader_.accept(">");
       const bool same = !at_most && !at_least && !less && !more && reader_.accept("=");
       if (!(at_most || at_least || less || more || same)) break;
       if (++comparisons_ > comparison_limit) reader_.fail("the domain has too many constraints");
@@ -138,7 +143,8 @@ class DomainReader {
     return with_floors(std::move(all));
   }
 
-  // Forms read within one comparison may have further variables, one a floor; `padded` brings two to one length.
+  // Forms read within one comparison may have further variables, one a floor; `padded` brings two to one
+  // length.
   static poly::Affine padded(poly::Affine form, std::size_t variables) {
     form.coefficients.resize(std::max(variables, form.coefficients.size()), 0);
     return form;
@@ -272,7 +278,8 @@ class DomainReader {
 
 }  // namespace
 
-poly::Set read_domain(TextReader& reader, const poly::Context& context, const std::vector<std::string>& names) {
+poly::Set read_domain(TextReader& reader, const poly::Context& context,
+                      const std::vector<std::string>& names) {
   return DomainReader(reader, context, names).run();
 }
 

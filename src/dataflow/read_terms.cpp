@@ -123,15 +123,19 @@ class TermReader {
     } while (reader_.accept(","));
     reader_.expect(")");
     const auto arity = static_cast<std::size_t>(operators::info(*op).arity);
-    if (operands.size() != arity) reader_.fail(fmt::format("`{}` takes {} operands, and {} are given", name, arity, operands.size()));
+    if (operands.size() != arity)
+      reader_.fail(fmt::format("`{}` takes {} operands, and {} are given", name, arity, operands.size()));
     return apply(*op, set, std::move(operands));
   }
 
   Flags flag() {
     using operators::Flag;
     static constexpr std::array<std::pair<std::string_view, Flag>, 5> flags{
-        {{"transpose_a", Flag::transpose_a}, {"transpose_b", Flag::transpose_b}, {"lower", Flag::lower},
-         {"right_side", Flag::right_side}, {"unit_diagonal", Flag::unit_diagonal}}};
+        {{"transpose_a", Flag::transpose_a},
+         {"transpose_b", Flag::transpose_b},
+         {"lower", Flag::lower},
+         {"right_side", Flag::right_side},
+         {"unit_diagonal", Flag::unit_diagonal}}};
     const auto name = reader_.name("a flag");
     const auto found = std::ranges::find(flags, name, &std::pair<std::string_view, Flag>::first);
     if (found == flags.end()) reader_.fail(fmt::format("there is no flag `{}`", name));
@@ -150,7 +154,8 @@ FlowText read_flow_text(TextReader& reader, const std::vector<std::string>& dims
   reader.expect("(");
   text.point = reader.affine_list(dims, ")");
   if (text.point.size() != dims.size()) {
-    reader.fail(fmt::format("the point has {} coordinates, and the graph {} indices", text.point.size(), dims.size()));
+    reader.fail(fmt::format("the point has {} coordinates, and the graph {} indices", text.point.size(),
+                            dims.size()));
   }
   reader.expect("_");
   text.name = reader.name("a value");
@@ -164,10 +169,13 @@ FlowAt read_flow(TextReader& reader, const Graph& graph) {
   const auto found = std::ranges::find_if(graph.flows, [&](const Flow& flow) {
     return flow.name == text.name && graph.at(flow.space).name == text.space;
   });
-  if (found == graph.flows.end()) reader.fail(fmt::format("`{}^{}` is not among the flows above", text.name, text.space));
+  if (found == graph.flows.end())
+    reader.fail(fmt::format("`{}^{}` is not among the flows above", text.name, text.space));
   return {FlowId(static_cast<std::size_t>(found - graph.flows.begin())), std::move(text.point)};
 }
 
-std::vector<Term> read_terms(TextReader& reader, const Graph& graph) { return TermReader(reader, graph).run(); }
+std::vector<Term> read_terms(TextReader& reader, const Graph& graph) {
+  return TermReader(reader, graph).run();
+}
 
 }  // namespace cyclotron::dataflow::detail

@@ -22,7 +22,8 @@ struct FlowText {
 [[nodiscard]] FlowText read_flow_text(TextReader& reader, const std::vector<std::string>& dims);
 /// A flow that the graph has.
 [[nodiscard]] FlowAt read_flow(TextReader& reader, const Graph& graph);
-/// An expression, its operands before it. Accumulating forms are `x + a · b` and `x + a @ b` without parentheses.
+/// An expression, its operands before it. Accumulating forms are `x + a · b` and `x + a @ b` without
+/// parentheses.
 [[nodiscard]] std::vector<Term> read_terms(TextReader& reader, const Graph& graph);
 
 }  // namespace cyclotron::dataflow::detail

@@ -116,9 +116,16 @@ poly::Affine Placement::end_of(const Equation& equation, const Reduce& reduce) c
       if (std::ranges::find(ends, end) == ends.end()) ends.push_back(std::move(end));
     }
   }
+  // Of several bounds (`range(n) if k <= i`) the least one, where it is one bound everywhere.
+  const auto points = place(equation, recurrence::domain_of(context_, equation), equation.indices, nullptr, false).domain;
+  for (const auto& end : ends) {
+    const bool least = std::ranges::all_of(
+        ends, [&](const poly::Affine& other) { return points.is_subset(points.intersect({other - end, false})); });
+    if (least) return end;
+  }
   if (ends.size() != 1) {
     throw LegalityError({.code = "CYC212", .span = equation.span,
-                         .message = fmt::format("the reduction over `{}` has {} upper bounds, and one is supported",
+                         .message = fmt::format("the reduction over `{}` has {} upper bounds, and none of them is the least everywhere",
                                                 reduce.index, ends.size()),
                          .notes = {}, .help = "write one range per reduction and split the equation by an index condition"});
   }

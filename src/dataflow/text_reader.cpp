@@ -26,9 +26,12 @@ Span TextReader::span() const {
 }
 
 void TextReader::fail(const std::string& message) const {
-  throw ProgramError({.code = "CYC650", .span = span(),
-                      .message = fmt::format("{} (line {}, column {})", message, line_, column_ + static_cast<int>(position_)),
-                      .notes = {}, .help = "the text must be as the printed dataflow has it"});
+  throw ProgramError({.code = "CYC650",
+                      .span = span(),
+                      .message = fmt::format("{} (line {}, column {})", message, line_,
+                                             column_ + static_cast<int>(position_)),
+                      .notes = {},
+                      .help = "the text must be as the printed dataflow has it"});
 }
 
 void TextReader::skip_blanks() {
@@ -76,7 +79,8 @@ std::size_t TextReader::letter_at(std::size_t position, bool start) const {
   const auto sign = std::ranges::find_if(signs, [&](std::string_view s) { return remaining.starts_with(s); });
   if (sign != signs.end() && (start || *sign != "·")) return 0;
   std::size_t length = 1;
-  while (length < remaining.size() && (static_cast<unsigned char>(remaining[length]) & 0xC0U) == 0x80U) ++length;
+  while (length < remaining.size() && (static_cast<unsigned char>(remaining[length]) & 0xC0U) == 0x80U)
+    ++length;
   return length;
 }
 
@@ -146,7 +150,8 @@ std::int64_t checked_multiply_add(const TextReader& reader, std::int64_t a, std:
   // Forms stay far from the range's end, so that later sums of a few of them do too.
   constexpr std::int64_t limit = std::int64_t{1} << 48;
   std::int64_t result = 0;
-  if (__builtin_mul_overflow(a, b, &result) || __builtin_add_overflow(result, c, &result) || std::abs(result) > limit) {
+  if (__builtin_mul_overflow(a, b, &result) || __builtin_add_overflow(result, c, &result) ||
+      std::abs(result) > limit) {
     reader.fail("the number is too large");
   }
   return result;
@@ -174,7 +179,8 @@ poly::Affine TextReader::affine(const std::vector<std::string>& names) {
   }
 }
 
-std::vector<poly::Affine> TextReader::affine_list(const std::vector<std::string>& names, std::string_view close) {
+std::vector<poly::Affine> TextReader::affine_list(const std::vector<std::string>& names,
+                                                  std::string_view close) {
   std::vector<poly::Affine> forms;
   if (accept(close)) return forms;
   do {

@@ -10,8 +10,9 @@
 
 namespace cyclotron::dataflow::detail {
 
-/// A cursor over a piece of a line. Numbers are read as what the caller expects, so `2e1` is twice the index `e1` in a form.
-/// Every reader throws ProgramError CYC650 with line and column (in bytes, as in Python's `ast`) where the text is not what it should be.
+/// A cursor over a piece of a line. Numbers are read as what the caller expects, so `2e1` is twice the
+/// index `e1` in a form. Every reader throws ProgramError CYC650 with line and column (in bytes, as in
+/// Python's `ast`) where the text is not what it should be.
 class TextReader {
  public:
   TextReader(std::string_view text, int line, int column) : text_(text), line_(line), column_(column) {}
@@ -41,7 +42,8 @@ class TextReader {
   /// `i-2j+1`, over the names.
   [[nodiscard]] poly::Affine affine(const std::vector<std::string>& names);
   /// Forms separated by commas, up to the closing token (consumed).
-  [[nodiscard]] std::vector<poly::Affine> affine_list(const std::vector<std::string>& names, std::string_view close);
+  [[nodiscard]] std::vector<poly::Affine> affine_list(const std::vector<std::string>& names,
+                                                      std::string_view close);
   /// The place of a name that comes next in the list.
   [[nodiscard]] std::size_t index_of(const std::vector<std::string>& names, const char* what);
 
@@ -56,11 +58,13 @@ class TextReader {
   std::size_t position_ = 0;
 };
 
-/// Constraints over the names, as `Set::constraints_text` writes them, with `≤`, `≥` and `,` for `<=`, `>=` and `and`.
-/// Reads to the end.
-[[nodiscard]] poly::Set read_domain(TextReader& reader, const poly::Context& context, const std::vector<std::string>& names);
+/// Constraints over the names, as `Set::constraints_text` writes them, with `≤`, `≥` and `,` for `<=`,
+/// `>=` and `and`. Reads to the end.
+[[nodiscard]] poly::Set read_domain(TextReader& reader, const poly::Context& context,
+                                    const std::vector<std::string>& names);
 
 /// a * b + c, or an error where it overflows.
-[[nodiscard]] std::int64_t checked_multiply_add(const TextReader& reader, std::int64_t a, std::int64_t b, std::int64_t c);
+[[nodiscard]] std::int64_t checked_multiply_add(const TextReader& reader, std::int64_t a, std::int64_t b,
+                                                std::int64_t c);
 
 }  // namespace cyclotron::dataflow::detail

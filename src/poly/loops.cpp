@@ -79,7 +79,8 @@ class Reader {
       names_[name] = affine(init);
       result = read(body);
     } else {
-      for (auto& quotient : quotients(init, isl_ast_expr_op_max)) result.lower.push_back(lower_bound(quotient));
+      for (auto& quotient : quotients(init, isl_ast_expr_op_max))
+        result.lower.push_back(lower_bound(quotient));
       names_[name] = variable(variables_, parameters_ + depth_);
       isl_ast_expr* condition = isl_ast_node_for_get_cond(node);
       const auto relation = isl_ast_expr_op_get_type(condition);
@@ -338,7 +339,8 @@ isl_set* with_parameters(isl_set* set, std::size_t parameters) {
 
 }  // namespace
 
-Node generate_loops(const std::vector<Statement>& statements, const Set& parameter_region, std::size_t times) {
+Node generate_loops(const std::vector<Statement>& statements, const Set& parameter_region,
+                    std::size_t times) {
   const Context& context = parameter_region.context();
   const auto parameters = parameter_region.dimensions();
   isl_union_map* schedule = nullptr;
@@ -348,7 +350,8 @@ Node generate_loops(const std::vector<Statement>& statements, const Set& paramet
     isl_map* time = isl_set_identity(domain);
     time = isl_map_reset_tuple_id(time, isl_dim_out);
     time = isl_map_add_dims(time, isl_dim_out, 1);
-    time = isl_map_fix_si(time, isl_dim_out, static_cast<unsigned>(times), static_cast<int>(statements[s].position));
+    time = isl_map_fix_si(time, isl_dim_out, static_cast<unsigned>(times),
+                          static_cast<int>(statements[s].position));
     isl_union_map* one = isl_union_map_from_map(time);
     schedule = schedule == nullptr ? one : isl_union_map_union(schedule, one);
   }

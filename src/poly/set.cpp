@@ -13,9 +13,6 @@ using detail::take_int;
 
 namespace {
 
-/// isl gives up with an error beyond this many operations (seconds), so that no compile runs for ever or fills memory.
-constexpr unsigned long operation_limit = 20'000'000UL;
-
 isl_constraint* to_isl(isl_local_space* space, const Constraint& constraint) {
   isl_ctx* ctx = isl_local_space_get_ctx(space);
   isl_constraint* result = constraint.equality ? isl_constraint_alloc_equality(space)
@@ -79,7 +76,7 @@ std::unique_ptr<isl_aff, decltype(&isl_aff_free)> coordinate_form(const Context&
 
 }  // namespace
 
-Context::Context() : ctx_(isl_ctx_alloc(), isl_ctx_free) {
+Context::Context(unsigned long operation_limit) : ctx_(isl_ctx_alloc(), isl_ctx_free) {
   isl_options_set_on_error(ctx_.get(), ISL_ON_ERROR_CONTINUE);
   isl_ctx_set_max_operations(ctx_.get(), operation_limit);
 }

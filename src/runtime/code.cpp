@@ -43,11 +43,12 @@ class Decoder {
   void require(bool condition, std::string_view what, const char* code = "CYC611") const {
     if (condition) return;
     const std::size_t count = code_.steps.size();
-    throw ProgramError({.code = code,
-                        .span = count > 0 && count <= pe_class_.code.size() ? pe_class_.code[count - 1].span : Span{},
-                        .message = fmt::format("`{}` cannot be run: {}", pe_class_.name, what),
-                        .notes = {},
-                        .help = "compile the kernel again"});
+    throw ProgramError(
+        {.code = code,
+         .span = count > 0 && count <= pe_class_.code.size() ? pe_class_.code[count - 1].span : Span{},
+         .message = fmt::format("`{}` cannot be run: {}", pe_class_.name, what),
+         .notes = {},
+         .help = "compile the kernel again"});
   }
 
   [[nodiscard]] Step& step() { return code_.steps.back(); }
@@ -55,8 +56,9 @@ class Decoder {
   /// A scalar's slot keeps no sizes: they are always 1x1.
   void add_slot(const program::Slot& slot) {
     constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
-    require(slot.tile.rows >= 1 && slot.tile.rows <= most && slot.tile.columns >= 1 && slot.tile.columns <= most,
-            "a slot's tile has no such size");
+    require(
+        slot.tile.rows >= 1 && slot.tile.rows <= most && slot.tile.columns >= 1 && slot.tile.columns <= most,
+        "a slot's tile has no such size");
     Place place;
     place.tile = {static_cast<std::int32_t>(slot.tile.rows), static_cast<std::int32_t>(slot.tile.columns)};
     place.scalar = place.tile == TileSize{1, 1};
@@ -80,8 +82,10 @@ class Decoder {
   }
 
   Form form(const program::Affine& affine) {
-    Form result{.constant = affine.constant, .first = static_cast<std::uint32_t>(code_.terms.size()), .count = 0};
-    require(affine.coefficients.size() <= code_.dimensions + open_loops_, "an affine form names a loop that is not open");
+    Form result{
+        .constant = affine.constant, .first = static_cast<std::uint32_t>(code_.terms.size()), .count = 0};
+    require(affine.coefficients.size() <= code_.dimensions + open_loops_,
+            "an affine form names a loop that is not open");
     for (std::size_t v = 0; v < affine.coefficients.size(); ++v) {
       if (affine.coefficients[v] == 0) continue;
       code_.terms.push_back({affine.coefficients[v], static_cast<std::uint32_t>(v)});
@@ -92,7 +96,8 @@ class Decoder {
 
   Range limits(const std::vector<program::Bound>& bounds) {
     require(!bounds.empty(), "a range has no bound");
-    const Range result{static_cast<std::uint32_t>(code_.limits.size()), static_cast<std::uint32_t>(bounds.size())};
+    const Range result{static_cast<std::uint32_t>(code_.limits.size()),
+                       static_cast<std::uint32_t>(bounds.size())};
     for (const auto& bound : bounds) {
       require(bound.divisor >= 1, "a bound's divisor is not positive");
       code_.limits.push_back({form(bound.numerator), bound.divisor});
@@ -101,7 +106,8 @@ class Decoder {
   }
 
   Range forms(const std::vector<program::Affine>& affines) {
-    const Range result{static_cast<std::uint32_t>(code_.forms.size()), static_cast<std::uint32_t>(affines.size())};
+    const Range result{static_cast<std::uint32_t>(code_.forms.size()),
+                       static_cast<std::uint32_t>(affines.size())};
     for (const auto& affine : affines) code_.forms.push_back(form(affine));
     return result;
   }
@@ -131,12 +137,13 @@ class Decoder {
   }
 
   Source source(const program::Operand& operand) {
-    return std::visit(Overloaded{[&](const program::SlotRef& reference) {
-                                   require(slot(reference).dtype == step().dtype, "its operands differ in dtype");
-                                   return Source{false, place(reference)};
-                                 },
-                                 [&](const program::Constant& constant) { return Source{true, bytes(constant)}; }},
-                      operand);
+    return std::visit(
+        Overloaded{[&](const program::SlotRef& reference) {
+                     require(slot(reference).dtype == step().dtype, "its operands differ in dtype");
+                     return Source{false, place(reference)};
+                   },
+                   [&](const program::Constant& constant) { return Source{true, bytes(constant)}; }},
+        operand);
   }
 
   template <class T>
@@ -174,7 +181,8 @@ class Decoder {
     const auto& found = program_.channels[channel.index()];
     require(found.dtype == dtype, "a channel and a slot differ in dtype");
     const bool network = kind == Port::Kind::network_out || kind == Port::Kind::network_in;
-    require(network == (found.kind == program::Channel::Kind::network), "a link is used as a network, or the reverse");
+    require(network == (found.kind == program::Channel::Kind::network),
+            "a link is used as a network, or the reverse");
     const Port port{channel.value, kind};
     const auto at = std::find(code_.ports.begin(), code_.ports.end(), port);
     step().port = static_cast<std::uint32_t>(at - code_.ports.begin());
@@ -186,17 +194,22 @@ class Decoder {
     require(tensor.index() < program_.tensors.size(), "it names a tensor that does not exist");
     const auto& found = program_.tensors[tensor.index()];
     require(found.dtype == step().dtype, "a tensor and a slot differ in dtype");
-    require(found.shape.size() == index.size() && found.tile.size() == index.size(), "a tensor is indexed with the wrong rank");
+    require(found.shape.size() == index.size() && found.tile.size() == index.size(),
+            "a tensor is indexed with the wrong rank");
     step().tensor = tensor.value;
     step().operands = forms(index);
-    step().scalar = step().scalar && std::all_of(found.tile.begin(), found.tile.end(), [](auto n) { return n == 1; });
+    step().scalar =
+        step().scalar && std::all_of(found.tile.begin(), found.tile.end(), [](auto n) { return n == 1; });
   }
 
   void add(const program::Loop& loop) {
     const auto lower = limits(loop.lower);
     const auto upper = limits(loop.upper);
     require(loop.step >= 1, "a loop's step is not positive");
-    step() = {.kind = Step::Kind::loop, .variable = code_.dimensions + open_loops_, .lower = lower, .upper = upper,
+    step() = {.kind = Step::Kind::loop,
+              .variable = code_.dimensions + open_loops_,
+              .lower = lower,
+              .upper = upper,
               .step = loop.step};
     open_.push_back(code_.steps.size() - 1);
     ++open_loops_;
@@ -210,7 +223,8 @@ class Decoder {
       code_.conjunctions.push_back(
           {static_cast<std::uint32_t>(code_.tests.size()), static_cast<std::uint32_t>(conjunction.size())});
       for (const auto& condition : conjunction) {
-        require(condition.kind != program::Condition::Kind::divisible || condition.modulus >= 2, "a modulus is below 2");
+        require(condition.kind != program::Condition::Kind::divisible || condition.modulus >= 2,
+                "a modulus is below 2");
         code_.tests.push_back({condition.kind, form(condition.form), condition.modulus});
       }
     }
@@ -227,8 +241,10 @@ class Decoder {
     opening.target = here + 1;
     if (opening.kind == Step::Kind::loop) {
       --open_loops_;
-      step() = {.kind = Step::Kind::repeat, .variable = opening.variable,
-                .target = static_cast<std::uint32_t>(opener + 1), .step = opening.step};
+      step() = {.kind = Step::Kind::repeat,
+                .variable = opening.variable,
+                .target = static_cast<std::uint32_t>(opener + 1),
+                .step = opening.step};
     } else {
       step() = {.kind = Step::Kind::skip};
     }
@@ -262,7 +278,8 @@ class Decoder {
       const auto sender = form(receive.sender[0]);
       step().sender = sender;
     }
-    const auto& channel = set_port(receive.channel, network ? Port::Kind::network_in : Port::Kind::link_in, step().dtype);
+    const auto& channel =
+        set_port(receive.channel, network ? Port::Kind::network_in : Port::Kind::link_in, step().dtype);
     step().scalar = step().scalar && channel.tile == Shape{};
   }
 
@@ -294,17 +311,21 @@ class Decoder {
     step().flags = compute.flags;
     set_place(compute.destination);
     const auto& info = operators::info(compute.op);
-    require(compute.operands.size() == static_cast<std::size_t>(info.arity), "an operator has the wrong number of operands");
+    require(compute.operands.size() == static_cast<std::size_t>(info.arity),
+            "an operator has the wrong number of operands");
     std::vector<Source> sources;
     for (const auto& operand : compute.operands) {
       sources.push_back(source(operand));
-      if (!sources.back().constant) step().scalar = step().scalar && code_.places[sources.back().index].scalar;
+      if (!sources.back().constant)
+        step().scalar = step().scalar && code_.places[sources.back().index].scalar;
     }
-    step().operands = {static_cast<std::uint32_t>(code_.sources.size()), static_cast<std::uint32_t>(sources.size())};
+    step().operands = {static_cast<std::uint32_t>(code_.sources.size()),
+                       static_cast<std::uint32_t>(sources.size())};
     code_.sources.insert(code_.sources.end(), sources.begin(), sources.end());
     step().kernel = scalar_kernel(compute.op, compute.flags, step().dtype);
     if (step().kernel == nullptr) {
-      require(false, fmt::format("`{}` is not defined on {}", info.name, operators::name(step().dtype)), "CYC610");
+      require(false, fmt::format("`{}` is not defined on {}", info.name, operators::name(step().dtype)),
+              "CYC610");
     }
     const auto& cycles = program_.machine.pe.cycles;
     const auto given = cycles.find(std::string(info.name));
@@ -348,7 +369,9 @@ class Decoder {
 
 }  // namespace
 
-Code decode(const program::Program& program, std::size_t class_index) { return Decoder(program, class_index).decode(); }
+Code decode(const program::Program& program, std::size_t class_index) {
+  return Decoder(program, class_index).decode();
+}
 
 std::int64_t operator_cycles(const machine::Pe& pe, const Step& step, std::span<const Shape> operands) {
   if (!step.costs_flops) return step.cycles;
@@ -380,7 +403,8 @@ bool holds(const Code& code, Range conjunctions, const std::int64_t* variables) 
   for (std::uint32_t i = 0; i < conjunctions.count; ++i) {
     const Range tests = code.conjunctions[conjunctions.first + i];
     bool all = true;
-    for (std::uint32_t t = 0; all && t < tests.count; ++t) all = holds(code, code.tests[tests.first + t], variables);
+    for (std::uint32_t t = 0; all && t < tests.count; ++t)
+      all = holds(code, code.tests[tests.first + t], variables);
     if (all) return true;
   }
   return false;

@@ -49,8 +49,8 @@ struct Place {
   std::int64_t address = 0;  ///< Of element 0, in bytes.
   std::int64_t stride = 0;   ///< Bytes of one element.
   std::int64_t count = 0;
-  TileSize tile;             ///< Largest.
-  std::uint32_t sizes = 0;   ///< Where the sizes of the slot's tiles start; `scalar` slots have none.
+  TileSize tile;            ///< Largest.
+  std::uint32_t sizes = 0;  ///< Where the sizes of the slot's tiles start; `scalar` slots have none.
   std::uint32_t slot = 0;
   bool scalar = false;
 };
@@ -75,25 +75,38 @@ struct Port {
 };
 
 struct Step {
-  enum class Kind : std::uint8_t { loop, branch, repeat, skip, load, store, send, receive, broadcast, move, compute, halt };
+  enum class Kind : std::uint8_t {
+    loop,
+    branch,
+    repeat,
+    skip,
+    load,
+    store,
+    send,
+    receive,
+    broadcast,
+    move,
+    compute,
+    halt
+  };
   Kind kind = Kind::halt;
   DType dtype = DType::float64;
   Op op = Op::add;
-  bool scalar = false;           ///< Every tile named is 1x1 by its type.
-  bool costs_flops = false;      ///< Cycles depend on the shapes; else they are `cycles`.
-  std::uint8_t element = 0;      ///< Bytes of a scalar.
+  bool scalar = false;       ///< Every tile named is 1x1 by its type.
+  bool costs_flops = false;  ///< Cycles depend on the shapes; else they are `cycles`.
+  std::uint8_t element = 0;  ///< Bytes of a scalar.
   Flags flags = 0;
-  std::uint32_t variable = 0;    ///< Of a loop.
-  std::uint32_t target = 0;      ///< Where to go: past the End (loop, branch), the loop's first step (repeat).
-  std::uint32_t place = 0;       ///< Destination, or what is stored or sent.
+  std::uint32_t variable = 0;  ///< Of a loop.
+  std::uint32_t target = 0;    ///< Where to go: past the End (loop, branch), the loop's first step (repeat).
+  std::uint32_t place = 0;     ///< Destination, or what is stored or sent.
   std::uint32_t tensor = 0;
-  std::uint32_t port = 0;        ///< In the class's ports.
-  Range operands{};               ///< Sources of a compute or move; index forms of a load or store.
-  Range lower{}, upper{};           ///< Limits of a loop or broadcast; `lower` also conjunctions of a branch.
+  std::uint32_t port = 0;  ///< In the class's ports.
+  Range operands{};        ///< Sources of a compute or move; index forms of a load or store.
+  Range lower{}, upper{};  ///< Limits of a loop or broadcast; `lower` also conjunctions of a branch.
   std::int64_t step = 1;
   std::int64_t cycles = 0;
   ScalarKernel kernel = nullptr;
-  Form sender{};                 ///< Of a receive from a network.
+  Form sender{};  ///< Of a receive from a network.
 };
 
 struct alignas(16) ConstantBytes {
@@ -111,25 +124,28 @@ struct Code {
   std::vector<Source> sources;
   std::vector<ConstantBytes> constants;
   std::vector<Port> ports;
-  std::uint32_t dimensions = 0;      ///< Of the grid.
-  std::uint32_t variables = 0;       ///< Coordinates and the deepest nest's loop variables.
-  std::uint32_t sizes = 0;           ///< Tile sizes that a PE keeps.
+  std::uint32_t dimensions = 0;  ///< Of the grid.
+  std::uint32_t variables = 0;   ///< Coordinates and the deepest nest's loop variables.
+  std::uint32_t sizes = 0;       ///< Tile sizes that a PE keeps.
   std::int64_t memory_bytes = 0;
-  std::uint32_t index = 0;           ///< Of the class.
+  std::uint32_t index = 0;  ///< Of the class.
 };
 
 /// Decodes one class. Throws ProgramError where running it could leave its memory or its tables.
 [[nodiscard]] Code decode(const program::Program& program, std::size_t class_index);
 
 /// Cycles of an operator on tiles of these shapes.
-[[nodiscard]] std::int64_t operator_cycles(const machine::Pe& pe, const Step& step, std::span<const Shape> operands);
+[[nodiscard]] std::int64_t operator_cycles(const machine::Pe& pe, const Step& step,
+                                           std::span<const Shape> operands);
 
 /// Affine arithmetic wraps: a hostile program computes nonsense, not undefined behaviour.
-[[nodiscard]] inline std::int64_t evaluate(const Code& code, const Form& form, const std::int64_t* variables) {
+[[nodiscard]] inline std::int64_t evaluate(const Code& code, const Form& form,
+                                           const std::int64_t* variables) {
   auto value = static_cast<std::uint64_t>(form.constant);
   const Term* term = code.terms.data() + form.first;
   for (std::uint32_t i = 0; i < form.count; ++i, ++term) {
-    value += static_cast<std::uint64_t>(term->coefficient) * static_cast<std::uint64_t>(variables[term->variable]);
+    value +=
+        static_cast<std::uint64_t>(term->coefficient) * static_cast<std::uint64_t>(variables[term->variable]);
   }
   return static_cast<std::int64_t>(value);
 }

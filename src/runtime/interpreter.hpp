@@ -1,5 +1,5 @@
-// The one interpreter: runs a PE's steps until it is blocked, done or out of its share of time. Hosts (simulator, threads, MPI)
-// supply channels and time.
+// The one interpreter: runs a PE's steps until it is blocked, done or out of its share of time. Hosts
+// (simulator, threads, MPI) supply channels and time.
 #pragma once
 #include <array>
 #include <cstring>
@@ -25,8 +25,8 @@ struct Packet {
 
 enum class Outcome : std::uint8_t { blocked, done, paused };
 
-/// What a host supplies. `send`, `broadcast` and `receive` return false where the PE has to wait; the step is then tried again.
-/// `receive` passes the message to `deliver(size, data)` and drops it when that returns.
+/// What a host supplies. `send`, `broadcast` and `receive` return false where the PE has to wait; the step is
+/// then tried again. `receive` passes the message to `deliver(size, data)` and drops it when that returns.
 ///   static constexpr bool functional;                       // numbers, or shapes and time only
 ///   bool send(Pe&, const Step&, const Packet&);
 ///   bool broadcast(Pe&, const Step&, std::int64_t first, std::int64_t last, const Packet&);
@@ -74,7 +74,8 @@ class Interpreter {
         }
         case Step::Kind::repeat: {
           std::int64_t& variable = pe.variables[step.variable];
-          const auto left = static_cast<std::uint64_t>(pe.limits[step.variable]) - static_cast<std::uint64_t>(variable);
+          const auto left =
+              static_cast<std::uint64_t>(pe.limits[step.variable]) - static_cast<std::uint64_t>(variable);
           if (left >= static_cast<std::uint64_t>(step.step)) {
             variable += step.step;
             counter = step.target;
@@ -116,7 +117,8 @@ class Interpreter {
 
   [[nodiscard]] std::int64_t element(const Pe& pe, const Place& place) const {
     const std::int64_t index = evaluate(*pe.code, place.index, pe.variables);
-    if (static_cast<std::uint64_t>(index) >= static_cast<std::uint64_t>(place.count)) outside(pe, place, index);
+    if (static_cast<std::uint64_t>(index) >= static_cast<std::uint64_t>(place.count))
+      outside(pe, place, index);
     return index;
   }
 
@@ -307,7 +309,8 @@ class Interpreter {
     const Shape result = operators::result_shape(step.op, step.flags, operands);
     const Place& place = pe.code->places[step.place];
     const std::int64_t at = element(pe, place);
-    set_size(pe, place, at, {static_cast<std::int32_t>(result.rows), static_cast<std::int32_t>(result.columns)});
+    set_size(pe, place, at,
+             {static_cast<std::int32_t>(result.rows), static_cast<std::int32_t>(result.columns)});
     if constexpr (Host::functional) {
       apply({step.op, step.flags, step.dtype}, std::span<const ConstTile>(in.data(), arity),
             {address(pe, place, at), result}, scratch_);

@@ -6,7 +6,8 @@
 
 namespace cyclotron::runtime {
 
-/// Throws KernelFailure CYC704 where the tile is larger than the channel's messages (its buffers have their size).
+/// Throws KernelFailure CYC704 where the tile is larger than the channel's messages (its buffers have their
+/// size).
 inline void require_fits(const program::Channel& channel, TileSize size) {
   if (size.rows <= channel.tile.rows && size.columns <= channel.tile.columns) return;
   throw KernelFailure{"CYC704",
@@ -17,12 +18,14 @@ inline void require_fits(const program::Channel& channel, TileSize size) {
 
 /// KernelFailure CYC706: a send over the edge of the grid.
 [[noreturn]] inline void no_neighbour(const program::Channel& channel) {
-  throw KernelFailure{"CYC706", "a send on `" + channel.name + "` leaves the grid", "compile the kernel again"};
+  throw KernelFailure{"CYC706", "a send on `" + channel.name + "` leaves the grid",
+                      "compile the kernel again"};
 }
 
 /// Bytes of the largest message of a channel.
 [[nodiscard]] inline std::size_t message_bytes(const program::Channel& channel) {
-  return static_cast<std::size_t>(channel.tile.rows * channel.tile.columns) * operators::size_bytes(channel.dtype);
+  return static_cast<std::size_t>(channel.tile.rows * channel.tile.columns) *
+         operators::size_bytes(channel.dtype);
 }
 
 }  // namespace cyclotron::runtime

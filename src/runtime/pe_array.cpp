@@ -9,7 +9,10 @@
 namespace cyclotron::runtime {
 namespace {
 
-constexpr std::int64_t pe_limit = std::int64_t{1} << 26;
+// A program file may ask for more than any computer has; touching that memory would harm more than this
+// process.
+constexpr std::int64_t pe_limit = std::int64_t{1} << 22;
+constexpr std::size_t port_limit = std::size_t{1} << 26;
 constexpr std::size_t alignment = 64;
 
 [[noreturn]] void too_large(std::string message, std::string help) {
@@ -17,11 +20,14 @@ constexpr std::size_t alignment = 64;
       {.code = "CYC705", .span = {}, .message = std::move(message), .notes = {}, .help = std::move(help)});
 }
 
-std::size_t aligned(std::int64_t bytes) { return (static_cast<std::size_t>(bytes) + alignment - 1) / alignment * alignment; }
+std::size_t aligned(std::int64_t bytes) {
+  return (static_cast<std::size_t>(bytes) + alignment - 1) / alignment * alignment;
+}
 
 }  // namespace
 
-PeArray::PeArray(const program::Program& program, bool functional, Part part) : program_(&program), part_(part) {
+PeArray::PeArray(const program::Program& program, bool functional, Part part)
+    : program_(&program), part_(part) {
   std::int64_t size = 1;
   grid_stride_.assign(program.grid.size(), 1);
   for (std::size_t d = program.grid.size(); d-- > 0;) {
@@ -34,14 +40,17 @@ PeArray::PeArray(const program::Program& program, bool functional, Part part) : 
   ordinal_.assign(static_cast<std::size_t>(size), none);
   for (std::size_t c = 0; c < program.classes.size(); ++c) codes_.push_back(decode(program, c));
   find_pes();
-  const auto first_of = [&](std::uint64_t number) { return static_cast<std::uint32_t>(number * count() / part_.count); };
+  const auto first_of = [&](std::uint64_t number) {
+    return static_cast<std::uint32_t>(number * count() / part_.count);
+  };
   first_ = first_of(part_.number);
   last_ = first_of(std::uint64_t{part_.number} + 1);
   try {
     allocate(functional);
     connect();
   } catch (const std::bad_alloc&) {
-    too_large(fmt::format("{} PEs do not fit this computer's memory", count()), "fold the grid onto fewer PEs");
+    too_large(fmt::format("{} PEs do not fit this computer's memory", count()),
+              "fold the grid onto fewer PEs");
   }
 }
 
@@ -65,23 +74,32 @@ void PeArray::allocate(bool functional) {
     ports += code.ports.size();
   }
   variables_.assign(variables, 0);
-  sizes_.assign(sizes, {});
+  // Zeroed by the system where it is touched: what a program never uses costs nothing.
+  sizes_.reset(static_cast<TileSize*>(std::calloc(sizes + 1, sizeof(TileSize))));
+  if (!sizes_) throw std::bad_alloc();
   queues_.assign(ports, none);
   std::byte* memory = nullptr;
   if (functional) {
-    // Zeroed by the system where it is touched: what a program never uses costs nothing.
     memory_.reset(static_cast<std::byte*>(std::calloc(bytes, 1)));
     if (!memory_) throw std::bad_alloc();
     memory = memory_.get() + (alignment - reinterpret_cast<std::uintptr_t>(memory_.get()) % alignment);
   }
   std::int64_t* variable = variables_.data();
-  TileSize* size = sizes_.data();
+  TileSize* size = sizes_.get();
   const std::uint32_t* queue = queues_.data();
   for (std::uint32_t o = first_; o < last_; ++o) {
     const Code& code = codes_[class_of_[o]];
     Pe& pe = pes_.emplace_back();
-    pe = {.code = &code, .memory = memory, .variables = variable, .limits = variable + code.variables, .sizes = size,
-          .queues = queue, .counter = 0, .ordinal = o, .index = grid_index_[o], .executed = 0};
+    pe = {.code = &code,
+          .memory = memory,
+          .variables = variable,
+          .limits = variable + code.variables,
+          .sizes = size,
+          .queues = queue,
+          .counter = 0,
+          .ordinal = o,
+          .index = grid_index_[o],
+          .executed = 0};
     const auto at = coordinates(pe.index);
     std::copy(at.begin(), at.end(), pe.variables);
     if (functional) memory += aligned(code.memory_bytes);
@@ -95,7 +113,7 @@ void PeArray::connect() {
   for (const auto& channel : program_->channels) {
     network_of_channel_.push_back(channel.kind == program::Channel::Kind::network ? networks_++ : none);
   }
-  if (std::int64_t{networks_} * grid_size() >= none) throw std::bad_alloc();
+  if (program_->channels.size() > port_limit / grid_size()) throw std::bad_alloc();
   // All queues of the whole array are numbered, so that the parts of a run agree on the numbers.
   std::vector<std::uint32_t> by_receiver(program_->channels.size() * ordinal_.size(), none);
   const auto link_to = [&](std::uint32_t channel, std::size_t receiver) -> Link& {
@@ -159,7 +177,8 @@ std::string PeArray::name(std::uint32_t grid_index) const {
 std::int64_t PeArray::depth(std::uint32_t channel) const {
   const auto& found = program_->channels[channel];
   if (found.depth > 0) return found.depth;
-  return found.kind == program::Channel::Kind::link ? program_->machine.link.depth : program_->machine.broadcast.depth;
+  return found.kind == program::Channel::Kind::link ? program_->machine.link.depth
+                                                    : program_->machine.broadcast.depth;
 }
 
 double PeArray::fraction_done(const Pe& pe) {

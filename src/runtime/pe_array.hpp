@@ -17,15 +17,16 @@ namespace cyclotron::runtime {
 /// What is one PE's own. Tables are shared between PEs and owned by PeArray.
 struct Pe {
   const Code* code = nullptr;
-  std::byte* memory = nullptr;         ///< Null where only time is simulated.
-  std::int64_t* variables = nullptr;   ///< Grid coordinates, then loop variables.
-  std::int64_t* limits = nullptr;      ///< Last value of each variable's loop.
+  std::byte* memory = nullptr;        ///< Null where only time is simulated.
+  std::int64_t* variables = nullptr;  ///< Grid coordinates, then loop variables.
+  std::int64_t* limits = nullptr;     ///< Last value of each variable's loop.
   TileSize* sizes = nullptr;
-  const std::uint32_t* queues = nullptr;  ///< Of each port: a link's queue, a network's row; PeArray::none where there is none.
-  std::uint32_t counter = 0;           ///< The next step.
-  std::uint32_t ordinal = 0;           ///< Among the PEs that have a program.
-  std::uint32_t index = 0;             ///< In the grid, last dimension fastest.
-  std::int64_t executed = 0;           ///< Instructions, control not counted.
+  const std::uint32_t* queues =
+      nullptr;  ///< Of each port: a link's queue, a network's row; PeArray::none where there is none.
+  std::uint32_t counter = 0;  ///< The next step.
+  std::uint32_t ordinal = 0;  ///< Among the PEs that have a program.
+  std::uint32_t index = 0;    ///< In the grid, last dimension fastest.
+  std::int64_t executed = 0;  ///< Instructions, control not counted.
 
   [[nodiscard]] const Step& step() const { return code->steps[counter]; }
 };
@@ -37,7 +38,8 @@ struct Link {
   std::uint32_t receiver = 0;
 };
 
-/// The PEs, by ordinal, are cut into `count` blocks of about the same size; this is one of them. All by default.
+/// The PEs, by ordinal, are cut into `count` blocks of about the same size; this is one of them. All by
+/// default.
 struct Part {
   std::uint32_t number = 0;
   std::uint32_t count = 1;
@@ -47,7 +49,8 @@ class PeArray {
  public:
   static constexpr std::uint32_t none = 0xffffffffU;
 
-  /// Throws ProgramError where a program cannot be run, ExecutionError CYC705 where its PEs do not fit this computer.
+  /// Throws ProgramError where a program cannot be run, ExecutionError CYC705 where its PEs do not fit this
+  /// computer.
   PeArray(const program::Program& program, bool functional, Part part = {});
 
   [[nodiscard]] const program::Program& program() const { return *program_; }
@@ -69,7 +72,8 @@ class PeArray {
   [[nodiscard]] std::string name(std::uint32_t grid_index) const;
   [[nodiscard]] const std::vector<Link>& links() const { return links_; }
 
-  /// Networks: a row collects the queues that enter one PE from one channel; a queue in it is known by its sender's coordinate.
+  /// Networks: a row collects the queues that enter one PE from one channel; a queue in it is known by its
+  /// sender's coordinate.
   [[nodiscard]] std::uint32_t network_rows() const { return networks_ * grid_size(); }
   [[nodiscard]] std::uint32_t row(std::uint32_t channel, std::uint32_t grid_index) const {
     return network_of_channel_[channel] * grid_size() + grid_index;
@@ -96,7 +100,8 @@ class PeArray {
   void find_pes();
   void connect();
   void allocate(bool functional);
-  [[nodiscard]] std::optional<std::size_t> neighbour(std::size_t grid_index, const program::Channel& channel) const;
+  [[nodiscard]] std::optional<std::size_t> neighbour(std::size_t grid_index,
+                                                     const program::Channel& channel) const;
 
   const program::Program* program_;
   Part part_;
@@ -116,7 +121,7 @@ class PeArray {
   };
   std::unique_ptr<std::byte, Free> memory_;
   std::vector<std::int64_t> variables_;
-  std::vector<TileSize> sizes_;
+  std::unique_ptr<TileSize, Free> sizes_;
   std::vector<std::uint32_t> queues_;
 };
 

@@ -14,7 +14,8 @@ class Pulse {
  public:
   explicit Pulse(const Progress& progress) : progress_(progress), last_(std::chrono::steady_clock::now()) {}
 
-  /// `work` in units of about an instruction; `fraction()` is what is done. Throws ExecutionError CYC702 where the callback stops the run.
+  /// `work` in units of about an instruction; `fraction()` is what is done. Throws ExecutionError CYC702
+  /// where the callback stops the run.
   template <class Fraction>
   void tick(std::int64_t work, Fraction fraction) {
     left_ -= work;

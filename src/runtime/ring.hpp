@@ -70,7 +70,8 @@ struct Payload {
   [[nodiscard]] const std::byte* data() const { return many ? many.get() : few.data(); }
 };
 
-/// The queues that enter one PE from one network, found by the sender's coordinate. Few, and mostly asked for in order.
+/// The queues that enter one PE from one network, found by the sender's coordinate. Few, and mostly asked for
+/// in order.
 template <class Queue>
 class QueueRow {
  public:

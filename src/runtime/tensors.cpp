@@ -14,11 +14,12 @@ namespace {
 constexpr std::size_t rank_limit = 16;
 
 [[noreturn]] void bad_array(std::string message) {
-  throw ShapeError({.code = "CYC208",
-                    .span = {},
-                    .message = std::move(message),
-                    .notes = {},
-                    .help = "pass one array for each tensor of the program, in the order of its tensor table"});
+  throw ShapeError(
+      {.code = "CYC208",
+       .span = {},
+       .message = std::move(message),
+       .notes = {},
+       .help = "pass one array for each tensor of the program, in the order of its tensor table"});
 }
 
 }  // namespace
@@ -30,8 +31,8 @@ TensorAccess::TensorAccess(const program::Tensor& tensor, const ArrayView& array
   const auto extents = tensor.extents();
   for (std::size_t d = 0; d < tensor.shape.size(); ++d) {
     const std::int64_t stride = array.strides.empty() ? 0 : array.strides[d];
-    dimensions_.push_back({extents[d], tensor.shape[d], tensor.tile[d], stride,
-                           extents[d] > 1 ? stride * tensor.tile[d] : 0});
+    dimensions_.push_back(
+        {extents[d], tensor.shape[d], tensor.tile[d], stride, extents[d] > 1 ? stride * tensor.tile[d] : 0});
   }
 }
 
@@ -52,7 +53,8 @@ TileSize TensorAccess::size(const std::int64_t* index) const {
 template <class Copy>
 void TensorAccess::each_row(const std::int64_t* index, Copy copy) const {
   std::byte* at = data_;
-  for (std::size_t d = 0; d < rank(); ++d) at += static_cast<std::ptrdiff_t>(index[d]) * dimensions_[d].tile_stride;
+  for (std::size_t d = 0; d < rank(); ++d)
+    at += static_cast<std::ptrdiff_t>(index[d]) * dimensions_[d].tile_stride;
   if (rank() == 0) return copy(at, 1, 0);
   std::array<std::int64_t, rank_limit> position{};
   const std::size_t last = rank() - 1;
@@ -88,8 +90,8 @@ void TensorAccess::write(const std::int64_t* index, const std::byte* from, TileS
   const bool fill = given == TileSize{1, 1};
   if (given != expected && !fill) {
     throw KernelFailure{"CYC704",
-                        fmt::format("a {}x{} tile is stored where `{}` has a {}x{} tile", given.rows, given.columns,
-                                    tensor_->name, expected.rows, expected.columns),
+                        fmt::format("a {}x{} tile is stored where `{}` has a {}x{} tile", given.rows,
+                                    given.columns, tensor_->name, expected.rows, expected.columns),
                         "the stored tile has the shape of the tensor's tile"};
   }
   each_row(index, [&](std::byte* at, std::int64_t length, std::int64_t stride) {
@@ -99,7 +101,8 @@ void TensorAccess::write(const std::int64_t* index, const std::byte* from, TileS
       from += bytes;
       return;
     }
-    for (std::int64_t i = 0; i < length; ++i, at += stride, from += fill ? 0 : element_) copy_scalar(at, from, element_);
+    for (std::int64_t i = 0; i < length; ++i, at += stride, from += fill ? 0 : element_)
+      copy_scalar(at, from, element_);
   });
 }
 
@@ -132,9 +135,11 @@ void TensorAccess::outside(const std::int64_t* index) const {
                       "compile the kernel again"};
 }
 
-std::vector<TensorAccess> access_tensors(const program::Program& program, const Arrays& arrays, bool functional) {
+std::vector<TensorAccess> access_tensors(const program::Program& program, const Arrays& arrays,
+                                         bool functional) {
   if (functional && arrays.size() != program.tensors.size()) {
-    bad_array(fmt::format("the program has {} tensors, got {} arrays", program.tensors.size(), arrays.size()));
+    bad_array(
+        fmt::format("the program has {} tensors, got {} arrays", program.tensors.size(), arrays.size()));
   }
   std::vector<TensorAccess> result;
   result.reserve(program.tensors.size());
@@ -142,9 +147,11 @@ std::vector<TensorAccess> access_tensors(const program::Program& program, const 
     const auto& tensor = program.tensors[t];
     const ArrayView array = functional ? arrays[t] : ArrayView{};
     const bool empty = std::any_of(tensor.shape.begin(), tensor.shape.end(), [](auto n) { return n == 0; });
-    if (functional && !empty && array.data == nullptr) bad_array(fmt::format("`{}` has no array", tensor.name));
+    if (functional && !empty && array.data == nullptr)
+      bad_array(fmt::format("`{}` has no array", tensor.name));
     if (functional && array.strides.size() != tensor.shape.size()) {
-      bad_array(fmt::format("`{}` has {} dimensions, its array {}", tensor.name, tensor.shape.size(), array.strides.size()));
+      bad_array(fmt::format("`{}` has {} dimensions, its array {}", tensor.name, tensor.shape.size(),
+                            array.strides.size()));
     }
     result.emplace_back(tensor, array);
   }

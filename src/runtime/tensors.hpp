@@ -20,8 +20,8 @@ inline void copy_scalar(void* to, const void* from, std::size_t bytes) {
   }
 }
 
-/// A tensor joined to the array that holds it. Two-dimensional tiles keep their rows and columns; a tile of one dimension is a column;
-/// of more dimensions, all but the last are rows.
+/// A tensor joined to the array that holds it. Two-dimensional tiles keep their rows and columns; a tile of
+/// one dimension is a column; of more dimensions, all but the last are rows.
 class TensorAccess {
  public:
   TensorAccess(const program::Tensor& tensor, const ArrayView& array);
@@ -40,7 +40,8 @@ class TensorAccess {
   [[nodiscard]] TileSize size(const std::int64_t* index) const;
   /// Copies the tile at `index` (row-major, compact) out of and into the array.
   void read(const std::int64_t* index, std::byte* to) const;
-  /// `size` is the tile's, or 1x1: the scalar then fills the tile. Throws KernelFailure CYC704 where it is neither.
+  /// `size` is the tile's, or 1x1: the scalar then fills the tile. Throws KernelFailure CYC704 where it is
+  /// neither.
   void write(const std::int64_t* index, const std::byte* from, TileSize size) const;
 
   [[nodiscard]] std::size_t rank() const { return dimensions_.size(); }
@@ -69,7 +70,8 @@ class TensorAccess {
   std::vector<Dimension> dimensions_;
 };
 
-/// Joins every tensor to its array. Where `functional` is false the arrays are not touched and may be missing.
+/// Joins every tensor to its array. Where `functional` is false the arrays are not touched and may be
+/// missing.
 /// Throws ShapeError CYC208 where an array is missing or its strides do not fit its tensor.
 [[nodiscard]] std::vector<TensorAccess> access_tensors(const program::Program& program, const Arrays& arrays,
                                                        bool functional);

@@ -1,4 +1,5 @@
-// Slow, obvious evaluators of recurrences and of dataflow on scalars, point by point: what the compiler is compared with.
+// Slow, obvious evaluators of recurrences and of dataflow on scalars, point by point: what the compiler is
+// compared with.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -60,13 +61,16 @@ inline double apply_scalar(operators::Op op, const std::vector<double>& x) {
   switch (op) {
     case Op::add: return x[0] + x[1];
     case Op::subtract: return x[0] - x[1];
-    case Op::multiply: case Op::matmul: return x[0] * x[1];
+    case Op::multiply:
+    case Op::matmul: return x[0] * x[1];
     case Op::divide: return x[0] / x[1];
     case Op::maximum: return std::max(x[0], x[1]);
     case Op::minimum: return std::min(x[0], x[1]);
     case Op::negative: return -x[0];
-    case Op::sqrt: case Op::cholesky: return std::sqrt(x[0]);
-    case Op::multiply_add: case Op::matmul_add: return x[0] + x[1] * x[2];
+    case Op::sqrt:
+    case Op::cholesky: return std::sqrt(x[0]);
+    case Op::multiply_add:
+    case Op::matmul_add: return x[0] + x[1] * x[2];
     default: CYC_CHECK(false, "an operator that the tests use"); return 0;
   }
 }
@@ -74,7 +78,8 @@ inline double apply_scalar(operators::Op op, const std::vector<double>& x) {
 /// All elements of all tensors that the equations assign, and the inputs.
 class SystemEvaluator {
  public:
-  SystemEvaluator(const recurrence::System& system, Tensors inputs) : system_(system), values_(std::move(inputs)) {
+  SystemEvaluator(const recurrence::System& system, Tensors inputs)
+      : system_(system), values_(std::move(inputs)) {
     const poly::Context context;
     for (std::size_t e = 0; e < system.equations.size(); ++e) {
       const auto& equation = system.equations[e];
@@ -95,7 +100,8 @@ class SystemEvaluator {
   [[nodiscard]] const std::string& name(recurrence::TensorId id) const { return system_.at(id).name; }
   static Point at(const std::vector<recurrence::Affine>& forms, const Point& point) {
     Point result;
-    for (const auto& form : recurrence::to_poly(forms, point.size())) result.push_back(poly::evaluate(form, point));
+    for (const auto& form : recurrence::to_poly(forms, point.size()))
+      result.push_back(poly::evaluate(form, point));
     return result;
   }
 
@@ -111,10 +117,13 @@ class SystemEvaluator {
 
   double evaluate(recurrence::ExprId id, const Point& point) {
     return std::visit(Overloaded{[](const recurrence::Constant& c) { return c.real; },
-                                 [&](const recurrence::Access& access) { return value(name(access.tensor), at(access.index, point)); },
+                                 [&](const recurrence::Access& access) {
+                                   return value(name(access.tensor), at(access.index, point));
+                                 },
                                  [&](const recurrence::Apply& apply) {
                                    std::vector<double> operands;
-                                   for (const auto operand : apply.operands) operands.push_back(evaluate(operand, point));
+                                   for (const auto operand : apply.operands)
+                                     operands.push_back(evaluate(operand, point));
                                    return apply_scalar(apply.op, operands);
                                  },
                                  [&](const recurrence::Reduce& reduce) { return fold(reduce, point); }},
@@ -149,7 +158,8 @@ class SystemEvaluator {
 /// What the Export rules store, computing each value from the one rule that defines it.
 class GraphEvaluator {
  public:
-  GraphEvaluator(const dataflow::Graph& graph, const Tensors& inputs) : graph_(graph), inputs_(inputs), values_(graph.flows.size()), rules_(graph.flows.size()) {
+  GraphEvaluator(const dataflow::Graph& graph, const Tensors& inputs)
+      : graph_(graph), inputs_(inputs), values_(graph.flows.size()), rules_(graph.flows.size()) {
     for (std::size_t r = 0; r < graph.rules.size(); ++r) {
       if (std::holds_alternative<dataflow::Export>(graph.rules[r].action)) continue;
       for (const auto& point : points_of(graph.rules[r].domain)) {
@@ -165,7 +175,9 @@ class GraphEvaluator {
       if (!std::holds_alternative<dataflow::Export>(rule.action)) continue;
       const auto& flow = graph_.at(rule.flow);
       for (const auto& point : points_of(rule.domain)) {
-        const bool first = stored[graph_.at(flow.tensor).name].emplace(at(flow.element, point), value(rule.flow, point)).second;
+        const bool first = stored[graph_.at(flow.tensor).name]
+                               .emplace(at(flow.element, point), value(rule.flow, point))
+                               .second;
         CYC_CHECK(first, "an element is stored twice");
       }
     }
@@ -196,12 +208,15 @@ class GraphEvaluator {
 
   double defined_by(const dataflow::Rule& rule, const Point& point) {
     const auto& flow = graph_.at(rule.flow);
-    return std::visit(
-        Overloaded{[&](const dataflow::Inject&) { return inputs_.at(graph_.at(flow.tensor).name).at(at(flow.element, point)); },
-                   [&](const dataflow::Transfer& transfer) { return value(transfer.source, at(transfer.from, point)); },
-                   [&](const dataflow::Compute& compute) { return compute_at(compute, point); },
-                   [](const dataflow::Export&) { return 0.0; }},
-        rule.action);
+    return std::visit(Overloaded{[&](const dataflow::Inject&) {
+                                   return inputs_.at(graph_.at(flow.tensor).name).at(at(flow.element, point));
+                                 },
+                                 [&](const dataflow::Transfer& transfer) {
+                                   return value(transfer.source, at(transfer.from, point));
+                                 },
+                                 [&](const dataflow::Compute& compute) { return compute_at(compute, point); },
+                                 [](const dataflow::Export&) { return 0.0; }},
+                      rule.action);
   }
 
   double compute_at(const dataflow::Compute& compute, const Point& point) {
@@ -209,13 +224,15 @@ class GraphEvaluator {
     for (const auto& term : compute.terms) {
       terms.push_back(std::visit(Overloaded{[&](const dataflow::FlowRef& ref) {
                                               Point source = point;
-                                              for (std::size_t d = 0; d < source.size(); ++d) source[d] += ref.offset[d];
+                                              for (std::size_t d = 0; d < source.size(); ++d)
+                                                source[d] += ref.offset[d];
                                               return value(ref.flow, source);
                                             },
                                             [](const dataflow::Constant& c) { return c.real; },
                                             [&](const dataflow::Apply& apply) {
                                               std::vector<double> operands;
-                                              for (const auto operand : apply.operands) operands.push_back(terms[operand]);
+                                              for (const auto operand : apply.operands)
+                                                operands.push_back(terms[operand]);
                                               return apply_scalar(apply.op, operands);
                                             }},
                                  term));
@@ -229,7 +246,8 @@ class GraphEvaluator {
   std::vector<std::map<Point, std::size_t>> rules_;
 };
 
-/// Inputs of small integers; square ones are lower-triangular factors or products of them, so that solving is exact.
+/// Inputs of small integers; square ones are lower-triangular factors or products of them, so that
+/// solving is exact.
 inline Tensors sample_inputs(const recurrence::System& system) {
   Tensors inputs;
   const poly::Context context;

@@ -18,14 +18,15 @@ using recurrence::Reduction;
 using recurrence::Region;
 using recurrence::System;
 
-/// Builds a System. `names` are the indices in scope, as for recurrence::Affine: an equation's, then the reduction's.
+/// Builds a System. `names` are the indices in scope, as for recurrence::Affine: an equation's, then the
+/// reduction's.
 class SystemBuilder {
  public:
   explicit SystemBuilder(std::string kernel) { system_.kernel = std::move(kernel); }
 
   /// A tensor of scalars, or of square tiles where `tile` > 0.
-  SystemBuilder& tensor(const std::string& name, recurrence::Role role, std::vector<std::int64_t> shape, std::int64_t tile = 0,
-                        recurrence::DType dtype = recurrence::DType::float64) {
+  SystemBuilder& tensor(const std::string& name, recurrence::Role role, std::vector<std::int64_t> shape,
+                        std::int64_t tile = 0, recurrence::DType dtype = recurrence::DType::float64) {
     const std::vector<std::int64_t> tiles(shape.size(), tile > 0 ? tile : 1);
     system_.tensors.push_back({name, dtype, role, std::move(shape), tiles, tile > 0, span()});
     return *this;
@@ -54,12 +55,16 @@ class SystemBuilder {
   ExprId reduce(Reduction kind, const std::string& index, const std::string& range, ExprId body) {
     return add(recurrence::Reduce{kind, index, region(range, names_), body});
   }
-  ExprId sum(const std::string& index, const std::string& range, ExprId body) { return reduce(Reduction::sum, index, range, body); }
+  ExprId sum(const std::string& index, const std::string& range, ExprId body) {
+    return reduce(Reduction::sum, index, range, body);
+  }
   /// The first `outer` names in scope are the equation's indices.
-  SystemBuilder& equation(const std::string& target, const std::vector<std::string>& subscripts, std::size_t outer,
-                          const std::string& domain, ExprId expr) {
-    const std::vector<std::string> indices(names_.begin(), names_.begin() + static_cast<std::ptrdiff_t>(outer));
-    system_.equations.push_back({tensor_id(target), forms(subscripts), indices, region(domain, indices), expr, span()});
+  SystemBuilder& equation(const std::string& target, const std::vector<std::string>& subscripts,
+                          std::size_t outer, const std::string& domain, ExprId expr) {
+    const std::vector<std::string> indices(names_.begin(),
+                                           names_.begin() + static_cast<std::ptrdiff_t>(outer));
+    system_.equations.push_back(
+        {tensor_id(target), forms(subscripts), indices, region(domain, indices), expr, span()});
     return *this;
   }
   [[nodiscard]] System build() const { return system_; }
@@ -74,7 +79,8 @@ class SystemBuilder {
     Region result;
     for (const auto& piece : *pieces) {
       auto& all = result.emplace_back();
-      for (const auto& [form, equality] : piece.constraints) all.push_back({{form.coefficients, form.constant}, equality});
+      for (const auto& [form, equality] : piece.constraints)
+        all.push_back({{form.coefficients, form.constant}, equality});
       CYC_CHECK(piece.divisible.empty());
     }
     return result;
@@ -105,11 +111,13 @@ class SystemBuilder {
       std::int64_t factor = 1;
       if (text[at] == '+' || text[at] == '-') factor = text[at++] == '-' ? -1 : 1;
       std::size_t digits = 0;
-      while (at + digits < text.size() && std::isdigit(static_cast<unsigned char>(text[at + digits])) != 0) ++digits;
+      while (at + digits < text.size() && std::isdigit(static_cast<unsigned char>(text[at + digits])) != 0)
+        ++digits;
       if (digits > 0) factor *= std::stoll(text.substr(at, digits));
       at += digits;
       std::size_t letters = 0;
-      while (at + letters < text.size() && std::isalpha(static_cast<unsigned char>(text[at + letters])) != 0) ++letters;
+      while (at + letters < text.size() && std::isalpha(static_cast<unsigned char>(text[at + letters])) != 0)
+        ++letters;
       if (letters == 0) {
         result.constant += factor;
         continue;
@@ -136,27 +144,42 @@ class SystemBuilder {
 };
 
 /// `0 <= name < count`
-inline std::string range(const std::string& name, std::int64_t count) { return "0 <= " + name + " < " + std::to_string(count); }
-inline std::int64_t tiles(std::int64_t size, std::int64_t tile) { return tile > 0 ? (size + tile - 1) / tile : size; }
+inline std::string range(const std::string& name, std::int64_t count) {
+  return "0 <= " + name + " < " + std::to_string(count);
+}
+inline std::int64_t tiles(std::int64_t size, std::int64_t tile) {
+  return tile > 0 ? (size + tile - 1) / tile : size;
+}
 
 /// C = A · B, with A m x k and B k x n scalars; in tiles where `tile` > 0.
 inline System matmul(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t tile = 0) {
   SystemBuilder b("matmul");
   b.input("A", {m, k}, tile).input("B", {k, n}, tile).output("C", {m, n}, tile).names({"i", "j", "k"});
-  const auto product = b.apply(tile > 0 ? Op::matmul : Op::multiply, {b.at("A", {"i", "k"}), b.at("B", {"k", "j"})});
+  const auto product =
+      b.apply(tile > 0 ? Op::matmul : Op::multiply, {b.at("A", {"i", "k"}), b.at("B", {"k", "j"})});
   const auto sum = b.sum("k", range("k", tiles(k, tile)), product);
-  return b.equation("C", {"i", "j"}, 2, range("i", tiles(m, tile)) + " and " + range("j", tiles(n, tile)), sum).build();
+  return b
+      .equation("C", {"i", "j"}, 2, range("i", tiles(m, tile)) + " and " + range("j", tiles(n, tile)), sum)
+      .build();
 }
 
 /// L X = B, with L n x n and `columns` right-hand sides (section 4.4).
 inline System trsm(std::int64_t n, std::int64_t columns, std::int64_t tile = 0) {
   SystemBuilder b("trsm");
-  b.input("L", {n, n}, tile).input("B", {n, columns}, tile).output("X", {n, columns}, tile).names({"i", "r", "j"});
-  const auto product = b.apply(tile > 0 ? Op::matmul : Op::multiply, {b.at("L", {"i", "j"}), b.at("X", {"j", "r"})});
+  b.input("L", {n, n}, tile)
+      .input("B", {n, columns}, tile)
+      .output("X", {n, columns}, tile)
+      .names({"i", "r", "j"});
+  const auto product =
+      b.apply(tile > 0 ? Op::matmul : Op::multiply, {b.at("L", {"i", "j"}), b.at("X", {"j", "r"})});
   const auto rest = b.apply(Op::subtract, {b.at("B", {"i", "r"}), b.sum("j", "0 <= j < i", product)});
   const auto diagonal = b.at("L", {"i", "i"});
-  const auto value = tile > 0 ? b.apply(Op::solve_triangular, {diagonal, rest}, operators::lower) : b.apply(Op::divide, {rest, diagonal});
-  return b.equation("X", {"i", "r"}, 2, range("i", tiles(n, tile)) + " and " + range("r", tiles(columns, tile)), value).build();
+  const auto value = tile > 0 ? b.apply(Op::solve_triangular, {diagonal, rest}, operators::lower)
+                              : b.apply(Op::divide, {rest, diagonal});
+  return b
+      .equation("X", {"i", "r"}, 2, range("i", tiles(n, tile)) + " and " + range("r", tiles(columns, tile)),
+                value)
+      .build();
 }
 
 /// L x = b, one right-hand side.
@@ -173,12 +196,17 @@ inline System trsm_right(std::int64_t n, std::int64_t rows, std::int64_t tile = 
   SystemBuilder b("trsm_right");
   b.input("L", {n, n}, tile).input("B", {rows, n}, tile).output("X", {rows, n}, tile).names({"r", "i", "j"});
   const auto x = b.at("X", {"r", "j"}), l = b.at("L", {"i", "j"});
-  const auto product = tile > 0 ? b.apply(Op::matmul, {x, l}, operators::transpose_b) : b.apply(Op::multiply, {x, l});
+  const auto product =
+      tile > 0 ? b.apply(Op::matmul, {x, l}, operators::transpose_b) : b.apply(Op::multiply, {x, l});
   const auto rest = b.apply(Op::subtract, {b.at("B", {"r", "i"}), b.sum("j", "0 <= j < i", product)});
   const auto diagonal = b.at("L", {"i", "i"});
   const auto flags = operators::lower | operators::transpose_a | operators::right_side;
-  const auto value = tile > 0 ? b.apply(Op::solve_triangular, {diagonal, rest}, flags) : b.apply(Op::divide, {rest, diagonal});
-  return b.equation("X", {"r", "i"}, 2, range("r", tiles(rows, tile)) + " and " + range("i", tiles(n, tile)), value).build();
+  const auto value = tile > 0 ? b.apply(Op::solve_triangular, {diagonal, rest}, flags)
+                              : b.apply(Op::divide, {rest, diagonal});
+  return b
+      .equation("X", {"r", "i"}, 2, range("r", tiles(rows, tile)) + " and " + range("i", tiles(n, tile)),
+                value)
+      .build();
 }
 
 /// A = L Lᵀ, zeros above the diagonal (section 10.3 with E9's correction).
@@ -187,17 +215,21 @@ inline System cholesky(std::int64_t n, std::int64_t tile = 0) {
   const auto square = range("i", tiles(n, tile)) + " and " + range("j", tiles(n, tile));
   b.input("A", {n, n}, tile).output("L", {n, n}, tile).names({"j", "k"});
   const auto own = b.at("L", {"j", "k"});
-  const auto squares = b.sum("k", "0 <= k < j", tile > 0 ? b.apply(Op::syrk, {own}) : b.apply(Op::multiply, {own, own}));
+  const auto squares =
+      b.sum("k", "0 <= k < j", tile > 0 ? b.apply(Op::syrk, {own}) : b.apply(Op::multiply, {own, own}));
   const auto pivot = b.apply(Op::subtract, {b.at("A", {"j", "j"}), squares});
-  b.equation("L", {"j", "j"}, 1, range("j", tiles(n, tile)), b.apply(tile > 0 ? Op::cholesky : Op::sqrt, {pivot}));
+  b.equation("L", {"j", "j"}, 1, range("j", tiles(n, tile)),
+             b.apply(tile > 0 ? Op::cholesky : Op::sqrt, {pivot}));
 
   b.names({"j", "i", "k"});
   const auto row = b.at("L", {"i", "k"}), column = b.at("L", {"j", "k"});
-  const auto product = tile > 0 ? b.apply(Op::matmul, {row, column}, operators::transpose_b) : b.apply(Op::multiply, {row, column});
+  const auto product = tile > 0 ? b.apply(Op::matmul, {row, column}, operators::transpose_b)
+                                : b.apply(Op::multiply, {row, column});
   const auto rest = b.apply(Op::subtract, {b.at("A", {"i", "j"}), b.sum("k", "0 <= k < j", product)});
   const auto diagonal = b.at("L", {"j", "j"});
   const auto flags = operators::lower | operators::transpose_a | operators::right_side;
-  const auto panel = tile > 0 ? b.apply(Op::solve_triangular, {diagonal, rest}, flags) : b.apply(Op::divide, {rest, diagonal});
+  const auto panel = tile > 0 ? b.apply(Op::solve_triangular, {diagonal, rest}, flags)
+                              : b.apply(Op::divide, {rest, diagonal});
   b.equation("L", {"i", "j"}, 2, square + " and j < i", panel);
 
   b.names({"i", "j"});
@@ -210,7 +242,10 @@ inline System prefix_sum(std::int64_t n) {
   b.input("x", {n}).output("S", {n}).names({"i"});
   b.equation("S", {"i"}, 1, "i = 0", b.at("x", {"i"}));
   if (n == 1) return b.build();
-  return b.equation("S", {"i"}, 1, "1 <= i < " + std::to_string(n), b.apply(Op::add, {b.at("S", {"i-1"}), b.at("x", {"i"})})).build();
+  return b
+      .equation("S", {"i"}, 1, "1 <= i < " + std::to_string(n),
+                b.apply(Op::add, {b.at("S", {"i-1"}), b.at("x", {"i"})}))
+      .build();
 }
 
 /// The same from the other end: S[i] = x[i] + … + x[n-1]. Against the ascending order of `i`.
@@ -218,7 +253,9 @@ inline System suffix_sum(std::int64_t n) {
   SystemBuilder b("suffix_sum");
   b.input("x", {n}).output("S", {n}).names({"i"});
   b.equation("S", {"i"}, 1, "i = " + std::to_string(n - 1), b.at("x", {"i"}));
-  return b.equation("S", {"i"}, 1, range("i", n - 1), b.apply(Op::add, {b.at("S", {"i+1"}), b.at("x", {"i"})})).build();
+  return b
+      .equation("S", {"i"}, 1, range("i", n - 1), b.apply(Op::add, {b.at("S", {"i+1"}), b.at("x", {"i"})}))
+      .build();
 }
 
 /// U[t, x] = U[t-1, x-1] + U[t-1, x] + U[t-1, x+1], constant at both ends; the last row is the result R.
@@ -229,8 +266,10 @@ inline System stencil(std::int64_t steps, std::int64_t width) {
   b.equation("U", {"t", "x"}, 2, "t = 0 and " + range("x", width), b.at("U0", {"x"}));
   const auto later = "1 <= t < " + std::to_string(steps);
   const auto left = b.apply(Op::add, {b.at("U", {"t-1", "x-1"}), b.at("U", {"t-1", "x"})});
-  b.equation("U", {"t", "x"}, 2, later + " and 0 < x < " + last, b.apply(Op::add, {left, b.at("U", {"t-1", "x+1"})}));
-  return b.equation("U", {"t", "x"}, 2, later + " and (x = 0 or x = " + last + ")", b.at("U", {"t-1", "x"})).build();
+  b.equation("U", {"t", "x"}, 2, later + " and 0 < x < " + last,
+             b.apply(Op::add, {left, b.at("U", {"t-1", "x+1"})}));
+  return b.equation("U", {"t", "x"}, 2, later + " and (x = 0 or x = " + last + ")", b.at("U", {"t-1", "x"}))
+      .build();
 }
 
 }  // namespace cyclotron::testing

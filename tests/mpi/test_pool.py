@@ -18,6 +18,7 @@ import pytest
 from cyclotron import mpi
 from cyclotron.errors import BackendUnavailable, DeadlockError, ExecutionError, ShapeError
 from cyclotron.mpi import pool as pool_module
+from cyclotron.mpi.arena import Layout
 
 ROOT = Path(__file__).parents[2]
 
@@ -32,7 +33,6 @@ def run_matmul(m, n, k, tile, ranks, dtype="float64"):
     np.testing.assert_array_equal(c, a @ b)
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3, 5])
 @pytest.mark.parametrize(
     ("m", "n", "k", "tile"),
     [
@@ -45,6 +45,7 @@ def run_matmul(m, n, k, tile, ranks, dtype="float64"):
         (300, 260, 280, 128),
     ],
 )
+@pytest.mark.parametrize("ranks", [1, 2, 3, 5])
 def test_matmul(m, n, k, tile, ranks):
     run_matmul(m, n, k, tile, ranks)
 
@@ -111,6 +112,14 @@ def test_wrong_arrays_and_programs():
     with pytest.raises(ExecutionError) as caught:
         mpi.Pool(0)
     assert caught.value.code == "CYC733"
+
+
+def test_arrays_that_cannot_be_mapped():
+    program, _ = programs.matmul(2, 2, 2)
+    processes = mpi.default_pool(2)._processes
+    failure = processes.run((program, Layout("/nonexistent", ())))
+    assert failure.code == "CYC730"
+    assert "No such file" in failure.message
 
 
 def test_dead_rank_is_reported_and_replaced():

@@ -102,9 +102,112 @@ def late_exchange(A):
     return X
 
 
+@cy.kernel
+def two_sums(A):
+    X = cy.empty_like(A)
+    for i in range(A.shape[0]):
+        X[i] = sum(A[k] for k in range(i + 1)) + sum(A[k] for k in range(2))
+    return X
+
+
+@cy.kernel
+def halves(A):
+    n = A.shape[0]
+    T = cy.empty((2 * n,))
+    X = cy.empty((2 * n,))
+    for i in range(n):
+        T[2 * i] = A[i]
+        T[2 * i + 1] = A[i]
+    for j in range(2 * n):
+        X[j] = T[j]
+    return X
+
+
+@cy.kernel
+def crossing_bounds(A):
+    n = A.shape[0]
+    X = cy.empty_like(A)
+    for i in range(n):
+        X[i] = 1 + sum(A[k] for k in range(n) if k <= i and k <= n - 1 - i)
+    return X
+
+
+@cy.kernel
+def sum_with_a_gap(A):
+    X = cy.empty_like(A)
+    for i in range(A.shape[0]):
+        X[i] = sum(A[k] for k in range(A.shape[0]) if k != 1)
+    return X
+
+
+@cy.kernel
+def backwards(A):
+    T, n = A.shape
+    X = cy.empty_like(A)
+    for t in range(T):
+        for i in range(n):
+            X[t, i] = A[t, i] if i == 0 else X[T - 1 - t, i - 1] + A[t, i]
+    return X
+
+
+@cy.kernel
+def column_left_out(A, B):
+    C = cy.empty((A.shape[0], B.shape[1]))
+    for i in range(A.shape[0]):
+        C[i, 2] = 0
+        for j in range(B.shape[1]):
+            if j != 2:
+                C[i, j] = sum(A[i, k] * B[k, j] for k in range(A.shape[1]))
+    return C
+
+
+def loaded():
+    """A program that knows only its file."""
+    program = kernels.matmul.compile(A, B)
+    return cy.Program(type(program.core).from_bytes(program.core.to_bytes()))
+
+
 A, B = np.ones((4, 4)), np.ones((4, 4))
 SMALL = cy.Machine(pe=cy.PE(memory=1024))
 REFUSALS = {
+    "second-reduction": (cy.LegalityError, "CYC210", lambda: two_sums.compile(np.ones(4))),
+    "fractional-access": (cy.LegalityError, "CYC211", lambda: halves.compile(np.ones(3))),
+    "crossing-bounds": (cy.LegalityError, "CYC212", lambda: crossing_bounds.compile(np.ones(5))),
+    "sum-with-a-gap": (cy.LegalityError, "CYC213", lambda: sum_with_a_gap.compile(np.ones(4))),
+    "overtaking": (
+        cy.LegalityError,
+        "CYC222",
+        lambda: backwards.compile(np.ones((4, 3)), schedule=SPACE("i")),
+    ),
+    "receivers-with-a-gap": (
+        cy.LegalityError,
+        "CYC224",
+        lambda: column_left_out.compile(np.ones((3, 3)), np.ones((3, 5)), schedule=SPACE("i", "j").broadcast("A")),
+    ),
+    "wrong-machine": (cy.ShapeError, "CYC400", lambda: kernels.matmul.compile(A, B, machine="tpu")),
+    "stages-of-a-loaded-program": (cy.ProgramError, "CYC620", lambda: loaded().recurrences),
+    "no-program": (cy.ProgramError, "CYC621", lambda: cy.run(5)),
+    "output-of-a-timing-run": (
+        cy.ExecutionError,
+        "CYC711",
+        lambda: cy.run(kernels.matmul.compile(A, B), backend="sim", functional=False).output,
+    ),
+    "cycles-of-threads": (cy.ExecutionError, "CYC712", lambda: cy.run(kernels.matmul.compile(A, B)).cycles),
+    "timing-only-threads": (
+        cy.ExecutionError,
+        "CYC713",
+        lambda: cy.run(kernels.matmul.compile(A, B), functional=False),
+    ),
+    "check-that-fails": (
+        cy.ExecutionError,
+        "CYC714",
+        lambda: cy.check(kernels.matmul.compile(A, B), backends=("sim",), tolerance=-1.0),
+    ),
+    "reference-of-a-loaded-program": (
+        cy.BackendUnavailable,
+        "CYC721",
+        lambda: cy.run(loaded(), A, B, backend="numpy"),
+    ),
     "assigned-twice": (cy.LegalityError, "CYC201", lambda: twice.compile(np.ones(3))),
     "assigned-by-two-equations": (cy.LegalityError, "CYC201", lambda: overlap.compile(np.ones(3))),
     "never-assigned": (cy.LegalityError, "CYC202", lambda: gap.compile(np.ones(3))),

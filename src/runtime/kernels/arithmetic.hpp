@@ -134,7 +134,8 @@ template <class T>
     return a != 0 || b == 0;
   } else if constexpr (is_integer<T>) {
     if (b < 0) {
-      throw KernelFailure{"CYC701", "an integer to a negative integer power is not an integer", "use a float dtype"};
+      throw KernelFailure{"CYC701", "an integer to a negative integer power is not an integer",
+                          "use a float dtype"};
     }
     return power_by_squaring(a, static_cast<std::uint64_t>(b));
   } else if constexpr (is_complex<T>) {
@@ -161,7 +162,8 @@ template <class T>
 template <class T>
 [[nodiscard]] T square_root(T a) {
   if constexpr (is_real<T>) {
-    if (a < 0) throw KernelFailure{"CYC701", "sqrt of a negative number", "use a complex dtype, or check the data"};
+    if (a < 0)
+      throw KernelFailure{"CYC701", "sqrt of a negative number", "use a complex dtype, or check the data"};
   }
   return std::sqrt(a);
 }
@@ -191,7 +193,8 @@ template <class T>
 }
 
 [[noreturn]] inline void singular(std::int64_t row) {
-  throw KernelFailure{"CYC701", "the triangular matrix is singular: diagonal element " + std::to_string(row) + " is 0",
+  throw KernelFailure{"CYC701",
+                      "the triangular matrix is singular: diagonal element " + std::to_string(row) + " is 0",
                       "solve_triangular divides by the diagonal"};
 }
 

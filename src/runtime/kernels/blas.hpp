@@ -23,18 +23,22 @@ struct Gemm {
 };
 
 inline void gemm(const Gemm& g, float alpha, const float* a, const float* b, float beta, float* c) {
-  cblas_sgemm(CblasRowMajor, g.transpose_a, g.transpose_b, g.m, g.n, g.k, alpha, a, g.lda, b, g.ldb, beta, c, g.ldc);
+  cblas_sgemm(CblasRowMajor, g.transpose_a, g.transpose_b, g.m, g.n, g.k, alpha, a, g.lda, b, g.ldb, beta, c,
+              g.ldc);
 }
 inline void gemm(const Gemm& g, double alpha, const double* a, const double* b, double beta, double* c) {
-  cblas_dgemm(CblasRowMajor, g.transpose_a, g.transpose_b, g.m, g.n, g.k, alpha, a, g.lda, b, g.ldb, beta, c, g.ldc);
+  cblas_dgemm(CblasRowMajor, g.transpose_a, g.transpose_b, g.m, g.n, g.k, alpha, a, g.lda, b, g.ldb, beta, c,
+              g.ldc);
 }
-inline void gemm(const Gemm& g, ComplexFloat alpha, const ComplexFloat* a, const ComplexFloat* b, ComplexFloat beta,
-                 ComplexFloat* c) {
-  cblas_cgemm(CblasRowMajor, g.transpose_a, g.transpose_b, g.m, g.n, g.k, &alpha, a, g.lda, b, g.ldb, &beta, c, g.ldc);
+inline void gemm(const Gemm& g, ComplexFloat alpha, const ComplexFloat* a, const ComplexFloat* b,
+                 ComplexFloat beta, ComplexFloat* c) {
+  cblas_cgemm(CblasRowMajor, g.transpose_a, g.transpose_b, g.m, g.n, g.k, &alpha, a, g.lda, b, g.ldb, &beta,
+              c, g.ldc);
 }
 inline void gemm(const Gemm& g, ComplexDouble alpha, const ComplexDouble* a, const ComplexDouble* b,
                  ComplexDouble beta, ComplexDouble* c) {
-  cblas_zgemm(CblasRowMajor, g.transpose_a, g.transpose_b, g.m, g.n, g.k, &alpha, a, g.lda, b, g.ldb, &beta, c, g.ldc);
+  cblas_zgemm(CblasRowMajor, g.transpose_a, g.transpose_b, g.m, g.n, g.k, &alpha, a, g.lda, b, g.ldb, &beta,
+              c, g.ldc);
 }
 
 /// c <- a @ a.T, lower triangle only; a is n x k.
@@ -76,7 +80,8 @@ inline void trsm(const Trsm& t, const ComplexDouble* a, ComplexDouble* b) {
   cblas_ztrsm(CblasRowMajor, t.side, t.triangle, t.transpose, t.diagonal, t.m, t.n, &one, a, t.lda, b, t.n);
 }
 
-/// Lower factor of a row-major matrix, which LAPACK sees as the upper one of the transpose. Returns LAPACK's info.
+/// Lower factor of a row-major matrix, which LAPACK sees as the upper one of the transpose. Returns LAPACK's
+/// info.
 inline int potrf(int n, float* a) {
   int info = 0;
   spotrf_("U", &n, a, &n, &info, 1);

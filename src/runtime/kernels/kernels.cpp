@@ -22,7 +22,8 @@ std::size_t tile_bytes(Shape shape, std::size_t element) {
   return static_cast<std::size_t>(shape.rows * shape.columns) * element;
 }
 
-/// Brings the accumulator (or the right-hand side) into the destination, where the kernel works on it in place.
+/// Brings the accumulator (or the right-hand side) into the destination, where the kernel works on it in
+/// place.
 template <class T>
 void start_from(const ConstTile& source, Tile destination) {
   if (source.data == destination.data) return;
@@ -40,13 +41,12 @@ void apply_floating(const TileOperator& what, std::span<const ConstTile> in, Til
       case Op::solve_triangular:
         start_from<T>(in[1], out);
         return linear_algebra::solve_triangular<T>(what.flags, in[0], out);
-      case Op::cholesky:
-        start_from<T>(in[0], out);
-        return linear_algebra::cholesky<T>(out);
+      case Op::cholesky: start_from<T>(in[0], out); return linear_algebra::cholesky<T>(out);
       default: break;
     }
   }
-  check_failed("the operator has a kernel for the dtype", __FILE__, __LINE__, std::string(operators::info(what.op).name));
+  check_failed("the operator has a kernel for the dtype", __FILE__, __LINE__,
+               std::string(operators::info(what.op).name));
 }
 
 template <class T>
@@ -77,7 +77,8 @@ void apply_typed(const TileOperator& what, std::span<const ConstTile> in, Tile o
     case Op::syrk_add:
     case Op::syrk_subtract:
       start_from<T>(in[0], out);
-      return linear_algebra::syrk<T>(in[1], out, what.op == Op::syrk_add ? Into::add : Into::subtract, scratch);
+      return linear_algebra::syrk<T>(in[1], out, what.op == Op::syrk_add ? Into::add : Into::subtract,
+                                     scratch);
     case Op::divide:
     case Op::sqrt:
     case Op::exp:
@@ -108,7 +109,8 @@ void* Scratch::bytes(std::size_t index, std::size_t bytes) {
   return areas_[index].data();
 }
 
-void apply(const TileOperator& what, std::span<const ConstTile> operands, Tile destination, Scratch& scratch) {
+void apply(const TileOperator& what, std::span<const ConstTile> operands, Tile destination,
+           Scratch& scratch) {
   const std::size_t element = operators::size_bytes(what.dtype);
   bool all_scalars = destination.shape == Shape{};
   for (const auto& operand : operands) all_scalars = all_scalars && operand.shape == Shape{};

@@ -36,7 +36,8 @@ struct Tile {
 /// Workspace that a thread keeps between kernels.
 class Scratch {
  public:
-  /// `bytes` bytes, aligned for every dtype; each `index` is an area of its own, valid until it is asked for again.
+  /// `bytes` bytes, aligned for every dtype; each `index` is an area of its own, valid until it is asked for
+  /// again.
   [[nodiscard]] void* bytes(std::size_t index, std::size_t bytes);
 
  private:
@@ -49,9 +50,11 @@ struct TileOperator {
   DType dtype = DType::float64;
 };
 
-/// destination <- op(operands). Shapes are those of `operators::result_shape`; size-1 dimensions broadcast as in NumPy.
-/// A destination may be the same memory as any operand. Integers wrap; maximum and minimum propagate NaN.
-/// Throws KernelFailure CYC701 on a matrix that is singular or not positive definite, and on the root of a negative.
+/// destination <- op(operands). Shapes are those of `operators::result_shape`; size-1 dimensions broadcast as
+/// in NumPy. A destination may be the same memory as any operand. Integers wrap; maximum and minimum
+/// propagate NaN.
+/// Throws KernelFailure CYC701 on a matrix that is singular or not positive definite, and on the root of a
+/// negative.
 void apply(const TileOperator& what, std::span<const ConstTile> operands, Tile destination, Scratch& scratch);
 
 /// One operator on scalars: result and operands may be the same memory. Throws as `apply`.
@@ -60,7 +63,8 @@ using ScalarKernel = void (*)(void* result, const void* const* operands);
 /// The kernel of an operator on 1x1 tiles, or null where NumPy has none for the dtype.
 [[nodiscard]] ScalarKernel scalar_kernel(Op op, Flags flags, DType dtype);
 
-/// BLAS uses one thread while any guard lives, and as many as before afterwards: PEs are the parallelism here.
+/// BLAS uses one thread while any guard lives, and as many as before afterwards: PEs are the parallelism
+/// here.
 class SingleThreadedBlas {
  public:
   SingleThreadedBlas();

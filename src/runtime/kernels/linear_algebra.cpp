@@ -24,7 +24,8 @@ T combine(Into into, T accumulator, T product) {
 }
 
 template <class T>
-void matmul_loops(Flags flags, const ConstTile& a, const ConstTile& b, Tile result, Into into, std::int64_t inner) {
+void matmul_loops(Flags flags, const ConstTile& a, const ConstTile& b, Tile result, Into into,
+                  std::int64_t inner) {
   const bool at = (flags & operators::transpose_a) != 0;
   const bool bt = (flags & operators::transpose_b) != 0;
   const T* x = static_cast<const T*>(a.data);
@@ -62,7 +63,8 @@ void matmul(Flags flags, const ConstTile& a, const ConstTile& b, Tile result, In
                           .ldb = to_int(b.shape.columns),
                           .ldc = to_int(result.shape.columns)};
     blas::gemm(gemm, T(into == Into::subtract ? -1 : 1), static_cast<const T*>(a.data),
-               static_cast<const T*>(b.data), T(into == Into::overwrite ? 0 : 1), static_cast<T*>(result.data));
+               static_cast<const T*>(b.data), T(into == Into::overwrite ? 0 : 1),
+               static_cast<T*>(result.data));
   } else {
     matmul_loops<T>(flags, a, b, result, into, inner);
   }
@@ -112,18 +114,19 @@ void cholesky(Tile matrix) {
   const std::int64_t n = matrix.shape.rows;
   const int info = blas::potrf(to_int(n), a);
   if (info != 0) {
-    throw KernelFailure{"CYC701",
-                        "the matrix is not positive definite: its pivot " + std::to_string(info) + " is not positive",
-                        "Cholesky needs a symmetric positive definite matrix"};
+    throw KernelFailure{
+        "CYC701",
+        "the matrix is not positive definite: its pivot " + std::to_string(info) + " is not positive",
+        "Cholesky needs a symmetric positive definite matrix"};
   }
   for (std::int64_t i = 0; i < n; ++i) std::fill(a + i * n + i + 1, a + (i + 1) * n, T{0});
 }
 
-#define CYCLOTRON_PRODUCTS(T)                                                          \
-  template void matmul<T>(Flags, const ConstTile&, const ConstTile&, Tile, Into);     \
+#define CYCLOTRON_PRODUCTS(T)                                                     \
+  template void matmul<T>(Flags, const ConstTile&, const ConstTile&, Tile, Into); \
   template void syrk<T>(const ConstTile&, Tile, Into, Scratch&)
-#define CYCLOTRON_SOLVERS(T)                                          \
-  template void solve_triangular<T>(Flags, const ConstTile&, Tile);   \
+#define CYCLOTRON_SOLVERS(T)                                        \
+  template void solve_triangular<T>(Flags, const ConstTile&, Tile); \
   template void cholesky<T>(Tile)
 CYCLOTRON_PRODUCTS(Boolean);
 CYCLOTRON_PRODUCTS(std::int32_t);

@@ -24,7 +24,8 @@ class Worker {
 
   Worker(Shared& shared, std::size_t number, const Progress& progress);
 
-  /// Runs PEs until the run is over. `on_work` is called after every turn with its work, about an instruction a unit.
+  /// Runs PEs until the run is over. `on_work` is called after every turn with its work, about an instruction
+  /// a unit.
   template <class OnWork>
   void run(OnWork on_work);
 
@@ -75,7 +76,8 @@ void Worker::put(Queue& queue, std::uint32_t channel, const Packet& packet) {
         queue.free.pop_back();
       }
     }
-    if (!payload.many) payload.many = std::make_unique_for_overwrite<std::byte[]>(shared_.message_bytes[channel]);
+    if (!payload.many)
+      payload.many = std::make_unique_for_overwrite<std::byte[]>(shared_.message_bytes[channel]);
     std::memcpy(payload.many.get(), packet.data, packet.bytes);
   }
   bool waits = false;
@@ -98,7 +100,8 @@ bool Worker::send(Pe& pe, const Step& step, const Packet& packet) {
   return true;
 }
 
-bool Worker::broadcast(Pe& pe, const Step& step, std::int64_t first, std::int64_t last, const Packet& packet) {
+bool Worker::broadcast(Pe& pe, const Step& step, std::int64_t first, std::int64_t last,
+                       const Packet& packet) {
   const std::uint32_t number = pe.code->ports[step.port].channel;
   const auto& channel = shared_.array.program().channels[number];
   require_fits(channel, packet.size);
@@ -184,10 +187,12 @@ void Worker::run(OnWork on_work) {
 }  // namespace local
 
 void run_local(const program::Program& program, const Arrays& arrays, int threads, const Progress& progress) {
-  constexpr std::int64_t work_of_a_thread = 1 << 15;  // Below that, starting a thread takes longer than it saves.
+  constexpr std::int64_t work_of_a_thread =
+      1 << 15;  // Below that, starting a thread takes longer than it saves.
   program::verify(program);
   const SingleThreadedBlas single_threaded;
-  const std::size_t workers = threads > 0 ? static_cast<std::size_t>(threads) : std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t workers =
+      threads > 0 ? static_cast<std::size_t>(threads) : std::max(1U, std::thread::hardware_concurrency());
   local::Shared shared(program, arrays, workers);
   const std::size_t useful = std::min<std::size_t>(workers, shared.array.count());
   std::vector<std::jthread> helpers;

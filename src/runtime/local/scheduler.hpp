@@ -13,13 +13,14 @@
 
 namespace cyclotron::runtime::local {
 
-/// PEs by ordinal. A PE is ready (in one list), running (on one thread), parked or done; who finds it, owns it.
+/// PEs by ordinal. A PE is ready (in one list), running (on one thread), parked or done; who finds it, owns
+/// it.
 class Scheduler {
  public:
   Scheduler(std::uint32_t pes, std::size_t workers);
 
-  /// A PE for this worker, waiting for one if need be. None when the run is over. A waiting worker calls `idle` now and then
-  /// (outside of locks) where it is worker 0.
+  /// A PE for this worker, waiting for one if need be. None when the run is over. A waiting worker calls
+  /// `idle` now and then (outside of locks) where it is worker 0.
   template <class Idle>
   std::optional<std::uint32_t> next(std::size_t worker, Idle idle);
 
@@ -28,7 +29,8 @@ class Scheduler {
   /// The PE waits for `wake`. Where it was woken since it last ran, it is ready again at once.
   void park(std::size_t worker, std::uint32_t pe);
   void finish();
-  /// Readies a parked PE, or makes its next `park` return at once. Called by the thread of the PE that it waited for.
+  /// Readies a parked PE, or makes its next `park` return at once. Called by the thread of the PE that it
+  /// waited for.
   void wake(std::size_t worker, std::uint32_t pe);
 
   /// Ends the run with this exception; the first one counts.
@@ -51,7 +53,8 @@ class Scheduler {
 
   std::vector<Worker> workers_;
   std::unique_ptr<std::atomic<State>[]> states_;
-  /// PEs that are ready or running. Only they can wake others, so at zero the run is over, one way or the other.
+  /// PEs that are ready or running. Only they can wake others, so at zero the run is over, one way or the
+  /// other.
   std::atomic<std::int64_t> active_;
   std::atomic<std::int64_t> unfinished_;
   std::atomic<std::int64_t> ready_count_;

@@ -28,7 +28,8 @@ struct Queue {
 /// What all threads of a run share.
 struct Shared {
   Shared(const program::Program& program, const Arrays& arrays, std::size_t workers);
-  Queue& network_queue(std::uint32_t channel, std::uint32_t receiver_index, std::int64_t coordinate, std::uint32_t sender);
+  Queue& network_queue(std::uint32_t channel, std::uint32_t receiver_index, std::int64_t coordinate,
+                       std::uint32_t sender);
 
   PeArray array;
   std::vector<TensorAccess> tensors;

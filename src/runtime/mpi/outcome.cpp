@@ -17,7 +17,8 @@ class Writer {
   void put(std::int64_t number) { put(std::to_string(number)); }
   void put(const Span& span) {
     put(span.file);
-    for (const int number : {span.line, span.column, span.end_line, span.end_column}) put(std::int64_t{number});
+    for (const int number : {span.line, span.column, span.end_line, span.end_column})
+      put(std::int64_t{number});
   }
   std::string text;
 };
@@ -65,9 +66,11 @@ std::string describe(const std::exception_ptr& failure, int rank) {
   } catch (const Error& error) {
     return write(error.python_name(), error.diagnostic(), rank);
   } catch (const std::exception& error) {
-    return write("ExecutionError", {.code = "CYC730", .span = {}, .message = error.what(), .notes = {}, .help = {}}, rank);
+    return write("ExecutionError",
+                 {.code = "CYC730", .span = {}, .message = error.what(), .notes = {}, .help = {}}, rank);
   } catch (...) {
-    return write("ExecutionError", {.code = "CYC730", .span = {}, .message = "unknown failure", .notes = {}, .help = {}}, rank);
+    return write("ExecutionError",
+                 {.code = "CYC730", .span = {}, .message = "unknown failure", .notes = {}, .help = {}}, rank);
   }
 }
 

@@ -6,7 +6,8 @@
 
 namespace cyclotron::runtime::mpi {
 
-/// Collective: throws the error of the lowest rank whose `failure` is set, as it was thrown there, with that rank's number.
+/// Collective: throws the error of the lowest rank whose `failure` is set, as it was thrown there, with that
+/// rank's number.
 /// Requires: some rank's is set.
 [[noreturn]] void rethrow_everywhere(Transport& transport, const std::exception_ptr& failure);
 

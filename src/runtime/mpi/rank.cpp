@@ -4,7 +4,8 @@
 
 namespace cyclotron::runtime::mpi {
 
-Rank::Rank(const program::Program& program, const Arrays& arrays, Transport& transport, const Progress& progress)
+Rank::Rank(const program::Program& program, const Arrays& arrays, Transport& transport,
+           const Progress& progress)
     : transport_(transport),
       array_(program, true,
              {static_cast<std::uint32_t>(transport.rank()), static_cast<std::uint32_t>(transport.size())}),
@@ -63,7 +64,8 @@ void Rank::take(const Record& record, const std::byte* numbers) {
   }
 }
 
-Rank::Queue& Rank::network_queue(std::uint32_t channel, std::uint32_t receiver_index, std::int64_t coordinate) {
+Rank::Queue& Rank::network_queue(std::uint32_t channel, std::uint32_t receiver_index,
+                                 std::int64_t coordinate) {
   return rows_[array_.row(channel, receiver_index)].find(coordinate, [&] {
     Queue& queue = network_queues_.emplace_back();
     queue.receiver = array_.ordinal(receiver_index);
@@ -71,7 +73,8 @@ Rank::Queue& Rank::network_queue(std::uint32_t channel, std::uint32_t receiver_i
   });
 }
 
-void Rank::push(Queue& queue, std::uint32_t channel, TileSize size, const std::byte* numbers, std::size_t bytes) {
+void Rank::push(Queue& queue, std::uint32_t channel, TileSize size, const std::byte* numbers,
+                std::size_t bytes) {
   Payload payload;
   payload.size = size;
   if (Payload::fits(bytes)) {
@@ -99,8 +102,13 @@ bool Rank::send(Pe& pe, const Step& step, const Packet& packet) {
     push(links_[number], channel, packet.size, packet.data, packet.bytes);
   } else {
     transport_.send(static_cast<int>(array_.part_of(receiver)),
-                    {.channel = channel, .source = number, .first = 0, .last = 0, .rows = packet.size.rows,
-                     .columns = packet.size.columns, .bytes = packet.bytes},
+                    {.channel = channel,
+                     .source = number,
+                     .first = 0,
+                     .last = 0,
+                     .rows = packet.size.rows,
+                     .columns = packet.size.columns,
+                     .bytes = packet.bytes},
                     packet.data);
   }
   return true;
@@ -125,9 +133,13 @@ bool Rank::broadcast(Pe& pe, const Step& step, std::int64_t first, std::int64_t 
     if (rank == sent_to) continue;
     sent_to = rank;
     transport_.send(rank,
-                    {.channel = number, .source = pe.index, .first = static_cast<std::int32_t>(first),
-                     .last = static_cast<std::int32_t>(last), .rows = packet.size.rows,
-                     .columns = packet.size.columns, .bytes = packet.bytes},
+                    {.channel = number,
+                     .source = pe.index,
+                     .first = static_cast<std::int32_t>(first),
+                     .last = static_cast<std::int32_t>(last),
+                     .rows = packet.size.rows,
+                     .columns = packet.size.columns,
+                     .bytes = packet.bytes},
                     packet.data);
   }
   return true;

@@ -21,14 +21,17 @@ class Rank {
 
   Rank(const program::Program& program, const Arrays& arrays, Transport& transport, const Progress& progress);
 
-  /// Runs PEs for a while. Throws ExecutionError where one fails, Stopped where another rank did. Requires: can_work().
+  /// Runs PEs for a while. Throws ExecutionError where one fails, Stopped where another rank did. Requires:
+  /// can_work().
   void work();
   [[nodiscard]] bool can_work() const { return !ready_.empty(); }
   [[nodiscard]] bool finished() const { return done_ == array_.pes().size(); }
   /// A record that has arrived.
   void take(const Record& record, const std::byte* numbers);
   /// Between waits: calls the progress callback now and then.
-  void idle() { pulse_.beat([] { return -1.0; }); }
+  void idle() {
+    pulse_.beat([] { return -1.0; });
+  }
 
   /// Which tiles of each tensor this rank stored.
   [[nodiscard]] const std::vector<std::vector<std::uint8_t>>& stored_tiles() const { return stored_; }

@@ -25,7 +25,8 @@ namespace {
 /// How a run ended; all ranks agree.
 enum class End : std::uint8_t { finished, failed, deadlocked };
 
-/// Waiting costs little, since ranks may be more than cores: first yields, then sleeps of up to a millisecond.
+/// Waiting costs little, since ranks may be more than cores: first yields, then sleeps of up to a
+/// millisecond.
 class BackOff {
  public:
   void wait() {
@@ -42,7 +43,8 @@ class BackOff {
   int waits_ = 0;
 };
 
-/// Decides from the sums of each round; all ranks see the same sums in the same round, so they all decide the same.
+/// Decides from the sums of each round; all ranks see the same sums in the same round, so they all decide the
+/// same.
 class Judge {
  public:
   explicit Judge(int ranks) : ranks_(ranks) {}
@@ -64,8 +66,8 @@ class Judge {
   std::optional<Totals> before_;
 };
 
-/// Works while there is work, and keeps receiving until all ranks agree on the end. `rank` is null, and `failure` set, where this rank
-/// could not even begin.
+/// Works while there is work, and keeps receiving until all ranks agree on the end. `rank` is null, and
+/// `failure` set, where this rank could not even begin.
 End run_rank(Transport& transport, Rank* rank, std::exception_ptr& failure) {
   Judge judge(transport.size());
   BackOff back_off;
@@ -112,22 +114,26 @@ std::uint64_t hash(std::string_view bytes) {
 void require_same_program(Transport& transport, std::string_view bytes) {
   const std::uint64_t own = hash(bytes);
   std::array<std::uint64_t, 2> extremes{own, ~own};
-  check(MPI_Allreduce(MPI_IN_PLACE, extremes.data(), 2, MPI_UINT64_T, MPI_MIN, transport.communicator()), "MPI_Allreduce");
+  check(MPI_Allreduce(MPI_IN_PLACE, extremes.data(), 2, MPI_UINT64_T, MPI_MIN, transport.communicator()),
+        "MPI_Allreduce");
   if (extremes[0] == ~extremes[1]) return;
-  throw ExecutionError({.code = "CYC731",
-                        .span = {},
-                        .message = fmt::format("the {} ranks were given different programs", transport.size()),
-                        .notes = {},
-                        .help = "a collective run needs the same kernel, shapes, schedule and machine on every rank"});
+  throw ExecutionError(
+      {.code = "CYC731",
+       .span = {},
+       .message = fmt::format("the {} ranks were given different programs", transport.size()),
+       .notes = {},
+       .help = "a collective run needs the same kernel, shapes, schedule and machine on every rank"});
 }
 
-/// Brings every stored tile to every rank. Each tile was stored by one rank, so the bits of all, or'ed, are its bits.
+/// Brings every stored tile to every rank. Each tile was stored by one rank, so the bits of all, or'ed, are
+/// its bits.
 void combine_outputs(Transport& transport, const program::Program& program, Rank& rank) {
   constexpr std::size_t most = std::size_t{1} << 28;
   const auto all = [&](std::vector<std::uint8_t>& bytes) {
     for (std::size_t at = 0; at < bytes.size(); at += most) {
       const auto count = static_cast<int>(std::min(most, bytes.size() - at));
-      check(MPI_Allreduce(MPI_IN_PLACE, bytes.data() + at, count, MPI_UINT8_T, MPI_BOR, transport.communicator()),
+      check(MPI_Allreduce(MPI_IN_PLACE, bytes.data() + at, count, MPI_UINT8_T, MPI_BOR,
+                          transport.communicator()),
             "MPI_Allreduce");
     }
   };
@@ -150,7 +156,8 @@ void combine_outputs(Transport& transport, const program::Program& program, Rank
     for (std::size_t n = 0; n < own.size(); ++n) {
       if (stored[n] == 0 || own[n] != 0) continue;
       tensor.unravel(n, index.data());
-      tensor.write(index.data(), reinterpret_cast<const std::byte*>(bytes.data() + n * tile_bytes), tensor.size(index.data()));
+      tensor.write(index.data(), reinterpret_cast<const std::byte*>(bytes.data() + n * tile_bytes),
+                   tensor.size(index.data()));
     }
   }
 }

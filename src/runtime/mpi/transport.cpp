@@ -17,8 +17,11 @@ void check(int code, const char* call) {
   int length = 0;
   MPI_Error_string(code, text.data(), &length);
   text.resize(static_cast<std::size_t>(length));
-  throw ExecutionError(
-      {.code = "CYC730", .span = {}, .message = fmt::format("{} failed: {}", call, text), .notes = {}, .help = {}});
+  throw ExecutionError({.code = "CYC730",
+                        .span = {},
+                        .message = fmt::format("{} failed: {}", call, text),
+                        .notes = {},
+                        .help = {}});
 }
 
 Transport::Transport(MPI_Comm parent) {
@@ -56,9 +59,12 @@ void Transport::give_chunk(Chunk chunk) {
 void Transport::send(int destination, const Record& record, const void* numbers) {
   const std::size_t bytes = sizeof record + padded(record.bytes);
   if (bytes > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
-    throw ExecutionError({.code = "CYC730", .span = {},
-                          .message = fmt::format("a message of {} bytes is more than MPI sends at once", record.bytes),
-                          .notes = {}, .help = "use smaller tiles"});
+    throw ExecutionError(
+        {.code = "CYC730",
+         .span = {},
+         .message = fmt::format("a message of {} bytes is more than MPI sends at once", record.bytes),
+         .notes = {},
+         .help = "use smaller tiles"});
   }
   Chunk& chunk = outgoing_[static_cast<std::size_t>(destination)];
   if (chunk.size + bytes > chunk.capacity) {
@@ -82,7 +88,8 @@ void Transport::flush() {
 
 void Transport::post(int destination, int tag, Chunk chunk) {
   MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Isend(chunk.bytes.get(), static_cast<int>(chunk.size), MPI_BYTE, destination, tag, communicator_, &request),
+  check(MPI_Isend(chunk.bytes.get(), static_cast<int>(chunk.size), MPI_BYTE, destination, tag, communicator_,
+                  &request),
         "MPI_Isend");
   ++sent_;
   send_requests_.push_back(request);
@@ -139,8 +146,8 @@ bool Transport::complete_sends() {
   if (send_requests_.empty()) return false;
   completed_.resize(send_requests_.size());
   int count = 0;
-  check(MPI_Testsome(static_cast<int>(send_requests_.size()), send_requests_.data(), &count, completed_.data(),
-                     MPI_STATUSES_IGNORE),
+  check(MPI_Testsome(static_cast<int>(send_requests_.size()), send_requests_.data(), &count,
+                     completed_.data(), MPI_STATUSES_IGNORE),
         "MPI_Testsome");
   if (count <= 0) return false;  // also MPI_UNDEFINED
   std::sort(completed_.begin(), completed_.begin() + count, std::greater<>());
@@ -157,7 +164,8 @@ bool Transport::complete_sends() {
 
 void Transport::join(bool finished, bool stopped) {
   mine_ = {sent_, received_, finished ? 1 : 0, stopped ? 1 : 0};
-  check(MPI_Iallreduce(mine_.data(), sums_.data(), 4, MPI_INT64_T, MPI_SUM, communicator_, &round_), "MPI_Iallreduce");
+  check(MPI_Iallreduce(mine_.data(), sums_.data(), 4, MPI_INT64_T, MPI_SUM, communicator_, &round_),
+        "MPI_Iallreduce");
   in_round_ = true;
 }
 

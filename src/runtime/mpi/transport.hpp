@@ -1,5 +1,6 @@
-// Messages between the ranks of one run, and agreement on how it ended. All calls return without waiting for other ranks, unless they
-// say so: a rank that waits keeps receiving, so nothing rests on MPI buffering a message.
+// Messages between the ranks of one run, and agreement on how it ended. All calls return without waiting for
+// other ranks, unless they say so: a rank that waits keeps receiving, so nothing rests on MPI buffering a
+// message.
 #pragma once
 #include <mpi.h>
 
@@ -16,12 +17,12 @@ namespace cyclotron::runtime::mpi {
 /// What precedes a tile's numbers on the wire.
 struct Record {
   std::uint32_t channel = 0;
-  std::uint32_t source = 0;   ///< A link's number, or a network sender's grid index.
-  std::int32_t first = 0;     ///< On a network: the receivers' coordinates.
+  std::uint32_t source = 0;  ///< A link's number, or a network sender's grid index.
+  std::int32_t first = 0;    ///< On a network: the receivers' coordinates.
   std::int32_t last = 0;
   std::int32_t rows = 0;
   std::int32_t columns = 0;
-  std::uint64_t bytes = 0;    ///< Of the numbers.
+  std::uint64_t bytes = 0;  ///< Of the numbers.
 };
 
 /// Sums over all ranks, each sampled while its rank had nothing to do.
@@ -50,7 +51,8 @@ class Transport {
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] MPI_Comm communicator() const { return communicator_; }
 
-  /// The record is on its way after the next `flush` at the latest. Records from one rank to another stay in order.
+  /// The record is on its way after the next `flush` at the latest. Records from one rank to another stay in
+  /// order.
   void send(int destination, const Record& record, const void* numbers);
   void flush();
   /// Tells all other ranks to stop.
@@ -61,7 +63,8 @@ class Transport {
   template <class Take>
   bool poll(Take take);
 
-  /// Takes part in the next round of sums. Requires: `flush` was called, and the last round's result was fetched.
+  /// Takes part in the next round of sums. Requires: `flush` was called, and the last round's result was
+  /// fetched.
   void join(bool finished, bool stopped);
   [[nodiscard]] bool in_round() const { return in_round_; }
   /// The sums, once every rank took part.

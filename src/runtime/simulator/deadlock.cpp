@@ -12,14 +12,15 @@ namespace {
 constexpr std::int64_t unbounded = std::numeric_limits<std::int64_t>::max() / 2;
 
 /// Most messages in a queue where every queue has this depth, or none where the run blocks.
-std::optional<std::int64_t> passes(const program::Program& program, std::int64_t depth, const Progress& progress) {
+std::optional<std::int64_t> passes(const program::Program& program, std::int64_t depth,
+                                   const Progress& progress) {
   Simulation<false> simulation(program, {}, {.event_limit = 0, .uniform_depth = depth}, progress);
   if (!simulation.run()) return std::nullopt;
   return simulation.peak_occupancy();
 }
 
-/// The smallest depth of all queues with which the program ends, or none. A larger depth never blocks where a smaller one
-/// passes, and what a run without bounds holds at most is enough.
+/// The smallest depth of all queues with which the program ends, or none. A larger depth never blocks where a
+/// smaller one passes, and what a run without bounds holds at most is enough.
 std::optional<std::int64_t> smallest_depth(const program::Program& program, const Progress& progress) {
   const auto most = passes(program, unbounded, progress);
   if (!most) return std::nullopt;
@@ -43,9 +44,12 @@ std::string text(const PeArray& array, const Wait& wait) {
   const std::string pe = array.name(array.grid_index(wait.pe));
   const std::string peer = wait.peer_index == PeArray::none ? "" : array.name(wait.peer_index);
   if (wait.full) {
-    return fmt::format("{} waits at cycle {} to send on `{}` to {}: full (depth {})", pe, wait.cycle, channel, peer, wait.depth);
+    return fmt::format("{} waits at cycle {} to send on `{}` to {}: full (depth {})", pe, wait.cycle, channel,
+                       peer, wait.depth);
   }
-  if (peer.empty()) return fmt::format("{} waits at cycle {} to receive on `{}`: empty, and no PE sends to it", pe, wait.cycle, channel);
+  if (peer.empty())
+    return fmt::format("{} waits at cycle {} to receive on `{}`: empty, and no PE sends to it", pe,
+                       wait.cycle, channel);
   return fmt::format("{} waits at cycle {} to receive on `{}` from {}: empty", pe, wait.cycle, channel, peer);
 }
 
@@ -103,9 +107,11 @@ DeadlockError deadlock_error(const PeArray& array, const std::vector<Wait>& wait
   if (circle) {
     message = fmt::format("no PE can go on: {} PEs wait for each other in a circle", circle_or_end.size());
   } else if (first.full) {
-    message = fmt::format("no PE can go on: {} waits for a place in a channel that nobody empties", array.name(array.grid_index(first.pe)));
+    message = fmt::format("no PE can go on: {} waits for a place in a channel that nobody empties",
+                          array.name(array.grid_index(first.pe)));
   } else {
-    message = fmt::format("no PE can go on: {} waits for a message that nobody sends", array.name(array.grid_index(first.pe)));
+    message = fmt::format("no PE can go on: {} waits for a message that nobody sends",
+                          array.name(array.grid_index(first.pe)));
   }
   if (waits.size() > circle_or_end.size()) {
     notes.push_back({{}, fmt::format("{} of {} PEs cannot go on", waits.size(), array.count())});
@@ -115,9 +121,11 @@ DeadlockError deadlock_error(const PeArray& array, const std::vector<Wait>& wait
                         .span = span(first),
                         .message = std::move(message),
                         .notes = std::move(notes),
-                        .help = depth ? fmt::format("a depth of {} for every channel lets it pass: "
-                                                    "cy.Machine(link=cy.Link(depth={}), ...)", *depth, *depth)
-                                      : "no channel depth helps: a message that is waited for is never sent"});
+                        .help = depth
+                                    ? fmt::format("a depth of {} for every channel lets it pass: "
+                                                  "cy.Machine(link=cy.Link(depth={}), ...)",
+                                                  *depth, *depth)
+                                    : "no channel depth helps: a message that is waited for is never sent"});
 }
 
 void throw_deadlock(const program::Program& program, std::int64_t uniform_depth, const Progress& progress) {

@@ -9,12 +9,15 @@
 
 namespace cyclotron::runtime::simulator {
 
-/// The error of a run in which no PE could go on. Simulates the program again, time only, to find the smallest depth that lets it
-/// pass. Requires: `waits` is not empty.
-[[nodiscard]] DeadlockError deadlock_error(const PeArray& array, const std::vector<Wait>& waits, const Progress& progress);
+/// The error of a run in which no PE could go on. Simulates the program again, time only, to find the
+/// smallest depth that lets it pass. Requires: `waits` is not empty.
+[[nodiscard]] DeadlockError deadlock_error(const PeArray& array, const std::vector<Wait>& waits,
+                                           const Progress& progress);
 
-/// Simulates a program that is known to block, and throws its DeadlockError. Where a run stops does not depend on the host: only on
-/// the program and the depths. `uniform_depth` replaces every queue's depth; 0 keeps them.
-[[noreturn]] void throw_deadlock(const program::Program& program, std::int64_t uniform_depth, const Progress& progress);
+/// Simulates a program that is known to block, and throws its DeadlockError. Where a run stops does not
+/// depend on the host: only on the program and the depths. `uniform_depth` replaces every queue's depth; 0
+/// keeps them.
+[[noreturn]] void throw_deadlock(const program::Program& program, std::int64_t uniform_depth,
+                                 const Progress& progress);
 
 }  // namespace cyclotron::runtime::simulator

@@ -32,7 +32,8 @@ Simulation<f>::Simulation(const program::Program& program, const Arrays& arrays,
 }
 
 template <bool f>
-void Simulation<f>::set_up(Queue& queue, std::uint32_t channel, std::uint32_t sender, std::uint32_t receiver_index) {
+void Simulation<f>::set_up(Queue& queue, std::uint32_t channel, std::uint32_t sender,
+                           std::uint32_t receiver_index) {
   queue.channel = channel;
   queue.sender = sender;
   queue.receiver_index = receiver_index;
@@ -66,8 +67,8 @@ const machine::Link& Simulation<f>::link_of(std::uint32_t channel) const {
 }
 
 template <bool f>
-Queue& Simulation<f>::network_queue(std::uint32_t channel, std::uint32_t receiver_index, std::int64_t coordinate,
-                                    std::uint32_t sender) {
+Queue& Simulation<f>::network_queue(std::uint32_t channel, std::uint32_t receiver_index,
+                                    std::int64_t coordinate, std::uint32_t sender) {
   return rows_[array_.row(channel, receiver_index)].find(coordinate, [&] {
     Queue& queue = network_queues_.emplace_back();
     set_up(queue, channel, sender, receiver_index);
@@ -80,7 +81,8 @@ template <bool f>
 std::int64_t Simulation<f>::place_free_at(Queue& queue, const machine::Link& link) const {
   const std::int64_t leaves_first = queue.sent - queue.depth;
   if (leaves_first < queue.first_departure) return 0;
-  return queue.departures[static_cast<std::size_t>(leaves_first - queue.first_departure)] + link.response_latency_cycles;
+  return queue.departures[static_cast<std::size_t>(leaves_first - queue.first_departure)] +
+         link.response_latency_cycles;
 }
 
 template <bool f>
@@ -132,7 +134,8 @@ bool Simulation<f>::send(Pe& pe, const Step& step, const Packet& packet) {
 
 /// All or nothing: the message enters every receiver's queue at once, when each has a place.
 template <bool f>
-bool Simulation<f>::broadcast(Pe& pe, const Step& step, std::int64_t first, std::int64_t last, const Packet& packet) {
+bool Simulation<f>::broadcast(Pe& pe, const Step& step, std::int64_t first, std::int64_t last,
+                              const Packet& packet) {
   const std::uint32_t number = pe.code->ports[step.port].channel;
   const auto& channel = array_.program().channels[number];
   require_fits(channel, packet.size);
@@ -215,7 +218,11 @@ void Simulation<f>::computed(Pe& pe, const Step& step, std::span<const Shape> op
   clock.busy += cycles;
   clock.busy_by_operator[static_cast<std::size_t>(step.op)] += cycles;
   if (events_.size() < static_cast<std::size_t>(settings_.event_limit)) {
-    Event event{.pe = pe.index, .instruction = pe.counter, .start = clock.now, .end = clock.now + cycles, .loops = {}};
+    Event event{.pe = pe.index,
+                .instruction = pe.counter,
+                .start = clock.now,
+                .end = clock.now + cycles,
+                .loops = {}};
     for (std::uint32_t at = 0; at < pe.counter; ++at) {
       const Step& outer = pe.code->steps[at];
       if (outer.kind != Step::Kind::loop && outer.kind != Step::Kind::branch) continue;
@@ -237,7 +244,9 @@ template <bool f>
 Timing Simulation<f>::timing() {
   Timing result;
   for (const Clock& clock : clocks_) result.cycles = std::max(result.cycles, clock.now);
-  result.pes.assign(array_.grid_size(), PeCycles{.busy = 0, .stall_empty = 0, .stall_full = 0, .idle = result.cycles, .busy_by_operator = {}});
+  result.pes.assign(
+      array_.grid_size(),
+      PeCycles{.busy = 0, .stall_empty = 0, .stall_full = 0, .idle = result.cycles, .busy_by_operator = {}});
   for (std::uint32_t o = 0; o < array_.count(); ++o) {
     const Clock& clock = clocks_[o];
     PeCycles& pe = result.pes[array_.grid_index(o)];
@@ -245,10 +254,12 @@ Timing Simulation<f>::timing() {
     pe.stall_empty = clock.stall_empty;
     pe.stall_full = clock.stall_full;
     pe.idle = result.cycles - clock.now;
-    CYC_CHECK(pe.busy + pe.stall_empty + pe.stall_full + pe.idle == result.cycles, "of " + array_.name(array_.grid_index(o)));
+    CYC_CHECK(pe.busy + pe.stall_empty + pe.stall_full + pe.idle == result.cycles,
+              "of " + array_.name(array_.grid_index(o)));
     for (std::size_t op = 0; op < operator_count; ++op) {
       if (clock.busy_by_operator[op] == 0) continue;
-      pe.busy_by_operator[std::string(operators::info(static_cast<Op>(op)).name)] = clock.busy_by_operator[op];
+      pe.busy_by_operator[std::string(operators::info(static_cast<Op>(op)).name)] =
+          clock.busy_by_operator[op];
     }
     result.instructions += array_.pe(o).executed;
   }
@@ -259,13 +270,15 @@ Timing Simulation<f>::timing() {
     ChannelStatistics& statistics = result.channels[queue.channel];
     statistics.messages += queue.sent;
     statistics.words += queue.words;
-    statistics.peak_occupancy = std::max({statistics.peak_occupancy, queue.peak, queue.sent - queue.received});
+    statistics.peak_occupancy =
+        std::max({statistics.peak_occupancy, queue.peak, queue.sent - queue.received});
   };
   for (Queue& queue : links_) add(queue);
   for (Queue& queue : network_queues_) add(queue);
   result.events = std::move(events_);
-  std::stable_sort(result.events.begin(), result.events.end(),
-                   [](const Event& a, const Event& b) { return std::tie(a.start, a.pe) < std::tie(b.start, b.pe); });
+  std::stable_sort(result.events.begin(), result.events.end(), [](const Event& a, const Event& b) {
+    return std::tie(a.start, a.pe) < std::tie(b.start, b.pe);
+  });
   result.events_dropped = events_dropped_;
   return result;
 }
@@ -288,7 +301,7 @@ std::vector<Wait> Simulation<f>::waits() {
     const std::uint32_t peer = full ? queue->receiver : queue->sender;
     result.push_back({.pe = o,
                       .peer = peer,
-                      .peer_index = full                       ? queue->receiver_index
+                      .peer_index = full                    ? queue->receiver_index
                                     : peer == PeArray::none ? PeArray::none
                                                             : array_.grid_index(peer),
                       .channel = queue->channel,

@@ -25,17 +25,18 @@ struct Message {
 /// One queue: who may still send is a question of the times at which earlier messages left it.
 struct Queue {
   Ring<Message> messages;
-  Ring<std::int64_t> departures;  ///< When messages left, from number `first_departure` on; older ones bind nobody.
+  Ring<std::int64_t>
+      departures;  ///< When messages left, from number `first_departure` on; older ones bind nobody.
   std::int64_t first_departure = 0;
   std::int64_t sent = 0;
   std::int64_t received = 0;
-  std::int64_t words = 0;         ///< Sent.
-  std::int64_t last_sent = 0;     ///< When.
+  std::int64_t words = 0;      ///< Sent.
+  std::int64_t last_sent = 0;  ///< When.
   std::int64_t link_free = 0;
   std::int64_t depth = 1;
   std::int64_t peak = 0;
   std::uint32_t channel = 0;
-  std::uint32_t sender = PeArray::none;    ///< Ordinals.
+  std::uint32_t sender = PeArray::none;  ///< Ordinals.
   std::uint32_t receiver = PeArray::none;
   std::uint32_t receiver_index = PeArray::none;  ///< Grid index; also of a PE without a program.
   bool sender_waits = false;
@@ -54,7 +55,7 @@ struct Clock {
 /// Why a PE cannot go on.
 struct Wait {
   std::uint32_t pe = PeArray::none;    ///< Ordinal.
-  std::uint32_t peer = PeArray::none;        ///< Ordinal of the PE that it waits for; none: it has no program.
+  std::uint32_t peer = PeArray::none;  ///< Ordinal of the PE that it waits for; none: it has no program.
   std::uint32_t peer_index = PeArray::none;  ///< Its grid index; none: there is no such PE.
   std::uint32_t channel = 0;
   std::uint32_t instruction = 0;
@@ -73,7 +74,8 @@ class Simulation {
  public:
   static constexpr bool functional = is_functional;
 
-  Simulation(const program::Program& program, const Arrays& arrays, const Settings& settings, const Progress& progress);
+  Simulation(const program::Program& program, const Arrays& arrays, const Settings& settings,
+             const Progress& progress);
 
   /// Runs until every PE is done (true) or none can go on (false).
   bool run();
@@ -95,7 +97,8 @@ class Simulation {
 
  private:
   void set_up(Queue& queue, std::uint32_t channel, std::uint32_t sender, std::uint32_t receiver_index);
-  Queue& network_queue(std::uint32_t channel, std::uint32_t receiver_index, std::int64_t coordinate, std::uint32_t sender);
+  Queue& network_queue(std::uint32_t channel, std::uint32_t receiver_index, std::int64_t coordinate,
+                       std::uint32_t sender);
   [[nodiscard]] bool has_place(const Queue& queue) const { return queue.sent - queue.received < queue.depth; }
   [[nodiscard]] std::int64_t place_free_at(Queue& queue, const machine::Link& link) const;
   void push(Queue& queue, const machine::Link& link, std::int64_t sent, const Packet& packet);
@@ -113,9 +116,9 @@ class Simulation {
   std::vector<Queue> links_;
   std::deque<Queue> network_queues_;
   std::vector<QueueRow<Queue>> rows_;
-  std::vector<std::int64_t> port_free_;  ///< When a network's sender may send again, by port number.
-  std::vector<BufferPool> buffers_;      ///< By channel.
-  std::vector<Clock> clocks_;            ///< By ordinal.
+  std::vector<std::int64_t> port_free_;    ///< When a network's sender may send again, by port number.
+  std::vector<BufferPool> buffers_;        ///< By channel.
+  std::vector<Clock> clocks_;              ///< By ordinal.
   std::vector<const Queue*> waiting_for_;  ///< By ordinal.
   Ring<std::uint32_t> ready_;
   std::uint32_t done_ = 0;

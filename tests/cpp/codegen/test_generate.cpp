@@ -16,16 +16,27 @@ using schedule::Schedule;
 program::Program generate(const System& system, const Schedule& schedule) {
   const machine::Machine machine;
   const auto complete = schedule::complete(system, schedule);
-  return codegen::generate(mapping::map_to_grid(dataflow::lower(system, complete), complete, machine), machine);
+  return codegen::generate(mapping::map_to_grid(dataflow::lower(system, complete), complete, machine),
+                           machine);
 }
 
 const Schedule weight_stationary{{"i", "k"}, {"j"}, {{"A", Movement::prefetch, {}}}};
 
 // E1: Cell (i, 0) sends C east; E2: every cell loads its weight before the loop, and the time coordinate is j.
-TEST(Golden, WeightStationaryMatmul) { expect_golden("codegen/matmul_weight_stationary.txt", to_string(generate(matmul(8, 16, 6), weight_stationary))); }
-TEST(Golden, OutputStationaryMatmul) { expect_golden("codegen/matmul_output_stationary.txt", to_string(generate(matmul(8, 6, 16), {{"i", "j"}, {}, {}}))); }
-TEST(Golden, TriangularSolve) { expect_golden("codegen/trsm.txt", to_string(generate(trsm(8, 4), {{"i"}, {}, {}}))); }
-TEST(Golden, CholeskyOfTiles) { expect_golden("codegen/cholesky_tiles.txt", to_string(generate(cholesky(16, 2), {{"i", "j"}, {}, {}}))); }
+TEST(Golden, WeightStationaryMatmul) {
+  expect_golden("codegen/matmul_weight_stationary.txt",
+                to_string(generate(matmul(8, 16, 6), weight_stationary)));
+}
+TEST(Golden, OutputStationaryMatmul) {
+  expect_golden("codegen/matmul_output_stationary.txt",
+                to_string(generate(matmul(8, 6, 16), {{"i", "j"}, {}, {}})));
+}
+TEST(Golden, TriangularSolve) {
+  expect_golden("codegen/trsm.txt", to_string(generate(trsm(8, 4), {{"i"}, {}, {}})));
+}
+TEST(Golden, CholeskyOfTiles) {
+  expect_golden("codegen/cholesky_tiles.txt", to_string(generate(cholesky(16, 2), {{"i", "j"}, {}, {}})));
+}
 
 struct Counts {
   std::map<std::string, int> actions;
@@ -33,7 +44,8 @@ struct Counts {
 };
 
 Counts counts(const program::Program& program) {
-  static constexpr const char* names[] = {"loop", "if", "end", "load", "store", "send", "receive", "broadcast", "move", "compute"};
+  static constexpr const char* names[] = {"loop", "if",      "end",       "load", "store",
+                                          "send", "receive", "broadcast", "move", "compute"};
   Counts result;
   for (const auto& cell : program.classes) {
     for (const auto& instruction : cell.code) ++result.actions[names[instruction.action.index()]];
@@ -45,10 +57,14 @@ Counts counts(const program::Program& program) {
 
 // Time and size of a compilation do not depend on the number of PEs.
 TEST(Structure, DoesNotGrowWithTheGrid) {
-  EXPECT_EQ(counts(generate(matmul(16, 8, 16), weight_stationary)), counts(generate(matmul(1024, 100'000, 1024), weight_stationary)));
-  EXPECT_EQ(counts(generate(matmul(16, 16, 8), {{"i", "j"}, {}, {}})), counts(generate(matmul(1024, 1024, 100'000), {{"i", "j"}, {}, {}})));
-  EXPECT_EQ(counts(generate(cholesky(16), {{"i", "j"}, {}, {}})), counts(generate(cholesky(1024), {{"i", "j"}, {}, {}})));
-  EXPECT_EQ(counts(generate(trsm(16, 4), {{"i"}, {}, {}})), counts(generate(trsm(4096, 1000), {{"i"}, {}, {}})));
+  EXPECT_EQ(counts(generate(matmul(16, 8, 16), weight_stationary)),
+            counts(generate(matmul(1024, 100'000, 1024), weight_stationary)));
+  EXPECT_EQ(counts(generate(matmul(16, 16, 8), {{"i", "j"}, {}, {}})),
+            counts(generate(matmul(1024, 1024, 100'000), {{"i", "j"}, {}, {}})));
+  EXPECT_EQ(counts(generate(cholesky(16), {{"i", "j"}, {}, {}})),
+            counts(generate(cholesky(1024), {{"i", "j"}, {}, {}})));
+  EXPECT_EQ(counts(generate(trsm(16, 4), {{"i"}, {}, {}})),
+            counts(generate(trsm(4096, 1000), {{"i"}, {}, {}})));
 }
 
 TEST(Structure, InteriorPesTouchNoMemoryForStreams) {
@@ -57,7 +73,8 @@ TEST(Structure, InteriorPesTouchNoMemoryForStreams) {
   ASSERT_NE(interior, program::Program::no_class);
   int depth = 0, loads_outside = 0;
   for (const auto& instruction : program.classes[interior].code) {
-    const bool load = std::holds_alternative<program::Load>(instruction.action), store = std::holds_alternative<program::Store>(instruction.action);
+    const bool load = std::holds_alternative<program::Load>(instruction.action),
+               store = std::holds_alternative<program::Store>(instruction.action);
     if (std::holds_alternative<program::Loop>(instruction.action)) ++depth;
     if (std::holds_alternative<program::End>(instruction.action)) --depth;
     EXPECT_FALSE(store);
@@ -69,13 +86,15 @@ TEST(Structure, InteriorPesTouchNoMemoryForStreams) {
 
 // Loops of one step are no loops, and the loops of a class are balanced.
 TEST(Structure, NestsAreBalanced) {
-  for (const auto& program : {generate(matmul(1, 1, 1), {{"i", "j"}, {}, {}}), generate(matmul(4, 5, 6), {}), generate(cholesky(5), {{"j"}, {}, {}}),
-                              generate(trsv(4), {{"i"}, {}, {}}), generate(prefix_sum(4), {})}) {
+  for (const auto& program : {generate(matmul(1, 1, 1), {{"i", "j"}, {}, {}}), generate(matmul(4, 5, 6), {}),
+                              generate(cholesky(5), {{"j"}, {}, {}}), generate(trsv(4), {{"i"}, {}, {}}),
+                              generate(prefix_sum(4), {})}) {
     for (const auto& cell : program.classes) {
       int depth = 0;
       for (const auto& instruction : cell.code) {
         const auto& action = instruction.action;
-        if (std::holds_alternative<program::Loop>(action) || std::holds_alternative<program::If>(action)) ++depth;
+        if (std::holds_alternative<program::Loop>(action) || std::holds_alternative<program::If>(action))
+          ++depth;
         if (std::holds_alternative<program::End>(action)) --depth;
         EXPECT_GE(depth, 0);
       }

@@ -18,14 +18,17 @@ void expect_same_values(const System& system, const std::vector<Schedule>& sched
   const auto inputs = sample_inputs(system);
   auto expected = SystemEvaluator(system, inputs).run();
   std::erase_if(expected, [&](const auto& entry) {
-    return std::ranges::none_of(system.tensors, [&](const auto& t) { return t.name == entry.first && t.role == recurrence::Role::output; });
+    return std::ranges::none_of(system.tensors, [&](const auto& t) {
+      return t.name == entry.first && t.role == recurrence::Role::output;
+    });
   });
   ASSERT_FALSE(expected.empty());
   for (const auto& schedule : schedules) {
     const auto complete = schedule::complete(system, schedule);
     const auto graph = dataflow::lower(system, complete);
     dataflow::verify(graph);
-    EXPECT_EQ(GraphEvaluator(graph, inputs).run(), expected) << to_string(complete) << "\n" << to_string(graph);
+    EXPECT_EQ(GraphEvaluator(graph, inputs).run(), expected) << to_string(complete) << "\n"
+                                                             << to_string(graph);
     EXPECT_TRUE(equal(dataflow::parse(to_string(graph)), graph)) << to_string(graph);
     EXPECT_EQ(to_string(dataflow::parse(to_string(graph))), to_string(graph));
   }
@@ -40,40 +43,58 @@ TEST(Evaluate, TellsGraphsApart) {
   EXPECT_EQ(right.at("C").size(), 12U);
   for (auto& rule : graph.rules) {
     auto* compute = std::get_if<dataflow::Compute>(&rule.action);
-    if (compute != nullptr && compute->terms.size() == 3) std::get<dataflow::Apply>(compute->terms.back()).op = Op::add;
+    if (compute != nullptr && compute->terms.size() == 3)
+      std::get<dataflow::Apply>(compute->terms.back()).op = Op::add;
   }
   EXPECT_NE(GraphEvaluator(graph, inputs).run(), right);
 }
 
 TEST(Evaluate, Matmul) {
-  const std::vector<Schedule> schedules{{{"i", "j"}, {}, {}}, {{"i", "k"}, {}, {}}, {{"j", "k"}, {}, {}}, {{"k"}, {}, {}}, {},
-                                        {{"i", "j"}, {}, {{"A", Movement::broadcast, {"j"}}, {"B", Movement::broadcast, {"i"}}}},
-                                        {{"i", "j"}, {}, {{"A", Movement::stream, {"j"}}, {"B", Movement::broadcast, {}}}},
-                                        {{"i", "k"}, {}, {{"A", Movement::prefetch, {}}}},
-                                        {{"i"}, {"k", "j"}, {{"B", Movement::stream, {"i"}}}},
-                                        {{"i"}, {"k", "j"}, {{"A", Movement::stream, {"j"}}}}};
+  const std::vector<Schedule> schedules{
+      {{"i", "j"}, {}, {}},
+      {{"i", "k"}, {}, {}},
+      {{"j", "k"}, {}, {}},
+      {{"k"}, {}, {}},
+      {},
+      {{"i", "j"}, {}, {{"A", Movement::broadcast, {"j"}}, {"B", Movement::broadcast, {"i"}}}},
+      {{"i", "j"}, {}, {{"A", Movement::stream, {"j"}}, {"B", Movement::broadcast, {}}}},
+      {{"i", "k"}, {}, {{"A", Movement::prefetch, {}}}},
+      {{"i"}, {"k", "j"}, {{"B", Movement::stream, {"i"}}}},
+      {{"i"}, {"k", "j"}, {{"A", Movement::stream, {"j"}}}}};
   expect_same_values(matmul(3, 4, 5), schedules);
   expect_same_values(matmul(2, 2, 1), schedules);
   expect_same_values(matmul(1, 1, 1), schedules);
 }
 
 TEST(Evaluate, TriangularSolves) {
-  const std::vector<Schedule> schedules{{{"i"}, {}, {}}, {{"i", "r"}, {}, {}}, {{"j"}, {}, {}}, {{"i", "j"}, {}, {}}, {},
-                                        {{"i"}, {}, {{"B", Movement::stream, {"i"}}}},
-                                        {{"i"}, {}, {{"L", Movement::prefetch, {}}, {"B", Movement::prefetch, {}}}},
-                                        {{"i"}, {}, {{"B", Movement::broadcast, {"i"}}, {"X", Movement::broadcast, {"i"}}}}};
+  const std::vector<Schedule> schedules{
+      {{"i"}, {}, {}},
+      {{"i", "r"}, {}, {}},
+      {{"j"}, {}, {}},
+      {{"i", "j"}, {}, {}},
+      {},
+      {{"i"}, {}, {{"B", Movement::stream, {"i"}}}},
+      {{"i"}, {}, {{"L", Movement::prefetch, {}}, {"B", Movement::prefetch, {}}}},
+      {{"i"}, {}, {{"B", Movement::broadcast, {"i"}}, {"X", Movement::broadcast, {"i"}}}}};
   expect_same_values(trsm(4, 3), schedules);
   expect_same_values(trsm_right(4, 2), schedules);
   expect_same_values(trsm(1, 2), {{{"i"}, {}, {}}, {}});
   expect_same_values(trsm(2, 1), {{{"i"}, {}, {}}, {}});
-  const std::vector<Schedule> single{{{"i"}, {}, {}}, {{"j"}, {}, {}}, {{"i", "j"}, {}, {}}, {},
-                                     {{"i"}, {}, {{"B", Movement::stream, {"i"}}}},
-                                     {{"i"}, {}, {{"B", Movement::broadcast, {"i"}}, {"X", Movement::broadcast, {"i"}}}}};
+  const std::vector<Schedule> single{
+      {{"i"}, {}, {}},
+      {{"j"}, {}, {}},
+      {{"i", "j"}, {}, {}},
+      {},
+      {{"i"}, {}, {{"B", Movement::stream, {"i"}}}},
+      {{"i"}, {}, {{"B", Movement::broadcast, {"i"}}, {"X", Movement::broadcast, {"i"}}}}};
   expect_same_values(trsv(5), single);
 }
 
 TEST(Evaluate, Cholesky) {
-  const std::vector<Schedule> schedules{{{"i", "j"}, {}, {}}, {{"j"}, {}, {}}, {{"i"}, {}, {}}, {},
+  const std::vector<Schedule> schedules{{{"i", "j"}, {}, {}},
+                                        {{"j"}, {}, {}},
+                                        {{"i"}, {}, {}},
+                                        {},
                                         {{"i", "j"}, {}, {{"A", Movement::prefetch, {}}}}};
   for (const std::int64_t n : {1, 2, 3, 5}) expect_same_values(cholesky(n), schedules);
 }
@@ -89,8 +110,9 @@ TEST(Evaluate, OtherReductions) {
     SystemBuilder b("fold");
     b.input("A", {3, 4}).output("R", {3}).names({"i", "k"});
     const auto term = b.apply(Op::add, {b.at("A", {"i", "k"}), b.number(2)});
-    expect_same_values(b.equation("R", {"i"}, 1, range("i", 3), b.reduce(kind, "k", "i <= k < 4", term)).build(),
-                       {{{"i"}, {}, {}}, {{"k"}, {}, {}}, {{"i", "k"}, {}, {}}});
+    expect_same_values(
+        b.equation("R", {"i"}, 1, range("i", 3), b.reduce(kind, "k", "i <= k < 4", term)).build(),
+        {{{"i"}, {}, {}}, {{"k"}, {}, {}}, {{"i", "k"}, {}, {}}});
   }
 }
 
@@ -101,7 +123,8 @@ TEST(Evaluate, EmptySums) {
     b.input("A", {4}).output("R", {4}).names({"i", "k"});
     const auto sum = b.sum("k", "0 <= k < i", b.at("A", {"k"}));
     const auto value = whole ? sum : b.apply(Op::add, {b.at("A", {"i"}), sum});
-    expect_same_values(b.equation("R", {"i"}, 1, range("i", 4), value).build(), {{{"i"}, {}, {}}, {{"k"}, {}, {}}, {}});
+    expect_same_values(b.equation("R", {"i"}, 1, range("i", 4), value).build(),
+                       {{{"i"}, {}, {}}, {{"k"}, {}, {}}, {}});
   }
 }
 

@@ -16,29 +16,39 @@ void expect_graph(const std::string& name, const System& system, const schedule:
   const auto graph = dataflow::lower(system, complete);
   dataflow::verify(graph);
   const auto text = to_string(graph);
-  expect_golden("dataflow/" + name + ".txt", "# " + schedule::to_string(complete) + "\n" + to_string(system) + "---\n" + text);
+  expect_golden("dataflow/" + name + ".txt",
+                "# " + schedule::to_string(complete) + "\n" + to_string(system) + "---\n" + text);
   const auto parsed = dataflow::parse(text);
   EXPECT_TRUE(equal(parsed, graph));
   EXPECT_EQ(to_string(parsed), text);
 }
 
 // Fig. 4 with E5, E6 and E16.
-TEST(Golden, MatmulOutputStationary) { expect_graph("matmul_output_stationary", matmul(4, 5, 3), {{"i", "j"}, {}, {}}); }
+TEST(Golden, MatmulOutputStationary) {
+  expect_graph("matmul_output_stationary", matmul(4, 5, 3), {{"i", "j"}, {}, {}});
+}
 TEST(Golden, MatmulWeightStationary) {
-  expect_graph("matmul_weight_stationary", matmul(4, 5, 3), {{"i", "k"}, {}, {{"A", Movement::prefetch, {}}}});
+  expect_graph("matmul_weight_stationary", matmul(4, 5, 3),
+               {{"i", "k"}, {}, {{"A", Movement::prefetch, {}}}});
 }
 TEST(Golden, MatmulBroadcast) {
-  expect_graph("matmul_broadcast", matmul(8, 10, 6, 2), {{"i", "j"}, {}, {{"A", Movement::broadcast, {"j"}}, {"B", Movement::broadcast, {"i"}}}});
+  expect_graph("matmul_broadcast", matmul(8, 10, 6, 2),
+               {{"i", "j"}, {}, {{"A", Movement::broadcast, {"j"}}, {"B", Movement::broadcast, {"i"}}}});
 }
 // Fig. 6 with E7 and E8.
 TEST(Golden, TriangularSolveOfOneColumn) { expect_graph("trsv", trsv(5), {{"i"}, {}, {}}); }
 TEST(Golden, TriangularSolveOfManyColumns) { expect_graph("trsm", trsm(5, 4), {{"i"}, {}, {}}); }
 TEST(Golden, TriangularSolveOfTiles) { expect_graph("trsm_tiles", trsm(10, 8, 2), {{"i"}, {}, {}}); }
-TEST(Golden, TriangularSolveFromTheRight) { expect_graph("trsm_right_tiles", trsm_right(10, 8, 2), {{"i"}, {}, {}}); }
+TEST(Golden, TriangularSolveFromTheRight) {
+  expect_graph("trsm_right_tiles", trsm_right(10, 8, 2), {{"i"}, {}, {}});
+}
 // Fig. 10 and 11, E13.
-TEST(Golden, TriangularSolveWithRelay) { expect_graph("trsm_relay", trsm(5, 4), {{"i"}, {}, {{"B", Movement::stream, {"i"}}}}); }
+TEST(Golden, TriangularSolveWithRelay) {
+  expect_graph("trsm_relay", trsm(5, 4), {{"i"}, {}, {{"B", Movement::stream, {"i"}}}});
+}
 TEST(Golden, TriangularSolveWithBroadcast) {
-  expect_graph("trsm_broadcast", trsm(5, 4), {{"i"}, {}, {{"B", Movement::broadcast, {"i"}}, {"X", Movement::broadcast, {"i"}}}});
+  expect_graph("trsm_broadcast", trsm(5, 4),
+               {{"i"}, {}, {{"B", Movement::broadcast, {"i"}}, {"X", Movement::broadcast, {"i"}}}});
 }
 // E9 and E12: the turn at the diagonal.
 TEST(Golden, Cholesky) { expect_graph("cholesky", cholesky(5), {{"i", "j"}, {}, {}}); }

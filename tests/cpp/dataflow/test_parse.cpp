@@ -22,8 +22,8 @@ using dataflow::Origin;
 using dataflow::parse;
 using dataflow::Role;
 using dataflow::SpaceId;
-using dataflow::Term;
 using dataflow::TensorId;
+using dataflow::Term;
 
 /// One space of points (i, j, i) with three flows and no rule.
 Graph small() {
@@ -36,9 +36,10 @@ Graph small() {
   const auto i = poly::variable(3, 0), j = poly::variable(3, 1);
   const auto domain = poly::Set::parse(graph.context, graph.dims, "0 <= i < 6 and i <= j <= 2i+3 and k = i");
   graph.spaces = {{"mul", *domain, {0, 1}, {i, j, i}}};
-  graph.flows = {{"A", SpaceId(0), TensorId(0), {4, 2}, {i - j, 2 * i + poly::constant(3, 3)}, true, false, {}},
-                 {"t", SpaceId(0), TensorId(1), {1, 1}, {}, false, false, {}},
-                 {"out", SpaceId(0), TensorId(2), {1, 1}, {poly::constant(3, -2)}, false, true, {}}};
+  graph.flows = {
+      {"A", SpaceId(0), TensorId(0), {4, 2}, {i - j, 2 * i + poly::constant(3, 3)}, true, false, {}},
+      {"t", SpaceId(0), TensorId(1), {1, 1}, {}, false, false, {}},
+      {"out", SpaceId(0), TensorId(2), {1, 1}, {poly::constant(3, -2)}, false, true, {}}};
   return graph;
 }
 
@@ -66,7 +67,8 @@ TEST(Parse, DeclarationsReadBack) {
 }
 
 TEST(Parse, ConstantsReadBack) {
-  const double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity(),
+               nan = std::numeric_limits<double>::quiet_NaN();
   for (const double value : {0.0, -0.0, 1.0, -3.0, 0.1, 1e300, -5e-324, infinity, -infinity, nan, -nan}) {
     expect_round_trip(with_terms({Constant{value, 0}}));
     expect_round_trip(with_terms({Constant{value, 1.5}}));
@@ -97,7 +99,8 @@ TEST(Parse, EveryOperatorReadsBackWithEveryFlag) {
             for (auto& operand : apply->operands) operand += terms.size();
           }
         }
-        nested.emplace_back(Apply{outer, outer == Op::matmul ? operators::transpose_b : 0U, {left, nested.size() - 1}});
+        nested.emplace_back(
+            Apply{outer, outer == Op::matmul ? operators::transpose_b : 0U, {left, nested.size() - 1}});
         expect_round_trip(with_terms(nested));
       }
     }
@@ -108,8 +111,12 @@ TEST(Parse, EveryOperatorReadsBackWithEveryFlag) {
 TEST(Parse, AccumulatingFormsAreNotSumsOfProducts) {
   const auto fused = with_terms({a, b, c, Apply{Op::multiply_add, 0, {0, 1, 2}}});
   const auto two = with_terms({a, b, c, Apply{Op::multiply, 0, {1, 2}}, Apply{Op::add, 0, {0, 3}}});
-  EXPECT_NE(to_string(fused).find("(i, j, i)_A^mul + (i-1, j+2, i)_t^mul · (i, j-1, i)_out^mul "), std::string::npos) << to_string(fused);
-  EXPECT_NE(to_string(two).find("(i, j, i)_A^mul + ((i-1, j+2, i)_t^mul · (i, j-1, i)_out^mul)"), std::string::npos) << to_string(two);
+  EXPECT_NE(to_string(fused).find("(i, j, i)_A^mul + (i-1, j+2, i)_t^mul · (i, j-1, i)_out^mul "),
+            std::string::npos)
+      << to_string(fused);
+  EXPECT_NE(to_string(two).find("(i, j, i)_A^mul + ((i-1, j+2, i)_t^mul · (i, j-1, i)_out^mul)"),
+            std::string::npos)
+      << to_string(two);
   EXPECT_FALSE(equal(fused, two));
   expect_round_trip(fused);
   expect_round_trip(two);
@@ -118,8 +125,16 @@ TEST(Parse, AccumulatingFormsAreNotSumsOfProducts) {
 TEST(Parse, TransfersAreNotCopies) {
   Graph copy = with_terms({a});
   Graph link = small(), network = small();
-  link.rules.push_back({dataflow::Transfer{FlowId(0), link.spaces[0].tuple, false}, FlowId(2), link.spaces[0].domain, Origin::outer, {}});
-  network.rules.push_back({dataflow::Transfer{FlowId(0), link.spaces[0].tuple, true}, FlowId(2), network.spaces[0].domain, Origin::outer, {}});
+  link.rules.push_back({dataflow::Transfer{FlowId(0), link.spaces[0].tuple, false},
+                        FlowId(2),
+                        link.spaces[0].domain,
+                        Origin::outer,
+                        {}});
+  network.rules.push_back({dataflow::Transfer{FlowId(0), link.spaces[0].tuple, true},
+                           FlowId(2),
+                           network.spaces[0].domain,
+                           Origin::outer,
+                           {}});
   for (const auto* one : {&copy, &link, &network}) {
     expect_round_trip(*one);
     for (const auto* other : {&copy, &link, &network}) EXPECT_EQ(equal(*one, *other), one == other);
@@ -127,9 +142,10 @@ TEST(Parse, TransfersAreNotCopies) {
 }
 
 TEST(Parse, DomainsReadBack) {
-  for (const char* domain : {"i = 2", "i >= 1 and j < i + 3", "i = 1 or i = 3", "(i = 1 and j > 1) or j = 4 or (i > 3 and j < 5)",
-                             "i mod 2 = 0", "(i + j) mod 3 = 1", "i mod 3 <= 1", "i mod 2 = 1 and (j mod 4 <= 2 or i >= 2)",
-                             "exists (a, b : i = 2a + 3b and 0 <= a <= 1 and 0 <= b <= 1)", "i > 100", "1 = 1"}) {
+  for (const char* domain :
+       {"i = 2", "i >= 1 and j < i + 3", "i = 1 or i = 3", "(i = 1 and j > 1) or j = 4 or (i > 3 and j < 5)",
+        "i mod 2 = 0", "(i + j) mod 3 = 1", "i mod 3 <= 1", "i mod 2 = 1 and (j mod 4 <= 2 or i >= 2)",
+        "exists (a, b : i = 2a + 3b and 0 <= a <= 1 and 0 <= b <= 1)", "i > 100", "1 = 1"}) {
     Graph graph = with_terms({a});
     const auto set = poly::Set::parse(graph.context, graph.dims, domain);
     ASSERT_TRUE(set.has_value()) << domain;
@@ -141,7 +157,8 @@ TEST(Parse, DomainsReadBack) {
 
 // Names that isl or the notation itself has a use for.
 TEST(Parse, NamesAreFree) {
-  for (const char* name : {"e1", "mod", "floor", "exists", "everywhere", "inf", "max", "_", "_1", "αβ", "x·y"}) {
+  for (const char* name :
+       {"e1", "mod", "floor", "exists", "everywhere", "inf", "max", "_", "_1", "αβ", "x·y"}) {
     Graph graph = with_terms({a, b, Apply{Op::multiply, 0, {0, 1}}});
     graph.dims[0] = name;
     graph.tensors[1].name = name;
@@ -158,7 +175,8 @@ TEST(Parse, FaultsHaveAPlace) {
     const char *from, *to, *fault;
   };
   for (const auto& [from, to, fault] : std::vector<Case>{
-           {"dataflow matmul over (i, j, k)", "matmul", "`dataflow <kernel> over (<indices>)` is expected here"},
+           {"dataflow matmul over (i, j, k)", "matmul",
+            "`dataflow <kernel> over (<indices>)` is expected here"},
            {"over (i, j, k)", "over (i, j, j)", "`j` is declared twice"},
            {"A : input", "A : imput", "does not begin with a role"},
            {"float64[2, 2]", "float65[2, 2]", "a dtype is expected"},
@@ -186,7 +204,9 @@ TEST(Parse, FaultsHaveAPlace) {
     EXPECT_EQ(diagnostic.code, "CYC650");
     EXPECT_NE(diagnostic.message.find(fault), std::string::npos) << diagnostic.message;
     EXPECT_EQ(diagnostic.span.file, "<dataflow>");
-    EXPECT_EQ(diagnostic.span.line, 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(place), '\n')) << diagnostic.message;
+    EXPECT_EQ(diagnostic.span.line,
+              1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(place), '\n'))
+        << diagnostic.message;
     EXPECT_GT(diagnostic.span.end_column, diagnostic.span.column);
   }
 }
@@ -242,17 +262,20 @@ TEST(Parse, HostileTextsAreHarmless) {
     return all;
   };
   std::vector<std::string> hostile{"", "\n", std::string(1000, '('), std::string("\0\0", 2), "\xFF\xFE"};
-  for (const auto& domain : std::vector<std::string>{std::string(100000, '('), repeat("(", 30) + "i = 0" + repeat(")", 30), repeat("(i = 0 or i = 1), ", 40) + "j = 0",
-                             repeat("i = 0 or ", 100000) + "i = 0", "i mod 0 = 0", "i mod -1 = 0", "floor(i/0) = 0",
-                             "99999999999999999999i = 0", "999999999999999999i - 888888888888888888j = 1",
-                             repeat("floor(", 1000) + "i", repeat("-", 1000) + "i = 0", repeat("exists (a: ", 1000) + "a = i",
-                             "exists (a = floor((i)/7), b = floor((a)/281474976710656): b = j)",
-                             "i < j < k < i < j", repeat("281474976710656i + ", 1000) + "0 = 0"}) {
+  for (const auto& domain : std::vector<std::string>{
+           std::string(100000, '('), repeat("(", 30) + "i = 0" + repeat(")", 30),
+           repeat("(i = 0 or i = 1), ", 40) + "j = 0", repeat("i = 0 or ", 100000) + "i = 0", "i mod 0 = 0",
+           "i mod -1 = 0", "floor(i/0) = 0", "99999999999999999999i = 0",
+           "999999999999999999i - 888888888888888888j = 1", repeat("floor(", 1000) + "i",
+           repeat("-", 1000) + "i = 0", repeat("exists (a: ", 1000) + "a = i",
+           "exists (a = floor((i)/7), b = floor((a)/281474976710656): b = j)", "i < j < k < i < j",
+           repeat("281474976710656i + ", 1000) + "0 = 0"}) {
     hostile.push_back(with("j = 0", domain));
   }
-  for (const auto& term : std::vector<std::string>{std::string(100000, '('), repeat("(", 100000) + "1" + repeat(")", 100000), repeat("sqrt(", 100000) + "1",
-                           "complex(1)", "add(1)", "sqrt[lower, lower](1, 2)", "1e999",
-                           repeat("1 + ", 1000) + "1"}) {
+  for (const auto& term :
+       std::vector<std::string>{std::string(100000, '('), repeat("(", 100000) + "1" + repeat(")", 100000),
+                                repeat("sqrt(", 100000) + "1", "complex(1)", "add(1)",
+                                "sqrt[lower, lower](1, 2)", "1e999", repeat("1 + ", 1000) + "1"}) {
     hostile.push_back(with("(i, j, k)_A^mul · (i, j, k)_B^mul", term));
   }
   hostile.push_back(with("(i, j, k)", "(" + repeat("i, ", 100000) + "j)"));

@@ -37,7 +37,8 @@ TEST(Compile, KeepsTheGivenSchedule) {
 }
 
 TEST(Compile, ListsProofsAndStages) {
-  for (const auto& system : {matmul(4, 3, 5), trsm(4, 2), trsv(3), trsm_right(4, 4, 2), cholesky(4), cholesky(6, 2), prefix_sum(4), suffix_sum(4)}) {
+  for (const auto& system : {matmul(4, 3, 5), trsm(4, 2), trsv(3), trsm_right(4, 4, 2), cholesky(4),
+                             cholesky(6, 2), prefix_sum(4), suffix_sum(4)}) {
     const auto compiled = driver::compile(system, std::nullopt, {});
     EXPECT_GE(compiled.proofs.size(), 6U) << system.kernel;
     for (const auto& proof : compiled.proofs) EXPECT_FALSE(proof.empty());
@@ -51,18 +52,30 @@ TEST(Compile, ListsProofsAndStages) {
 
 TEST(Compile, IsRepeatable) {
   const Schedule schedule{{"i", "j"}, {}, {}};
-  const auto once = driver::compile(cholesky(5), schedule, {}), again = driver::compile(cholesky(5), schedule, {});
+  const auto once = driver::compile(cholesky(5), schedule, {}),
+             again = driver::compile(cholesky(5), schedule, {});
   EXPECT_EQ(once.program, again.program);
   EXPECT_TRUE(equal(once.graph, again.graph));
 }
 
 TEST(Compile, ReportsTheStageThatRefuses) {
-  EXPECT_EQ(error_of<ScheduleError>([] { (void)driver::compile(matmul(2, 2, 2), Schedule{{"x"}, {}, {}}, {}); }).code, "CYC310");
-  EXPECT_EQ(error_of<ScheduleError>([] { (void)driver::compile(matmul(2, 2, 2), Schedule{{"i"}, {}, {{"A", Movement::stream, {"i"}}}}, {}); }).code, "CYC313");
-  EXPECT_EQ(error_of<LegalityError>([] { (void)driver::compile(suffix_sum(4), Schedule{{}, {"i"}, {}}, {}); }).code, "CYC221");
+  EXPECT_EQ(error_of<ScheduleError>([] {
+              (void)driver::compile(matmul(2, 2, 2), Schedule{{"x"}, {}, {}}, {});
+            }).code,
+            "CYC310");
+  EXPECT_EQ(error_of<ScheduleError>([] {
+              (void)driver::compile(matmul(2, 2, 2), Schedule{{"i"}, {}, {{"A", Movement::stream, {"i"}}}},
+                                    {});
+            }).code,
+            "CYC313");
+  EXPECT_EQ(
+      error_of<LegalityError>([] { (void)driver::compile(suffix_sum(4), Schedule{{}, {"i"}, {}}, {}); }).code,
+      "CYC221");
   machine::Machine small;
   small.pe.memory_bytes = 8;
-  EXPECT_FALSE(error_of<CapacityError>([&] { (void)driver::compile(matmul(2, 2, 2), Schedule{{"i"}, {}, {}}, small); }).help.empty());
+  EXPECT_FALSE(error_of<CapacityError>([&] {
+                 (void)driver::compile(matmul(2, 2, 2), Schedule{{"i"}, {}, {}}, small);
+               }).help.empty());
 }
 
 }  // namespace

@@ -33,12 +33,14 @@ TEST(Classes, NineForWeightStationaryMatmul) {
 TEST(Classes, OfThinGrids) {
   const auto regions = [](std::int64_t rows, std::int64_t columns) {
     std::vector<std::string> result;
-    for (const auto& cell : map(matmul(rows, 2, columns), weight_stationary).classes) result.push_back(cell.region.constraints_text({"i", "k"}));
+    for (const auto& cell : map(matmul(rows, 2, columns), weight_stationary).classes)
+      result.push_back(cell.region.constraints_text({"i", "k"}));
     return result;
   };
   using Texts = std::vector<std::string>;
   EXPECT_EQ(regions(1, 1), (Texts{"i = 0 and k = 0"}));
-  EXPECT_EQ(regions(2, 2), (Texts{"i = 0 and k = 0", "i = 0 and k = 1", "i = 1 and k = 0", "i = 1 and k = 1"}));
+  EXPECT_EQ(regions(2, 2),
+            (Texts{"i = 0 and k = 0", "i = 0 and k = 1", "i = 1 and k = 0", "i = 1 and k = 1"}));
   EXPECT_EQ(regions(1, 5), (Texts{"i = 0 and k = 0", "i = 0 and 1 <= k <= 3", "i = 0 and k = 4"}));
   EXPECT_EQ(regions(5, 1), (Texts{"i = 0 and k = 0", "1 <= i <= 3 and k = 0", "i = 4 and k = 0"}));
   EXPECT_EQ(regions(2, 5).size(), 6U);
@@ -74,7 +76,8 @@ void expect_partition(const System& system, const Schedule& schedule) {
 
 TEST(Classes, PartitionTheGrid) {
   for (const std::int64_t n : {1, 2, 3, 5}) {
-    for (const Schedule& schedule : {Schedule{{"i", "j"}, {}, {}}, weight_stationary, Schedule{{"k"}, {}, {}}, Schedule{}}) {
+    for (const Schedule& schedule :
+         {Schedule{{"i", "j"}, {}, {}}, weight_stationary, Schedule{{"k"}, {}, {}}, Schedule{}}) {
       expect_partition(matmul(n, 3, 2), schedule);
     }
     expect_partition(trsv(n), {{"i"}, {}, {}});
@@ -89,7 +92,8 @@ TEST(Classes, RepresentEachRoleOnce) {
   const auto mapping = map(cholesky(6), {{"i", "j"}, {}, {}});
   for (std::size_t a = 0; a < mapping.classes.size(); ++a) {
     for (std::size_t b = a + 1; b < mapping.classes.size(); ++b) {
-      EXPECT_NE(mapping.classes[a].statements, mapping.classes[b].statements) << "two classes with one program";
+      EXPECT_NE(mapping.classes[a].statements, mapping.classes[b].statements)
+          << "two classes with one program";
     }
   }
 }
@@ -103,18 +107,22 @@ TEST(Statements, OrderWithinAStep) {
     entry->second.first = std::min(entry->second.first, statement.position);
     entry->second.second = std::max(entry->second.second, statement.position);
   }
-  const std::vector<Kind> order{Kind::load, Kind::receive, Kind::forward, Kind::compute, Kind::send, Kind::store};
-  for (std::size_t n = 0; n + 1 < order.size(); ++n) EXPECT_LT(range.at(order[n]).second, range.at(order[n + 1]).first);
+  const std::vector<Kind> order{Kind::load,    Kind::receive, Kind::forward,
+                                Kind::compute, Kind::send,    Kind::store};
+  for (std::size_t n = 0; n + 1 < order.size(); ++n)
+    EXPECT_LT(range.at(order[n]).second, range.at(order[n + 1]).first);
 }
 
 // CY-080: each receive has exactly one send.
 TEST(Statements, SendsAndReceivesPairUp) {
-  for (const auto& mapping : {map(matmul(3, 4, 2), {{"i", "j"}, {}, {}}), map(cholesky(4), {{"i", "j"}, {}, {}}),
-                              map(trsm(4, 2), {{"i"}, {}, {{"B", Movement::stream, {"i"}}}})}) {
+  for (const auto& mapping :
+       {map(matmul(3, 4, 2), {{"i", "j"}, {}, {}}), map(cholesky(4), {{"i", "j"}, {}, {}}),
+        map(trsm(4, 2), {{"i"}, {}, {{"B", Movement::stream, {"i"}}}})}) {
     std::map<std::size_t, std::size_t> sent, received;
     for (const auto& statement : mapping.statements) {
       if (statement.kind == Kind::receive) received[statement.channel] += points_of(statement.domain).size();
-      if (statement.kind == Kind::send || statement.kind == Kind::forward) sent[statement.channel] += points_of(statement.domain).size();
+      if (statement.kind == Kind::send || statement.kind == Kind::forward)
+        sent[statement.channel] += points_of(statement.domain).size();
     }
     EXPECT_EQ(sent, received);
     EXPECT_FALSE(sent.empty());
@@ -135,8 +143,10 @@ TEST(Legality, ProofsAreListed) {
 TEST(Legality, AgainstTheOrderOfTime) {
   const auto diagnostic = error_of<LegalityError>([] { (void)map(suffix_sum(4), {{}, {"i"}, {}}); });
   EXPECT_EQ(diagnostic.code, "CYC221");
-  EXPECT_NE(diagnostic.message.find("`S` is needed at point (2), step i = 2 of PE (0), but made at point (3), step i = 3 of PE (0)"),
-            std::string::npos)
+  EXPECT_NE(
+      diagnostic.message.find(
+          "`S` is needed at point (2), step i = 2 of PE (0), but made at point (3), step i = 3 of PE (0)"),
+      std::string::npos)
       << diagnostic.message;
   EXPECT_FALSE(diagnostic.notes.empty());
   EXPECT_TRUE(diagnostic.span.known());
@@ -151,7 +161,8 @@ TEST(Legality, HopsJoinNeighbours) {
   b.equation("S", {"i"}, 1, "2 <= i < 6", b.apply(Op::add, {b.at("S", {"i-2"}), b.at("x", {"i"})}));
   const auto diagnostic = error_of<LegalityError>([&] { (void)map(b.build(), {{"i"}, {}, {}}); });
   EXPECT_EQ(diagnostic.code, "CYC220");
-  EXPECT_NE(diagnostic.message.find("PE (2) needs `S` from PE (0), 2 hops away"), std::string::npos) << diagnostic.message;
+  EXPECT_NE(diagnostic.message.find("PE (2) needs `S` from PE (0), 2 hops away"), std::string::npos)
+      << diagnostic.message;
   EXPECT_NO_THROW((void)map(b.build(), {{}, {"i"}, {}}));
 }
 
@@ -159,9 +170,11 @@ TEST(Legality, GridsFitTheMachine) {
   machine::Machine machine;
   machine.grid = {4, 4};
   EXPECT_NO_THROW((void)map(matmul(4, 2, 3), weight_stationary, machine));
-  const auto diagnostic = error_of<CapacityError>([&] { (void)map(matmul(5, 2, 3), weight_stationary, machine); });
+  const auto diagnostic =
+      error_of<CapacityError>([&] { (void)map(matmul(5, 2, 3), weight_stationary, machine); });
   EXPECT_EQ(diagnostic.code, "CYC502");
-  EXPECT_NE(diagnostic.message.find("a grid of 5x3 PEs, and the machine has 4x4"), std::string::npos) << diagnostic.message;
+  EXPECT_NE(diagnostic.message.find("a grid of 5x3 PEs, and the machine has 4x4"), std::string::npos)
+      << diagnostic.message;
 }
 
 }  // namespace

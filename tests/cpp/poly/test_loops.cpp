@@ -15,16 +15,20 @@ namespace {
 using Point = std::vector<std::int64_t>;
 /// `S1(0, 4)`: a statement and its time.
 using Visit = std::string;
-Visit visit_of(std::size_t statement, const Point& time) { return fmt::format("S{}({})", statement, fmt::join(time, ", ")); }
+Visit visit_of(std::size_t statement, const Point& time) {
+  return fmt::format("S{}({})", statement, fmt::join(time, ", "));
+}
 
 std::int64_t divide_down(std::int64_t a, std::int64_t b) { return a / b - (a % b != 0 && a < 0 ? 1 : 0); }
 
 bool holds(const std::vector<Conjunction>& condition, const Point& at) {
   return std::ranges::any_of(condition, [&](const Conjunction& all) {
-    return std::ranges::all_of(all.constraints, [&](const Constraint& c) {
-             return c.equality ? evaluate(c.form, at) == 0 : evaluate(c.form, at) >= 0;
-           }) &&
-           std::ranges::all_of(all.divisible, [&](const auto& c) { return evaluate(c.first, at) % c.second == 0; });
+    return std::ranges::all_of(all.constraints,
+                               [&](const Constraint& c) {
+                                 return c.equality ? evaluate(c.form, at) == 0 : evaluate(c.form, at) >= 0;
+                               }) &&
+           std::ranges::all_of(all.divisible,
+                               [&](const auto& c) { return evaluate(c.first, at) % c.second == 0; });
   });
 }
 
@@ -40,8 +44,10 @@ void run(const Node& node, Point& environment, std::size_t depth, std::vector<Vi
       return;
     case Node::Kind::loop: {
       std::int64_t low = INT64_MIN, high = INT64_MAX;
-      for (const auto& [form, divisor] : node.lower) low = std::max(low, -divide_down(-evaluate(form, environment), divisor));
-      for (const auto& [form, divisor] : node.upper) high = std::min(high, divide_down(evaluate(form, environment), divisor));
+      for (const auto& [form, divisor] : node.lower)
+        low = std::max(low, -divide_down(-evaluate(form, environment), divisor));
+      for (const auto& [form, divisor] : node.upper)
+        high = std::min(high, divide_down(evaluate(form, environment), divisor));
       for (auto v = low; v <= high; v += node.step) {
         environment[depth] = v;
         for (const auto& child : node.children) run(child, environment, depth + 1, visits);
@@ -59,12 +65,15 @@ void run(const Node& node, Point& environment, std::size_t depth, std::vector<Vi
 }
 
 /// The texts name the parameters p, q and the times s, t.
-void expect_exact(const std::vector<std::string>& domains, std::size_t parameters, std::size_t times, const std::string& region = "true") {
+void expect_exact(const std::vector<std::string>& domains, std::size_t parameters, std::size_t times,
+                  const std::string& region = "true") {
   const Context context;
   const std::vector<std::string> all_names{"p", "q", "s", "t"};
-  std::vector<std::string> names(all_names.begin(), all_names.begin() + static_cast<std::ptrdiff_t>(parameters));
+  std::vector<std::string> names(all_names.begin(),
+                                 all_names.begin() + static_cast<std::ptrdiff_t>(parameters));
   const std::vector<std::string> parameter_names = names;
-  names.insert(names.end(), all_names.begin() + 2, all_names.begin() + 2 + static_cast<std::ptrdiff_t>(times));
+  names.insert(names.end(), all_names.begin() + 2,
+               all_names.begin() + 2 + static_cast<std::ptrdiff_t>(times));
   std::vector<Statement> statements;
   for (const auto& domain : domains) {
     const auto set = Set::parse(context, names, domain);
@@ -78,7 +87,8 @@ void expect_exact(const std::vector<std::string>& domains, std::size_t parameter
   Point parameter(parameters, 0);
   const auto member = [](const Set& set, const Point& point) {
     auto rest = set;
-    for (std::size_t v = 0; v < point.size(); ++v) rest = rest.intersect({variable(point.size(), v) - constant(point.size(), point[v]), true});
+    for (std::size_t v = 0; v < point.size(); ++v)
+      rest = rest.intersect({variable(point.size(), v) - constant(point.size(), point[v]), true});
     return !rest.is_empty();
   };
   const auto combinations = [](std::size_t count, std::int64_t low, std::int64_t high) {
@@ -132,7 +142,9 @@ TEST(Loops, Triangles) {
 TEST(Loops, SeveralStatements) {
   expect_exact({"0 <= s < 4", "2 <= s < 7", "s = 3"}, 0, 1);
   expect_exact({"0 <= s < 4 and 0 <= t < s", "0 <= s < 4 and t = s", "0 <= s < 4 and 0 <= t <= s"}, 0, 2);
-  expect_exact({"0 <= s < 3 and 0 <= t < 3", "1 <= s < 5 and t = 1", "s = 2 and 0 <= t < 6", "0 <= s < 6 and s - 1 <= t <= s + 1"}, 0, 2);
+  expect_exact({"0 <= s < 3 and 0 <= t < 3", "1 <= s < 5 and t = 1", "s = 2 and 0 <= t < 6",
+                "0 <= s < 6 and s - 1 <= t <= s + 1"},
+               0, 2);
   expect_exact({"(s = 0 or s = 5) and 0 <= t < 2", "0 <= s < 6 and t = 1"}, 0, 2);
 }
 

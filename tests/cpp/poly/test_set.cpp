@@ -23,7 +23,8 @@ Set set_of(const Context& context, const std::string& constraints) {
 /// Membership, by intersecting with the one point.
 bool has(const Set& set, const Point& point) {
   std::vector<Constraint> all;
-  for (std::size_t v = 0; v < point.size(); ++v) all.push_back({variable(point.size(), v) - constant(point.size(), point[v]), true});
+  for (std::size_t v = 0; v < point.size(); ++v)
+    all.push_back({variable(point.size(), v) - constant(point.size(), point[v]), true});
   return !set.intersect(Set::where(set.context(), point.size(), all)).is_empty();
 }
 
@@ -39,7 +40,8 @@ std::set<Point> members(const Set& set, std::int64_t bound = 7) {
 
 TEST(Set, Algebra) {
   const Context context;
-  const auto box = set_of(context, "0 <= i < 4 and 0 <= j < 4"), triangle = set_of(context, "0 <= j < i and i < 6");
+  const auto box = set_of(context, "0 <= i < 4 and 0 <= j < 4"),
+             triangle = set_of(context, "0 <= j < i and i < 6");
   EXPECT_EQ(members(box).size(), 16U);
   std::set<Point> both, either, only;
   for (const auto& p : members(box)) (members(triangle).contains(p) ? both : only).insert(p);
@@ -91,13 +93,16 @@ TEST(Set, Equalities) {
 
 TEST(Set, MalformedTextIsNoSet) {
   const Context context;
-  for (const char* text : {"i <", "q = 0", "((", "i = 0 and", "\xFF"}) EXPECT_EQ(Set::parse(context, names, text), std::nullopt) << text;
+  for (const char* text : {"i <", "q = 0", "((", "i = 0 and", "\xFF"})
+    EXPECT_EQ(Set::parse(context, names, text), std::nullopt) << text;
   EXPECT_TRUE(Set::parse(context, names, "i = 0").has_value()) << "an error leaves the context usable";
 }
 
 TEST(Set, TextOfConstraints) {
   const Context context;
-  const auto text = [&](const std::string& constraints) { return set_of(context, constraints).constraints_text(names); };
+  const auto text = [&](const std::string& constraints) {
+    return set_of(context, constraints).constraints_text(names);
+  };
   EXPECT_EQ(text("0 <= i < 4 and j = 2"), "0 <= i <= 3 and j = 2");
   EXPECT_EQ(text("j < i and i > 2"), "i >= 3 and j < i");
   EXPECT_EQ(text("j = i + 1"), "j = i+1");
@@ -109,7 +114,9 @@ TEST(Set, TextOfConstraints) {
 TEST(Set, TextReadsBack) {
   const Context context;
   std::mt19937 random(3);
-  const auto number = [&](int low, int high) { return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1)); };
+  const auto number = [&](int low, int high) {
+    return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
+  };
   const auto comparison = [&] {
     static constexpr const char* relations[] = {"<=", "<", "=", ">=", ">"};
     const auto form = fmt::format("{}i + {}j + {}", number(-2, 2), number(-2, 2), number(-4, 4));
@@ -135,8 +142,9 @@ TEST(Set, TextReadsBack) {
 
 TEST(Set, ConjunctionsCoverTheSet) {
   const Context context;
-  for (const char* text : {"0 <= i < 4 and 0 <= j <= i", "(i = 1 and j > 1 and j < 4) or (0 <= i < 3 and j = 0)",
-                           "0 <= i < 7 and i mod 2 = 1 and j = 3 - i", "i = 0 and 2j >= 1 and 3j <= 7"}) {
+  for (const char* text :
+       {"0 <= i < 4 and 0 <= j <= i", "(i = 1 and j > 1 and j < 4) or (0 <= i < 3 and j = 0)",
+        "0 <= i < 7 and i mod 2 = 1 and j = 3 - i", "i = 0 and 2j >= 1 and 3j <= 7"}) {
     const auto set = set_of(context, text);
     const auto pieces = set.conjunctions();
     ASSERT_TRUE(pieces.has_value()) << text;
@@ -145,7 +153,8 @@ TEST(Set, ConjunctionsCoverTheSet) {
       for (std::int64_t j = -7; j <= 7; ++j) {
         for (const auto& piece : *pieces) {
           bool inside = true;
-          for (const auto& [form, equality] : piece.constraints) inside &= equality ? evaluate(form, {i, j}) == 0 : evaluate(form, {i, j}) >= 0;
+          for (const auto& [form, equality] : piece.constraints)
+            inside &= equality ? evaluate(form, {i, j}) == 0 : evaluate(form, {i, j}) >= 0;
           for (const auto& [form, modulus] : piece.divisible) inside &= evaluate(form, {i, j}) % modulus == 0;
           if (inside) points.insert({i, j});
         }

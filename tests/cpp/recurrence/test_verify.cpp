@@ -20,7 +20,8 @@ void expect_fault(const System& system, const std::string& code, const std::stri
 }
 
 /// R[i] = x[i] for i in the domain; R has 4 elements, x has 6.
-SystemBuilder copy(const std::string& domain = "0 <= i < 4", const std::string& target = "i", const std::string& source = "i") {
+SystemBuilder copy(const std::string& domain = "0 <= i < 4", const std::string& target = "i",
+                   const std::string& source = "i") {
   SystemBuilder b("copy");
   b.input("x", {6}).output("R", {4}).local("T", {4}).names({"i"});
   b.equation("R", {target}, 1, domain, b.at("x", {source}));
@@ -28,8 +29,9 @@ SystemBuilder copy(const std::string& domain = "0 <= i < 4", const std::string& 
 }
 
 TEST(Verify, AcceptsTheSamples) {
-  for (const auto& system : {matmul(3, 4, 5), matmul(7, 4, 5, 2), trsm(4, 3), trsm(7, 4, 3), trsv(4), trsm_right(4, 3), trsm_right(8, 4, 4),
-                             cholesky(5), cholesky(7, 2), prefix_sum(1), prefix_sum(5), suffix_sum(5), stencil(3, 5), copy().build()}) {
+  for (const auto& system : {matmul(3, 4, 5), matmul(7, 4, 5, 2), trsm(4, 3), trsm(7, 4, 3), trsv(4),
+                             trsm_right(4, 3), trsm_right(8, 4, 4), cholesky(5), cholesky(7, 2),
+                             prefix_sum(1), prefix_sum(5), suffix_sum(5), stencil(3, 5), copy().build()}) {
     EXPECT_NO_THROW(recurrence::verify(system)) << to_string(system);
   }
 }
@@ -42,7 +44,8 @@ TEST(Verify, SingleAssignment) {
   SystemBuilder twice("twice");
   twice.output("R", {5}).names({"i", "j"});
   twice.equation("R", {"i+j"}, 2, "0 <= i < 3 and 0 <= j < 3", twice.number(1));
-  expect_fault<LegalityError>(twice.build(), "CYC201", "`R[i+j]` is assigned twice: at i = 0, j = 1 and at i = 1, j = 0");
+  expect_fault<LegalityError>(twice.build(), "CYC201",
+                              "`R[i+j]` is assigned twice: at i = 0, j = 1 and at i = 1, j = 0");
 
   auto input = copy();
   input.equation("x", {"i"}, 1, "0 <= i < 2", input.number(0));
@@ -50,18 +53,23 @@ TEST(Verify, SingleAssignment) {
 }
 
 TEST(Verify, FullCover) {
-  expect_fault<LegalityError>(copy("0 <= i < 2 or i = 3").build(), "CYC202", "`R[2]` is never assigned, and `R` is returned");
+  expect_fault<LegalityError>(copy("0 <= i < 2 or i = 3").build(), "CYC202",
+                              "`R[2]` is never assigned, and `R` is returned");
   expect_fault<LegalityError>(copy("false").build(), "CYC202", "`R[0]` is never assigned");
 }
 
 TEST(Verify, Bounds) {
-  expect_fault<LegalityError>(copy("0 <= i < 4", "i", "i+4").build(), "CYC203", "`x[i+4]` is `x[6]` at i = 2, but `x` has shape (6)");
-  expect_fault<LegalityError>(copy("0 <= i < 4", "i", "i-1").build(), "CYC203", "`x[i-1]` is `x[-1]` at i = 0");
-  expect_fault<LegalityError>(copy("0 <= i < 5").build(), "CYC203", "`R[i]` is `R[4]` at i = 4, but `R` has shape (4)");
+  expect_fault<LegalityError>(copy("0 <= i < 4", "i", "i+4").build(), "CYC203",
+                              "`x[i+4]` is `x[6]` at i = 2, but `x` has shape (6)");
+  expect_fault<LegalityError>(copy("0 <= i < 4", "i", "i-1").build(), "CYC203",
+                              "`x[i-1]` is `x[-1]` at i = 0");
+  expect_fault<LegalityError>(copy("0 <= i < 5").build(), "CYC203",
+                              "`R[i]` is `R[4]` at i = 4, but `R` has shape (4)");
   // Elements of a blocked tensor are its tiles.
   SystemBuilder b("tiles");
   b.input("A", {7}, 3).output("R", {7}, 3).names({"i"});
-  expect_fault<LegalityError>(b.equation("R", {"i"}, 1, "0 <= i < 4", b.at("A", {"i"})).build(), "CYC203", "but `R` has shape (3)");
+  expect_fault<LegalityError>(b.equation("R", {"i"}, 1, "0 <= i < 4", b.at("A", {"i"})).build(), "CYC203",
+                              "but `R` has shape (3)");
 }
 
 TEST(Verify, BoundsInsideReductions) {
@@ -76,7 +84,8 @@ TEST(Verify, ReadsOfUnassignedElements) {
   b.equation("T", {"i"}, 1, "0 <= i < 3", b.number(1));
   b.output("Q", {3});
   b.equation("Q", {"i"}, 1, "0 <= i < 3", b.at("T", {"i+1"}));
-  expect_fault<LegalityError>(b.build(), "CYC204", "`T[i+1]` reads `T[3]` at i = 2, which no equation assigns");
+  expect_fault<LegalityError>(b.build(), "CYC204",
+                              "`T[i+1]` reads `T[3]` at i = 2, which no equation assigns");
 }
 
 TEST(Verify, EmptyExtremes) {
@@ -91,12 +100,14 @@ TEST(Verify, EmptyExtremes) {
 TEST(Verify, Shapes) {
   SystemBuilder b("shapes");
   b.input("A", {4, 4}, 2).input("x", {4}, 2).output("R", {4, 4}, 2).names({"i", "j"});
-  b.equation("R", {"i", "j"}, 2, "0 <= i < 2 and 0 <= j < 2", b.apply(Op::matmul, {b.at("A", {"i", "j"}), b.at("x", {"j"})}));
+  b.equation("R", {"i", "j"}, 2, "0 <= i < 2 and 0 <= j < 2",
+             b.apply(Op::matmul, {b.at("A", {"i", "j"}), b.at("x", {"j"})}));
   expect_fault<ShapeError>(b.build(), "CYC206", "a tile of 2x1 is assigned to `R`, whose tiles are 2x2");
 
   SystemBuilder c("operands");
   c.input("A", {4, 4}, 2).input("B", {6, 6}, 3).output("R", {4, 4}, 2).names({"i", "j"});
-  c.equation("R", {"i", "j"}, 2, "0 <= i < 2 and 0 <= j < 2", c.apply(Op::matmul, {c.at("A", {"i", "j"}), c.at("B", {"i", "j"})}));
+  c.equation("R", {"i", "j"}, 2, "0 <= i < 2 and 0 <= j < 2",
+             c.apply(Op::matmul, {c.at("A", {"i", "j"}), c.at("B", {"i", "j"})}));
   expect_fault<ShapeError>(c.build(), "CYC206", "`matmul` cannot multiply a 2x2 tile by a 3x3 tile");
 }
 
@@ -105,15 +116,20 @@ TEST(Verify, Dtypes) {
   using recurrence::Role;
   const auto quotient = [](DType a, DType b, DType r, Op op) {
     SystemBuilder builder("dtypes");
-    builder.tensor("A", Role::input, {4}, 0, a).tensor("B", Role::input, {4}, 0, b).tensor("R", Role::output, {4}, 0, r).names({"i"});
+    builder.tensor("A", Role::input, {4}, 0, a)
+        .tensor("B", Role::input, {4}, 0, b)
+        .tensor("R", Role::output, {4}, 0, r)
+        .names({"i"});
     const auto value = builder.apply(op, {builder.at("A", {"i"}), builder.at("B", {"i"})});
     return builder.equation("R", {"i"}, 1, "0 <= i < 4", value).build();
   };
   EXPECT_NO_THROW(recurrence::verify(quotient(DType::int64, DType::int64, DType::int64, Op::multiply)));
-  expect_fault<ShapeError>(quotient(DType::float64, DType::float32, DType::float64, Op::add), "CYC206", "`add` mixes float64 and float32");
+  expect_fault<ShapeError>(quotient(DType::float64, DType::float32, DType::float64, Op::add), "CYC206",
+                           "`add` mixes float64 and float32");
   expect_fault<ShapeError>(quotient(DType::float32, DType::float32, DType::float64, Op::add), "CYC206",
                            "a float32 value is assigned to `R`, which is float64");
-  expect_fault<ShapeError>(quotient(DType::int64, DType::int64, DType::int64, Op::divide), "CYC206", "`divide` is not defined on int64");
+  expect_fault<ShapeError>(quotient(DType::int64, DType::int64, DType::int64, Op::divide), "CYC206",
+                           "`divide` is not defined on int64");
 }
 
 TEST(Print, ReadsLikeThePaper) {
@@ -122,8 +138,10 @@ TEST(Print, ReadsLikeThePaper) {
             "  L : input float64[4, 4]\n"
             "  B : input float64[4, 3]\n"
             "  X : output float64[4, 3]\n"
-            "  X[i, r] = (B[i, r] - Σ_{j >= 0 and j < i} (L[i, j] · X[j, r])) / L[i, i]    0 <= i <= 3 and 0 <= r <= 2\n");
-  EXPECT_NE(to_string(matmul(7, 4, 5, 2)).find("  A : input float64[7, 5] in tiles of 2x2\n"), std::string::npos);
+            "  X[i, r] = (B[i, r] - Σ_{j >= 0 and j < i} (L[i, j] · X[j, r])) / L[i, i]    0 <= i <= 3 and 0 "
+            "<= r <= 2\n");
+  EXPECT_NE(to_string(matmul(7, 4, 5, 2)).find("  A : input float64[7, 5] in tiles of 2x2\n"),
+            std::string::npos);
 }
 
 TEST(Sets, TilesOfRaggedTensors) {

@@ -35,8 +35,12 @@ struct Matrix {
   Shape shape;
   std::vector<T> data;
   explicit Matrix(Shape s) : shape(s), data(static_cast<std::size_t>(s.rows * s.columns)) {}
-  T& operator()(std::int64_t i, std::int64_t j) { return data[static_cast<std::size_t>(i * shape.columns + j)]; }
-  const T& operator()(std::int64_t i, std::int64_t j) const { return data[static_cast<std::size_t>(i * shape.columns + j)]; }
+  T& operator()(std::int64_t i, std::int64_t j) {
+    return data[static_cast<std::size_t>(i * shape.columns + j)];
+  }
+  const T& operator()(std::int64_t i, std::int64_t j) const {
+    return data[static_cast<std::size_t>(i * shape.columns + j)];
+  }
   bool operator==(const Matrix&) const = default;
 };
 
@@ -98,18 +102,21 @@ Matrix<T> naive(const Matrix<T>& a, const Matrix<T>& b) {
   Matrix<T> result({a.shape.rows, b.shape.columns});
   for (std::int64_t i = 0; i < a.shape.rows; ++i)
     for (std::int64_t j = 0; j < b.shape.columns; ++j)
-      for (std::int64_t k = 0; k < a.shape.columns; ++k) result(i, j) = plus(result(i, j), times(a(i, k), b(k, j)));
+      for (std::int64_t k = 0; k < a.shape.columns; ++k)
+        result(i, j) = plus(result(i, j), times(a(i, k), b(k, j)));
   return result;
 }
 
 template <class T>
 class Products : public ::testing::Test {};
-using AllTypes = ::testing::Types<std::uint8_t, std::int32_t, std::int64_t, float, double, ComplexFloat, Complex>;
+using AllTypes =
+    ::testing::Types<std::uint8_t, std::int32_t, std::int64_t, float, double, ComplexFloat, Complex>;
 TYPED_TEST_SUITE(Products, AllTypes);
 
 TYPED_TEST(Products, MatmulWithAllTransposes) {
   using T = TypeParam;
-  for (const auto [m, n, k] : {std::array{1, 1, 1}, std::array{3, 4, 5}, std::array{1, 6, 2}, std::array{7, 1, 3}, std::array{17, 9, 33}}) {
+  for (const auto [m, n, k] : {std::array{1, 1, 1}, std::array{3, 4, 5}, std::array{1, 6, 2},
+                               std::array{7, 1, 3}, std::array{17, 9, 33}}) {
     const auto a = matrix<T>({m, k}, 1), b = matrix<T>({k, n}, 2), c = matrix<T>({m, n}, 3);
     const auto product = naive(a, b);
     for (const Flags flags : {0U, 1U, 2U, 3U}) {
@@ -162,7 +169,8 @@ TYPED_TEST_SUITE(Solvers, FloatingTypes);
 template <class T>
 double distance(const Matrix<T>& a, const Matrix<T>& b) {
   double most = 0;
-  for (std::size_t i = 0; i < a.data.size(); ++i) most = std::max(most, static_cast<double>(std::abs(a.data[i] - b.data[i])));
+  for (std::size_t i = 0; i < a.data.size(); ++i)
+    most = std::max(most, static_cast<double>(std::abs(a.data[i] - b.data[i])));
   return most;
 }
 
@@ -248,7 +256,8 @@ std::vector<T> elementwise(Op op, std::initializer_list<std::vector<T>> operands
     for (std::size_t o = 0; o < operands.size(); ++o) in[o] = &operands.begin()[o][i];
     T result{};
     scalar_kernel(op, 0, dtype_of<T>)(&result, in.data());
-    EXPECT_EQ(std::memcmp(&result, &tiled[i], sizeof(T)), 0) << operators::info(op).name << " of element " << i;
+    EXPECT_EQ(std::memcmp(&result, &tiled[i], sizeof(T)), 0)
+        << operators::info(op).name << " of element " << i;
   }
   return tiled;
 }
@@ -294,14 +303,17 @@ TEST(Elementwise, MultiplyAddRoundsTwice) {
 
 TEST(Elementwise, IntegersWrap) {
   using V = std::vector<std::int32_t>;
-  const std::int32_t most = std::numeric_limits<std::int32_t>::max(), least = std::numeric_limits<std::int32_t>::min();
+  const std::int32_t most = std::numeric_limits<std::int32_t>::max(),
+                     least = std::numeric_limits<std::int32_t>::min();
   EXPECT_EQ(elementwise(Op::add, {V{most, 2}, V{1, 3}}), (V{least, 5}));
   EXPECT_EQ(elementwise(Op::subtract, {V{least, 2}, V{1, 3}}), (V{most, -1}));
   EXPECT_EQ(elementwise(Op::multiply, {V{1 << 20, 2}, V{1 << 20, 3}}), (V{0, 6}));
   EXPECT_EQ(elementwise(Op::negative, {V{least, 2}}), (V{least, -2}));
   EXPECT_EQ(elementwise(Op::absolute, {V{least, -2}}), (V{least, 2}));
   EXPECT_EQ(elementwise(Op::power, {V{3, -2, 2}, V{4, 3, 40}}), (V{81, -8, 0}));
-  EXPECT_THROW(run<std::int32_t>(Op::power, 0, {matrix<std::int32_t>({3, 3}, 1), matrix<std::int32_t>({3, 3}, 1)}), KernelFailure);
+  EXPECT_THROW(
+      run<std::int32_t>(Op::power, 0, {matrix<std::int32_t>({3, 3}, 1), matrix<std::int32_t>({3, 3}, 1)}),
+      KernelFailure);
   EXPECT_EQ(scalar_kernel(Op::divide, 0, DType::int64), nullptr);
 }
 
@@ -315,7 +327,8 @@ TEST(Elementwise, ComplexAsNumpy) {
 }
 
 TEST(Elementwise, BroadcastsSizesOfOne) {
-  const auto column = matrix<double>({3, 1}, 1), row = matrix<double>({1, 4}, 2), one = matrix<double>({1, 1}, 3);
+  const auto column = matrix<double>({3, 1}, 1), row = matrix<double>({1, 4}, 2),
+             one = matrix<double>({1, 1}, 3);
   const auto all = run<double>(Op::multiply_add, 0, {one, column, row});
   ASSERT_EQ(all.shape, (Shape{3, 4}));
   for (std::int64_t i = 0; i < 3; ++i)
@@ -325,7 +338,8 @@ TEST(Elementwise, BroadcastsSizesOfOne) {
 TEST(Elementwise, DestinationMayBeAnyOperand) {
   Scratch scratch;
   for (const std::size_t alias : {0U, 1U, 2U}) {
-    std::vector<Matrix<double>> in{matrix<double>({4, 4}, 1), matrix<double>({4, 4}, 2), matrix<double>({4, 4}, 3)};
+    std::vector<Matrix<double>> in{matrix<double>({4, 4}, 1), matrix<double>({4, 4}, 2),
+                                   matrix<double>({4, 4}, 3)};
     const auto expected = run<double>(Op::matmul_subtract, 0, in);
     std::vector<ConstTile> tiles;
     for (const auto& operand : in) tiles.push_back({operand.data.data(), operand.shape});
@@ -336,7 +350,8 @@ TEST(Elementwise, DestinationMayBeAnyOperand) {
   Matrix<double> small({2, 2});
   small.data = {3, 0, 0, 0};
   const auto b = matrix<double>({2, 2}, 2);
-  const std::array<ConstTile, 2> tiles{ConstTile{small.data.data(), {1, 1}}, ConstTile{b.data.data(), {2, 2}}};
+  const std::array<ConstTile, 2> tiles{ConstTile{small.data.data(), {1, 1}},
+                                       ConstTile{b.data.data(), {2, 2}}};
   apply({Op::multiply, 0, DType::float64}, tiles, {small.data.data(), {2, 2}}, scratch);
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(small.data[i], 3 * b.data[i]);
   auto square = b;

@@ -56,8 +56,12 @@ Program all_broadcast(std::int64_t n, std::int64_t steps) {
   code.move(slot(sum), program::Constant{0, 0});
   code.loop("r", constant(0), constant(steps / n - 1)).loop("c", constant(0), constant(n - 1));
   const Affine own{{0, 1, 0, -1}, 0}, k{{0, 0, n, 1}, 0};
-  code.if_zero(own).load(slot(x), 0, {variable(0), k}).broadcast(0, slot(x), constant(0), constant(n - 1)).end();
-  code.add(If{{{{Condition::Kind::non_negative, {{0, 1, 0, -1}, -1}, 0}}, {{Condition::Kind::non_negative, {{0, -1, 0, 1}, -1}, 0}}}});
+  code.if_zero(own)
+      .load(slot(x), 0, {variable(0), k})
+      .broadcast(0, slot(x), constant(0), constant(n - 1))
+      .end();
+  code.add(If{{{{Condition::Kind::non_negative, {{0, 1, 0, -1}, -1}, 0}},
+               {{Condition::Kind::non_negative, {{0, -1, 0, 1}, -1}, 0}}}});
   code.receive_from(0, slot(x), variable(3)).end();
   code.compute(Op::add, slot(sum), {slot(sum), slot(x)}).end().end();
   code.store(1, {variable(0), variable(1)}, slot(sum));
@@ -113,9 +117,11 @@ TEST(LocalDeadlock, IsTheSimulators) {
     EXPECT_EQ(message([&] { run_local(ring(5, 2), {}, threads); }), "none");
     const auto found = message([&] { run_local(ring(5, 3), {}, threads); });
     EXPECT_EQ(found, message([&] { (void)simulate(ring(5, 3), {}); }));
-    EXPECT_EQ(found,
-              "no PE can go on: 5 PEs wait for each other in a circle; PE (0) waits at cycle 1 to send on `ring` to PE (1): full "
-              "(depth 2); a depth of 3 for every channel lets it pass: cy.Machine(link=cy.Link(depth=3), ...)");
+    EXPECT_EQ(
+        found,
+        "no PE can go on: 5 PEs wait for each other in a circle; PE (0) waits at cycle 1 to send on `ring` "
+        "to PE (1): full "
+        "(depth 2); a depth of 3 for every channel lets it pass: cy.Machine(link=cy.Link(depth=3), ...)");
   }
 }
 
@@ -150,7 +156,8 @@ TEST(LocalProgress, CanStopTheRun) {
 TEST(LocalFailure, ExceptionsOfTheCallbackPass) {
   Program program = make_program({4});
   program.classes[0].code = Code().loop("k", constant(0), constant(std::int64_t{1} << 40)).end().code;
-  EXPECT_THROW(run_local(program, {}, 2, [](double) -> bool { throw std::runtime_error("mine"); }), std::runtime_error);
+  EXPECT_THROW(run_local(program, {}, 2, [](double) -> bool { throw std::runtime_error("mine"); }),
+               std::runtime_error);
 }
 
 }  // namespace

@@ -40,7 +40,9 @@ class Code {
     return add(Loop{std::move(name), {{std::move(lower), 1}}, {{std::move(upper), 1}}, step});
   }
   Code& if_zero(Affine form) { return add(If{{{{Condition::Kind::zero, std::move(form), 0}}}}); }
-  Code& if_not_negative(Affine form) { return add(If{{{{Condition::Kind::non_negative, std::move(form), 0}}}}); }
+  Code& if_not_negative(Affine form) {
+    return add(If{{{{Condition::Kind::non_negative, std::move(form), 0}}}});
+  }
   Code& end() { return add(End{}); }
   Code& load(SlotRef to, std::size_t tensor, std::vector<Affine> index) {
     return add(Load{std::move(to), TensorId(tensor), std::move(index)});
@@ -49,12 +51,15 @@ class Code {
     return add(Store{TensorId(tensor), std::move(index), std::move(from)});
   }
   Code& send(std::size_t channel, SlotRef from) { return add(Send{ChannelId(channel), std::move(from)}); }
-  Code& receive(std::size_t channel, SlotRef to) { return add(Receive{ChannelId(channel), std::move(to), {}}); }
+  Code& receive(std::size_t channel, SlotRef to) {
+    return add(Receive{ChannelId(channel), std::move(to), {}});
+  }
   Code& receive_from(std::size_t channel, SlotRef to, Affine sender) {
     return add(Receive{ChannelId(channel), std::move(to), {std::move(sender)}});
   }
   Code& broadcast(std::size_t channel, SlotRef from, Affine lower, Affine upper) {
-    return add(Broadcast{ChannelId(channel), std::move(from), {{std::move(lower), 1}}, {{std::move(upper), 1}}});
+    return add(
+        Broadcast{ChannelId(channel), std::move(from), {{std::move(lower), 1}}, {{std::move(upper), 1}}});
   }
   Code& move(SlotRef to, Operand from) { return add(Move{std::move(to), std::move(from)}); }
   Code& compute(Op op, SlotRef to, std::vector<Operand> operands, Flags flags = 0) {
@@ -70,21 +75,23 @@ inline Program make_program(std::vector<std::int64_t> grid) {
   result.kernel = "test";
   result.grid = result.machine.grid = grid;
   for (std::size_t d = 0; d < grid.size(); ++d) result.grid_names.push_back("ij" + std::to_string(d));
-  result.classes.push_back({.name = "class 0", .region = {{}}, .region_text = "all", .slots = {}, .code = {}, .memory_bytes = 0});
+  result.classes.push_back(
+      {.name = "class 0", .region = {{}}, .region_text = "all", .slots = {}, .code = {}, .memory_bytes = 0});
   result.machine.pe.memory_bytes = 1 << 26;
   return result;
 }
 
-inline std::size_t add_slot(PeClass& pe_class, std::string name, Shape tile = {}, DType dtype = DType::float64,
-                            std::int64_t count = 1) {
-  const auto bytes = tile.rows * tile.columns * count * static_cast<std::int64_t>(operators::size_bytes(dtype));
+inline std::size_t add_slot(PeClass& pe_class, std::string name, Shape tile = {},
+                            DType dtype = DType::float64, std::int64_t count = 1) {
+  const auto bytes =
+      tile.rows * tile.columns * count * static_cast<std::int64_t>(operators::size_bytes(dtype));
   pe_class.slots.push_back({std::move(name), dtype, tile, count, pe_class.memory_bytes, false});
   pe_class.memory_bytes += (bytes + 15) / 16 * 16;
   return pe_class.slots.size() - 1;
 }
 
-inline Channel link(std::string name, std::vector<std::int64_t> offset, Shape tile = {}, DType dtype = DType::float64,
-                    std::int64_t depth = 0) {
+inline Channel link(std::string name, std::vector<std::int64_t> offset, Shape tile = {},
+                    DType dtype = DType::float64, std::int64_t depth = 0) {
   return {std::move(name), Channel::Kind::link, dtype, tile, std::move(offset), 0, depth};
 }
 inline Channel network(std::string name, std::uint32_t axis, Shape tile = {}, DType dtype = DType::float64) {
@@ -129,7 +136,8 @@ inline Program output_stationary(const Matmul& m) {
   const Shape shape{m.tile, m.tile};
   result.channels = {link("A.j+1", {0, 1}, shape, m.dtype), link("B.i+1", {1, 0}, shape, m.dtype)};
   PeClass& all = result.classes[0];
-  const auto a = add_slot(all, "a", shape, m.dtype), b = add_slot(all, "b", shape, m.dtype), c = add_slot(all, "c", shape, m.dtype);
+  const auto a = add_slot(all, "a", shape, m.dtype), b = add_slot(all, "b", shape, m.dtype),
+             c = add_slot(all, "c", shape, m.dtype);
   const auto last_i = result.grid[0] - 1, last_j = result.grid[1] - 1;
   const auto step = [&](Code& code, bool first) {
     code.if_zero(variable(1)).load(slot(a), 0, {variable(0), variable(2)}).end();

@@ -119,7 +119,11 @@ Program pipe(std::int64_t messages, std::int64_t cycles, machine::Link link_para
   Code code;
   code.loop("k", constant(0), constant(messages - 1));
   code.if_zero(variable(0)).load(slot(x), 0, {variable(1)}).send(0, slot(x)).end();
-  code.if_zero(variable(0, -1)).receive(0, slot(x)).compute(Op::negative, slot(y), {slot(x)}).store(1, {variable(1)}, slot(y)).end();
+  code.if_zero(variable(0, -1))
+      .receive(0, slot(x))
+      .compute(Op::negative, slot(y), {slot(x)})
+      .store(1, {variable(1)}, slot(y))
+      .end();
   code.end();
   all.code = code.code;
   return result;
@@ -134,7 +138,8 @@ Timing run_pipe(const Program& program, std::int64_t messages) {
 }
 
 TEST(Simulator, FullChannelStallsTheSender) {
-  // Sends at 0 and 1 fill the channel. Message k leaves at 1 + 5k, its place is free a cycle later: message k + 2 then enters.
+  // Sends at 0 and 1 fill the channel. Message k leaves at 1 + 5k, its place is free a cycle later: message k
+  // + 2 then enters.
   const auto timing = run_pipe(pipe(4, 5), 4);
   EXPECT_EQ(timing.cycles, 1 + 4 * 5);
   EXPECT_EQ(timing.pes[0].stall_full, 1 + 1 + 5);  // sent at 0, 1, 2, 7
@@ -146,7 +151,8 @@ TEST(Simulator, FullChannelStallsTheSender) {
 
 TEST(Simulator, LatencyResponseAndBandwidthAreThoseOfTheMachine) {
   // Latency 3; a place returns 4 cycles after it was emptied; depth 1: message k is sent at 7k.
-  const auto timing = run_pipe(pipe(3, 1, {.latency_cycles = 3, .response_latency_cycles = 4, .words_per_cycle = 1, .depth = 1}), 3);
+  const auto timing = run_pipe(
+      pipe(3, 1, {.latency_cycles = 3, .response_latency_cycles = 4, .words_per_cycle = 1, .depth = 1}), 3);
   EXPECT_EQ(timing.cycles, 3 + 7 + 7 + 1);
   EXPECT_EQ(timing.pes[0].stall_full, 14);
   EXPECT_EQ(timing.channels[0].peak_occupancy, 1);
@@ -178,7 +184,10 @@ Program row_broadcast(std::int64_t rows, std::int64_t columns, std::int64_t mess
   Code code;
   code.move(slot(sum), program::Constant{0, 0});
   code.loop("k", constant(0), constant(messages - 1));
-  code.if_zero(variable(1)).load(slot(x), 0, {variable(0), variable(2)}).broadcast(0, slot(x), constant(0), constant(columns - 1)).end();
+  code.if_zero(variable(1))
+      .load(slot(x), 0, {variable(0), variable(2)})
+      .broadcast(0, slot(x), constant(0), constant(columns - 1))
+      .end();
   code.if_not_negative(variable(1, -1)).receive_from(0, slot(x), constant(0)).end();
   code.compute(Op::add, slot(sum), {slot(sum), slot(x)}).end();
   code.store(1, {variable(0), variable(1)}, slot(sum));
@@ -194,7 +203,8 @@ TEST(Simulator, BroadcastArrivesEverywhereAtOnce) {
   for (std::int64_t i = 0; i < 2; ++i)
     for (std::int64_t j = 0; j < 4; ++j) EXPECT_EQ(y(i, j), x(i, 0) + x(i, 1) + x(i, 2));
   EXPECT_EQ(timing.cycles, 4);
-  for (const Event& event : timing.events) EXPECT_EQ(event.start, event.loops[0] + (event.pe % 4 == 0 ? 0 : 1));
+  for (const Event& event : timing.events)
+    EXPECT_EQ(event.start, event.loops[0] + (event.pe % 4 == 0 ? 0 : 1));
   EXPECT_EQ(timing.channels[0].messages, 18);
 }
 
@@ -220,7 +230,13 @@ Program facing(bool send_first, std::int64_t messages) {
   };
   if (send_first) sends();
   code.loop("k", constant(0), constant(messages - 1));
-  code.if_zero(variable(0)).receive(1, slot(x)).end().if_zero(variable(0, -1)).receive(0, slot(x)).end().end();
+  code.if_zero(variable(0))
+      .receive(1, slot(x))
+      .end()
+      .if_zero(variable(0, -1))
+      .receive(0, slot(x))
+      .end()
+      .end();
   if (!send_first) sends();
   all.code = code.code;
   return result;
@@ -245,7 +261,8 @@ TEST(Deadlock, CircleOfFullChannelsNamesTheDepthThatHelps) {
   EXPECT_EQ(found.notes[0].text, "PE (0) waits at cycle 1 to send on `right` to PE (1): full (depth 2)");
   EXPECT_EQ(found.notes[0].span.line, 4);
   EXPECT_EQ(found.notes[1].text, "PE (1) waits at cycle 1 to send on `left` to PE (0): full (depth 2)");
-  EXPECT_EQ(found.help, "a depth of 7 for every channel lets it pass: cy.Machine(link=cy.Link(depth=7), ...)");
+  EXPECT_EQ(found.help,
+            "a depth of 7 for every channel lets it pass: cy.Machine(link=cy.Link(depth=7), ...)");
 }
 
 TEST(Deadlock, CircleOfEmptyChannelsSaysThatNoDepthHelps) {
@@ -256,7 +273,8 @@ TEST(Deadlock, CircleOfEmptyChannelsSaysThatNoDepthHelps) {
 
 TEST(Deadlock, MessageThatNobodySends) {
   Program program = pipe(3, 1);
-  std::get<Loop>(program.classes[0].code[0].action).upper[0].numerator = {{1}, 2};  // PE 1 wants one more than PE 0 sends
+  std::get<Loop>(program.classes[0].code[0].action).upper[0].numerator = {
+      {1}, 2};  // PE 1 wants one more than PE 0 sends
   const auto found = deadlock(program);
   EXPECT_EQ(found.message, "no PE can go on: PE (1) waits for a message that nobody sends");
   ASSERT_EQ(found.notes.size(), 1U);
@@ -324,11 +342,13 @@ TEST(Failures, IndexOutsideATensorOrASlot) {
   code.loop("k", constant(0), constant(2)).load(slot(x), 0, {variable(1)}).end();
   all.code = code.code;
   Array<double> array({2});
-  EXPECT_EQ(failure(program, {array.view()}, "CYC703"), "`x[2]` is outside the tensor of 2 elements, in PE (0)");
+  EXPECT_EQ(failure(program, {array.view()}, "CYC703"),
+            "`x[2]` is outside the tensor of 2 elements, in PE (0)");
   Code other;
   other.loop("k", constant(0), constant(2)).move(slot(x, variable(1)), program::Constant{1, 0}).end();
   all.code = other.code;
-  EXPECT_EQ(failure(program, {array.view()}, "CYC703"), "slot `x` has 2 elements; element 2 is none of them, in PE (0)");
+  EXPECT_EQ(failure(program, {array.view()}, "CYC703"),
+            "slot `x` has 2 elements; element 2 is none of them, in PE (0)");
 }
 
 TEST(Failures, TilesThatDoNotFit) {
@@ -345,11 +365,17 @@ TEST(Failures, TilesThatDoNotFit) {
   };
   EXPECT_EQ(with(Code().load(slot(small), 0, {constant(0), constant(0)})),
             "a 2x2 tile does not fit slot `small` of 1x2 tiles, in PE (0)");
-  EXPECT_EQ(with(Code().store(1, {constant(0), constant(0)}, slot(big))), "slot `big` is read before it is written, in PE (0)");
+  EXPECT_EQ(with(Code().store(1, {constant(0), constant(0)}, slot(big))),
+            "slot `big` is read before it is written, in PE (0)");
   program.tensors[0].shape = {4, 3};
-  EXPECT_EQ(with(Code().load(slot(big), 0, {constant(0), constant(1)}).store(1, {constant(0), constant(0)}, slot(big))),
+  EXPECT_EQ(with(Code()
+                     .load(slot(big), 0, {constant(0), constant(1)})
+                     .store(1, {constant(0), constant(0)}, slot(big))),
             "a 2x1 tile is stored where `y` has a 2x2 tile, in PE (0)");
-  EXPECT_NE(with(Code().load(slot(big), 0, {constant(0), constant(1)}).compute(Op::cholesky, slot(small), {slot(big)})).find("square"),
+  EXPECT_NE(with(Code()
+                     .load(slot(big), 0, {constant(0), constant(1)})
+                     .compute(Op::cholesky, slot(small), {slot(big)}))
+                .find("square"),
             std::string::npos);
 }
 
@@ -363,19 +389,21 @@ TEST(Failures, SendOverTheEdgeAndNetworkBesideTheGrid) {
   Program wide = row_broadcast(1, 2, 1);
   std::get<Broadcast>(wide.classes[0].code[4].action).upper[0].numerator.constant = 2;
   Array<double> rows({1, 1}), sums({1, 2});
-  EXPECT_EQ(failure(wide, {rows.view(), sums.view()}, "CYC706"), "a network along grid dimension 1 has no PE at 2, in PE (0, 0)");
+  EXPECT_EQ(failure(wide, {rows.view(), sums.view()}, "CYC706"),
+            "a network along grid dimension 1 has no PE at 2, in PE (0, 0)");
 }
 
 TEST(Failures, ArraysThatDoNotFitTheTensorTable) {
   EXPECT_EQ(failure(pipe(1, 1), {}, "CYC208"), "the program has 2 tensors, got 0 arrays");
   Array<double> x({1});
   EXPECT_EQ(failure(pipe(1, 1), {x.view(), {}}, "CYC208"), "`y` has no array");
-  EXPECT_EQ(failure(pipe(1, 1), {x.view(), {x.data.data(), {}}}, "CYC208"), "`y` has 1 dimensions, its array 0");
+  EXPECT_EQ(failure(pipe(1, 1), {x.view(), {x.data.data(), {}}}, "CYC208"),
+            "`y` has 1 dimensions, its array 0");
 }
 
 TEST(Failures, GridsThatNoComputerHolds) {
   EXPECT_EQ(failure(make_program({1 << 20, 1 << 20}), {}, "CYC705"),
-            "a grid of 1048576 x 1048576 has more than 67108864 PEs");
+            "a grid of 1048576 x 1048576 has more than 4194304 PEs");
 }
 
 TEST(Failures, OperatorsThatADtypeHasNot) {

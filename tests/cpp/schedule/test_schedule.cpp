@@ -26,7 +26,8 @@ TEST(Schedule, UnmappedIndicesBecomeTime) {
   EXPECT_EQ(complete(matmul(2, 2, 2), full), full);
 }
 
-void expect_fault(const System& system, const Schedule& schedule, const std::string& code, const std::string& message, const std::string& help) {
+void expect_fault(const System& system, const Schedule& schedule, const std::string& code,
+                  const std::string& message, const std::string& help) {
   const auto diagnostic = error_of<ScheduleError>([&] { (void)complete(system, schedule); });
   EXPECT_EQ(diagnostic.code, code);
   EXPECT_NE(diagnostic.message.find(message), std::string::npos) << diagnostic.message;
@@ -38,7 +39,8 @@ TEST(Schedule, UnknownNames) {
   expect_fault(system, {{"i", "x"}, {}, {}}, "CYC310", "index `x`", "it has: i, j, k");
   expect_fault(system, {{}, {"x"}, {}}, "CYC310", "index `x`", "it has: i, j, k");
   expect_fault(system, {{"i"}, {}, {{"D", Movement::stream, {}}}}, "CYC310", "tensor `D`", "it has: A, B, C");
-  expect_fault(system, {{"i"}, {}, {{"A", Movement::stream, {"x"}}}}, "CYC310", "index `x`", "it has: i, j, k");
+  expect_fault(system, {{"i"}, {}, {{"A", Movement::stream, {"x"}}}}, "CYC310", "index `x`",
+               "it has: i, j, k");
 }
 
 TEST(Schedule, EachIndexOnce) {
@@ -48,7 +50,8 @@ TEST(Schedule, EachIndexOnce) {
 }
 
 TEST(Schedule, ComputedTensorsAreNotPrefetched) {
-  expect_fault(trsm(3, 2), {{"i"}, {}, {{"X", Movement::prefetch, {}}}}, "CYC312", "`X` is computed by the kernel", "stream(\"X\")");
+  expect_fault(trsm(3, 2), {{"i"}, {}, {{"X", Movement::prefetch, {}}}}, "CYC312",
+               "`X` is computed by the kernel", "stream(\"X\")");
   EXPECT_NO_THROW((void)complete(trsm(3, 2), {{"i"}, {}, {{"L", Movement::prefetch, {}}}}));
 }
 
@@ -62,8 +65,9 @@ TEST(Schedule, DefaultsStartWithTheTarget) {
 
 TEST(Schedule, Text) {
   EXPECT_EQ(to_string(Schedule{}), "space -; time -");
-  EXPECT_EQ(to_string(Schedule{{"i", "j"}, {"k"}, {{"A", Movement::stream, {"j"}}, {"B", Movement::prefetch, {}}}}),
-            "space i, j; time k; stream A along j; prefetch B");
+  EXPECT_EQ(
+      to_string(Schedule{{"i", "j"}, {"k"}, {{"A", Movement::stream, {"j"}}, {"B", Movement::prefetch, {}}}}),
+      "space i, j; time k; stream A along j; prefetch B");
 }
 
 }  // namespace

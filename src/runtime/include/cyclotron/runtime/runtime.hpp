@@ -20,7 +20,8 @@ struct ArrayView {
 /// One array for each tensor of the program, in table order. Outputs are written, inputs only read.
 using Arrays = std::vector<ArrayView>;
 
-/// Called now and then from a long run with the fraction done in [0, 1], or -1 where it is not known; returning false stops the run with ExecutionError CYC702.
+/// Called now and then from a long run with the fraction done in [0, 1], or -1 where it is not known;
+/// returning false stops the run with ExecutionError CYC702.
 using Progress = std::function<bool(double)>;
 
 /// One thing a PE did, for timelines and tests. `start` and `end` in cycles; a stall is not an event.
@@ -45,7 +46,8 @@ struct ChannelStatistics {
   std::string name;
   std::int64_t messages = 0;
   std::int64_t words = 0;
-  std::int64_t peak_occupancy = 0;  ///< Messages sent and not yet received, over all queues of the channel.
+  /// Most messages, sent and not yet received, that any one queue of the channel held.
+  std::int64_t peak_occupancy = 0;
 };
 
 /// What a simulation measured. Every array is over the grid, last dimension fastest.
@@ -59,24 +61,27 @@ struct Timing {
 };
 
 struct SimulatorOptions {
-  bool functional = true;              ///< Move and compute numbers too; false: time only, arrays may be empty.
+  bool functional = true;  ///< Move and compute numbers too; false: time only, arrays may be empty.
   std::int64_t event_limit = 200'000;  ///< Compute events to keep; 0 keeps none.
 };
 
 /// Cycle-accurate simulation (CY-118, CY-119): each PE has a local clock.
-/// SEND k on a queue of depth c: t = max(t, dequeue(k - c) + response latency, the link is free again); the link is busy
-/// for ceil(words / words_per_cycle) cycles; arrival = t + latency + that - 1. RECV: t = max(t, arrival); the place frees then.
+/// SEND k on a queue of depth c: t = max(t, dequeue(k - c) + response latency, the link is free again); the
+/// link is busy for ceil(words / words_per_cycle) cycles; arrival = t + latency + that - 1. RECV: t = max(t,
+/// arrival); the place frees then. A broadcast enters all its queues at once, when each has a place.
 /// Operators cost the machine's cycles; LOAD, STORE, MOVE, SEND and RECV cost 0 themselves.
-/// Throws DeadlockError with the cycle of waits (PE, channel, full or empty, source line) and a depth that would break it if one would;
-/// ExecutionError where an operator fails (for example a matrix that is not positive definite), naming PE and instruction.
+/// Throws DeadlockError with the cycle of waits (PE, channel, full or empty, source line) and a depth that
+/// would break it if one would; ExecutionError where an operator fails (for example a matrix that is not
+/// positive definite), naming PE and instruction.
 [[nodiscard]] Timing simulate(const program::Program& program, const Arrays& arrays,
                               const SimulatorOptions& options = {}, const Progress& progress = {});
 
 /// Runs the program on `threads` threads of this process (0: one a core). Same bits as `simulate`.
 /// Channels are bounded as the machine says; DeadlockError and ExecutionError as there.
-void run_local(const program::Program& program, const Arrays& arrays, int threads = 0, const Progress& progress = {});
+void run_local(const program::Program& program, const Arrays& arrays, int threads = 0,
+               const Progress& progress = {});
 
-/// Registers and versions for `show_config`, e.g. the BLAS's own configuration string.
+/// The BLAS's own configuration string, for `show_config`.
 [[nodiscard]] std::string blas_version();
 
 }  // namespace cyclotron::runtime
