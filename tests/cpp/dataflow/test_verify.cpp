@@ -10,7 +10,7 @@ namespace cyclotron::dataflow {
 namespace {
 
 Graph matmul() {
-  const auto system = sample::matmul(3, 4, 5);
+  const auto system = cyclotron::testing::matmul(3, 4, 5);
   return lower(system, schedule::complete(system, {{"i", "j"}, {}, {}}));
 }
 
