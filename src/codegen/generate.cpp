@@ -60,8 +60,8 @@ class ClassWriter {
     CYC_CHECK(region.has_value(), "regions of classes are affine");
     result_.region = to_program(*region);
     result_.region_text = cell_.region.constraints_text(mapping_.grid.names);
-    write_nest(true);
-    write_nest(false);
+    const auto last = std::ranges::max(mapping_.phases);
+    for (std::int64_t phase = -1; phase <= last; ++phase) write_nest(phase);
     return std::move(result_);
   }
 
@@ -69,7 +69,7 @@ class ClassWriter {
   [[nodiscard]] std::size_t coordinates() const { return mapping_.grid.extents.size(); }
   [[nodiscard]] std::size_t variables() const { return coordinates() + poly::loop_variables(mapping_.grid.time.size()); }
 
-  void write_nest(bool prologue) {
+  void write_nest(std::int64_t phase) {
     std::vector<poly::Statement> statements;
     std::vector<Group> groups;
     const auto forms = mapping_.point_forms();
@@ -78,7 +78,7 @@ class ClassWriter {
     for (std::size_t g = 0; g < coordinates(); ++g) keep.push_back(poly::variable(width, g));
     const auto here = cell_.region.preimage(keep, width);
     for (const auto s : cell_.statements) {
-      if (mapping_.statements[s].prologue != prologue) continue;
+      if (mapping_.statements[s].phase != phase) continue;
       auto domain = mapping_.statements[s].domain.preimage(forms, width).intersect(here).coalesce();
       if (mapping_.grid.space.empty()) domain = domain.intersect({poly::variable(width, 0), true});
       // Neighbours in order that run at the same points are one statement to the loop generator.

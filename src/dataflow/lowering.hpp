@@ -33,6 +33,7 @@ class Router {
   void inject(FlowId id, const poly::Set& starts, std::vector<Rule>& rules) const;
   void relay(FlowId id, std::size_t axis, bool broadcast, const poly::Set& starts, std::vector<Rule>& rules);
   void hand_over(FlowId id, poly::Set starts, std::vector<Rule>& rules) const;
+  void hand_over_one_hop(FlowId id, poly::Set& starts, std::vector<Rule>& rules) const;
   bool hand_over_from(FlowId id, FlowId source, const poly::Set& defined, const std::vector<std::int64_t>& offset,
                       Origin origin, poly::Set& starts, std::vector<Rule>& rules) const;
 

@@ -237,6 +237,32 @@ bool Router::hand_over_from(FlowId id, FlowId source, const poly::Set& defined, 
   return true;
 }
 
+/// From where it is computed, at a constant distance of one hop at most and any time (a stencil's U[t-1, x+1]).
+void Router::hand_over_one_hop(FlowId id, poly::Set& starts, std::vector<Rule>& rules) const {
+  const auto rank = graph_.dims.size();
+  for (const auto& holder : holders_) {
+    if (graph_.at(holder.flow).tensor != graph_.at(id).tensor || starts.is_empty()) continue;
+    const auto wanted = poly::Map::function(starts, graph_.at(id).element);
+    const auto held = poly::Map::function(holder.domain, graph_.at(holder.flow).element);
+    const auto pieces = wanted.then(held.reverse()).pieces();
+    if (!pieces) continue;
+    for (const auto& piece : *pieces) {
+      const auto from = as_shifts(piece.domain, piece.forms);
+      std::vector<std::int64_t> offset;
+      std::int64_t hops = 0;
+      for (std::size_t d = 0; d < rank; ++d) {
+        const auto step = from[d] - poly::variable(rank, d);
+        if (!poly::is_constant(step)) break;
+        offset.push_back(step.constant);
+        if (is_space(d)) hops += std::abs(step.constant);
+      }
+      if (offset.size() == rank && hops <= 1) {
+        hand_over_from(id, holder.flow, holder.domain, offset, Origin::inner_send, starts, rules);
+      }
+    }
+  }
+}
+
 /// InnerSend and turns: the starts of a computed operand's lines take it from the nearest point that holds it: the same point, then a
 /// neighbour, in the space that computes it or in one it passes through.
 void Router::hand_over(FlowId id, poly::Set starts, std::vector<Rule>& rules) const {
@@ -252,6 +278,7 @@ void Router::hand_over(FlowId id, poly::Set starts, std::vector<Rule>& rules) co
       hand_over_from(id, holder.flow, holder.domain, offset, Origin::inner_send, starts, rules);
     }
   }
+  hand_over_one_hop(id, starts, rules);
   for (const auto& offset : offsets) {
     for (std::size_t f = 0; f < graph_.flows.size() && !starts.is_empty(); ++f) {
       const auto& other = graph_.flows[f];

@@ -66,7 +66,8 @@ struct Order {
 std::vector<poly::Affine> advance(const Mapping& mapping, const Dependence& dependence, const Order& order) {
   const auto& graph = mapping.graph;
   const auto& tuple = graph.at(graph.at(dependence.rule->flow).space).tuple;
-  std::vector<poly::Affine> time, grid;
+  const auto phases = mapping.phase_of(dependence.rule->flow) - mapping.phase_of(dependence.source);
+  std::vector<poly::Affine> time{poly::constant(tuple.size(), phases)}, grid;
   for (const auto d : mapping.grid.time) time.push_back(tuple[d] - dependence.from[d]);
   for (std::size_t g = 0; g < mapping.grid.space.size(); ++g) {
     const auto d = mapping.grid.space[g];
@@ -146,7 +147,9 @@ bool overtakes(const Mapping& mapping, const Message& a, const Message& b) {
     pairs = pairs.intersect({first[d] - second[d], true});
     pairs = pairs.intersect({widen(a.receive->from[d], false) - widen(b.receive->from[d], true), true});
   }
-  std::vector<poly::Affine> received, sent;  // a's minus b's order
+  // a's minus b's order of receiving, b's minus a's of sending.
+  std::vector<poly::Affine> received{poly::constant(2 * rank, a.receive->phase - b.receive->phase)};
+  std::vector<poly::Affine> sent{poly::constant(2 * rank, b.send->phase - a.send->phase)};
   for (const auto d : mapping.grid.time) {
     received.push_back(first[d] - second[d]);
     sent.push_back(widen(b.receive->from[d], true) - widen(a.receive->from[d], false));

@@ -55,6 +55,7 @@ class Builder {
     for (const auto& rule : graph_.rules) {
       if (!dataflow::crosses_spaces(graph_, rule)) continue;
       const auto& transfer = std::get<Transfer>(rule.action);
+      if (mapping_.phase_of(transfer.source) != mapping_.phase_of(rule.flow)) continue;
       const auto offset = dataflow::constant_offset(graph_.at(graph_.at(rule.flow).space), transfer.from);
       if (offset && std::ranges::all_of(*offset, [](std::int64_t step) { return step == 0; })) {
         before[graph_.at(transfer.source).space.index()][graph_.at(rule.flow).space.index()] = true;
@@ -80,7 +81,7 @@ class Builder {
   Statement make(Kind kind, std::size_t rule, FlowId flow, poly::Set domain) const {
     const auto rank = rank_[graph_.at(flow).space.index()];
     const auto rules = static_cast<std::int64_t>(graph_.rules.size());
-    Statement statement{kind, rule, std::move(domain), {}, {}, 0, {}, 0, false};
+    Statement statement{kind, rule, std::move(domain), {}, {}, 0, {}, 0, mapping_.phase_of(flow)};
     statement.position = (rank * kinds + static_cast<std::int64_t>(kind)) * rules + static_cast<std::int64_t>(rule);
     return statement;
   }
@@ -94,7 +95,7 @@ class Builder {
     std::visit(Overloaded{[&](const dataflow::Inject&) {
                             auto statement = make(Kind::load, r, rule.flow, rule.domain);
                             statement.target = {rule.flow, here(rule.flow)};
-                            statement.prologue = graph_.at(rule.flow).prefetched;
+                            if (graph_.at(rule.flow).prefetched) statement.phase = -1;
                             add(std::move(statement));
                           },
                           [&](const Transfer& transfer) { add_transfer(r, rule, transfer); },
