@@ -1,4 +1,4 @@
-"""Cyclotron in one page: a recurrence, its dataflow, the programs of its processing elements, and their runs."""
+"""Cyclotron in one page: a recurrence, its dataflow, the programs of its PEs, and their runs."""
 
 import tempfile
 from pathlib import Path

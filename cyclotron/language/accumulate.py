@@ -74,7 +74,7 @@ def record(
 
 
 def replace(trace: Trace, target: SymbolicTensor, index: tuple[Affine, ...], value: Element) -> bool:
-    """Fold `X[i] = X[i] / L[i, i]` into the equation of `X[i]` just before it; False where that is not the case."""
+    """Fold `X[i] = X[i] / L[i, i]` into the equation of `X[i]` just before it; False if there is none."""
     last = _initial_equation(trace, target, index, None)
     if last is None:
         return False

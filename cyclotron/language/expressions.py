@@ -169,7 +169,7 @@ class Expressions(ast.NodeTransformer):
                 generator.generators[1].target,
                 "CYC112",
                 f"`{kind}` has {len(generator.generators)} `for` clauses",
-                "one reduction index is supported at present; put the partial result into a tensor of its own",
+                "one reduction index is supported; put the inner reduction into a tensor of its own",
             )
         comprehension = generator.generators[0]
         iterated = comprehension.iter

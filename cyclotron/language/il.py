@@ -1,7 +1,7 @@
 """The intermediate language: what `f.il()` prints, and what one can write by hand.
 
 A program is a function under `@il.program` that runs once on symbolic tensors. `with il.loop(...)` and
-`with il.where(...)` open domains, assignments to elements are equations, `il.sum` and its like are reductions::
+`with il.where(...)` open domains, assignments to elements are equations, `il.sum` and others are reductions::
 
     @il.program
     def matmul(A, B):

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def host() -> Iterator[None]:
-    """``with cy.host():`` runs its body in Python, once, while the kernel is traced (and in the reference)."""
+    """``with cy.host():`` runs its body in Python, once, while tracing (and in the reference)."""
     yield
 
 

@@ -219,7 +219,7 @@ class _Statements:
             )
 
     def _local_sums(self, node: ast.For, index: str, bounds: list[ast.expr]) -> list[ast.stmt] | None:
-        """`for k in range(...): acc += e` over a local variable is a sum; None where the loop is something else."""
+        """`for k in range(...): acc += e` over a local variable is a sum; None for any other loop."""
         body, tests = node.body, []
         while len(body) == 1 and isinstance(body[0], ast.If) and not body[0].orelse:
             tests.append(body[0].test)
@@ -417,8 +417,8 @@ class _Statements:
                 _headline(node),
                 "CYC101",
                 f"`{self._source.text_of(_headline(node))}` in a loop is no equation",
-                "put it into `with cy.ignore():` (only the reference runs it) or `with cy.host():` (runs once,"
-                " while tracing)",
+                "put it into `with cy.ignore():` (only the reference runs it) or `with cy.host():` (it runs"
+                " once, while tracing)",
             )
         for child in ast.iter_child_nodes(node):
             for part in ast.walk(child):

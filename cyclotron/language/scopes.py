@@ -156,6 +156,6 @@ def _bound(value: object, largest: bool) -> tuple[Affine, ...]:
         f"a bound of a range {what}",
         code="CYC102",
         span=here(),
-        help="bounds are affine in outer indices and sizes, e.g. `range(i + 1, n)`; of several the start may be"
-        " the max() and the stop the min()",
+        help="bounds are affine in outer indices and sizes, e.g. `range(i + 1, n)`; of several bounds the "
+        "start may be the max() and the stop the min()",
     )

@@ -16,8 +16,11 @@ using PySchedule = std::tuple<std::vector<std::string>, std::vector<std::string>
 schedule::Schedule to_schedule(const PySchedule& value) {
   schedule::Schedule result{std::get<0>(value), std::get<1>(value), {}};
   for (const auto& [tensor, kind, along] : std::get<2>(value)) {
-    result.moves.push_back({tensor, kind == "stream" ? schedule::Movement::stream
-                                    : kind == "broadcast" ? schedule::Movement::broadcast : schedule::Movement::prefetch, along});
+    result.moves.push_back({tensor,
+                            kind == "stream"      ? schedule::Movement::stream
+                            : kind == "broadcast" ? schedule::Movement::broadcast
+                                                  : schedule::Movement::prefetch,
+                            along});
   }
   return result;
 }
@@ -25,7 +28,8 @@ schedule::Schedule to_schedule(const PySchedule& value) {
 PySchedule from_schedule(const schedule::Schedule& value) {
   static constexpr const char* kinds[] = {"stream", "broadcast", "prefetch"};
   std::vector<PyMove> moves;
-  for (const auto& move : value.moves) moves.emplace_back(move.tensor, kinds[static_cast<std::size_t>(move.kind)], move.along);
+  for (const auto& move : value.moves)
+    moves.emplace_back(move.tensor, kinds[static_cast<std::size_t>(move.kind)], move.along);
   return {value.space, value.time, moves};
 }
 
@@ -37,7 +41,8 @@ machine::Link to_link(const py::dict& value) {
 machine::Machine to_machine(const py::dict& value) {
   machine::Machine result;
   if (!value["grid"].is_none()) result.grid = value["grid"].cast<std::vector<std::int64_t>>();
-  result.topology = value["topology"].cast<std::string>() == "torus" ? machine::Topology::torus : machine::Topology::mesh;
+  result.topology =
+      value["topology"].cast<std::string>() == "torus" ? machine::Topology::torus : machine::Topology::mesh;
   result.link = to_link(value["link"]);
   result.broadcast = to_link(value["broadcast"]);
   const py::dict pe = value["pe"];
@@ -53,7 +58,8 @@ void bind_driver(py::module_& module) {
   py::class_<dataflow::Graph>(module, "Dataflow", "Dataflow recurrences.")
       .def_static("parse", &dataflow::parse, py::arg("text"), "Read what str() wrote.")
       .def("__str__", [](const dataflow::Graph& g) { return dataflow::to_string(g); })
-      .def("__eq__", [](const dataflow::Graph& a, const dataflow::Graph& b) { return dataflow::equal(a, b); });
+      .def("__eq__",
+           [](const dataflow::Graph& a, const dataflow::Graph& b) { return dataflow::equal(a, b); });
   py::class_<Compiled>(module, "Compiled", "All stages of one compilation.")
       .def_property_readonly("schedule", [](const Compiled& c) { return from_schedule(c.schedule); })
       .def_readonly("schedule_chosen", &Compiled::schedule_chosen)
@@ -65,16 +71,20 @@ void bind_driver(py::module_& module) {
         for (const auto& stage : c.stages) result.emplace_back(stage.name, stage.milliseconds);
         return result;
       });
-  module.def("compile",
-             [](const recurrence::System& system, const std::optional<PySchedule>& schedule, const py::dict& machine) {
-               const auto target = to_machine(machine);
-               std::optional<schedule::Schedule> wanted;
-               if (schedule) wanted = to_schedule(*schedule);
-               const py::gil_scoped_release release;
-               return driver::compile(system, wanted, target);
-             },
-             py::arg("system"), py::arg("schedule"), py::arg("machine"), "Compile recurrences to a verified program.");
-  module.def("index_names", &schedule::index_names, py::arg("system"), "Every index of the kernel, outermost first.");
+  module.def(
+      "compile",
+      [](const recurrence::System& system, const std::optional<PySchedule>& schedule,
+         const py::dict& machine) {
+        const auto target = to_machine(machine);
+        std::optional<schedule::Schedule> wanted;
+        if (schedule) wanted = to_schedule(*schedule);
+        const py::gil_scoped_release release;
+        return driver::compile(system, wanted, target);
+      },
+      py::arg("system"), py::arg("schedule"), py::arg("machine"),
+      "Compile recurrences to a verified program.");
+  module.def("index_names", &schedule::index_names, py::arg("system"),
+             "Every index of the kernel, outermost first.");
   module.def("isl_version", &poly::isl_version, "Version of isl.");
 }
 

@@ -40,18 +40,26 @@ Region to_region(const PyRegion& region) {
 
 DType to_dtype(const std::string& text) {
   const auto dtype = operators::dtype_from_name(text);
-  if (!dtype) throw ShapeError({.code = "CYC207", .span = {}, .message = "dtype `" + text + "` is not supported", .notes = {},
-                                .help = "use bool, int32, int64, float32, float64, complex64 or complex128"});
+  if (!dtype)
+    throw ShapeError({.code = "CYC207",
+                      .span = {},
+                      .message = "dtype `" + text + "` is not supported",
+                      .notes = {},
+                      .help = "use bool, int32, int64, float32, float64, complex64 or complex128"});
   return *dtype;
 }
 
 std::uint32_t add_tensor(System& system, std::string name, const std::string& dtype, const std::string& role,
-                         std::vector<std::int64_t> shape, std::optional<std::vector<std::int64_t>> tile, const PySpan& span) {
+                         std::vector<std::int64_t> shape, std::optional<std::vector<std::int64_t>> tile,
+                         const PySpan& span) {
   const bool blocked = tile.has_value();
   const auto rank = shape.size();
   system.tensors.push_back({std::move(name), to_dtype(dtype),
-                            role == "input" ? Role::input : role == "output" ? Role::output : Role::local, std::move(shape),
-                            blocked ? *tile : std::vector<std::int64_t>(rank, 1), blocked, to_span(span)});
+                            role == "input"    ? Role::input
+                            : role == "output" ? Role::output
+                                               : Role::local,
+                            std::move(shape), blocked ? *tile : std::vector<std::int64_t>(rank, 1), blocked,
+                            to_span(span)});
   return static_cast<std::uint32_t>(system.tensors.size() - 1);
 }
 std::uint32_t add_expr(System& system, decltype(Expr::node) node, const PySpan& span) {
@@ -59,8 +67,10 @@ std::uint32_t add_expr(System& system, decltype(Expr::node) node, const PySpan& 
   return static_cast<std::uint32_t>(system.exprs.size() - 1);
 }
 Flags to_flags(const std::vector<std::string>& names) {
-  static const std::map<std::string, Flags> table{{"transpose_a", operators::transpose_a}, {"transpose_b", operators::transpose_b},
-                                                  {"lower", operators::lower}, {"right_side", operators::right_side},
+  static const std::map<std::string, Flags> table{{"transpose_a", operators::transpose_a},
+                                                  {"transpose_b", operators::transpose_b},
+                                                  {"lower", operators::lower},
+                                                  {"right_side", operators::right_side},
                                                   {"unit_diagonal", operators::unit_diagonal}};
   Flags flags = 0;
   for (const auto& flag : names) flags |= table.at(flag);
@@ -71,30 +81,56 @@ Flags to_flags(const std::vector<std::string>& names) {
 
 void bind_recurrence(py::module_& module) {
   py::class_<System>(module, "System", "A system of recurrence equations.")
-      .def(py::init([](std::string kernel) { return System{.kernel = std::move(kernel), .tensors = {}, .exprs = {}, .equations = {}}; }),
+      .def(py::init([](std::string kernel) {
+             return System{.kernel = std::move(kernel), .tensors = {}, .exprs = {}, .equations = {}};
+           }),
            py::arg("kernel"))
-      .def("add_tensor", &add_tensor, py::arg("name"), py::arg("dtype"), py::arg("role"), py::arg("shape"), py::arg("tile"), py::arg("span"))
-      .def("add_constant", [](System& s, std::complex<double> v, const PySpan& span) { return add_expr(s, Constant{v.real(), v.imag()}, span); },
-           py::arg("value"), py::arg("span"))
-      .def("add_access", [](System& s, std::uint32_t tensor, const std::vector<PyAffine>& index, const PySpan& span) {
-             return add_expr(s, Access{TensorId(tensor), to_affines(index)}, span); },
-           py::arg("tensor"), py::arg("index"), py::arg("span"))
-      .def("add_apply", [](System& s, const std::string& op, const std::vector<std::uint32_t>& operands,
-                           const std::vector<std::string>& flags, const PySpan& span) {
-             Apply apply{operators::op_from_name(op).value(), to_flags(flags), {}};
-             for (const auto id : operands) apply.operands.emplace_back(id);
-             return add_expr(s, std::move(apply), span); },
-           py::arg("op"), py::arg("operands"), py::arg("flags"), py::arg("span"))
-      .def("add_reduce", [](System& s, const std::string& kind, std::string index, const PyRegion& domain, std::uint32_t body, const PySpan& span) {
-             const auto reduction = kind == "sum" ? Reduction::sum : kind == "product" ? Reduction::product
-                                  : kind == "maximum" ? Reduction::maximum : Reduction::minimum;
-             return add_expr(s, Reduce{reduction, std::move(index), to_region(domain), ExprId(body)}, span); },
-           py::arg("kind"), py::arg("index"), py::arg("domain"), py::arg("body"), py::arg("span"))
-      .def("add_equation", [](System& s, std::uint32_t target, const std::vector<PyAffine>& index, std::vector<std::string> indices,
-                              const PyRegion& domain, std::uint32_t expr, const PySpan& span) {
-             s.equations.push_back({TensorId(target), to_affines(index), std::move(indices), to_region(domain), ExprId(expr), to_span(span)}); },
-           py::arg("target"), py::arg("index"), py::arg("indices"), py::arg("domain"), py::arg("expr"), py::arg("span"))
-      .def("verify", [](const System& s) { verify(s); }, "Prove single assignment, cover and bounds.")
+      .def("add_tensor", &add_tensor, py::arg("name"), py::arg("dtype"), py::arg("role"), py::arg("shape"),
+           py::arg("tile"), py::arg("span"))
+      .def(
+          "add_constant",
+          [](System& s, std::complex<double> v, const PySpan& span) {
+            return add_expr(s, Constant{v.real(), v.imag()}, span);
+          },
+          py::arg("value"), py::arg("span"))
+      .def(
+          "add_access",
+          [](System& s, std::uint32_t tensor, const std::vector<PyAffine>& index, const PySpan& span) {
+            return add_expr(s, Access{TensorId(tensor), to_affines(index)}, span);
+          },
+          py::arg("tensor"), py::arg("index"), py::arg("span"))
+      .def(
+          "add_apply",
+          [](System& s, const std::string& op, const std::vector<std::uint32_t>& operands,
+             const std::vector<std::string>& flags, const PySpan& span) {
+            Apply apply{operators::op_from_name(op).value(), to_flags(flags), {}};
+            for (const auto id : operands) apply.operands.emplace_back(id);
+            return add_expr(s, std::move(apply), span);
+          },
+          py::arg("op"), py::arg("operands"), py::arg("flags"), py::arg("span"))
+      .def(
+          "add_reduce",
+          [](System& s, const std::string& kind, std::string index, const PyRegion& domain,
+             std::uint32_t body, const PySpan& span) {
+            const auto reduction = kind == "sum"       ? Reduction::sum
+                                   : kind == "product" ? Reduction::product
+                                   : kind == "maximum" ? Reduction::maximum
+                                                       : Reduction::minimum;
+            return add_expr(s, Reduce{reduction, std::move(index), to_region(domain), ExprId(body)}, span);
+          },
+          py::arg("kind"), py::arg("index"), py::arg("domain"), py::arg("body"), py::arg("span"))
+      .def(
+          "add_equation",
+          [](System& s, std::uint32_t target, const std::vector<PyAffine>& index,
+             std::vector<std::string> indices, const PyRegion& domain, std::uint32_t expr,
+             const PySpan& span) {
+            s.equations.push_back({TensorId(target), to_affines(index), std::move(indices), to_region(domain),
+                                   ExprId(expr), to_span(span)});
+          },
+          py::arg("target"), py::arg("index"), py::arg("indices"), py::arg("domain"), py::arg("expr"),
+          py::arg("span"))
+      .def(
+          "verify", [](const System& s) { verify(s); }, "Prove single assignment, cover and bounds.")
       .def("__eq__", [](const System& a, const System& b) { return a == b; })
       .def("__str__", [](const System& s) { return to_string(s); });
 }

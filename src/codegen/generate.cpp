@@ -21,7 +21,6 @@ using mapping::Mapping;
 using mapping::Statement;
 using mapping::Value;
 using program::ChannelId;
-using program::Instruction;
 using program::Operand;
 using program::SlotId;
 using program::SlotRef;
@@ -37,7 +36,8 @@ program::Disjunction to_program(const std::vector<poly::Conjunction>& conjunctio
   for (const auto& conjunction : conjunctions) {
     auto& all = result.emplace_back();
     for (const auto& [form, equality] : conjunction.constraints) {
-      all.push_back({equality ? program::Condition::Kind::zero : program::Condition::Kind::non_negative, to_program(form), 0});
+      all.push_back({equality ? program::Condition::Kind::zero : program::Condition::Kind::non_negative,
+                     to_program(form), 0});
     }
     for (const auto& [form, modulus] : conjunction.divisible) {
       all.push_back({program::Condition::Kind::divisible, to_program(form), modulus});
@@ -49,9 +49,13 @@ program::Disjunction to_program(const std::vector<poly::Conjunction>& conjunctio
 /// Writes the code of one PE class.
 class ClassWriter {
  public:
-  ClassWriter(const Mapping& mapping, const detail::Storage& storage, const std::vector<program::TensorId>& tensors,
-              const mapping::PeClass& cell)
-      : mapping_(mapping), graph_(mapping.graph), storage_(storage), tensors_(tensors), cell_(cell),
+  ClassWriter(const Mapping& mapping, const detail::Storage& storage,
+              const std::vector<program::TensorId>& tensors, const mapping::PeClass& cell)
+      : mapping_(mapping),
+        graph_(mapping.graph),
+        storage_(storage),
+        tensors_(tensors),
+        cell_(cell),
         slots_(graph_.flows.size()) {}
 
   program::PeClass write(std::string name) {
@@ -67,7 +71,9 @@ class ClassWriter {
 
  private:
   [[nodiscard]] std::size_t coordinates() const { return mapping_.grid.extents.size(); }
-  [[nodiscard]] std::size_t variables() const { return coordinates() + poly::loop_variables(mapping_.grid.time.size()); }
+  [[nodiscard]] std::size_t variables() const {
+    return coordinates() + poly::loop_variables(mapping_.grid.time.size());
+  }
 
   void write_nest(std::int64_t phase) {
     std::vector<poly::Statement> statements;
@@ -117,7 +123,8 @@ class ClassWriter {
         add(program::End{}, {});
         return;
       case poly::Node::Kind::visit:
-        for (const auto s : groups[node.statement]) write_statement(mapping_.statements[s], point_of(node.time));
+        for (const auto s : groups[node.statement])
+          write_statement(mapping_.statements[s], point_of(node.time));
         return;
     }
   }
@@ -160,7 +167,8 @@ class ClassWriter {
         add(program::Load{slot(statement.target, point), tensor(rule.flow), element(rule.flow)}, span);
         return;
       case Kind::store:
-        add(program::Store{tensor(rule.flow), element(rule.flow), slot(statement.sources.front(), point)}, span);
+        add(program::Store{tensor(rule.flow), element(rule.flow), slot(statement.sources.front(), point)},
+            span);
         return;
       case Kind::move:
         add(program::Move{slot(statement.target, point), slot(statement.sources.front(), point)}, span);
@@ -184,7 +192,9 @@ class ClassWriter {
           add(program::Send{ChannelId(statement.channel), slot(statement.sources.front(), point)}, span);
         }
         return;
-      case Kind::compute: write_compute(statement, std::get<dataflow::Compute>(rule.action), point, span); return;
+      case Kind::compute:
+        write_compute(statement, std::get<dataflow::Compute>(rule.action), point, span);
+        return;
     }
   }
 
@@ -204,27 +214,33 @@ class ClassWriter {
     const auto pieces = pairs.conjunctions();
     program::Broadcast broadcast{ChannelId(send.channel), slot(send.sources.front(), point), {}, {}};
     auto interval = send.domain.preimage(sender, rank + 1);
-    for (const auto& [form, equality] : pieces && pieces->size() == 1 ? pieces->front().constraints : std::vector<poly::Constraint>{}) {
+    for (const auto& [form, equality] :
+         pieces && pieces->size() == 1 ? pieces->front().constraints : std::vector<poly::Constraint>{}) {
       const auto own = form.coefficients[rank];
       if (own == 0) continue;
       interval = interval.intersect({form, equality});
       // own * x + rest >= 0: x >= ceil(-rest / own) or x <= floor(rest / -own).
-      poly::Affine rest{std::vector<std::int64_t>(form.coefficients.begin(), form.coefficients.end() - 1), form.constant};
+      poly::Affine rest{std::vector<std::int64_t>(form.coefficients.begin(), form.coefficients.end() - 1),
+                        form.constant};
       const auto value = poly::substitute(own > 0 ? -1 * rest : rest, point, variables());
       const program::Bound bound{to_program(value), std::abs(own)};
       if (own > 0 || equality) broadcast.lower.push_back(bound);
       if (own < 0 || equality) broadcast.upper.push_back(bound);
     }
     if (broadcast.lower.empty() || broadcast.upper.empty() || !(interval == pairs)) {
-      throw LegalityError({.code = "CYC224", .span = span,
-                           .message = fmt::format("the PEs that need one value of `{}` are not one interval of the axis",
-                                                  graph_.at(graph_.at(send.sources.front().flow).tensor).name),
-                           .notes = {}, .help = "stream it instead of broadcasting it"});
+      throw LegalityError(
+          {.code = "CYC224",
+           .span = span,
+           .message = fmt::format("the PEs that need one value of `{}` are not one interval of the axis",
+                                  graph_.at(graph_.at(send.sources.front().flow).tensor).name),
+           .notes = {},
+           .help = "stream it instead of broadcasting it"});
     }
     add(std::move(broadcast), span);
   }
 
-  void write_compute(const Statement& statement, const dataflow::Compute& compute, const std::vector<poly::Affine>& point, const Span& span) {
+  void write_compute(const Statement& statement, const dataflow::Compute& compute,
+                     const std::vector<poly::Affine>& point, const Span& span) {
     const SlotRef target = slot(statement.target, point);
     std::vector<Operand> operands(compute.terms.size());
     std::vector<operators::Shape> shapes(compute.terms.size());
@@ -249,8 +265,10 @@ class ClassWriter {
                                 inputs.push_back(shapes[operand]);
                               }
                               shapes[t] = operators::result_shape(apply.op, apply.flags, inputs);
-                              const bool direct = last && !overlaps(apply, instruction.operands, inputs, target, shapes[t]);
-                              if (!direct) instruction.destination = temporary(next_temporary++, shapes[t], target);
+                              const bool direct =
+                                  last && !overlaps(apply, instruction.operands, inputs, target, shapes[t]);
+                              if (!direct)
+                                instruction.destination = temporary(next_temporary++, shapes[t], target);
                               operands[t] = instruction.destination;
                               add(std::move(instruction), span);
                             }},
@@ -261,14 +279,16 @@ class ClassWriter {
   }
 
   /// Whether the destination is an operand that the operator must not overwrite while it reads.
-  static bool overlaps(const dataflow::Apply& apply, const std::vector<Operand>& operands, const std::vector<operators::Shape>& shapes,
-                       const SlotRef& target, const operators::Shape& shape) {
+  static bool overlaps(const dataflow::Apply& apply, const std::vector<Operand>& operands,
+                       const std::vector<operators::Shape>& shapes, const SlotRef& target,
+                       const operators::Shape& shape) {
     const bool elementwise = apply.op <= operators::Op::absolute;
     const bool accumulating = apply.op >= operators::Op::multiply_add;
     for (std::size_t n = 0; n < operands.size(); ++n) {
       const auto* operand = std::get_if<SlotRef>(&operands[n]);
       if (operand == nullptr || operand->slot != target.slot) continue;
-      const bool in_place = operand->index == target.index && shapes[n] == shape && (elementwise || (accumulating && n == 0));
+      const bool in_place =
+          operand->index == target.index && shapes[n] == shape && (elementwise || (accumulating && n == 0));
       if (!in_place) return true;
     }
     return false;
@@ -303,7 +323,8 @@ class ClassWriter {
       const auto here = cell_.region.preimage(mapping_.pe_forms(), graph_.dims.size());
       for (const auto s : cell_.statements) {
         const auto& statement = mapping_.statements[s];
-        const bool defines = statement.kind == Kind::load || statement.kind == Kind::receive || statement.kind == Kind::move || statement.kind == Kind::compute;
+        const bool defines = statement.kind == Kind::load || statement.kind == Kind::receive ||
+                             statement.kind == Kind::move || statement.kind == Kind::compute;
         if (defines && statement.target.flow == id) defined = defined.unite(statement.domain.intersect(here));
       }
       for (const auto d : place.dims) {
@@ -324,7 +345,9 @@ class ClassWriter {
   SlotRef temporary(std::size_t ordinal, const operators::Shape& shape, const SlotRef& like) {
     const auto dtype = result_.slots[like.slot.index()].dtype;
     const auto name = fmt::format("t{}", ordinal);
-    const auto same = std::ranges::find_if(result_.slots, [&](const program::Slot& s) { return s.name == name && s.dtype == dtype && s.tile == shape; });
+    const auto same = std::ranges::find_if(result_.slots, [&](const program::Slot& s) {
+      return s.name == name && s.dtype == dtype && s.tile == shape;
+    });
     if (same == result_.slots.end()) {
       result_.slots.push_back({name, dtype, shape, 1, -1, false});
       return {SlotId(result_.slots.size() - 1), {}};
@@ -332,7 +355,9 @@ class ClassWriter {
     return {SlotId(static_cast<std::size_t>(same - result_.slots.begin())), {}};
   }
 
-  [[nodiscard]] program::TensorId tensor(FlowId flow) const { return tensors_.at(graph_.at(flow).tensor.index()); }
+  [[nodiscard]] program::TensorId tensor(FlowId flow) const {
+    return tensors_.at(graph_.at(flow).tensor.index());
+  }
 
   void add(program::Action action, const Span& span) { result_.code.push_back({std::move(action), span}); }
 
@@ -361,17 +386,22 @@ program::Program generate(const Mapping& mapping, const machine::Machine& machin
     const auto& tensor = graph.tensors[t];
     if (tensor.role == dataflow::Role::local) continue;
     tensors[t] = program::TensorId(result.tensors.size());
-    result.tensors.push_back({tensor.name, tensor.dtype, tensor.role == dataflow::Role::input ? program::Role::input : program::Role::output,
-                              tensor.shape, tensor.tile, tensor.blocked});
+    result.tensors.push_back(
+        {tensor.name, tensor.dtype,
+         tensor.role == dataflow::Role::input ? program::Role::input : program::Role::output, tensor.shape,
+         tensor.tile, tensor.blocked});
   }
   for (const auto& channel : mapping.channels) {
     const auto& flow = graph.at(channel.flow);
-    result.channels.push_back({channel.name, channel.network ? program::Channel::Kind::network : program::Channel::Kind::link,
-                               graph.at(flow.tensor).dtype, flow.tile, channel.offset, static_cast<std::uint32_t>(channel.axis), 0});
+    result.channels.push_back(
+        {channel.name, channel.network ? program::Channel::Kind::network : program::Channel::Kind::link,
+         graph.at(flow.tensor).dtype, flow.tile, channel.offset, static_cast<std::uint32_t>(channel.axis),
+         0});
   }
   const auto storage = detail::choose_storage(mapping);
   for (const auto& cell : mapping.classes) {
-    result.classes.push_back(ClassWriter(mapping, storage, tensors, cell).write(fmt::format("class {}", result.classes.size())));
+    result.classes.push_back(
+        ClassWriter(mapping, storage, tensors, cell).write(fmt::format("class {}", result.classes.size())));
   }
   if (!mapping.time_function.empty()) result.notes["time"] = mapping.time_function;
   return result;

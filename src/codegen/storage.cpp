@@ -41,10 +41,12 @@ class Chooser {
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
   static constexpr std::size_t across_phases = static_cast<std::size_t>(-2);
 
-  /// The outermost time loop across which a value of the flow is kept; none where each is used in the step it is made.
+  /// The outermost time loop across which a value of the flow is kept; none where each is used in the step
+  /// it is made.
   std::size_t carried_position(FlowId flow) const {
     std::size_t result = none;
-    const auto note = [&](FlowId user, const std::vector<poly::Affine>& use, const std::vector<poly::Affine>& made) {
+    const auto note = [&](FlowId user, const std::vector<poly::Affine>& use,
+                          const std::vector<poly::Affine>& made) {
       if (mapping_.phase_of(user) != mapping_.phase_of(flow)) result = across_phases;
       if (result == across_phases) return;
       for (std::size_t t = 0; t < mapping_.grid.time.size(); ++t) {
@@ -63,7 +65,8 @@ class Chooser {
     }
     for (const auto& rule : graph_.rules) {
       const auto* transfer = std::get_if<dataflow::Transfer>(&rule.action);
-      if (transfer != nullptr && rule.flow == flow && transfer->source == flow) note(flow, graph_.at(graph_.at(flow).space).tuple, transfer->from);
+      if (transfer != nullptr && rule.flow == flow && transfer->source == flow)
+        note(flow, graph_.at(graph_.at(flow).space).tuple, transfer->from);
     }
     return result;
   }
@@ -76,14 +79,16 @@ class Chooser {
     for (std::size_t t = from; t < mapping_.grid.time.size(); ++t) {
       const auto d = mapping_.grid.time[t];
       const bool own = std::ranges::find(space.own, d) != space.own.end();
-      const bool in_element = std::ranges::any_of(flow.element, [d](const poly::Affine& form) { return form.coefficients[d] != 0; });
+      const bool in_element = std::ranges::any_of(
+          flow.element, [d](const poly::Affine& form) { return form.coefficients[d] != 0; });
       if (flow.computed ? own : in_element) dims.push_back(d);
     }
     return dims;
   }
 
   /// { (p, order of q, q) } for the writes q to the cell that the read at p looks into, before it.
-  poly::Set earlier_writes(const Statement& read, const Value& value, const std::vector<std::size_t>& dims) const {
+  poly::Set earlier_writes(const Statement& read, const Value& value,
+                           const std::vector<std::size_t>& dims) const {
     const auto rank = graph_.dims.size();
     const auto& time = mapping_.grid.time;
     const auto order = time.size() + 2;
@@ -101,10 +106,12 @@ class Chooser {
     const auto one = poly::constant(total, 1);
     auto result = poly::Set::empty(graph_.context, total);
     for (const auto& write : mapping_.statements) {
-      const bool writes = write.kind == Kind::load || write.kind == Kind::receive || write.kind == Kind::move || write.kind == Kind::compute;
+      const bool writes = write.kind == Kind::load || write.kind == Kind::receive ||
+                          write.kind == Kind::move || write.kind == Kind::compute;
       if (!writes || write.target.flow != value.flow) continue;
       auto pairs = read.domain.preimage(p, total).intersect(write.domain.preimage(q, total));
-      std::vector<poly::Affine> read_order{poly::constant(total, read.phase)}, write_order{poly::constant(total, write.phase)};
+      std::vector<poly::Affine> read_order{poly::constant(total, read.phase)},
+          write_order{poly::constant(total, write.phase)};
       for (const auto d : time) {
         read_order.push_back(p[d]);
         write_order.push_back(q[d]);
@@ -134,7 +141,8 @@ class Chooser {
         if (arrives_in_place(read, value)) continue;
         const auto last = poly::Map::from_pairs(earlier_writes(read, value, dims), rank).lexmax();
         if (!read.domain.is_subset(last.domain())) return false;
-        // What the last writer left must be what the read wants: the same element, or the same partial result.
+        // What the last writer left must be what the read wants: the same element, or the same partial
+        // result.
         auto pairs = last.wrap();
         const auto total = 2 * rank + order;
         std::vector<poly::Affine> q, p;
@@ -163,7 +171,8 @@ class Chooser {
   /// An accumulator from another PE is received into the slot in the same step.
   bool arrives_in_place(const Statement& read, const Value& value) const {
     if (read.kind != Kind::compute || value.flow != read.target.flow) return false;
-    return std::ranges::any_of(mapping_.grid.space, [&](std::size_t d) { return !(value.point[d] == read.target.point[d]); });
+    return std::ranges::any_of(mapping_.grid.space,
+                               [&](std::size_t d) { return !(value.point[d] == read.target.point[d]); });
   }
 
   const Mapping& mapping_;

@@ -21,36 +21,41 @@ std::string_view name(Origin origin) {
 }
 
 bool equal(const Graph& a, const Graph& b) {
-  // Sets of two contexts do not compare: bring b's into a's through their text, with names that isl has no other use for.
+  // Sets of two contexts do not compare: bring b's into a's through their text, with names that isl has no
+  // other use for.
   std::vector<std::string> names;
   for (std::size_t d = 0; d < b.dims.size(); ++d) names.push_back(fmt::format("x{}", d));
   const auto same_set = [&](const poly::Set& x, const poly::Set& y) {
     const auto copy = poly::Set::parse(x.context(), names, y.constraints_text(names));
     return copy && x == *copy;
   };
-  if (a.kernel != b.kernel || a.dims != b.dims || a.tensors != b.tensors || a.spaces.size() != b.spaces.size() ||
-      a.flows.size() != b.flows.size() || a.rules.size() != b.rules.size()) {
+  if (a.kernel != b.kernel || a.dims != b.dims || a.tensors != b.tensors ||
+      a.spaces.size() != b.spaces.size() || a.flows.size() != b.flows.size() ||
+      a.rules.size() != b.rules.size()) {
     return false;
   }
   for (std::size_t s = 0; s < a.spaces.size(); ++s) {
     const auto &x = a.spaces[s], &y = b.spaces[s];
-    if (x.name != y.name || x.own != y.own || x.tuple != y.tuple || !same_set(x.domain, y.domain)) return false;
+    if (x.name != y.name || x.own != y.own || x.tuple != y.tuple || !same_set(x.domain, y.domain))
+      return false;
   }
   for (std::size_t f = 0; f < a.flows.size(); ++f) {
     const auto &x = a.flows[f], &y = b.flows[f];
-    if (x.name != y.name || x.space != y.space || x.tensor != y.tensor || !(x.tile == y.tile) || x.element != y.element ||
-        x.prefetched != y.prefetched || x.computed != y.computed) {
+    if (x.name != y.name || x.space != y.space || x.tensor != y.tensor || !(x.tile == y.tile) ||
+        x.element != y.element || x.prefetched != y.prefetched || x.computed != y.computed) {
       return false;
     }
   }
   for (std::size_t r = 0; r < a.rules.size(); ++r) {
     const auto &x = a.rules[r], &y = b.rules[r];
-    if (x.action != y.action || x.flow != y.flow || x.origin != y.origin || !same_set(x.domain, y.domain)) return false;
+    if (x.action != y.action || x.flow != y.flow || x.origin != y.origin || !same_set(x.domain, y.domain))
+      return false;
   }
   return true;
 }
 
-std::optional<std::vector<std::int64_t>> constant_offset(const Space& space, const std::vector<poly::Affine>& from) {
+std::optional<std::vector<std::int64_t>> constant_offset(const Space& space,
+                                                         const std::vector<poly::Affine>& from) {
   std::vector<std::int64_t> offset;
   for (std::size_t d = 0; d < from.size(); ++d) {
     const auto difference = from[d] - space.tuple[d];
@@ -72,6 +77,8 @@ std::string flow_text(const Graph& graph, FlowId id, const std::vector<poly::Aff
   return fmt::format("({})_{}^{}", fmt::join(parts, ", "), flow.name, graph.at(flow.space).name);
 }
 
-std::string flow_text(const Graph& graph, FlowId id) { return flow_text(graph, id, graph.at(graph.at(id).space).tuple); }
+std::string flow_text(const Graph& graph, FlowId id) {
+  return flow_text(graph, id, graph.at(graph.at(id).space).tuple);
+}
 
 }  // namespace cyclotron::dataflow

@@ -22,16 +22,20 @@ using recurrence::Reduce;
 using recurrence::Reduction;
 using recurrence::System;
 
-/// Builds spaces, accumulators and outer computations (LowerSum, OuterSend), and collects the operands to route.
+/// Builds spaces, accumulators and outer computations (LowerSum, OuterSend), and collects the operands to
+/// route.
 class Lowering {
  public:
   Lowering(const System& system, const schedule::Schedule& schedule)
-      : system_(system), schedule_(schedule), graph_{system.kernel, {}, schedule::index_names(system), {}, {}, {}, {}},
+      : system_(system),
+        schedule_(schedule),
+        graph_{system.kernel, {}, schedule::index_names(system), {}, {}, {}, {}},
         placement_(system, graph_.context, graph_.dims) {}
 
   Graph run() {
     for (const auto& tensor : system_.tensors) {
-      graph_.tensors.push_back({tensor.name, tensor.dtype, static_cast<Role>(tensor.role), tensor.shape, tensor.tile, tensor.blocked});
+      graph_.tensors.push_back({tensor.name, tensor.dtype, static_cast<Role>(tensor.role), tensor.shape,
+                                tensor.tile, tensor.blocked});
     }
     for (const auto& equation : system_.equations) lower_equation(equation);
     detail::Router router(graph_, schedule_, holders_);
@@ -58,7 +62,8 @@ class Lowering {
     Space inner = placement_.inner(equation, reduce);
     inner.name = space_name(reduce.body, "sum");
     std::optional<detail::Holder> total;
-    if (!inner.domain.is_empty()) total = lower_sum(equation, *reduction, reduce, add_space(std::move(inner)));
+    if (!inner.domain.is_empty())
+      total = lower_sum(equation, *reduction, reduce, add_space(std::move(inner)));
     const bool identity = equation.expr == *reduction;
     if (!identity) {
       lower_outer(equation, &reduce, *reduction, total);
@@ -93,19 +98,25 @@ class Lowering {
     return {sum, last};
   }
 
-  void check_contiguous(const poly::Set& first, std::size_t dim, const Reduce& reduce, const Span& span) const {
+  void check_contiguous(const poly::Set& first, std::size_t dim, const Reduce& reduce,
+                        const Span& span) const {
     std::vector<poly::Affine> rest;
     for (std::size_t d = 0; d < graph_.dims.size(); ++d) {
       if (d != dim) rest.push_back(poly::variable(graph_.dims.size(), d));
     }
     if (poly::Map::function(first, rest).is_injective()) return;
-    throw LegalityError({.code = "CYC213", .span = span,
-                         .message = fmt::format("the range of `{}` has gaps, so the sum has no neighbour to continue from", reduce.index),
-                         .notes = {}, .help = "write the condition so that the index runs without gaps"});
+    throw LegalityError(
+        {.code = "CYC213",
+         .span = span,
+         .message = fmt::format("the range of `{}` has gaps, so the sum has no neighbour to continue from",
+                                reduce.index),
+         .notes = {},
+         .help = "write the condition so that the index runs without gaps"});
   }
 
   /// OuterSend: totals go to the outer space at r_end, which applies the outer expression (B - Sum, E11).
-  void lower_outer(const Equation& equation, const Reduce* reduce, ExprId reduction, const std::optional<detail::Holder>& total) {
+  void lower_outer(const Equation& equation, const Reduce* reduce, ExprId reduction,
+                   const std::optional<detail::Holder>& total) {
     Space outer = placement_.outer(equation, reduce);
     if (outer.domain.is_empty()) return;
     outer.name = space_name(equation.expr, "copy");
@@ -119,7 +130,8 @@ class Lowering {
       sums_.push_back(*sum);
       const auto received = totals_at(domain, *total);
       for (const auto& piece : received) {
-        add_rule({Transfer{total->flow, piece.forms, false}, *sum, piece.domain, Origin::outer_send, system_.at(reduction).span});
+        add_rule({Transfer{total->flow, piece.forms, false}, *sum, piece.domain, Origin::outer_send,
+                  system_.at(reduction).span});
         nonempty = nonempty.unite(piece.domain);
       }
       nonempty = nonempty.coalesce();
@@ -139,10 +151,12 @@ class Lowering {
   }
 
   /// An identity outer expression needs no space of its own, but for the points whose sum is empty.
-  void lower_empty(const Equation& equation, const Reduce& reduce, ExprId reduction, const std::optional<detail::Holder>& total) {
+  void lower_empty(const Equation& equation, const Reduce& reduce, ExprId reduction,
+                   const std::optional<detail::Holder>& total) {
     Space outer = placement_.outer(equation, &reduce);
     if (total) {
-      for (const auto& piece : totals_at(outer.domain, *total)) outer.domain = outer.domain.subtract(piece.domain).coalesce();
+      for (const auto& piece : totals_at(outer.domain, *total))
+        outer.domain = outer.domain.subtract(piece.domain).coalesce();
     }
     if (outer.domain.is_empty()) return;
     outer.name = "empty";
@@ -150,17 +164,20 @@ class Lowering {
     const FlowId result = add_flow(equation, space, equation.expr);
     results_.push_back(result);
     Compute compute;
-    emit(equation.expr, space, scope_names(equation, nullptr), compute.terms, {reduction, std::nullopt, &reduce});
+    emit(equation.expr, space, scope_names(equation, nullptr), compute.terms,
+         {reduction, std::nullopt, &reduce});
     add_rule({compute, result, graph_.at(space).domain, Origin::outer, equation.span});
     holders_.push_back({result, graph_.at(space).domain});
   }
 
   /// Outer points to the last points of their sums, as affine pieces.
-  [[nodiscard]] std::vector<poly::Map::Piece> totals_at(const poly::Set& outer, const detail::Holder& total) const {
+  [[nodiscard]] std::vector<poly::Map::Piece> totals_at(const poly::Set& outer,
+                                                        const detail::Holder& total) const {
     std::vector<poly::Affine> key;
     for (const auto d : graph_.at(graph_.at(total.flow).space).own) {
       const auto& element = graph_.at(total.flow).element;
-      const bool free = std::ranges::any_of(element, [d](const poly::Affine& f) { return f.coefficients[d] != 0; });
+      const bool free =
+          std::ranges::any_of(element, [d](const poly::Affine& f) { return f.coefficients[d] != 0; });
       if (free) key.push_back(poly::variable(graph_.dims.size(), d));
     }
     const auto last = poly::Map::function(total.domain, key);
@@ -177,14 +194,20 @@ class Lowering {
     const Reduce* reduce = nullptr;
   };
 
-  std::size_t emit(ExprId id, SpaceId space, const std::vector<std::string>& names, std::vector<Term>& terms, const Total& total) {
+  std::size_t emit(ExprId id, SpaceId space, const std::vector<std::string>& names, std::vector<Term>& terms,
+                   const Total& total) {
     const auto& expr = system_.at(id);
     const std::vector<std::int64_t> here(graph_.dims.size(), 0);
-    std::visit(Overloaded{[&](const recurrence::Constant& value) { terms.push_back(Constant{value.real, value.imaginary}); },
-                          [&](const recurrence::Access&) { terms.push_back(FlowRef{operand(id, space, names), here}); },
+    std::visit(Overloaded{[&](const recurrence::Constant& value) {
+                            terms.push_back(Constant{value.real, value.imaginary});
+                          },
+                          [&](const recurrence::Access&) {
+                            terms.push_back(FlowRef{operand(id, space, names), here});
+                          },
                           [&](const recurrence::Apply& apply) {
                             Apply result{apply.op, apply.flags, {}};
-                            for (const auto child : apply.operands) result.operands.push_back(emit(child, space, names, terms, total));
+                            for (const auto child : apply.operands)
+                              result.operands.push_back(emit(child, space, names, terms, total));
                             terms.push_back(std::move(result));
                           },
                           [&](const Reduce& reduce) {
@@ -200,9 +223,11 @@ class Lowering {
   }
 
   /// acc + body, in an accumulating form where there is one. terms[0] is the accumulator.
-  void accumulate(const Reduce& reduce, SpaceId space, const std::vector<std::string>& names, std::vector<Term>& terms) {
+  void accumulate(const Reduce& reduce, SpaceId space, const std::vector<std::string>& names,
+                  std::vector<Term>& terms) {
     const auto* apply = std::get_if<recurrence::Apply>(&system_.at(reduce.body).node);
-    static const std::map<Op, Op> fused{{Op::multiply, Op::multiply_add}, {Op::matmul, Op::matmul_add}, {Op::syrk, Op::syrk_add}};
+    static const std::map<Op, Op> fused{
+        {Op::multiply, Op::multiply_add}, {Op::matmul, Op::matmul_add}, {Op::syrk, Op::syrk_add}};
     if (reduce.kind == Reduction::sum && apply != nullptr && fused.contains(apply->op)) {
       Apply step{fused.at(apply->op), apply->flags, {0}};
       for (const auto child : apply->operands) step.operands.push_back(emit(child, space, names, terms, {}));
@@ -223,13 +248,15 @@ class Lowering {
       const auto& known = graph_.at(flow);
       if (known.space == space && known.tensor == tensor && known.element == element) return flow;
     }
-    graph_.flows.push_back({"", space, tensor, recurrence::tile_shape(system_.at(access.tensor)), element, false, false, system_.at(id).span});
+    graph_.flows.push_back({"", space, tensor, recurrence::tile_shape(system_.at(access.tensor)), element,
+                            false, false, system_.at(id).span});
     operands_.emplace_back(graph_.flows.size() - 1);
     return operands_.back();
   }
 
   FlowId add_flow(const Equation& equation, SpaceId space, ExprId value) {
-    graph_.flows.push_back({"", space, TensorId(equation.target.index()), recurrence::tile_shape(system_, value),
+    graph_.flows.push_back({"", space, TensorId(equation.target.index()),
+                            recurrence::tile_shape(system_, value),
                             placement_.lift(equation.index, equation.indices), false, true, equation.span});
     return FlowId(graph_.flows.size() - 1);
   }
@@ -246,7 +273,8 @@ class Lowering {
 
   [[nodiscard]] std::string space_name(ExprId id, const char* otherwise) const {
     const auto& node = system_.at(id).node;
-    if (const auto* apply = std::get_if<recurrence::Apply>(&node)) return std::string(operators::info(apply->op).space_name);
+    if (const auto* apply = std::get_if<recurrence::Apply>(&node))
+      return std::string(operators::info(apply->op).space_name);
     return std::holds_alternative<recurrence::Constant>(node) ? "fill" : otherwise;
   }
 
@@ -291,7 +319,8 @@ class Lowering {
     }
   }
 
-  /// Subscripts: the tensor's name where it is alone in its space or the space's result, else with letters a, b, … (X_a, X_b of Fig. 6).
+  /// Subscripts: the tensor's name where it is alone in its space or the space's result, else with letters
+  /// a, b, … (X_a, X_b of Fig. 6).
   void name_flows() {
     for (std::size_t s = 0; s < graph_.spaces.size(); ++s) {
       std::map<std::string, std::vector<std::size_t>> groups;
@@ -312,9 +341,12 @@ class Lowering {
   }
   /// The name with the letter of that number, passing over those that make another tensor's name.
   [[nodiscard]] std::string lettered_name(const std::string& name, std::size_t number) const {
-    const auto is_tensor = [&](const std::string& text) { return std::ranges::any_of(graph_.tensors, [&](const Tensor& t) { return t.name == text; }); };
+    const auto is_tensor = [&](const std::string& text) {
+      return std::ranges::any_of(graph_.tensors, [&](const Tensor& t) { return t.name == text; });
+    };
     for (std::size_t n = 0;; ++n) {
-      auto text = n < 26 ? name + static_cast<char>('a' + static_cast<int>(n)) : fmt::format("{}_{}", name, n);
+      auto text =
+          n < 26 ? name + static_cast<char>('a' + static_cast<int>(n)) : fmt::format("{}_{}", name, n);
       if (!is_tensor(text) && number-- == 0) return text;
     }
   }
@@ -341,18 +373,25 @@ class Lowering {
 /// An axis that no access of the tensor can follow is a mistake of the user's.
 void check_moves(const Graph& graph, const schedule::Schedule& schedule) {
   for (const auto& move : schedule.moves) {
-    const bool moves = std::ranges::any_of(graph.flows, [&](const Flow& flow) { return graph.at(flow.tensor).name == move.tensor && !flow.computed; });
+    const bool moves = std::ranges::any_of(graph.flows, [&](const Flow& flow) {
+      return graph.at(flow.tensor).name == move.tensor && !flow.computed;
+    });
     if (!moves) continue;  // nothing reads it at these sizes
     for (const auto& axis : move.along) {
       const auto dim = static_cast<std::size_t>(std::ranges::find(graph.dims, axis) - graph.dims.begin());
       const bool usable = std::ranges::any_of(graph.flows, [&](const Flow& flow) {
         const auto& own = graph.at(flow.space).own;
-        return graph.at(flow.tensor).name == move.tensor && !flow.computed && std::ranges::find(own, dim) != own.end();
+        return graph.at(flow.tensor).name == move.tensor && !flow.computed &&
+               std::ranges::find(own, dim) != own.end();
       });
       if (usable) continue;
-      throw ScheduleError({.code = "CYC313", .span = {},
-                           .message = fmt::format("`{}` cannot move along `{}`: no use of it varies with that index", move.tensor, axis),
-                           .notes = {}, .help = fmt::format("leave the axis out: stream(\"{}\")", move.tensor)});
+      throw ScheduleError(
+          {.code = "CYC313",
+           .span = {},
+           .message = fmt::format("`{}` cannot move along `{}`: no use of it varies with that index",
+                                  move.tensor, axis),
+           .notes = {},
+           .help = fmt::format("leave the axis out: stream(\"{}\")", move.tensor)});
     }
   }
 }

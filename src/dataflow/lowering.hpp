@@ -11,8 +11,8 @@ struct Holder {
   poly::Set domain;
 };
 
-/// Adds the rules that bring an operand to every point of its space: ChooseStream, Inject, Propagate, relays (inputs), InnerSend and turns
-/// (computed tensors). Appends relay spaces and flows to the graph.
+/// Adds the rules that bring an operand to every point of its space: ChooseStream, Inject, Propagate,
+/// relays (inputs), InnerSend and turns (computed tensors). Appends relay spaces and flows to the graph.
 class Router {
  public:
   Router(Graph& graph, const schedule::Schedule& schedule, const std::vector<Holder>& holders)
@@ -34,16 +34,17 @@ class Router {
   void relay(FlowId id, std::size_t axis, bool broadcast, const poly::Set& starts, std::vector<Rule>& rules);
   void hand_over(FlowId id, poly::Set starts, std::vector<Rule>& rules) const;
   void hand_over_one_hop(FlowId id, poly::Set& starts, std::vector<Rule>& rules) const;
-  bool hand_over_from(FlowId id, FlowId source, const poly::Set& defined, const std::vector<std::int64_t>& offset,
-                      Origin origin, poly::Set& starts, std::vector<Rule>& rules) const;
+  bool hand_over_from(FlowId id, FlowId source, const poly::Set& defined,
+                      const std::vector<std::int64_t>& offset, Origin origin, poly::Set& starts,
+                      std::vector<Rule>& rules) const;
 
   Graph& graph_;
   const schedule::Schedule& schedule_;
   const std::vector<Holder>& holders_;
 };
 
-/// Equal forms on the domain, written as p + constant where they are that: isl may write a coordinate that is fixed on a small domain as a
-/// constant, which hides the neighbour.
+/// Equal forms on the domain, written as p + constant where they are that: isl may write a coordinate that
+/// is fixed on a small domain as a constant, which hides the neighbour.
 [[nodiscard]] std::vector<poly::Affine> as_shifts(const poly::Set& domain, std::vector<poly::Affine> forms);
 /// p + offset as forms.
 [[nodiscard]] std::vector<poly::Affine> shifted(std::size_t rank, const std::vector<std::int64_t>& offset);

@@ -13,7 +13,8 @@ namespace cyclotron::dataflow {
 namespace {
 
 void replace_all(std::string& text, std::string_view what, std::string_view by) {
-  for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size())) text.replace(at, what.size(), by);
+  for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
+    text.replace(at, what.size(), by);
 }
 
 std::string flags_text(Flags flags) {
@@ -36,7 +37,8 @@ class Printer {
     for (const auto& tensor : graph_.tensors) text += "  " + tensor_text(tensor) + "\n";
     text += "spaces\n";
     for (const auto& space : graph_.spaces) {
-      text += fmt::format("  ({})^{}    {}\n", tuple_text(space.tuple), space.name, domain_text(space, space.domain, false));
+      text += fmt::format("  ({})^{}    {}\n", tuple_text(space.tuple), space.name,
+                          domain_text(space, space.domain, false));
     }
     text += "flows\n";
     for (std::size_t f = 0; f < graph_.flows.size(); ++f) text += "  " + flow_line(FlowId(f)) + "\n";
@@ -71,8 +73,10 @@ class Printer {
 
   std::string flow_line(FlowId id) const {
     const auto& flow = graph_.at(id);
-    auto text = fmt::format("{} {} {}", flow_text(graph_, id), flow.computed ? "computes" : "carries", element_text(flow));
-    if (!(flow.tile == Shape{1, 1})) text += fmt::format(" in tiles of {}x{}", flow.tile.rows, flow.tile.columns);
+    auto text = fmt::format("{} {} {}", flow_text(graph_, id), flow.computed ? "computes" : "carries",
+                            element_text(flow));
+    if (!(flow.tile == Shape{1, 1}))
+      text += fmt::format(" in tiles of {}x{}", flow.tile.rows, flow.tile.columns);
     if (flow.prefetched) text += " prefetched";
     return text;
   }
@@ -115,36 +119,44 @@ class Printer {
     std::vector<Row> rows;
     for (const auto& rule : graph_.rules) {
       const auto& space = graph_.at(graph_.at(rule.flow).space);
-      rows.push_back({statement(rule), domain_text(space, rule.domain, true), note(rule), fmt::format("[{}]", name(rule.origin))});
+      rows.push_back({statement(rule), domain_text(space, rule.domain, true), note(rule),
+                      fmt::format("[{}]", name(rule.origin))});
     }
     return align(rows);
   }
 
   std::string statement(const Rule& rule) const {
-    return std::visit(
-        Overloaded{[&](const Inject&) { return fmt::format("{} ← {}", flow_text(graph_, rule.flow), element_text(graph_.at(rule.flow))); },
-                   [&](const Transfer& transfer) {
-                     return fmt::format("{} ← {}", flow_text(graph_, rule.flow), flow_text(graph_, transfer.source, transfer.from));
-                   },
-                   [&](const Compute& compute) {
-                     return fmt::format("{} ← {}", flow_text(graph_, rule.flow), term(compute, compute.terms.size() - 1, false));
-                   },
-                   [&](const Export&) { return fmt::format("{} ← {}", element_text(graph_.at(rule.flow)), flow_text(graph_, rule.flow)); }},
-        rule.action);
+    return std::visit(Overloaded{[&](const Inject&) {
+                                   return fmt::format("{} ← {}", flow_text(graph_, rule.flow),
+                                                      element_text(graph_.at(rule.flow)));
+                                 },
+                                 [&](const Transfer& transfer) {
+                                   return fmt::format("{} ← {}", flow_text(graph_, rule.flow),
+                                                      flow_text(graph_, transfer.source, transfer.from));
+                                 },
+                                 [&](const Compute& compute) {
+                                   return fmt::format("{} ← {}", flow_text(graph_, rule.flow),
+                                                      term(compute, compute.terms.size() - 1, false));
+                                 },
+                                 [&](const Export&) {
+                                   return fmt::format("{} ← {}", element_text(graph_.at(rule.flow)),
+                                                      flow_text(graph_, rule.flow));
+                                 }},
+                      rule.action);
   }
 
   std::string note(const Rule& rule) const {
     const auto& tensor = graph_.at(graph_.at(rule.flow).tensor).name;
-    return std::visit(
-        Overloaded{[&](const Inject&) { return fmt::format("load {}", tensor); },
-                   [&](const Transfer& transfer) {
-                     const char* verb = transfer.broadcast ? "broadcast" : "receive";
-                     const auto along = direction(rule, transfer);
-                     return along.empty() ? fmt::format("{} {}", verb, tensor) : fmt::format("{} {} along {}", verb, tensor, along);
-                   },
-                   [&](const Compute&) { return fmt::format("compute {}", tensor); },
-                   [&](const Export&) { return fmt::format("store {}", tensor); }},
-        rule.action);
+    return std::visit(Overloaded{[&](const Inject&) { return fmt::format("load {}", tensor); },
+                                 [&](const Transfer& transfer) {
+                                   const char* verb = transfer.broadcast ? "broadcast" : "receive";
+                                   const auto along = direction(rule, transfer);
+                                   return along.empty() ? fmt::format("{} {}", verb, tensor)
+                                                        : fmt::format("{} {} along {}", verb, tensor, along);
+                                 },
+                                 [&](const Compute&) { return fmt::format("compute {}", tensor); },
+                                 [&](const Export&) { return fmt::format("store {}", tensor); }},
+                      rule.action);
   }
 
   /// The one coordinate that a transfer steps along, if it is one.
@@ -162,12 +174,14 @@ class Printer {
   std::string term(const Compute& compute, std::size_t index, bool nested) const {
     return std::visit(Overloaded{[&](const FlowRef& ref) {
                                    auto point = graph_.at(graph_.at(ref.flow).space).tuple;
-                                   for (std::size_t d = 0; d < point.size(); ++d) point[d].constant += ref.offset[d];
+                                   for (std::size_t d = 0; d < point.size(); ++d)
+                                     point[d].constant += ref.offset[d];
                                    return flow_text(graph_, ref.flow, point);
                                  },
                                  [](const Constant& value) {
-                                   return value.imaginary == 0 ? fmt::format("{}", value.real)
-                                                               : fmt::format("complex({}, {})", value.real, value.imaginary);
+                                   return value.imaginary == 0
+                                              ? fmt::format("{}", value.real)
+                                              : fmt::format("complex({}, {})", value.real, value.imaginary);
                                  },
                                  [&](const Apply& apply) { return application(compute, apply, nested); }},
                       compute.terms[index]);
@@ -176,16 +190,19 @@ class Printer {
   std::string application(const Compute& compute, const Apply& apply, bool nested) const {
     const auto operand = [&](std::size_t n, bool inner) { return term(compute, apply.operands[n], inner); };
     const auto product = [&](std::size_t a, std::size_t b, const char* symbol) {
-      return fmt::format("{}{} {} {}{}", operand(a, true), (apply.flags & operators::transpose_a) != 0 ? "ᵀ" : "", symbol,
-                         operand(b, true), (apply.flags & operators::transpose_b) != 0 ? "ᵀ" : "");
+      return fmt::format("{}{} {} {}{}", operand(a, true),
+                         (apply.flags & operators::transpose_a) != 0 ? "ᵀ" : "", symbol, operand(b, true),
+                         (apply.flags & operators::transpose_b) != 0 ? "ᵀ" : "");
     };
     // Without parentheses, `x + a · b` is the accumulating form; a sum of a product has them.
     const auto enclosed = [&](const std::string& text) { return nested ? "(" + text + ")" : text; };
     const auto& info = operators::info(apply.op);
     // Infix forms say transposition only; an operator with other flags is written as a call.
     if ((apply.flags & ~(operators::transpose_a | operators::transpose_b)) == 0) {
-      if (apply.op == Op::multiply_add) return enclosed(fmt::format("{} + {}", operand(0, true), product(1, 2, "·")));
-      if (apply.op == Op::matmul_add) return enclosed(fmt::format("{} + {}", operand(0, true), product(1, 2, "@")));
+      if (apply.op == Op::multiply_add)
+        return enclosed(fmt::format("{} + {}", operand(0, true), product(1, 2, "·")));
+      if (apply.op == Op::matmul_add)
+        return enclosed(fmt::format("{} + {}", operand(0, true), product(1, 2, "@")));
       if (!info.symbol.empty()) return enclosed(product(0, 1, std::string(info.symbol).c_str()));
     }
     std::vector<std::string> operands;
@@ -219,10 +236,12 @@ class Printer {
       if (offset) {
         auto point = source.tuple;
         for (std::size_t d = 0; d < point.size(); ++d) point[d].constant -= (*offset)[d];
-        rows.push_back({fmt::format("{} → {}", flow_text(graph_, transfer->source), flow_text(graph_, rule.flow, point)),
-                        domain_text(source, rule.domain.image(transfer->from), true), "[Send]"});
+        rows.push_back(
+            {fmt::format("{} → {}", flow_text(graph_, transfer->source), flow_text(graph_, rule.flow, point)),
+             domain_text(source, rule.domain.image(transfer->from), true), "[Send]"});
       } else {
-        rows.push_back({fmt::format("{} → {}", flow_text(graph_, transfer->source, transfer->from), flow_text(graph_, rule.flow)),
+        rows.push_back({fmt::format("{} → {}", flow_text(graph_, transfer->source, transfer->from),
+                                    flow_text(graph_, rule.flow)),
                         domain_text(target, rule.domain, true), "[Send]"});
       }
     }

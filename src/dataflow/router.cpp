@@ -48,8 +48,9 @@ bool Router::is_space(std::size_t dim) const {
   return std::ranges::find(schedule_.space, graph_.dims[dim]) != schedule_.space.end();
 }
 
-/// ChooseStream: the directions along which all points share one element, in the order in which a value takes them: space axes as the
-/// schedule lists them, then the other space axes, then time outermost first. Every use along a time axis is a kept value.
+/// ChooseStream: the directions along which all points share one element, in the order in which a value
+/// takes them: space axes as the schedule lists them, then the other space axes, then time outermost first.
+/// Every use along a time axis is a kept value.
 std::vector<Router::Axis> Router::axes_of(const Flow& flow, const schedule::Move* move) const {
   const auto& space = graph_.at(flow.space);
   const auto ignored = [&](std::size_t dim) {
@@ -79,7 +80,8 @@ std::vector<Router::Axis> Router::axes_of(const Flow& flow, const schedule::Move
     if (!ignored(dim)) continue;
     const bool space_axis = is_space(dim);
     if (space_axis && move != nullptr && move->kind == Movement::prefetch) continue;
-    const bool listed = move != nullptr && (move->along.empty() || std::ranges::find(move->along, name) != move->along.end());
+    const bool listed =
+        move != nullptr && (move->along.empty() || std::ranges::find(move->along, name) != move->along.end());
     axes.push_back({dim, space_axis && listed && move->kind == Movement::broadcast});
   }
   return axes;
@@ -92,7 +94,8 @@ std::optional<std::size_t> Router::relay_axis(const Flow& flow, const schedule::
   for (const auto& name : move->along) {
     const auto dim = static_cast<std::size_t>(std::ranges::find(graph_.dims, name) - graph_.dims.begin());
     if (!is_space(dim) || std::ranges::find(space.own, dim) == space.own.end()) continue;
-    const bool own_index = std::ranges::any_of(flow.element, [dim](const poly::Affine& f) { return f.coefficients[dim] != 0; });
+    const bool own_index =
+        std::ranges::any_of(flow.element, [dim](const poly::Affine& f) { return f.coefficients[dim] != 0; });
     if (own_index) return dim;
   }
   return std::nullopt;
@@ -121,7 +124,8 @@ std::vector<Rule> Router::route(FlowId id) {
   return first;
 }
 
-/// Propagate: the points that have a predecessor along the axis take the value from it; the others remain as starts.
+/// Propagate: the points that have a predecessor along the axis take the value from it; the others remain
+/// as starts.
 void Router::follow(FlowId id, const Axis& axis, poly::Set& starts, std::vector<Rule>& rules) const {
   const auto rank = graph_.dims.size();
   const auto& flow = graph_.at(id);
@@ -129,7 +133,8 @@ void Router::follow(FlowId id, const Axis& axis, poly::Set& starts, std::vector<
     const auto domain = starts.intersect(starts.translate(unit(rank, axis.dim, 1))).coalesce();
     if (domain.is_empty()) return;
     starts = starts.subtract(domain).coalesce();
-    rules.push_back({Transfer{id, shifted(rank, unit(rank, axis.dim, -1)), false}, id, domain, Origin::propagate, flow.span});
+    rules.push_back({Transfer{id, shifted(rank, unit(rank, axis.dim, -1)), false}, id, domain,
+                     Origin::propagate, flow.span});
     return;
   }
   // { p -> q : same line along the axis, q its first point }
@@ -154,36 +159,45 @@ void Router::inject(FlowId id, const poly::Set& starts, std::vector<Rule>& rules
   if (!starts.is_empty()) rules.push_back({Inject{}, id, starts, Origin::inject, graph_.at(id).span});
 }
 
-/// E13: the operand travels its own axis; each PE keeps its part and passes the rest on, or gets it straight from the feeder. A passing value
-/// has the time of the point that will use it.
-void Router::relay(FlowId id, std::size_t axis, bool broadcast, const poly::Set& starts, std::vector<Rule>& rules) {
+/// E13: the operand travels its own axis; each PE keeps its part and passes the rest on, or gets it
+/// straight from the feeder. A passing value has the time of the point that will use it.
+void Router::relay(FlowId id, std::size_t axis, bool broadcast, const poly::Set& starts,
+                   std::vector<Rule>& rules) {
   if (starts.is_empty()) return;
   const auto rank = graph_.dims.size();
   const Flow flow = graph_.at(id);
   const auto own_place = starts.equality_for(axis);
   if (!own_place) {
     throw ScheduleError(
-        {.code = "CYC313", .span = flow.span,
-         .message = fmt::format("`{}` cannot travel along `{}`: several of its elements would pass one PE in the same step",
-                                graph_.at(flow.tensor).name, graph_.dims[axis]),
-         .notes = {}, .help = fmt::format("use prefetch(\"{0}\"), or stream(\"{0}\") without an axis so that each PE's own port feeds it",
-                                          graph_.at(flow.tensor).name)});
+        {.code = "CYC313",
+         .span = flow.span,
+         .message = fmt::format(
+             "`{}` cannot travel along `{}`: several of its elements would pass one PE in the same step",
+             graph_.at(flow.tensor).name, graph_.dims[axis]),
+         .notes = {},
+         .help = fmt::format(
+             "use prefetch(\"{0}\"), or stream(\"{0}\") without an axis so that each PE's own port feeds it",
+             graph_.at(flow.tensor).name)});
   }
   const auto low = starts.minimum(axis).value();
   auto user = shifted(rank, std::vector<std::int64_t>(rank, 0));  // the using point, from a passing point
   user[axis] = *own_place;
   const auto position = poly::variable(rank, axis);
   auto passing = starts.preimage(user, rank).intersect({position - poly::constant(rank, low), false});
-  passing = passing.intersect({broadcast ? poly::constant(rank, low) - position : *own_place - position, broadcast});
+  passing = passing.intersect(
+      {broadcast ? poly::constant(rank, low) - position : *own_place - position, broadcast});
 
   Space space{"relay", passing.coalesce(), {}, {}};
-  const auto count = std::ranges::count_if(graph_.spaces, [](const Space& s) { return s.name.starts_with("relay"); });
+  const auto count =
+      std::ranges::count_if(graph_.spaces, [](const Space& s) { return s.name.starts_with("relay"); });
   if (count > 0) space.name += fmt::format("{}", count + 1);
   const auto hull = broadcast ? poly::constant(rank, low) : position;
   for (std::size_t d = 0; d < rank; ++d) {
-    const auto fixed = d == axis ? (broadcast ? std::optional(hull) : std::nullopt) : space.domain.equality_for(d);
+    const auto fixed =
+        d == axis ? (broadcast ? std::optional(hull) : std::nullopt) : space.domain.equality_for(d);
     const bool involves_axis = fixed && !broadcast && fixed->coefficients[axis] != 0;
-    if (fixed && !involves_axis && d != axis && std::ranges::find(graph_.at(flow.space).own, d) == graph_.at(flow.space).own.end() &&
+    if (fixed && !involves_axis && d != axis &&
+        std::ranges::find(graph_.at(flow.space).own, d) == graph_.at(flow.space).own.end() &&
         own_place->coefficients[d] == 0) {
       space.tuple.push_back(*fixed);
     } else if (d == axis && broadcast) {
@@ -204,7 +218,8 @@ void Router::relay(FlowId id, std::size_t axis, bool broadcast, const poly::Set&
   rules.push_back({Inject{}, relay_id, feeder, Origin::relay, flow.span});
   const auto others = space.domain.subtract(feeder).coalesce();
   if (!others.is_empty()) {
-    rules.push_back({Transfer{relay_id, shifted(rank, unit(rank, axis, -1)), false}, relay_id, others, Origin::relay, flow.span});
+    rules.push_back({Transfer{relay_id, shifted(rank, unit(rank, axis, -1)), false}, relay_id, others,
+                     Origin::relay, flow.span});
   }
   auto source = shifted(rank, std::vector<std::int64_t>(rank, 0));
   if (!broadcast) {
@@ -215,12 +230,14 @@ void Router::relay(FlowId id, std::size_t axis, bool broadcast, const poly::Set&
   rules.push_back({Transfer{relay_id, source, false}, id, at_feeder, Origin::relay, flow.span});
   source[axis] = poly::constant(rank, low);
   const auto away = starts.subtract(at_feeder).coalesce();
-  if (!away.is_empty()) rules.push_back({Transfer{relay_id, source, true}, id, away, Origin::relay, flow.span});
+  if (!away.is_empty())
+    rules.push_back({Transfer{relay_id, source, true}, id, away, Origin::relay, flow.span});
 }
 
 /// The part of `starts` whose element `source` holds at p + offset takes it from there.
-bool Router::hand_over_from(FlowId id, FlowId source, const poly::Set& defined, const std::vector<std::int64_t>& offset,
-                            Origin origin, poly::Set& starts, std::vector<Rule>& rules) const {
+bool Router::hand_over_from(FlowId id, FlowId source, const poly::Set& defined,
+                            const std::vector<std::int64_t>& offset, Origin origin, poly::Set& starts,
+                            std::vector<Rule>& rules) const {
   const auto rank = graph_.dims.size();
   std::vector<std::int64_t> back;
   for (const auto step : offset) back.push_back(-step);
@@ -237,7 +254,8 @@ bool Router::hand_over_from(FlowId id, FlowId source, const poly::Set& defined, 
   return true;
 }
 
-/// From where it is computed, at a constant distance of one hop at most and any time (a stencil's U[t-1, x+1]).
+/// From where it is computed, at a constant distance of one hop at most and any time (a stencil's U[t-1,
+/// x+1]).
 void Router::hand_over_one_hop(FlowId id, poly::Set& starts, std::vector<Rule>& rules) const {
   const auto rank = graph_.dims.size();
   for (const auto& holder : holders_) {
@@ -263,8 +281,8 @@ void Router::hand_over_one_hop(FlowId id, poly::Set& starts, std::vector<Rule>& 
   }
 }
 
-/// InnerSend and turns: the starts of a computed operand's lines take it from the nearest point that holds it: the same point, then a
-/// neighbour, in the space that computes it or in one it passes through.
+/// InnerSend and turns: the starts of a computed operand's lines take it from the nearest point that holds
+/// it: the same point, then a neighbour, in the space that computes it or in one it passes through.
 void Router::hand_over(FlowId id, poly::Set starts, std::vector<Rule>& rules) const {
   const auto rank = graph_.dims.size();
   const auto tensor = graph_.at(id).tensor;
@@ -286,7 +304,8 @@ void Router::hand_over(FlowId id, poly::Set starts, std::vector<Rule>& rules) co
       hand_over_from(id, FlowId(f), graph_.at(other.space).domain, offset, Origin::turn, starts, rules);
     }
   }
-  // What no neighbour holds comes straight from where it is computed; the mapping decides whether the machine can carry it.
+  // What no neighbour holds comes straight from where it is computed; the mapping decides whether the
+  // machine can carry it.
   for (const auto& holder : holders_) {
     if (graph_.at(holder.flow).tensor != tensor || starts.is_empty()) continue;
     const auto wanted = poly::Map::function(starts, graph_.at(id).element);
@@ -294,16 +313,18 @@ void Router::hand_over(FlowId id, poly::Set starts, std::vector<Rule>& rules) co
     const auto pieces = wanted.then(held.reverse()).pieces();
     if (!pieces) break;
     for (const auto& piece : *pieces) {
-      rules.push_back({Transfer{holder.flow, as_shifts(piece.domain, piece.forms), false}, id, piece.domain, Origin::inner_send,
-                       graph_.at(id).span});
+      rules.push_back({Transfer{holder.flow, as_shifts(piece.domain, piece.forms), false}, id, piece.domain,
+                       Origin::inner_send, graph_.at(id).span});
       starts = starts.subtract(piece.domain).coalesce();
     }
   }
   if (starts.is_empty()) return;
-  throw LegalityError({.code = "CYC211", .span = graph_.at(id).span,
+  throw LegalityError({.code = "CYC211",
+                       .span = graph_.at(id).span,
                        .message = fmt::format("no affine rule brings `{}` to {}", graph_.at(tensor).name,
                                               starts.constraints_text(graph_.dims)),
-                       .notes = {}, .help = "write the access with affine subscripts of the indices it varies with"});
+                       .notes = {},
+                       .help = "write the access with affine subscripts of the indices it varies with"});
 }
 
 }  // namespace cyclotron::dataflow::detail

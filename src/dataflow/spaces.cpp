@@ -24,7 +24,8 @@ std::optional<recurrence::ExprId> reduction_of(const System& system, const Equat
       todo.insert(todo.end(), apply->operands.begin(), apply->operands.end());
     } else if (const auto* reduce = std::get_if<Reduce>(&expr.node)) {
       if (found) {
-        throw LegalityError({.code = "CYC210", .span = expr.span,
+        throw LegalityError({.code = "CYC210",
+                             .span = expr.span,
                              .message = fmt::format("the equation of `{}` has a second reduction, over `{}`",
                                                     system.at(equation.target).name, reduce->index),
                              .notes = {{system.at(*found).span, "the first is here"}},
@@ -74,8 +75,8 @@ Space Placement::outer(const Equation& equation, const Reduce* reduce) const {
   return place(equation, recurrence::domain_of(context_, equation), equation.indices, reduce, true);
 }
 
-Space Placement::place(const Equation& equation, const poly::Set& points, const std::vector<std::string>& names,
-                       const Reduce* reduce, bool at_end) const {
+Space Placement::place(const Equation& equation, const poly::Set& points,
+                       const std::vector<std::string>& names, const Reduce* reduce, bool at_end) const {
   const auto rank = dims_.size();
   std::vector<poly::Affine> variables;
   std::vector<std::size_t> own;
@@ -117,23 +118,30 @@ poly::Affine Placement::end_of(const Equation& equation, const Reduce& reduce) c
     }
   }
   // Of several bounds (`range(n) if k <= i`) the least one, where it is one bound everywhere.
-  const auto points = place(equation, recurrence::domain_of(context_, equation), equation.indices, nullptr, false).domain;
+  const auto points =
+      place(equation, recurrence::domain_of(context_, equation), equation.indices, nullptr, false).domain;
   for (const auto& end : ends) {
-    const bool least = std::ranges::all_of(
-        ends, [&](const poly::Affine& other) { return points.is_subset(points.intersect({other - end, false})); });
+    const bool least = std::ranges::all_of(ends, [&](const poly::Affine& other) {
+      return points.is_subset(points.intersect({other - end, false}));
+    });
     if (least) return end;
   }
   if (ends.size() != 1) {
-    throw LegalityError({.code = "CYC212", .span = equation.span,
-                         .message = fmt::format("the reduction over `{}` has {} upper bounds, and none of them is the least everywhere",
-                                                reduce.index, ends.size()),
-                         .notes = {}, .help = "write one range per reduction and split the equation by an index condition"});
+    throw LegalityError(
+        {.code = "CYC212",
+         .span = equation.span,
+         .message = fmt::format(
+             "the reduction over `{}` has {} upper bounds, and none of them is the least everywhere",
+             reduce.index, ends.size()),
+         .notes = {},
+         .help = "write one range per reduction and split the equation by an index condition"});
   }
   return ends.front();
 }
 
-/// The coordinate of an index that the equation lacks: what another equation of the tensor has at the place of that index in
-/// its subscripts (Cholesky's diagonal L[j, j] sits at i = j because another equation writes L[i, j]); else 0.
+/// The coordinate of an index that the equation lacks: what another equation of the tensor has at the place
+/// of that index in its subscripts (Cholesky's diagonal L[j, j] sits at i = j because another equation
+/// writes L[i, j]); else 0.
 poly::Affine Placement::missing(const Equation& equation, std::size_t d) const {
   for (const auto& other : system_.equations) {
     if (other.target != equation.target) continue;

@@ -16,7 +16,8 @@ namespace cyclotron::dataflow::detail {
 /// Places equations in the coordinates `dims`.
 class Placement {
  public:
-  Placement(const recurrence::System& system, const poly::Context& context, const std::vector<std::string>& dims)
+  Placement(const recurrence::System& system, const poly::Context& context,
+            const std::vector<std::string>& dims)
       : system_(system), context_(context), dims_(dims) {}
 
   /// Points (i, r) of the reduction.
@@ -26,14 +27,17 @@ class Placement {
   /// Coordinate of a named index.
   [[nodiscard]] std::size_t dim(const std::string& name) const;
   /// A form over the named indices, as a form over dims.
-  [[nodiscard]] poly::Affine lift(const recurrence::Affine& form, const std::vector<std::string>& names) const;
+  [[nodiscard]] poly::Affine lift(const recurrence::Affine& form,
+                                  const std::vector<std::string>& names) const;
   [[nodiscard]] std::vector<poly::Affine> lift(const std::vector<recurrence::Affine>& forms,
                                                const std::vector<std::string>& names) const;
 
  private:
   [[nodiscard]] Space place(const recurrence::Equation& equation, const poly::Set& points,
-                            const std::vector<std::string>& names, const recurrence::Reduce* reduce, bool at_end) const;
-  [[nodiscard]] poly::Affine end_of(const recurrence::Equation& equation, const recurrence::Reduce& reduce) const;
+                            const std::vector<std::string>& names, const recurrence::Reduce* reduce,
+                            bool at_end) const;
+  [[nodiscard]] poly::Affine end_of(const recurrence::Equation& equation,
+                                    const recurrence::Reduce& reduce) const;
   [[nodiscard]] poly::Affine missing(const recurrence::Equation& equation, std::size_t dim) const;
 
   const recurrence::System& system_;

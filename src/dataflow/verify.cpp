@@ -33,23 +33,26 @@ class Verifier {
   }
 
   void check_sources(const Rule& rule) const {
-    std::visit(Overloaded{[](const Inject&) {}, [&](const Transfer& transfer) { check_transfer(rule, transfer); },
-                          [&](const Compute& compute) {
-                            for (const auto& term : compute.terms) {
-                              const auto* ref = std::get_if<FlowRef>(&term);
-                              if (ref == nullptr) continue;
-                              require(rule.domain.translate(ref->offset).is_subset(defined_[ref->flow.index()]), rule,
-                                      "computes with a value that no rule defines");
-                            }
-                          },
-                          [&](const Export&) {
-                            require(rule.domain.is_subset(defined_[rule.flow.index()]), rule, "stores a value that no rule defines");
-                          }},
-               rule.action);
+    std::visit(
+        Overloaded{[](const Inject&) {}, [&](const Transfer& transfer) { check_transfer(rule, transfer); },
+                   [&](const Compute& compute) {
+                     for (const auto& term : compute.terms) {
+                       const auto* ref = std::get_if<FlowRef>(&term);
+                       if (ref == nullptr) continue;
+                       require(rule.domain.translate(ref->offset).is_subset(defined_[ref->flow.index()]),
+                               rule, "computes with a value that no rule defines");
+                     }
+                   },
+                   [&](const Export&) {
+                     require(rule.domain.is_subset(defined_[rule.flow.index()]), rule,
+                             "stores a value that no rule defines");
+                   }},
+        rule.action);
   }
 
   void check_transfer(const Rule& rule, const Transfer& transfer) const {
-    require(rule.domain.image(transfer.from).is_subset(defined_[transfer.source.index()]), rule, "takes a value that no rule defines");
+    require(rule.domain.image(transfer.from).is_subset(defined_[transfer.source.index()]), rule,
+            "takes a value that no rule defines");
     const auto& wanted = graph_.at(rule.flow).element;
     const auto& held = graph_.at(transfer.source).element;
     auto same = rule.domain;
@@ -61,10 +64,13 @@ class Verifier {
 
   void require(bool holds, const Rule& rule, const char* fault) const {
     if (holds) return;
-    throw LegalityError({.code = "CYC214", .span = rule.span,
+    throw LegalityError({.code = "CYC214",
+                         .span = rule.span,
                          .message = fmt::format("the rule `{} ← …` for {} {}", flow_text(graph_, rule.flow),
                                                 rule.domain.constraints_text(graph_.dims), fault),
-                         .notes = {}, .help = "a graph from a kernel never has this fault: if you did not write it by hand, please report it"});
+                         .notes = {},
+                         .help = "a graph from a kernel never has this fault: if you did not write it by "
+                                 "hand, please report it"});
   }
 
   const Graph& graph_;

@@ -19,7 +19,8 @@ class Log {
  public:
   void stage(std::string name, std::string text = {}) {
     const auto now = std::chrono::steady_clock::now();
-    stages_.push_back({std::move(name), std::move(text), std::chrono::duration<double, std::milli>(now - last_).count()});
+    stages_.push_back(
+        {std::move(name), std::move(text), std::chrono::duration<double, std::milli>(now - last_).count()});
     last_ = std::chrono::steady_clock::now();
   }
   std::vector<Stage> take() { return std::move(stages_); }
@@ -29,7 +30,8 @@ class Log {
   std::vector<Stage> stages_;
 };
 
-Compiled compile_with(const recurrence::System& system, const schedule::Schedule& wanted, const machine::Machine& machine, Log log) {
+Compiled compile_with(const recurrence::System& system, const schedule::Schedule& wanted,
+                      const machine::Machine& machine, Log log) {
   auto schedule = schedule::complete(system, wanted);
   auto graph = dataflow::lower(system, schedule);
   log.stage("lower");
@@ -45,8 +47,11 @@ Compiled compile_with(const recurrence::System& system, const schedule::Schedule
   memory::verify_layout(program);
   log.stage("verify program");
   auto proofs = std::move(mapping.proofs);
-  proofs.insert(proofs.begin(), "every element is assigned once, every read is of an input or an assigned element");
-  proofs.insert(proofs.begin() + 1, "every value of the dataflow is defined once and before it is read, and carries the element it should");
+  proofs.insert(proofs.begin(),
+                "every element is assigned once, every read is of an input or an assigned element");
+  proofs.insert(
+      proofs.begin() + 1,
+      "every value of the dataflow is defined once and before it is read, and carries the element it should");
   proofs.emplace_back("no value is overwritten in its PE before its last use");
   proofs.emplace_back("no two live slots overlap, and every PE's memory holds its peak");
   program.notes["schedule"] = schedule::to_string(schedule);
@@ -55,7 +60,8 @@ Compiled compile_with(const recurrence::System& system, const schedule::Schedule
 
 }  // namespace
 
-Compiled compile(const recurrence::System& system, const std::optional<schedule::Schedule>& schedule, const machine::Machine& machine) {
+Compiled compile(const recurrence::System& system, const std::optional<schedule::Schedule>& schedule,
+                 const machine::Machine& machine) {
   Log log;
   machine::verify(machine);
   recurrence::verify(system);

@@ -4,16 +4,18 @@
 
 namespace cyclotron::mapping::detail {
 
-[[nodiscard]] Grid make_grid(const dataflow::Graph& graph, const schedule::Schedule& schedule, const machine::Machine& machine);
-/// For each space how many computed tensors have to be complete before its own, along the longest chain of reads; tensors that depend on each
-/// other share a phase. Spaces that only pass operands on (relays) have phase 0.
+[[nodiscard]] Grid make_grid(const dataflow::Graph& graph, const schedule::Schedule& schedule,
+                             const machine::Machine& machine);
+/// For each space how many computed tensors have to be complete before its own, along the longest chain of
+/// reads; tensors that depend on each other share a phase. Spaces that only pass operands on (relays) have
+/// phase 0.
 [[nodiscard]] std::vector<std::int64_t> tensor_phases(const dataflow::Graph& graph);
 /// Fills channels (one a rule) and statements.
 void make_statements(Mapping& mapping);
 /// Every dependence advances in time, or between PEs of one step in a common direction.
 void check_dependences(Mapping& mapping);
-/// Messages of a channel arrive in the order in which they are received; channels into one flow over the same wire become one where
-/// that holds for them together.
+/// Messages of a channel arrive in the order in which they are received; channels into one flow over the
+/// same wire become one where that holds for them together.
 void check_channels(Mapping& mapping);
 void make_classes(Mapping& mapping);
 

@@ -30,13 +30,15 @@ std::vector<poly::Affine> Mapping::point_forms() const {
     forms[grid.space[g]] = poly::variable(variables, g);
     forms[grid.space[g]].constant = grid.origin[g];
   }
-  for (std::size_t t = 0; t < grid.time.size(); ++t) forms[grid.time[t]] = poly::variable(variables, coordinates + t);
+  for (std::size_t t = 0; t < grid.time.size(); ++t)
+    forms[grid.time[t]] = poly::variable(variables, coordinates + t);
   return forms;
 }
 
 namespace detail {
 
-Grid make_grid(const dataflow::Graph& graph, const schedule::Schedule& schedule, const machine::Machine& machine) {
+Grid make_grid(const dataflow::Graph& graph, const schedule::Schedule& schedule,
+               const machine::Machine& machine) {
   Grid grid;
   const auto dim = [&](const std::string& name) {
     return static_cast<std::size_t>(std::ranges::find(graph.dims, name) - graph.dims.begin());
@@ -59,13 +61,17 @@ Grid make_grid(const dataflow::Graph& graph, const schedule::Schedule& schedule,
     grid.extents.push_back(1);
     grid.names.emplace_back("pe");
   }
-  const bool fits = machine.grid.empty() ||
-                    (machine.grid.size() == grid.extents.size() && std::ranges::equal(grid.extents, machine.grid, std::less_equal{}));
+  const bool fits =
+      machine.grid.empty() || (machine.grid.size() == grid.extents.size() &&
+                               std::ranges::equal(grid.extents, machine.grid, std::less_equal{}));
   if (!fits) {
-    throw CapacityError({.code = "CYC502", .span = {},
-                         .message = fmt::format("the schedule needs a grid of {} PEs, and the machine has {}",
-                                                fmt::join(grid.extents, "x"), fmt::join(machine.grid, "x")),
-                         .notes = {}, .help = "use larger tiles (cy.blocked), fewer space dimensions, or a larger machine"});
+    throw CapacityError(
+        {.code = "CYC502",
+         .span = {},
+         .message = fmt::format("the schedule needs a grid of {} PEs, and the machine has {}",
+                                fmt::join(grid.extents, "x"), fmt::join(machine.grid, "x")),
+         .notes = {},
+         .help = "use larger tiles (cy.blocked), fewer space dimensions, or a larger machine"});
   }
   return grid;
 }
@@ -75,7 +81,8 @@ std::vector<std::int64_t> tensor_phases(const dataflow::Graph& graph) {
   const auto tensors = graph.tensors.size();
   std::vector<std::vector<bool>> reads(tensors, std::vector<bool>(tensors, false));
   const auto computed_in = [&](const dataflow::Flow& operand) {
-    const auto made = std::ranges::find_if(graph.flows, [&](const dataflow::Flow& f) { return f.computed && f.space == operand.space; });
+    const auto made = std::ranges::find_if(
+        graph.flows, [&](const dataflow::Flow& f) { return f.computed && f.space == operand.space; });
     return made == graph.flows.end() ? operand.tensor : made->tensor;
   };
   for (const auto& flow : graph.flows) {
@@ -99,13 +106,15 @@ std::vector<std::int64_t> tensor_phases(const dataflow::Graph& graph) {
   }
   std::vector<std::int64_t> result;
   for (std::size_t s = 0; s < graph.spaces.size(); ++s) {
-    const auto made = std::ranges::find_if(graph.flows, [&](const dataflow::Flow& f) { return f.computed && f.space.index() == s; });
+    const auto made = std::ranges::find_if(
+        graph.flows, [&](const dataflow::Flow& f) { return f.computed && f.space.index() == s; });
     result.push_back(made == graph.flows.end() ? 0 : phase[made->tensor.index()]);
   }
   return result;
 }
 
-std::optional<std::vector<std::int64_t>> grid_offset(const Mapping& mapping, FlowId flow, const std::vector<poly::Affine>& from) {
+std::optional<std::vector<std::int64_t>> grid_offset(const Mapping& mapping, FlowId flow,
+                                                     const std::vector<poly::Affine>& from) {
   const auto& tuple = mapping.graph.at(mapping.graph.at(flow).space).tuple;
   std::vector<std::int64_t> offset;
   for (const auto d : mapping.grid.space) {
@@ -156,12 +165,14 @@ void make_classes(Mapping& mapping) {
   for (auto& cell : mapping.classes) std::ranges::sort(cell.statements);
   // In the order of the grid: by each region's first PE.
   std::vector<std::pair<std::vector<std::int64_t>, std::size_t>> order;
-  for (std::size_t c = 0; c < mapping.classes.size(); ++c) order.emplace_back(*mapping.classes[c].region.lexmin_point(), c);
+  for (std::size_t c = 0; c < mapping.classes.size(); ++c)
+    order.emplace_back(*mapping.classes[c].region.lexmin_point(), c);
   std::ranges::sort(order);
   std::vector<PeClass> sorted;
   for (const auto& [point, index] : order) sorted.push_back(mapping.classes[index]);
   mapping.classes = std::move(sorted);
-  mapping.proofs.push_back(fmt::format("the {} PE classes partition the active grid", mapping.classes.size()));
+  mapping.proofs.push_back(
+      fmt::format("the {} PE classes partition the active grid", mapping.classes.size()));
 }
 
 }  // namespace detail
@@ -179,7 +190,8 @@ Mapping map_in_phases(dataflow::Graph graph, Grid grid, std::vector<std::int64_t
 
 }  // namespace
 
-Mapping map_to_grid(dataflow::Graph graph, const schedule::Schedule& schedule, const machine::Machine& machine) {
+Mapping map_to_grid(dataflow::Graph graph, const schedule::Schedule& schedule,
+                    const machine::Machine& machine) {
   const Grid grid = detail::make_grid(graph, schedule, machine);
   const std::vector<std::int64_t> together(graph.spaces.size(), 0);
   const auto phases = detail::tensor_phases(graph);

@@ -55,8 +55,9 @@ poly::Set lex_negative(const poly::Set& domain, const std::vector<poly::Affine>&
   return result;
 }
 
-/// A total order of all steps of all PEs that agrees with each PE's own order: by time and then along the grid in some direction, or the
-/// other way round (then PEs run far apart, and channels may have to be deep).
+/// A total order of all steps of all PEs that agrees with each PE's own order: by time and then along the
+/// grid in some direction, or the other way round (then PEs run far apart, and channels may have to be
+/// deep).
 struct Order {
   std::vector<std::int64_t> signs;  ///< Of each grid dimension.
   bool grid_first = false;
@@ -98,7 +99,8 @@ std::optional<std::vector<std::int64_t>> violation(const Mapping& mapping, const
   return lex_negative(dependence.rule->domain, forms).lexmin_point();
 }
 
-[[noreturn]] void report(const Mapping& mapping, const Dependence& dependence, const std::vector<std::int64_t>& point) {
+[[noreturn]] void report(const Mapping& mapping, const Dependence& dependence,
+                         const std::vector<std::int64_t>& point) {
   const auto& graph = mapping.graph;
   std::vector<std::int64_t> source;
   for (const auto& form : dependence.from) source.push_back(poly::evaluate(form, point));
@@ -116,11 +118,15 @@ std::optional<std::vector<std::int64_t>> violation(const Mapping& mapping, const
   std::vector<std::string> time_names;
   for (const auto d : mapping.grid.time) time_names.push_back(graph.dims[d]);
   throw LegalityError(
-      {.code = "CYC221", .span = dependence.rule->span,
-       .message = fmt::format("`{}` is needed at point ({}), {} of {}, but made at point ({}), {} of {}, which does not come before",
-                              tensor, fmt::join(point, ", "), when(point), where(point), fmt::join(source, ", "), when(source), where(source)),
-       .notes = {{graph.at(dependence.source).span, fmt::format("`{}` is made here; points are ({}), time order is ({})", tensor,
-                                                                fmt::join(graph.dims, ", "), fmt::join(time_names, ", "))}},
+      {.code = "CYC221",
+       .span = dependence.rule->span,
+       .message = fmt::format("`{}` is needed at point ({}), {} of {}, but made at point ({}), {} of {}, "
+                              "which does not come before",
+                              tensor, fmt::join(point, ", "), when(point), where(point),
+                              fmt::join(source, ", "), when(source), where(source)),
+       .notes = {{graph.at(dependence.source).span,
+                  fmt::format("`{}` is made here; points are ({}), time order is ({})", tensor,
+                              fmt::join(graph.dims, ", "), fmt::join(time_names, ", "))}},
        .help = "change the order of `time`, or which indices are space"});
 }
 
@@ -134,7 +140,8 @@ bool overtakes(const Mapping& mapping, const Message& a, const Message& b) {
   const auto rank = mapping.graph.dims.size();
   const auto widen = [rank](const poly::Affine& form, bool second) {
     poly::Affine wide = poly::constant(2 * rank, form.constant);
-    std::ranges::copy(form.coefficients, wide.coefficients.begin() + (second ? static_cast<std::ptrdiff_t>(rank) : 0));
+    std::ranges::copy(form.coefficients,
+                      wide.coefficients.begin() + (second ? static_cast<std::ptrdiff_t>(rank) : 0));
     return wide;
   };
   std::vector<poly::Affine> first, second;
@@ -142,7 +149,8 @@ bool overtakes(const Mapping& mapping, const Message& a, const Message& b) {
     first.push_back(poly::variable(2 * rank, d));
     second.push_back(poly::variable(2 * rank, rank + d));
   }
-  auto pairs = a.receive->domain.preimage(first, 2 * rank).intersect(b.receive->domain.preimage(second, 2 * rank));
+  auto pairs =
+      a.receive->domain.preimage(first, 2 * rank).intersect(b.receive->domain.preimage(second, 2 * rank));
   for (const auto d : mapping.grid.space) {
     pairs = pairs.intersect({first[d] - second[d], true});
     pairs = pairs.intersect({widen(a.receive->from[d], false) - widen(b.receive->from[d], true), true});
@@ -163,16 +171,20 @@ bool overtakes(const Mapping& mapping, const Message& a, const Message& b) {
 bool lockstep(const Mapping& mapping, const Message& message) {
   const auto& graph = mapping.graph;
   const auto& tuple = graph.at(graph.at(message.receive->target.flow).space).tuple;
-  return std::ranges::all_of(mapping.grid.time, [&](std::size_t d) { return poly::is_constant(tuple[d] - message.receive->from[d]); });
+  return std::ranges::all_of(mapping.grid.time, [&](std::size_t d) {
+    return poly::is_constant(tuple[d] - message.receive->from[d]);
+  });
 }
 
 void find_time_function(Mapping& mapping, const std::vector<Dependence>& all) {
-  // Unit costs: a hop takes one cycle, and so does an operator; every dependence is a step along one coordinate.
+  // Unit costs: a hop takes one cycle, and so does an operator; every dependence is a step along one
+  // coordinate.
   const auto& graph = mapping.graph;
   std::vector<std::int64_t> rate(graph.dims.size(), 0);
   for (const auto d : mapping.grid.time) rate[d] = 1;
   for (const auto& dependence : all) {
-    const auto offset = dataflow::constant_offset(graph.at(graph.at(dependence.rule->flow).space), dependence.from);
+    const auto offset =
+        dataflow::constant_offset(graph.at(graph.at(dependence.rule->flow).space), dependence.from);
     if (!offset || graph.at(dependence.source).space != graph.at(dependence.rule->flow).space) return;
     std::int64_t length = 0;
     for (const auto step : *offset) length += std::abs(step);
@@ -198,10 +210,12 @@ void check_dependences(Mapping& mapping) {
   for (std::size_t choice = 0; choice < (std::size_t{2} << axes); ++choice) {
     Order order{{}, (choice >> axes) != 0};
     for (std::size_t g = 0; g < axes; ++g) order.signs.push_back(((choice >> g) & 1U) != 0 ? -1 : 1);
-    const bool legal = std::ranges::all_of(all, [&](const Dependence& d) { return !violation(mapping, d, order).has_value(); });
+    const bool legal = std::ranges::all_of(
+        all, [&](const Dependence& d) { return !violation(mapping, d, order).has_value(); });
     if (!legal) continue;
-    mapping.proofs.push_back(fmt::format("all {} dependences advance in one order of all steps ({})", all.size(),
-                                         order.grid_first ? "along the grid, then time" : "time, then along the grid"));
+    mapping.proofs.push_back(
+        fmt::format("all {} dependences advance in one order of all steps ({})", all.size(),
+                    order.grid_first ? "along the grid, then time" : "time, then along the grid"));
     mapping.proofs.emplace_back("no two points of a space share a PE and a step");
     find_time_function(mapping, all);
     return;
@@ -217,7 +231,8 @@ void check_channels(Mapping& mapping) {
   std::vector<Message> messages(mapping.channels.size());
   for (const auto& statement : mapping.statements) {
     if (statement.kind == Kind::receive) messages[statement.channel].receive = &statement;
-    if (statement.kind == Kind::send || statement.kind == Kind::forward) messages[statement.channel].send = &statement;
+    if (statement.kind == Kind::send || statement.kind == Kind::forward)
+      messages[statement.channel].send = &statement;
   }
   std::vector<std::vector<std::size_t>> groups;
   std::size_t count = 0;
@@ -226,10 +241,13 @@ void check_channels(Mapping& mapping) {
     ++count;
     if (!lockstep(mapping, messages[c]) && overtakes(mapping, messages[c], messages[c])) {
       const auto& rule = mapping.graph.rules[messages[c].receive->rule];
-      throw LegalityError({.code = "CYC222", .span = rule.span,
+      throw LegalityError({.code = "CYC222",
+                           .span = rule.span,
                            .message = fmt::format("values of `{}` would overtake each other on channel {}",
-                                                  mapping.graph.at(mapping.graph.at(rule.flow).tensor).name, mapping.channels[c].name),
-                           .notes = {}, .help = "change the order of `time`"});
+                                                  mapping.graph.at(mapping.graph.at(rule.flow).tensor).name,
+                                                  mapping.channels[c].name),
+                           .notes = {},
+                           .help = "change the order of `time`"});
     }
     const auto same_wire = [&](std::size_t other) {
       const auto &a = mapping.channels[c], &b = mapping.channels[other];
@@ -237,8 +255,9 @@ void check_channels(Mapping& mapping) {
     };
     const auto joins = [&](const std::vector<std::size_t>& group) {
       return same_wire(group.front()) && std::ranges::all_of(group, [&](std::size_t other) {
-        return !overtakes(mapping, messages[c], messages[other]) && !overtakes(mapping, messages[other], messages[c]);
-      });
+               return !overtakes(mapping, messages[c], messages[other]) &&
+                      !overtakes(mapping, messages[other], messages[c]);
+             });
     };
     const auto group = std::ranges::find_if(groups, joins);
     if (group != groups.end()) {
@@ -259,8 +278,9 @@ void check_channels(Mapping& mapping) {
     }
   }
   mapping.channels = std::move(kept);
-  mapping.proofs.push_back(fmt::format("{} kinds of message on {} channels: each receive has one send, in first-in-first-out order", count,
-                                       mapping.channels.size()));
+  mapping.proofs.push_back(fmt::format(
+      "{} kinds of message on {} channels: each receive has one send, in first-in-first-out order", count,
+      mapping.channels.size()));
 }
 
 }  // namespace cyclotron::mapping::detail

@@ -1,4 +1,5 @@
-// Rules to statements: receives from dependences, sends induced one to one (CY-079, CY-080), local values by reference.
+// Rules to statements: receives from dependences, sends induced one to one (CY-079, CY-080), local values
+// by reference.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -32,7 +33,9 @@ class Builder {
   }
 
  private:
-  [[nodiscard]] std::vector<poly::Affine> here(FlowId flow) const { return graph_.at(graph_.at(flow).space).tuple; }
+  [[nodiscard]] std::vector<poly::Affine> here(FlowId flow) const {
+    return graph_.at(graph_.at(flow).space).tuple;
+  }
   [[nodiscard]] bool is_local(FlowId flow, const Transfer& transfer) const {
     const auto offset = grid_offset(mapping_, flow, transfer.from);
     return offset && std::ranges::all_of(*offset, [](std::int64_t step) { return step == 0; });
@@ -43,7 +46,8 @@ class Builder {
     alias_.assign(graph_.flows.size(), true);
     for (const auto& rule : graph_.rules) {
       const auto* transfer = std::get_if<Transfer>(&rule.action);
-      if (transfer == nullptr || transfer->source == rule.flow || !is_local(rule.flow, *transfer)) alias_[rule.flow.index()] = false;
+      if (transfer == nullptr || transfer->source == rule.flow || !is_local(rule.flow, *transfer))
+        alias_[rule.flow.index()] = false;
       if (transfer != nullptr) alias_[transfer->source.index()] = false;
     }
   }
@@ -70,8 +74,10 @@ class Builder {
         if (ready) chosen = s;
       }
       if (chosen == count) {
-        throw LegalityError({.code = "CYC221", .span = graph_.flows.front().span,
-                             .message = "two computations of one step need each other's results", .notes = {},
+        throw LegalityError({.code = "CYC221",
+                             .span = graph_.flows.front().span,
+                             .message = "two computations of one step need each other's results",
+                             .notes = {},
                              .help = "map one more index to time"});
       }
       rank_[chosen] = next;
@@ -82,7 +88,8 @@ class Builder {
     const auto rank = rank_[graph_.at(flow).space.index()];
     const auto rules = static_cast<std::int64_t>(graph_.rules.size());
     Statement statement{kind, rule, std::move(domain), {}, {}, 0, {}, 0, mapping_.phase_of(flow)};
-    statement.position = (rank * kinds + static_cast<std::int64_t>(kind)) * rules + static_cast<std::int64_t>(rule);
+    statement.position =
+        (rank * kinds + static_cast<std::int64_t>(kind)) * rules + static_cast<std::int64_t>(rule);
     return statement;
   }
 
@@ -122,7 +129,8 @@ class Builder {
   }
 
   /// A receive at the rule's points and the send it induces at the points they receive from.
-  void add_message(std::size_t r, const Rule& rule, FlowId source, const std::vector<poly::Affine>& from, bool broadcast) {
+  void add_message(std::size_t r, const Rule& rule, FlowId source, const std::vector<poly::Affine>& from,
+                   bool broadcast) {
     const auto channel = broadcast ? network(rule, from) : link(rule, from);
     auto receive = make(Kind::receive, r, rule.flow, rule.domain);
     receive.target = {rule.flow, here(rule.flow)};
@@ -148,17 +156,22 @@ class Builder {
       std::vector<std::int64_t> source;
       for (const auto& form : from) source.push_back(poly::evaluate(form, point));
       throw LegalityError(
-          {.code = "CYC220", .span = rule.span,
+          {.code = "CYC220",
+           .span = rule.span,
            .message = fmt::format("PE ({}) needs `{}` from PE ({}), {} hops away, and links join neighbours",
                                   fmt::join(pe_of(point), ", "), graph_.at(graph_.at(rule.flow).tensor).name,
                                   fmt::join(pe_of(source), ", "), distance(pe_of(point), pe_of(source))),
-           .notes = {}, .help = "map the index that jumps to time, or stream the value along it"});
+           .notes = {},
+           .help = "map the index that jumps to time, or stream the value along it"});
     }
     if (!poly::Map::function(rule.domain, from).is_injective()) {
-      throw LegalityError({.code = "CYC220", .span = rule.span,
-                           .message = fmt::format("one value of `{}` would be sent to the same PE several times",
-                                                  graph_.at(graph_.at(rule.flow).tensor).name),
-                           .notes = {}, .help = "map the index along which it is used again to space, or order it last in time"});
+      throw LegalityError(
+          {.code = "CYC220",
+           .span = rule.span,
+           .message = fmt::format("one value of `{}` would be sent to the same PE several times",
+                                  graph_.at(graph_.at(rule.flow).tensor).name),
+           .notes = {},
+           .help = "map the index along which it is used again to space, or order it last in time"});
     }
     Channel channel{rule.flow, {}, false, 0, {}};
     for (const auto step : *offset) channel.offset.push_back(-step);
@@ -188,7 +201,8 @@ class Builder {
     const auto base = fmt::format("{}^{}", flow.name, graph_.at(flow.space).name);
     if (channel.network) return fmt::format("{} broadcast along {}", base, mapping_.grid.names[channel.axis]);
     for (std::size_t g = 0; g < channel.offset.size(); ++g) {
-      if (channel.offset[g] != 0) return fmt::format("{} along {}{}", base, channel.offset[g] < 0 ? "-" : "", mapping_.grid.names[g]);
+      if (channel.offset[g] != 0)
+        return fmt::format("{} along {}{}", base, channel.offset[g] < 0 ? "-" : "", mapping_.grid.names[g]);
     }
     return base;
   }
@@ -243,7 +257,8 @@ class Builder {
   }
 
   /// The accumulator's predecessor is in the slot, or comes from a neighbour into the slot.
-  void add_accumulator(std::size_t r, const Rule& rule, const FlowRef& ref, const std::vector<poly::Affine>& point) {
+  void add_accumulator(std::size_t r, const Rule& rule, const FlowRef& ref,
+                       const std::vector<poly::Affine>& point) {
     if (ref.flow != rule.flow) return;
     const auto offset = grid_offset(mapping_, rule.flow, point);
     if (offset && std::ranges::all_of(*offset, [](std::int64_t step) { return step == 0; })) return;

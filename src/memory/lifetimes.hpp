@@ -14,14 +14,16 @@ struct Lifetime {
   bool operator==(const Lifetime&) const = default;
 };
 
-/// One lifetime a slot. Two slots whose lifetimes share no instruction may share addresses. What an instruction reads
-/// and what it writes are both live at it, so a destination never overlaps an operand.
+/// One lifetime a slot. Two slots whose lifetimes share no instruction may share addresses. What an
+/// instruction reads and what it writes are both live at it, so a destination never overlaps an operand.
 ///
 /// A persistent slot lives over the whole code. Any other lives from its first to its last use, and
-/// - over the whole of every loop that uses it and lies inside the block (a loop's, an if's or the class's whole body) that holds
-///   all its uses, since what is used in a loop and outside it is live into it, out of it or both;
-/// - over the outermost loop around its uses, unless it has one tile and each pass through that block first writes it:
-///   the first use is a write, not nested deeper. Otherwise a pass may read what an earlier one wrote.
+/// - over the whole of every loop that uses it and lies inside the block (a loop's, an if's or the class's
+/// whole body) that holds all its uses, since what is used in a loop and outside it is live into it, out of
+/// it or both;
+/// - over the outermost loop around its uses, unless it has one tile and each pass through that block first
+/// writes it: the first use is a write, not nested deeper. Otherwise a pass may read what an earlier one
+/// wrote.
 /// Requires: verify(program) holds but for addresses.
 [[nodiscard]] std::vector<Lifetime> lifetimes(const program::PeClass& pe_class);
 

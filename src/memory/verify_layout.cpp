@@ -35,8 +35,8 @@ std::vector<std::size_t> by_birth(const std::vector<Lifetime>& live) {
   return order;
 }
 
-/// Sweeps over the code with the slots that are alive, ordered by address; they are disjoint, so that a new one can only
-/// meet its two neighbours.
+/// Sweeps over the code with the slots that are alive, ordered by address; they are disjoint, so that a new
+/// one can only meet its two neighbours.
 void check_sharing(const PeClass& pe_class, const std::vector<Lifetime>& live) {
   std::map<std::int64_t, std::size_t> alive;      // Address to slot.
   std::multimap<std::size_t, std::size_t> dying;  // Last instruction to slot.

@@ -174,37 +174,25 @@ Shape result_shape(Op op, Flags flags, std::span<const Shape> operands) {
     case Op::divide:
     case Op::maximum:
     case Op::minimum:
-    case Op::power:
-      return broadcast(op, a, operands[1]);
+    case Op::power: return broadcast(op, a, operands[1]);
     case Op::negative:
     case Op::sqrt:
     case Op::exp:
     case Op::log:
-    case Op::absolute:
-      return a;
-    case Op::transpose:
-      return transposed(a);
-    case Op::matmul:
-      return product(op, flags, a, operands[1]);
-    case Op::syrk:
-      return {a.rows, a.rows};
-    case Op::solve_triangular:
-      return solved(flags, a, operands[1]);
-    case Op::cholesky:
-      require_square(op, a);
-      return a;
+    case Op::absolute: return a;
+    case Op::transpose: return transposed(a);
+    case Op::matmul: return product(op, flags, a, operands[1]);
+    case Op::syrk: return {a.rows, a.rows};
+    case Op::solve_triangular: return solved(flags, a, operands[1]);
+    case Op::cholesky: require_square(op, a); return a;
     case Op::row_sum:
-    case Op::row_max:
-      return {a.rows, 1};
+    case Op::row_max: return {a.rows, 1};
     case Op::multiply_add:
-    case Op::multiply_subtract:
-      return broadcast(op, a, broadcast(op, operands[1], operands[2]));
+    case Op::multiply_subtract: return broadcast(op, a, broadcast(op, operands[1], operands[2]));
     case Op::matmul_add:
-    case Op::matmul_subtract:
-      return accumulated(op, a, product(op, flags, operands[1], operands[2]));
+    case Op::matmul_subtract: return accumulated(op, a, product(op, flags, operands[1], operands[2]));
     case Op::syrk_add:
-    case Op::syrk_subtract:
-      return accumulated(op, a, {operands[1].rows, operands[1].rows});
+    case Op::syrk_subtract: return accumulated(op, a, {operands[1].rows, operands[1].rows});
   }
   check_failed("op is an Op", __FILE__, __LINE__, {});
 }
@@ -225,30 +213,21 @@ std::int64_t flops(Op op, Flags flags, std::span<const Shape> operands) {
     case Op::sqrt:
     case Op::exp:
     case Op::log:
-    case Op::absolute:
-      return elements;
-    case Op::transpose:
-      return 0;
-    case Op::matmul:
-      return 2 * elements * ((flags & transpose_a) != 0 ? a.rows : a.columns);
+    case Op::absolute: return elements;
+    case Op::transpose: return 0;
+    case Op::matmul: return 2 * elements * ((flags & transpose_a) != 0 ? a.rows : a.columns);
     case Op::matmul_add:
     case Op::matmul_subtract:
       return 2 * elements * ((flags & transpose_a) != 0 ? operands[1].rows : operands[1].columns);
-    case Op::syrk:
-      return a.rows * (a.rows + 1) * a.columns;
+    case Op::syrk: return a.rows * (a.rows + 1) * a.columns;
     case Op::syrk_add:
-    case Op::syrk_subtract:
-      return a.rows * (a.rows + 1) * operands[1].columns;
-    case Op::solve_triangular:
-      return elements * ((flags & unit_diagonal) != 0 ? a.rows - 1 : a.rows);
-    case Op::cholesky:
-      return a.rows * (a.rows + 1) * (2 * a.rows + 1) / 6;
+    case Op::syrk_subtract: return a.rows * (a.rows + 1) * operands[1].columns;
+    case Op::solve_triangular: return elements * ((flags & unit_diagonal) != 0 ? a.rows - 1 : a.rows);
+    case Op::cholesky: return a.rows * (a.rows + 1) * (2 * a.rows + 1) / 6;
     case Op::row_sum:
-    case Op::row_max:
-      return a.rows * std::max<std::int64_t>(a.columns - 1, 0);
+    case Op::row_max: return a.rows * std::max<std::int64_t>(a.columns - 1, 0);
     case Op::multiply_add:
-    case Op::multiply_subtract:
-      return 2 * elements;
+    case Op::multiply_subtract: return 2 * elements;
   }
   check_failed("op is an Op", __FILE__, __LINE__, {});
 }

@@ -30,7 +30,8 @@ isl_stat collect_constraint(isl_constraint* constraint, void* user) {
   }
   std::int64_t modulus = 0;
   for (int d = 0; d < isl_constraint_dim(constraint, isl_dim_div); ++d) {
-    const auto coefficient = take_int(context, isl_constraint_get_coefficient_val(constraint, isl_dim_div, d));
+    const auto coefficient =
+        take_int(context, isl_constraint_get_coefficient_val(constraint, isl_dim_div, d));
     if (coefficient == 0) continue;
     if (modulus != 0) all.representable = false;
     modulus = coefficient < 0 ? -coefficient : coefficient;

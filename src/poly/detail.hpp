@@ -23,8 +23,11 @@ namespace cyclotron::poly::detail {
   const bool quota = isl_ctx_last_error(ctx) == isl_error_quota;
   isl_ctx_reset_error(ctx);
   if (quota) {
-    throw LegalityError({.code = "CYC299", .span = {}, .message = "the exact integer analysis of this kernel takes too long",
-                         .notes = {}, .help = "simplify the index constraints or split the kernel"});
+    throw LegalityError({.code = "CYC299",
+                         .span = {},
+                         .message = "the exact integer analysis of this kernel takes too long",
+                         .notes = {},
+                         .help = "simplify the index constraints or split the kernel"});
   }
   check_failed("isl", __FILE__, __LINE__, text == nullptr ? "unknown error" : text);
 }

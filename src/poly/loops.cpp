@@ -156,7 +156,8 @@ class Reader {
 
   Affine affine(isl_ast_expr* expr) { return whole(quotient(expr)); }
 
-  /// A quotient that is no bound becomes the variable of a loop of one step around the node: q = floor(n / d).
+  /// A quotient that is no bound becomes the variable of a loop of one step around the node: q = floor(n /
+  /// d).
   Affine whole(Quotient quotient) {
     if (quotient.divisor == 1) return quotient.numerator;
     if (quotient.up) quotient.numerator.constant += quotient.divisor - 1;

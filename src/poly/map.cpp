@@ -56,8 +56,12 @@ Map Map::then(const Map& next) const { return {context_, isl_map_apply_range(cop
 Map Map::intersect(const Map& other) const { return {context_, isl_map_intersect(copy(), other.copy())}; }
 Map Map::subtract(const Map& other) const { return {context_, isl_map_subtract(copy(), other.copy())}; }
 Map Map::unite(const Map& other) const { return {context_, isl_map_union(copy(), other.copy())}; }
-Map Map::restrict_domain(const Set& set) const { return {context_, isl_map_intersect_domain(copy(), set.copy())}; }
-Map Map::restrict_range(const Set& set) const { return {context_, isl_map_intersect_range(copy(), set.copy())}; }
+Map Map::restrict_domain(const Set& set) const {
+  return {context_, isl_map_intersect_domain(copy(), set.copy())};
+}
+Map Map::restrict_range(const Set& set) const {
+  return {context_, isl_map_intersect_range(copy(), set.copy())};
+}
 Set Map::domain() const { return {context_, isl_map_domain(copy())}; }
 Set Map::range() const { return {context_, isl_map_range(copy())}; }
 Set Map::apply(const Set& set) const { return {context_, isl_set_apply(set.copy(), copy())}; }
@@ -76,7 +80,8 @@ std::optional<std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>> M
   if (!point) return std::nullopt;
   const auto inputs = isl_map_dim(map_, isl_dim_in);
   const auto middle = point->begin() + inputs;
-  return std::pair{std::vector<std::int64_t>(point->begin(), middle), std::vector<std::int64_t>(middle, point->end())};
+  return std::pair{std::vector<std::int64_t>(point->begin(), middle),
+                   std::vector<std::int64_t>(middle, point->end())};
 }
 
 namespace {

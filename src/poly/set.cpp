@@ -15,15 +15,13 @@ namespace {
 
 isl_constraint* to_isl(isl_local_space* space, const Constraint& constraint) {
   isl_ctx* ctx = isl_local_space_get_ctx(space);
-  isl_constraint* result = constraint.equality ? isl_constraint_alloc_equality(space)
-                                               : isl_constraint_alloc_inequality(space);
+  isl_constraint* result =
+      constraint.equality ? isl_constraint_alloc_equality(space) : isl_constraint_alloc_inequality(space);
   for (std::size_t v = 0; v < constraint.form.coefficients.size(); ++v) {
-    result = isl_constraint_set_coefficient_val(
-        result, isl_dim_set, static_cast<int>(v),
-        isl_val_int_from_si(ctx, constraint.form.coefficients[v]));
+    result = isl_constraint_set_coefficient_val(result, isl_dim_set, static_cast<int>(v),
+                                                isl_val_int_from_si(ctx, constraint.form.coefficients[v]));
   }
-  return isl_constraint_set_constant_val(
-      result, isl_val_int_from_si(ctx, constraint.form.constant));
+  return isl_constraint_set_constant_val(result, isl_val_int_from_si(ctx, constraint.form.constant));
 }
 
 isl_space* set_space(const Context& context, std::size_t dimensions) {
@@ -49,7 +47,8 @@ std::optional<std::int64_t> take_bound(isl_val* value) {
   return result;
 }
 
-isl_multi_aff* to_multi_aff(const Context& context, const std::vector<Affine>& forms, std::size_t dimensions) {
+isl_multi_aff* to_multi_aff(const Context& context, const std::vector<Affine>& forms,
+                            std::size_t dimensions) {
   isl_space* space = set_space(context, dimensions);
   isl_local_space* local = isl_local_space_from_space(isl_space_copy(space));
   isl_space* target = isl_space_map_from_domain_and_range(space, set_space(context, forms.size()));
@@ -68,7 +67,8 @@ isl_multi_aff* to_multi_aff(const Context& context, const std::vector<Affine>& f
   return result;
 }
 
-std::unique_ptr<isl_aff, decltype(&isl_aff_free)> coordinate_form(const Context& context, std::size_t dimensions,
+std::unique_ptr<isl_aff, decltype(&isl_aff_free)> coordinate_form(const Context& context,
+                                                                  std::size_t dimensions,
                                                                   std::size_t coordinate) {
   isl_local_space* local = isl_local_space_from_space(set_space(context, dimensions));
   return {isl_aff_var_on_domain(local, isl_dim_set, static_cast<unsigned>(coordinate)), &isl_aff_free};

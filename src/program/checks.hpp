@@ -1,4 +1,5 @@
-// Checks that the verifiers of the tables and of the code share. Each throws ProgramError with the fault's path.
+// Checks that the verifiers of the tables and of the code share. Each throws ProgramError with the fault's
+// path.
 #pragma once
 #include <algorithm>
 #include <string>

@@ -126,12 +126,9 @@ std::int64_t evaluate(const Affine& form, const std::int64_t* environment) {
 bool holds(const Condition& condition, const std::int64_t* environment) {
   const std::int64_t value = evaluate(condition.form, environment);
   switch (condition.kind) {
-    case Condition::Kind::non_negative:
-      return value >= 0;
-    case Condition::Kind::zero:
-      return value == 0;
-    case Condition::Kind::divisible:
-      return value % condition.modulus == 0;
+    case Condition::Kind::non_negative: return value >= 0;
+    case Condition::Kind::zero: return value == 0;
+    case Condition::Kind::divisible: return value % condition.modulus == 0;
   }
   check_failed("kind is a Condition::Kind", __FILE__, __LINE__, {});
 }

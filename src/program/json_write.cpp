@@ -88,12 +88,12 @@ class Writer {
     return {{"slot", reference.slot.value}, {"index", write(reference.index)}};
   }
   static Json write(const Operand& operand) {
-    return std::visit(
-        Overloaded{[](const SlotRef& reference) { return write(reference); },
-                   [](const Constant& value) {
-                     return Json{{"real", write(value.real)}, {"imaginary", write(value.imaginary)}};
-                   }},
-        operand);
+    return std::visit(Overloaded{[](const SlotRef& reference) { return write(reference); },
+                                 [](const Constant& value) {
+                                   return Json{{"real", write(value.real)},
+                                               {"imaginary", write(value.imaginary)}};
+                                 }},
+                      operand);
   }
 
   static Json write(const Tensor& tensor) {

@@ -101,10 +101,8 @@ std::string comparison(const Affine& form, const char* relation, const char* fli
 
 std::string condition(const Condition& one, const Names& names) {
   switch (one.kind) {
-    case Condition::Kind::non_negative:
-      return comparison(one.form, "≥", "≤", names);
-    case Condition::Kind::zero:
-      return comparison(one.form, "=", "=", names);
+    case Condition::Kind::non_negative: return comparison(one.form, "≥", "≤", names);
+    case Condition::Kind::zero: return comparison(one.form, "=", "=", names);
     case Condition::Kind::divisible:
       return fmt::format("({}) mod {} = 0", affine(one.form, names), one.modulus);
   }
@@ -259,18 +257,12 @@ class ClassPrinter {
     Names parts;
     for (const auto& one : compute.operands) parts.push_back(operand(one));
     switch (compute.op) {
-      case Op::multiply_add:
-        return accumulated(parts, "+", infix(Op::multiply, 0, parts, 1));
-      case Op::multiply_subtract:
-        return accumulated(parts, "-", infix(Op::multiply, 0, parts, 1));
-      case Op::matmul_add:
-        return accumulated(parts, "+", infix(Op::matmul, compute.flags, parts, 1));
-      case Op::matmul_subtract:
-        return accumulated(parts, "-", infix(Op::matmul, compute.flags, parts, 1));
-      case Op::syrk_add:
-        return accumulated(parts, "+", call(Op::syrk, compute.flags, parts, 1));
-      case Op::syrk_subtract:
-        return accumulated(parts, "-", call(Op::syrk, compute.flags, parts, 1));
+      case Op::multiply_add: return accumulated(parts, "+", infix(Op::multiply, 0, parts, 1));
+      case Op::multiply_subtract: return accumulated(parts, "-", infix(Op::multiply, 0, parts, 1));
+      case Op::matmul_add: return accumulated(parts, "+", infix(Op::matmul, compute.flags, parts, 1));
+      case Op::matmul_subtract: return accumulated(parts, "-", infix(Op::matmul, compute.flags, parts, 1));
+      case Op::syrk_add: return accumulated(parts, "+", call(Op::syrk, compute.flags, parts, 1));
+      case Op::syrk_subtract: return accumulated(parts, "-", call(Op::syrk, compute.flags, parts, 1));
       default:  // The other operators print by their registry entry.
         return operators::info(compute.op).symbol.empty() ? call(compute.op, compute.flags, parts, 0)
                                                           : infix(compute.op, compute.flags, parts, 0);

@@ -34,7 +34,9 @@ class Printer {
 
   std::string expr(ExprId id, const std::vector<std::string>& names, bool nested) const {
     return std::visit(Overloaded{[](const Constant& value) { return number_text(value); },
-                                 [&](const Access& access) { return access_text(system_, access.tensor, access.index, names); },
+                                 [&](const Access& access) {
+                                   return access_text(system_, access.tensor, access.index, names);
+                                 },
                                  [&](const Apply& apply) { return apply_text(apply, names, nested); },
                                  [&](const Reduce& reduce) { return reduce_text(reduce, names); }},
                       system_.at(id).node);
@@ -46,8 +48,9 @@ class Printer {
     std::vector<std::string> operands;
     for (const auto operand : apply.operands) operands.push_back(expr(operand, names, !info.symbol.empty()));
     if (!info.symbol.empty() && operands.size() == 2) {
-      auto text = fmt::format("{}{} {} {}{}", operands[0], (apply.flags & operators::transpose_a) != 0 ? "ᵀ" : "",
-                              info.symbol, operands[1], (apply.flags & operators::transpose_b) != 0 ? "ᵀ" : "");
+      auto text =
+          fmt::format("{}{} {} {}{}", operands[0], (apply.flags & operators::transpose_a) != 0 ? "ᵀ" : "",
+                      info.symbol, operands[1], (apply.flags & operators::transpose_b) != 0 ? "ᵀ" : "");
       return nested ? "(" + text + ")" : text;
     }
     return fmt::format("{}({})", info.name, fmt::join(operands, ", "));
@@ -57,7 +60,8 @@ class Printer {
     static constexpr std::string_view symbols[] = {"Σ", "Π", "max", "min"};
     names.push_back(reduce.index);
     const auto domain = to_set(context_, reduce.domain, names.size()).constraints_text(names);
-    return fmt::format("{}_{{{}}} {}", symbols[static_cast<std::size_t>(reduce.kind)], domain, expr(reduce.body, names, true));
+    return fmt::format("{}_{{{}}} {}", symbols[static_cast<std::size_t>(reduce.kind)], domain,
+                       expr(reduce.body, names, true));
   }
 
   const System& system_;
@@ -74,7 +78,8 @@ std::string to_string(const System& system) {
     text += fmt::format("  {} : {} {}\n", tensor.name, role_text(tensor.role), shape_text(tensor));
   }
   for (const auto& equation : system.equations) {
-    text += fmt::format("  {} = {}    {}\n", access_text(system, equation.target, equation.index, equation.indices),
+    text += fmt::format("  {} = {}    {}\n",
+                        access_text(system, equation.target, equation.index, equation.indices),
                         printer.expr(equation.expr, equation.indices, false),
                         domain_of(context, equation).constraints_text(equation.indices));
   }

@@ -33,7 +33,8 @@ poly::Set to_set(const poly::Context& context, const Region& region, std::size_t
   poly::Set result = poly::Set::empty(context, variables);
   for (const auto& conjunction : region) {
     std::vector<poly::Constraint> all;
-    for (const auto& constraint : conjunction) all.push_back({to_poly(constraint.form, variables), constraint.equality});
+    for (const auto& constraint : conjunction)
+      all.push_back({to_poly(constraint.form, variables), constraint.equality});
     result = result.unite(poly::Set::where(context, variables, all));
   }
   return result.coalesce();
@@ -66,9 +67,11 @@ void visit_expr(const System& system, ExprId id, const Scope& scope,
                         [&](const Reduce& reduce) {
                           const auto outer = scope.names.size();
                           std::vector<poly::Affine> drop;
-                          for (std::size_t v = 0; v < outer; ++v) drop.push_back(poly::variable(outer + 1, v));
-                          Scope inner{scope.names, scope.points.preimage(drop, outer + 1).intersect(to_set(
-                                                       scope.points.context(), reduce.domain, outer + 1))};
+                          for (std::size_t v = 0; v < outer; ++v)
+                            drop.push_back(poly::variable(outer + 1, v));
+                          Scope inner{scope.names, scope.points.preimage(drop, outer + 1)
+                                                       .intersect(to_set(scope.points.context(),
+                                                                         reduce.domain, outer + 1))};
                           inner.names.push_back(reduce.index);
                           visit_expr(system, reduce.body, inner, visit);
                         }},
@@ -91,7 +94,8 @@ std::string access_text(const System& system, TensorId tensor, const std::vector
 
 std::string point_text(const std::vector<std::string>& names, const std::vector<std::int64_t>& point) {
   std::vector<std::string> parts;
-  for (std::size_t v = 0; v < point.size(); ++v) parts.push_back(fmt::format("{} = {}", names.at(v), point[v]));
+  for (std::size_t v = 0; v < point.size(); ++v)
+    parts.push_back(fmt::format("{} = {}", names.at(v), point[v]));
   return parts.empty() ? "the only point" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -105,10 +109,12 @@ operators::Shape tile_shape(const Tensor& tensor) {
   // Tiles are matrices: only the last two dimensions may be larger than one.
   for (std::size_t d = 0; d + 2 < sizes.size(); ++d) {
     if (sizes[d] != 1) {
-      throw ShapeError({.code = "CYC206", .span = tensor.span,
-                        .message = fmt::format("tile of `{}` is {} in dimension {}, and tiles are matrices", tensor.name,
-                                               sizes[d], d),
-                        .notes = {}, .help = "use tile size 1 in all but the last two dimensions"});
+      throw ShapeError({.code = "CYC206",
+                        .span = tensor.span,
+                        .message = fmt::format("tile of `{}` is {} in dimension {}, and tiles are matrices",
+                                               tensor.name, sizes[d], d),
+                        .notes = {},
+                        .help = "use tile size 1 in all but the last two dimensions"});
     }
   }
   return {sizes[sizes.size() - 2], sizes.back()};
@@ -116,23 +122,23 @@ operators::Shape tile_shape(const Tensor& tensor) {
 
 operators::Shape tile_shape(const System& system, ExprId id) {
   const Expr& expr = system.at(id);
-  return std::visit(
-      Overloaded{[](const Constant&) { return operators::Shape{1, 1}; },
-                 [&](const Access& access) { return tile_shape(system.at(access.tensor)); },
-                 [&](const Apply& apply) {
-                   std::vector<operators::Shape> shapes;
-                   for (const auto operand : apply.operands) shapes.push_back(tile_shape(system, operand));
-                   try {
-                     return operators::result_shape(apply.op, apply.flags, shapes);
-                   } catch (const ShapeError& error) {
-                     Diagnostic diagnostic = error.diagnostic();
-                     diagnostic.code = "CYC206";
-                     diagnostic.span = expr.span;
-                     throw ShapeError(std::move(diagnostic));
-                   }
-                 },
-                 [&](const Reduce& reduce) { return tile_shape(system, reduce.body); }},
-      expr.node);
+  return std::visit(Overloaded{[](const Constant&) { return operators::Shape{1, 1}; },
+                               [&](const Access& access) { return tile_shape(system.at(access.tensor)); },
+                               [&](const Apply& apply) {
+                                 std::vector<operators::Shape> shapes;
+                                 for (const auto operand : apply.operands)
+                                   shapes.push_back(tile_shape(system, operand));
+                                 try {
+                                   return operators::result_shape(apply.op, apply.flags, shapes);
+                                 } catch (const ShapeError& error) {
+                                   Diagnostic diagnostic = error.diagnostic();
+                                   diagnostic.code = "CYC206";
+                                   diagnostic.span = expr.span;
+                                   throw ShapeError(std::move(diagnostic));
+                                 }
+                               },
+                               [&](const Reduce& reduce) { return tile_shape(system, reduce.body); }},
+                    expr.node);
 }
 
 DType dtype_of(const System& system, ExprId id, DType fallback) {
@@ -148,10 +154,12 @@ DType dtype_of(const System& system, ExprId id, DType fallback) {
                      const DType dtype = dtype_of(system, operand, fallback);
                      if (known && dtype != first) {
                        throw ShapeError(
-                           {.code = "CYC206", .span = expr.span,
+                           {.code = "CYC206",
+                            .span = expr.span,
                             .message = fmt::format("`{}` mixes {} and {}", operators::info(apply.op).name,
                                                    operators::name(first), operators::name(dtype)),
-                            .notes = {}, .help = "convert the inputs to one dtype with `astype` first"});
+                            .notes = {},
+                            .help = "convert the inputs to one dtype with `astype` first"});
                      }
                      first = dtype;
                      known = true;

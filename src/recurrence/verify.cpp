@@ -42,10 +42,13 @@ class Verifier {
       const auto& tensor = system_.at(equation.target);
       CYC_CHECK(equation.index.size() == tensor.shape.size());
       if (tensor.role == Role::input) {
-        throw LegalityError({.code = "CYC201", .span = equation.span,
-                             .message = fmt::format("`{}` is an input and cannot be assigned", tensor.name),
-                             .notes = {{tensor.span, "it is declared here"}},
-                             .help = fmt::format("assign a tensor of your own, for example `X = cy.empty_like({})`", tensor.name)});
+        throw LegalityError(
+            {.code = "CYC201",
+             .span = equation.span,
+             .message = fmt::format("`{}` is an input and cannot be assigned", tensor.name),
+             .notes = {{tensor.span, "it is declared here"}},
+             .help = fmt::format("assign a tensor of your own, for example `X = cy.empty_like({})`",
+                                 tensor.name)});
       }
     }
   }
@@ -56,28 +59,35 @@ class Verifier {
     const auto outside = assignment.elements.subtract(elements_of(context_, system_.at(equation.target)));
     if (!outside.is_empty()) {
       const auto point = assignment.target.restrict_range(outside).sample();
-      throw_out_of_bounds(equation.span, text, equation.target, equation.indices, point->first, point->second);
+      throw_out_of_bounds(equation.span, text, equation.target, equation.indices, point->first,
+                          point->second);
     }
     if (!assignment.target.is_injective()) {
       const auto twice = assignment.target.then(assignment.target.reverse())
                              .intersect(poly::Map::before(context_, equation.indices.size()))
                              .sample();
-      throw LegalityError(
-          {.code = "CYC201", .span = equation.span,
-           .message = fmt::format("`{}` is assigned twice: at {} and at {}", text, point_text(equation.indices, twice->first),
-                                  point_text(equation.indices, twice->second)),
-           .notes = {}, .help = "give every element one equation; use `sum(...)` or `+=` to accumulate"});
+      throw LegalityError({.code = "CYC201",
+                           .span = equation.span,
+                           .message = fmt::format("`{}` is assigned twice: at {} and at {}", text,
+                                                  point_text(equation.indices, twice->first),
+                                                  point_text(equation.indices, twice->second)),
+                           .notes = {},
+                           .help = "give every element one equation; use `sum(...)` or `+=` to accumulate"});
     }
   }
 
   [[noreturn]] void throw_out_of_bounds(const Span& span, const std::string& text, TensorId tensor,
-                                        const std::vector<std::string>& names, const std::vector<std::int64_t>& point,
+                                        const std::vector<std::string>& names,
+                                        const std::vector<std::int64_t>& point,
                                         const std::vector<std::int64_t>& element) const {
-    throw LegalityError({.code = "CYC203", .span = span,
-                         .message = fmt::format("`{}` is `{}[{}]` at {}, but `{}` has shape ({})", text,
-                                                system_.at(tensor).name, fmt::join(element, ", "), point_text(names, point),
-                                                system_.at(tensor).name, fmt::join(system_.at(tensor).extents(), ", ")),
-                         .notes = {}, .help = "shrink the range of the index or shift the subscript"});
+    throw LegalityError(
+        {.code = "CYC203",
+         .span = span,
+         .message = fmt::format("`{}` is `{}[{}]` at {}, but `{}` has shape ({})", text,
+                                system_.at(tensor).name, fmt::join(element, ", "), point_text(names, point),
+                                system_.at(tensor).name, fmt::join(system_.at(tensor).extents(), ", ")),
+         .notes = {},
+         .help = "shrink the range of the index or shift the subscript"});
   }
 
   void check_disjoint() const {
@@ -87,11 +97,13 @@ class Verifier {
         if (first.equation->target != second.equation->target) continue;
         const auto both = first.elements.intersect(second.elements).sample();
         if (!both) continue;
-        throw LegalityError({.code = "CYC201", .span = second.equation->span,
-                             .message = fmt::format("`{}[{}]` is assigned twice, by two equations",
-                                                    system_.at(first.equation->target).name, fmt::join(*both, ", ")),
-                             .notes = {{first.equation->span, "it is assigned here first"}},
-                             .help = "make the domains disjoint, for example with `if`"});
+        throw LegalityError(
+            {.code = "CYC201",
+             .span = second.equation->span,
+             .message = fmt::format("`{}[{}]` is assigned twice, by two equations",
+                                    system_.at(first.equation->target).name, fmt::join(*both, ", ")),
+             .notes = {{first.equation->span, "it is assigned here first"}},
+             .help = "make the domains disjoint, for example with `if`"});
       }
     }
   }
@@ -110,10 +122,13 @@ class Verifier {
       if (tensor.role != Role::output) continue;
       const auto missing = elements_of(context_, tensor).subtract(assigned(TensorId(t))).lexmin_point();
       if (!missing) continue;
-      throw LegalityError({.code = "CYC202", .span = tensor.span,
-                           .message = fmt::format("`{}[{}]` is never assigned, and `{}` is returned", tensor.name,
-                                                  fmt::join(*missing, ", "), tensor.name),
-                           .notes = {}, .help = fmt::format("add an equation for it, or start from `{} = cy.zeros(...)`", tensor.name)});
+      throw LegalityError(
+          {.code = "CYC202",
+           .span = tensor.span,
+           .message = fmt::format("`{}[{}]` is never assigned, and `{}` is returned", tensor.name,
+                                  fmt::join(*missing, ", "), tensor.name),
+           .notes = {},
+           .help = fmt::format("add an equation for it, or start from `{} = cy.zeros(...)`", tensor.name)});
     }
   }
 
@@ -139,11 +154,13 @@ class Verifier {
     const auto undefined = elements.subtract(assigned(access.tensor));
     if (undefined.is_empty()) return;
     const auto point = map.restrict_range(undefined).sample();
-    throw LegalityError({.code = "CYC204", .span = expr.span,
-                         .message = fmt::format("`{}` reads `{}[{}]` at {}, which no equation assigns", text, tensor.name,
-                                                fmt::join(point->second, ", "), point_text(scope.names, point->first)),
-                         .notes = {{tensor.span, "the tensor is declared here"}},
-                         .help = "add an equation for the missing elements or restrict the index"});
+    throw LegalityError(
+        {.code = "CYC204",
+         .span = expr.span,
+         .message = fmt::format("`{}` reads `{}[{}]` at {}, which no equation assigns", text, tensor.name,
+                                fmt::join(point->second, ", "), point_text(scope.names, point->first)),
+         .notes = {{tensor.span, "the tensor is declared here"}},
+         .help = "add an equation for the missing elements or restrict the index"});
   }
 
   void check_reduction(const Expr& expr, const Reduce& reduce, const Scope& scope) const {
@@ -154,10 +171,12 @@ class Verifier {
     const auto nonempty = to_set(context_, reduce.domain, outer + 1).project(keep);
     const auto empty = scope.points.subtract(nonempty).lexmin_point();
     if (!empty) return;
-    throw LegalityError({.code = "CYC205", .span = expr.span,
-                         .message = fmt::format("the maximum or minimum over `{}` is empty at {}", reduce.index,
-                                                point_text(scope.names, *empty)),
-                         .notes = {}, .help = "give these points an equation of their own"});
+    throw LegalityError({.code = "CYC205",
+                         .span = expr.span,
+                         .message = fmt::format("the maximum or minimum over `{}` is empty at {}",
+                                                reduce.index, point_text(scope.names, *empty)),
+                         .notes = {},
+                         .help = "give these points an equation of their own"});
   }
 
   void check_types(const Equation& equation) const {
@@ -165,27 +184,36 @@ class Verifier {
     const auto shape = tile_shape(system_, equation.expr);
     const auto wanted = tile_shape(tensor);
     if (shape != wanted && !(shape == operators::Shape{1, 1})) {
-      throw ShapeError({.code = "CYC206", .span = equation.span,
-                        .message = fmt::format("a tile of {}x{} is assigned to `{}`, whose tiles are {}x{}", shape.rows,
-                                               shape.columns, tensor.name, wanted.rows, wanted.columns),
-                        .notes = {{tensor.span, "it is declared here"}},
-                        .help = "give the tensor the tile shape of the result, or transpose"});
+      throw ShapeError(
+          {.code = "CYC206",
+           .span = equation.span,
+           .message = fmt::format("a tile of {}x{} is assigned to `{}`, whose tiles are {}x{}", shape.rows,
+                                  shape.columns, tensor.name, wanted.rows, wanted.columns),
+           .notes = {{tensor.span, "it is declared here"}},
+           .help = "give the tensor the tile shape of the result, or transpose"});
     }
     const DType dtype = dtype_of(system_, equation.expr, tensor.dtype);
     if (dtype != tensor.dtype) {
-      throw ShapeError({.code = "CYC206", .span = equation.span,
-                        .message = fmt::format("a {} value is assigned to `{}`, which is {}", operators::name(dtype),
-                                               tensor.name, operators::name(tensor.dtype)),
-                        .notes = {{tensor.span, "it is declared here"}}, .help = "declare it with that dtype"});
+      throw ShapeError(
+          {.code = "CYC206",
+           .span = equation.span,
+           .message = fmt::format("a {} value is assigned to `{}`, which is {}", operators::name(dtype),
+                                  tensor.name, operators::name(tensor.dtype)),
+           .notes = {{tensor.span, "it is declared here"}},
+           .help = "declare it with that dtype"});
     }
-    for_each_expr(system_, equation, poly::Set::empty(context_, equation.indices.size()), [&](ExprId id, const Scope&) {
-      const auto* apply = std::get_if<Apply>(&system_.at(id).node);
-      if (apply == nullptr || operators::is_floating(dtype) || operators::info(apply->op).integer_ok) return;
-      throw ShapeError({.code = "CYC206", .span = system_.at(id).span,
-                        .message = fmt::format("`{}` is not defined on {}", operators::info(apply->op).name,
-                                               operators::name(dtype)),
-                        .notes = {}, .help = "convert the inputs with `astype(float)` first"});
-    });
+    for_each_expr(
+        system_, equation, poly::Set::empty(context_, equation.indices.size()), [&](ExprId id, const Scope&) {
+          const auto* apply = std::get_if<Apply>(&system_.at(id).node);
+          if (apply == nullptr || operators::is_floating(dtype) || operators::info(apply->op).integer_ok)
+            return;
+          throw ShapeError({.code = "CYC206",
+                            .span = system_.at(id).span,
+                            .message = fmt::format("`{}` is not defined on {}",
+                                                   operators::info(apply->op).name, operators::name(dtype)),
+                            .notes = {},
+                            .help = "convert the inputs with `astype(float)` first"});
+        });
   }
 
   const System& system_;

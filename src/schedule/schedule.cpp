@@ -36,10 +36,13 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 }
 
 [[noreturn]] void unknown(const char* what, const std::string& name, const std::vector<std::string>& known) {
-  throw ScheduleError({.code = "CYC310", .span = {},
-                       .message = fmt::format("the schedule names {} `{}`, which the kernel does not have", what, name),
-                       .notes = {},
-                       .help = fmt::format("it has: {}", known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")))});
+  throw ScheduleError(
+      {.code = "CYC310",
+       .span = {},
+       .message = fmt::format("the schedule names {} `{}`, which the kernel does not have", what, name),
+       .notes = {},
+       .help =
+           fmt::format("it has: {}", known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")))});
 }
 
 }  // namespace
@@ -70,8 +73,10 @@ Schedule complete(const System& system, Schedule schedule) {
     for (const auto& name : *list) {
       if (!contains(names, name)) unknown("index", name, names);
       if (!seen.insert(name).second) {
-        throw ScheduleError({.code = "CYC311", .span = {},
-                             .message = fmt::format("index `{}` is mapped twice in the schedule", name), .notes = {},
+        throw ScheduleError({.code = "CYC311",
+                             .span = {},
+                             .message = fmt::format("index `{}` is mapped twice in the schedule", name),
+                             .notes = {},
                              .help = "name each index once, in `space` or in `time`"});
       }
     }
@@ -83,11 +88,15 @@ Schedule complete(const System& system, Schedule schedule) {
     for (const auto& axis : move.along) {
       if (!contains(names, axis)) unknown("index", axis, names);
     }
-    const auto& tensor = system.tensors[static_cast<std::size_t>(std::ranges::find(tensors, move.tensor) - tensors.begin())];
+    const auto& tensor =
+        system.tensors[static_cast<std::size_t>(std::ranges::find(tensors, move.tensor) - tensors.begin())];
     if (move.kind == Movement::prefetch && tensor.role != recurrence::Role::input) {
-      throw ScheduleError({.code = "CYC312", .span = tensor.span,
-                           .message = fmt::format("`{}` is computed by the kernel and cannot be prefetched", move.tensor),
-                           .notes = {}, .help = fmt::format("use stream(\"{0}\") or broadcast(\"{0}\")", move.tensor)});
+      throw ScheduleError(
+          {.code = "CYC312",
+           .span = tensor.span,
+           .message = fmt::format("`{}` is computed by the kernel and cannot be prefetched", move.tensor),
+           .notes = {},
+           .help = fmt::format("use stream(\"{0}\") or broadcast(\"{0}\")", move.tensor)});
     }
   }
   for (const auto& name : names) {
@@ -107,7 +116,8 @@ std::vector<Schedule> defaults(const System& system) {
     std::vector<std::string> subscripts;
     for (const auto& form : widest->index) {
       for (std::size_t v = 0; v < form.coefficients.size(); ++v) {
-        if (form.coefficients[v] != 0 && !contains(subscripts, widest->indices[v])) subscripts.push_back(widest->indices[v]);
+        if (form.coefficients[v] != 0 && !contains(subscripts, widest->indices[v]))
+          subscripts.push_back(widest->indices[v]);
       }
     }
     if (subscripts.size() > 2) subscripts.resize(2);
@@ -119,8 +129,9 @@ std::vector<Schedule> defaults(const System& system) {
 
 std::string to_string(const Schedule& schedule) {
   static constexpr const char* verbs[] = {"stream", "broadcast", "prefetch"};
-  std::string text = fmt::format("space {}; time {}", schedule.space.empty() ? "-" : fmt::format("{}", fmt::join(schedule.space, ", ")),
-                                 schedule.time.empty() ? "-" : fmt::format("{}", fmt::join(schedule.time, ", ")));
+  std::string text = fmt::format(
+      "space {}; time {}", schedule.space.empty() ? "-" : fmt::format("{}", fmt::join(schedule.space, ", ")),
+      schedule.time.empty() ? "-" : fmt::format("{}", fmt::join(schedule.time, ", ")));
   for (const auto& move : schedule.moves) {
     text += fmt::format("; {} {}", verbs[static_cast<std::size_t>(move.kind)], move.tensor);
     if (!move.along.empty()) text += fmt::format(" along {}", fmt::join(move.along, ", "));

@@ -182,7 +182,9 @@ REFUSALS = {
     "receivers-with-a-gap": (
         cy.LegalityError,
         "CYC224",
-        lambda: column_left_out.compile(np.ones((3, 3)), np.ones((3, 5)), schedule=SPACE("i", "j").broadcast("A")),
+        lambda: column_left_out.compile(
+            np.ones((3, 3)), np.ones((3, 5)), schedule=SPACE("i", "j").broadcast("A")
+        ),
     ),
     "wrong-machine": (cy.ShapeError, "CYC400", lambda: kernels.matmul.compile(A, B, machine="tpu")),
     "stages-of-a-loaded-program": (cy.ProgramError, "CYC620", lambda: loaded().recurrences),

@@ -22,7 +22,8 @@ program::Program generate(const System& system, const Schedule& schedule) {
 
 const Schedule weight_stationary{{"i", "k"}, {"j"}, {{"A", Movement::prefetch, {}}}};
 
-// E1: Cell (i, 0) sends C east; E2: every cell loads its weight before the loop, and the time coordinate is j.
+// E1: Cell (i, 0) sends C east; E2: every cell loads its weight before the loop, and the time coordinate is
+// j.
 TEST(Golden, WeightStationaryMatmul) {
   expect_golden("codegen/matmul_weight_stationary.txt",
                 to_string(generate(matmul(8, 16, 6), weight_stationary)));

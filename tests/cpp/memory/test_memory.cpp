@@ -228,13 +228,9 @@ std::vector<Instruction> random_code(std::mt19937& random, std::size_t slots) {
         }
         break;
       case 3:
-      case 4:
-        code.push_back(write(any()));
-        break;
+      case 4: code.push_back(write(any())); break;
       case 5:
-      case 6:
-        code.push_back(read(any()));
-        break;
+      case 6: code.push_back(read(any())); break;
       default: {
         const std::size_t from = any();
         code.push_back(negate(from, any()));
@@ -245,8 +241,8 @@ std::vector<Instruction> random_code(std::mt19937& random, std::size_t slots) {
   return code;
 }
 
-/// Runs a class of scalars on PE (0, 0), with each write marking its address as owned by its slot, and counts reads of a
-/// value that was written and has been overwritten through another slot since.
+/// Runs a class of scalars on PE (0, 0), with each write marking its address as owned by its slot, and
+/// counts reads of a value that was written and has been overwritten through another slot since.
 class Owners {
  public:
   explicit Owners(const PeClass& pe_class) : class_(pe_class), written_(pe_class.slots.size(), false) {}

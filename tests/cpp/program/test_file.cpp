@@ -203,15 +203,9 @@ std::string mutated(std::string body, std::mt19937_64& random) {
   for (std::size_t change = 0; change <= below(3); ++change) {
     const std::size_t at = below(body.size());
     switch (below(4)) {
-      case 0:
-        body[at] = static_cast<char>(random());
-        break;
-      case 1:
-        body.replace(at, below(40), body.substr(below(body.size()), below(40)));
-        break;
-      case 2:
-        body.erase(at, below(20));
-        break;
+      case 0: body[at] = static_cast<char>(random()); break;
+      case 1: body.replace(at, below(40), body.substr(below(body.size()), below(40))); break;
+      case 2: body.erase(at, below(20)); break;
       default: {
         const auto first = body.find_first_of("0123456789", at);
         if (first == std::string::npos) break;

@@ -26,27 +26,15 @@ std::vector<Fault> table_faults() {
       {"NoGrid", [](Program& p) { p.grid.clear(); }, "CYC606", "grid"},
       {"GridRank", [](Program& p) { p.grid.assign(9, 1); }, "CYC606", "grid"},
       {"EmptyGrid", [](Program& p) { p.grid[1] = 0; }, "CYC606", "grid[1]"},
-      {"HugeGrid",
-       [](Program& p) {
-         p.grid = {big, big};
-       },
-       "CYC612", "grid"},
+      {"HugeGrid", [](Program& p) { p.grid = {big, big}; }, "CYC612", "grid"},
       {"GridNames", [](Program& p) { p.grid_names.pop_back(); }, "CYC608", "grid_names"},
-      {"MachineGrid",
-       [](Program& p) {
-         p.machine.grid = {4, 5};
-       },
-       "CYC606", "machine.grid"},
+      {"MachineGrid", [](Program& p) { p.machine.grid = {4, 5}; }, "CYC606", "machine.grid"},
       {"MachineDepth", [](Program& p) { p.machine.link.depth = 0; }, "CYC606", "machine"},
       {"TensorRank", [](Program& p) { p.tensors[0].shape.assign(9, 1); }, "CYC606", "tensors[0].shape"},
       {"TensorShape", [](Program& p) { p.tensors[0].shape[1] = -1; }, "CYC606", "tensors[0].shape[1]"},
       {"TensorTile", [](Program& p) { p.tensors[0].tile[0] = 0; }, "CYC606", "tensors[0].tile[0]"},
       {"TensorTiles", [](Program& p) { p.tensors[0].tile = {1}; }, "CYC608", "tensors[0].tile"},
-      {"TensorSize",
-       [](Program& p) {
-         p.tensors[0].shape = {0, big};
-       },
-       "CYC612", "tensors[0].shape"},
+      {"TensorSize", [](Program& p) { p.tensors[0].shape = {0, big}; }, "CYC612", "tensors[0].shape"},
       {"TensorName", [](Program& p) { p.tensors[1].name = "A"; }, "CYC611", "tensors[1].name"},
       {"TensorDType", [](Program& p) { p.tensors[1].dtype = static_cast<DType>(7); }, "CYC606",
        "tensors[1].dtype"},
@@ -54,11 +42,7 @@ std::vector<Fault> table_faults() {
       {"ChannelDepth", [](Program& p) { p.channels[0].depth = -1; }, "CYC606", "channels[0].depth"},
       {"ChannelOffset", [](Program& p) { p.channels[0].offset = {1}; }, "CYC608", "channels[0].offset"},
       {"ChannelAxis", [](Program& p) { p.channels[2].axis = 2; }, "CYC606", "channels[2].axis"},
-      {"NetworkOffset",
-       [](Program& p) {
-         p.channels[2].offset = {1, 0};
-       },
-       "CYC608", "channels[2].offset"},
+      {"NetworkOffset", [](Program& p) { p.channels[2].offset = {1, 0}; }, "CYC608", "channels[2].offset"},
       {"SlotCount", [](Program& p) { p.classes[0].slots[1].count = 0; }, "CYC606",
        "classes[0].slots[1].count"},
       {"SlotTile", [](Program& p) { p.classes[0].slots[1].tile.columns = big; }, "CYC606",
@@ -73,11 +57,8 @@ std::vector<Fault> table_faults() {
        "classes[0].slots[0].address"},
       {"ClassMemory", [](Program& p) { p.classes[0].memory_bytes = 48 * 1024 + 1; }, "CYC606",
        "classes[0].memory_bytes"},
-      {"RegionLoop",
-       [](Program& p) {
-         p.classes[0].region[0][0].form = form({0, 0, 1});
-       },
-       "CYC608", "classes[0].region[0][0]"},
+      {"RegionLoop", [](Program& p) { p.classes[0].region[0][0].form = form({0, 0, 1}); }, "CYC608",
+       "classes[0].region[0][0]"},
       {"RegionModulus", [](Program& p) { p.classes[2].region[0][0].modulus = 1; }, "CYC606",
        "classes[2].region[0][0].modulus"},
       {"StrayModulus", [](Program& p) { p.classes[0].region[0][1].modulus = 2; }, "CYC606",
@@ -99,10 +80,7 @@ std::vector<Fault> code_faults() {
        "classes[0].code[1].upper"},
       {"LoopDivisor", [](Program& p) { action<Loop>(p, 2, 0).lower[1].divisor = 0; }, "CYC606",
        "classes[2].code[0].lower[1].divisor"},
-      {"LoopOverItself",
-       [](Program& p) {
-         action<Loop>(p, 0, 1).upper[0].numerator = form({0, 0, 1});
-       },
+      {"LoopOverItself", [](Program& p) { action<Loop>(p, 0, 1).upper[0].numerator = form({0, 0, 1}); },
        "CYC608", "classes[0].code[1].upper[0]"},
       {"LoopOverflow", [](Program& p) { action<Loop>(p, 0, 1).upper[0].numerator = form({big}); }, "CYC612",
        "classes[0].code[1].upper[0]"},
@@ -130,11 +108,7 @@ std::vector<Fault> code_faults() {
        "classes[1].code[6].tensor"},
       {"LoadDType", [](Program& p) { p.tensors[0].dtype = DType::float32; }, "CYC610", "classes[0].code[0]"},
       {"SendDType", [](Program& p) { p.channels[0].dtype = DType::int64; }, "CYC610", "classes[0].code[2]"},
-      {"SendTile",
-       [](Program& p) {
-         p.classes[0].slots[1].tile = {2, 1};
-       },
-       "CYC611", "classes[0].code[2]"},
+      {"SendTile", [](Program& p) { p.classes[0].slots[1].tile = {2, 1}; }, "CYC611", "classes[0].code[2]"},
       {"SendOnNetwork", [](Program& p) { action<Send>(p, 0, 4).channel = ChannelId(2); }, "CYC611",
        "classes[0].code[4].channel"},
       {"BroadcastOnLink", [](Program& p) { action<Broadcast>(p, 2, 3).channel = ChannelId(0); }, "CYC611",
@@ -152,9 +126,7 @@ std::vector<Fault> code_faults() {
       {"OperandDType", [](Program& p) { p.classes[2].slots[0].dtype = DType::int32; }, "CYC610",
        "classes[2].code[8].operands[0]"},
       {"OperandIndex",
-       [](Program& p) {
-         action<Compute>(p, 0, 5).operands[1] = SlotRef{SlotId(0), form({0, 0, 0, 1})};
-       },
+       [](Program& p) { action<Compute>(p, 0, 5).operands[1] = SlotRef{SlotId(0), form({0, 0, 0, 1})}; },
        "CYC608", "classes[0].code[5].operands[1].index"},
       {"MoveDType",
        [](Program& p) {

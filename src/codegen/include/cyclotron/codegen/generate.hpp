@@ -5,9 +5,10 @@
 
 namespace cyclotron::codegen {
 
-/// One program a PE class: isl's loop nests over time with the PE coordinates as parameters, one instruction a statement (several
-/// for an expression). Slot addresses are left to the memory layer.
-/// Requires: mapping from map_to_grid. Throws LegalityError CYC224 where the receivers of a broadcast are not one interval.
+/// One program a PE class: isl's loop nests over time with the PE coordinates as parameters, one
+/// instruction a statement (several for an expression). Slot addresses are left to the memory layer.
+/// Requires: mapping from map_to_grid. Throws LegalityError CYC224 where the receivers of a broadcast are
+/// not one interval.
 [[nodiscard]] program::Program generate(const mapping::Mapping& mapping, const machine::Machine& machine);
 
 }  // namespace cyclotron::codegen

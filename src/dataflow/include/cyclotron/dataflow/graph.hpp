@@ -1,5 +1,5 @@
-// Dataflow recurrences: values owned by points of named iteration spaces, and the rules that move and make them
-// (CY-039 … CY-057, section 4 of the paper).
+// Dataflow recurrences: values owned by points of named iteration spaces, and the rules that move and make
+// them (CY-039 … CY-057, section 4 of the paper).
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -23,13 +23,13 @@ using TensorId = Id<struct GraphTensorTag>;
 using SpaceId = Id<struct SpaceTag>;
 using FlowId = Id<struct FlowTag>;
 
-/// All spaces of a graph share one coordinate system, the kernel's indices (`Graph::dims`), so that a move between
-/// spaces is a move between points. A space fixes the coordinates that are not its own.
+/// All spaces of a graph share one coordinate system, the kernel's indices (`Graph::dims`), so that a move
+/// between spaces is a move between points. A space fixes the coordinates that are not its own.
 struct Space {
-  std::string name;                   ///< The operation, e.g. `mul`, `trsm`.
-  poly::Set domain;                   ///< Points, over all dims.
-  std::vector<std::size_t> own;       ///< The free coordinates; the others are functions of them.
-  std::vector<poly::Affine> tuple;    ///< Each coordinate in terms of the free ones, e.g. (i, r, i).
+  std::string name;                 ///< The operation, e.g. `mul`, `trsm`.
+  poly::Set domain;                 ///< Points, over all dims.
+  std::vector<std::size_t> own;     ///< The free coordinates; the others are functions of them.
+  std::vector<poly::Affine> tuple;  ///< Each coordinate in terms of the free ones, e.g. (i, r, i).
 };
 
 enum class Role : std::uint8_t { input, output, local };
@@ -46,13 +46,13 @@ struct Tensor {
 
 /// A value at every point of a space: `(i, j, k)_A^mul`.
 struct Flow {
-  std::string name;                    ///< The subscript, e.g. `A`, `Xa`.
+  std::string name;  ///< The subscript, e.g. `A`, `Xa`.
   SpaceId space;
-  TensorId tensor;                     ///< Whose elements (or partial results) it carries.
-  Shape tile;                          ///< Largest tile.
-  std::vector<poly::Affine> element;   ///< Which element, at each point.
-  bool prefetched = false;             ///< Resident: loaded before the time loop.
-  bool computed = false;               ///< Made by Compute rules, else it carries an operand.
+  TensorId tensor;                    ///< Whose elements (or partial results) it carries.
+  Shape tile;                         ///< Largest tile.
+  std::vector<poly::Affine> element;  ///< Which element, at each point.
+  bool prefetched = false;            ///< Resident: loaded before the time loop.
+  bool computed = false;              ///< Made by Compute rules, else it carries an operand.
   Span span;
 };
 
@@ -84,8 +84,8 @@ using Term = std::variant<FlowRef, Constant, Apply>;
 struct Inject {
   bool operator==(const Inject&) const = default;
 };
-/// flow(p) <- source(from(p)), over links, or over a broadcast network. The forms name only the free coordinates
-/// of the flow's space.
+/// flow(p) <- source(from(p)), over links, or over a broadcast network. The forms name only the free
+/// coordinates of the flow's space.
 struct Transfer {
   FlowId source;
   std::vector<poly::Affine> from;
@@ -103,13 +103,23 @@ struct Export {
 };
 
 /// The rewrite rule of section 8 that made a line (CY-069); `turn` is E12's, `relay` E13's.
-enum class Origin : std::uint8_t { inject, propagate, lower_sum, outer_send, outer, inner_send, turn, relay, publish };
+enum class Origin : std::uint8_t {
+  inject,
+  propagate,
+  lower_sum,
+  outer_send,
+  outer,
+  inner_send,
+  turn,
+  relay,
+  publish
+};
 [[nodiscard]] std::string_view name(Origin origin);
 
 struct Rule {
   std::variant<Inject, Transfer, Compute, Export> action;
-  FlowId flow;        ///< Defined by the rule; for Export, read.
-  poly::Set domain;   ///< The points p it applies at, over all dims.
+  FlowId flow;       ///< Defined by the rule; for Export, read.
+  poly::Set domain;  ///< The points p it applies at, over all dims.
   Origin origin = Origin::inject;
   Span span;
 };
@@ -132,8 +142,10 @@ struct Graph {
 [[nodiscard]] bool equal(const Graph& a, const Graph& b);
 
 /// The constant `from(p) - p` of a transfer into a flow of this space, or nothing where it varies.
-[[nodiscard]] std::optional<std::vector<std::int64_t>> constant_offset(const Space& space, const std::vector<poly::Affine>& from);
-/// The flow a rule reads at a shifted point and the flow it defines: true for rules that move a value between spaces.
+[[nodiscard]] std::optional<std::vector<std::int64_t>> constant_offset(const Space& space,
+                                                                       const std::vector<poly::Affine>& from);
+/// The flow a rule reads at a shifted point and the flow it defines: true for rules that move a value
+/// between spaces.
 [[nodiscard]] bool crosses_spaces(const Graph& graph, const Rule& rule);
 
 /// `(i, j-1, k)_A^mul`: a flow at a point given by forms over the dims.
@@ -146,7 +158,8 @@ struct Graph {
 /// Reads what to_string wrote. Throws ProgramError CYC650 with line and column.
 [[nodiscard]] Graph parse(const std::string& text);
 
-/// Every value is defined exactly once, every source is defined where it is read, every transfer moves the element it should.
+/// Every value is defined exactly once, every source is defined where it is read, every transfer moves the
+/// element it should.
 /// Throws LegalityError or, for our own bugs, InternalError.
 void verify(const Graph& graph);
 

@@ -9,11 +9,12 @@ namespace cyclotron::dataflow {
 /// Requires: recurrence::verify(system), schedule = schedule::complete(system, ...).
 /// Ensures: verify(result); evaluating the rules in dependence order gives what the equations say.
 ///
-/// LowerSum turns a reduction into an accumulator over an inner space (first term starts it, E5); OuterSend hands the total to the outer
-/// space at r_end; ChooseStream, Inject and Propagate move operands along the directions their subscripts ignore; InnerSend
-/// and turns bring computed elements from the nearest point that holds them (E12); relays follow E13.
-/// Throws LegalityError CYC210 (more than one reduction in an equation), CYC211 (an access no neighbour can supply),
-/// ScheduleError CYC313 (a movement along an axis that the tensor cannot follow).
+/// LowerSum turns a reduction into an accumulator over an inner space (first term starts it, E5); OuterSend
+/// hands the total to the outer space at r_end; ChooseStream, Inject and Propagate move operands along the
+/// directions their subscripts ignore; InnerSend and turns bring computed elements from the nearest point
+/// that holds them (E12); relays follow E13.
+/// Throws LegalityError CYC210 (more than one reduction in an equation), CYC211 (an access no neighbour can
+/// supply), ScheduleError CYC313 (a movement along an axis that the tensor cannot follow).
 [[nodiscard]] Graph lower(const recurrence::System& system, const schedule::Schedule& schedule);
 
 }  // namespace cyclotron::dataflow

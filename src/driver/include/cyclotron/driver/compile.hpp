@@ -20,8 +20,8 @@ struct Stage {
 };
 
 struct Compiled {
-  schedule::Schedule schedule;      ///< Complete: as given, or the default that was chosen.
-  bool schedule_chosen = false;     ///< No schedule was given.
+  schedule::Schedule schedule;   ///< Complete: as given, or the default that was chosen.
+  bool schedule_chosen = false;  ///< No schedule was given.
   dataflow::Graph graph;
   program::Program program;
   std::vector<std::string> proofs;  ///< What the verifiers proved, a sentence each.
@@ -29,8 +29,10 @@ struct Compiled {
 };
 
 /// Compiles for concrete shapes. Time and memory do not depend on the number of PEs or points.
-/// Throws the errors of the stages; without a schedule, those of the first default where none is legal and fits.
-[[nodiscard]] Compiled compile(const recurrence::System& system, const std::optional<schedule::Schedule>& schedule,
+/// Throws the errors of the stages; without a schedule, those of the first default where none is legal and
+/// fits.
+[[nodiscard]] Compiled compile(const recurrence::System& system,
+                               const std::optional<schedule::Schedule>& schedule,
                                const machine::Machine& machine);
 
 }  // namespace cyclotron::driver

@@ -12,18 +12,21 @@ enum class Topology : std::uint8_t { mesh, torus };
 
 /// One hop between neighbouring PEs: a bounded first-in-first-out channel (CY-122 … CY-124).
 struct Link {
-  std::int64_t latency_cycles = 1;           ///< From SEND to arrival, at least 1.
-  std::int64_t response_latency_cycles = 1;  ///< From dequeue until the sender sees the free place, at least 0.
-  std::int64_t words_per_cycle = 1;          ///< Elements a cycle, at least 1.
-  std::int64_t depth = 2;                    ///< Messages in flight or queued, at least 1.
+  std::int64_t latency_cycles = 1;  ///< From SEND to arrival, at least 1.
+  std::int64_t response_latency_cycles =
+      1;                             ///< From dequeue until the sender sees the free place, at least 0.
+  std::int64_t words_per_cycle = 1;  ///< Elements a cycle, at least 1.
+  std::int64_t depth = 2;            ///< Messages in flight or queued, at least 1.
   bool operator==(const Link&) const = default;
 };
 
 /// A processing element.
 struct Pe {
   std::int64_t memory_bytes = 48 * 1024;
-  std::int64_t flops_per_cycle = 2;  ///< Default cost of an operator: ceil(flops / flops_per_cycle), at least 1.
-  std::map<std::string, std::int64_t> cycles;  ///< Cost by operator name in cycles, overriding the default; 0 is allowed.
+  std::int64_t flops_per_cycle =
+      2;  ///< Default cost of an operator: ceil(flops / flops_per_cycle), at least 1.
+  std::map<std::string, std::int64_t>
+      cycles;  ///< Cost by operator name in cycles, overriding the default; 0 is allowed.
   bool operator==(const Pe&) const = default;
 };
 

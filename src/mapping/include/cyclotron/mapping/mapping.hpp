@@ -1,4 +1,5 @@
-// Points to processing elements and time: what each PE does, and which PEs do the same (sections 6 and 7 of the paper).
+// Points to processing elements and time: what each PE does, and which PEs do the same (sections 6 and 7 of
+// the paper).
 #pragma once
 #include <cstdint>
 #include <string>
@@ -14,24 +15,25 @@ using dataflow::FlowId;
 
 /// Where and when a point runs: PE = space coordinates - origin, time = time coordinates, lexicographic.
 struct Grid {
-  std::vector<std::size_t> space;      ///< Dims of the graph, one a grid dimension; empty: a single PE.
-  std::vector<std::size_t> time;       ///< The other dims, outermost first.
-  std::vector<std::int64_t> origin;    ///< Smallest space coordinates.
-  std::vector<std::int64_t> extents;   ///< PEs a grid dimension.
-  std::vector<std::string> names;      ///< Index names of the grid dimensions.
+  std::vector<std::size_t> space;     ///< Dims of the graph, one a grid dimension; empty: a single PE.
+  std::vector<std::size_t> time;      ///< The other dims, outermost first.
+  std::vector<std::int64_t> origin;   ///< Smallest space coordinates.
+  std::vector<std::int64_t> extents;  ///< PEs a grid dimension.
+  std::vector<std::string> names;     ///< Index names of the grid dimensions.
 };
 
 /// One message queue kind: into `flow`, from the PE at -offset (link) or along an axis (network).
 struct Channel {
   FlowId flow;
-  std::vector<std::int64_t> offset;    ///< Receiver minus sender, one a grid dimension (link).
+  std::vector<std::int64_t> offset;  ///< Receiver minus sender, one a grid dimension (link).
   bool network = false;
-  std::size_t axis = 0;                ///< Grid dimension of a network.
+  std::size_t axis = 0;  ///< Grid dimension of a network.
   std::string name;
 };
 
-/// What a PE does at every point of a domain. The order of kinds is the order within a step: a streamed operand is
-/// forwarded before the compute that uses it, a result is sent after the compute that makes it (E3).
+/// What a PE does at every point of a domain. The order of kinds is the order within a step: a streamed
+/// operand is forwarded before the compute that uses it, a result is sent after the compute that makes it
+/// (E3).
 enum class Kind : std::uint8_t { load, receive, move, forward, compute, send, store };
 
 /// A flow at a point, given by forms over the dims at the statement's point.
@@ -42,14 +44,15 @@ struct Value {
 
 struct Statement {
   Kind kind = Kind::load;
-  std::size_t rule = 0;            ///< The graph rule it comes from.
-  poly::Set domain;                ///< Points, over all dims.
-  Value target;                    ///< load, receive, move, compute: what it defines.
-  std::vector<Value> sources;      ///< Flows read: one for move, send, forward, store; per FlowRef term for compute.
-  std::size_t channel = 0;         ///< send, forward, receive.
+  std::size_t rule = 0;  ///< The graph rule it comes from.
+  poly::Set domain;      ///< Points, over all dims.
+  Value target;          ///< load, receive, move, compute: what it defines.
+  std::vector<Value>
+      sources;              ///< Flows read: one for move, send, forward, store; per FlowRef term for compute.
+  std::size_t channel = 0;  ///< send, forward, receive.
   std::vector<poly::Affine> from;  ///< receive from a network: the sender's point.
   std::int64_t position = 0;       ///< Order among statements of one PE and step.
-  std::int64_t phase = 0;          ///< Phases run one after the other; -1 is the prologue, before the time loops.
+  std::int64_t phase = 0;  ///< Phases run one after the other; -1 is the prologue, before the time loops.
 };
 
 /// PEs that run the same statements.
@@ -61,12 +64,13 @@ struct PeClass {
 struct Mapping {
   dataflow::Graph graph;
   Grid grid;
-  std::vector<std::int64_t> phases;     ///< By space; all 0 unless one tensor has to be complete before another starts.
+  std::vector<std::int64_t>
+      phases;  ///< By space; all 0 unless one tensor has to be complete before another starts.
   std::vector<Channel> channels;
   std::vector<Statement> statements;
   std::vector<PeClass> classes;
-  std::vector<std::string> proofs;      ///< What was proven, a sentence each.
-  std::string time_function;            ///< E.g. `i + j + k` for unit costs, empty where it is not a single form.
+  std::vector<std::string> proofs;  ///< What was proven, a sentence each.
+  std::string time_function;        ///< E.g. `i + j + k` for unit costs, empty where it is not a single form.
 
   /// Phase of the space of a flow.
   [[nodiscard]] std::int64_t phase_of(FlowId flow) const { return phases.at(graph.at(flow).space.index()); }
@@ -76,9 +80,11 @@ struct Mapping {
   [[nodiscard]] std::vector<poly::Affine> point_forms() const;
 };
 
-/// Requires: dataflow::verify(graph), schedule complete. Throws LegalityError: CYC220 for a hop the machine's links do not make,
-/// CYC221 for a value needed before it is made (with both points), CYC222 where messages would overtake each other; CapacityError CYC502 where the
-/// grid is larger than the machine's.
-[[nodiscard]] Mapping map_to_grid(dataflow::Graph graph, const schedule::Schedule& schedule, const machine::Machine& machine);
+/// Requires: dataflow::verify(graph), schedule complete. Throws LegalityError: CYC220 for a hop the
+/// machine's links do not make, CYC221 for a value needed before it is made (with both points), CYC222
+/// where messages would overtake each other; CapacityError CYC502 where the grid is larger than the
+/// machine's.
+[[nodiscard]] Mapping map_to_grid(dataflow::Graph graph, const schedule::Schedule& schedule,
+                                  const machine::Machine& machine);
 
 }  // namespace cyclotron::mapping

@@ -11,11 +11,12 @@ namespace cyclotron::operators {
 /// Element types of tensors, slots and channels.
 enum class DType : std::uint8_t { boolean, int32, int64, float32, float64, complex64, complex128 };
 
-[[nodiscard]] std::string_view name(DType dtype);                       ///< NumPy's name.
-[[nodiscard]] std::optional<DType> dtype_from_name(std::string_view);   ///< Inverse of `name`.
+[[nodiscard]] std::string_view name(DType dtype);                      ///< NumPy's name.
+[[nodiscard]] std::optional<DType> dtype_from_name(std::string_view);  ///< Inverse of `name`.
 [[nodiscard]] std::size_t size_bytes(DType dtype);
 [[nodiscard]] bool is_floating(DType dtype);  ///< float32, float64, complex64, complex128.
 
+// clang-format off
 /// Every operator, scalar or tile. On a 1x1 tile each means the obvious scalar operation.
 enum class Op : std::uint8_t {
   add, subtract, multiply, divide, maximum, minimum, power,       // elementwise, two operands
@@ -30,6 +31,7 @@ enum class Op : std::uint8_t {
   matmul_add, matmul_subtract,                                    // (acc, a, b): acc +- a @ b; flags as matmul
   syrk_add, syrk_subtract,                                        // (acc, a): acc +- a @ a.T
 };
+// clang-format on
 
 /// Flags of an operator, a bit set.
 enum Flag : std::uint32_t {
@@ -52,7 +54,7 @@ struct Shape {
 /// One registry entry.
 struct Info {
   Op op;
-  std::string_view name;        ///< Name in text, files and `Pe::cycles`.
+  std::string_view name;  ///< Name in text, files and `Pe::cycles`.
   int arity;
   std::string_view symbol;      ///< Infix symbol, or empty: printed as a call.
   std::string_view numpy;       ///< What it means in NumPy.
@@ -67,7 +69,8 @@ struct Info {
 /// broadcast as in NumPy: equal, or 1 in a dimension).
 [[nodiscard]] Shape result_shape(Op op, Flags flags, std::span<const Shape> operands);
 
-/// Floating-point operations of one application (a multiply-add counts 2; LAPACK's counts for solves and factors).
+/// Floating-point operations of one application (a multiply-add counts 2; LAPACK's counts for solves and
+/// factors).
 [[nodiscard]] std::int64_t flops(Op op, Flags flags, std::span<const Shape> operands);
 
 }  // namespace cyclotron::operators

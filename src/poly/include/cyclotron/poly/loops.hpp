@@ -9,17 +9,20 @@
 
 namespace cyclotron::poly {
 
-/// Visits, for fixed parameter values, every time vector in `domain` in lexicographic order; statements at the same time in order of
+/// Visits, for fixed parameter values, every time vector in `domain` in lexicographic order; statements at
+/// the same time in order of
 /// `position`. The domain's first `parameters` coordinates are the parameters.
 struct Statement {
   Set domain;
   std::int64_t position = 0;
 };
 
-/// Loop variables in the forms of a nest: one a time coordinate, and some for quotients, each a loop of one step.
+/// Loop variables in the forms of a nest: one a time coordinate, and some for quotients, each a loop of one
+/// step.
 [[nodiscard]] constexpr std::size_t loop_variables(std::size_t times) { return times + 9; }
 
-/// ceil(form / divisor) as a lower, floor as an upper bound. Variables: parameters, then loop variables by depth.
+/// ceil(form / divisor) as a lower, floor as an upper bound. Variables: parameters, then loop variables by
+/// depth.
 struct Bound {
   Affine form;
   std::int64_t divisor = 1;
@@ -29,16 +32,18 @@ struct Bound {
 struct Node {
   enum class Kind { block, loop, guard, visit };
   Kind kind = Kind::block;
-  std::vector<Node> children;           ///< block, loop, guard
-  std::vector<Bound> lower, upper;      ///< loop: max of lower .. min of upper, inclusive
-  std::int64_t step = 1;                ///< loop
-  std::vector<Conjunction> condition;   ///< guard: any of, over parameters and loop variables
-  std::size_t statement = 0;            ///< visit: index into the statements
-  std::vector<Affine> time;             ///< visit: the time vector, over parameters and loop variables
+  std::vector<Node> children;          ///< block, loop, guard
+  std::vector<Bound> lower, upper;     ///< loop: max of lower .. min of upper, inclusive
+  std::int64_t step = 1;               ///< loop
+  std::vector<Conjunction> condition;  ///< guard: any of, over parameters and loop variables
+  std::size_t statement = 0;           ///< visit: index into the statements
+  std::vector<Affine> time;            ///< visit: the time vector, over parameters and loop variables
 };
 
-/// Requires: every domain has `parameters + times` coordinates and is bounded. `parameter_region` is what is known of the parameters.
-/// The result does not depend on the number of points (isl_ast_build with parameters; design section 1).
-[[nodiscard]] Node generate_loops(const std::vector<Statement>& statements, const Set& parameter_region, std::size_t times);
+/// Requires: every domain has `parameters + times` coordinates and is bounded. `parameter_region` is what
+/// is known of the parameters. The result does not depend on the number of points (isl_ast_build with
+/// parameters; design section 1).
+[[nodiscard]] Node generate_loops(const std::vector<Statement>& statements, const Set& parameter_region,
+                                  std::size_t times);
 
 }  // namespace cyclotron::poly

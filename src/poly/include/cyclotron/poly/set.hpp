@@ -18,8 +18,8 @@ namespace cyclotron::poly {
 class Context {
  public:
   Context() : Context(20'000'000UL) {}
-  /// isl gives up with LegalityError CYC299 beyond this many operations, so that no compile runs for ever or fills
-  /// memory.
+  /// isl gives up with LegalityError CYC299 beyond this many operations, so that no compile runs for ever
+  /// or fills memory.
   explicit Context(unsigned long operation_limit);
   [[nodiscard]] isl_ctx* get() const { return ctx_.get(); }
 
@@ -27,7 +27,8 @@ class Context {
   std::shared_ptr<isl_ctx> ctx_;
 };
 
-/// A conjunction of affine constraints over a set's variables; `moduli[c]` > 0 makes constraint c `form mod m == 0`.
+/// A conjunction of affine constraints over a set's variables; `moduli[c]` > 0 makes constraint c `form mod
+/// m == 0`.
 struct Conjunction {
   std::vector<Constraint> constraints;
   std::vector<std::pair<Affine, std::int64_t>> divisible;
@@ -38,8 +39,10 @@ class Set {
  public:
   [[nodiscard]] static Set universe(const Context& context, std::size_t dimensions);
   [[nodiscard]] static Set empty(const Context& context, std::size_t dimensions);
-  [[nodiscard]] static Set where(const Context& context, std::size_t dimensions, const std::vector<Constraint>& all);
-  /// isl's notation for the constraints over the named coordinates, e.g. `0 <= i < n and j = i`. None if malformed.
+  [[nodiscard]] static Set where(const Context& context, std::size_t dimensions,
+                                 const std::vector<Constraint>& all);
+  /// isl's notation for the constraints over the named coordinates, e.g. `0 <= i < n and j = i`. None if
+  /// malformed.
   [[nodiscard]] static std::optional<Set> parse(const Context& context, const std::vector<std::string>& names,
                                                 const std::string& constraints);
 
@@ -63,9 +66,11 @@ class Set {
   [[nodiscard]] Set image(const std::vector<Affine>& forms) const;
   [[nodiscard]] std::optional<std::vector<std::int64_t>> sample() const;
   [[nodiscard]] std::optional<std::vector<std::int64_t>> lexmin_point() const;
-  [[nodiscard]] std::optional<std::int64_t> minimum(std::size_t coordinate) const;  ///< None if empty or unbounded.
+  [[nodiscard]] std::optional<std::int64_t> minimum(
+      std::size_t coordinate) const;  ///< None if empty or unbounded.
   [[nodiscard]] std::optional<std::int64_t> maximum(std::size_t coordinate) const;
-  /// Coordinate `target` as an affine function of the others on this set, where the constraints fix it with coefficient +-1.
+  /// Coordinate `target` as an affine function of the others on this set, where the constraints fix it with
+  /// coefficient +-1.
   [[nodiscard]] std::optional<Affine> equality_for(std::size_t target) const;
   /// As unions of conjunctions; none where existential variables remain that are no plain divisibility.
   [[nodiscard]] std::optional<std::vector<Conjunction>> conjunctions() const;
@@ -112,7 +117,8 @@ class Map {
   [[nodiscard]] bool is_injective() const;
   [[nodiscard]] Map lexmin() const;  ///< Each a to the first of its b.
   [[nodiscard]] Map lexmax() const;
-  /// A single-valued map as pieces of affine functions; none where a piece is not affine with integer coefficients.
+  /// A single-valued map as pieces of affine functions; none where a piece is not affine with integer
+  /// coefficients.
   struct Piece;
   [[nodiscard]] std::optional<std::vector<Piece>> pieces() const;
   /// Some pair (a, b) of the relation.

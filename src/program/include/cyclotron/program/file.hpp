@@ -11,13 +11,15 @@ namespace cyclotron::program {
 inline constexpr std::uint16_t format_major = 1;  ///< A reader refuses any other.
 inline constexpr std::uint16_t format_minor = 0;  ///< A reader takes any, and refuses unknown instructions.
 
-/// The bytes of the file: 24-byte preamble (`CYCP`, major, minor, body length, CRC-32 of the body), then JSON in UTF-8.
-/// The preamble is little-endian: 4 bytes `CYCP`, 2 + 2 of version, 8 of length, 4 of checksum, 4 zero.
+/// The bytes of the file: 24-byte preamble (`CYCP`, major, minor, body length, CRC-32 of the body), then
+/// JSON in UTF-8. The preamble is little-endian: 4 bytes `CYCP`, 2 + 2 of version, 8 of length, 4 of
+/// checksum, 4 zero.
 /// Requires: verify(program).
 [[nodiscard]] std::string serialize(const Program& program);
 
-/// Reads a program from untrusted bytes and verifies it. Throws ProgramError naming what is wrong and where; never
-/// reads out of bounds, allocates at most a small multiple of the input, and loops at most linearly in it.
+/// Reads a program from untrusted bytes and verifies it. Throws ProgramError naming what is wrong and
+/// where; never reads out of bounds, allocates at most a small multiple of the input, and loops at most
+/// linearly in it.
 [[nodiscard]] Program deserialize(std::string_view bytes);
 
 }  // namespace cyclotron::program

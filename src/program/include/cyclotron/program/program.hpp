@@ -45,13 +45,14 @@ struct Condition {
   std::int64_t modulus = 0;  ///< For `divisible`, at least 2; else 0.
   bool operator==(const Condition&) const = default;
 };
-using Conjunction = std::vector<Condition>;   ///< All hold; empty is true.
-using Disjunction = std::vector<Conjunction>; ///< Any holds; empty is false.
+using Conjunction = std::vector<Condition>;    ///< All hold; empty is true.
+using Disjunction = std::vector<Conjunction>;  ///< Any holds; empty is false.
 
 enum class Role : std::uint8_t { input, output };
 
-/// A tensor in memory outside the PEs. Elements of the grid (`extents`) are tiles of up to `tile` scalars; the last tile of
-/// a dimension may be smaller (shape[d] - index * tile[d]). A tensor of scalars has tile 1 in every dimension.
+/// A tensor in memory outside the PEs. Elements of the grid (`extents`) are tiles of up to `tile` scalars;
+/// the last tile of a dimension may be smaller (shape[d] - index * tile[d]). A tensor of scalars has tile 1
+/// in every dimension.
 struct Tensor {
   std::string name;
   DType dtype = DType::float64;
@@ -63,11 +64,12 @@ struct Tensor {
   [[nodiscard]] std::vector<std::int64_t> extents() const;  ///< In tiles: ceil(shape / tile).
 };
 
-/// How messages travel. A link joins a PE to the PE at a constant grid offset. A network joins the sender to any
-/// PE of its line along one grid dimension; each (sender, receiver) pair is a first-in-first-out queue of its own.
+/// How messages travel. A link joins a PE to the PE at a constant grid offset. A network joins the sender
+/// to any PE of its line along one grid dimension; each (sender, receiver) pair is a first-in-first-out
+/// queue of its own.
 struct Channel {
   enum class Kind : std::uint8_t { link, network };
-  std::string name;                  ///< For people, e.g. `A.j+1`.
+  std::string name;  ///< For people, e.g. `A.j+1`.
   Kind kind = Kind::link;
   DType dtype = DType::float64;
   operators::Shape tile;             ///< Largest message.
@@ -83,8 +85,9 @@ struct Slot {
   DType dtype = DType::float64;
   operators::Shape tile;
   std::int64_t count = 1;
-  std::int64_t address = -1;  ///< Bytes from the start of PE memory; slots that never live together may overlap.
-  bool persistent = false;    ///< Loaded before the time loop and kept.
+  std::int64_t address =
+      -1;  ///< Bytes from the start of PE memory; slots that never live together may overlap.
+  bool persistent = false;  ///< Loaded before the time loop and kept.
   bool operator==(const Slot&) const = default;
 };
 
@@ -144,7 +147,8 @@ struct Receive {
   std::vector<Affine> sender;  ///< Zero or one form.
   bool operator==(const Receive&) const = default;
 };
-/// On a network: to every PE of the line whose coordinate along the axis is within the bounds, the sender excepted.
+/// On a network: to every PE of the line whose coordinate along the axis is within the bounds, the sender
+/// excepted.
 struct Broadcast {
   ChannelId channel;
   SlotRef source;
@@ -157,8 +161,9 @@ struct Move {
   Operand source;
   bool operator==(const Move&) const = default;
 };
-/// destination <- op(operands). The destination may be the same slot element as the accumulator (first operand of
-/// the *_add and *_subtract forms) or, for elementwise operators, any operand; it overlaps no other operand.
+/// destination <- op(operands). The destination may be the same slot element as the accumulator (first
+/// operand of the *_add and *_subtract forms) or, for elementwise operators, any operand; it overlaps no
+/// other operand.
 struct Compute {
   Op op = Op::add;
   Flags flags = 0;
@@ -177,20 +182,20 @@ struct Instruction {
 
 /// The program of all PEs whose coordinates lie in `region`.
 struct PeClass {
-  std::string name;              ///< e.g. `class 4`.
-  Disjunction region;            ///< Over the grid coordinates.
-  std::string region_text;       ///< The same in isl notation.
+  std::string name;         ///< e.g. `class 4`.
+  Disjunction region;       ///< Over the grid coordinates.
+  std::string region_text;  ///< The same in isl notation.
   std::vector<Slot> slots;
   std::vector<Instruction> code;
-  std::int64_t memory_bytes = 0; ///< Peak, set by the memory layer.
+  std::int64_t memory_bytes = 0;  ///< Peak, set by the memory layer.
   bool operator==(const PeClass&) const = default;
 };
 
 struct Program {
   std::string kernel;
-  machine::Machine machine;            ///< Its grid is `grid`.
-  std::vector<std::int64_t> grid;      ///< PEs a dimension; at least one dimension.
-  std::vector<std::string> grid_names; ///< The index on each grid dimension, e.g. `i`.
+  machine::Machine machine;             ///< Its grid is `grid`.
+  std::vector<std::int64_t> grid;       ///< PEs a dimension; at least one dimension.
+  std::vector<std::string> grid_names;  ///< The index on each grid dimension, e.g. `i`.
   std::vector<Tensor> tensors;
   std::vector<Channel> channels;
   std::vector<PeClass> classes;
@@ -208,12 +213,13 @@ struct Program {
 [[nodiscard]] bool holds(const Condition& condition, const std::int64_t* environment);
 [[nodiscard]] bool holds(const Disjunction& condition, const std::int64_t* environment);
 
-/// Everything that can be checked without running: ids within their tables, coefficient counts within the environment, loops
-/// matched, operand counts and dtypes, slot addresses within memory, channels within the grid's dimensions, sizes that overflow.
-/// Linear in the program. Throws ProgramError at the first fault.
+/// Everything that can be checked without running: ids within their tables, coefficient counts within the
+/// environment, loops matched, operand counts and dtypes, slot addresses within memory, channels within the
+/// grid's dimensions, sizes that overflow. Linear in the program. Throws ProgramError at the first fault.
 void verify(const Program& program);
 
-/// The text a person reads: regions and loop nests in the paper's notation (Fig. 14): `[i, k]_B <- [i-1, k]_B`.
+/// The text a person reads: regions and loop nests in the paper's notation (Fig. 14): `[i, k]_B <- [i-1,
+/// k]_B`.
 [[nodiscard]] std::string to_string(const Program& program);
 [[nodiscard]] std::string to_string(const Program& program, const PeClass& pe_class);
 

@@ -25,7 +25,8 @@ struct Scope {
   poly::Set points;
 };
 
-/// Calls `visit` for every expression of the equation, operands after their user, with what is in scope there.
+/// Calls `visit` for every expression of the equation, operands after their user, with what is in scope
+/// there.
 void for_each_expr(const System& system, const Equation& equation, const poly::Set& domain,
                    const std::function<void(ExprId, const Scope&)>& visit);
 
@@ -33,7 +34,8 @@ void for_each_expr(const System& system, const Equation& equation, const poly::S
 [[nodiscard]] std::string access_text(const System& system, TensorId tensor, const std::vector<Affine>& index,
                                       const std::vector<std::string>& names);
 /// `i = 3, k = 0` for a point.
-[[nodiscard]] std::string point_text(const std::vector<std::string>& names, const std::vector<std::int64_t>& point);
+[[nodiscard]] std::string point_text(const std::vector<std::string>& names,
+                                     const std::vector<std::int64_t>& point);
 
 /// The largest tile of a tensor: its tile, clipped by its shape; a vector tile is a column.
 [[nodiscard]] operators::Shape tile_shape(const Tensor& tensor);

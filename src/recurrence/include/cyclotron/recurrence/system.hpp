@@ -1,4 +1,5 @@
-// A system of recurrence equations: what a kernel means, before any decision of where and when (CY-001 … CY-010).
+// A system of recurrence equations: what a kernel means, before any decision of where and when (CY-001 …
+// CY-010).
 #pragma once
 #include <cstdint>
 #include <string>
@@ -19,8 +20,8 @@ using TensorId = Id<struct SystemTensorTag>;
 using ExprId = Id<struct ExprTag>;
 using EquationId = Id<struct EquationTag>;
 
-/// constant + sum of coefficients[v] * scope[v]. The scope is the equation's indices in loop order, then the reduction indices around
-/// the expression, outermost first. Trailing zeros may be omitted.
+/// constant + sum of coefficients[v] * scope[v]. The scope is the equation's indices in loop order, then
+/// the reduction indices around the expression, outermost first. Trailing zeros may be omitted.
 struct Affine {
   std::vector<std::int64_t> coefficients;
   std::int64_t constant = 0;
@@ -38,7 +39,8 @@ using Region = std::vector<std::vector<Constraint>>;
 
 enum class Role : std::uint8_t { input, output, local };
 
-/// A tensor. Its elements are tiles of up to `tile` scalars where `blocked`, else scalars; indices count elements.
+/// A tensor. Its elements are tiles of up to `tile` scalars where `blocked`, else scalars; indices count
+/// elements.
 struct Tensor {
   std::string name;
   DType dtype = DType::float64;
@@ -68,8 +70,9 @@ struct Apply {
   bool operator==(const Apply&) const = default;
 };
 enum class Reduction : std::uint8_t { sum, product, maximum, minimum };
-/// Folds `body` over the values of one new index that lie in `domain` (a region over the scope with the index appended), in
-/// ascending order, starting from the first term. Over no value: 0 for sum, 1 for product, an error for maximum and minimum.
+/// Folds `body` over the values of one new index that lie in `domain` (a region over the scope with the
+/// index appended), in ascending order, starting from the first term. Over no value: 0 for sum, 1 for
+/// product, an error for maximum and minimum.
 struct Reduce {
   Reduction kind = Reduction::sum;
   std::string index;

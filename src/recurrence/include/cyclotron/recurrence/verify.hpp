@@ -5,9 +5,10 @@
 namespace cyclotron::recurrence {
 
 /// Proves with exact integer sets, for the given shapes (reliability: P1):
-/// each output and local element is assigned at most once (CYC201) and each output element at least once (CYC202); every
-/// access is inside its tensor (CYC203) and reads an input or an assigned element (CYC204); a reduction by maximum or minimum is never empty (CYC205);
-/// each equation's index map is injective (CYC201). Shapes and dtypes of operands fit (CYC206, ShapeError).
+/// each output and local element is assigned at most once (CYC201) and each output element at least once
+/// (CYC202); every access is inside its tensor (CYC203) and reads an input or an assigned element (CYC204);
+/// a reduction by maximum or minimum is never empty (CYC205); each equation's index map is injective
+/// (CYC201). Shapes and dtypes of operands fit (CYC206, ShapeError).
 /// Throws LegalityError with a witness point.
 void verify(const System& system);
 

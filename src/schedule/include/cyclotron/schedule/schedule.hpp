@@ -29,8 +29,9 @@ struct Schedule {
 [[nodiscard]] std::vector<std::string> index_names(const recurrence::System& system);
 
 /// The schedule with every index that is not space appended to time, in nesting order.
-/// Throws ScheduleError: CYC310 for an index or tensor that the kernel does not have (lists those it has), CYC311 where an index is named twice, CYC312 for
-/// a movement the tensor cannot make (prefetch of a computed tensor, an axis that no access could follow).
+/// Throws ScheduleError: CYC310 for an index or tensor that the kernel does not have (lists those it has),
+/// CYC311 where an index is named twice, CYC312 for a movement the tensor cannot make (prefetch of a
+/// computed tensor, an axis that no access could follow).
 [[nodiscard]] Schedule complete(const recurrence::System& system, Schedule schedule);
 
 /// Placements to try in turn where the user gives no schedule: the target's indices in space, then fewer.

@@ -38,23 +38,23 @@ class Error : public std::exception {
   std::string text_;
 };
 
-#define CYCLOTRON_ERROR_CLASS(Name)                                                    \
-  class Name final : public Error {                                                    \
-   public:                                                                             \
-    using Error::Error;                                                                \
-    [[nodiscard]] const char* python_name() const noexcept override { return #Name; }  \
+#define CYCLOTRON_ERROR_CLASS(Name)                                                   \
+  class Name final : public Error {                                                   \
+   public:                                                                            \
+    using Error::Error;                                                               \
+    [[nodiscard]] const char* python_name() const noexcept override { return #Name; } \
   }
 
-CYCLOTRON_ERROR_CLASS(TraceError);        ///< The kernel's text is not a recurrence.
-CYCLOTRON_ERROR_CLASS(ShapeError);        ///< Shapes or dtypes do not fit.
-CYCLOTRON_ERROR_CLASS(ScheduleError);     ///< A schedule names what does not exist or is incomplete.
-CYCLOTRON_ERROR_CLASS(LegalityError);     ///< A schedule or kernel breaks a dependence or single assignment.
-CYCLOTRON_ERROR_CLASS(CapacityError);     ///< The machine is too small.
-CYCLOTRON_ERROR_CLASS(ProgramError);      ///< A program file is corrupt, foreign or inconsistent.
-CYCLOTRON_ERROR_CLASS(DeadlockError);     ///< No PE can advance.
+CYCLOTRON_ERROR_CLASS(TraceError);     ///< The kernel's text is not a recurrence.
+CYCLOTRON_ERROR_CLASS(ShapeError);     ///< Shapes or dtypes do not fit.
+CYCLOTRON_ERROR_CLASS(ScheduleError);  ///< A schedule names what does not exist or is incomplete.
+CYCLOTRON_ERROR_CLASS(LegalityError);  ///< A schedule or kernel breaks a dependence or single assignment.
+CYCLOTRON_ERROR_CLASS(CapacityError);  ///< The machine is too small.
+CYCLOTRON_ERROR_CLASS(ProgramError);   ///< A program file is corrupt, foreign or inconsistent.
+CYCLOTRON_ERROR_CLASS(DeadlockError);  ///< No PE can advance.
 CYCLOTRON_ERROR_CLASS(BackendUnavailable);  ///< A backend is not installed.
-CYCLOTRON_ERROR_CLASS(ExecutionError);    ///< A PE failed while running.
-CYCLOTRON_ERROR_CLASS(InternalError);     ///< A bug of Cyclotron's own, found by CYC_CHECK.
+CYCLOTRON_ERROR_CLASS(ExecutionError);      ///< A PE failed while running.
+CYCLOTRON_ERROR_CLASS(InternalError);       ///< A bug of Cyclotron's own, found by CYC_CHECK.
 #undef CYCLOTRON_ERROR_CLASS
 
 /// Throws InternalError; use CYC_CHECK.
@@ -63,9 +63,9 @@ CYCLOTRON_ERROR_CLASS(InternalError);     ///< A bug of Cyclotron's own, found b
 }  // namespace cyclotron
 
 /// For our own bugs only; never compiled out. The optional detail is evaluated on failure only.
-#define CYC_CHECK(condition, ...)                                                               \
-  do {                                                                                          \
-    if (!(condition)) {                                                                         \
-      ::cyclotron::check_failed(#condition, __FILE__, __LINE__, std::string{__VA_ARGS__});      \
-    }                                                                                           \
+#define CYC_CHECK(condition, ...)                                                          \
+  do {                                                                                     \
+    if (!(condition)) {                                                                    \
+      ::cyclotron::check_failed(#condition, __FILE__, __LINE__, std::string{__VA_ARGS__}); \
+    }                                                                                      \
   } while (false)

@@ -23,5 +23,7 @@ struct Id {
 
 template <class Tag>
 struct std::hash<cyclotron::Id<Tag>> {
-  std::size_t operator()(cyclotron::Id<Tag> id) const noexcept { return std::hash<std::uint32_t>{}(id.value); }
+  std::size_t operator()(cyclotron::Id<Tag> id) const noexcept {
+    return std::hash<std::uint32_t>{}(id.value);
+  }
 };

@@ -1,0 +1,16 @@
+"""A sum over two indices."""
+
+import numpy as np
+
+import cyclotron as cy
+
+
+@cy.kernel
+def bad(A):
+    X = cy.empty_like(A)
+    for i in range(4):
+        X[i] = sum(A[k] * A[h] for k in range(4) for h in range(4))  # error: CYC112
+    return X
+
+
+ARGUMENTS = (np.ones(4),)

@@ -1,0 +1,16 @@
+"""Dtypes that do not agree."""
+
+import numpy as np
+
+import cyclotron as cy
+
+
+@cy.kernel
+def bad(A, B):  # error: CYC120
+    X = cy.empty_like(A)
+    for i in range(4):
+        X[i] = A[i] + B[i]
+    return X
+
+
+ARGUMENTS = (np.ones(4), np.ones(4, dtype=int))

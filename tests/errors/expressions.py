@@ -1,0 +1,129 @@
+"""Expressions that have no meaning for elements."""
+
+import math
+
+import numpy as np
+
+import cyclotron as cy
+
+
+@cy.kernel
+def if_on_data(x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        if x[i] > 0:  # error: CYC104
+            X[i] = x[i]
+    return X
+
+
+@cy.kernel
+def conditional_on_data(x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        X[i] = x[i] if x[i] > 0 else 0.0  # error: CYC104
+    return X
+
+
+@cy.kernel
+def filter_on_data(x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        X[i] = sum(x[k] for k in range(len(x)) if x[k] > x[i])  # error: CYC104
+    return X
+
+
+@cy.kernel
+def membership(x):
+    X = cy.zeros_like(x)
+    for i in range(len(x)):
+        if i in (0, 3):  # error: CYC104
+            X[i] = x[i]
+    return X
+
+
+@cy.kernel
+def unknown_ufunc(x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        X[i] = np.sin(x[i])  # error: CYC105
+    return X
+
+
+@cy.kernel
+def unknown_math(x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        X[i] = math.cos(x[i])  # error: CYC105
+    return X
+
+
+@cy.kernel
+def unknown_operator(x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        X[i] = x[i] % 2  # error: CYC105
+    return X
+
+
+@cy.kernel
+def unknown_method(x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        X[i] = x[i].round()  # error: CYC105
+    return X
+
+
+@cy.kernel
+def text_value(x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        X[i] = "zero"  # error: CYC105
+    return X
+
+
+@cy.kernel
+def wrong_side(A):
+    X = cy.empty_like(A)
+    for i in range(4):
+        for j in range(4):
+            X[i, j] = cy.linalg.solve_triangular(A[i, i], A[i, j], side="above")  # error: CYC105
+    return X
+
+
+@cy.kernel
+def two_clauses(A):
+    X = cy.empty((1,))
+    X[0] = sum(A[k, l] for k in range(4) for l in range(4))  # error: CYC112
+    return X
+
+
+@cy.kernel
+def reduction_over_list(A, x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        X[i] = sum(A[i, k] for k in [0, 2])  # error: CYC112
+    return X
+
+
+@cy.kernel
+def maximum_with_default(A, x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        X[i] = max((A[i, k] for k in range(i)), default=0)  # error: CYC112
+    return X
+
+
+@cy.kernel
+def list_in_loop(A, x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        X[i] = [A[i, k] for k in range(4)][0]  # error: CYC112
+    return X
+
+
+@cy.kernel
+def conditional_in_reduction(A, x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        X[i] = sum(A[i, k] if k < i else A[k, i] for k in range(4))  # error: CYC112
+    return X

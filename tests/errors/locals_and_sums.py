@@ -1,0 +1,117 @@
+"""Local variables that carry values, and accumulations that are no reductions."""
+
+import cyclotron as cy
+
+
+@cy.kernel
+def carried(x):
+    X = cy.empty_like(x)
+    total = 0.0
+    for i in range(len(x)):
+        total = total + x[i]  # error: CYC111
+        X[i] = total
+    return X
+
+
+@cy.kernel
+def carried_in_place(x):
+    X = cy.empty_like(x)
+    total = 0.0
+    for i in range(len(x)):
+        total += x[i]  # error: CYC111
+        X[i] = total
+    return X
+
+
+@cy.kernel
+def last_value(x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        value = x[i]
+        X[i] = value
+    X[0] = value  # error: CYC111
+    return X
+
+
+@cy.kernel
+def assigned_in_branch(x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        value = x[i]
+        if i > 0:
+            value = x[i - 1]
+        X[i] = value  # error: CYC111
+    return X
+
+
+@cy.kernel
+def two_reduced_loops(A):
+    X = cy.zeros(1)
+    for i in range(4):
+        for j in range(4):
+            X[0] += A[i, j]  # error: CYC113
+    return X
+
+
+@cy.kernel
+def no_first_value(A, x):
+    X = cy.empty_like(x)
+    for i in range(4):
+        for k in range(4):
+            X[i] += A[i, k]  # error: CYC113
+    return X
+
+
+@cy.kernel
+def assigned_from_itself(x):
+    X = cy.zeros_like(x)
+    for i in range(len(x)):
+        X[i] = X[i] + x[i]  # error: CYC113
+    return X
+
+
+@cy.kernel
+def reads_its_own_term(A, x):
+    X = cy.zeros_like(x)
+    for i in range(len(x)):
+        for k in range(len(x)):
+            X[i] += A[i, k] * X[i]  # error: CYC113
+    return X
+
+
+@cy.kernel
+def read_while_accumulated(A, x):
+    X = cy.zeros_like(x)
+    Y = cy.empty_like(A)
+    for i in range(4):
+        for k in range(4):
+            X[i] += A[i, k]
+            Y[i, k] = X[i]  # error: CYC113
+    return X, Y
+
+
+@cy.kernel
+def read_before_assigned(x):
+    X = cy.zeros_like(x)
+    Y = cy.empty_like(x)
+    for i in range(len(x)):
+        Y[i] = X[i]  # error: CYC113
+        X[i] = x[i]
+    return X, Y
+
+
+@cy.kernel
+def difficult_range(x):
+    X = cy.zeros(8)
+    for k in range(4):
+        for i in range(2 * k, 8):
+            X[i] += x[k]  # error: CYC113
+    return X
+
+
+@cy.kernel
+def strided_fill(x):
+    X = cy.zeros(8)
+    for i in range(len(x)):
+        X[2 * i] = x[i]  # error: CYC117
+    return X

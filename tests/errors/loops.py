@@ -1,0 +1,149 @@
+"""Loops and indices that are not affine domains."""
+
+import numpy as np
+
+import cyclotron as cy
+
+
+@cy.kernel
+def over_array(x):
+    X = cy.empty_like(x)
+    for i, value in enumerate(x):  # error: CYC102
+        X[i] = value
+    return X
+
+
+@cy.kernel
+def over_pairs(A):
+    X = cy.empty_like(A)
+    for i, j in np.ndindex(*A.shape):  # error: CYC102
+        X[i, j] = A[i, j]
+    return X
+
+
+@cy.kernel
+def step_of_two(x):
+    X = cy.zeros_like(x)
+    for i in range(0, len(x), 2):  # error: CYC102
+        X[i] = x[i]
+    return X
+
+
+@cy.kernel
+def bound_from_data(x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        X[i] = sum(x[k] for k in range(x[i]))  # error: CYC102
+    return X
+
+
+@cy.kernel
+def bound_of_two(x):
+    X = cy.zeros_like(x)
+    for i in range(3):
+        for j in range(max(i, 2)):  # error: CYC102
+            X[i] += x[j]
+    return X
+
+
+@cy.kernel
+def product_index(A):
+    X = cy.empty_like(A)
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            X[i, j] = A[i * j, 0]  # error: CYC103
+    return X
+
+
+@cy.kernel
+def divided_index(x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        X[i] = x[i // 2]  # error: CYC103
+    return X
+
+
+@cy.kernel
+def half_index(x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        X[i] = x[i + 0.5]  # error: CYC103
+    return X
+
+
+@cy.kernel
+def gathered(x, y):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        X[i] = x[y[i]]  # error: CYC103
+    return X
+
+
+@cy.kernel
+def clamped(x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        X[i] = x[max(i - 1, 0)]  # error: CYC103
+    return X
+
+
+@cy.kernel
+def chosen_index(x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        j = i if i < 2 else 0  # error: CYC103
+        X[i] = x[j]
+    return X
+
+
+@cy.kernel
+def after_its_loop(x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        X[i] = x[i]
+    X[i] = x[0]  # error: CYC109
+    return X
+
+
+@cy.kernel
+def index_twice(A):
+    X = cy.empty_like(A)
+    for i in range(A.shape[0]):
+        for i in range(A.shape[1]):  # error: CYC109
+            X[i, i] = A[i, i]
+    return X
+
+
+@cy.kernel
+def reduction_hides_index(A):
+    X = cy.empty_like(A)
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            X[i, j] = sum(A[i, i] for i in range(3))  # error: CYC109
+    return X
+
+
+@cy.kernel
+def index_assigned(x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        i += 1  # error: CYC109
+        X[i] = x[i]
+    return X
+
+
+@cy.kernel
+def index_as_value(x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        X[i] = x[i] * i  # error: CYC110
+    return X
+
+
+@cy.kernel
+def index_as_number(x):
+    X = cy.empty_like(x)
+    weights = [1.0, 2.0, 3.0, 4.0]
+    for i in range(len(x)):
+        X[i] = weights[i] * x[i]  # error: CYC110
+    return X

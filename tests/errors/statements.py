@@ -1,0 +1,115 @@
+"""Statements that are no recurrences."""
+
+import cyclotron as cy
+
+
+@cy.kernel
+def while_loop(x):
+    X = cy.empty_like(x)
+    i = 0
+    while i < 4:  # error: CYC101
+        X[i] = x[i]
+        i += 1
+    return X
+
+
+@cy.kernel
+def try_block(x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        try:
+            X[i] = x[i]  # error: CYC101
+        finally:
+            pass
+    return X
+
+
+@cy.kernel
+def break_out(x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        X[i] = x[i]
+        if i == 2:
+            break  # error: CYC101
+    return X
+
+
+@cy.kernel
+def continue_on(x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        if i == 2:
+            continue  # error: CYC101
+        X[i] = x[i]
+    return X
+
+
+@cy.kernel
+def return_inside(x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        X[i] = x[i]
+        return X  # error: CYC101
+
+
+@cy.kernel
+def nested_function(x):
+    X = cy.empty_like(x)
+
+    def double(value):  # error: CYC101
+        return 2 * value
+
+    for i in range(len(x)):
+        X[i] = double(x[i])
+    return X
+
+
+@cy.kernel
+def unknown_with(x):
+    X = cy.empty_like(x)
+    with open("log"):  # error: CYC101
+        for i in range(len(x)):
+            X[i] = x[i]
+    return X
+
+
+@cy.kernel
+def print_in_loop(x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        X[i] = x[i]
+        print(X[i])  # error: CYC101
+    return X
+
+
+@cy.kernel
+def walrus(x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        X[i] = (v := x[i]) + v  # error: CYC101
+    return X
+
+
+@cy.kernel
+def loop_else(x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        X[i] = x[i]
+    else:
+        n = 3  # error: CYC101
+    return X
+
+
+@cy.kernel
+def deletes(x):
+    X = cy.empty_like(x)
+    del x  # error: CYC101
+    return X
+
+
+@cy.kernel
+def generator(x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        X[i] = yield x[i]  # error: CYC101
+    return X

@@ -1,0 +1,118 @@
+"""Tensors used as something else than elements of declared results."""
+
+import numpy as np
+
+import cyclotron as cy
+
+
+@cy.kernel
+def input_assigned(x):
+    for i in range(len(x)):
+        x[i] = 2 * x[i]  # error: CYC106
+    return x
+
+
+@cy.kernel
+def sliced(x):
+    X = cy.empty_like(x)
+    X[1:] = x[:-1]  # error: CYC107
+    return X
+
+
+@cy.kernel
+def whole_product(A, B):
+    X = cy.empty_like(A)
+    X[0, 0] = A @ B  # error: CYC107
+    return X
+
+
+@cy.kernel
+def whole_method(A):
+    X = cy.empty_like(A)
+    X[0, 0] = A.mean()  # error: CYC107
+    return X
+
+
+@cy.kernel
+def whole_value(A):
+    X = cy.empty_like(A)
+    for i in range(4):
+        for j in range(4):
+            X[i, j] = cy.exp(A)  # error: CYC107
+    return X
+
+
+@cy.kernel
+def too_few_subscripts(A):
+    X = cy.empty_like(A)
+    for i in range(4):
+        X[i] = A[i, i]  # error: CYC108
+    return X
+
+
+@cy.kernel
+def chained_subscripts(A):
+    X = cy.empty_like(A)
+    for i in range(4):
+        for j in range(4):
+            X[i, j] = A[i, j][0]  # error: CYC108
+    return X
+
+
+@cy.kernel
+def numpy_array(x):
+    X = np.empty_like(x)  # error: CYC115
+    for i in range(len(x)):
+        X[i] = x[i]
+    return X
+
+
+@cy.kernel
+def declared_in_loop(x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        T = cy.empty(3)  # error: CYC115
+        T[0] = x[i]
+        X[i] = T[0]
+    return X
+
+
+@cy.kernel
+def returns_nothing(x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):  # error: CYC114
+        X[i] = x[i]
+
+
+@cy.kernel
+def returns_expression(x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        X[i] = x[i]
+    return cy.exp(X)  # error: CYC114
+
+
+@cy.kernel
+def returns_input(x):
+    return x  # error: CYC114
+
+
+@cy.kernel
+def returns_number(x):
+    n = len(x)
+    return n  # error: CYC114
+
+
+@cy.kernel
+def returns_alias(x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        X[i] = x[i]
+    Y = X
+    return X, Y  # error: CYC114
+
+
+@cy.kernel
+def any_arguments(*arrays):  # error: CYC116
+    X = cy.empty_like(arrays[0])
+    return X

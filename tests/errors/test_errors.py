@@ -1,0 +1,75 @@
+"""Each kernel of the files beside this one is refused at the line it marks, with a golden rendering."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from oracle import record
+
+import cyclotron as cy
+from cyclotron.language.codes import CODES
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+MARK = re.compile(r"# error: (CYC\d{3})")
+
+
+def kernels() -> dict[str, tuple[cy.Kernel, dict[str, Any]]]:
+    found = {}
+    for file in sorted(HERE.glob("*.py")):
+        if not file.name.startswith("test_"):
+            names = runpy.run_path(str(file))
+            for name, value in names.items():
+                if isinstance(value, cy.Kernel):
+                    found[f"{file.stem}-{name}"] = (value, names.get("ARGUMENTS", {}))
+    return found
+
+
+KERNELS = kernels()
+
+
+def argument(name: str, special: dict[str, Any]) -> Any:
+    return special.get(name) or (cy.spec((4, 4)) if name.isupper() else cy.spec((4,)))
+
+
+def mark(kernel: cy.Kernel) -> tuple[int, str]:
+    """The marked line of a kernel, and its code."""
+    lines = Path(kernel.file).read_text().splitlines()
+    for number, line in enumerate(lines[kernel.first_line - 1 :], kernel.first_line):
+        match = MARK.search(line)
+        if match:
+            return number, match.group(1)
+    raise AssertionError(f"{kernel.name} marks no line")
+
+
+@pytest.mark.parametrize("case", KERNELS)
+def test_refused(
+    case: str, golden: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    kernel, special = KERNELS[case]
+    arguments = [argument(name, special) for name in kernel.signature.parameters]
+    with pytest.raises(cy.CyclotronError) as caught:
+        record(kernel, *arguments)
+    error = caught.value
+    line, code = mark(kernel)
+    assert (error.code, error.span and error.span.line) == (code, line), str(error)
+    assert len(str(error).splitlines()) <= 15
+    assert error.help
+    golden(f"errors/{case}.txt", f"{type(error).__name__}: {error}")
+
+
+def test_every_golden_file_is_used() -> None:
+    files = {file.stem for file in (ROOT / "tests/golden/errors").glob("*.txt")}
+    assert files == set(KERNELS)
+
+
+def test_every_code_has_an_example() -> None:
+    """CYC100 and CYC116 have more examples in tests/language, which need no source line."""
+    shown = {mark(kernel)[1] for kernel, _ in KERNELS.values()}
+    assert set(CODES) - shown == {"CYC100"}
