@@ -24,7 +24,7 @@ def main() -> None:
     rates = {name: 2e-9 * size**3 / value for name, value in seconds.items()}
     print(
         f"{size}x{size} in tiles of {tile}: threads {rates['local']:.1f} GFLOP/s, NumPy {rates['numpy']:.1f}, "
-        f"ratio {rates['local'] / rates['numpy']:.2f}, medians of {runs}"
+        f"ratio {rates['local'] / rates['numpy']:.2f}"
     )
     write(arguments.json, {**rates, "ratio": rates["local"] / rates["numpy"]})
 

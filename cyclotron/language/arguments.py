@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +25,7 @@ class TensorArgument:
     tile: tuple[int, ...] | None
 
 
-def normalize(name: str, value: Any, span: Span | None) -> Any:
+def normalize(name: str, value: Any, place: Callable[[str], Span | None]) -> Any:
     """Return an ndarray, `Blocked`, `Spec` or host value for what a user passes.
 
     Parameters
@@ -33,8 +34,8 @@ def normalize(name: str, value: Any, span: Span | None) -> Any:
         The parameter.
     value : object
         Arrays and nested sequences of numbers become ndarrays; numbers and arrays without axes host values.
-    span : Span, optional
-        The parameter's place, for errors.
+    place : callable
+        Finds the parameter's place, for errors.
     """
     if isinstance(value, (Blocked, Spec)) or value is None or isinstance(value, (int, float, complex, str)):
         return value
@@ -48,12 +49,12 @@ def normalize(name: str, value: Any, span: Span | None) -> Any:
         try:
             array = np.asarray(value)
         except ValueError as error:
-            raise ShapeError(f"argument `{name}` is no array: {error}", code="CYC116", span=span) from None
+            raise ShapeError(f"argument `{name}` is no array: {error}", code="CYC116", span=place(name)) from None
         return array.item() if array.ndim == 0 else array
     raise TraceError(
         f"argument `{name}` has type `{type(value).__name__}`",
         code="CYC116",
-        span=span,
+        span=place(name),
         help="pass an array, cy.blocked(...), cy.spec(...) or a Python number",
     )
 

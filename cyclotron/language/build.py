@@ -108,9 +108,10 @@ def split(equation: Recorded) -> list[Recorded]:
 def _completions(trace: Trace) -> list[Recorded]:
     """The equations that give unassigned elements of filled tensors their constant."""
     read = {access.tensor for equation in trace.equations for access in accesses(equation.value)}
+    needed = read | set(trace.outputs.values())
     result = []
     for tensor in trace.tensors:
-        if tensor.fill is not None and (tensor in read or tensor in trace.outputs.values()):
+        if tensor.fill is not None and tensor in needed:
             result += completion(tensor, [e for e in trace.equations if e.target is tensor])
     return result
 

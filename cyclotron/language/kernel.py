@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cyclotron.errors import CyclotronError, TraceError
+from cyclotron.errors import CyclotronError, Span, TraceError
 from cyclotron.language.arguments import TensorArgument, describe, normalize
 from cyclotron.language.blocked import Blocked, Spec
 from cyclotron.language.build import SystemBuilder, build
@@ -145,6 +145,8 @@ class Kernel:
     def build(self, builder: SystemBuilder, *args: Any, **kwargs: Any) -> Trace:
         """Trace the kernel for these arguments, add its equations to a builder, return the recording."""
         try:
+            if not self._is_il:
+                _ = self._rewritten  # what the text says comes before what the arguments say
             trace = self._trace(self.bind(*args, **kwargs))
             build(trace, builder)
         except CyclotronError as error:
@@ -155,7 +157,7 @@ class Kernel:
         """Return one value for each parameter, in order: ndarray, `Blocked`, `Spec` or host value."""
         bound = self.signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        return tuple(normalize(name, value, None) for name, value in bound.arguments.items())
+        return tuple(normalize(name, v, self._argument_span) for name, v in bound.arguments.items())
 
     def tensor_arguments(self, values: tuple[Any, ...]) -> dict[str, TensorArgument]:
         """Describe the tensors among bound values, by parameter."""
@@ -203,6 +205,13 @@ class Kernel:
             return rewrite(self._source)
         except CyclotronError as error:
             raise error.with_traceback(None) from None
+
+    def _argument_span(self, name: str) -> Span | None:
+        """The place of a parameter; None where there is no source, which a plain run can do without."""
+        try:
+            return self._source.argument_span(name)
+        except TraceError:
+            return None
 
     def _trace(self, values: tuple[Any, ...]) -> Trace:
         trace = Trace(self.name)

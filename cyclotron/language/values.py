@@ -79,7 +79,7 @@ def outputs(**tensors: object) -> dict[str, SymbolicTensor]:
             raise _bad_output(f"`{name}` is returned but is no tensor")
         if tensor.is_input:
             raise _bad_output(f"`{name}` is returned but is an input")
-        if tensor in result.values():
+        if any(tensor is other for other in result.values()):
             raise _bad_output(f"`{name}` is returned twice, also as `{tensor.name}`")
         result[name] = tensor
     _rename(trace, result)

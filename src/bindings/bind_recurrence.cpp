@@ -21,7 +21,7 @@ using PyRegion = std::vector<std::vector<PyConstraint>>;
 using PySpan = std::tuple<std::string, int, int, int, int>;
 
 Span to_span(const PySpan& span) {
-  return std::apply([](auto file, auto... rest) { return Span{file, rest...}; }, span);
+  return std::apply([](const auto& file, auto... rest) { return Span{file, rest...}; }, span);
 }
 Affine to_affine(const PyAffine& form) { return {form.first, form.second}; }
 std::vector<Affine> to_affines(const std::vector<PyAffine>& forms) {

@@ -18,7 +18,7 @@ class Router {
   Router(Graph& graph, const schedule::Schedule& schedule, const std::vector<Holder>& holders)
       : graph_(graph), schedule_(schedule), holders_(holders) {}
   /// Returns the rules of this operand flow, relays first.
-  [[nodiscard]] std::vector<Rule> route(FlowId flow);
+  [[nodiscard]] std::vector<Rule> route(FlowId id);
 
  private:
   struct Axis {

@@ -198,7 +198,7 @@ void find_time_function(Mapping& mapping, const std::vector<Dependence>& all) {
   }
   if (graph.spaces.size() != 1) return;
   poly::Affine form = poly::constant(graph.dims.size(), 0);
-  form.coefficients = rate;
+  form.coefficients = std::move(rate);
   mapping.time_function = poly::to_string(form, graph.dims);
 }
 

@@ -6,7 +6,7 @@ import cyclotron as cy
 
 
 @cy.kernel
-def bad(A, B):
+def bad(A, B):  # error: CYC116
     X = cy.empty_like(A)
     for i in range(4):
         X[i] = A[i]

@@ -16,25 +16,32 @@ from cyclotron.language.codes import CODES
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
+Arguments = tuple[Any, ...] | dict[str, Any]
 MARK = re.compile(r"# error: (CYC\d{3})")
 
 
-def kernels() -> dict[str, tuple[cy.Kernel, dict[str, Any]]]:
+def kernels() -> dict[str, tuple[cy.Kernel, Arguments]]:
+    """The kernels by name of file and function; `bad` alone in its file goes by the file."""
     found = {}
     for file in sorted(HERE.glob("*.py")):
         if not file.name.startswith("test_"):
             names = runpy.run_path(str(file))
             for name, value in names.items():
                 if isinstance(value, cy.Kernel):
-                    found[f"{file.stem}-{name}"] = (value, names.get("ARGUMENTS", {}))
+                    case = file.stem if name == "bad" else f"{file.stem}-{name}"
+                    found[case] = (value, names.get("ARGUMENTS", {}))
     return found
 
 
 KERNELS = kernels()
 
 
-def argument(name: str, special: dict[str, Any]) -> Any:
-    return special.get(name) or (cy.spec((4, 4)) if name.isupper() else cy.spec((4,)))
+def arguments(kernel: cy.Kernel, given: Arguments) -> tuple[Any, ...]:
+    """All arguments, or some by parameter: else `A` is a matrix and `x` a vector."""
+    if isinstance(given, tuple):
+        return given
+    shapes = {name: (4, 4) if name.isupper() else (4,) for name in kernel.signature.parameters}
+    return tuple(given.get(name) or cy.spec(shape) for name, shape in shapes.items())
 
 
 def mark(kernel: cy.Kernel) -> tuple[int, str]:
@@ -51,11 +58,10 @@ def mark(kernel: cy.Kernel) -> tuple[int, str]:
 def test_refused(
     case: str, golden: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(ROOT)
-    kernel, special = KERNELS[case]
-    arguments = [argument(name, special) for name in kernel.signature.parameters]
+    monkeypatch.chdir(HERE)
+    kernel, given = KERNELS[case]
     with pytest.raises(cy.CyclotronError) as caught:
-        record(kernel, *arguments)
+        record(kernel, *arguments(kernel, given))
     error = caught.value
     line, code = mark(kernel)
     assert (error.code, error.span and error.span.line) == (code, line), str(error)

@@ -95,7 +95,7 @@ void Scheduler::end() {
 void Scheduler::fail(std::exception_ptr failure) {
   {
     const std::lock_guard lock(mutex_);
-    if (!failure_) failure_ = failure;
+    if (!failure_) failure_ = std::move(failure);
   }
   end();
 }

@@ -149,9 +149,9 @@ struct Graph {
 [[nodiscard]] bool crosses_spaces(const Graph& graph, const Rule& rule);
 
 /// `(i, j-1, k)_A^mul`: a flow at a point given by forms over the dims.
-[[nodiscard]] std::string flow_text(const Graph& graph, FlowId flow, const std::vector<poly::Affine>& point);
+[[nodiscard]] std::string flow_text(const Graph& graph, FlowId id, const std::vector<poly::Affine>& point);
 /// The flow at its own point, with the space's fixed coordinates written out: `(i, r, i)_X^div`.
-[[nodiscard]] std::string flow_text(const Graph& graph, FlowId flow);
+[[nodiscard]] std::string flow_text(const Graph& graph, FlowId id);
 
 /// The paper's notation, one rule a line (Figs. 4 and 6), with tensors, spaces and induced sends.
 [[nodiscard]] std::string to_string(const Graph& graph);
