@@ -23,7 +23,8 @@ def main() -> None:
     seconds = medians(runs, local=lambda: cy.run(program).seconds, numpy=numpy_seconds)
     rates = {name: 2e-9 * size**3 / value for name, value in seconds.items()}
     print(
-        f"{size}x{size} in tiles of {tile}: threads {rates['local']:.1f} GFLOP/s, NumPy {rates['numpy']:.1f}, "
+        f"{size}x{size} in tiles of {tile}: threads {rates['local']:.1f} GFLOP/s, "
+        f"NumPy {rates['numpy']:.1f} GFLOP/s, "
         f"ratio {rates['local'] / rates['numpy']:.2f}"
     )
     write(arguments.json, {**rates, "ratio": rates["local"] / rates["numpy"]})
