@@ -16,6 +16,7 @@ from cyclotron.language.elements import (
     Reduce,
     add,
     apply,
+    rebuild,
 )
 from cyclotron.language.regions import indices_of, project, simplify
 
@@ -97,7 +98,7 @@ def substitute(value: Element, target: SymbolicTensor, index: tuple[Affine, ...]
     if isinstance(value, Choose):
         return Choose(value.condition, operands[0], operands[1], value.span)
     assert isinstance(value, Apply)
-    return Apply(value.op, operands, value.span, value.flags)
+    return rebuild(value, operands)
 
 
 def is_same(access: Access, target: SymbolicTensor, index: tuple[Affine, ...]) -> bool:

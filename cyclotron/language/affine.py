@@ -105,7 +105,7 @@ class Affine:
         if not self.terms:
             return right.times(self.constant)
         raise TraceError(
-            f"`({self}) * ({right})` multiplies indices, which is not affine",
+            f"`{self}` times `{right}` multiplies indices, which is not affine",
             code="CYC103",
             span=here(),
             help="an index expression is a sum of integer multiples of indices, e.g. `2 * i - j + 1`",
@@ -146,6 +146,8 @@ class Affine:
 
     def __eq__(self, other: object) -> Condition:  # type: ignore[override]
         form = self.plus(_operand(self, other, "==").times(-1))
+        if not form.terms:
+            return condition(form.constant == 0)
         return Condition(((Constraint(form, True),),))
 
     def __ne__(self, other: object) -> Condition:  # type: ignore[override]
@@ -291,5 +293,6 @@ def _operand(left: Affine, value: object, operator: str) -> Affine:
     return form
 
 
-def _compare(form: Affine, offset: int) -> Condition:
-    return Condition(((Constraint(form.plus(Affine({}, offset))),),))
+def _compare(difference: Affine, offset: int) -> Condition:
+    form = difference.plus(Affine({}, offset))
+    return Condition(((Constraint(form),),)) if form.terms else condition(form.constant >= 0)

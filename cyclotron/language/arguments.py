@@ -49,7 +49,9 @@ def normalize(name: str, value: Any, place: Callable[[str], Span | None]) -> Any
         try:
             array = np.asarray(value)
         except ValueError as error:
-            raise ShapeError(f"argument `{name}` is no array: {error}", code="CYC116", span=place(name)) from None
+            raise ShapeError(
+                f"argument `{name}` is no array: {error}", code="CYC116", span=place(name)
+            ) from None
         return array.item() if array.ndim == 0 else array
     raise TraceError(
         f"argument `{name}` has type `{type(value).__name__}`",

@@ -9,7 +9,7 @@ from typing import Protocol, cast
 from cyclotron.errors import Span, TraceError
 from cyclotron.language import accumulate
 from cyclotron.language.affine import EVERYWHERE, Affine, Index, Region, intersection
-from cyclotron.language.elements import Access, Apply, Choose, Constant, Element, Reduce
+from cyclotron.language.elements import Access, Apply, Choose, Constant, Element, Reduce, rebuild
 from cyclotron.language.fill import completion
 from cyclotron.language.regions import indices_of, is_empty
 from cyclotron.language.tensors import SymbolicTensor
@@ -83,9 +83,9 @@ def build(trace: Trace, builder: SystemBuilder) -> None:
 
 def split(equation: Recorded) -> list[Recorded]:
     """Split an equation with conditional expressions into one equation for each case."""
-    cases = _cases(equation.value)
-    if len(cases) == 1 and cases[0][0] == EVERYWHERE:
+    if not equation.value.is_conditional:
         return [equation]
+    cases = _cases(equation.value)
     parts = []
     for region, value in cases:
         whole = tuple(c for c in intersection(equation.region, region) if not is_empty(c))
@@ -122,6 +122,8 @@ def _tensors(equation: Recorded) -> set[SymbolicTensor]:
 
 def _cases(value: Element) -> list[tuple[Region, Element]]:
     """The values without conditional expressions, each with the region of indices where it holds."""
+    if not value.is_conditional:
+        return [(EVERYWHERE, value)]
     if isinstance(value, Choose):
         taken = value.condition.region
         other = (~value.condition).region
@@ -130,22 +132,18 @@ def _cases(value: Element) -> list[tuple[Region, Element]]:
         ]
     if isinstance(value, Reduce):
         return _reduction_cases(value, _cases(value.body))
-    if not isinstance(value, Apply):
-        return [(EVERYWHERE, value)]
+    assert isinstance(value, Apply)
     result: list[tuple[Region, Element]] = []
     for combination in product(*(_cases(operand) for operand in value.operands)):
         region = EVERYWHERE
         for part, _ in combination:
             region = intersection(region, part)
         operands = [operand for _, operand in combination]
-        unchanged = all(a is b for a, b in zip(operands, value.operands, strict=True))
-        result.append((region, value if unchanged else Apply(value.op, operands, value.span, value.flags)))
+        result.append((region, rebuild(value, operands)))
     return result
 
 
 def _reduction_cases(value: Reduce, cases: list[tuple[Region, Element]]) -> list[tuple[Region, Element]]:
-    if len(cases) == 1 and cases[0][0] == EVERYWHERE:
-        return [(EVERYWHERE, value)]
     if not any(value.index in indices_of(region) for region, _ in cases):
         return [(r, Reduce(value.kind, value.index, value.region, v, value.span)) for r, v in cases]
     terms = [(r, v) for r, v in cases if not (isinstance(v, Constant) and v.value == 0)]

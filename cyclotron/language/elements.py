@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 OPERATORS = "+ - * / @ ** .T, cy.exp, cy.sqrt, cy.log, cy.abs, cy.maximum, cy.minimum and cy.linalg.*"
 
 
+def _refuse(operator: str) -> Callable[..., NoReturn]:
+    """A method that says that elements do not have an operator."""
+
+    def method(self: object, *_: object) -> NoReturn:
+        raise not_an_operator(operator)
+
+    return method
+
+
 class Element:
     """An expression for one element (a scalar or a tile) of a tensor; operators build larger ones."""
 
@@ -33,15 +42,17 @@ class Element:
     @property
     def dtype(self) -> str | None:
         """NumPy's name of the dtype; None for constants, which adopt their neighbour's."""
-        for operand in self.operands:
-            if operand.dtype is not None:
-                return operand.dtype
         return None
 
     @property
     def blocked(self) -> bool:
         """Whether the element is a tile."""
-        return any(operand.blocked for operand in self.operands)
+        return False
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether the expression has a choice by a condition on indices in it."""
+        return False
 
     @property
     def T(self) -> Element:  # noqa: N802 (NumPy's name)
@@ -110,11 +121,13 @@ class Element:
     __ne__ = _data_dependent
     __hash__ = object.__hash__
 
-    def _no_operator(self, *_: object) -> NoReturn:
-        raise not_an_operator("this operator")
-
-    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = _no_operator
-    __and__ = __or__ = __xor__ = __invert__ = __lshift__ = __rshift__ = _no_operator
+    __floordiv__ = __rfloordiv__ = _refuse("`//`")
+    __mod__ = __rmod__ = __divmod__ = _refuse("`%`")
+    __and__ = __rand__ = _refuse("`&`")
+    __or__ = __ror__ = _refuse("`|`")
+    __xor__ = __rxor__ = _refuse("`^`")
+    __lshift__ = __rshift__ = _refuse("a shift of bits")
+    __invert__ = _refuse("`~`")
 
     def __getitem__(self, key: object) -> NoReturn:
         raise TraceError(
@@ -194,47 +207,62 @@ class Access(Element):
         return f"{self.tensor.name}[{', '.join(map(str, self.index))}]"
 
 
-class Apply(Element):
-    """An operator of the registry applied to elements."""
+class Compound(Element):
+    """An expression made of others; what it inherits from them is found once, as they may be shared."""
 
-    def __init__(self, op: str, operands: Sequence[Element], span: Span, flags: Sequence[str] = ()) -> None:
-        self.op = op
+    def __init__(self, operands: Sequence[Element], span: Span) -> None:
         self._operands = tuple(operands)
-        self.flags = tuple(flags)
         self.span = span
+        self._dtype = next((o.dtype for o in self._operands if o.dtype is not None), None)
+        self._blocked = any(operand.blocked for operand in self._operands)
+        self._is_conditional = any(operand.is_conditional for operand in self._operands)
 
     @property
     def operands(self) -> tuple[Element, ...]:
         return self._operands
 
+    @property
+    def dtype(self) -> str | None:
+        return self._dtype
 
-class Reduce(Element):
+    @property
+    def blocked(self) -> bool:
+        return self._blocked
+
+    @property
+    def is_conditional(self) -> bool:
+        return self._is_conditional
+
+
+class Apply(Compound):
+    """An operator of the registry applied to elements."""
+
+    def __init__(self, op: str, operands: Sequence[Element], span: Span, flags: Sequence[str] = ()) -> None:
+        super().__init__(operands, span)
+        self.op = op
+        self.flags = tuple(flags)
+
+
+class Reduce(Compound):
     """A fold of `body` over the values of `index` in `region`."""
 
     def __init__(self, kind: str, index: Index, region: Region, body: Element, span: Span) -> None:
+        super().__init__((body,), span)
         self.kind = kind
         self.index = index
         self.region = region
         self.body = body
-        self.span = span
-
-    @property
-    def operands(self) -> tuple[Element, ...]:
-        return (self.body,)
 
 
-class Choose(Element):
+class Choose(Compound):
     """`then` where the condition on indices holds, else `other`; split into two equations when assigned."""
 
     def __init__(self, condition: Condition, then: Element, other: Element, span: Span) -> None:
+        super().__init__((then, other), span)
         self.condition = condition
         self.then = then
         self.other = other
-        self.span = span
-
-    @property
-    def operands(self) -> tuple[Element, ...]:
-        return (self.then, self.other)
+        self._is_conditional = True
 
 
 class Term:
@@ -305,8 +333,21 @@ def apply(op: str, *values: object, flags: Sequence[str] = ()) -> Element:
     operands = tuple(element(value) for value in values)
     span = here()
     check_dtypes(op, operands, span)
-    if all(isinstance(operand, Constant) for operand in operands):
-        return Constant(_CONSTANT[op](*(operand.value for operand in operands)), span)
+    return _applied(op, operands, span, flags)
+
+
+def rebuild(value: Apply, operands: Sequence[Element]) -> Element:
+    """The same operator on other operands; the same object where they are the same."""
+    if all(new is old for new, old in zip(operands, value.operands, strict=True)):
+        return value
+    return _applied(value.op, operands, value.span, value.flags)
+
+
+def _applied(op: str, operands: Sequence[Element], span: Span, flags: Sequence[str]) -> Element:
+    """An operator on operands; on constants its value."""
+    constants = [operand.value for operand in operands if isinstance(operand, Constant)]
+    if len(constants) == len(operands):
+        return Constant(_CONSTANT[op](*constants), span)
     return Apply(op, operands, span, flags)
 
 
@@ -441,7 +482,7 @@ def _row_reduction(op: str, value: Element, axis: int | None, keepdims: bool) ->
             span=here(),
             help="write `axis=-1, keepdims=True`",
         )
-    return apply(op, value)
+    return apply(op, value) if value.blocked else value
 
 
 _CONSTANT: Mapping[str, Callable[..., Any]] = {

@@ -7,6 +7,7 @@ import functools
 import html
 import importlib
 import inspect
+import sys
 from collections.abc import Callable, Mapping
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -265,6 +266,8 @@ class Kernel:
                 lines.append(f"import {value.__name__}{suffix}")
             elif name in outer and isinstance(value, (bool, int, float, complex, str)):
                 lines.append(f"{name} = {value!r}")
+            elif value is not None and getattr(sys.modules.get(_module_of(value)), name, None) is value:
+                lines.append(f"from {_module_of(value)} import {name}")
         return lines
 
 
@@ -287,3 +290,9 @@ def kernel(function: Callable[..., Any]) -> Kernel:
 def program(function: Callable[..., Any]) -> Kernel:
     """Make a kernel of a function written in the intermediate language (see `cyclotron.il`)."""
     return Kernel(function, is_il=True)
+
+
+def _module_of(value: object) -> str:
+    """The name of the module that defines a function or class, or an empty text."""
+    name = getattr(value, "__module__", None)
+    return name if isinstance(name, str) else ""

@@ -197,8 +197,7 @@ class _Statements:
                 node.iter,
                 "CYC102",
                 f"the loop runs over `{source.text_of(node.iter)}`, not over a range",
-                "write `for i in range(...)` with affine bounds, one loop for each index;"
-                " to repeat statements while tracing use `with cy.host():`",
+                "write `for i in range(...)` with affine bounds, one loop for each index",
             )
         if not isinstance(node.target, ast.Name):
             raise source.error(

@@ -148,14 +148,10 @@ def _bound(value: object, largest: bool) -> tuple[Affine, ...]:
     if form is not None:
         return (form,)
     what = f"has type `{type(value).__name__}`"
+    help = "bounds are affine in outer indices and sizes, e.g. `range(i + 1, n)`"
     if isinstance(value, Element):
         what = "depends on data"
     elif isinstance(value, Extremum):
         what = f"is `{value}`, which is not affine"
-    raise TraceError(
-        f"a bound of a range {what}",
-        code="CYC102",
-        span=here(),
-        help="bounds are affine in outer indices and sizes, e.g. `range(i + 1, n)`; of several bounds the "
-        "start may be the max() and the stop the min()",
-    )
+        help = "of several bounds, the start may be the max() and the stop the min()"
+    raise TraceError(f"a bound of a range {what}", code="CYC102", span=here(), help=help)

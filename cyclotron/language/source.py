@@ -6,7 +6,7 @@ import ast
 import builtins
 import inspect
 import linecache
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from cyclotron.errors import Span, TraceError
@@ -70,8 +70,8 @@ class Source:
         """What a name or dotted name refers to outside the function, or MISSING."""
         if isinstance(node, ast.Attribute):
             owner = self.meaning(node.value)
-            if owner is MISSING:
-                return MISSING
+            if not isinstance(owner, (ModuleType, type)):
+                return MISSING  # objects may compute their attributes
             return getattr(owner, node.attr, MISSING)
         if not isinstance(node, ast.Name) or node.id in self._local_names:
             return MISSING

@@ -115,7 +115,7 @@ class SymbolicTensor:
                 )
         if len(keys) != self.ndim:
             raise TraceError(
-                f"`{self.name}` has {self.ndim} axes but {len(keys)} subscripts",
+                f"`{self.name}` has {_count(self.ndim, 'axis', 'axes')} but {_count(len(keys), 'subscript')}",
                 code="CYC108",
                 span=here(),
                 help=f"give one subscript per axis, e.g. `{self.example()}`",
@@ -171,3 +171,7 @@ class SymbolicTensor:
             span=here(),
             help="tensors have .shape, .ndim, .size and .dtype; whole-array methods are not supported yet",
         )
+
+
+def _count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"

@@ -158,8 +158,7 @@ class Trace:
     def assign(self, target: SymbolicTensor, index: tuple[Affine, ...], value: object) -> None:
         """Record an equation, or an accumulation where the value is an increment of the target."""
         span = here()
-        if target.trace is not self:
-            raise TraceError(f"`{target.name}` belongs to another kernel", code="CYC118", span=span)
+        self._check_owner(target, span)
         if target.is_input:
             raise TraceError(
                 f"`{target.name}` is an input and cannot be assigned",
@@ -209,34 +208,55 @@ class Trace:
 
     def _check_value(self, target: SymbolicTensor, value: Element, span: Span) -> None:
         check_dtypes("assignment", (value, Access(target, (), span)), span)
-        self._check_expression(value)
+        self._check_expression(value, set())
 
-    def _check_expression(self, value: Element) -> None:
+    def _check_owner(self, tensor: SymbolicTensor, span: Span) -> None:
+        if tensor.trace is not self:
+            raise TraceError(
+                f"`{tensor.name}` belongs to another run of a kernel",
+                code="CYC118",
+                span=span,
+                help="use the arguments of this kernel and the tensors that it declares",
+            )
+
+    def _check_expression(self, value: Element, checked: set[tuple[int, int]]) -> None:
         """Check that all indices of an expression are those of open loops or of its own reductions."""
+        if (id(value), len(self.scopes)) in checked:
+            return
+        checked.add((id(value), len(self.scopes)))
         if isinstance(value, Access):
+            self._check_owner(value.tensor, value.span)
             self.check_scope(value.index, value.span)
         elif isinstance(value, Reduce):
             self.scopes.append(Scope(value.index, EVERYWHERE))
             try:
                 self._check_region(value.region, value.span)
-                self._check_expression(value.body)
+                self._check_expression(value.body, checked)
             finally:
                 self.scopes.pop()
         else:
             if isinstance(value, Choose):
                 self._check_region(value.condition.region, value.span)
             for operand in value.operands:
-                self._check_expression(operand)
+                self._check_expression(operand, checked)
 
     def _check_region(self, region: Region, span: Span) -> None:
         self.check_scope([c.form for conjunction in region for c in conjunction], span)
 
 
 def accesses(value: Element) -> list[Access]:
-    """All accesses of an expression, in order."""
-    if isinstance(value, Access):
-        return [value]
-    return [access for operand in value.operands for access in accesses(operand)]
+    """All accesses of an expression, each object once."""
+    found: list[Access] = []
+    seen: set[int] = set()
+    pending = [value]
+    while pending:
+        part = pending.pop()
+        if id(part) not in seen:
+            seen.add(id(part))
+            if isinstance(part, Access):
+                found.append(part)
+            pending.extend(reversed(part.operands))
+    return found
 
 
 @dataclass

@@ -14,7 +14,8 @@ Map& Map::operator=(const Map& other) {
   if (this != &other) *this = Map(other);
   return *this;
 }
-Map::Map(Map&& other) noexcept : context_(std::move(other.context_)), map_(std::exchange(other.map_, nullptr)) {}
+Map::Map(Map&& other) noexcept
+    : context_(std::move(other.context_)), map_(std::exchange(other.map_, nullptr)) {}
 Map& Map::operator=(Map&& other) noexcept {
   std::swap(map_, other.map_);
   std::swap(context_, other.context_);

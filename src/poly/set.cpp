@@ -87,7 +87,8 @@ Set& Set::operator=(const Set& other) {
   if (this != &other) *this = Set(other);
   return *this;
 }
-Set::Set(Set&& other) noexcept : context_(std::move(other.context_)), set_(std::exchange(other.set_, nullptr)) {}
+Set::Set(Set&& other) noexcept
+    : context_(std::move(other.context_)), set_(std::exchange(other.set_, nullptr)) {}
 Set& Set::operator=(Set&& other) noexcept {
   std::swap(set_, other.set_);
   std::swap(context_, other.context_);

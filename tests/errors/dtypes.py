@@ -22,6 +22,8 @@ def mixed_inputs(x, n):  # error: CYC120
 @cy.kernel
 def unsupported_dtype(h):  # error: CYC120
     X = cy.empty_like(h)
+    for i in range(4):
+        X[i] = h[i]
     return X
 
 
@@ -67,7 +69,6 @@ def unknown_tile(T):
 @il.program
 def otherwise_alone(x):
     X = il.empty_like(x)
-    with il.loop("i", 4) as i:
-        with il.otherwise():  # error: CYC118
-            X[i] = x[i]
+    with il.loop("i", 4) as i, il.otherwise():  # error: CYC118
+        X[i] = x[i]
     return il.outputs(X=X)

@@ -117,7 +117,7 @@ def maximum_with_default(A, x):
 def list_in_loop(A, x):
     X = cy.empty_like(x)
     for i in range(len(x)):
-        X[i] = [A[i, k] for k in range(4)][0]  # error: CYC112
+        X[i] = cy.sqrt([A[i, k] for k in range(4)])  # error: CYC112
     return X
 
 

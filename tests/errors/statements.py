@@ -44,7 +44,7 @@ def continue_on(x):
     return X
 
 
-@cy.kernel
+@cy.kernel  # noqa: RET503
 def return_inside(x):
     X = cy.empty_like(x)
     for i in range(len(x)):
@@ -96,7 +96,7 @@ def loop_else(x):
     for i in range(len(x)):
         X[i] = x[i]
     else:
-        n = 3  # error: CYC101
+        print(X)  # error: CYC101
     return X
 
 

@@ -99,8 +99,8 @@ def returns_input(x):
 
 @cy.kernel
 def returns_number(x):
-    n = len(x)
-    return n  # error: CYC114
+    n = m = len(x)
+    return n, m  # error: CYC114
 
 
 @cy.kernel
@@ -115,4 +115,5 @@ def returns_alias(x):
 @cy.kernel
 def any_arguments(*arrays):  # error: CYC116
     X = cy.empty_like(arrays[0])
+    X[0] = arrays[0][0]
     return X

@@ -55,9 +55,7 @@ def mark(kernel: cy.Kernel) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("case", KERNELS)
-def test_refused(
-    case: str, golden: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_refused(case: str, golden: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(HERE)
     kernel, given = KERNELS[case]
     with pytest.raises(cy.CyclotronError) as caught:
