@@ -3,36 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cyclotron.errors import ShapeError, Span, TraceError
 from cyclotron.language.affine import Affine, Condition, Extremum, Index, Region
 from cyclotron.language.position import here
+from cyclotron.language.refusals import Refusals, not_an_operator
 
 if TYPE_CHECKING:
     from cyclotron.language.tensors import SymbolicTensor
 
-OPERATORS = "+ - * / @ ** .T, cy.exp, cy.sqrt, cy.log, cy.abs, cy.maximum, cy.minimum and cy.linalg.*"
 
-
-def _refuse(operator: str) -> Callable[..., NoReturn]:
-    """A method that says that elements do not have an operator."""
-
-    def method(self: object, *_: object) -> NoReturn:
-        raise not_an_operator(operator)
-
-    return method
-
-
-class Element:
+class Element(Refusals):
     """An expression for one element (a scalar or a tile) of a tensor; operators build larger ones."""
 
     span: Span
-    # NumPy scalars on the left must not try to swallow elements: `__array_ufunc__` below decides.
 
     @property
     def operands(self) -> tuple[Element, ...]:
@@ -108,40 +97,6 @@ class Element:
     def __abs__(self) -> Element:
         return apply("absolute", self)
 
-    def _data_dependent(self, *_: object) -> NoReturn:
-        raise TraceError(
-            "a condition depends on the data of a tensor",
-            code="CYC104",
-            span=here(),
-            help="conditions may use indices and sizes only; for values use cy.maximum or cy.minimum",
-        )
-
-    __lt__ = __le__ = __gt__ = __ge__ = __bool__ = _data_dependent
-    __eq__ = _data_dependent
-    __ne__ = _data_dependent
-    __hash__ = object.__hash__
-
-    __floordiv__ = __rfloordiv__ = _refuse("`//`")
-    __mod__ = __rmod__ = __divmod__ = _refuse("`%`")
-    __and__ = __rand__ = _refuse("`&`")
-    __or__ = __ror__ = _refuse("`|`")
-    __xor__ = __rxor__ = _refuse("`^`")
-    __lshift__ = __rshift__ = _refuse("a shift of bits")
-    __invert__ = _refuse("`~`")
-
-    def __getitem__(self, key: object) -> NoReturn:
-        raise TraceError(
-            "an element of a tensor is subscripted again",
-            code="CYC108",
-            span=here(),
-            help="give all subscripts at once, e.g. `A[i, k]`; a tile is used as a whole",
-        )
-
-    def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise not_an_operator(f"`.{name}`")
-
     def sum(self, axis: int | None = None, keepdims: bool = False) -> Element:
         """The sum of each row of a tile, as one column (``axis=-1, keepdims=True``)."""
         return _row_reduction("row_sum", self, axis, keepdims)
@@ -149,17 +104,6 @@ class Element:
     def max(self, axis: int | None = None, keepdims: bool = False) -> Element:
         """The maximum of each row of a tile, as one column (``axis=-1, keepdims=True``)."""
         return _row_reduction("row_max", self, axis, keepdims)
-
-    def __float__(self) -> float:
-        raise not_an_operator("a function of Python numbers")
-
-    __int__ = __complex__ = __float__
-
-    def __iter__(self) -> Iterator[Any]:
-        raise not_an_operator("iteration")
-
-    def __array__(self, *_: object, **__: object) -> NoReturn:
-        raise not_an_operator("conversion to an array")
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **options: object) -> Element:
         known = UFUNCS.get(ufunc)
@@ -415,16 +359,6 @@ def strip_transpose(value: Element) -> tuple[Element, bool]:
     if isinstance(value, Apply) and value.op == "transpose":
         return value.operands[0], True
     return value, False
-
-
-def not_an_operator(what: str) -> TraceError:
-    """The error for a function or operator that elements do not have."""
-    return TraceError(
-        f"{what} is no operator on elements",
-        code="CYC105",
-        span=here(),
-        help=f"the operators are {OPERATORS}",
-    )
 
 
 def check_dtypes(op: str, operands: Sequence[Element], span: Span) -> None:
