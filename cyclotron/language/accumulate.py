@@ -64,14 +64,13 @@ def record(
         term = Reduce("sum", reduced, inner, term, span)
     if initial is not None:
         initial.value = _grow(initial.value, term, increment.negative)
-        initial.inside |= frozenset(trace.indices())
+        initial.inside = trace.indices()
         initial.reduced = reduced
         initial.folded = True
         return
     first = Constant(target.fill or 0, target.span)
     value = _grow(first, term, increment.negative)
-    inside = frozenset(trace.indices())
-    trace.equations.append(Recorded(target, index, loops, outer, value, span, inside, reduced))
+    trace.equations.append(Recorded(target, index, loops, outer, value, span, trace.indices(), reduced))
 
 
 def replace(trace: Trace, target: SymbolicTensor, index: tuple[Affine, ...], value: Element) -> bool:
@@ -104,42 +103,6 @@ def substitute(value: Element, target: SymbolicTensor, index: tuple[Affine, ...]
 def is_same(access: Access, target: SymbolicTensor, index: tuple[Affine, ...]) -> bool:
     """Whether an access reads this very element."""
     return access.tensor is target and all(a.same(b) for a, b in zip(access.index, index, strict=True))
-
-
-def check(trace: Trace) -> None:
-    """Raise `TraceError` where a statement reads an accumulation before it is complete."""
-    from cyclotron.language.trace import accesses
-
-    first: dict[SymbolicTensor, int] = {}
-    for position, equation in enumerate(trace.equations):
-        first.setdefault(equation.target, position)
-    for position, equation in enumerate(trace.equations):
-        for access in accesses(equation.value):
-            tensor = access.tensor
-            if tensor.fill is not None and position < first.get(tensor, 0):
-                raise TraceError(
-                    f"`{tensor.name}` is read before its elements are assigned",
-                    code="CYC113",
-                    span=access.span,
-                    notes=[(trace.equations[first[tensor]].span, "they are assigned here")],
-                    help="move the reading after the assignment, or use another tensor",
-                )
-            for other in trace.equations:
-                if other.reduced in equation.inside and other.reduced is not None and other.target is tensor:
-                    _check_complete(equation, other, access.span)
-
-
-def _check_complete(reader: Recorded, accumulation: Recorded, span: Span) -> None:
-    if reader is accumulation and accumulation.folded:
-        return  # e.g. `X[i] -= L[i, k] * X[k]`: the verifier proves that k comes first
-    assert accumulation.reduced is not None
-    raise TraceError(
-        f"`{accumulation.target.name}` is read while it is accumulated over `{accumulation.reduced.name}`",
-        code="CYC113",
-        span=span,
-        notes=[(accumulation.span, "it is accumulated here")],
-        help=f"read it after the loop over `{accumulation.reduced.name}`",
-    )
 
 
 def _reduced_index(

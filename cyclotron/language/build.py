@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Protocol, cast
 
 from cyclotron.errors import Span, TraceError
-from cyclotron.language import accumulate
+from cyclotron.language import order
 from cyclotron.language.affine import EVERYWHERE, Affine, Index, Region, intersection
 from cyclotron.language.elements import Access, Apply, Choose, Constant, Element, Reduce, rebuild
 from cyclotron.language.fill import completion
@@ -61,8 +62,9 @@ def build(trace: Trace, builder: SystemBuilder) -> None:
     builder : SystemBuilder
         An empty system, e.g. ``_core.System``.
     """
-    accumulate.check(trace)
-    equations = [part for equation in trace.equations for part in split(equation)]
+    parts = [split(equation) for equation in trace.equations]
+    order.check(parts)
+    equations = [part for statement in parts for part in statement]
     equations += _completions(trace)
     used = {tensor for equation in equations for tensor in _tensors(equation)}
     used |= {tensor for tensor in trace.tensors if tensor.is_input} | set(trace.outputs.values())
@@ -90,18 +92,7 @@ def split(equation: Recorded) -> list[Recorded]:
     for region, value in cases:
         whole = tuple(c for c in intersection(equation.region, region) if not is_empty(c))
         if whole:
-            parts.append(
-                Recorded(
-                    equation.target,
-                    equation.index,
-                    equation.loops,
-                    whole,
-                    value,
-                    equation.span,
-                    equation.inside,
-                    equation.reduced,
-                )
-            )
+            parts.append(replace(equation, region=whole, value=value))
     return parts
 
 

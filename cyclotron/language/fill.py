@@ -57,7 +57,7 @@ def completion(tensor: SymbolicTensor, equations: Sequence[Recorded]) -> list[Re
     index = tuple(Affine({axis: 1}, 0) for axis in axes)
     value = Constant(tensor.fill or 0, tensor.span)
     loops = tuple(axes)
-    return [Recorded(tensor, index, loops, region, value, tensor.span, frozenset(loops))]
+    return [Recorded(tensor, index, loops, region, value, tensor.span, loops)]
 
 
 def _axis_names(tensor: SymbolicTensor, equations: Sequence[Recorded]) -> list[str]:

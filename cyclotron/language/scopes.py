@@ -46,7 +46,7 @@ class loop(_Block):  # noqa: N801 (reads as a statement)
     """
 
     def __init__(self, name: str, *bounds: object) -> None:
-        self._index = Index(name, here())
+        self._index = Index(name, here(), descending=bounds[2:] == (-1,))
         super().__init__(range_region(self._index, bounds))
 
     def __enter__(self) -> Affine:

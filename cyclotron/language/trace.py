@@ -46,7 +46,7 @@ class Recorded:
     region: Region
     value: Element
     span: Span
-    inside: frozenset[Index]  # all loops around the statement, the reduced ones too
+    inside: tuple[Index, ...]  # all loops around the statement, the reduced one too, outermost first
     reduced: Index | None = None  # the index of an accumulation
     folded: bool = False  # whether an accumulation started from an assignment, not from a fill value
 
@@ -188,9 +188,7 @@ class Trace:
         loops = self.indices()
         region = self.region()
         if region:
-            self.equations.append(
-                Recorded(target, index, loops, region, expression, span, inside=frozenset(loops))
-            )
+            self.equations.append(Recorded(target, index, loops, region, expression, span, inside=loops))
 
     def check_scope(self, forms: Sequence[Affine], span: Span) -> None:
         """Raise `TraceError` where a form speaks about an index whose loop is not open."""

@@ -101,6 +101,15 @@ def read_before_assigned(x):
 
 
 @cy.kernel
+def reads_ahead(x):
+    n = len(x)
+    X = cy.zeros(n + 1)
+    for i in range(n):
+        X[i] = X[i + 1] + x[i]  # error: CYC113
+    return X
+
+
+@cy.kernel
 def difficult_range(x):
     X = cy.zeros(8)
     for k in range(4):

@@ -373,6 +373,46 @@ def test_accumulation_over_an_outer_loop() -> None:
 
 
 @cy.kernel
+def suffix_sum(x):
+    n = len(x)
+    X = cy.zeros(n + 1)
+    for i in range(n - 1, -1, -1):
+        X[i] = X[i + 1] + x[i]
+    return X
+
+
+@cy.kernel
+def solved_in_place(L, b):
+    n = len(b)
+    x = cy.zeros(n)
+    for i in range(n):
+        x[i] = b[i]
+        for j in range(i):
+            x[i] -= L[i, j] * x[j]
+    return x
+
+
+@cy.kernel
+def sums_of_sums(A):
+    n = A.shape[0]
+    x = cy.zeros(n)
+    y = cy.zeros(n)
+    for i in range(n):
+        for k in range(n):
+            x[i] += A[i, k]
+        for k in range(i + 1):
+            y[i] += x[k]
+    return y
+
+
+@pytest.mark.parametrize("kernel", [suffix_sum, solved_in_place, sums_of_sums], ids=lambda k: k.name)
+def test_readings_after_assignments(kernel: cy.Kernel) -> None:
+    """In the order of Python's loops, elements are assigned before they are read."""
+    arguments = [integers(*(4, 4) if p.isupper() else (4,)) for p in kernel.signature.parameters]
+    agree(kernel, *arguments)
+
+
+@cy.kernel
 def two_sums(A):
     n = A.shape[0]
     x = cy.empty(n)
