@@ -16,7 +16,7 @@ from cyclotron.language.affine import (
     intersection,
 )
 from cyclotron.language.elements import Constant
-from cyclotron.language.regions import box, is_empty, simplify, substitute
+from cyclotron.language.regions import Conjunction, box, is_empty, project, simplify, substitute
 from cyclotron.language.tensors import SymbolicTensor
 
 if TYPE_CHECKING:
@@ -102,12 +102,20 @@ def _assigned(equation: Recorded, axes: Sequence[Index]) -> Region:
                 equalities.append(Constraint(rest, True))
             pending.remove(item)
             progress = True
-    if pending or any(loop not in solved for loop in equation.loops):
-        raise TraceError(
-            f"the elements of `{equation.target.name}` that stay {equation.target.fill} cannot be determined",
-            code="CYC117",
-            span=equation.span,
-            notes=[(equation.target.span, "it is declared with a fill value here")],
-            help="assign every element with equations of its own, and declare it with cy.empty",
-        )
-    return tuple((*conjunction, *equalities) for conjunction in substitute(equation.region, solved))
+    tensor = equation.target
+    region: Region = ()
+    for conjunction in substitute(equation.region, solved):
+        part: Conjunction | None = (*conjunction, *equalities)
+        for loop in equation.loops:
+            if loop not in solved and part is not None:
+                part = project(part, loop)
+        if pending or part is None:
+            raise TraceError(
+                f"the elements of `{tensor.name}` that stay {tensor.fill} cannot be determined",
+                code="CYC117",
+                span=equation.span,
+                notes=[(tensor.span, "it is declared with a fill value here")],
+                help="assign every element with equations of its own, and declare it with cy.empty",
+            )
+        region += (part,)
+    return region

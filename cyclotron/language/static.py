@@ -61,9 +61,21 @@ def _equations(
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
             for target in targets:
                 if isinstance(target, ast.Name):
-                    known[target.id] = statement.value
+                    known[target.id] = _value(target.id, statement, loops, known)
                 elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
                     yield _equation(target, statement, loops, known)
+
+
+def _value(
+    name: str, statement: ast.Assign | ast.AugAssign, loops: tuple[str, ...], known: dict[str, ast.expr]
+) -> ast.expr:
+    """What a local variable stands for; growing it in a loop is a sum over the loop."""
+    if isinstance(statement, ast.Assign) or not loops:
+        return statement.value
+    index = ast.Name(loops[-1], ast.Store())
+    over = ast.comprehension(index, ast.Tuple([], ast.Load()), [], 0)
+    first = known.get(name, ast.Constant(0))
+    return ast.BinOp(first, statement.op, ast.GeneratorExp(statement.value, [over]))
 
 
 def _equation(
@@ -76,7 +88,7 @@ def _equation(
     reductions: list[str] = []
     operands: list[AccessShape] = []
     for node in _nodes(statement.value, known):
-        if isinstance(node, ast.GeneratorExp):
+        if isinstance(node, (ast.GeneratorExp, ast.ListComp)):
             reductions += [c.target.id for c in node.generators if isinstance(c.target, ast.Name)]
         elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
             access = AccessShape(node.value.id, _subscripts(node))

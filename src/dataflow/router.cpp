@@ -301,6 +301,8 @@ void Router::hand_over(FlowId id, poly::Set starts, std::vector<Rule>& rules) co
     for (std::size_t f = 0; f < graph_.flows.size() && !starts.is_empty(); ++f) {
       const auto& other = graph_.flows[f];
       if (other.tensor != tensor || other.computed || FlowId(f) == id) continue;
+      // At one point of one space only from an operand that came before, or two could wait for each other.
+      if (&offset == &offsets.front() && other.space == graph_.at(id).space && f > id.index()) continue;
       hand_over_from(id, FlowId(f), graph_.at(other.space).domain, offset, Origin::turn, starts, rules);
     }
   }

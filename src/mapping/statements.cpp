@@ -198,7 +198,7 @@ class Builder {
 
   [[nodiscard]] std::string channel_name(const Channel& channel) const {
     const auto& flow = graph_.at(channel.flow);
-    const auto base = fmt::format("{}^{}", flow.name, graph_.at(flow.space).name);
+    auto base = fmt::format("{}^{}", flow.name, graph_.at(flow.space).name);
     if (channel.network) return fmt::format("{} broadcast along {}", base, mapping_.grid.names[channel.axis]);
     for (std::size_t g = 0; g < channel.offset.size(); ++g) {
       if (channel.offset[g] != 0)

@@ -40,9 +40,9 @@ class TensorAccess {
   [[nodiscard]] TileSize size(const std::int64_t* index) const;
   /// Copies the tile at `index` (row-major, compact) out of and into the array.
   void read(const std::int64_t* index, std::byte* to) const;
-  /// `size` is the tile's, or 1x1: the scalar then fills the tile. Throws KernelFailure CYC704 where it is
+  /// `given` is the tile's size, or 1x1: the scalar then fills the tile. Throws KernelFailure CYC704 where it is
   /// neither.
-  void write(const std::int64_t* index, const std::byte* from, TileSize size) const;
+  void write(const std::int64_t* index, const std::byte* from, TileSize given) const;
 
   [[nodiscard]] std::size_t rank() const { return dimensions_.size(); }
   /// The tile's number in the tensor, row-major over its extents, for `written` masks.

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import test_accumulations
 import test_constructs
 import test_kernels
 from oracle import RecordedSystem, agree, evaluate, record
@@ -18,7 +19,7 @@ from cyclotron import il
 
 KERNELS = {
     name: value
-    for module in (test_kernels, test_constructs)
+    for module in (test_kernels, test_constructs, test_accumulations)
     for name, value in vars(module).items()
     if isinstance(value, cy.Kernel)
 }
@@ -216,6 +217,9 @@ def test_equations_shape() -> None:
     (solve,) = test_kernels.solve_left.equations_shape()
     assert {o.tensor for o in solve.operands} == {"L", "B", "X"}
     assert solve.reductions == ("j",)
+    (local,) = test_kernels.solve_left_local.equations_shape()
+    assert (local.loops, local.reductions) == (("i", "r"), ("j",))
+    assert {o.tensor for o in local.operands} == {"L", "B", "X"}
     (accumulated,) = test_kernels.matmul_k_outermost.equations_shape()
     assert (accumulated.loops, accumulated.reductions) == (("i", "j"), ("k",))
 

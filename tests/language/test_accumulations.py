@@ -1,0 +1,139 @@
+"""Accumulations, fillings and the order of Python's loops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from oracle import agree
+
+import cyclotron as cy
+
+
+def integers(*shape: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).integers(-4, 5, shape).astype(float)
+
+
+@cy.kernel
+def subtracted(A):
+    n = A.shape[0]
+    x = cy.full(n, 5.0)
+    y = cy.zeros(n)
+    for i in range(n):
+        for k in range(i):
+            x[i] -= A[i, k]
+            if k != 1:
+                y[i] -= A[k, i]
+    return x, y
+
+
+def test_accumulation_forms() -> None:
+    """`-=`, a fill value that is not zero, and a condition around the accumulation."""
+    agree(subtracted, integers(4, 4))
+
+
+@cy.kernel
+def triangular_accumulation(A):
+    n = A.shape[0]
+    x = cy.zeros(n)
+    for k in range(n):
+        for i in range(k + 1, n):
+            x[i] += A[i, k]
+    return x
+
+
+def test_accumulation_over_an_outer_loop() -> None:
+    """The domain of the elements is the shadow of the loops."""
+    system = agree(triangular_accumulation, integers(4, 4))
+    assert system.equations[0].indices == ["i"]
+
+
+@cy.kernel
+def suffix_sum(x):
+    n = len(x)
+    X = cy.zeros(n + 1)
+    for i in range(n - 1, -1, -1):
+        X[i] = X[i + 1] + x[i]
+    return X
+
+
+@cy.kernel
+def solved_in_place(L, b):
+    n = len(b)
+    x = cy.zeros(n)
+    for i in range(n):
+        x[i] = b[i]
+        for j in range(i):
+            x[i] -= L[i, j] * x[j]
+    return x
+
+
+@cy.kernel
+def sums_of_sums(A):
+    n = A.shape[0]
+    x = cy.zeros(n)
+    y = cy.zeros(n)
+    for i in range(n):
+        for k in range(n):
+            x[i] += A[i, k]
+        for k in range(i + 1):
+            y[i] += x[k]
+    return y
+
+
+@pytest.mark.parametrize("kernel", [suffix_sum, solved_in_place, sums_of_sums], ids=lambda k: k.name)
+def test_readings_after_assignments(kernel: cy.Kernel) -> None:
+    """In the order of Python's loops, elements are assigned before they are read."""
+    arguments = [integers(*(4, 4) if p.isupper() else (4,)) for p in kernel.signature.parameters]
+    agree(kernel, *arguments)
+
+
+@cy.kernel
+def diagonal(A):
+    x = cy.full(A.shape[0] + 1, 2.0)
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            if i == j:
+                x[i] = A[i, j]
+    return x
+
+
+def test_a_fill_where_an_index_is_fixed_by_a_condition() -> None:
+    agree(diagonal, integers(3, 3))
+
+
+@cy.kernel
+def two_sums(A):
+    n = A.shape[0]
+    x = cy.empty(n)
+    for i in range(n):
+        even = 0.0
+        odd = A[i, 0]
+        for k in range(n):
+            if k != i:
+                even += A[i, k]
+                odd -= A[k, i]
+        x[i] = even * odd
+    return x
+
+
+def test_local_sums_in_one_loop() -> None:
+    agree(two_sums, integers(4, 4))
+
+
+@cy.kernel
+def stacked(A, B):
+    n = A.shape[0]
+    x = cy.zeros(n)
+    for i in range(n):
+        for k in range(n):
+            x[i] += A[i, k]
+        for k in range(i):
+            x[i] += B[i, k]
+        x[i] *= 2
+    return x
+
+
+def test_accumulations_one_after_the_other() -> None:
+    """Statements that go on with the same element fold into its one equation."""
+    system = agree(stacked, integers(4, 4), integers(4, 4, seed=1))
+    assert len(system.equations) == 1
