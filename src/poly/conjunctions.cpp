@@ -8,7 +8,6 @@
 
 namespace cyclotron::poly {
 
-using detail::checked;
 using detail::take_int;
 
 namespace {
@@ -160,7 +159,7 @@ std::string Set::constraints_text(const std::vector<std::string>& names) const {
   std::vector<std::string> texts;
   for (const auto& piece : *pieces) texts.push_back(conjunction_text(piece, names));
   if (texts.size() == 1) return texts.front();
-  for (auto& text : texts) text = "(" + text + ")";
+  for (auto& text : texts) text = fmt::format("({})", text);
   return fmt::format("{}", fmt::join(texts, " or "));
 }
 

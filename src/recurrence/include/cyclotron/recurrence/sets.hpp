@@ -40,8 +40,8 @@ void for_each_expr(const System& system, const Equation& equation, const poly::S
 /// The largest tile of a tensor: its tile, clipped by its shape; a vector tile is a column.
 [[nodiscard]] operators::Shape tile_shape(const Tensor& tensor);
 /// Shape of an expression for largest tiles. Throws ShapeError CYC206 naming operator, operands and place.
-[[nodiscard]] operators::Shape tile_shape(const System& system, ExprId expr);
+[[nodiscard]] operators::Shape tile_shape(const System& system, ExprId id);
 /// Dtype of an expression; constants adopt `fallback`. Throws ShapeError CYC206 where operands differ.
-[[nodiscard]] DType dtype_of(const System& system, ExprId expr, DType fallback);
+[[nodiscard]] DType dtype_of(const System& system, ExprId id, DType fallback);
 
 }  // namespace cyclotron::recurrence
