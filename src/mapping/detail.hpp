@@ -14,6 +14,8 @@ namespace cyclotron::mapping::detail {
 void make_statements(Mapping& mapping);
 /// Every dependence advances in time, or between PEs of one step in a common direction.
 void check_dependences(Mapping& mapping);
+/// Within one PE and step a value is written before the statements that read it.
+void check_steps(const Mapping& mapping);
 /// Messages of a channel arrive in the order in which they are received; channels into one flow over the
 /// same wire become one where that holds for them together.
 void check_channels(Mapping& mapping);

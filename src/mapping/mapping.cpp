@@ -183,6 +183,7 @@ Mapping map_in_phases(dataflow::Graph graph, Grid grid, std::vector<std::int64_t
   Mapping mapping{std::move(graph), std::move(grid), std::move(phases), {}, {}, {}, {}, {}};
   detail::make_statements(mapping);
   detail::check_dependences(mapping);
+  detail::check_steps(mapping);
   detail::check_channels(mapping);
   detail::make_classes(mapping);
   return mapping;

@@ -227,6 +227,31 @@ void check_dependences(Mapping& mapping) {
   CYC_CHECK(false, "an illegal schedule has a witness");
 }
 
+void check_steps(const Mapping& mapping) {
+  const auto& graph = mapping.graph;
+  for (const auto& read : mapping.statements) {
+    if (read.kind != Kind::compute && read.kind != Kind::move) continue;
+    const auto& tuple = graph.at(graph.at(read.target.flow).space).tuple;
+    for (const auto& value : read.sources) {
+      if (!(value.point == tuple) || mapping.phase_of(value.flow) != read.phase) continue;
+      for (const auto& write : mapping.statements) {
+        const bool writes = write.kind == Kind::load || write.kind == Kind::receive ||
+                            write.kind == Kind::move || write.kind == Kind::compute;
+        if (!writes || write.target.flow != value.flow || write.phase < read.phase) continue;
+        if (write.position < read.position || write.domain.intersect(read.domain).is_empty()) continue;
+        const auto& tensor = graph.at(graph.at(value.flow).tensor).name;
+        throw LegalityError(
+            {.code = "CYC221",
+             .span = graph.rules[read.rule].span,
+             .message = fmt::format(
+                 "a value of `{}` is needed in the step in which it comes, before it is there", tensor),
+             .notes = {{graph.at(value.flow).span, fmt::format("`{}` is read here", tensor)}},
+             .help = "map one more index to time, or change which indices are space"});
+      }
+    }
+  }
+}
+
 void check_channels(Mapping& mapping) {
   std::vector<Message> messages(mapping.channels.size());
   for (const auto& statement : mapping.statements) {

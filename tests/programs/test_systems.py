@@ -46,6 +46,19 @@ def stencil(A, steps):
 
 
 @cy.kernel
+def cholesky_by_rows(A):
+    """Two operands of one space that hold the same elements: neither may wait for the other."""
+    L = cy.zeros_like(A)
+    for i in range(A.shape[0]):
+        for j in range(i + 1):
+            if i == j:
+                L[i, j] = cy.sqrt(A[i, j] - sum(L[i, k] * L[j, k] for k in range(j)))
+            else:
+                L[i, j] = (A[i, j] - sum(L[i, k] * L[j, k] for k in range(j))) / L[j, j]
+    return L
+
+
+@cy.kernel
 def partial_sums(A):
     n = A.shape[0]
     X = cy.empty_like(A)
@@ -60,6 +73,15 @@ CASES = [
     (stencil, ((8,), 5), [None, cy.Schedule(), SPACE("x"), SPACE("t")]),
     (partial_sums, ((6,),), [None, cy.Schedule(), SPACE("i"), SPACE("k")]),
 ]
+
+
+@pytest.mark.parametrize("schedule", [None, cy.Schedule(), SPACE("i"), SPACE("i", "j")], ids=str)
+def test_operands_that_could_wait_for_each_other(schedule):
+    rng = np.random.default_rng(0)
+    L = np.tril(rng.integers(-2, 3, (6, 6)).astype(float), -1) + np.eye(6)
+    program = cholesky_by_rows.compile(L @ L.T, schedule=schedule)
+    for backend in ("sim", "local"):
+        np.testing.assert_array_equal(cy.run(program, backend=backend).output, L)
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,14 @@ def common_key() -> bytes:
 def check(source: Path, build: Path) -> str:
     """What clang-tidy says of one file; empty if it is clean."""
     # The compile commands are GCC's: clang need not know all its warnings.
-    command = ["clang-tidy", "--quiet", "--extra-arg=-Wno-unknown-warning-option", "-p", str(build), str(source)]
+    command = [
+        "clang-tidy",
+        "--quiet",
+        "--extra-arg=-Wno-unknown-warning-option",
+        "-p",
+        str(build),
+        str(source),
+    ]
     run = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     return run.stdout + run.stderr if run.returncode else ""
 
