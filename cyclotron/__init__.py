@@ -46,7 +46,7 @@ from cyclotron.language import (
 )
 from cyclotron.machine import PE, Link, Machine
 from cyclotron.results import Result
-from cyclotron.schedule import Schedule
+from cyclotron.schedule import Fold, Schedule, block, cyclic
 
 __version__ = "0.1.0"
 
@@ -59,6 +59,7 @@ __all__ = [
     "CyclotronError",
     "DeadlockError",
     "ExecutionError",
+    "Fold",
     "InternalError",
     "Kernel",
     "LegalityError",
@@ -74,8 +75,10 @@ __all__ = [
     "Spec",
     "TraceError",
     "abs",
+    "block",
     "blocked",
     "check",
+    "cyclic",
     "empty",
     "empty_like",
     "exp",

@@ -9,7 +9,13 @@ from numpy.typing import NDArray
 _Affine = tuple[Sequence[int], int]
 _Region = Sequence[Sequence[tuple[_Affine, str]]]
 _Span = tuple[str, int, int, int, int]
-_Schedule = tuple[Sequence[str], Sequence[str], Sequence[tuple[str, str, Sequence[str]]]]
+_Schedule = tuple[
+    Sequence[str],
+    Sequence[str],
+    Sequence[tuple[str, str, Sequence[str]]],
+    Sequence[tuple[str, int, bool]],
+    Sequence[tuple[str, Sequence[str]]],
+]
 
 class System:
     """A system of recurrence equations."""
@@ -110,7 +116,15 @@ class Compiled:
     """All stages of one compilation."""
 
     @property
-    def schedule(self) -> tuple[list[str], list[str], list[tuple[str, str, list[str]]]]: ...
+    def schedule(
+        self,
+    ) -> tuple[
+        list[str],
+        list[str],
+        list[tuple[str, str, list[str]]],
+        list[tuple[str, int, bool]],
+        list[tuple[str, list[str]]],
+    ]: ...
     @property
     def schedule_chosen(self) -> bool: ...
     @property

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import html
 import weakref
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,15 +15,16 @@ from cyclotron import _core
 from cyclotron.errors import ProgramError, ScheduleError, ShapeError
 from cyclotron.language import Blocked, Kernel
 from cyclotron.language.arguments import TensorArgument
-from cyclotron.machine import PE, Machine
+from cyclotron.machine import PE, UNBOUNDED, Link, Machine
 from cyclotron.places import errors_at_call
-from cyclotron.schedule import Movement, Schedule
+from cyclotron.schedule import Schedule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # The machine where none is given: as large as the program needs, unit costs.
-UNLIMITED = Machine(pe=PE(memory=1 << 40))
+_DEEP = Link(depth=UNBOUNDED)
+UNLIMITED = Machine(link=_DEEP, broadcast=_DEEP, pe=PE(memory=1 << 40))
 
 _cache: weakref.WeakKeyDictionary[Kernel, dict[Any, Program]] = weakref.WeakKeyDictionary()
 
@@ -110,7 +111,7 @@ class Program:
         self.grid: tuple[int, ...] = tuple(core.grid)
         self.grid_names: tuple[str, ...] = tuple(core.grid_names)
         self.tensors: list[dict[str, Any]] = core.tensors
-        self.schedule = _from_core(compiled.schedule) if compiled is not None else None
+        self.schedule = Schedule.from_core(compiled.schedule) if compiled is not None else None
         self.schedule_chosen: bool = compiled is not None and compiled.schedule_chosen
 
     @property
@@ -239,7 +240,11 @@ def compile_kernel(
             code="CYC301",
             help="pass a cy.Schedule, for example cy.Schedule().space('i', 'j')",
         )
-    target = UNLIMITED if machine is None else machine
+    target = machine
+    if target is None:
+        # A rotation needs rings.
+        rings = schedule is not None and schedule.rotations
+        target = dataclasses.replace(UNLIMITED, topology="torus") if rings else UNLIMITED
     if not isinstance(target, Machine):
         raise ShapeError(
             f"the machine is a `{type(target).__name__}`", code="CYC400", help="pass a cy.Machine"
@@ -250,7 +255,7 @@ def compile_kernel(
     if known is None:
         system = kernel.recurrences(*values)
         with errors_at_call():
-            compiled = _core.compile(system, _to_core(schedule), target.to_core())
+            compiled = _core.compile(system, schedule.to_core() if schedule else None, target.to_core())
         known = Program(compiled.program, system=system, compiled=compiled, kernel=kernel, machine=target)
         programs[key] = known
     return Program(
@@ -294,21 +299,3 @@ def _key(kernel: Kernel, values: tuple[Any, ...], schedule: Schedule | None, mac
     except TypeError:
         return None
     return tuple(parts)
-
-
-def _to_core(schedule: Schedule | None) -> Any:
-    if schedule is None:
-        return None
-    moves = [(m.tensor, m.kind, list(m.along)) for m in schedule.movements]
-    return (list(schedule.space_indices), list(schedule.time_indices), moves)
-
-
-def _from_core(
-    value: tuple[Sequence[str], Sequence[str], Sequence[tuple[str, Any, Sequence[str]]]],
-) -> Schedule:
-    space, time, moves = value
-    return Schedule(
-        tuple(space),
-        tuple(time),
-        tuple(Movement(tensor, kind, tuple(along)) for tensor, kind, along in moves),
-    )

@@ -17,10 +17,13 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["PE", "Link", "Machine", "Topology"]
+__all__ = ["PE", "UNBOUNDED", "Link", "Machine", "Topology"]
 
-Topology = Literal["mesh", "torus"]
-_TOPOLOGIES: tuple[Topology, ...] = ("mesh", "torus")
+# A channel depth that no program fills.
+UNBOUNDED = 1 << 30
+
+Topology = Literal["mesh", "torus", "hexagonal"]
+_TOPOLOGIES: tuple[Topology, ...] = ("mesh", "torus", "hexagonal")
 _MOST_DIMENSIONS = 8
 # As the core: far beyond any hardware, and small enough that sums of a few never overflow.
 _MOST = 2**40
@@ -42,7 +45,7 @@ class Link:
     words_per_cycle : int
         Elements a cycle, at least 1.
     depth : int
-        Messages in flight or queued, at least 1.
+        Messages in flight or queued, at least 1; 2**30 or more is printed as unbounded.
     """
 
     latency: int = 1
@@ -118,7 +121,7 @@ class Machine:
     ----------
     grid : tuple of int, optional
         PEs along each dimension; None: as large as the program needs.
-    topology : {"mesh", "torus"}
+    topology : {"mesh", "torus", "hexagonal"}
         Without or with links that wrap around.
     link : Link
         Between neighbours.
@@ -258,9 +261,9 @@ class Machine:
 
     def __str__(self) -> str:
         grid = " of any size" if self.grid is None else " " + "×".join(map(str, self.grid))
-        text = f"{self.topology}{grid}, link latency {self.link.latency} depth {self.link.depth}"
+        text = f"{self.topology}{grid}, link latency {self.link.latency} depth {_depth(self.link)}"
         if self.broadcast != self.link:
-            text += f", broadcast latency {self.broadcast.latency} depth {self.broadcast.depth}"
+            text += f", broadcast latency {self.broadcast.latency} depth {_depth(self.broadcast)}"
         return f"{text}, {_bytes_text(self.pe.memory)} a PE"
 
 
@@ -284,6 +287,10 @@ def _bytes_text(count: int) -> str:
         if count % size == 0:
             return f"{count // size} {unit}"
     return f"{count} bytes"
+
+
+def _depth(link: Link) -> str:
+    return "unbounded" if link.depth >= UNBOUNDED else str(link.depth)
 
 
 def _code(value: Link | PE | Machine) -> str:

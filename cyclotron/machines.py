@@ -19,7 +19,7 @@ def unit(*grid: int, topology: Topology = "mesh", memory: int = 2**30) -> Machin
     ----------
     *grid : int
         PEs along each dimension; none: as large as the program needs.
-    topology : {"mesh", "torus"}
+    topology : {"mesh", "torus", "hexagonal"}
         Without or with links that wrap around.
     memory : int
         Bytes of memory of each PE.

@@ -7,56 +7,41 @@ import html
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from .errors import ScheduleError
+from .schedule_parts import (
+    AXIS,
+    FORM,
+    KINDS,
+    Fold,
+    Indices,
+    Movement,
+    MovementKind,
+    block,
+    check_name,
+    cyclic,
+    read_indices,
+    wrong_type,
+)
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-__all__ = ["Movement", "MovementKind", "Schedule"]
+__all__ = ["Fold", "Movement", "MovementKind", "Schedule", "block", "cyclic"]
 
-MovementKind = Literal["stream", "broadcast", "prefetch"]
-_KINDS: tuple[MovementKind, ...] = ("stream", "broadcast", "prefetch")
-_KEYS = ("space", "time", *_KINDS)
+_KEYS = ("space", "time", *KINDS, "fold", "rotate")
 _WIDEST_LINE = 100
 
-Indices = str | Iterable[str] | None
-
-
-@dataclasses.dataclass(frozen=True, order=True)
-class Movement:
-    """How one tensor reaches the points that use it.
-
-    Parameters
-    ----------
-    tensor : str
-        Name of the tensor in the kernel.
-    kind : {"stream", "broadcast", "prefetch"}
-        From neighbour to neighbour, over a broadcast network, or resident before the time loop.
-    along : tuple of str
-        Space indices to move along, in this order; empty: chosen by the compiler.
-    """
-
-    tensor: str
-    kind: MovementKind
-    along: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        _check_name("a tensor", self.tensor)
-        if self.kind not in _KINDS:
-            raise ScheduleError(
-                f"the movement of `{self.tensor}` is {self.kind!r}",
-                code="CYC301",
-                help=f"use one of: {', '.join(_KINDS)}",
-            )
-        object.__setattr__(self, "along", _indices(f"{self.kind} of `{self.tensor}`", self.along))
-
-    def __str__(self) -> str:
-        along = f" along {', '.join(self.along)}" if self.along else ""
-        return f"{self.kind} {self.tensor}{along}"
+CoreSchedule = tuple[
+    list[str],
+    list[str],
+    list[tuple[str, str, list[str]]],
+    list[tuple[str, int, bool]],
+    list[tuple[str, list[str]]],
+]
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -64,8 +49,8 @@ class Schedule:
     """Where and when the points of a kernel run, and how its tensors move.
 
     A value: each method returns a new schedule, equal schedules hash alike, and `repr` is the code that
-    rebuilds one. Names are those of the kernel; whether it has them is checked when it is compiled. An index
-    in neither `space` nor `time` is appended to time.
+    rebuilds one. Names are those of the kernel; whether it has them is checked when it is compiled. Indices
+    that `space` and `time` do not determine are appended to time, in an order and direction that is legal.
 
     Parameters
     ----------
@@ -73,6 +58,10 @@ class Schedule:
         See `space` and `time`.
     movements : tuple of Movement
         At most one a tensor, kept in the order of their names.
+    folds : tuple of (str, Fold)
+        See `fold`; at most one a grid dimension, kept in the order of their names.
+    rotations : tuple of (str, tuple of str)
+        See `rotate`; at most one an index, kept in the order of their names.
 
     Examples
     --------
@@ -84,10 +73,12 @@ class Schedule:
     space_indices: tuple[str, ...] = ()
     time_indices: tuple[str, ...] = ()
     movements: tuple[Movement, ...] = ()
+    folds: tuple[tuple[str, Fold], ...] = ()
+    rotations: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "space_indices", _indices("space", self.space_indices))
-        object.__setattr__(self, "time_indices", _indices("time", self.time_indices))
+        object.__setattr__(self, "space_indices", read_indices("space", self.space_indices, FORM))
+        object.__setattr__(self, "time_indices", read_indices("time", self.time_indices, FORM))
         both = [index for index in self.space_indices if index in self.time_indices]
         if both:
             raise ScheduleError(
@@ -98,7 +89,7 @@ class Schedule:
             )
         for movement in self.movements:
             if not isinstance(movement, Movement):
-                raise _wrong_type("a movement", movement, "a Movement")
+                raise wrong_type("a movement", movement, "a Movement")
         names = [movement.tensor for movement in self.movements]
         repeated = sorted({name for name in names if names.count(name) > 1})
         if repeated:
@@ -108,6 +99,11 @@ class Schedule:
                 help="give each tensor one movement",
             )
         object.__setattr__(self, "movements", tuple(sorted(self.movements)))
+        object.__setattr__(self, "folds", tuple(sorted(map(_checked_fold, self.folds))))
+        rotations = (
+            (check_name("an index", name), read_indices("rotate", by)) for name, by in self.rotations
+        )
+        object.__setattr__(self, "rotations", tuple(sorted(rotations)))
 
     def space(self, *indices: str) -> Schedule:
         """Return this schedule with the given indices as grid dimensions, in order.
@@ -115,7 +111,8 @@ class Schedule:
         Parameters
         ----------
         *indices : str
-            Index names; they replace those given before, none clears them.
+            Index names, or affine forms of them (``"-i"``, ``"i-k"``); they replace those given before, none
+            clears them.
 
         Raises
         ------
@@ -130,7 +127,8 @@ class Schedule:
         Parameters
         ----------
         *indices : str
-            Index names; they replace those given before, none clears them.
+            Index names, or affine forms of them (``"-i"`` runs backwards, ``"i+j+k"``); they replace those
+            given before, none clears them.
 
         Raises
         ------
@@ -175,6 +173,49 @@ class Schedule:
         """
         return self._move(tensor, "prefetch", along)
 
+    def fold(self, folds: Mapping[str, Fold | int] | None = None, **more: Fold | int) -> Schedule:
+        """Return this schedule with grid dimensions shared out over fewer PEs.
+
+        A PE then runs the points of several virtual PEs, one after the other within each step, and what those
+        would have sent to each other stays in its memory. Without a fold, a dimension larger than the
+        machine's grid is folded in blocks.
+
+        Parameters
+        ----------
+        folds : mapping from str to Fold or int, optional
+            By grid dimension as `space` names it; a number means `block` of it. None given clears all.
+        **more : Fold or int
+            The same for dimensions that are plain indices: ``fold(i=cy.cyclic(4), j=2)``.
+
+        Raises
+        ------
+        ScheduleError
+            If the number of PEs is not at least 1; when compiled, if the dimension is not in space.
+        """
+        given = {**(folds or {}), **more}
+        if not given:
+            return dataclasses.replace(self, folds=())
+        new = {name: block(value) if isinstance(value, int) else value for name, value in given.items()}
+        return dataclasses.replace(self, folds=tuple({**dict(self.folds), **new}.items()))
+
+    def rotate(self, index: str, by: Indices = None) -> Schedule:
+        """Return this schedule with the order of a reduction index turned by the PE's coordinates.
+
+        In PE (i, j) the index starts at (i + j) modulo its extent and wraps round, and the operands that vary
+        with it travel round the rings of a torus: Cannon's algorithm. All PEs then work from the first step
+        on. Each PE adds in its own order.
+
+        Parameters
+        ----------
+        index : str
+            The reduction index; it is time.
+        by : str or iterable of str, optional
+            Space indices of the same extent; none takes the rotation back.
+        """
+        others = tuple(item for item in self.rotations if item[0] != index)
+        new = read_indices("rotate", by)
+        return dataclasses.replace(self, rotations=(*others, (index, new)) if new else others)
+
     def movement(self, tensor: str) -> Movement | None:
         """Return how `tensor` moves, or None where that is left to the compiler."""
         return next((movement for movement in self.movements if movement.tensor == tensor), None)
@@ -185,12 +226,17 @@ class Schedule:
         Returns
         -------
         dict
-            ``space`` and ``time`` (lists of str), and for each kind of movement a dict from tensor to list
-            of str.
+            ``space`` and ``time`` (lists of str), for each kind of movement a dict from tensor to list of
+            str, ``fold``, a dict from dimension to ``{"block": parts}`` or ``{"cyclic": parts}``, and
+            ``rotate``, a dict from index to list of str.
         """
         result: dict[str, Any] = {"space": list(self.space_indices), "time": list(self.time_indices)}
         for movement in self.movements:
             result.setdefault(movement.kind, {})[movement.tensor] = list(movement.along)
+        if self.folds:
+            result["fold"] = {name: {fold.kind: fold.parts} for name, fold in self.folds}
+        if self.rotations:
+            result["rotate"] = {name: list(by) for name, by in self.rotations}
         return result
 
     @classmethod
@@ -210,25 +256,31 @@ class Schedule:
             If a key or type is not one of these.
         """
         if not isinstance(data, Mapping):
-            raise _wrong_type("a schedule", data, "a mapping")
+            raise wrong_type("a schedule", data, "a mapping")
         unknown = [key for key in data if key not in _KEYS]
         if unknown:
             raise ScheduleError(
                 f"a schedule has no entry {unknown[0]!r}", code="CYC301", help=f"it has: {', '.join(_KEYS)}"
             )
         movements: list[Movement] = []
-        for kind in _KINDS:
+        for kind in KINDS:
             entries = data.get(kind, {})
             if isinstance(entries, str):
                 entries = [entries]
             if not isinstance(entries, Mapping):
-                entries = dict.fromkeys(_indices(kind, entries, what="a tensor"), ())
+                entries = dict.fromkeys(read_indices(kind, entries, what="a tensor"), ())
             movements += [
-                Movement(tensor, kind, _indices(f"{kind} of `{tensor}`", along))
+                Movement(tensor, kind, read_indices(f"{kind} of `{tensor}`", along, AXIS))
                 for tensor, along in entries.items()
             ]
-        space, time = (_indices(key, data.get(key, ())) for key in ("space", "time"))
-        return cls(space, time, tuple(movements))
+        space, time = (read_indices(key, data.get(key, ()), FORM) for key in ("space", "time"))
+        folds, turns = data.get("fold", {}), data.get("rotate", {})
+        if not isinstance(folds, Mapping):
+            raise wrong_type("fold", folds, 'a mapping such as {"i": {"cyclic": 4}}')
+        if not isinstance(turns, Mapping):
+            raise wrong_type("rotate", turns, 'a mapping such as {"k": ["i", "j"]}')
+        rotations = tuple((name, read_indices("rotate", by)) for name, by in turns.items())
+        return cls(space, time, tuple(movements), tuple(map(_fold_of, folds.items())), rotations)
 
     @classmethod
     def load(cls, path: str | Path) -> Schedule:
@@ -261,25 +313,41 @@ class Schedule:
         lines = [
             f"{key} = {_toml(value)}" for key, value in self.to_dict().items() if key in ("space", "time")
         ]
-        for kind in _KINDS:
+        for kind in KINDS:
             moves = [movement for movement in self.movements if movement.kind == kind]
             if moves:
                 lines += ["", f"[{kind}]", *(f'"{move.tensor}" = {_toml(move.along)}' for move in moves)]
+        if self.folds:
+            folds = (f'"{name}" = {{ {fold.kind} = {fold.parts} }}' for name, fold in self.folds)
+            lines += ["", "[fold]", *folds]
+        if self.rotations:
+            lines += ["", "[rotate]", *(f'"{name}" = {_toml(by)}' for name, by in self.rotations)]
         Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
-    def to_core(self) -> tuple[list[str], list[str], list[tuple[str, str, list[str]]]]:
-        """Return plain data for the C++ core: space, time, and (tensor, kind, along) of each movement."""
+    def to_core(self) -> CoreSchedule:
+        """Return plain data for the C++ core.
+
+        Returns
+        -------
+        tuple
+            Space, time, (tensor, kind, along) of each movement, (dimension, parts, cyclic) of each fold,
+            (index, by) of each rotation.
+        """
         movements = [(move.tensor, str(move.kind), list(move.along)) for move in self.movements]
-        return list(self.space_indices), list(self.time_indices), movements
+        folds = [(name, fold.parts, fold.kind == "cyclic") for name, fold in self.folds]
+        rotations = [(name, list(by)) for name, by in self.rotations]
+        return list(self.space_indices), list(self.time_indices), movements, folds, rotations
 
     @classmethod
-    def from_core(cls, data: tuple[list[str], list[str], list[tuple[str, str, list[str]]]]) -> Schedule:
+    def from_core(cls, data: CoreSchedule) -> Schedule:
         """Return the schedule that the C++ core reports, in the form of `to_core`."""
-        space, time, movements = data
+        space, time, movements, folds, rotations = data
         moves = tuple(
             Movement(tensor, cast(MovementKind, kind), tuple(along)) for tensor, kind, along in movements
         )
-        return cls(tuple(space), tuple(time), moves)
+        folded = tuple((name, cyclic(parts) if deal else block(parts)) for name, parts, deal in folds)
+        turns = tuple((name, tuple(by)) for name, by in rotations)
+        return cls(tuple(space), tuple(time), moves, folded, turns)
 
     def __repr__(self) -> str:
         calls = []
@@ -295,6 +363,10 @@ class Schedule:
                     _quoted(movement.along[0]) if one else f"[{_arguments(movement.along)}]"
                 )
             calls.append(f".{movement.kind}({_quoted(movement.tensor)}{along})")
+        for name, by in self.rotations:
+            calls.append(f".rotate({_quoted(name)}, by=({_arguments(by)}{',' if len(by) == 1 else ''}))")
+        if self.folds:
+            calls.append(f".fold({_fold_arguments(self.folds)})")
         line = "cy.Schedule()" + "".join(calls)
         if len(line) <= _WIDEST_LINE:
             return line
@@ -302,7 +374,9 @@ class Schedule:
 
     def __str__(self) -> str:
         space, time = (", ".join(names) or "-" for names in (self.space_indices, self.time_indices))
-        return "; ".join([f"space {space}", f"time {time}", *map(str, self.movements)])
+        folds = (f"fold {name} {fold}" for name, fold in self.folds)
+        turns = (f"rotate {name} by {', '.join(by)}" for name, by in self.rotations)
+        return "; ".join([f"space {space}", f"time {time}", *map(str, self.movements), *turns, *folds])
 
     def _repr_html_(self) -> str:
         rows = [
@@ -311,6 +385,8 @@ class Schedule:
         ]
         for movement in self.movements:
             rows.append((movement.kind, str(movement)[len(movement.kind) + 1 :]))
+        rows += [("rotate", f"{name} by {', '.join(by)}") for name, by in self.rotations]
+        rows += [("fold", f"{name} {fold}") for name, fold in self.folds]
         left = 'style="text-align:left"'
         body = "".join(
             f"<tr><th {left}>{name}</th><td {left}>{html.escape(text)}</td></tr>" for name, text in rows
@@ -318,7 +394,7 @@ class Schedule:
         return f"<table><caption>Schedule</caption><tbody>{body}</tbody></table>"
 
     def _move(self, tensor: str, kind: MovementKind, along: Indices) -> Schedule:
-        new = Movement(tensor, kind, _indices(f"{kind} of `{tensor}`", along))
+        new = Movement(tensor, kind, read_indices(f"{kind} of `{tensor}`", along, AXIS))
         return dataclasses.replace(
             self, movements=(*(old for old in self.movements if old.tensor != new.tensor), new)
         )
@@ -332,40 +408,31 @@ def _arguments(names: Iterable[str]) -> str:
     return ", ".join(map(_quoted, names))
 
 
+def _fold_arguments(folds: Iterable[tuple[str, Fold]]) -> str:
+    texts = [(name, f"cy.{fold.kind}({fold.parts})") for name, fold in folds]
+    if all(name.isidentifier() for name, _ in texts):
+        return ", ".join(f"{name}={text}" for name, text in texts)
+    return "{" + ", ".join(f"{_quoted(name)}: {text}" for name, text in texts) + "}"
+
+
+def _checked_fold(item: tuple[str, Fold]) -> tuple[str, Fold]:
+    name, fold = item
+    (name,) = read_indices("fold", name, FORM)
+    if not isinstance(fold, Fold):
+        raise wrong_type(f"the fold of `{name}`", fold, "cy.block(4), cy.cyclic(4) or a number of PEs")
+    return name, fold
+
+
+def _fold_of(item: tuple[Any, Any]) -> tuple[str, Fold]:
+    """Read an entry of the table `fold`: ``"i": 4`` or ``"i": {"cyclic": 4}``."""
+    name, value = item
+    if isinstance(value, Mapping) and len(value) == 1:
+        ((kind, parts),) = value.items()
+        return name, Fold(kind, parts)
+    if isinstance(value, int):
+        return name, block(value)
+    raise wrong_type(f"the fold of `{name}`", value, 'a number of PEs or {"cyclic": 4}')
+
+
 def _toml(names: Iterable[str]) -> str:
     return f"[{_arguments(names)}]"
-
-
-def _wrong_type(what: str, value: object, wanted: str) -> ScheduleError:
-    return ScheduleError(
-        f"{what} is {value!r}, of type {type(value).__name__}", code="CYC301", help=f"give {wanted}"
-    )
-
-
-def _check_name(what: str, name: object) -> str:
-    if not isinstance(name, str):
-        raise _wrong_type(what, name, 'a name as a string, for example "k"')
-    if not name.isidentifier():
-        raise ScheduleError(
-            f"{what} is named `{name}`", code="CYC301", help="give one name of the kernel a string"
-        )
-    return name
-
-
-def _indices(where: str, names: Indices, what: str = "an index") -> tuple[str, ...]:
-    """Return names as a tuple: one string is one name, None is none."""
-    if names is None:
-        return ()
-    if isinstance(names, str):
-        names = (names,)
-    if not isinstance(names, Iterable) or isinstance(names, Mapping):
-        raise _wrong_type(f"{what} of {where}", cast(object, names), "names as strings")
-    result = tuple(_check_name(f"{what} of {where}", name) for name in names)
-    repeated = [name for n, name in enumerate(result) if name in result[:n]]
-    if repeated:
-        raise ScheduleError(
-            f"`{repeated[0]}` is named twice in {where} ({', '.join(result)})",
-            code="CYC303",
-            help="name it once",
-        )
-    return result

@@ -17,7 +17,16 @@ if TYPE_CHECKING:
     from cyclotron.language import Kernel
     from cyclotron.language.static import EquationShape
 
-__all__ = ["input_stationary", "output_stationary", "pumma", "summa", "weight_stationary"]
+__all__ = [
+    "cannon",
+    "hexagonal",
+    "input_stationary",
+    "johnson",
+    "output_stationary",
+    "pumma",
+    "summa",
+    "weight_stationary",
+]
 
 
 class _Product(NamedTuple):
@@ -102,6 +111,72 @@ def input_stationary(kernel: Kernel) -> Schedule:
     product = _product(kernel, "input_stationary")
     schedule = Schedule().space(product.column, product.inner).time(product.row)
     return schedule.prefetch(product.right).stream(product.left, along=product.column)
+
+
+def cannon(kernel: Kernel) -> Schedule:
+    """Return the schedule of Cannon's algorithm: as `output_stationary`, on a torus.
+
+    Each PE starts with operands of its own, (i + j) along the reduction, and passes them on round the rings,
+    so that all PEs work in every step; rows, columns and the reduction have to be equally long. For the
+    array that is fed from two sides see `output_stationary` (reading E21 of the Cyclotron paper).
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A product of two matrices.
+
+    Raises
+    ------
+    ScheduleError
+        If the kernel is not one.
+    """
+    product = _product(kernel, "cannon")
+    schedule = Schedule().space(product.row, product.column).time(product.inner)
+    schedule = schedule.stream(product.left, along=product.column).stream(product.right, along=product.row)
+    return schedule.rotate(product.inner, by=(product.row, product.column))
+
+
+def hexagonal(kernel: Kernel) -> Schedule:
+    """Return the schedule of Kung and Leiserson's hexagonal array: all three matrices move.
+
+    Space is (i - k, j - k): A moves along one axis, B along the other and the partial sums of C along the
+    diagonal, so it needs ``cy.Machine(topology="hexagonal")``. After H. T. Kung and C. E. Leiserson,
+    "Systolic arrays (for VLSI)", 1978.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A product of two matrices.
+
+    Raises
+    ------
+    ScheduleError
+        If the kernel is not one.
+    """
+    row, column, inner, *_ = _product(kernel, "hexagonal")
+    return Schedule().space(f"{row}-{inner}", f"{column}-{inner}").time(inner)
+
+
+def johnson(kernel: Kernel) -> Schedule:
+    """Return the schedule of the three-dimensional algorithm: a PE for each product of two elements.
+
+    The operands are broadcast along the axis that they lack, and the sums move along the reduction. After
+    R. C. Agarwal et al., "A three-dimensional approach to parallel matrix multiplication", 1995, and
+    S. L. Johnsson, 1993.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A product of two matrices.
+
+    Raises
+    ------
+    ScheduleError
+        If the kernel is not one.
+    """
+    product = _product(kernel, "johnson")
+    schedule = Schedule().space(product.row, product.column, product.inner)
+    return schedule.broadcast(product.left, along=product.column).broadcast(product.right, along=product.row)
 
 
 def summa(kernel: Kernel) -> Schedule:

@@ -11,7 +11,10 @@ namespace cyclotron::bindings {
 namespace {
 
 using PyMove = std::tuple<std::string, std::string, std::vector<std::string>>;
-using PySchedule = std::tuple<std::vector<std::string>, std::vector<std::string>, std::vector<PyMove>>;
+using PyFold = std::tuple<std::string, std::int64_t, bool>;
+using PyRotation = std::pair<std::string, std::vector<std::string>>;
+using PySchedule = std::tuple<std::vector<std::string>, std::vector<std::string>, std::vector<PyMove>,
+                              std::vector<PyFold>, std::vector<PyRotation>>;
 
 schedule::Schedule to_schedule(const PySchedule& value) {
   schedule::Schedule result{std::get<0>(value), std::get<1>(value), {}};
@@ -22,6 +25,9 @@ schedule::Schedule to_schedule(const PySchedule& value) {
                                                   : schedule::Movement::prefetch,
                             along});
   }
+  for (const auto& [dimension, parts, cyclic] : std::get<3>(value))
+    result.folds.push_back({dimension, parts, cyclic});
+  for (const auto& [index, by] : std::get<4>(value)) result.rotations.push_back({index, by});
   return result;
 }
 
@@ -30,7 +36,11 @@ PySchedule from_schedule(const schedule::Schedule& value) {
   std::vector<PyMove> moves;
   for (const auto& move : value.moves)
     moves.emplace_back(move.tensor, kinds[static_cast<std::size_t>(move.kind)], move.along);
-  return {value.space, value.time, moves};
+  std::vector<PyFold> folds;
+  for (const auto& fold : value.folds) folds.emplace_back(fold.dimension, fold.parts, fold.cyclic);
+  std::vector<PyRotation> rotations;
+  for (const auto& rotation : value.rotations) rotations.emplace_back(rotation.index, rotation.by);
+  return {value.space, value.time, moves, folds, rotations};
 }
 
 machine::Link to_link(const py::dict& value) {
@@ -41,8 +51,7 @@ machine::Link to_link(const py::dict& value) {
 machine::Machine to_machine(const py::dict& value) {
   machine::Machine result;
   if (!value["grid"].is_none()) result.grid = value["grid"].cast<std::vector<std::int64_t>>();
-  result.topology =
-      value["topology"].cast<std::string>() == "torus" ? machine::Topology::torus : machine::Topology::mesh;
+  result.topology = machine::topology_from_name(value["topology"].cast<std::string>()).value();
   result.link = to_link(value["link"]);
   result.broadcast = to_link(value["broadcast"]);
   const py::dict pe = value["pe"];

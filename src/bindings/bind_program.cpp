@@ -29,7 +29,7 @@ py::dict to_dict(const machine::Link& link) {
                   "words_per_cycle"_a = link.words_per_cycle, "depth"_a = link.depth);
 }
 py::dict to_dict(const machine::Machine& machine) {
-  const char* topology = machine.topology == machine::Topology::mesh ? "mesh" : "torus";
+  const auto topology = machine::name(machine.topology);
   return py::dict(
       "grid"_a = machine.grid, "topology"_a = topology, "link"_a = to_dict(machine.link),
       "broadcast"_a = to_dict(machine.broadcast),

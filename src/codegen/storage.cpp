@@ -138,7 +138,6 @@ class Chooser {
     for (const auto& read : mapping_.statements) {
       for (const auto& value : read.sources) {
         if (value.flow != flow) continue;
-        if (arrives_in_place(read, value)) continue;
         const auto last = poly::Map::from_pairs(earlier_writes(read, value, dims), rank).lexmax();
         if (!read.domain.is_subset(last.domain())) return false;
         // What the last writer left must be what the read wants: the same element, or the same partial
@@ -166,13 +165,6 @@ class Chooser {
       }
     }
     return true;
-  }
-
-  /// An accumulator from another PE is received into the slot in the same step.
-  bool arrives_in_place(const Statement& read, const Value& value) const {
-    if (read.kind != Kind::compute || value.flow != read.target.flow) return false;
-    return std::ranges::any_of(mapping_.grid.space,
-                               [&](std::size_t d) { return !(value.point[d] == read.target.point[d]); });
   }
 
   const Mapping& mapping_;

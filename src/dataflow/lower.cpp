@@ -78,9 +78,10 @@ class Lowering {
     const auto rank = graph_.dims.size();
     const auto& domain = graph_.at(space).domain;
     const auto dim = placement_.dim(reduce.index);
-    const auto previous = detail::unit(rank, dim, -1);
-    const auto further = domain.intersect(domain.translate(detail::unit(rank, dim, 1))).coalesce();
-    const auto first = domain.subtract(further).coalesce();
+    const auto turning = detail::turning(schedule_, graph_.dims, dim, domain);
+    const auto next = detail::unit(rank, dim, 1), previous = detail::unit(rank, dim, -1);
+    const auto first =
+        turning ? detail::turn_starts(*turning, domain) : domain.subtract(domain.translate(next)).coalesce();
     check_contiguous(first, dim, reduce, system_.at(id).span);
 
     const FlowId sum = add_flow(equation, space, id);
@@ -88,14 +89,22 @@ class Lowering {
     Compute start;
     emit(reduce.body, space, names, start.terms, {});
     add_rule({start, sum, first, Origin::lower_sum, system_.at(id).span});
-    if (!further.is_empty()) {
+    const auto continue_from = [&](const std::vector<std::int64_t>& offset, const poly::Set& where) {
+      if (where.is_empty()) return;
       Compute step;
-      step.terms.push_back(FlowRef{sum, previous});
+      step.terms.push_back(FlowRef{sum, offset});
       accumulate(reduce, space, names, step.terms);
-      add_rule({step, sum, further, Origin::lower_sum, system_.at(id).span});
-    }
-    const auto last = domain.subtract(domain.translate(previous)).coalesce();
-    return {sum, last};
+      add_rule({step, sum, where, Origin::lower_sum, system_.at(id).span});
+    };
+    const auto further = domain.subtract(first);
+    continue_from(previous, further.intersect(domain.translate(next)).coalesce());
+    if (!turning) return {sum, domain.subtract(domain.translate(previous)).coalesce()};
+    // Round the end of the range, back to its beginning; the last term is the one before the first.
+    const auto around = detail::unit(rank, dim, turning->extent - 1);
+    const auto back = detail::unit(rank, dim, 1 - turning->extent);
+    continue_from(around, further.intersect(domain.translate(back)).coalesce());
+    const auto last = first.translate(previous).unite(first.translate(around)).intersect(domain);
+    return {sum, last.coalesce()};
   }
 
   void check_contiguous(const poly::Set& first, std::size_t dim, const Reduce& reduce,
@@ -378,7 +387,8 @@ void check_moves(const Graph& graph, const schedule::Schedule& schedule) {
     });
     if (!moves) continue;  // nothing reads it at these sizes
     for (const auto& axis : move.along) {
-      const auto dim = static_cast<std::size_t>(std::ranges::find(graph.dims, axis) - graph.dims.begin());
+      const auto name = axis.starts_with('-') ? axis.substr(1) : axis;
+      const auto dim = static_cast<std::size_t>(std::ranges::find(graph.dims, name) - graph.dims.begin());
       const bool usable = std::ranges::any_of(graph.flows, [&](const Flow& flow) {
         const auto& own = graph.at(flow.space).own;
         return graph.at(flow.tensor).name == move.tensor && !flow.computed &&

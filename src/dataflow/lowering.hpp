@@ -11,24 +11,53 @@ struct Holder {
   poly::Set domain;
 };
 
+/// A reduction index whose order starts, at each point, at the sum of other coordinates and wraps round.
+struct Turning {
+  std::size_t dim;
+  std::vector<std::size_t> by;
+  std::int64_t low = 0, extent = 0;  ///< Of the index, and of each that it turns by.
+  /// How far the index is from its start, before wrapping.
+  [[nodiscard]] poly::Affine form(std::size_t rank) const;
+};
+/// The rotation of the dim that the schedule asks for, for a reduction over `domain`. Throws ScheduleError
+/// CYC317 where the index does not run over one full range at every point, or over another than those it
+/// turns by.
+[[nodiscard]] std::optional<Turning> turning(const schedule::Schedule& schedule,
+                                             const std::vector<std::string>& dims, std::size_t dim,
+                                             const poly::Set& domain);
+/// The points at which a turning index starts.
+[[nodiscard]] poly::Set turn_starts(const Turning& turning, const poly::Set& domain);
+
 /// Adds the rules that bring an operand to every point of its space: ChooseStream, Inject, Propagate,
 /// relays (inputs), InnerSend and turns (computed tensors). Appends relay spaces and flows to the graph.
 class Router {
  public:
   Router(Graph& graph, const schedule::Schedule& schedule, const std::vector<Holder>& holders)
-      : graph_(graph), schedule_(schedule), holders_(holders) {}
+      : graph_(graph),
+        schedule_(schedule),
+        frame_(schedule::frame(schedule, graph.dims)),
+        holders_(holders) {}
   /// Returns the rules of this operand flow, relays first.
   [[nodiscard]] std::vector<Rule> route(FlowId id);
 
  private:
+  /// A value at p comes from p - direction * unit(dim), or straight from the first point of its line.
   struct Axis {
     std::size_t dim;
     bool broadcast;
+    std::int64_t direction;
   };
   [[nodiscard]] const schedule::Move* move_of(const Flow& flow) const;
   [[nodiscard]] bool is_space(std::size_t dim) const;
+  [[nodiscard]] std::vector<std::size_t> order_of_dims(const schedule::Move* move) const;
+  [[nodiscard]] std::int64_t direction_of(const Flow& flow, const schedule::Move* move,
+                                          std::size_t dim) const;
+  [[nodiscard]] bool made_beyond(const Flow& flow, std::size_t dim) const;
   [[nodiscard]] std::vector<Axis> axes_of(const Flow& flow, const schedule::Move* move) const;
   [[nodiscard]] std::optional<std::size_t> relay_axis(const Flow& flow, const schedule::Move* move) const;
+  [[nodiscard]] std::optional<Turning> turning_of(const Flow& flow, std::size_t axis) const;
+  void follow_turning(FlowId id, const Axis& axis, const Turning& turning, poly::Set& starts,
+                      std::vector<Rule>& rules) const;
   void follow(FlowId id, const Axis& axis, poly::Set& starts, std::vector<Rule>& rules) const;
   void inject(FlowId id, const poly::Set& starts, std::vector<Rule>& rules) const;
   void relay(FlowId id, std::size_t axis, bool broadcast, const poly::Set& starts, std::vector<Rule>& rules);
@@ -40,6 +69,7 @@ class Router {
 
   Graph& graph_;
   const schedule::Schedule& schedule_;
+  schedule::Frame frame_;
   const std::vector<Holder>& holders_;
 };
 

@@ -44,13 +44,75 @@ const schedule::Move* Router::move_of(const Flow& flow) const {
   return place == schedule_.moves.end() ? nullptr : &*place;
 }
 
+/// Whether a step along the dim leads to another PE.
 bool Router::is_space(std::size_t dim) const {
-  return std::ranges::find(schedule_.space, graph_.dims[dim]) != schedule_.space.end();
+  return std::ranges::any_of(frame_.space,
+                             [dim](const poly::Affine& form) { return form.coefficients[dim] != 0; });
 }
 
-/// ChooseStream: the directions along which all points share one element, in the order in which a value
-/// takes them: space axes as the schedule lists them, then the other space axes, then time outermost first.
-/// Every use along a time axis is a kept value.
+namespace {
+
+/// An axis as the schedule names it: `j`, or `-j` for a value that travels towards smaller j.
+std::string_view axis_name(std::string_view text) { return text.starts_with('-') ? text.substr(1) : text; }
+
+}  // namespace
+
+/// Dims in the order in which a value takes them: space axes as the movement lists them, then the other
+/// space axes, then time outermost first.
+std::vector<std::size_t> Router::order_of_dims(const schedule::Move* move) const {
+  std::vector<std::size_t> order;
+  const auto add = [&](std::size_t dim) {
+    if (std::ranges::find(order, dim) == order.end()) order.push_back(dim);
+  };
+  if (move != nullptr) {
+    for (const auto& text : move->along) {
+      const auto place = std::ranges::find(graph_.dims, axis_name(text));
+      const auto dim = static_cast<std::size_t>(place - graph_.dims.begin());
+      if (is_space(dim)) add(dim);
+    }
+  }
+  for (const bool space : {true, false}) {
+    for (const auto& form : space ? frame_.space : frame_.time) {
+      for (std::size_t dim = 0; dim < graph_.dims.size(); ++dim) {
+        if (form.coefficients[dim] != 0 && (space || !is_space(dim))) add(dim);
+      }
+    }
+  }
+  return order;
+}
+
+/// Forwards, unless the schedule says otherwise, or time runs against the dim, or the value is made at the
+/// far end.
+std::int64_t Router::direction_of(const Flow& flow, const schedule::Move* move, std::size_t dim) const {
+  if (move != nullptr) {
+    for (const auto& text : move->along) {
+      if (axis_name(text) == graph_.dims[dim] && is_space(dim) && text.starts_with('-')) return -1;
+      if (text == graph_.dims[dim] && is_space(dim)) return 1;
+    }
+  }
+  for (const auto& form : frame_.time) {
+    if (form.coefficients[dim] != 0) return form.coefficients[dim] < 0 ? -1 : 1;
+  }
+  return graph_.at(flow.tensor).role != Role::input && made_beyond(flow, dim) ? -1 : 1;
+}
+
+/// Whether the element that the first point of a line needs is made behind the line's last point.
+bool Router::made_beyond(const Flow& flow, std::size_t dim) const {
+  const auto rank = graph_.dims.size();
+  const auto& points = graph_.at(flow.space).domain;
+  const auto starts = points.subtract(points.translate(unit(rank, dim, 1)));
+  for (const auto& holder : holders_) {
+    if (graph_.at(holder.flow).tensor != flow.tensor) continue;
+    const auto pair = poly::Map::function(starts, flow.element)
+                          .then(poly::Map::function(holder.domain, graph_.at(holder.flow).element).reverse())
+                          .sample();
+    if (pair) return pair->second[dim] > pair->first[dim];
+  }
+  return false;
+}
+
+/// ChooseStream: the directions along which all points share one element. Every use along a time axis is a
+/// kept value.
 std::vector<Router::Axis> Router::axes_of(const Flow& flow, const schedule::Move* move) const {
   const auto& space = graph_.at(flow.space);
   const auto ignored = [&](std::size_t dim) {
@@ -63,26 +125,16 @@ std::vector<Router::Axis> Router::axes_of(const Flow& flow, const schedule::Move
     }
     return true;
   };
-  std::vector<std::string> order;
-  if (move != nullptr) order = move->along;
-  for (const auto& name : schedule_.space) {
-    if (std::ranges::find(order, name) == order.end()) order.push_back(name);
-  }
-  const auto in_space = [this](const std::string& name) {
-    return std::ranges::find(schedule_.space, name) != schedule_.space.end();
-  };
-  std::erase_if(order, [&](const std::string& name) { return !in_space(name); });
-  order.insert(order.end(), schedule_.time.begin(), schedule_.time.end());
-
   std::vector<Axis> axes;
-  for (const auto& name : order) {
-    const auto dim = static_cast<std::size_t>(std::ranges::find(graph_.dims, name) - graph_.dims.begin());
+  for (const auto dim : order_of_dims(move)) {
     if (!ignored(dim)) continue;
     const bool space_axis = is_space(dim);
     if (space_axis && move != nullptr && move->kind == Movement::prefetch) continue;
+    const auto is_listed = [&](const std::string& text) { return axis_name(text) == graph_.dims[dim]; };
     const bool listed =
-        move != nullptr && (move->along.empty() || std::ranges::find(move->along, name) != move->along.end());
-    axes.push_back({dim, space_axis && listed && move->kind == Movement::broadcast});
+        move != nullptr && (move->along.empty() || std::ranges::any_of(move->along, is_listed));
+    axes.push_back(
+        {dim, space_axis && listed && move->kind == Movement::broadcast, direction_of(flow, move, dim)});
   }
   return axes;
 }
@@ -91,8 +143,9 @@ std::vector<Router::Axis> Router::axes_of(const Flow& flow, const schedule::Move
 std::optional<std::size_t> Router::relay_axis(const Flow& flow, const schedule::Move* move) const {
   if (move == nullptr || move->kind == Movement::prefetch) return std::nullopt;
   const auto& space = graph_.at(flow.space);
-  for (const auto& name : move->along) {
-    const auto dim = static_cast<std::size_t>(std::ranges::find(graph_.dims, name) - graph_.dims.begin());
+  for (const auto& text : move->along) {
+    const auto dim =
+        static_cast<std::size_t>(std::ranges::find(graph_.dims, axis_name(text)) - graph_.dims.begin());
     if (!is_space(dim) || std::ranges::find(space.own, dim) == space.own.end()) continue;
     const bool own_index =
         std::ranges::any_of(flow.element, [dim](const poly::Affine& f) { return f.coefficients[dim] != 0; });
@@ -129,11 +182,15 @@ std::vector<Rule> Router::route(FlowId id) {
 void Router::follow(FlowId id, const Axis& axis, poly::Set& starts, std::vector<Rule>& rules) const {
   const auto rank = graph_.dims.size();
   const auto& flow = graph_.at(id);
+  if (const auto turning = is_space(axis.dim) ? turning_of(flow, axis.dim) : std::nullopt) {
+    follow_turning(id, axis, *turning, starts, rules);
+    return;
+  }
   if (!axis.broadcast) {
-    const auto domain = starts.intersect(starts.translate(unit(rank, axis.dim, 1))).coalesce();
+    const auto domain = starts.intersect(starts.translate(unit(rank, axis.dim, axis.direction))).coalesce();
     if (domain.is_empty()) return;
     starts = starts.subtract(domain).coalesce();
-    rules.push_back({Transfer{id, shifted(rank, unit(rank, axis.dim, -1)), false}, id, domain,
+    rules.push_back({Transfer{id, shifted(rank, unit(rank, axis.dim, -axis.direction)), false}, id, domain,
                      Origin::propagate, flow.span});
     return;
   }
@@ -143,7 +200,8 @@ void Router::follow(FlowId id, const Axis& axis, poly::Set& starts, std::vector<
     if (d != axis.dim) rest.push_back(poly::variable(rank, d));
   }
   const auto line = poly::Map::function(starts, rest);
-  const auto first = line.then(line.reverse()).lexmin();
+  const auto shared = line.then(line.reverse());
+  const auto first = axis.direction > 0 ? shared.lexmin() : shared.lexmax();
   const auto itself = poly::Map::function(starts, shifted(rank, std::vector<std::int64_t>(rank, 0)));
   const auto pieces = first.subtract(itself).pieces();
   CYC_CHECK(pieces.has_value(), "the first point of a line is affine");

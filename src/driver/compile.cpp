@@ -2,8 +2,10 @@
 
 #include <chrono>
 #include <exception>
+#include <string_view>
 
 #include <cyclotron/codegen/generate.hpp>
+#include <cyclotron/dataflow/coordinates.hpp>
 #include <cyclotron/dataflow/lower.hpp>
 #include <cyclotron/mapping/mapping.hpp>
 #include <cyclotron/memory/layout.hpp>
@@ -30,14 +32,20 @@ class Log {
   std::vector<Stage> stages_;
 };
 
-Compiled compile_with(const recurrence::System& system, const schedule::Schedule& wanted,
+/// The limit on isl's operations; another order of time would spend as much.
+constexpr std::string_view effort_spent = "CYC299";
+
+Compiled compile_with(const recurrence::System& system, schedule::Schedule schedule,
                       const machine::Machine& machine, Log log) {
-  auto schedule = schedule::complete(system, wanted);
   auto graph = dataflow::lower(system, schedule);
   log.stage("lower");
   dataflow::verify(graph);
   log.stage("verify dataflow");
-  auto mapping = mapping::map_to_grid(graph, schedule, machine);
+  const bool same_rank = machine.grid.size() == schedule.space.size();
+  auto placed = dataflow::place(graph, schedule, same_rank ? machine.grid : std::vector<std::int64_t>{});
+  if (placed.graph.dims != graph.dims) dataflow::verify(placed.graph);
+  log.stage("place");
+  auto mapping = mapping::map_to_grid(std::move(placed.graph), {placed.space, placed.time, {}}, machine);
   log.stage("map");
   auto program = codegen::generate(mapping, machine);
   log.stage("generate");
@@ -66,18 +74,23 @@ Compiled compile(const recurrence::System& system, const std::optional<schedule:
   machine::verify(machine);
   recurrence::verify(system);
   log.stage("verify recurrences");
-  if (schedule) return compile_with(system, *schedule, machine, log);
-  // The first default is the most parallel one: its error says most where none works.
+  const auto starts = schedule ? std::vector{*schedule} : schedule::defaults(system);
+  // The first candidate is the one that the user means, or the most parallel one: its error says most where
+  // none works.
   std::exception_ptr first_error;
-  for (const auto& candidate : schedule::defaults(system)) {
-    try {
-      auto result = compile_with(system, candidate, machine, log);
-      result.schedule_chosen = true;
-      return result;
-    } catch (const LegalityError&) {
-      if (!first_error) first_error = std::current_exception();
-    } catch (const CapacityError&) {
-      if (!first_error) first_error = std::current_exception();
+  for (const auto& start : starts) {
+    for (const auto& candidate : schedule::completions(system, start)) {
+      try {
+        auto result = compile_with(system, candidate, machine, log);
+        result.schedule_chosen = !schedule;
+        return result;
+      } catch (const LegalityError& error) {
+        if (!first_error) first_error = std::current_exception();
+        if (error.diagnostic().code == effort_spent) std::rethrow_exception(first_error);
+      } catch (const CapacityError&) {
+        if (!first_error) first_error = std::current_exception();
+        break;
+      }
     }
   }
   std::rethrow_exception(first_error);

@@ -1,5 +1,7 @@
 #include <cyclotron/machine/machine.hpp>
 
+#include <algorithm>
+#include <cstdlib>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -28,6 +30,10 @@ void require(std::string_view field, const Link& link) {
   require(fmt::format("{}.depth", field), link.depth, 1);
 }
 
+std::string depth_text(std::int64_t depth) {
+  return depth >= unbounded_depth ? "unbounded" : fmt::format("{}", depth);
+}
+
 std::string bytes_text(std::int64_t bytes) {
   constexpr std::int64_t kib = 1024;
   constexpr std::int64_t mib = kib * kib;
@@ -37,6 +43,40 @@ std::string bytes_text(std::int64_t bytes) {
 }
 
 }  // namespace
+
+std::string_view name(Topology topology) {
+  switch (topology) {
+    case Topology::mesh: return "mesh";
+    case Topology::torus: return "torus";
+    case Topology::hexagonal: return "hexagonal";
+  }
+  return "";
+}
+
+std::optional<Topology> topology_from_name(std::string_view text) {
+  for (const auto topology : {Topology::mesh, Topology::torus, Topology::hexagonal}) {
+    if (name(topology) == text) return topology;
+  }
+  return std::nullopt;
+}
+
+std::int64_t hops(const Machine& machine, const std::vector<std::int64_t>& extents,
+                  const std::vector<std::int64_t>& offset) {
+  std::int64_t total = 0;
+  for (std::size_t d = 0; d < offset.size(); ++d) {
+    auto steps = std::abs(offset[d]);
+    if (machine.topology == Topology::torus) {
+      const auto around = machine.grid.empty() ? extents[d] : machine.grid.at(d);
+      steps = std::min(steps % around, around - steps % around);
+    }
+    total += steps;
+  }
+  const bool diagonal = machine.topology == Topology::hexagonal && offset.size() == 2;
+  // Each step that both coordinates take in one direction is a single link.
+  if (diagonal && (offset[0] > 0) == (offset[1] > 0))
+    total -= std::min(std::abs(offset[0]), std::abs(offset[1]));
+  return total;
+}
 
 void verify(const Machine& machine) {
   require("grid dimensions", static_cast<std::int64_t>(machine.grid.size()), 0, 8);
@@ -55,18 +95,18 @@ void verify(const Machine& machine) {
 }
 
 std::string to_string(const Machine& machine) {
-  std::string text = machine.topology == Topology::mesh ? "mesh" : "torus";
+  std::string text(name(machine.topology));
   if (machine.grid.empty()) text += " of any size";
   for (std::size_t d = 0; d < machine.grid.size(); ++d) {
     text += fmt::format("{}{}", d == 0 ? " " : "x", machine.grid[d]);
   }
   const Link& link = machine.link;
-  text += fmt::format(", link latency {} depth {}", link.latency_cycles, link.depth);
+  text += fmt::format(", link latency {} depth {}", link.latency_cycles, depth_text(link.depth));
   if (link.words_per_cycle != 1) text += fmt::format(" width {}", link.words_per_cycle);
   if (link.response_latency_cycles != 1) text += fmt::format(" response {}", link.response_latency_cycles);
   if (machine.broadcast != link) {
     text += fmt::format(", broadcast latency {} depth {}", machine.broadcast.latency_cycles,
-                        machine.broadcast.depth);
+                        depth_text(machine.broadcast.depth));
   }
   return text + fmt::format(", {} a PE", bytes_text(machine.pe.memory_bytes));
 }

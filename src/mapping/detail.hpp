@@ -11,7 +11,7 @@ namespace cyclotron::mapping::detail {
 /// phase 0.
 [[nodiscard]] std::vector<std::int64_t> tensor_phases(const dataflow::Graph& graph);
 /// Fills channels (one a rule) and statements.
-void make_statements(Mapping& mapping);
+void make_statements(Mapping& mapping, const machine::Machine& machine);
 /// Every dependence advances in time, or between PEs of one step in a common direction.
 void check_dependences(Mapping& mapping);
 /// Within one PE and step a value is written before the statements that read it.

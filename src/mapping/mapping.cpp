@@ -41,7 +41,9 @@ Grid make_grid(const dataflow::Graph& graph, const schedule::Schedule& schedule,
                const machine::Machine& machine) {
   Grid grid;
   const auto dim = [&](const std::string& name) {
-    return static_cast<std::size_t>(std::ranges::find(graph.dims, name) - graph.dims.begin());
+    const auto place = std::ranges::find(graph.dims, name);
+    CYC_CHECK(place != graph.dims.end(), name);
+    return static_cast<std::size_t>(place - graph.dims.begin());
   };
   for (const auto& name : schedule.space) grid.space.push_back(dim(name));
   for (const auto& name : schedule.time) grid.time.push_back(dim(name));
@@ -71,7 +73,8 @@ Grid make_grid(const dataflow::Graph& graph, const schedule::Schedule& schedule,
          .message = fmt::format("the schedule needs a grid of {} PEs, and the machine has {}",
                                 fmt::join(grid.extents, "x"), fmt::join(machine.grid, "x")),
          .notes = {},
-         .help = "use larger tiles (cy.blocked), fewer space dimensions, or a larger machine"});
+         .help = fmt::format("map as many indices to space as the machine has dimensions ({})",
+                             machine.grid.size())});
   }
   return grid;
 }
@@ -179,9 +182,10 @@ void make_classes(Mapping& mapping) {
 
 namespace {
 
-Mapping map_in_phases(dataflow::Graph graph, Grid grid, std::vector<std::int64_t> phases) {
+Mapping map_in_phases(dataflow::Graph graph, Grid grid, std::vector<std::int64_t> phases,
+                      const machine::Machine& machine) {
   Mapping mapping{std::move(graph), std::move(grid), std::move(phases), {}, {}, {}, {}, {}};
-  detail::make_statements(mapping);
+  detail::make_statements(mapping, machine);
   detail::check_dependences(mapping);
   detail::check_steps(mapping);
   detail::check_channels(mapping);
@@ -196,14 +200,14 @@ Mapping map_to_grid(dataflow::Graph graph, const schedule::Schedule& schedule,
   const Grid grid = detail::make_grid(graph, schedule, machine);
   const std::vector<std::int64_t> together(graph.spaces.size(), 0);
   const auto phases = detail::tensor_phases(graph);
-  if (phases == together) return map_in_phases(std::move(graph), grid, together);
+  if (phases == together) return map_in_phases(std::move(graph), grid, together, machine);
   // Tensors that can be computed side by side are; else each waits for those it reads.
   try {
-    return map_in_phases(graph, grid, together);
+    return map_in_phases(graph, grid, together, machine);
   } catch (const LegalityError&) {
     const auto first = std::current_exception();
     try {
-      return map_in_phases(std::move(graph), grid, phases);
+      return map_in_phases(std::move(graph), grid, phases, machine);
     } catch (const LegalityError&) {
       std::rethrow_exception(first);
     }

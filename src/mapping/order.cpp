@@ -237,7 +237,8 @@ void check_steps(const Mapping& mapping) {
       for (const auto& write : mapping.statements) {
         const bool writes = write.kind == Kind::load || write.kind == Kind::receive ||
                             write.kind == Kind::move || write.kind == Kind::compute;
-        if (!writes || write.target.flow != value.flow || write.phase < read.phase) continue;
+        if (!writes || write.target.flow != value.flow || write.phase < read.phase || &write == &read)
+          continue;
         if (write.position < read.position || write.domain.intersect(read.domain).is_empty()) continue;
         const auto& tensor = graph.at(graph.at(value.flow).tensor).name;
         throw LegalityError(

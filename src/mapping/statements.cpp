@@ -23,7 +23,8 @@ constexpr std::int64_t kinds = 8;
 
 class Builder {
  public:
-  explicit Builder(Mapping& mapping) : mapping_(mapping), graph_(mapping.graph) {}
+  Builder(Mapping& mapping, const machine::Machine& machine)
+      : mapping_(mapping), machine_(machine), graph_(mapping.graph) {}
 
   void run() {
     find_aliases();
@@ -147,11 +148,8 @@ class Builder {
 
   std::size_t link(const Rule& rule, const std::vector<poly::Affine>& from) {
     const auto offset = grid_offset(mapping_, rule.flow, from);
-    std::int64_t hops = 0;
-    if (offset) {
-      for (const auto step : *offset) hops += std::abs(step);
-    }
-    if (!offset || hops > 1) {
+    const auto& extents = mapping_.grid.extents;
+    if (!offset || machine::hops(machine_, extents, *offset) > 1) {
       const auto point = rule.domain.lexmin_point().value();
       std::vector<std::int64_t> source;
       for (const auto& form : from) source.push_back(poly::evaluate(form, point));
@@ -162,7 +160,7 @@ class Builder {
                                   fmt::join(pe_of(point), ", "), graph_.at(graph_.at(rule.flow).tensor).name,
                                   fmt::join(pe_of(source), ", "), distance(pe_of(point), pe_of(source))),
            .notes = {},
-           .help = "map the index that jumps to time, or stream the value along it"});
+           .help = help_for(offset)});
     }
     if (!poly::Map::function(rule.domain, from).is_injective()) {
       throw LegalityError(
@@ -174,7 +172,7 @@ class Builder {
            .help = "map the index along which it is used again to space, or order it last in time"});
     }
     Channel channel{rule.flow, {}, false, 0, {}};
-    for (const auto step : *offset) channel.offset.push_back(-step);
+    for (std::size_t g = 0; g < offset->size(); ++g) channel.offset.push_back(wrapped(-(*offset)[g], g));
     return add_channel(std::move(channel));
   }
 
@@ -200,11 +198,34 @@ class Builder {
     const auto& flow = graph_.at(channel.flow);
     auto base = fmt::format("{}^{}", flow.name, graph_.at(flow.space).name);
     if (channel.network) return fmt::format("{} broadcast along {}", base, mapping_.grid.names[channel.axis]);
+    std::vector<std::string> steps;
     for (std::size_t g = 0; g < channel.offset.size(); ++g) {
       if (channel.offset[g] != 0)
-        return fmt::format("{} along {}{}", base, channel.offset[g] < 0 ? "-" : "", mapping_.grid.names[g]);
+        steps.push_back(poly::to_string(direction(channel.offset, g), mapping_.grid.names));
     }
-    return base;
+    return steps.empty() ? base : fmt::format("{} along {}", base, fmt::join(steps, ", "));
+  }
+
+  static poly::Affine direction(const std::vector<std::int64_t>& offset, std::size_t g) {
+    return (offset[g] < 0 ? -1 : 1) * poly::variable(offset.size(), g);
+  }
+
+  /// An offset on a ring, the short way round; both ways are one link where there are only two PEs.
+  [[nodiscard]] std::int64_t wrapped(std::int64_t step, std::size_t g) const {
+    const auto extent = mapping_.grid.extents[g];
+    if (machine_.topology != machine::Topology::torus || std::abs(step) <= 1) return step;
+    return step > 0 ? step - extent : step + extent;
+  }
+
+  [[nodiscard]] std::string help_for(const std::optional<std::vector<std::int64_t>>& offset) const {
+    for (const auto topology : {machine::Topology::hexagonal, machine::Topology::torus}) {
+      auto other = machine_;
+      other.topology = topology;
+      if (offset && machine::hops(other, mapping_.grid.extents, *offset) <= 1)
+        return fmt::format("give a machine that has such a link: cy.Machine(topology=\"{}\")",
+                           machine::name(topology));
+    }
+    return "map the index that jumps to time, or stream the value along it";
   }
 
   [[nodiscard]] std::vector<std::int64_t> pe_of(const std::vector<std::int64_t>& point) const {
@@ -231,7 +252,7 @@ class Builder {
       auto point = here(rule.flow);
       for (std::size_t d = 0; d < point.size(); ++d) point[d].constant += ref->offset[d];
       if (!alias_[ref->flow.index()]) {
-        add_accumulator(r, rule, *ref, point);
+        if (arrives(r, rule, *ref, point)) point = here(rule.flow);
         for (auto& one : cases) one.sources.push_back({ref->flow, point});
         continue;
       }
@@ -256,16 +277,17 @@ class Builder {
     }
   }
 
-  /// The accumulator's predecessor is in the slot, or comes from a neighbour into the slot.
-  void add_accumulator(std::size_t r, const Rule& rule, const FlowRef& ref,
-                       const std::vector<poly::Affine>& point) {
-    if (ref.flow != rule.flow) return;
+  /// The accumulator's predecessor is in its PE, or (true) comes from a neighbour to the place of this one.
+  bool arrives(std::size_t r, const Rule& rule, const FlowRef& ref, const std::vector<poly::Affine>& point) {
+    if (ref.flow != rule.flow) return false;
     const auto offset = grid_offset(mapping_, rule.flow, point);
-    if (offset && std::ranges::all_of(*offset, [](std::int64_t step) { return step == 0; })) return;
+    if (offset && std::ranges::all_of(*offset, [](std::int64_t step) { return step == 0; })) return false;
     add_message(r, rule, ref.flow, point, false);
+    return true;
   }
 
   Mapping& mapping_;
+  const machine::Machine& machine_;
   const dataflow::Graph& graph_;
   std::vector<bool> alias_;
   std::vector<std::int64_t> rank_;
@@ -273,6 +295,6 @@ class Builder {
 
 }  // namespace
 
-void make_statements(Mapping& mapping) { Builder(mapping).run(); }
+void make_statements(Mapping& mapping, const machine::Machine& machine) { Builder(mapping, machine).run(); }
 
 }  // namespace cyclotron::mapping::detail

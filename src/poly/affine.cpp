@@ -68,7 +68,9 @@ std::string to_string(const Affine& form, const std::vector<std::string>& names)
       text += negative ? "-" : "+";
     }
     text += (name.empty() || magnitude != 1) ? fmt::format("{}", magnitude) : "";
-    text += name;
+    // A name may be a form itself, such as `i-k`.
+    const bool compound = (negative || magnitude != 1) && name.find_first_of("+-") != std::string::npos;
+    text += compound ? "(" + name + ")" : name;
   };
   for (std::size_t v = 0; v < form.coefficients.size(); ++v) append(form.coefficients[v], names.at(v));
   append(form.constant, "");

@@ -27,7 +27,10 @@ std::int64_t negated(std::int64_t value) {
 }
 
 std::string term(std::uint64_t magnitude, const std::string& name) {
-  return magnitude == 1 ? name : fmt::format("{}*{}", magnitude, name);
+  if (magnitude == 1) return name;
+  // A name may be a form itself, such as `i-k`.
+  const bool compound = name.find_first_of("+-") != std::string::npos;
+  return fmt::format("{}*{}", magnitude, compound ? "(" + name + ")" : name);
 }
 
 /// `i - 2*j + 1`, or `i-2*j+1` where compact.
@@ -48,7 +51,10 @@ std::string affine(const Affine& form, const Names& names, bool compact = false)
   };
   for (std::size_t v = 0; v < form.coefficients.size(); ++v) {
     const std::int64_t coefficient = form.coefficients[v];
-    if (coefficient != 0) append(coefficient < 0, term(magnitude(coefficient), name_of(v, names)));
+    if (coefficient == 0) continue;
+    auto text_of = term(magnitude(coefficient), name_of(v, names));
+    const bool compound = coefficient == -1 && text_of.find_first_of("+-") != std::string::npos;
+    append(coefficient < 0, compound ? "(" + text_of + ")" : text_of);
   }
   if (form.constant != 0 || text.empty()) append(form.constant < 0, std::to_string(magnitude(form.constant)));
   return text;

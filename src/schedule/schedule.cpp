@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
+#include <cyclotron/poly/inverse.hpp>
 #include <cyclotron/support/error.hpp>
 
 namespace cyclotron::schedule {
@@ -66,28 +68,18 @@ std::vector<std::string> index_names(const System& system) {
   return order;
 }
 
-Schedule complete(const System& system, Schedule schedule) {
-  const auto names = index_names(system);
-  std::set<std::string> seen;
-  for (const auto* list : {&schedule.space, &schedule.time}) {
-    for (const auto& name : *list) {
-      if (!contains(names, name)) unknown("index", name, names);
-      if (!seen.insert(name).second) {
-        throw ScheduleError({.code = "CYC311",
-                             .span = {},
-                             .message = fmt::format("index `{}` is mapped twice in the schedule", name),
-                             .notes = {},
-                             .help = "name each index once, in `space` or in `time`"});
-      }
-    }
-  }
+namespace {
+
+void check_index(const std::string& name, const std::vector<std::string>& names) {
+  if (!contains(names, name)) unknown("index", name, names);
+}
+
+void check_moves(const System& system, const Schedule& schedule, const std::vector<std::string>& names) {
   std::vector<std::string> tensors;
   for (const auto& tensor : system.tensors) tensors.push_back(tensor.name);
   for (const auto& move : schedule.moves) {
     if (!contains(tensors, move.tensor)) unknown("tensor", move.tensor, tensors);
-    for (const auto& axis : move.along) {
-      if (!contains(names, axis)) unknown("index", axis, names);
-    }
+    for (const auto& axis : move.along) check_index(axis.starts_with('-') ? axis.substr(1) : axis, names);
     const auto& tensor =
         system.tensors[static_cast<std::size_t>(std::ranges::find(tensors, move.tensor) - tensors.begin())];
     if (move.kind == Movement::prefetch && tensor.role != recurrence::Role::input) {
@@ -99,10 +91,133 @@ Schedule complete(const System& system, Schedule schedule) {
            .help = fmt::format("use stream(\"{0}\") or broadcast(\"{0}\")", move.tensor)});
     }
   }
-  for (const auto& name : names) {
-    if (!seen.contains(name)) schedule.time.push_back(name);
+}
+
+void check_folds(const Schedule& schedule) {
+  for (const auto& fold : schedule.folds) {
+    if (contains(schedule.space, fold.dimension)) continue;
+    throw ScheduleError(
+        {.code = "CYC315",
+         .span = {},
+         .message = fmt::format("the schedule folds `{}`, which is not a grid dimension", fold.dimension),
+         .notes = {},
+         .help = schedule.space.empty() ? "map an index to space first"
+                                        : fmt::format("the grid has: {}", fmt::join(schedule.space, ", "))});
   }
-  return schedule;
+}
+
+void check_rotations(const System& system, const Schedule& schedule, const std::vector<std::string>& names) {
+  for (const auto& rotation : schedule.rotations) {
+    check_index(rotation.index, names);
+    for (const auto& by : rotation.by) check_index(by, names);
+    std::string fault;
+    const auto reduces = [&](const recurrence::Expr& expr) {
+      const auto* reduce = std::get_if<recurrence::Reduce>(&expr.node);
+      return reduce != nullptr && reduce->index == rotation.index;
+    };
+    const auto in_space = [&](const std::string& by) { return contains(schedule.space, by); };
+    if (std::ranges::none_of(system.exprs, reduces)) fault = "is not the index of a reduction";
+    if (contains(schedule.space, rotation.index)) fault = "is space";
+    if (rotation.by.empty() || !std::ranges::all_of(rotation.by, in_space))
+      fault = fmt::format("turns by ({}), which is not all space", fmt::join(rotation.by, ", "));
+    if (fault.empty()) continue;
+    throw ScheduleError({.code = "CYC317",
+                         .span = {},
+                         .message = fmt::format("the schedule rotates `{}`, which {}", rotation.index, fault),
+                         .notes = {},
+                         .help = "rotate a reduction index that is time by indices that are space, for "
+                                 "example rotate(\"k\", by=(\"i\", \"j\"))"});
+  }
+}
+
+/// The forms as poly::to_string writes them; throws CYC311 where one is given twice.
+void normalise(Schedule& schedule, const std::vector<std::string>& names) {
+  std::set<std::string> seen;
+  for (auto* list : {&schedule.space, &schedule.time}) {
+    for (auto& text : *list) {
+      text = poly::to_string(parse_form(text, names), names);
+      if (seen.insert(text).second) continue;
+      throw ScheduleError({.code = "CYC311",
+                           .span = {},
+                           .message = fmt::format("index `{}` is mapped twice in the schedule", text),
+                           .notes = {},
+                           .help = "name each index once, in `space` or in `time`"});
+    }
+  }
+  for (auto& fold : schedule.folds)
+    fold.dimension = poly::to_string(parse_form(fold.dimension, names), names);
+}
+
+/// The indices that have to be added to time for each point to have its own PE and step, in nesting order.
+std::vector<std::string> missing_time(const Schedule& schedule, const std::vector<std::string>& names) {
+  const auto given = frame(schedule, names);
+  auto forms = given.space;
+  forms.insert(forms.end(), given.time.begin(), given.time.end());
+  std::vector<bool> added(names.size(), false);
+  const auto add = [&](std::size_t v) {
+    forms.push_back(poly::variable(names.size(), v));
+    added[v] = true;
+  };
+  for (auto v = names.size(); v-- > 0 && poly::rank(forms) < names.size();) {
+    auto more = forms;
+    more.push_back(poly::variable(names.size(), v));
+    if (poly::rank(more) > poly::rank(forms)) add(v);
+  }
+  // Forms such as i+j, i-j leave gaps: one more index fills them.
+  for (auto v = names.size(); v-- > 0 && !poly::left_inverse(forms, names.size());) {
+    if (!added[v]) add(v);
+  }
+  std::vector<std::string> result;
+  for (std::size_t v = 0; v < names.size(); ++v) {
+    if (added[v]) result.push_back(names[v]);
+  }
+  return result;
+}
+
+/// The schedule in normal form and checked, and what time lacks.
+std::pair<Schedule, std::vector<std::string>> checked(const System& system, Schedule schedule) {
+  const auto names = index_names(system);
+  normalise(schedule, names);
+  check_folds(schedule);
+  check_moves(system, schedule, names);
+  check_rotations(system, schedule, names);
+  auto missing = missing_time(schedule, names);
+  return {std::move(schedule), std::move(missing)};
+}
+
+}  // namespace
+
+Schedule complete(const System& system, Schedule schedule) {
+  auto [result, missing] = checked(system, std::move(schedule));
+  result.time.insert(result.time.end(), missing.begin(), missing.end());
+  return result;
+}
+
+std::vector<Schedule> completions(const System& system, const Schedule& schedule) {
+  const auto [given, missing] = checked(system, schedule);
+  std::vector<Schedule> result;
+  const auto add = [&, &base = given](const std::vector<std::string>& time) {
+    result.push_back(base);
+    result.back().time.insert(result.back().time.end(), time.begin(), time.end());
+  };
+  add(missing);
+  // Beyond three the choices are too many to try.
+  if (missing.size() > 3) return result;
+  for (std::size_t choice = 1; choice < (std::size_t{1} << missing.size()); ++choice) {
+    auto time = missing;
+    for (std::size_t t = 0; t < time.size(); ++t) {
+      if (((choice >> t) & 1U) != 0) time[t] = "-" + time[t];
+    }
+    add(time);
+  }
+  std::vector<std::size_t> order(missing.size());
+  std::iota(order.begin(), order.end(), 0);
+  while (std::ranges::next_permutation(order).found) {
+    std::vector<std::string> time;
+    for (const auto t : order) time.push_back(missing[t]);
+    add(time);
+  }
+  return result;
 }
 
 std::vector<Schedule> defaults(const System& system) {
@@ -135,6 +250,11 @@ std::string to_string(const Schedule& schedule) {
   for (const auto& move : schedule.moves) {
     text += fmt::format("; {} {}", verbs[static_cast<std::size_t>(move.kind)], move.tensor);
     if (!move.along.empty()) text += fmt::format(" along {}", fmt::join(move.along, ", "));
+  }
+  for (const auto& rotation : schedule.rotations)
+    text += fmt::format("; rotate {} by {}", rotation.index, fmt::join(rotation.by, ", "));
+  for (const auto& fold : schedule.folds) {
+    text += fmt::format("; fold {} {} {}", fold.dimension, fold.cyclic ? "cyclic" : "block", fold.parts);
   }
   return text;
 }

@@ -30,7 +30,9 @@ def build(folder, *, include, where):
     (folder / f"src/{where}/a.cpp").write_text(f"#include <cyclotron/{include}/{include}.hpp>\n")
     (folder / "CMakeLists.txt").write_text(PROJECT.format(layer=ROOT / "cmake/Layer.cmake"))
     binary = folder / "build"
-    subprocess.run(["cmake", "-S", folder, "-B", binary], check=True, capture_output=True)
+    # A machine that has had nothing but Cyclotron's own needs installed has no make.
+    generator = ["-G", "Ninja"] if shutil.which("ninja") else []
+    subprocess.run(["cmake", "-S", folder, "-B", binary, *generator], check=True, capture_output=True)
     return subprocess.run(
         ["cmake", "--build", binary, "--target", f"cyclotron_{where}"], capture_output=True, text=True
     )

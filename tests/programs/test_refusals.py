@@ -169,6 +169,8 @@ def loaded():
 
 A, B = np.ones((4, 4)), np.ones((4, 4))
 SMALL = cy.Machine(pe=cy.PE(memory=1024))
+SHALLOW = cy.Machine(link=cy.Link(depth=2))
+
 REFUSALS = {
     "second-reduction": (cy.LegalityError, "CYC210", lambda: two_sums.compile(np.ones(4))),
     "fractional-access": (cy.LegalityError, "CYC211", lambda: halves.compile(np.ones(3))),
@@ -248,10 +250,35 @@ REFUSALS = {
             cy.blocked(np.ones((32, 32)), (16, 16)), cy.blocked(np.ones((32, 32)), (16, 16)), machine=SMALL
         ),
     ),
+    "no-affine-form": (
+        cy.ScheduleError,
+        "CYC310",
+        lambda: kernels.matmul.compile(A, B, schedule=SPACE("i-n", "j")),
+    ),
+    "fold-of-time": (
+        cy.ScheduleError,
+        "CYC315",
+        lambda: kernels.matmul.compile(A, B, schedule=SPACE("i", "j").fold(k=2)),
+    ),
+    "rotation-of-unequal-sides": (
+        cy.ScheduleError,
+        "CYC317",
+        lambda: kernels.matmul.compile(A[:3], B, schedule=SPACE("i", "j").rotate("k", by=("i", "j"))),
+    ),
+    "rotation-of-space": (
+        cy.ScheduleError,
+        "CYC317",
+        lambda: kernels.matmul.compile(A, B, schedule=SPACE("i", "k").rotate("k", by="i")),
+    ),
+    "diagonal-hop": (
+        cy.LegalityError,
+        "CYC220",
+        lambda: kernels.matmul.compile(A, B, schedule=cy.schedules.hexagonal(kernels.matmul)),
+    ),
     "grid-overflow": (
         cy.CapacityError,
         "CYC502",
-        lambda: kernels.matmul.compile(A, B, schedule=SPACE("i", "j"), machine=cy.Machine(grid=(2, 2))),
+        lambda: kernels.matmul.compile(A, B, schedule=SPACE("i", "j"), machine=cy.Machine(grid=(2, 2, 2))),
     ),
     "wrong-shape": (
         cy.ShapeError,
@@ -263,7 +290,9 @@ REFUSALS = {
     "deadlock": (
         cy.DeadlockError,
         "CYC801",
-        lambda: cy.run(late_exchange.compile(np.ones((12, 4)), schedule=SPACE("i")), backend="sim"),
+        lambda: cy.run(
+            late_exchange.compile(np.ones((12, 4)), schedule=SPACE("i"), machine=SHALLOW), backend="sim"
+        ),
     ),
     "not-positive-definite": (cy.ExecutionError, "CYC701", lambda: kernels.cholesky(-np.eye(4))),
     "singular": (cy.ExecutionError, "CYC701", lambda: kernels.solve(np.zeros((3, 3)), np.ones((3, 1)))),
@@ -295,14 +324,16 @@ def test_refusal(name, golden):
 
 @pytest.mark.parametrize("backend", ["sim", "local"])
 def test_deadlock_names_a_depth_that_breaks_it(backend):
-    program = late_exchange.compile(np.ones((12, 4)), schedule=SPACE("i"))
+    program = late_exchange.compile(np.ones((12, 4)), schedule=SPACE("i"), machine=SHALLOW)
     with pytest.raises(cy.DeadlockError, match="depth of 5"):
         cy.run(program, backend=backend)
     deep = late_exchange.compile(
         np.ones((12, 4)), schedule=SPACE("i"), machine=cy.Machine(link=cy.Link(depth=5))
     )
+    without_machine = late_exchange.compile(np.ones((12, 4)), schedule=SPACE("i"))
     expected = late_exchange.reference(np.ones((12, 4)))
-    np.testing.assert_array_equal(cy.run(deep, backend=backend).output, expected)
+    for program in (deep, without_machine):  # without a machine channels are as deep as it takes
+        np.testing.assert_array_equal(cy.run(program, backend=backend).output, expected)
 
 
 def program_bytes():

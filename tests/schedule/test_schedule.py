@@ -145,7 +145,11 @@ def test_html_escapes_and_names_every_part():
     [
         (lambda: cy.Schedule().space(3), "CYC301", "of type int"),
         (lambda: cy.Schedule().space("i", None), "CYC301", "NoneType"),
-        (lambda: cy.Schedule().time("i + j"), "CYC301", "`i + j`"),
+        (lambda: cy.Schedule().time("i * j"), "CYC301", "`i * j`"),
+        (lambda: cy.Schedule().stream("A", along="i+j"), "CYC301", "`i+j`"),
+        (lambda: cy.Schedule().fold(i=0), "CYC301", "0 parts"),
+        (lambda: cy.Schedule().fold(i="cyclic"), "CYC301", "cyclic"),
+        (lambda: cy.Schedule().rotate("k", by=3), "CYC301", "of type int"),
         (lambda: cy.Schedule().stream(["A", "B"]), "CYC301", "of type list"),
         (lambda: cy.Schedule().stream("A", along=1), "CYC301", "of type int"),
         (lambda: cy.Schedule().stream("A", along={"i": 1}), "CYC301", "of type dict"),

@@ -43,6 +43,40 @@ TEST(Schedule, UnknownNames) {
                "it has: i, j, k");
 }
 
+TEST(Schedule, Forms) {
+  const std::vector<std::string> names{"i", "j", "k"};
+  EXPECT_EQ(schedule::parse_form("2*i - k + 1", names), (poly::Affine{{2, 0, -1}, 1}));
+  EXPECT_EQ(schedule::parse_form(" -j+3j", names), (poly::Affine{{0, 2, 0}, 0}));
+  const auto system = matmul(2, 2, 2);
+  for (const char* text : {"", "i*j", "i j", "2*", "i+", "--i", "i/2", "99999999999*i"})
+    expect_fault(system, {{text}, {}, {}}, "CYC314", "is not an affine form", "whole factors");
+}
+
+TEST(Schedule, TimeIsCompletedUntilEachPointHasItsOwnStep) {
+  const auto system = matmul(2, 2, 2);
+  EXPECT_EQ(complete(system, {{"i-k", "j - k"}, {}, {}}).time, (std::vector<std::string>{"k"}));
+  EXPECT_EQ(complete(system, {{"i", "j"}, {"i+j+k"}, {}}).time, (std::vector<std::string>{"i+j+k"}));
+  // i+j and i-j leave every other point out.
+  EXPECT_EQ(complete(system, {{"i+j", "i-j"}, {}, {}}).time, (std::vector<std::string>{"j", "k"}));
+}
+
+TEST(Schedule, Completions) {
+  const auto all = schedule::completions(matmul(2, 2, 2), {{"i"}, {}, {}});
+  EXPECT_EQ(all.front().time, (std::vector<std::string>{"j", "k"}));
+  EXPECT_EQ(all.at(1).time, (std::vector<std::string>{"-j", "k"}));
+  EXPECT_EQ(all.back().time, (std::vector<std::string>{"k", "j"}));
+  EXPECT_EQ(all.size(), 5U);
+  EXPECT_EQ(schedule::completions(matmul(2, 2, 2), {{"i"}, {"j", "k"}, {}}).size(), 1U);
+}
+
+TEST(Schedule, FoldsAndRotations) {
+  const auto system = matmul(2, 2, 2);
+  expect_fault(system, {{"i"}, {}, {}, {{"k", 2, false}}}, "CYC315", "folds `k`", "the grid has: i");
+  expect_fault(system, {{"i"}, {}, {}, {}, {{"j", {"i"}}}}, "CYC317", "not the index of a reduction",
+               "rotate");
+  EXPECT_NO_THROW((void)complete(system, {{"i"}, {}, {}, {}, {{"k", {"i"}}}}));
+}
+
 TEST(Schedule, EachIndexOnce) {
   const auto system = matmul(2, 2, 2);
   expect_fault(system, {{"i", "i"}, {}, {}}, "CYC311", "index `i` is mapped twice", "once");

@@ -2,13 +2,21 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cyclotron::machine {
 
-/// How the PEs are wired: neighbours along each grid dimension, with or without wrap-around.
-enum class Topology : std::uint8_t { mesh, torus };
+/// How the PEs are wired: neighbours along each grid dimension, without or with wrap-around; hexagonal is a
+/// mesh whose PEs are also joined to those at (1, 1) and (-1, -1) (Kung and Leiserson's arrays).
+enum class Topology : std::uint8_t { mesh, torus, hexagonal };
+[[nodiscard]] std::string_view name(Topology topology);
+[[nodiscard]] std::optional<Topology> topology_from_name(std::string_view name);
+
+/// A depth that no program fills.
+inline constexpr std::int64_t unbounded_depth = std::int64_t{1} << 30;
 
 /// One hop between neighbouring PEs: a bounded first-in-first-out channel (CY-122 … CY-124).
 struct Link {
@@ -39,6 +47,11 @@ struct Machine {
   Pe pe;
   bool operator==(const Machine&) const = default;
 };
+
+/// The fewest links between two PEs of an array of these extents (a torus wraps at the machine's own grid
+/// where it has one).
+[[nodiscard]] std::int64_t hops(const Machine& machine, const std::vector<std::int64_t>& extents,
+                                const std::vector<std::int64_t>& offset);
 
 /// Throws ShapeError where a number is out of range (names it, its value and the range).
 void verify(const Machine& machine);

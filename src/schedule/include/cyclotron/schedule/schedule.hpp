@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <cyclotron/poly/affine.hpp>
 #include <cyclotron/recurrence/system.hpp>
 
 namespace cyclotron::schedule {
@@ -18,21 +19,58 @@ struct Move {
   bool operator==(const Move&) const = default;
 };
 
+/// A grid dimension shared out over fewer PEs: in blocks of neighbours, or dealt out in turn.
+struct Fold {
+  std::string dimension;  ///< As `Schedule::space` has it.
+  std::int64_t parts = 1;
+  bool cyclic = false;
+  bool operator==(const Fold&) const = default;
+};
+
+/// The order of a reduction index that starts, in each PE, at the sum of its coordinates `by` and wraps round
+/// (Cannon's algorithm, E21).
+struct Rotation {
+  std::string index;
+  std::vector<std::string> by;
+  bool operator==(const Rotation&) const = default;
+};
+
+/// Space and time are affine forms over the kernel's indices: `i`, `-i`, `i-k`.
 struct Schedule {
-  std::vector<std::string> space;  ///< Grid dimensions, in order.
-  std::vector<std::string> time;   ///< Outermost first.
-  std::vector<Move> moves;         ///< At most one a tensor.
+  std::vector<std::string> space;        ///< Grid dimensions, in order.
+  std::vector<std::string> time;         ///< Outermost first.
+  std::vector<Move> moves;               ///< At most one a tensor.
+  std::vector<Fold> folds = {};          ///< At most one a grid dimension.
+  std::vector<Rotation> rotations = {};  ///< At most one an index.
   bool operator==(const Schedule&) const = default;
 };
+
+/// The forms of a schedule over the kernel's indices.
+struct Frame {
+  std::vector<poly::Affine> space;
+  std::vector<poly::Affine> time;
+};
+
+/// Reads `2i-k+1` or `2*i - k + 1` over the names. Throws ScheduleError CYC310 for an unknown name, CYC314
+/// where it is no affine form.
+[[nodiscard]] poly::Affine parse_form(const std::string& text, const std::vector<std::string>& names);
+[[nodiscard]] Frame frame(const Schedule& schedule, const std::vector<std::string>& names);
 
 /// Every index of the kernel once, in an order that agrees with the nesting of each equation.
 [[nodiscard]] std::vector<std::string> index_names(const recurrence::System& system);
 
-/// The schedule with every index that is not space appended to time, in nesting order.
+/// The schedule with the indices that space and time do not yet determine appended to time, in nesting order
+/// (innermost indices first chosen), so that each point has its own PE and step. Forms are written as
+/// poly::to_string does.
 /// Throws ScheduleError: CYC310 for an index or tensor that the kernel does not have (lists those it has),
 /// CYC311 where an index is named twice, CYC312 for a movement the tensor cannot make (prefetch of a
-/// computed tensor, an axis that no access could follow).
+/// computed tensor, an axis that no access could follow), CYC314 for a malformed form, CYC315 for a fold of
+/// a dimension that is not in space.
 [[nodiscard]] Schedule complete(const recurrence::System& system, Schedule schedule);
+
+/// The completions of a schedule to try in turn: the plain one, then the appended time indices descending,
+/// then in other orders. What the user wrote stays as it is.
+[[nodiscard]] std::vector<Schedule> completions(const recurrence::System& system, const Schedule& schedule);
 
 /// Placements to try in turn where the user gives no schedule: the target's indices in space, then fewer.
 [[nodiscard]] std::vector<Schedule> defaults(const recurrence::System& system);

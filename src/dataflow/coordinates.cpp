@@ -1,0 +1,395 @@
+#include <cyclotron/dataflow/coordinates.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include <cyclotron/poly/inverse.hpp>
+#include <cyclotron/support/error.hpp>
+#include <cyclotron/support/overloaded.hpp>
+
+#include "lowering.hpp"
+
+namespace cyclotron::dataflow {
+
+namespace {
+
+constexpr std::size_t unfolded = static_cast<std::size_t>(-1);
+/// Ways in which one rule may cross the folds before it is refused.
+constexpr std::int64_t most_crossings = 4;
+
+/// One form of the schedule. Folded, its value is divisor * quotient + remainder, two coordinates.
+struct Axis {
+  poly::Affine form;  ///< Over the old dims.
+  std::int64_t divisor = 1;
+  std::size_t quotient = 0;  ///< Its coordinate, or the whole form's where it is not folded.
+  std::size_t remainder = unfolded;
+};
+
+/// Where a rule's values come from, for a part of its points.
+struct Piece {
+  poly::Set domain;
+  std::vector<poly::Affine> from;
+};
+
+class Change {
+ public:
+  Change(const Graph& graph, const schedule::Schedule& schedule, const std::vector<std::int64_t>& grid)
+      : old_(graph) {
+    const auto frame = schedule::frame(schedule, graph.dims);
+    result_.space = schedule.space;
+    old_names_ = schedule.time;
+    for (std::size_t t = 0; t < schedule.time.size(); ++t) result_.time.push_back(time_name(schedule, t));
+    for (std::size_t s = 0; s < frame.space.size(); ++s)
+      add_space_axis(frame.space[s], schedule, s, s < grid.size() ? grid[s] : 0);
+    for (const auto& form : frame.time) axes_.push_back({form, 1, axes_.size(), unfolded});
+    for (const auto& rotation : schedule.rotations) turn(schedule, rotation);
+    for (auto& axis : axes_) {
+      if (axis.divisor > 1) place_fold(axis);
+    }
+  }
+
+  [[nodiscard]] bool is_plain() const {
+    return std::ranges::all_of(axes_, [](const Axis& axis) {
+      const auto units = std::ranges::count(axis.form.coefficients, 1);
+      const auto zeros = std::ranges::count(axis.form.coefficients, 0);
+      return axis.divisor == 1 && axis.form.constant == 0 && units == 1 &&
+             units + zeros == static_cast<std::ptrdiff_t>(axis.form.coefficients.size());
+    });
+  }
+
+  Placed run() {
+    if (is_plain()) {
+      result_.graph = old_;
+      result_.time = old_names_;
+      return std::move(result_);
+    }
+    invert();
+    auto& graph = result_.graph;
+    graph.kernel = old_.kernel;
+    graph.context = old_.context;
+    graph.dims = result_.space;
+    graph.dims.insert(graph.dims.end(), result_.time.begin(), result_.time.end());
+    graph.tensors = old_.tensors;
+    for (const auto& space : old_.spaces) graph.spaces.push_back(convert(space));
+    graph.flows = old_.flows;
+    for (auto& flow : graph.flows) {
+      for (auto& form : flow.element) form = in_free(flow.space, to_new(form));
+    }
+    for (const auto& rule : old_.rules) convert(rule);
+    return std::move(result_);
+  }
+
+ private:
+  [[nodiscard]] std::size_t size() const { return result_.space.size() + result_.time.size(); }
+  [[nodiscard]] poly::Affine to_new(const poly::Affine& form) const {
+    return poly::substitute(form, old_of_new_, size());
+  }
+
+  /// An index keeps its name; other forms are steps `t`.
+  [[nodiscard]] std::string time_name(const schedule::Schedule& schedule, std::size_t t) const {
+    const auto is_index = [&](const std::string& text) {
+      const bool turns =
+          std::ranges::find(schedule.rotations, text, &schedule::Rotation::index) != schedule.rotations.end();
+      return !turns && std::ranges::find(old_.dims, text) != old_.dims.end();
+    };
+    if (is_index(schedule.time[t])) return schedule.time[t];
+    std::string name =
+        std::ranges::count_if(schedule.time, std::not_fn(is_index)) == 1 ? "t" : fmt::format("t{}", t);
+    while (std::ranges::find(old_.dims, name) != old_.dims.end()) name += "'";
+    return name;
+  }
+
+  /// The range of a form over all spaces.
+  [[nodiscard]] std::pair<std::int64_t, std::int64_t> range(const poly::Affine& form) const {
+    std::optional<std::int64_t> low, high;
+    for (const auto& space : old_.spaces) {
+      const auto values = space.domain.image({form});
+      if (values.is_empty()) continue;
+      const auto least = values.minimum(0).value(), most = values.maximum(0).value();
+      low = low ? std::min(*low, least) : least;
+      high = high ? std::max(*high, most) : most;
+    }
+    return {low.value_or(0), high.value_or(0)};
+  }
+
+  void add_space_axis(const poly::Affine& form, const schedule::Schedule& schedule, std::size_t s,
+                      std::int64_t limit) {
+    Axis axis{form, 1, s, unfolded};
+    const auto fold = std::ranges::find(schedule.folds, schedule.space[s], &schedule::Fold::dimension);
+    const bool asked = fold != schedule.folds.end();
+    const auto parts = asked ? fold->parts : limit;
+    if (parts > 0) {
+      const auto [low, high] = range(form);
+      const auto extent = high - low + 1;
+      if (extent > parts) {
+        axis.form.constant -= low;
+        const bool cyclic = asked && fold->cyclic && parts > 1;
+        axis.divisor = cyclic ? parts : (extent + parts - 1) / parts;
+        // The coordinate in space is at `s`; the other is placed after all others in time.
+        if (cyclic) std::swap(axis.quotient, axis.remainder);
+      }
+    }
+    axes_.push_back(std::move(axis));
+  }
+
+  /// The steps since the start of a turning index are its distance from there modulo its extent.
+  void turn(const schedule::Schedule& schedule, const schedule::Rotation& rotation) {
+    const auto place = std::ranges::find(old_.dims, rotation.index);
+    const auto dim = static_cast<std::size_t>(place - old_.dims.begin());
+    for (const auto& space : old_.spaces) {
+      if (std::ranges::find(space.own, dim) == space.own.end()) continue;
+      const auto turning = detail::turning(schedule, old_.dims, dim, space.domain);
+      if (!turning || turning->extent == 1) continue;
+      for (std::size_t a = schedule.space.size(); a < axes_.size(); ++a) {
+        if (axes_[a].form != poly::variable(old_.dims.size(), dim) || axes_[a].divisor > 1) continue;
+        axes_[a] = {turning->form(old_.dims.size()), turning->extent, unfolded, a};
+      }
+    }
+  }
+
+  /// The coordinate of a fold that is not in space is innermost in time.
+  void place_fold(Axis& axis) {
+    const auto known = axis.quotient == unfolded ? axis.remainder : axis.quotient;
+    const auto spaces = result_.space.size();
+    const auto name = known < spaces ? result_.space[known] : result_.time[known - spaces];
+    (axis.quotient == unfolded ? axis.quotient : axis.remainder) = size();
+    result_.time.push_back(name + "'");
+  }
+
+  /// Old dims over the new coordinates.
+  void invert() {
+    std::vector<poly::Affine> forms;
+    for (const auto& axis : axes_) {
+      forms.push_back(axis.form);
+      auto value = poly::variable(size(), axis.quotient);
+      if (axis.remainder != unfolded) value = axis.divisor * value + poly::variable(size(), axis.remainder);
+      values_.push_back(std::move(value));
+    }
+    const auto inverse = poly::left_inverse(forms, old_.dims.size());
+    CYC_CHECK(inverse.has_value(), "a complete schedule determines each point");
+    for (const auto& form : *inverse) old_of_new_.push_back(poly::substitute(form, values_, size()));
+    for (std::size_t a = 0; a < axes_.size(); ++a) {
+      // Coordinates that others determine (time i+j+k beside space i, j and time k).
+      auto redundant = values_[a] - to_new(axes_[a].form);
+      if (!(redundant == poly::constant(size(), 0))) equalities_.push_back(std::move(redundant));
+    }
+  }
+
+  Space convert(const Space& space) {
+    Space result{space.name, space.domain.preimage(old_of_new_, size()), {}, {}};
+    for (const auto& axis : axes_) {
+      if (axis.remainder == unfolded) continue;
+      const auto remainder = poly::variable(size(), axis.remainder);
+      result.domain = result.domain.intersect({remainder, false})
+                          .intersect({poly::constant(size(), axis.divisor - 1) - remainder, false});
+      if (axis.remainder >= result_.space.size() && axis.quotient >= result_.space.size())
+        result.domain = by_quotient(axis, result.domain);
+    }
+    auto equalities = equalities_;
+    for (std::size_t d = 0; d < space.tuple.size(); ++d) {
+      if (std::ranges::find(space.own, d) == space.own.end())
+        equalities.push_back(old_of_new_[d] - to_new(space.tuple[d]));
+    }
+    for (const auto& equality : equalities) result.domain = result.domain.intersect({equality, true});
+    result.domain = result.domain.coalesce();
+    solve(equalities, result);
+    return result;
+  }
+
+  /// The same points, each turn a conjunction of its own: what is then projected on the grid stays affine.
+  [[nodiscard]] poly::Set by_quotient(const Axis& axis, const poly::Set& domain) const {
+    auto result = poly::Set::empty(domain.context(), size());
+    if (domain.is_empty()) return result;
+    const auto last = domain.maximum(axis.quotient).value();
+    for (auto turn = domain.minimum(axis.quotient).value(); turn <= last; ++turn) {
+      const auto form = poly::variable(size(), axis.quotient) - poly::constant(size(), turn);
+      result = result.unite(domain.intersect({form, true}));
+    }
+    return result;
+  }
+
+  /// Writes as many coordinates as possible in terms of the others.
+  void solve(const std::vector<poly::Affine>& equalities, Space& space) const {
+    std::vector<bool> free(size(), true);
+    for (std::size_t c = 0; c < size(); ++c) space.tuple.push_back(poly::variable(size(), c));
+    for (const auto& equality : equalities) {
+      const auto form = poly::substitute(equality, space.tuple, size());
+      // Time coordinates rather than the grid's, inner ones first.
+      for (auto c = size(); c-- > 0;) {
+        const auto factor = form.coefficients[c];
+        if (factor != 1 && factor != -1) continue;
+        const auto value = poly::variable(size(), c) - factor * form;
+        std::vector<poly::Affine> replace;
+        for (std::size_t v = 0; v < size(); ++v) replace.push_back(poly::variable(size(), v));
+        replace[c] = value;
+        for (auto& entry : space.tuple) entry = poly::substitute(entry, replace, size());
+        free[c] = false;
+        break;
+      }
+    }
+    for (std::size_t c = 0; c < size(); ++c) {
+      if (free[c]) space.own.push_back(c);
+    }
+  }
+
+  [[nodiscard]] poly::Affine in_free(SpaceId space, const poly::Affine& form) const {
+    return poly::substitute(form, result_.graph.at(space).tuple, size());
+  }
+  [[nodiscard]] std::vector<poly::Affine> in_free(SpaceId space, std::vector<poly::Affine> forms) const {
+    for (auto& form : forms) form = in_free(space, form);
+    return forms;
+  }
+
+  void convert(const Rule& rule) {
+    const auto space = old_.at(rule.flow).space;
+    const auto domain =
+        rule.domain.preimage(old_of_new_, size()).intersect(result_.graph.at(space).domain).coalesce();
+    if (domain.is_empty()) return;
+    std::visit(Overloaded{[&](const Inject&) { add(rule, rule.action, domain); },
+                          [&](const Export&) { add(rule, rule.action, domain); },
+                          [&](const Transfer& transfer) { convert(rule, transfer, domain); },
+                          [&](const Compute& compute) { convert(rule, compute, domain); }},
+               rule.action);
+  }
+
+  void add(const Rule& rule, std::variant<Inject, Transfer, Compute, Export> action, poly::Set domain) {
+    if (domain.is_empty()) return;
+    result_.graph.rules.push_back({std::move(action), rule.flow, domain.coalesce(), rule.origin, rule.span});
+  }
+
+  void convert(const Rule& rule, const Transfer& transfer, const poly::Set& domain) {
+    const auto space = old_.at(rule.flow).space;
+    for (auto& piece : pieces(rule, transfer.from, domain)) {
+      if (transfer.broadcast) keep_in_fold(rule, transfer, piece);
+      if (piece.domain.is_empty()) continue;
+      auto from = in_free(space, detail::as_shifts(piece.domain, std::move(piece.from)));
+      add(rule, Transfer{transfer.source, std::move(from), transfer.broadcast}, std::move(piece.domain));
+    }
+  }
+
+  /// Of the points of one PE that a broadcast reaches, the first of a fold hands the value to the next.
+  void keep_in_fold(const Rule& rule, const Transfer& transfer, Piece& piece) {
+    for (const auto& axis : axes_) {
+      if (axis.remainder == unfolded) continue;
+      const auto inner = axis.remainder < result_.space.size() ? axis.quotient : axis.remainder;
+      if (piece.from[inner] == poly::variable(size(), inner)) continue;
+      const auto step = detail::unit(size(), inner, 1);
+      auto held = piece.domain;
+      if (transfer.source == rule.flow) held = held.unite(piece.domain.image(piece.from));
+      const auto kept = piece.domain.intersect(held.translate(step));
+      const auto from = detail::shifted(size(), detail::unit(size(), inner, -1));
+      add(rule, Transfer{rule.flow, in_free(old_.at(rule.flow).space, from), false}, kept);
+      piece.domain = piece.domain.subtract(kept).coalesce();
+    }
+  }
+
+  void convert(const Rule& rule, const Compute& compute, const poly::Set& domain) {
+    // At most one term looks back: the accumulator.
+    const auto moved = [](const Term& term) {
+      const auto* ref = std::get_if<FlowRef>(&term);
+      return ref != nullptr && std::ranges::any_of(ref->offset, [](std::int64_t step) { return step != 0; });
+    };
+    CYC_CHECK(std::ranges::count_if(compute.terms, moved) <= 1, "one accumulator a computation");
+    Compute here = compute;
+    for (auto& term : here.terms) {
+      if (auto* ref = std::get_if<FlowRef>(&term)) ref->offset.assign(size(), 0);
+    }
+    const auto back = std::ranges::find_if(compute.terms, moved);
+    if (back == compute.terms.end()) {
+      add(rule, std::move(here), domain);
+      return;
+    }
+    std::vector<poly::Affine> from;
+    const auto& offset = std::get<FlowRef>(*back).offset;
+    for (std::size_t d = 0; d < offset.size(); ++d) {
+      from.push_back(poly::variable(offset.size(), d));
+      from.back().constant = offset[d];
+    }
+    for (auto& piece : pieces(rule, from, domain)) {
+      auto& ref = std::get<FlowRef>(here.terms[static_cast<std::size_t>(back - compute.terms.begin())]);
+      for (std::size_t c = 0; c < size(); ++c) {
+        const auto step = piece.from[c] - poly::variable(size(), c);
+        CYC_CHECK(poly::is_constant(step), "a shift of points is a shift of coordinates");
+        ref.offset[c] = step.constant;
+      }
+      add(rule, here, std::move(piece.domain));
+    }
+  }
+
+  /// The new coordinates of the old point `from` (forms over old dims), by the blocks it lies in.
+  std::vector<Piece> pieces(const Rule& rule, const std::vector<poly::Affine>& from,
+                            const poly::Set& domain) const {
+    std::vector<Piece> result{{domain, std::vector<poly::Affine>(size(), poly::constant(size(), 0))}};
+    for (std::size_t a = 0; a < axes_.size(); ++a) {
+      const auto& axis = axes_[a];
+      const auto step = poly::substitute(axis.form, from, old_.dims.size()) - axis.form;
+      const auto value = values_[a] + to_new(step);
+      if (axis.remainder == unfolded) {
+        for (auto& piece : result) piece.from[axis.quotient] = value;
+        continue;
+      }
+      std::vector<Piece> split;
+      for (const auto& piece : result) divide(rule, axis, value, piece, split);
+      result = std::move(split);
+    }
+    return result;
+  }
+
+  /// value = divisor * whole + rest; rest over divisor is one of a few numbers.
+  void divide(const Rule& rule, const Axis& axis, const poly::Affine& value, const Piece& piece,
+              std::vector<Piece>& result) const {
+    auto whole = poly::constant(size(), 0), rest = value;
+    for (std::size_t c = 0; c < size(); ++c) {
+      if (value.coefficients[c] % axis.divisor != 0) continue;
+      whole.coefficients[c] = value.coefficients[c] / axis.divisor;
+      rest.coefficients[c] = 0;
+    }
+    const auto rests = piece.domain.image({rest});
+    if (rests.is_empty()) return;
+    const auto floor = [&](std::int64_t number) {
+      return number >= 0 ? number / axis.divisor : -((-number + axis.divisor - 1) / axis.divisor);
+    };
+    const auto first = floor(rests.minimum(0).value()), last = floor(rests.maximum(0).value());
+    if (last - first >= most_crossings) refuse(rule, axis);
+    for (auto q = first; q <= last; ++q) {
+      const auto remainder = rest - poly::constant(size(), q * axis.divisor);
+      auto part = piece;
+      part.domain = piece.domain.intersect({remainder, false})
+                        .intersect({poly::constant(size(), axis.divisor - 1) - remainder, false});
+      if (part.domain.is_empty()) continue;
+      part.from[axis.quotient] = whole + poly::constant(size(), q);
+      part.from[axis.remainder] = remainder;
+      result.push_back(std::move(part));
+    }
+  }
+
+  [[noreturn]] void refuse(const Rule& rule, const Axis& axis) const {
+    throw ScheduleError(
+        {.code = "CYC316",
+         .span = rule.span,
+         .message = fmt::format("`{}` comes from another part of the folded dimension `{}` at a distance "
+                                "that varies, in more than {} ways",
+                                old_.at(old_.at(rule.flow).tensor).name,
+                                poly::to_string(axis.form, old_.dims), most_crossings),
+         .notes = {},
+         .help = "fold another dimension, or use larger tiles (cy.blocked) instead of folding"});
+  }
+
+  const Graph& old_;
+  std::vector<std::string> old_names_;  ///< Of time, as the schedule has them.
+  std::vector<Axis> axes_;              ///< Space's, then time's.
+  std::vector<poly::Affine> values_;    ///< Of the axes' forms, over the new coordinates.
+  std::vector<poly::Affine> old_of_new_;
+  std::vector<poly::Affine> equalities_;  ///< Forms that vanish at every point.
+  Placed result_;
+};
+
+}  // namespace
+
+Placed place(const Graph& graph, const schedule::Schedule& schedule, const std::vector<std::int64_t>& grid) {
+  return Change(graph, schedule, grid).run();
+}
+
+}  // namespace cyclotron::dataflow

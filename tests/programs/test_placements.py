@@ -1,0 +1,167 @@
+"""Space and time as affine forms, folded grids and rotated reductions: every backend equals NumPy."""
+
+import kernels
+import numpy as np
+import pytest
+
+import cyclotron as cy
+from cyclotron import schedules
+
+MESH = cy.Machine(pe=cy.PE(memory=1 << 20))
+HEXAGONAL = cy.Machine(topology="hexagonal", pe=cy.PE(memory=1 << 20))
+TORUS = cy.Machine(topology="torus", pe=cy.PE(memory=1 << 20))
+S = cy.Schedule()
+IJ = S.space("i", "j")
+
+PLACEMENTS = {
+    "hexagonal array": (S.space("i-k", "j-k"), HEXAGONAL),
+    "hexagonal array, i+j+k in time": (S.space("i-k", "j-k").time("i+j+k"), HEXAGONAL),
+    "negative direction": (S.space("-i", "j"), MESH),
+    "negative directions": (S.space("-i", "-k"), MESH),
+    "time backwards": (S.space("j", "k").time("-i"), MESH),
+    "wavefronts in time": (IJ.time("i+j+k"), MESH),
+    "skewed space": (S.space("i+j", "k"), MESH),
+    "streams against the grid": (IJ.stream("A", along="-j").stream("B", along="-i"), MESH),
+    "broadcast from the far side": (IJ.broadcast("A", along="-j").stream("B", along="-i"), MESH),
+    "three dimensions": (S.space("i", "j", "k"), MESH),
+    "three dimensions, broadcast": (schedules.johnson(kernels.matmul), MESH),
+    "blocks": (IJ.fold(i=2, j=2), MESH),
+    "blocks in one dimension": (IJ.fold(j=cy.block(3)), MESH),
+    "dealt out": (IJ.fold(i=cy.cyclic(2), j=cy.cyclic(3)), TORUS),
+    "blocks, weight stationary": (S.space("i", "k").prefetch("A").fold(i=2, k=2), MESH),
+    "blocks, broadcast": (schedules.summa(kernels.matmul).fold(i=2, j=3), MESH),
+    "dealt out, broadcast": (schedules.summa(kernels.matmul).fold(i=cy.cyclic(2), j=cy.cyclic(2)), TORUS),
+    "blocks of three dimensions": (S.space("i", "j", "k").fold(i=2, j=2, k=2), MESH),
+    "a smaller machine": (IJ, cy.Machine(grid=(2, 2), pe=cy.PE(memory=1 << 20))),
+    "a machine of one PE": (IJ, cy.Machine(grid=(1, 1), pe=cy.PE(memory=1 << 20))),
+}
+
+
+def equals_numpy(program, expected):
+    results = [cy.run(program, backend=backend) for backend in ("sim", "local")]
+    for result in results:
+        np.testing.assert_array_equal(result.output, expected)
+    return results[0]
+
+
+def integers(rng, *shape):
+    return rng.integers(-4, 5, shape).astype(float)
+
+
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (2, 3, 1), (4, 4, 4), (5, 7, 4)], ids=str)
+@pytest.mark.parametrize("name", PLACEMENTS)
+def test_products(name, sizes):
+    schedule, machine = PLACEMENTS[name]
+    rows, columns, inner = sizes
+    rng = np.random.default_rng(0)
+    A, B = integers(rng, rows, inner), integers(rng, inner, columns)
+    equals_numpy(kernels.matmul.compile(A, B, schedule=schedule, machine=machine), A @ B)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 7])
+def test_cannon_keeps_all_pes_busy(n):
+    """CY-093, E21: the torus needs n steps, all PEs at work; the array fed from two sides 3n - 2."""
+    rng = np.random.default_rng(n)
+    A, B = integers(rng, n, n), integers(rng, n, n)
+    torus = equals_numpy(kernels.matmul.compile(A, B, schedule=schedules.cannon(kernels.matmul)), A @ B)
+    fed_from_sides = schedules.output_stationary(kernels.matmul)
+    fed = equals_numpy(kernels.matmul.compile(A, B, schedule=fed_from_sides), A @ B)
+    assert torus.cycles == n
+    assert fed.cycles == 3 * n - 2
+    assert np.all(torus.utilization == 1.0)
+
+
+def test_cannon_on_tiles():
+    rng = np.random.default_rng(1)
+    A, B = rng.standard_normal((30, 30)), rng.standard_normal((30, 30))
+    program = kernels.matmul.compile(
+        cy.blocked(A, (10, 10)), cy.blocked(B, (10, 10)), schedule=IJ.rotate("k", by=("i", "j"))
+    )
+    for backend in ("sim", "local"):
+        np.testing.assert_allclose(cy.run(program, backend=backend).output, A @ B, rtol=1e-13, atol=1e-13)
+
+
+def test_a_ring_of_rows():
+    rng = np.random.default_rng(2)
+    A, B = integers(rng, 5, 5), integers(rng, 5, 3)
+    schedule = S.space("i").rotate("k", by="i")
+    equals_numpy(kernels.matmul.compile(A, B, schedule=schedule, machine=TORUS), A @ B)
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3, 5])
+@pytest.mark.parametrize("fold", [cy.block, cy.cyclic])
+def test_folded_solves(parts, fold):
+    """A triangular domain on few PEs, in blocks and dealt out."""
+    rng = np.random.default_rng(parts)
+    n = 7
+    L = np.tril(integers(rng, n, n), -1) + np.eye(n)
+    X = integers(rng, n, 3)
+    schedule = S.space("i").stream("X", along="i").fold(i=fold(parts))
+    equals_numpy(kernels.solve_scalar.compile(L, L @ X, schedule=schedule, machine=TORUS), X)
+
+
+@pytest.mark.parametrize("parts", [1, 2, 4])
+def test_folded_cholesky(parts):
+    rng = np.random.default_rng(parts)
+    n = 6
+    L = np.tril(rng.integers(-2, 3, (n, n)).astype(float), -1) + np.eye(n)
+    equals_numpy(kernels.cholesky_scalar.compile(L @ L.T, schedule=IJ.fold(i=parts, j=parts)), L)
+
+
+@cy.kernel
+def backward_solve(U, B):
+    """U X = B with U upper triangular: X[i] needs those behind it."""
+    n, m = B.shape
+    X = cy.empty_like(B)
+    for i in range(n):
+        for r in range(m):
+            X[i, r] = (B[i, r] - sum(U[i, j] * X[j, r] for j in range(i + 1, n))) / U[i, i]
+    return X
+
+
+def upper_system(n):
+    rng = np.random.default_rng(3)
+    U = np.triu(integers(rng, n, n), 1) + np.eye(n)
+    return U, integers(rng, n, 4)
+
+
+@pytest.mark.parametrize("schedule", [S, S.space("r"), S.space("r").time("-i", "j")], ids=str)
+def test_time_runs_backwards_where_it_has_to(schedule):
+    U, X = upper_system(5)
+    program = backward_solve.compile(U, U @ X, schedule=schedule)
+    assert "-i" in program.schedule.time_indices
+    equals_numpy(program, X)
+
+
+def test_values_travel_away_from_where_they_are_made():
+    """By default X moves towards smaller i, to the rows that use it."""
+    U, X = upper_system(6)
+    program = backward_solve.compile(U, U @ X)
+    assert program.schedule.space_indices == ("i", "r")
+    equals_numpy(program, X)
+
+
+def test_opposed_streams_are_not_folded():
+    """In blocks, each of two neighbours would wait for the other within one step."""
+    schedule = S.space("i-k", "j-k").fold({"i-k": 3, "j-k": 2})
+    with pytest.raises(cy.LegalityError) as caught:
+        kernels.matmul.compile(np.ones((4, 4)), np.ones((4, 4)), schedule=schedule, machine=HEXAGONAL)
+    assert caught.value.code == "CYC221"
+
+
+@cy.kernel
+def transposed_square(A):
+    n = A.shape[0]
+    T = cy.empty((n, n))
+    B = cy.empty((n, n))
+    for i in range(n):
+        for j in range(n):
+            T[i, j] = A[i, j] * A[i, j]
+            B[i, j] = T[j, i]
+    return B
+
+
+def test_a_value_that_comes_from_many_blocks_is_refused():
+    with pytest.raises(cy.ScheduleError) as caught:
+        transposed_square.compile(np.ones((12, 12)), schedule=IJ.fold(i=6))
+    assert caught.value.code == "CYC316"
