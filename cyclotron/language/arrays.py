@@ -1,8 +1,7 @@
-"""New arrays and elementwise functions: symbolic while tracing, NumPy otherwise."""
+"""New arrays: symbolic while tracing, NumPy otherwise."""
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,13 +9,11 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from cyclotron.errors import ShapeError
-from cyclotron.language import elements
 from cyclotron.language.blocked import Blocked, Spec, resolve_shape
-from cyclotron.language.elements import Element
 from cyclotron.language.position import here
 from cyclotron.language.reference import BlockedView, ScalarView, plain, wrap
 from cyclotron.language.tensors import SymbolicTensor
-from cyclotron.language.trace import ACTIVE, Reference, Trace
+from cyclotron.language.trace import ACTIVE, Reference, Trace, default_dtype
 
 Shape = int | Sequence[int]
 Tile = int | Sequence[int]
@@ -33,7 +30,7 @@ def empty(
         Elements (scalars or tiles) along each axis. Entries of the shape of a blocked argument bring their
         tile size along.
     dtype : dtype, optional
-        By default the dtype of the kernel's inputs; float64 outside kernels.
+        By default the dtype of the kernel's inputs, which then agree; float64 outside kernels.
     tile : int or sequence of int, optional
         Scalars per tile along each axis, where the shape does not tell.
     name : str, optional
@@ -83,46 +80,6 @@ def full_like(
     return _new_like(prototype, dtype, fill_value, name)
 
 
-def sqrt(x: Any) -> Any:
-    """The square root of each scalar of `x`, floating or complex."""
-    return _unary("sqrt", np.sqrt, x)
-
-
-def exp(x: Any) -> Any:
-    """The exponential of each scalar of `x`, floating or complex."""
-    return _unary("exp", np.exp, x)
-
-
-def log(x: Any) -> Any:
-    """The natural logarithm of each scalar of `x`, floating or complex."""
-    return _unary("log", np.log, x)
-
-
-def abs(x: Any) -> Any:
-    """The absolute value of each scalar of `x`."""
-    return _unary("absolute", np.absolute, x)
-
-
-def maximum(a: Any, b: Any) -> Any:
-    """The larger of each pair of scalars of `a` and `b`."""
-    return _binary("maximum", np.maximum, a, b)
-
-
-def minimum(a: Any, b: Any) -> Any:
-    """The smaller of each pair of scalars of `a` and `b`."""
-    return _binary("minimum", np.minimum, a, b)
-
-
-def row_sum(x: Any) -> Any:
-    """The sum of each row of a tile, as one column; of a scalar the scalar."""
-    return x.sum(axis=-1, keepdims=True) if isinstance(x, Element) or np.ndim(x) else x
-
-
-def row_max(x: Any) -> Any:
-    """The maximum of each row of a tile, as one column; of a scalar the scalar."""
-    return x.max(axis=-1, keepdims=True) if isinstance(x, Element) or np.ndim(x) else x
-
-
 def _new(
     shape: Shape, dtype: DTypeLike | None, tile: Tile | None, fill: complex | None, name: str | None
 ) -> Any:
@@ -132,7 +89,7 @@ def _new(
         return context.declare(name, scalars, tiles, None if dtype is None else np.dtype(dtype).name, fill)
     scalars, tiles = resolve_shape(shape, tile)
     if dtype is None:
-        dtype = context.dtype if isinstance(context, Reference) else np.float64
+        dtype = default_dtype(context.dtypes) if isinstance(context, Reference) else np.float64
     array = np.empty(scalars, dtype)
     if fill is not None:
         array[...] = fill
@@ -156,16 +113,3 @@ def _new_like(prototype: Any, dtype: DTypeLike | None, fill: complex | None, nam
         return _new(prototype.shape, dtype or prototype.dtype, prototype.tile, fill, name)
     array = plain(prototype) if isinstance(prototype, ScalarView) else np.asarray(prototype)
     return _new(array.shape, array.dtype if dtype is None else dtype, None, fill, name)
-
-
-def _unary(op: str, function: np.ufunc, x: Any) -> Any:
-    if isinstance(ACTIVE.get(), Trace) and not isinstance(x, (np.ndarray, np.generic, int, float, complex)):
-        return elements.apply(op, x)
-    return function(x)
-
-
-def _binary(op: str, function: np.ufunc, a: Any, b: Any) -> Any:
-    hosts = (np.ndarray, np.generic, builtins.int, float, complex)
-    if isinstance(ACTIVE.get(), Trace) and not (isinstance(a, hosts) and isinstance(b, hosts)):
-        return elements.apply(op, a, b)
-    return function(a, b)

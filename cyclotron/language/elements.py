@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from cyclotron.errors import ShapeError, Span, TraceError
 from cyclotron.language.affine import Affine, Condition, Extremum, Index, Region
+from cyclotron.language.operators import OPERATORS, evaluate, result_dtype
 from cyclotron.language.position import here
 from cyclotron.language.refusals import Refusals, not_an_operator
 
@@ -97,13 +99,83 @@ class Element(Refusals):
     def __abs__(self) -> Element:
         return apply("absolute", self)
 
+    def __floordiv__(self, other: object) -> Element:
+        return apply("floor_divide", self, other)
+
+    def __rfloordiv__(self, other: object) -> Element:
+        return apply("floor_divide", other, self)
+
+    def __mod__(self, other: object) -> Element:
+        return apply("remainder", self, other)
+
+    def __rmod__(self, other: object) -> Element:
+        return apply("remainder", other, self)
+
+    def __eq__(self, other: object) -> Element:  # type: ignore[override]
+        return apply("equal", self, other)
+
+    def __ne__(self, other: object) -> Element:  # type: ignore[override]
+        return apply("not_equal", self, other)
+
+    def __lt__(self, other: object) -> Element:
+        return apply("less", self, other)
+
+    def __le__(self, other: object) -> Element:
+        return apply("less_equal", self, other)
+
+    def __gt__(self, other: object) -> Element:
+        return apply("greater", self, other)
+
+    def __ge__(self, other: object) -> Element:
+        return apply("greater_equal", self, other)
+
+    __hash__ = object.__hash__
+
+    def __and__(self, other: object) -> Element:
+        return apply("bit_and", self, other)
+
+    def __or__(self, other: object) -> Element:
+        return apply("bit_or", self, other)
+
+    def __xor__(self, other: object) -> Element:
+        return apply("bit_xor", self, other)
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    def __invert__(self) -> Element:
+        return apply("bit_not", self)
+
+    @property
+    def real(self) -> Element:
+        """The real parts."""
+        return apply("real", self)
+
+    @property
+    def imag(self) -> Element:
+        """The imaginary parts."""
+        return apply("imag", self)
+
+    def conj(self) -> Element:
+        """The complex conjugates."""
+        return apply("conj", self)
+
+    conjugate = conj
+
+    def astype(self, dtype: DTypeLike) -> Element:
+        """The values in another dtype."""
+        return cast(self, dtype)
+
     def sum(self, axis: int | None = None, keepdims: bool = False) -> Element:
-        """The sum of each row of a tile, as one column (``axis=-1, keepdims=True``)."""
-        return _row_reduction("row_sum", self, axis, keepdims)
+        """The sum of each row (``axis=-1, keepdims=True``) or column (``axis=0``) of a tile."""
+        return _fold("sum", self, axis, keepdims)
 
     def max(self, axis: int | None = None, keepdims: bool = False) -> Element:
-        """The maximum of each row of a tile, as one column (``axis=-1, keepdims=True``)."""
-        return _row_reduction("row_max", self, axis, keepdims)
+        """The maximum of each row (``axis=-1, keepdims=True``) or column (``axis=0``) of a tile."""
+        return _fold("max", self, axis, keepdims)
+
+    def min(self, axis: int | None = None, keepdims: bool = False) -> Element:
+        """The minimum of each row (``axis=-1, keepdims=True``) or column (``axis=0``) of a tile."""
+        return _fold("min", self, axis, keepdims)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **options: object) -> Element:
         known = UFUNCS.get(ufunc)
@@ -118,8 +190,12 @@ class Element(Refusals):
             return cholesky(args[0])
         if function is np.transpose and len(args) == 1 and not kwargs and isinstance(args[0], Element):
             return args[0].T
-        if function in (np.sum, np.max) and len(args) == 1 and isinstance(args[0], Element):
-            return (args[0].sum if function is np.sum else args[0].max)(**kwargs)
+        if function in (np.sum, np.max, np.min) and len(args) == 1 and isinstance(args[0], Element):
+            return _fold(function.__name__.removeprefix("a"), args[0], **kwargs)
+        if function is np.where and len(args) == 3 and not kwargs:
+            return where(*args)
+        if function in (np.real, np.imag) and len(args) == 1:
+            return apply(function.__name__, *args)
         raise not_an_operator(f"`np.{function.__name__}`")
 
 
@@ -185,6 +261,7 @@ class Apply(Compound):
         super().__init__(operands, span)
         self.op = op
         self.flags = tuple(flags)
+        self._dtype = result_dtype(op, [operand.dtype for operand in self._operands])
 
 
 class Reduce(Compound):
@@ -274,10 +351,10 @@ def element(value: object) -> Element:
 
 def apply(op: str, *values: object, flags: Sequence[str] = ()) -> Element:
     """Apply an operator of the registry by name."""
-    operands = tuple(element(value) for value in values)
+    from cyclotron.language.dtypes import checked
+
     span = here()
-    check_dtypes(op, operands, span)
-    return _applied(op, operands, span, flags)
+    return _applied(op, checked(op, [element(value) for value in values], span), span, flags)
 
 
 def rebuild(value: Apply, operands: Sequence[Element]) -> Element:
@@ -291,7 +368,7 @@ def _applied(op: str, operands: Sequence[Element], span: Span, flags: Sequence[s
     """An operator on operands; on constants its value."""
     constants = [operand.value for operand in operands if isinstance(operand, Constant)]
     if len(constants) == len(operands):
-        return Constant(_CONSTANT[op](*constants), span)
+        return Constant(evaluate(op, constants), span)
     return Apply(op, operands, span, flags)
 
 
@@ -334,24 +411,39 @@ def matmul(left: object, right: object) -> Element:
     return apply("matmul", a, b, flags=flags)
 
 
-def solve_triangular(
-    a: object, b: object, *, side: str, lower: bool, trans: bool, unit_diagonal: bool
-) -> Element:
-    """The solution of a triangular system with a tile of right-hand sides."""
-    matrix, transposed = strip_transpose(element(a))
-    # The flag `lower` describes the matrix as stored.
-    flags = {
-        "lower": bool(lower) != transposed,
-        "transpose_a": bool(trans) != transposed,
-        "right_side": side == "right",
-        "unit_diagonal": bool(unit_diagonal),
-    }
-    return apply("solve_triangular", matrix, b, flags=[name for name, on in flags.items() if on])
-
-
 def cholesky(a: object) -> Element:
     """The lower Cholesky factor of a tile."""
     return apply("cholesky", a)
+
+
+def outer(a: object, b: object) -> Element:
+    """The product of a column and another one, transposed."""
+    return matmul(a, element(b).T)
+
+
+def where(test: object, then: object, other: object) -> Element:
+    """``then`` where data or a condition on indices holds, else ``other``."""
+    if isinstance(test, Condition):
+        return Choose(test, element(then), element(other), here())
+    if not isinstance(test, Element):
+        return element(then if test else other)
+    return apply("where", test, then, other)
+
+
+def cast(value: object, dtype: DTypeLike) -> Element:
+    """The value in another dtype."""
+    name = np.dtype(dtype).name
+    operand = element(value)
+    if f"to_{name}" not in OPERATORS:
+        raise ShapeError(
+            f"a value is converted to dtype {name}",
+            code="CYC120",
+            span=here(),
+            help="use bool, int32, int64, float32, float64, complex64 or complex128",
+        )
+    if operand.dtype == name:
+        return operand
+    return apply(f"to_{name}", operand)
 
 
 def strip_transpose(value: Element) -> tuple[Element, bool]:
@@ -359,44 +451,6 @@ def strip_transpose(value: Element) -> tuple[Element, bool]:
     if isinstance(value, Apply) and value.op == "transpose":
         return value.operands[0], True
     return value, False
-
-
-def check_dtypes(op: str, operands: Sequence[Element], span: Span) -> None:
-    """Raise `ShapeError` where the dtypes of operands differ or do not have the operator."""
-    typed = [operand for operand in operands if operand.dtype is not None]
-    if not typed:
-        return
-    dtype = typed[0].dtype
-    for operand in typed[1:]:
-        if operand.dtype != dtype:
-            raise ShapeError(
-                f"`{op}` has operands of dtype {dtype} and {operand.dtype}",
-                code="CYC120",
-                span=span,
-                help="convert the inputs to one dtype, e.g. with `.astype`",
-            )
-    kind = np.dtype(dtype).kind
-    if kind in "biu" and op in ("divide", "sqrt", "exp", "log", "solve_triangular", "cholesky"):
-        raise ShapeError(
-            f"`{op}` of {dtype} elements does not give {dtype}",
-            code="CYC121",
-            span=span,
-            help='convert the inputs to a floating dtype, e.g. `A.astype("float64")`',
-        )
-    for operand in operands:
-        if isinstance(operand, Constant) and not _fits(operand.value, kind):
-            raise ShapeError(
-                f"the constant {operand.value!r} does not fit elements of dtype {dtype}",
-                code="CYC120",
-                span=operand.span,
-                help="convert the inputs to a dtype that holds the constant",
-            )
-
-
-def _fits(value: complex, kind: str) -> bool:
-    if kind in "biu":
-        return isinstance(value, int)
-    return kind == "c" or not isinstance(value, complex)
 
 
 def _same_access(a: Element, b: Element) -> bool:
@@ -408,52 +462,28 @@ def _same_access(a: Element, b: Element) -> bool:
     )
 
 
-def _row_reduction(op: str, value: Element, axis: int | None, keepdims: bool) -> Element:
-    if axis not in (-1, 1) or not keepdims:
+def _fold(kind: str, value: Element, axis: int | None = None, keepdims: bool = False) -> Element:
+    if axis not in (-1, 1, 0) or not keepdims:
         raise TraceError(
-            f"`{op.removeprefix('row_')}` of a tile is supported over rows only",
+            f"`{kind}` of a tile is supported over rows and columns only",
             code="CYC105",
             span=here(),
-            help="write `axis=-1, keepdims=True`",
+            help="write `axis=-1, keepdims=True`, or `axis=0, keepdims=True`",
         )
-    return apply(op, value) if value.blocked else value
+    return apply(f"{'row' if axis else 'column'}_{kind}", value) if value.blocked else value
 
 
-_CONSTANT: Mapping[str, Callable[..., Any]] = {
-    "add": lambda a, b: a + b,
-    "subtract": lambda a, b: a - b,
-    "multiply": lambda a, b: a * b,
-    "divide": lambda a, b: a / b,
-    "power": lambda a, b: a**b,
-    "maximum": max,
-    "minimum": min,
-    "negative": lambda a: -a,
-    "absolute": abs,
-    "sqrt": math.sqrt,
-    "exp": math.exp,
-    "log": math.log,
-    "row_sum": lambda a: a,
-    "row_max": lambda a: a,
-    "cholesky": math.sqrt,
-    "solve_triangular": lambda a, b: b / a,
-}
-
-UFUNCS: Mapping[np.ufunc, Callable[..., Element]] = {
+_SPELLED: Mapping[np.ufunc, Callable[..., Element]] = {
     np.add: add,
-    np.subtract: lambda a, b: apply("subtract", a, b),
-    np.multiply: lambda a, b: apply("multiply", a, b),
-    np.true_divide: lambda a, b: apply("divide", a, b),
-    np.maximum: lambda a, b: apply("maximum", a, b),
-    np.minimum: lambda a, b: apply("minimum", a, b),
     np.power: power,
     np.square: lambda a: power(a, 2),
     np.reciprocal: lambda a: apply("divide", 1, a),
     np.matmul: matmul,
-    np.negative: lambda a: apply("negative", a),
     np.positive: element,
-    np.absolute: lambda a: apply("absolute", a),
     np.fabs: lambda a: apply("absolute", a),
-    np.sqrt: lambda a: apply("sqrt", a),
-    np.exp: lambda a: apply("exp", a),
-    np.log: lambda a: apply("log", a),
+}
+_MATRIX = ("matmul", "syrk", "inv_triangular", "cholesky")  # here NumPy's ufunc is what they are on scalars
+UFUNCS: Mapping[np.ufunc, Callable[..., Element]] = {
+    **{o.numpy: partial(apply, op) for op, o in OPERATORS.items() if isinstance(o.numpy, np.ufunc) and op not in _MATRIX},
+    **_SPELLED,
 }

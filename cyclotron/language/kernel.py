@@ -101,7 +101,7 @@ class Kernel:
                 help="write it under `@cy.kernel` to have a reference",
             )
         values = self.bind(*args, **kwargs)
-        dtypes = [value.dtype for value in values if isinstance(value, (np.ndarray, Blocked))]
+        dtypes = [value.dtype.name for value in values if isinstance(value, (np.ndarray, Blocked))]
         named = dict(zip(self.signature.parameters, values, strict=True))
         for name, value in named.items():
             if isinstance(value, Spec):
@@ -110,7 +110,7 @@ class Kernel:
                 )
         bound = self.signature.bind_partial()
         bound.arguments.update({name: wrap(value, writeable=False) for name, value in named.items()})
-        token = ACTIVE.set(Reference(np.dtype(dtypes[0] if dtypes else np.float64)))
+        token = ACTIVE.set(Reference(dtypes))
         try:
             return unwrap(self._function(*bound.args, **bound.kwargs))
         finally:

@@ -11,7 +11,7 @@ from cyclotron.language import elements
 from cyclotron.language.elements import Element
 from cyclotron.language.position import here
 
-__all__ = ["cholesky", "solve_triangular"]
+__all__ = ["cholesky", "inv_triangular", "ldl", "lu", "solve_triangular"]
 
 
 def solve_triangular(
@@ -48,9 +48,15 @@ def solve_triangular(
     if side not in ("left", "right"):
         raise TraceError(f"side is {side!r}", code="CYC105", span=here(), help='use "left" or "right"')
     if isinstance(a, Element) or isinstance(b, Element):
-        return elements.solve_triangular(
-            a, b, side=side, lower=lower, trans=trans, unit_diagonal=unit_diagonal
-        )
+        stored, transposed = elements.strip_transpose(elements.element(a))
+        # The flag `lower` describes the matrix as stored.
+        flags = {
+            "lower": bool(lower) != transposed,
+            "transpose_a": bool(trans) != transposed,
+            "right_side": side == "right",
+            "unit_diagonal": bool(unit_diagonal),
+        }
+        return elements.apply("solve_triangular", stored, b, flags=_set(flags))
     matrix, rhs = np.asarray(a), np.asarray(b)
     if matrix.ndim == 0:
         matrix = matrix.reshape(1, 1)
@@ -99,6 +105,103 @@ def cholesky(a: Any) -> Any:
         factor[j, j] = np.sqrt(pivot)
         factor[j + 1 :, j] = (square[j + 1 :, j] - factor[j + 1 :, :j] @ factor[j, :j].conj()) / factor[j, j]
     return _as(a, factor.reshape(matrix.shape))
+
+
+def inv_triangular(a: Any, *, lower: bool = True, unit_diagonal: bool = False) -> Any:
+    """Return the inverse of a triangular matrix, zeros in the other triangle.
+
+    Parameters
+    ----------
+    a : scalar or array, (n, n), floating or complex
+        The triangular matrix; its other triangle is not read.
+    lower : bool
+        Whether `a` is lower triangular.
+    unit_diagonal : bool
+        Whether to take the diagonal as ones without reading it.
+
+    Returns
+    -------
+    scalar or array
+        The inverse, shaped as `a`.
+    """
+    if isinstance(a, Element):
+        flags = _set({"lower": bool(lower), "unit_diagonal": bool(unit_diagonal)})
+        return elements.apply("inv_triangular", a, flags=flags)
+    matrix = np.asarray(a)
+    square = matrix.reshape(1, 1) if matrix.ndim == 0 else matrix
+    identity = np.eye(len(square), dtype=np.result_type(square, np.float32))
+    inverse = solve_triangular(square, identity, lower=lower, unit_diagonal=unit_diagonal)
+    return _as(a, (np.tril if lower else np.triu)(inverse).reshape(matrix.shape))
+
+
+def lu(a: Any) -> Any:
+    """Return the LU factors without exchange of rows, in one array: U, and below it L without its ones.
+
+    Parameters
+    ----------
+    a : scalar or array, (n, n), floating or complex
+        The matrix; all pivots must differ from zero.
+
+    Returns
+    -------
+    scalar or array
+        ``L - I + U`` where ``L @ U`` is `a`, shaped as `a`.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If a pivot is zero.
+    """
+    if isinstance(a, Element):
+        return elements.apply("lu", a)
+    matrix = np.asarray(a)
+    factors = np.array(matrix, dtype=np.result_type(matrix, np.float32), ndmin=2)
+    for k in range(len(factors)):
+        _require_pivot(factors[k, k], k)
+        factors[k + 1 :, k] /= factors[k, k]
+        factors[k + 1 :, k + 1 :] -= np.multiply.outer(factors[k + 1 :, k], factors[k, k + 1 :])
+    return _as(a, factors.reshape(matrix.shape))
+
+
+def ldl(a: Any) -> Any:
+    """Return the LDL factors without exchange of rows, in one array: D, below it L without its ones, zeros above.
+
+    Parameters
+    ----------
+    a : scalar or array, (n, n), floating or complex
+        Symmetric (Hermitian); only the lower triangle is read. All pivots must differ from zero.
+
+    Returns
+    -------
+    scalar or array
+        ``L - I + D`` where ``L @ D @ L.conj().T`` is `a`, shaped as `a`.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If a pivot is zero.
+    """
+    if isinstance(a, Element):
+        return elements.apply("ldl", a)
+    matrix = np.asarray(a)
+    factors = np.tril(np.array(matrix, dtype=np.result_type(matrix, np.float32), ndmin=2))
+    for k in range(len(factors)):
+        factors[k, k] = factors[k, k].real
+        _require_pivot(factors[k, k], k)
+        column = factors[k + 1 :, k].copy()
+        factors[k + 1 :, k] /= factors[k, k]
+        factors[k + 1 :, k + 1 :] -= np.tril(np.multiply.outer(factors[k + 1 :, k], column.conj()))
+    return _as(a, factors.reshape(matrix.shape))
+
+
+def _require_pivot(pivot: complex, k: int) -> None:
+    if pivot == 0:
+        raise np.linalg.LinAlgError(f"the factorization has a zero pivot: pivot {k} is 0")
+
+
+def _set(flags: dict[str, bool]) -> list[str]:
+    """The names of the flags that are on."""
+    return [name for name, on in flags.items() if on]
 
 
 def _as(like: Any, value: Any) -> Any:

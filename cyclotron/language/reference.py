@@ -58,6 +58,11 @@ class BlockedView:
         return self.blocked.ndim
 
     @property
+    def T(self) -> BlockedView:  # noqa: N802 (NumPy's name)
+        """The tiles with their axes exchanged."""
+        return BlockedView(Blocked(self.blocked.array.T, self.blocked.tile_shape[::-1]))
+
+    @property
     def size(self) -> int:
         """The number of tiles."""
         return self.blocked.size

@@ -8,7 +8,10 @@ from typing import Any, NoReturn
 from cyclotron.errors import TraceError
 from cyclotron.language.position import here
 
-OPERATORS = "+ - * / @ ** .T, cy.exp, cy.sqrt, cy.log, cy.abs, cy.maximum, cy.minimum and cy.linalg.*"
+OPERATORS = (
+    "+ - * / // % @ ** .T, comparisons, & | ^ ~, cy.where, cy.maximum, cy.minimum, cy.linalg.*"
+    " and the elementwise functions cy.exp, cy.sqrt, cy.abs, ..."
+)
 
 
 def not_an_operator(what: str) -> TraceError:
@@ -38,21 +41,13 @@ class Refusals:
             "a condition depends on the data of a tensor",
             code="CYC104",
             span=here(),
-            help="conditions may use indices and sizes only; for values use cy.maximum or cy.minimum",
+            help="conditions may use indices and sizes only; choose between values with"
+            " cy.where(condition, a, b), and combine conditions on data with & | ~",
         )
 
-    __lt__ = __le__ = __gt__ = __ge__ = __bool__ = _data_dependent
-    __eq__ = _data_dependent
-    __ne__ = _data_dependent
-    __hash__ = object.__hash__
-
-    __floordiv__ = __rfloordiv__ = _refuse("`//`")
-    __mod__ = __rmod__ = __divmod__ = _refuse("`%`")
-    __and__ = __rand__ = _refuse("`&`")
-    __or__ = __ror__ = _refuse("`|`")
-    __xor__ = __rxor__ = _refuse("`^`")
+    __bool__ = _data_dependent
+    __divmod__ = _refuse("`divmod`")
     __lshift__ = __rshift__ = _refuse("a shift of bits")
-    __invert__ = _refuse("`~`")
 
     def __getitem__(self, key: object) -> NoReturn:
         raise TraceError(

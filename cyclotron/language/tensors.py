@@ -158,9 +158,11 @@ class SymbolicTensor:
     __hash__ = object.__hash__
 
     @property
-    def T(self) -> NoReturn:  # noqa: N802 (NumPy's name)
-        """Not supported: a transposed whole array."""
-        self._whole()
+    def T(self) -> TransposedTensor:  # noqa: N802 (NumPy's name)
+        """The tensor read with its axes exchanged."""
+        if self.ndim > 2:
+            self._whole()
+        return TransposedTensor(self)
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):
@@ -171,6 +173,43 @@ class SymbolicTensor:
             span=here(),
             help="tensors have .shape, .ndim, .size and .dtype; whole-array methods are not supported yet",
         )
+
+
+class TransposedTensor:
+    """`A.T` of a tensor with one or two axes: its elements, transposed."""
+
+    def __init__(self, tensor: SymbolicTensor) -> None:
+        self._tensor = tensor
+
+    @property
+    def T(self) -> SymbolicTensor:  # noqa: N802 (NumPy's name)
+        """The tensor itself."""
+        return self._tensor
+
+    @property
+    def shape(self) -> tuple[Extent, ...]:
+        """Elements along each axis."""
+        return self._tensor.shape[::-1]
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+    def __getitem__(self, key: object) -> Element:
+        keys = key[::-1] if isinstance(key, tuple) else key
+        access = self._tensor[keys]
+        return access.T if self._tensor.ndim == 2 else access
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tensor, name)
+
+    def _whole(self, *_: object, **__: object) -> NoReturn:
+        self._tensor._whole()
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _whole
+    __matmul__ = __rmatmul__ = __pow__ = __rpow__ = __neg__ = __abs__ = __bool__ = _whole
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = __iter__ = __setitem__ = _whole
+    __array_ufunc__ = __array_function__ = __array__ = _whole
+    __hash__ = object.__hash__
 
 
 def _count(number: int, one: str, many: str | None = None) -> str:

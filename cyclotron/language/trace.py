@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from cyclotron.errors import NO_SPAN, ShapeError, Span, TraceError
 from cyclotron.language import accumulate
 from cyclotron.language.affine import EVERYWHERE, Affine, Condition, Index, Region, intersection
+from cyclotron.language.dtypes import check_dtypes
 from cyclotron.language.elements import (
     Access,
     Choose,
@@ -18,7 +17,6 @@ from cyclotron.language.elements import (
     Element,
     Increment,
     Reduce,
-    check_dtypes,
     element,
 )
 from cyclotron.language.position import here
@@ -59,12 +57,9 @@ class Trace:
     ----------
     kernel : str
         The name of the kernel.
-    dtype : str
-        The one dtype of its tensors, NumPy's name.
     """
 
     kernel: str
-    dtype: str = "float64"
     tensors: list[SymbolicTensor] = field(default_factory=list)
     equations: list[Recorded] = field(default_factory=list)
     outputs: dict[str, SymbolicTensor] = field(default_factory=dict)
@@ -73,24 +68,13 @@ class Trace:
     def add_input(
         self, name: str, dtype: str, scalars: tuple[int, ...], tile: tuple[int, ...] | None, span: Span
     ) -> SymbolicTensor:
-        """Add an argument; all arguments must agree in dtype."""
+        """Add an argument."""
         if dtype not in DTYPES:
             raise ShapeError(
                 f"argument `{name}` has dtype {dtype}",
                 code="CYC120",
                 span=span,
                 help=f"use {', '.join(DTYPES)}",
-            )
-        if not self.tensors:
-            self.dtype = dtype
-        elif dtype != self.dtype:
-            first = self.tensors[0]
-            raise ShapeError(
-                f"argument `{name}` has dtype {dtype}, but `{first.name}` has {self.dtype}",
-                code="CYC120",
-                span=span,
-                notes=[(first.span, f"`{first.name}` is {self.dtype}")],
-                help=f'convert one of them, e.g. `{name}.astype("{self.dtype}")`',
             )
         tensor = SymbolicTensor(self, name, dtype, scalars, tile, is_input=True, fill=None, span=span)
         self.tensors.append(tensor)
@@ -113,19 +97,18 @@ class Trace:
                 span=span,
                 help="declare it before the loops, with an axis for each loop that it depends on",
             )
-        if dtype is not None and dtype != self.dtype:
-            inputs = [tensor for tensor in self.tensors if tensor.is_input]
+        if dtype is not None and dtype not in DTYPES:
             raise ShapeError(
-                f"`{name or 'a tensor'}` is declared with dtype {dtype}, but "
-                + (f"`{inputs[0].name}` has {self.dtype}" if inputs else f"the kernel has {self.dtype}"),
+                f"`{name or 'a tensor'}` is declared with dtype {dtype}",
                 code="CYC120",
                 span=span,
-                help="leave dtype out to take the one of the inputs",
+                help=f"use {', '.join(DTYPES)}",
             )
+        chosen = dtype or default_dtype([t.dtype_name for t in self.tensors if t.is_input])
         taken = {tensor.name for tensor in self.tensors}
         base = name or "T"
         unique = next(n for n in (base, *(f"{base}_{k}" for k in range(2, len(taken) + 3))) if n not in taken)
-        tensor = SymbolicTensor(self, unique, self.dtype, scalars, tile, is_input=False, fill=fill, span=span)
+        tensor = SymbolicTensor(self, unique, chosen, scalars, tile, is_input=False, fill=fill, span=span)
         if fill is not None:
             check_dtypes("assignment", (Constant(fill, span), Access(tensor, (), span)), span)
         self.tensors.append(tensor)
@@ -257,11 +240,24 @@ def accesses(value: Element) -> list[Access]:
     return found
 
 
+def default_dtype(inputs: Sequence[str]) -> str:
+    """The dtype of a tensor that is declared without one: that of the inputs; float64 without inputs."""
+    different = list(dict.fromkeys(inputs)) or ["float64"]
+    if len(different) > 1:
+        raise ShapeError(
+            f"a tensor is declared without dtype, and the inputs have {' and '.join(different)}",
+            code="CYC120",
+            span=here(),
+            help=f'give it a dtype, e.g. `dtype="{different[-1]}"`, or use `cy.empty_like`',
+        )
+    return different[0]
+
+
 @dataclass
 class Reference:
-    """The run of a kernel's plain Python body: what new tensors look like by default."""
+    """The run of a kernel's plain Python body, with the dtypes of its inputs."""
 
-    dtype: np.dtype[np.generic]
+    dtypes: list[str]
 
 
 ACTIVE: ContextVar[Trace | Reference | None] = ContextVar("cyclotron_active", default=None)

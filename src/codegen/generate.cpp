@@ -244,6 +244,7 @@ class ClassWriter {
     const SlotRef target = slot(statement.target, point);
     std::vector<Operand> operands(compute.terms.size());
     std::vector<operators::Shape> shapes(compute.terms.size());
+    std::vector<std::optional<operators::DType>> dtypes(compute.terms.size());
     std::size_t next_source = 0;
     std::size_t next_temporary = 0;
     for (std::size_t t = 0; t < compute.terms.size(); ++t) {
@@ -252,6 +253,7 @@ class ClassWriter {
                               const auto& source = statement.sources.at(next_source++);
                               operands[t] = slot(source, point);
                               shapes[t] = graph_.at(source.flow).tile;
+                              dtypes[t] = graph_.dtype_of(source.flow);
                             },
                             [&](const dataflow::Constant& value) {
                               operands[t] = program::Constant{value.real, value.imaginary};
@@ -260,15 +262,19 @@ class ClassWriter {
                             [&](const dataflow::Apply& apply) {
                               program::Compute instruction{apply.op, apply.flags, {}, target};
                               std::vector<operators::Shape> inputs;
+                              std::vector<std::optional<operators::DType>> input_dtypes;
                               for (const auto operand : apply.operands) {
+                                input_dtypes.push_back(dtypes[operand]);
                                 instruction.operands.push_back(operands[operand]);
                                 inputs.push_back(shapes[operand]);
                               }
                               shapes[t] = operators::result_shape(apply.op, apply.flags, inputs);
+                              dtypes[t] = operators::result_dtype(
+                                  apply.op, operators::common_dtype(apply.op, input_dtypes));
                               const bool direct =
                                   last && !overlaps(apply, instruction.operands, inputs, target, shapes[t]);
                               if (!direct)
-                                instruction.destination = temporary(next_temporary++, shapes[t], target);
+                                instruction.destination = temporary(next_temporary++, shapes[t], dtypes[t], target);
                               operands[t] = instruction.destination;
                               add(std::move(instruction), span);
                             }},
@@ -282,8 +288,8 @@ class ClassWriter {
   static bool overlaps(const dataflow::Apply& apply, const std::vector<Operand>& operands,
                        const std::vector<operators::Shape>& shapes, const SlotRef& target,
                        const operators::Shape& shape) {
-    const bool elementwise = apply.op <= operators::Op::absolute;
-    const bool accumulating = apply.op >= operators::Op::multiply_add;
+    const bool elementwise = operators::is_elementwise(apply.op);
+    const bool accumulating = operators::is_accumulating(apply.op);
     for (std::size_t n = 0; n < operands.size(); ++n) {
       const auto* operand = std::get_if<SlotRef>(&operands[n]);
       if (operand == nullptr || operand->slot != target.slot) continue;
@@ -338,12 +344,14 @@ class ClassWriter {
       place.stride[n] = count;
       count *= sizes[n];
     }
-    result_.slots.push_back({flow.name, graph_.at(flow.tensor).dtype, flow.tile, count, -1, flow.prefetched});
+    result_.slots.push_back({flow.name, graph_.dtype_of(id), flow.tile, count, -1, flow.prefetched});
     return place;
   }
 
-  SlotRef temporary(std::size_t ordinal, const operators::Shape& shape, const SlotRef& like) {
-    const auto dtype = result_.slots[like.slot.index()].dtype;
+  /// Numbers alone adopt the dtype of the result.
+  SlotRef temporary(std::size_t ordinal, const operators::Shape& shape,
+                    std::optional<operators::DType> known, const SlotRef& result) {
+    const auto dtype = known.value_or(result_.slots[result.slot.index()].dtype);
     const auto name = fmt::format("t{}", ordinal);
     const auto same = std::ranges::find_if(result_.slots, [&](const program::Slot& s) {
       return s.name == name && s.dtype == dtype && s.tile == shape;
@@ -395,7 +403,7 @@ program::Program generate(const Mapping& mapping, const machine::Machine& machin
     const auto& flow = graph.at(channel.flow);
     result.channels.push_back(
         {channel.name, channel.network ? program::Channel::Kind::network : program::Channel::Kind::link,
-         graph.at(flow.tensor).dtype, flow.tile, channel.offset, static_cast<std::uint32_t>(channel.axis),
+         graph.dtype_of(channel.flow), flow.tile, channel.offset, static_cast<std::uint32_t>(channel.axis),
          0});
   }
   const auto storage = detail::choose_storage(mapping);

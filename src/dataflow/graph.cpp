@@ -42,7 +42,8 @@ bool equal(const Graph& a, const Graph& b) {
   for (std::size_t f = 0; f < a.flows.size(); ++f) {
     const auto &x = a.flows[f], &y = b.flows[f];
     if (x.name != y.name || x.space != y.space || x.tensor != y.tensor || !(x.tile == y.tile) ||
-        x.element != y.element || x.prefetched != y.prefetched || x.computed != y.computed) {
+        x.element != y.element || x.prefetched != y.prefetched || x.computed != y.computed ||
+        x.dtype != y.dtype) {
       return false;
     }
   }

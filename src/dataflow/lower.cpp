@@ -151,6 +151,7 @@ class Lowering {
       if (part.is_empty()) return;
       Compute compute;
       value.reduction = reduction;
+      value.adopts = keeps_dtype(equation.expr);
       emit(equation.expr, space, scope_names(equation, nullptr), compute.terms, value);
       add_rule({compute, result, part, Origin::outer, equation.span});
     };
@@ -196,11 +197,28 @@ class Lowering {
     return std::move(*pieces);
   }
 
+  /// A number adopts the dtype of its neighbours; where those are of another one than it stands for, it is
+  /// converted.
+  void type_number(const Reduce& reduce, bool adopts, std::vector<Term>& terms) const {
+    const auto dtype = recurrence::dtype_of(system_, reduce.body);
+    if (adopts || !dtype) return;
+    terms.push_back(Apply{operators::cast_to(*dtype), 0, {terms.size() - 1}});
+  }
+
+  /// Whether all operators of an expression give what they are given.
+  [[nodiscard]] bool keeps_dtype(ExprId id) const {
+    const auto* apply = std::get_if<recurrence::Apply>(&system_.at(id).node);
+    if (apply == nullptr) return true;
+    return operators::info(apply->op).typing == operators::Typing::same &&
+           std::ranges::all_of(apply->operands, [this](ExprId operand) { return keeps_dtype(operand); });
+  }
+
   /// What the reduction stands for inside an outer expression: a flow, or the value of an empty sum.
   struct Total {
     ExprId reduction;
     std::optional<FlowId> flow;
     const Reduce* reduce = nullptr;
+    bool adopts = true;  ///< Whether a number in its place has the dtype of the reduction anyway.
   };
 
   std::size_t emit(ExprId id, SpaceId space, const std::vector<std::string>& names, std::vector<Term>& terms,
@@ -225,6 +243,7 @@ class Lowering {
                               terms.push_back(FlowRef{*total.flow, here});
                             } else {
                               terms.push_back(Constant{reduce.kind == Reduction::product ? 1.0 : 0.0, 0.0});
+                              type_number(reduce, total.adopts, terms);
                             }
                           }},
                expr.node);
@@ -267,6 +286,9 @@ class Lowering {
     graph_.flows.push_back({"", space, TensorId(equation.target.index()),
                             recurrence::tile_shape(system_, value),
                             placement_.lift(equation.index, equation.indices), false, true, equation.span});
+    const DType target = system_.at(equation.target).dtype;
+    const DType dtype = recurrence::dtype_of(system_, value, target);
+    if (dtype != target) graph_.flows.back().dtype = dtype;
     return FlowId(graph_.flows.size() - 1);
   }
 

@@ -197,6 +197,10 @@ class Parser {
       reader.expect("x");
       flow.tile.columns = extent(reader);
     }
+    if (reader.accept_word("as")) {
+      flow.dtype = operators::dtype_from_name(reader.name("a dtype"));
+      if (!flow.dtype) reader.fail("a dtype is expected here");
+    }
     flow.prefetched = reader.accept_word("prefetched");
     reader.expect_end();
     graph_.flows.push_back(std::move(flow));

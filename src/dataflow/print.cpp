@@ -77,6 +77,7 @@ class Printer {
                             element_text(flow));
     if (!(flow.tile == Shape{1, 1}))
       text += fmt::format(" in tiles of {}x{}", flow.tile.rows, flow.tile.columns);
+    if (flow.dtype) text += fmt::format(" as {}", operators::name(*flow.dtype));
     if (flow.prefetched) text += " prefetched";
     return text;
   }

@@ -149,36 +149,68 @@ class CodeChecker {
   }
 
   void check(const Compute& compute, const Path& path) {
-    require_range(static_cast<std::int64_t>(compute.op), 0, static_cast<std::int64_t>(Op::syrk_subtract),
+    require_range(static_cast<std::int64_t>(compute.op), 0, static_cast<std::int64_t>(operators::operator_count) - 1,
                   Path(path, "op"), *span_);
     const operators::Info& op = operators::info(compute.op);
     constexpr Flags known = operators::transpose_a | operators::transpose_b | operators::lower |
                             operators::right_side | operators::unit_diagonal;
     require_range(compute.flags, 0, known, Path(path, "flags"), *span_);
     const Slot& destination = check(compute.destination, Path(path, "destination"));
-    if (!op.integer_ok && !operators::is_floating(destination.dtype)) {
-      fail("CYC610", path, fmt::format("applies `{}` to {}", op.name, operators::name(destination.dtype)),
-           "use float32, float64, complex64 or complex128", *span_);
-    }
     const Path list(path, "operands");
     require_length(compute.operands.size(), static_cast<std::size_t>(op.arity),
                    "the operator has a fixed number of operands", list, *span_);
     for (std::size_t o = 0; o < compute.operands.size(); ++o) {
       const Path here(list, o);
-      check(compute.operands[o], destination, here);
+      if (const auto* reference = std::get_if<SlotRef>(&compute.operands[o])) check(*reference, here);
       const auto* reference = std::get_if<SlotRef>(&compute.operands[o]);
       if (reference != nullptr && *reference == compute.destination && !may_alias(compute.op, o)) {
         fail("CYC611", here, fmt::format("of `{}` is also its destination, `{}`", op.name, destination.name),
              "only accumulators and elementwise operands may be overwritten", *span_);
       }
     }
+    check_dtypes(compute, destination, path);
   }
 
   /// Whether operand `o` may be the destination: every operand of an elementwise operator, else the
   /// accumulator.
   static bool may_alias(Op op, std::size_t o) {
-    if (op <= Op::absolute || op == Op::multiply_add || op == Op::multiply_subtract) return true;
-    return op >= Op::matmul_add && o == 0;
+    return operators::is_elementwise(op) || (operators::is_accumulating(op) && o == 0);
+  }
+
+  /// The dtypes of operands and destination are those of the operator on one dtype, which it is defined on.
+  void check_dtypes(const Compute& compute, const Slot& destination, const Path& path) {
+    const auto& name = operators::info(compute.op).name;
+    std::vector<std::optional<DType>> operands;
+    for (const auto& operand : compute.operands) {
+      const auto* reference = std::get_if<SlotRef>(&operand);
+      operands.push_back(reference == nullptr ? std::nullopt
+                                              : std::optional(class_.slots[reference->slot.index()].dtype));
+    }
+    DType dtype{};
+    try {
+      dtype = operators::working_dtype(compute.op, operands, destination.dtype);
+    } catch (const ShapeError& error) {
+      fail("CYC610", path, error.diagnostic().message, "element types are converted by operators only", *span_);
+    }
+    if (!operators::is_defined(compute.op, dtype)) {
+      fail("CYC610", path, fmt::format("applies `{}` to {}", name, operators::name(dtype)),
+           fmt::format("it is defined on {}", kinds_text(compute.op)), *span_);
+    }
+    const DType result = operators::result_dtype(compute.op, dtype);
+    if (result != destination.dtype) {
+      fail("CYC610", path,
+           fmt::format("puts the result of `{}`, {}, into `{}` of {}", name, operators::name(result),
+                       destination.name, operators::name(destination.dtype)),
+           "element types are converted by operators only", *span_);
+    }
+  }
+
+  static std::string kinds_text(Op op) {
+    std::vector<std::string_view> names;
+    for (int d = 0; d <= static_cast<int>(DType::complex128); ++d) {
+      if (operators::is_defined(op, static_cast<DType>(d))) names.push_back(operators::name(static_cast<DType>(d)));
+    }
+    return fmt::format("{}", fmt::join(names, ", "));
   }
 
   void same_dtype(DType slot, DType other, const char* what, const std::string& name, const Path& path) {

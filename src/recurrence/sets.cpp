@@ -141,33 +141,30 @@ operators::Shape tile_shape(const System& system, ExprId id) {
                     expr.node);
 }
 
-DType dtype_of(const System& system, ExprId id, DType fallback) {
+std::optional<DType> dtype_of(const System& system, ExprId id) {
+  using Result = std::optional<DType>;
   const Expr& expr = system.at(id);
-  return std::visit(
-      Overloaded{[&](const Constant&) { return fallback; },
-                 [&](const Access& access) { return system.at(access.tensor).dtype; },
-                 [&](const Apply& apply) {
-                   DType first = fallback;
-                   bool known = false;
-                   for (const auto operand : apply.operands) {
-                     if (std::holds_alternative<Constant>(system.at(operand).node)) continue;
-                     const DType dtype = dtype_of(system, operand, fallback);
-                     if (known && dtype != first) {
-                       throw ShapeError(
-                           {.code = "CYC206",
-                            .span = expr.span,
-                            .message = fmt::format("`{}` mixes {} and {}", operators::info(apply.op).name,
-                                                   operators::name(first), operators::name(dtype)),
-                            .notes = {},
-                            .help = "convert the inputs to one dtype with `astype` first"});
-                     }
-                     first = dtype;
-                     known = true;
-                   }
-                   return first;
-                 },
-                 [&](const Reduce& reduce) { return dtype_of(system, reduce.body, fallback); }},
-      expr.node);
+  return std::visit(Overloaded{[](const Constant&) -> Result { return std::nullopt; },
+                               [&](const Access& access) -> Result { return system.at(access.tensor).dtype; },
+                               [&](const Apply& apply) -> Result {
+                                 std::vector<Result> operands;
+                                 for (const auto operand : apply.operands)
+                                   operands.push_back(dtype_of(system, operand));
+                                 try {
+                                   return operators::result_dtype(
+                                       apply.op, operators::common_dtype(apply.op, operands));
+                                 } catch (const ShapeError& error) {
+                                   Diagnostic diagnostic = error.diagnostic();
+                                   diagnostic.span = expr.span;
+                                   throw ShapeError(std::move(diagnostic));
+                                 }
+                               },
+                               [&](const Reduce& reduce) -> Result { return dtype_of(system, reduce.body); }},
+                    expr.node);
+}
+
+DType dtype_of(const System& system, ExprId id, DType fallback) {
+  return dtype_of(system, id).value_or(fallback);
 }
 
 }  // namespace cyclotron::recurrence

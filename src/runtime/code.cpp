@@ -4,6 +4,7 @@
 #include <complex>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -136,13 +137,13 @@ class Decoder {
     step().scalar = is_scalar(reference);
   }
 
-  Source source(const program::Operand& operand) {
+  Source source(const program::Operand& operand, DType dtype) {
     return std::visit(
         Overloaded{[&](const program::SlotRef& reference) {
-                     require(slot(reference).dtype == step().dtype, "its operands differ in dtype");
+                     require(slot(reference).dtype == dtype, "its operands differ in dtype");
                      return Source{false, place(reference)};
                    },
-                   [&](const program::Constant& constant) { return Source{true, bytes(constant)}; }},
+                   [&](const program::Constant& constant) { return Source{true, bytes(constant, dtype)}; }},
         operand);
   }
 
@@ -159,10 +160,10 @@ class Decoder {
     return value >= -limit && value < limit ? static_cast<T>(value) : std::numeric_limits<T>::min();
   }
 
-  std::uint32_t bytes(const program::Constant& constant) {
+  std::uint32_t bytes(const program::Constant& constant, DType dtype) {
     const double re = constant.real, im = constant.imaginary;
     code_.constants.push_back([&]() -> ConstantBytes {
-      switch (step().dtype) {
+      switch (dtype) {
         case DType::boolean: return to_bytes<std::uint8_t>(re != 0 || im != 0);
         case DType::int32: return to_bytes(to_integer<std::int32_t>(re));
         case DType::int64: return to_bytes(to_integer<std::int64_t>(re));
@@ -300,7 +301,7 @@ class Decoder {
       (void)slot(*reference);
       step().scalar = step().scalar && is_scalar(*reference);
     }
-    const Source from = source(move.source);
+    const Source from = source(move.source, step().dtype);
     code_.sources.push_back(from);
     step().operands = {static_cast<std::uint32_t>(code_.sources.size() - 1), 1};
   }
@@ -313,9 +314,13 @@ class Decoder {
     const auto& info = operators::info(compute.op);
     require(compute.operands.size() == static_cast<std::size_t>(info.arity),
             "an operator has the wrong number of operands");
+    step().dtype = working_dtype(compute);
+    require(operators::result_dtype(compute.op, step().dtype) == slot(compute.destination).dtype,
+            "its result and its destination differ in dtype");
     std::vector<Source> sources;
-    for (const auto& operand : compute.operands) {
-      sources.push_back(source(operand));
+    for (std::size_t n = 0; n < compute.operands.size(); ++n) {
+      sources.push_back(
+          source(compute.operands[n], operators::operand_dtype(compute.op, n, step().dtype)));
       if (!sources.back().constant)
         step().scalar = step().scalar && code_.places[sources.back().index].scalar;
     }
@@ -336,6 +341,21 @@ class Decoder {
       const std::array<Shape, 3> ones{};
       step().cycles = operator_cycles(program_.machine.pe, step(), std::span(ones.data(), sources.size()));
       step().costs_flops = false;
+    }
+  }
+
+  /// The dtype that selects the kernel.
+  DType working_dtype(const program::Compute& compute) {
+    std::vector<std::optional<DType>> operands;
+    for (const auto& operand : compute.operands) {
+      const auto* reference = std::get_if<program::SlotRef>(&operand);
+      operands.push_back(reference == nullptr ? std::nullopt : std::optional(slot(*reference).dtype));
+    }
+    try {
+      return operators::working_dtype(compute.op, operands, slot(compute.destination).dtype);
+    } catch (const ShapeError&) {
+      require(false, "its operands differ in dtype");
+      throw;
     }
   }
 

@@ -55,7 +55,7 @@ struct Place {
   bool scalar = false;
 };
 
-/// An operand: a place, or a constant of the step's dtype.
+/// An operand: a place, or a constant of the dtype that the operator takes there.
 struct Source {
   bool constant = false;
   std::uint32_t index = 0;  ///< In `places` or `constants`.

@@ -4,6 +4,8 @@
 #include <complex>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
+#include <string>
 #include <type_traits>
 
 #include "kernels.hpp"
@@ -168,16 +170,133 @@ template <class T>
   return std::sqrt(a);
 }
 
+/// Of a complex number real, of any other what it is.
 template <class T>
-[[nodiscard]] T absolute(T a) {
+struct RealOf {
+  using type = T;
+};
+template <class T>
+struct RealOf<std::complex<T>> {
+  using type = T;
+};
+template <class T>
+using Real = typename RealOf<T>::type;
+
+template <class T>
+[[nodiscard]] Real<T> absolute(T a) {
   if constexpr (is_boolean<T>) {
     return a != 0;
   } else if constexpr (is_integer<T>) {
     return a < 0 ? negative(a) : a;
   } else if constexpr (is_complex<T>) {
-    return {std::hypot(a.real(), a.imag()), 0};
+    return std::hypot(a.real(), a.imag());
   } else {
     return std::abs(a);
+  }
+}
+
+template <class T>
+[[nodiscard]] Real<T> real_part(T a) {
+  if constexpr (is_complex<T>) {
+    return a.real();
+  } else {
+    return a;
+  }
+}
+
+template <class T>
+[[nodiscard]] Real<T> imaginary_part(T a) {
+  if constexpr (is_complex<T>) {
+    return a.imag();
+  } else {
+    return T{0};
+  }
+}
+
+template <class T>
+[[nodiscard]] bool is_finite(T a) {
+  if constexpr (is_complex<T>) {
+    return std::isfinite(a.real()) && std::isfinite(a.imag());
+  } else if constexpr (is_real<T>) {
+    return std::isfinite(a);
+  } else {
+    return true;
+  }
+}
+
+/// NumPy's `<`: for complex lexicographic, and false with any NaN.
+template <class T>
+[[nodiscard]] bool less(T a, T b) {
+  if constexpr (is_complex<T>) {
+    return (a.real() < b.real() && !std::isnan(a.imag()) && !std::isnan(b.imag())) ||
+           (a.real() == b.real() && a.imag() < b.imag());
+  } else {
+    return a < b;
+  }
+}
+
+template <class T>
+[[nodiscard]] T sign(T a) {
+  if (is_nan(a)) return a;
+  return a > T{0} ? T{1} : a < T{0} ? T{-1} : T{0};
+}
+
+template <class T>
+void require_divisor(T b) {
+  if (b == 0) {
+    throw KernelFailure{"CYC701", "an integer is divided by zero", "check the data, or use cy.where on the divisor"};
+  }
+}
+
+template <class T>
+struct Division {
+  T quotient, remainder;
+};
+
+/// Towards minus infinity; the remainder has the divisor's sign. NumPy's order of operations.
+template <class T>
+[[nodiscard]] Division<T> floor_division(T a, T b) {
+  if constexpr (is_integer<T>) {
+    require_divisor(b);
+    if (b == -1) return {negative(a), 0};  // the least integer has no opposite
+    const T quotient = a / b, remainder = a % b;
+    if (remainder != 0 && (remainder < 0) != (b < 0)) return {quotient - 1, remainder + b};
+    return {quotient, remainder};
+  } else {
+    T remainder = std::fmod(a, b);
+    if (b == 0) return {a / b, remainder};
+    T quotient = (a - remainder) / b;
+    if (remainder != 0) {
+      if ((b < 0) != (remainder < 0)) {
+        remainder += b;
+        quotient -= 1;
+      }
+    } else {
+      remainder = std::copysign(T{0}, b);
+    }
+    if (quotient == 0) return {std::copysign(T{0}, a / b), remainder};
+    const T down = std::floor(quotient);
+    return {quotient - down > T{0.5} ? down + 1 : down, remainder};
+  }
+}
+
+/// NumPy's conversions; what an integer cannot hold becomes the least one.
+template <class To, class From>
+[[nodiscard]] To convert(From a) {
+  if constexpr (is_complex<To>) {
+    using R = typename To::value_type;
+    if constexpr (is_complex<From>) {
+      return {static_cast<R>(a.real()), static_cast<R>(a.imag())};
+    } else {
+      return {static_cast<R>(a), R{0}};
+    }
+  } else if constexpr (is_boolean<To>) {
+    return a != From{0};
+  } else if constexpr (is_integer<To> && is_real<From>) {
+    constexpr From limit = -static_cast<From>(std::numeric_limits<To>::min());
+    return a >= -limit && a < limit ? static_cast<To>(a) : std::numeric_limits<To>::min();
+  } else {
+    return static_cast<To>(a);
   }
 }
 
@@ -190,6 +309,24 @@ template <class T>
                         "Cholesky needs a symmetric positive definite matrix"};
   }
   return T(std::sqrt(pivot));
+}
+
+[[noreturn]] inline void zero_pivot(std::int64_t number) {
+  throw KernelFailure{"CYC701", "the factorization has a zero pivot: pivot " + std::to_string(number) + " is 0",
+                      "lu and ldl do not exchange rows; the matrix is singular, or its rows need another order"};
+}
+
+/// The LU factor of a 1x1 matrix.
+template <class T>
+[[nodiscard]] T pivot(T a) {
+  if (a == T{0}) zero_pivot(1);
+  return a;
+}
+
+/// The LDL factor of a 1x1 Hermitian matrix.
+template <class T>
+[[nodiscard]] T real_pivot(T a) {
+  return pivot(T(real_part(a)));
 }
 
 [[noreturn]] inline void singular(std::int64_t row) {

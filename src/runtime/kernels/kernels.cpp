@@ -1,11 +1,14 @@
 #include "kernels.hpp"
 
+#include <array>
 #include <cstring>
+#include <type_traits>
 
 #include <cyclotron/support/error.hpp>
 
 #include "arithmetic.hpp"
 #include "elementwise.hpp"
+#include "functions.hpp"
 #include "linear_algebra.hpp"
 
 namespace cyclotron::runtime {
@@ -13,10 +16,6 @@ namespace {
 
 using namespace arithmetic;
 using linear_algebra::Into;
-
-bool is_elementwise(Op op) {
-  return op <= Op::absolute || op == Op::multiply_add || op == Op::multiply_subtract;
-}
 
 std::size_t tile_bytes(Shape shape, std::size_t element) {
   return static_cast<std::size_t>(shape.rows * shape.columns) * element;
@@ -30,18 +29,18 @@ void start_from(const ConstTile& source, Tile destination) {
   std::memcpy(destination.data, source.data, tile_bytes(source.shape, sizeof(T)));
 }
 
+/// Factorizations and solves, which divide.
 template <class T>
-void apply_floating(const TileOperator& what, std::span<const ConstTile> in, Tile out) {
+void apply_solver(const TileOperator& what, std::span<const ConstTile> in, Tile out) {
   if constexpr (is_real<T> || is_complex<T>) {
     switch (what.op) {
-      case Op::divide: return elementwise::map<T, 2>(divide<T>, in, out);
-      case Op::sqrt: return elementwise::map<T, 1>(square_root<T>, in, out);
-      case Op::exp: return elementwise::map<T, 1>([](T x) { return std::exp(x); }, in, out);
-      case Op::log: return elementwise::map<T, 1>([](T x) { return std::log(x); }, in, out);
       case Op::solve_triangular:
         start_from<T>(in[1], out);
         return linear_algebra::solve_triangular<T>(what.flags, in[0], out);
+      case Op::inv_triangular: return linear_algebra::inv_triangular<T>(what.flags, in[0], out);
       case Op::cholesky: start_from<T>(in[0], out); return linear_algebra::cholesky<T>(out);
+      case Op::lu: start_from<T>(in[0], out); return linear_algebra::lu<T>(out);
+      case Op::ldl: start_from<T>(in[0], out); return linear_algebra::ldl<T>(out);
       default: break;
     }
   }
@@ -50,23 +49,28 @@ void apply_floating(const TileOperator& what, std::span<const ConstTile> in, Til
 }
 
 template <class T>
+void apply_elementwise(const TileOperator& what, std::span<const ConstTile> in, Tile out) {
+  functions::visit<T>(what.op, [&]<class F>(F f) {
+    if constexpr (std::is_same_v<F, std::nullptr_t>) {
+      check_failed("the operator has a kernel for the dtype", __FILE__, __LINE__,
+                   std::string(operators::info(what.op).name));
+    } else {
+      elementwise::map(f, in, out);
+    }
+  });
+}
+
+template <class T>
 void apply_typed(const TileOperator& what, std::span<const ConstTile> in, Tile out, Scratch& scratch) {
+  if (operators::is_elementwise(what.op)) return apply_elementwise<T>(what, in, out);
   switch (what.op) {
-    case Op::add: return elementwise::map<T, 2>(add<T>, in, out);
-    case Op::subtract: return elementwise::map<T, 2>(subtract<T>, in, out);
-    case Op::multiply: return elementwise::map<T, 2>(multiply<T>, in, out);
-    case Op::maximum: return elementwise::map<T, 2>(maximum<T>, in, out);
-    case Op::minimum: return elementwise::map<T, 2>(minimum<T>, in, out);
-    case Op::power: return elementwise::map<T, 2>(power<T>, in, out);
-    case Op::negative: return elementwise::map<T, 1>(negative<T>, in, out);
-    case Op::absolute: return elementwise::map<T, 1>(absolute<T>, in, out);
-    case Op::multiply_add:
-      return elementwise::map<T, 3>([](T c, T a, T b) { return add(c, multiply(a, b)); }, in, out);
-    case Op::multiply_subtract:
-      return elementwise::map<T, 3>([](T c, T a, T b) { return subtract(c, multiply(a, b)); }, in, out);
     case Op::transpose: return elementwise::transpose<T>(in[0], out);
     case Op::row_sum: return elementwise::fold_rows<T>(add<T>, in[0], out);
     case Op::row_max: return elementwise::fold_rows<T>(maximum<T>, in[0], out);
+    case Op::row_min: return elementwise::fold_rows<T>(minimum<T>, in[0], out);
+    case Op::column_sum: return elementwise::fold_columns<T>(add<T>, in[0], out);
+    case Op::column_max: return elementwise::fold_columns<T>(maximum<T>, in[0], out);
+    case Op::column_min: return elementwise::fold_columns<T>(minimum<T>, in[0], out);
     case Op::matmul: return linear_algebra::matmul<T>(what.flags, in[0], in[1], out, Into::overwrite);
     case Op::syrk: return linear_algebra::syrk<T>(in[0], out, Into::overwrite, scratch);
     case Op::matmul_add:
@@ -79,13 +83,15 @@ void apply_typed(const TileOperator& what, std::span<const ConstTile> in, Tile o
       start_from<T>(in[0], out);
       return linear_algebra::syrk<T>(in[1], out, what.op == Op::syrk_add ? Into::add : Into::subtract,
                                      scratch);
-    case Op::divide:
-    case Op::sqrt:
-    case Op::exp:
-    case Op::log:
-    case Op::solve_triangular:
-    case Op::cholesky: return apply_floating<T>(what, in, out);
+    default: return apply_solver<T>(what, in, out);
   }
+}
+
+/// Whether a kernel works in place on this operand.
+bool starts_from(Op op, std::size_t operand) {
+  if (op == Op::solve_triangular) return operand == 1;
+  const bool factor = op == Op::cholesky || op == Op::lu || op == Op::ldl;
+  return operand == 0 && (factor || operators::is_accumulating(op));
 }
 
 void dispatch(const TileOperator& what, std::span<const ConstTile> in, Tile out, Scratch& scratch) {
@@ -111,7 +117,6 @@ void* Scratch::bytes(std::size_t index, std::size_t bytes) {
 
 void apply(const TileOperator& what, std::span<const ConstTile> operands, Tile destination,
            Scratch& scratch) {
-  const std::size_t element = operators::size_bytes(what.dtype);
   bool all_scalars = destination.shape == Shape{};
   for (const auto& operand : operands) all_scalars = all_scalars && operand.shape == Shape{};
   CYC_CHECK(operands.size() <= 3);
@@ -127,10 +132,10 @@ void apply(const TileOperator& what, std::span<const ConstTile> operands, Tile d
   for (std::size_t i = 0; i < operands.size(); ++i) {
     in[i] = operands[i];
     if (in[i].data != destination.data) continue;
-    const bool started_from = in[i].shape == destination.shape &&
-                              (what.op == Op::solve_triangular ? i == 1 : i == 0 && what.op != Op::transpose);
-    if (started_from || (is_elementwise(what.op) && in[i].shape == destination.shape)) continue;
-    const std::size_t size = tile_bytes(in[i].shape, element);
+    const bool in_place = operators::is_elementwise(what.op) || starts_from(what.op, i);
+    if (in_place && in[i].shape == destination.shape) continue;
+    const auto dtype = operators::operand_dtype(what.op, i, what.dtype);
+    const std::size_t size = tile_bytes(in[i].shape, operators::size_bytes(dtype));
     in[i].data = std::memcpy(scratch.bytes(i, size), operands[i].data, size);
   }
   dispatch(what, std::span(in.data(), operands.size()), destination, scratch);

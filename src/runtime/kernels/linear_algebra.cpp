@@ -122,12 +122,68 @@ void cholesky(Tile matrix) {
   for (std::int64_t i = 0; i < n; ++i) std::fill(a + i * n + i + 1, a + (i + 1) * n, T{0});
 }
 
+template <class T>
+void inv_triangular(Flags flags, const ConstTile& matrix, Tile result) {
+  T* x = static_cast<T*>(result.data);
+  const std::int64_t n = result.shape.rows;
+  const bool is_lower = (flags & operators::lower) != 0;
+  std::fill(x, x + n * n, T{0});
+  for (std::int64_t i = 0; i < n; ++i) x[i * n + i] = T{1};
+  solve_triangular<T>(flags & (operators::lower | operators::unit_diagonal), matrix, result);
+  for (std::int64_t i = 0; i < n; ++i) {  // zeros also where the solve met infinities
+    T* row = x + i * n;
+    std::fill(is_lower ? row + i + 1 : row, is_lower ? row + n : row + i, T{0});
+  }
+}
+
+template <class T>
+void lu(Tile matrix) {
+  T* a = static_cast<T*>(matrix.data);
+  const std::int64_t n = matrix.shape.rows;
+  for (std::int64_t k = 0; k < n; ++k) {
+    const T pivot = a[k * n + k];
+    if (pivot == T{0}) zero_pivot(k + 1);
+    for (std::int64_t i = k + 1; i < n; ++i) {
+      const T factor = a[i * n + k] = divide(a[i * n + k], pivot);
+      for (std::int64_t j = k + 1; j < n; ++j)
+        a[i * n + j] = subtract(a[i * n + j], multiply(factor, a[k * n + j]));
+    }
+  }
+}
+
+template <class T>
+void ldl(Tile matrix) {
+  T* a = static_cast<T*>(matrix.data);
+  const std::int64_t n = matrix.shape.rows;
+  const auto conjugate = [](T x) {
+    if constexpr (is_complex<T>) return std::conj(x);
+    return x;
+  };
+  for (std::int64_t k = 0; k < n; ++k) {
+    const T pivot = a[k * n + k] = T(real_part(a[k * n + k]));
+    if (pivot == T{0}) zero_pivot(k + 1);
+    for (std::int64_t i = k + 1; i < n; ++i) {
+      const T factor = divide(a[i * n + k], pivot);
+      // Columns k+1..i of row i; column k still holds L D in the rows below.
+      for (std::int64_t j = k + 1; j <= i; ++j) {
+        const T other = j == i ? a[i * n + k] : multiply(a[j * n + k], pivot);
+        a[i * n + j] = subtract(a[i * n + j], multiply(factor, conjugate(other)));
+      }
+      a[i * n + k] = factor;
+    }
+    std::fill(a + k * n + k + 1, a + (k + 1) * n, T{0});
+  }
+}
+
 #define CYCLOTRON_PRODUCTS(T)                                                     \
   template void matmul<T>(Flags, const ConstTile&, const ConstTile&, Tile, Into); \
   template void syrk<T>(const ConstTile&, Tile, Into, Scratch&)
 #define CYCLOTRON_SOLVERS(T)                                        \
   template void solve_triangular<T>(Flags, const ConstTile&, Tile); \
-  template void cholesky<T>(Tile)
+  template void inv_triangular<T>(Flags, const ConstTile&, Tile);   \
+  template void cholesky<T>(Tile);                                  \
+  template void lu<T>(Tile);                                        \
+  template void ldl<T>(Tile)
 CYCLOTRON_PRODUCTS(Boolean);
 CYCLOTRON_PRODUCTS(std::int32_t);
 CYCLOTRON_PRODUCTS(std::int64_t);

@@ -21,8 +21,21 @@ void syrk(const ConstTile& a, Tile result, Into into, Scratch& scratch);
 template <class T>
 void solve_triangular(Flags flags, const ConstTile& matrix, Tile result);
 
+/// result <- the inverse of a triangular matrix, zeros in the other triangle.
+template <class T>
+void inv_triangular(Flags flags, const ConstTile& matrix, Tile result);
+
 /// Factors in place: lower triangle, zeros above.
 template <class T>
 void cholesky(Tile matrix);
+
+/// Factors in place without exchange of rows: U, and below it L without its diagonal of ones.
+template <class T>
+void lu(Tile matrix);
+
+/// Factors a Hermitian matrix, of which it reads the lower triangle, in place without exchange of rows: D on
+/// the diagonal, below it L without its ones, zeros above.
+template <class T>
+void ldl(Tile matrix);
 
 }  // namespace cyclotron::runtime::linear_algebra

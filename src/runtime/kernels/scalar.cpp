@@ -1,5 +1,8 @@
 // Operators on 1x1 tiles: no shapes, no BLAS, no branches on dtype.
-#include "arithmetic.hpp"
+#include <type_traits>
+#include <utility>
+
+#include "functions.hpp"
 
 namespace cyclotron::runtime {
 namespace {
@@ -21,13 +24,6 @@ void binary(void* result, const void* const* operands) {
   *static_cast<T*>(result) = f(*static_cast<const T*>(operands[0]), *static_cast<const T*>(operands[1]));
 }
 
-/// acc f (a * b), rounded twice.
-template <class T, Function2<T> f>
-void accumulate(void* result, const void* const* operands) {
-  const T product = multiply(*static_cast<const T*>(operands[1]), *static_cast<const T*>(operands[2]));
-  *static_cast<T*>(result) = f(*static_cast<const T*>(operands[0]), product);
-}
-
 /// acc f (a * a).
 template <class T, Function2<T> f>
 void accumulate_square(void* result, const void* const* operands) {
@@ -40,16 +36,12 @@ T identity(T a) {
   return a;
 }
 template <class T>
+T one(T) {
+  return T{1};
+}
+template <class T>
 T square(T a) {
   return multiply(a, a);
-}
-template <class T>
-T exponential(T a) {
-  return std::exp(a);
-}
-template <class T>
-T logarithm(T a) {
-  return std::log(a);
 }
 template <class T>
 T solve(T matrix, T rhs) {
@@ -60,71 +52,69 @@ template <class T>
 T solve_unit(T, T rhs) {
   return rhs;
 }
-
-/// The operators that only floating-point dtypes have.
 template <class T>
-ScalarKernel floating_kernel(Op op, Flags flags) {
-  if constexpr (is_real<T> || is_complex<T>) {
-    switch (op) {
-      case Op::divide: return binary<T, divide<T>>;
-      case Op::sqrt: return unary<T, square_root<T>>;
-      case Op::exp: return unary<T, exponential<T>>;
-      case Op::log: return unary<T, logarithm<T>>;
-      case Op::solve_triangular:
-        return (flags & operators::unit_diagonal) != 0 ? binary<T, solve_unit<T>> : binary<T, solve<T>>;
-      case Op::cholesky: return unary<T, cholesky<T>>;
-      default: break;
-    }
-  }
-  return nullptr;
+T inverse(T matrix) {
+  return solve(matrix, T{1});
 }
 
-/// The operators that need a minus sign: NumPy has none on bool.
+/// The operators that divide: only floating-point dtypes have them.
 template <class T>
-ScalarKernel signed_kernel(Op op) {
-  if constexpr (!is_boolean<T>) {
-    switch (op) {
-      case Op::subtract: return binary<T, subtract<T>>;
-      case Op::power: return binary<T, power<T>>;
-      case Op::negative: return unary<T, negative<T>>;
-      case Op::multiply_subtract:
-      case Op::matmul_subtract: return accumulate<T, subtract<T>>;
-      case Op::syrk_subtract: return accumulate_square<T, subtract<T>>;
-      default: break;
-    }
+ScalarKernel solver(Op op, Flags flags) {
+  const bool unit = (flags & operators::unit_diagonal) != 0;
+  switch (op) {
+    case Op::solve_triangular: return unit ? binary<T, solve_unit<T>> : binary<T, solve<T>>;
+    case Op::inv_triangular: return unit ? unary<T, one<T>> : unary<T, inverse<T>>;
+    case Op::cholesky: return unary<T, cholesky<T>>;
+    case Op::lu: return unary<T, pivot<T>>;
+    case Op::ldl: return unary<T, real_pivot<T>>;
+    default: return nullptr;
   }
-  return nullptr;
+}
+
+/// An elementwise function, from the types of its operands.
+template <class F, class R, class... T, std::size_t... I>
+ScalarKernel elementwise(R (F::*)(T...) const, std::index_sequence<I...>) {
+  return [](void* result, const void* const* operands) {
+    *static_cast<R*>(result) = F{}(*static_cast<const T*>(operands[I])...);
+  };
+}
+
+template <class T>
+ScalarKernel elementwise(Op op) {
+  return functions::visit<T>(op, []<class F>(F) -> ScalarKernel {
+    if constexpr (std::is_same_v<F, std::nullptr_t>) {
+      return nullptr;
+    } else {
+      const auto make = []<class R, class... A>(R (F::*call)(A...) const) {
+        return elementwise(call, std::index_sequence_for<A...>{});
+      };
+      return make(&F::operator());
+    }
+  });
 }
 
 template <class T>
 ScalarKernel kernel(Op op, Flags flags) {
   switch (op) {
-    case Op::add: return binary<T, add<T>>;
-    case Op::multiply:
-    case Op::matmul: return binary<T, multiply<T>>;
-    case Op::maximum: return binary<T, maximum<T>>;
-    case Op::minimum: return binary<T, minimum<T>>;
-    case Op::absolute: return unary<T, absolute<T>>;
+    case Op::matmul: return elementwise<T>(Op::multiply);
+    case Op::matmul_add: return elementwise<T>(Op::multiply_add);
+    case Op::matmul_subtract: return elementwise<T>(Op::multiply_subtract);
     case Op::transpose:
     case Op::row_sum:
-    case Op::row_max: return unary<T, identity<T>>;
+    case Op::row_max:
+    case Op::row_min:
+    case Op::column_sum:
+    case Op::column_max:
+    case Op::column_min: return unary<T, identity<T>>;
     case Op::syrk: return unary<T, square<T>>;
-    case Op::multiply_add:
-    case Op::matmul_add: return accumulate<T, add<T>>;
     case Op::syrk_add: return accumulate_square<T, add<T>>;
-    case Op::subtract:
-    case Op::power:
-    case Op::negative:
-    case Op::multiply_subtract:
-    case Op::matmul_subtract:
-    case Op::syrk_subtract: return signed_kernel<T>(op);
-    case Op::divide:
-    case Op::sqrt:
-    case Op::exp:
-    case Op::log:
-    case Op::solve_triangular:
-    case Op::cholesky: return floating_kernel<T>(op, flags);
+    case Op::syrk_subtract:
+      if constexpr (is_boolean<T>) return nullptr;
+      return accumulate_square<T, subtract<T>>;
+    default: break;
   }
+  if (operators::is_elementwise(op)) return elementwise<T>(op);
+  if constexpr (is_real<T> || is_complex<T>) return solver<T>(op, flags);
   return nullptr;
 }
 

@@ -14,7 +14,7 @@
 
 namespace cyclotron::runtime::simulator {
 
-inline constexpr std::size_t operator_count = static_cast<std::size_t>(Op::syrk_subtract) + 1;
+using operators::operator_count;
 
 struct Message {
   std::int64_t sent = 0;

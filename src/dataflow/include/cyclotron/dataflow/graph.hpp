@@ -54,6 +54,7 @@ struct Flow {
   bool prefetched = false;            ///< Resident: loaded before the time loop.
   bool computed = false;              ///< Made by Compute rules, else it carries an operand.
   Span span;
+  std::optional<DType> dtype{};  ///< Of a partial result that the outer expression converts; else the tensor's.
 };
 
 /// The value of `flow` at the point `p + offset`.
@@ -136,6 +137,7 @@ struct Graph {
   [[nodiscard]] const Tensor& at(TensorId id) const { return tensors.at(id.index()); }
   [[nodiscard]] const Space& at(SpaceId id) const { return spaces.at(id.index()); }
   [[nodiscard]] const Flow& at(FlowId id) const { return flows.at(id.index()); }
+  [[nodiscard]] DType dtype_of(FlowId id) const { return at(id).dtype.value_or(at(at(id).tensor).dtype); }
 };
 
 /// The same spaces, flows and rules in the same order, domains equal as sets; spans do not count.

@@ -20,18 +20,41 @@ enum class DType : std::uint8_t { boolean, int32, int64, float32, float64, compl
 /// Every operator, scalar or tile. On a 1x1 tile each means the obvious scalar operation.
 enum class Op : std::uint8_t {
   add, subtract, multiply, divide, maximum, minimum, power,       // elementwise, two operands
+  floor_divide, remainder, arctan2, hypot,
   negative, sqrt, exp, log, absolute,                             // elementwise, one operand
+  sign, floor, ceil, sin, cos, sinh, cosh, tanh, log1p, expm1,
+  conj, real, imag,
+  equal, not_equal, less, less_equal, greater, greater_equal,     // comparisons: bool
+  is_nan, is_finite,
+  logical_and, logical_or, logical_xor, logical_not,              // truth of any dtype: bool
+  bit_and, bit_or, bit_xor, bit_not,                              // on bool the same as the logical ones
+  where,                                                          // (condition, a, b)
+  to_bool, to_int32, to_int64, to_float32, to_float64, to_complex64, to_complex128,  // in the order of DType
   transpose,                                                      // one operand
   matmul,                                                         // a @ b; flags transpose_a, transpose_b
   syrk,                                                           // a @ a.T, all of it
   solve_triangular,                                               // (matrix, rhs); flags lower, transpose_a, right_side, unit_diagonal
+  inv_triangular,                                                 // flags lower, unit_diagonal; zeros in the other triangle
   cholesky,                                                       // lower factor, zeros above
-  row_sum, row_max,                                               // over the last axis, keeping it as 1 column
+  lu,                                                             // no pivoting: U, and below it L without its diagonal of ones
+  ldl,                                                            // no pivoting: D on the diagonal, below it L without its ones, zeros above
+  row_sum, row_max, row_min,                                      // over the last axis, keeping it as 1 column
+  column_sum, column_max, column_min,                             // over the first axis, keeping it as 1 row
   multiply_add, multiply_subtract,                                // (acc, a, b): acc +- a*b, rounded twice
   matmul_add, matmul_subtract,                                    // (acc, a, b): acc +- a @ b; flags as matmul
   syrk_add, syrk_subtract,                                        // (acc, a): acc +- a @ a.T
 };
 // clang-format on
+inline constexpr std::size_t operator_count = static_cast<std::size_t>(Op::syrk_subtract) + 1;
+
+/// How the dtypes of operands and result follow from the one dtype that an operator works on.
+enum class Typing : std::uint8_t {
+  same,    ///< all operands and the result
+  truth,   ///< all operands; the result is bool
+  select,  ///< the result and all operands but the first, which is bool
+  part,    ///< the operand; the result is real where that is complex, else the same
+  cast,    ///< the operand; the result is what the operator's name says
+};
 
 /// Flags of an operator, a bit set.
 enum Flag : std::uint32_t {
@@ -59,11 +82,35 @@ struct Info {
   std::string_view symbol;      ///< Infix symbol, or empty: printed as a call.
   std::string_view numpy;       ///< What it means in NumPy.
   std::string_view space_name;  ///< Name of an iteration space of this operation, e.g. `mul`, `gemm`, `trsm`.
-  bool integer_ok;              ///< Defined on integers (division and roots are not).
+  std::string_view kinds;       ///< Of dtypes it is defined on, as NumPy's letters: b(ool), i(nt), f(loat), c(omplex).
+  Typing typing = Typing::same;
+  /// Of an elementwise operator; 0 where it only moves data. Others count by their shapes.
+  std::optional<int> flops_per_element{};
 };
 
 [[nodiscard]] const Info& info(Op op);
 [[nodiscard]] std::optional<Op> op_from_name(std::string_view name);
+
+/// Whether operands broadcast and the result may overwrite any of them.
+[[nodiscard]] bool is_elementwise(Op op);
+/// Whether the first operand is an accumulator, which the result may overwrite.
+[[nodiscard]] bool is_accumulating(Op op);
+/// Whether there is a kernel for the dtype.
+[[nodiscard]] bool is_defined(Op op, DType dtype);
+
+/// The dtype of an operand of an operator that works on `dtype`.
+[[nodiscard]] DType operand_dtype(Op op, std::size_t operand, DType dtype);
+/// The dtype of the result of an operator that works on `dtype`.
+[[nodiscard]] DType result_dtype(Op op, DType dtype);
+/// The same; of numbers alone nullopt where the result adopts its neighbour's dtype as they do.
+[[nodiscard]] std::optional<DType> result_dtype(Op op, std::optional<DType> dtype);
+/// What an operator works on, from its operands (nullopt for numbers, which adopt it); nullopt where all that
+/// count are numbers. Throws ShapeError (CYC206) where they differ.
+[[nodiscard]] std::optional<DType> common_dtype(Op op, std::span<const std::optional<DType>> operands);
+/// `common_dtype`; of numbers alone, `result` where that is of the same dtype, else the largest.
+[[nodiscard]] DType working_dtype(Op op, std::span<const std::optional<DType>> operands, DType result);
+/// The operator that converts to a dtype.
+[[nodiscard]] Op cast_to(DType dtype);
 
 /// Shape of the result. Throws ShapeError naming both shapes where they do not fit (elementwise operands
 /// broadcast as in NumPy: equal, or 1 in a dimension).

@@ -98,7 +98,7 @@ struct SlotRef {
   bool operator==(const SlotRef&) const = default;
 };
 
-/// A constant operand, as a 1x1 tile of the instruction's dtype.
+/// A constant operand, as a 1x1 tile of the dtype that the instruction takes there.
 struct Constant {
   double real = 0;
   double imaginary = 0;

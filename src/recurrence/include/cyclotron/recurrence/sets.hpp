@@ -1,6 +1,7 @@
 // Recurrences as integer sets and affine forms: the bridge to poly.
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,7 +42,10 @@ void for_each_expr(const System& system, const Equation& equation, const poly::S
 [[nodiscard]] operators::Shape tile_shape(const Tensor& tensor);
 /// Shape of an expression for largest tiles. Throws ShapeError CYC206 naming operator, operands and place.
 [[nodiscard]] operators::Shape tile_shape(const System& system, ExprId id);
-/// Dtype of an expression; constants adopt `fallback`. Throws ShapeError CYC206 where operands differ.
+/// Dtype of an expression; nullopt for numbers, which adopt their neighbour's. Throws ShapeError CYC206 where
+/// operands differ.
+[[nodiscard]] std::optional<DType> dtype_of(const System& system, ExprId id);
+/// The same; numbers adopt `fallback`.
 [[nodiscard]] DType dtype_of(const System& system, ExprId id, DType fallback);
 
 }  // namespace cyclotron::recurrence

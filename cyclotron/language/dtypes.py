@@ -1,0 +1,121 @@
+"""The dtypes of expressions: what operators demand of them, and what numbers adopt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cyclotron.errors import ShapeError, Span
+from cyclotron.language.elements import Apply, Choose, Constant, Element, Reduce
+from cyclotron.language.operators import OPERATORS, Operator
+
+
+def checked(op: str, operands: Sequence[Element], span: Span) -> tuple[Element, ...]:
+    """The operands of an operator, choices between numbers among them in the dtype of the others.
+
+    Raises `ShapeError` where dtypes differ or do not have the operator.
+    """
+    result = _typed(op, operands)
+    check_dtypes(op, result, span)
+    return result
+
+
+def check_dtypes(op: str, operands: Sequence[Element], span: Span) -> None:
+    """Raise `ShapeError` where the dtypes of operands differ or do not have the operator."""
+    entry = OPERATORS.get(op)
+    if entry is not None and entry.typing == "select":
+        condition, *operands = operands
+        if condition.dtype != "bool":
+            raise ShapeError(
+                f"the condition of `{op}` has dtype {condition.dtype}",
+                code="CYC120",
+                span=span,
+                help="the condition is bool: compare, e.g. `cy.where(A[i] != 0, ...)`",
+            )
+    known = [operand for operand in operands if operand.dtype is not None]
+    if not known:
+        return
+    dtype = known[0].dtype
+    for operand in known[1:]:
+        if operand.dtype != dtype:
+            raise ShapeError(
+                f"`{op}` has operands of dtype {dtype} and {operand.dtype}",
+                code="CYC120",
+                span=span,
+                help="convert the inputs to one dtype, e.g. with `.astype`",
+            )
+    kind = np.dtype(dtype).kind
+    if entry is not None and kind not in entry.kinds:
+        raise _undefined(op, entry, str(dtype), kind, span)
+    for operand in operands:
+        if isinstance(operand, Constant) and not _fits(operand.value, kind):
+            raise ShapeError(
+                f"the constant {operand.value!r} does not fit elements of dtype {dtype}",
+                code="CYC120",
+                span=operand.span,
+                help="convert the inputs to a dtype that holds the constant",
+            )
+
+
+def _undefined(op: str, entry: Operator, dtype: str, kind: str, span: Span) -> ShapeError:
+    if kind in "bi" and "f" in entry.kinds and "i" not in entry.kinds:
+        return ShapeError(
+            f"`{op}` of {dtype} elements does not give {dtype}",
+            code="CYC121",
+            span=span,
+            help='convert the inputs to a floating dtype, e.g. `A.astype("float64")`',
+        )
+    names = {"b": "bool", "i": "integers", "f": "real numbers", "c": "complex numbers"}
+    return ShapeError(
+        f"`{op}` is not defined on {dtype} elements",
+        code="CYC121",
+        span=span,
+        help=f"it is defined on {', '.join(names[letter] for letter in entry.kinds)}",
+    )
+
+
+def _fits(value: complex, kind: str) -> bool:
+    if kind in "biu":
+        return isinstance(value, int)
+    return kind == "c" or not isinstance(value, complex)
+
+
+def _typed(op: str, operands: Sequence[Element]) -> tuple[Element, ...]:
+    """The operands, choices between numbers among them in the dtype of the others."""
+    if op not in OPERATORS:
+        return tuple(operands)
+    typing = OPERATORS[op].typing
+    first = int(typing == "select")
+    numbers = [o for o in operands[first:] if o.dtype is None and not isinstance(o, Constant)]
+    if not numbers:
+        return tuple(operands)
+    dtype = next((operand.dtype for operand in operands[first:] if operand.dtype is not None), None)
+    if dtype is None and typing in ("same", "select"):
+        return tuple(operands)
+    chosen = dtype or np.result_type(*(type(v) for o in operands for v in _numbers(o))).name
+    return (*operands[:first], *(_adopt(operand, chosen) for operand in operands[first:]))
+
+
+def _numbers(value: Element) -> list[complex]:
+    """The numbers that a value without dtype is made of."""
+    if isinstance(value, Constant):
+        return [value.value]
+    first = int(isinstance(value, Apply) and value.op == "where")
+    return [number for operand in value.operands[first:] for number in _numbers(operand)]
+
+
+def _adopt(value: Element, dtype: str) -> Element:
+    """A choice between numbers, in a dtype."""
+    if value.dtype is not None or isinstance(value, Constant):
+        return value
+    if isinstance(value, Choose):
+        return Choose(value.condition, _adopt(value.then, dtype), _adopt(value.other, dtype), value.span)
+    if isinstance(value, Reduce):
+        return Reduce(value.kind, value.index, value.region, _adopt(value.body, dtype), value.span)
+    assert isinstance(value, Apply)
+    operands = [_adopt(operand, dtype) for operand in value.operands]
+    if value.op == "where" and all(operand.dtype is None for operand in operands[1:]):
+        operands[1] = Apply(f"to_{dtype}", operands[1:2], value.span)
+    check_dtypes(value.op, operands, value.span)
+    return Apply(value.op, operands, value.span, value.flags)

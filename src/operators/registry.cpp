@@ -1,0 +1,225 @@
+#include <cyclotron/operators/operators.hpp>
+
+#include <array>
+#include <string>
+
+#include <fmt/format.h>
+
+#include <cyclotron/support/error.hpp>
+
+namespace cyclotron::operators {
+namespace {
+
+struct DTypeInfo {
+  DType dtype;
+  std::string_view name;
+  std::size_t bytes;
+  char kind;
+};
+
+constexpr std::array<DTypeInfo, 7> dtypes{{
+    {DType::boolean, "bool", 1, 'b'},
+    {DType::int32, "int32", 4, 'i'},
+    {DType::int64, "int64", 8, 'i'},
+    {DType::float32, "float32", 4, 'f'},
+    {DType::float64, "float64", 8, 'f'},
+    {DType::complex64, "complex64", 8, 'c'},
+    {DType::complex128, "complex128", 16, 'c'},
+}};
+
+constexpr auto same = Typing::same;
+constexpr auto truth = Typing::truth;
+constexpr auto part = Typing::part;
+constexpr auto cast = Typing::cast;
+
+// In the order of `Op`, so that an operator indexes its own entry.
+constexpr std::array<Info, operator_count> registry{{
+    {Op::add, "add", 2, "+", "a + b", "add", "bifc", same, 1},
+    {Op::subtract, "subtract", 2, "-", "a - b", "sub", "ifc", same, 1},
+    {Op::multiply, "multiply", 2, "·", "a * b", "mul", "bifc", same, 1},
+    {Op::divide, "divide", 2, "/", "a / b", "div", "fc", same, 1},
+    {Op::maximum, "maximum", 2, "", "np.maximum(a, b)", "max", "bifc", same, 1},
+    {Op::minimum, "minimum", 2, "", "np.minimum(a, b)", "min", "bifc", same, 1},
+    {Op::power, "power", 2, "**", "a ** b", "pow", "ifc", same, 1},
+    {Op::floor_divide, "floor_divide", 2, "", "a // b", "div", "if", same, 1},
+    {Op::remainder, "remainder", 2, "", "a % b", "mod", "if", same, 1},
+    {Op::arctan2, "arctan2", 2, "", "np.arctan2(a, b)", "arctan2", "f", same, 1},
+    {Op::hypot, "hypot", 2, "", "np.hypot(a, b)", "hypot", "f", same, 1},
+    {Op::negative, "negative", 1, "", "-a", "neg", "ifc", same, 1},
+    {Op::sqrt, "sqrt", 1, "", "np.sqrt(a)", "sqrt", "fc", same, 1},
+    {Op::exp, "exp", 1, "", "np.exp(a)", "exp", "fc", same, 1},
+    {Op::log, "log", 1, "", "np.log(a)", "log", "fc", same, 1},
+    {Op::absolute, "absolute", 1, "", "np.abs(a)", "abs", "bifc", part, 1},
+    {Op::sign, "sign", 1, "", "np.sign(a)", "sign", "if", same, 1},
+    {Op::floor, "floor", 1, "", "np.floor(a)", "floor", "f", same, 1},
+    {Op::ceil, "ceil", 1, "", "np.ceil(a)", "ceil", "f", same, 1},
+    {Op::sin, "sin", 1, "", "np.sin(a)", "sin", "fc", same, 1},
+    {Op::cos, "cos", 1, "", "np.cos(a)", "cos", "fc", same, 1},
+    {Op::sinh, "sinh", 1, "", "np.sinh(a)", "sinh", "fc", same, 1},
+    {Op::cosh, "cosh", 1, "", "np.cosh(a)", "cosh", "fc", same, 1},
+    {Op::tanh, "tanh", 1, "", "np.tanh(a)", "tanh", "fc", same, 1},
+    {Op::log1p, "log1p", 1, "", "np.log1p(a)", "log1p", "f", same, 1},
+    {Op::expm1, "expm1", 1, "", "np.expm1(a)", "expm1", "f", same, 1},
+    {Op::conj, "conj", 1, "", "np.conj(a)", "conj", "ifc", same, 0},
+    {Op::real, "real", 1, "", "np.real(a)", "real", "bifc", part, 0},
+    {Op::imag, "imag", 1, "", "np.imag(a)", "imag", "bifc", part, 0},
+    {Op::equal, "equal", 2, "", "a == b", "compare", "bifc", truth, 1},
+    {Op::not_equal, "not_equal", 2, "", "a != b", "compare", "bifc", truth, 1},
+    {Op::less, "less", 2, "", "a < b", "compare", "bifc", truth, 1},
+    {Op::less_equal, "less_equal", 2, "", "a <= b", "compare", "bifc", truth, 1},
+    {Op::greater, "greater", 2, "", "a > b", "compare", "bifc", truth, 1},
+    {Op::greater_equal, "greater_equal", 2, "", "a >= b", "compare", "bifc", truth, 1},
+    {Op::is_nan, "is_nan", 1, "", "np.isnan(a)", "compare", "bifc", truth, 1},
+    {Op::is_finite, "is_finite", 1, "", "np.isfinite(a)", "compare", "bifc", truth, 1},
+    {Op::logical_and, "logical_and", 2, "", "np.logical_and(a, b)", "logic", "bifc", truth, 0},
+    {Op::logical_or, "logical_or", 2, "", "np.logical_or(a, b)", "logic", "bifc", truth, 0},
+    {Op::logical_xor, "logical_xor", 2, "", "np.logical_xor(a, b)", "logic", "bifc", truth, 0},
+    {Op::logical_not, "logical_not", 1, "", "np.logical_not(a)", "logic", "bifc", truth, 0},
+    {Op::bit_and, "bit_and", 2, "", "a & b", "logic", "bi", same, 0},
+    {Op::bit_or, "bit_or", 2, "", "a | b", "logic", "bi", same, 0},
+    {Op::bit_xor, "bit_xor", 2, "", "a ^ b", "logic", "bi", same, 0},
+    {Op::bit_not, "bit_not", 1, "", "~a", "logic", "bi", same, 0},
+    {Op::where, "where", 3, "", "np.where(c, a, b)", "where", "bifc", Typing::select, 0},
+    {Op::to_bool, "to_bool", 1, "", "a.astype(bool)", "cast", "bifc", cast, 0},
+    {Op::to_int32, "to_int32", 1, "", "a.astype(np.int32)", "cast", "bif", cast, 0},
+    {Op::to_int64, "to_int64", 1, "", "a.astype(np.int64)", "cast", "bif", cast, 0},
+    {Op::to_float32, "to_float32", 1, "", "a.astype(np.float32)", "cast", "bif", cast, 0},
+    {Op::to_float64, "to_float64", 1, "", "a.astype(np.float64)", "cast", "bif", cast, 0},
+    {Op::to_complex64, "to_complex64", 1, "", "a.astype(np.complex64)", "cast", "bifc", cast, 0},
+    {Op::to_complex128, "to_complex128", 1, "", "a.astype(np.complex128)", "cast", "bifc", cast, 0},
+    {Op::transpose, "transpose", 1, "", "a.T", "transpose", "bifc"},
+    {Op::matmul, "matmul", 2, "@", "a @ b", "gemm", "bifc"},
+    {Op::syrk, "syrk", 1, "", "a @ a.T", "syrk", "bifc"},
+    {Op::solve_triangular, "solve_triangular", 2, "", "scipy.linalg.solve_triangular(a, b)", "trsm", "fc"},
+    {Op::inv_triangular, "inv_triangular", 1, "", "np.linalg.inv(a)", "trtri", "fc"},
+    {Op::cholesky, "cholesky", 1, "", "np.linalg.cholesky(a)", "potrf", "fc"},
+    {Op::lu, "lu", 1, "", "L - I + U, where L @ U == a", "getrf", "fc"},
+    {Op::ldl, "ldl", 1, "", "L - I + D, where L @ D @ L.conj().T == a", "sytrf", "fc"},
+    {Op::row_sum, "row_sum", 1, "", "np.sum(a, axis=-1, keepdims=True)", "row_sum", "bifc"},
+    {Op::row_max, "row_max", 1, "", "np.max(a, axis=-1, keepdims=True)", "row_max", "bifc"},
+    {Op::row_min, "row_min", 1, "", "np.min(a, axis=-1, keepdims=True)", "row_min", "bifc"},
+    {Op::column_sum, "column_sum", 1, "", "np.sum(a, axis=0, keepdims=True)", "column_sum", "bifc"},
+    {Op::column_max, "column_max", 1, "", "np.max(a, axis=0, keepdims=True)", "column_max", "bifc"},
+    {Op::column_min, "column_min", 1, "", "np.min(a, axis=0, keepdims=True)", "column_min", "bifc"},
+    {Op::multiply_add, "multiply_add", 3, "", "acc + a * b", "mul", "bifc", same, 2},
+    {Op::multiply_subtract, "multiply_subtract", 3, "", "acc - a * b", "mul", "ifc", same, 2},
+    {Op::matmul_add, "matmul_add", 3, "", "acc + a @ b", "gemm", "bifc"},
+    {Op::matmul_subtract, "matmul_subtract", 3, "", "acc - a @ b", "gemm", "ifc"},
+    {Op::syrk_add, "syrk_add", 2, "", "acc + a @ a.T", "syrk", "bifc"},
+    {Op::syrk_subtract, "syrk_subtract", 2, "", "acc - a @ a.T", "syrk", "ifc"},
+}};
+
+static_assert(
+    [] {
+      for (std::size_t i = 0; i < registry.size(); ++i) {
+        if (registry[i].op != static_cast<Op>(i)) return false;
+      }
+      return true;
+    }(),
+    "the registry is in the order of Op");
+
+const DTypeInfo& entry(DType dtype) {
+  const auto index = static_cast<std::size_t>(dtype);
+  CYC_CHECK(index < dtypes.size());
+  return dtypes[index];
+}
+
+DType real_part(DType dtype) {
+  if (dtype == DType::complex64) return DType::float32;
+  if (dtype == DType::complex128) return DType::float64;
+  return dtype;
+}
+
+}  // namespace
+
+std::string_view name(DType dtype) { return entry(dtype).name; }
+
+std::optional<DType> dtype_from_name(std::string_view name) {
+  for (const auto& candidate : dtypes) {
+    if (candidate.name == name) return candidate.dtype;
+  }
+  return std::nullopt;
+}
+
+std::size_t size_bytes(DType dtype) { return entry(dtype).bytes; }
+
+bool is_floating(DType dtype) { return entry(dtype).dtype >= DType::float32; }
+
+const Info& info(Op op) {
+  const auto index = static_cast<std::size_t>(op);
+  CYC_CHECK(index < registry.size());
+  return registry[index];
+}
+
+std::optional<Op> op_from_name(std::string_view name) {
+  for (const auto& candidate : registry) {
+    if (candidate.name == name) return candidate.op;
+  }
+  return std::nullopt;
+}
+
+bool is_elementwise(Op op) { return info(op).flops_per_element.has_value(); }
+
+bool is_accumulating(Op op) { return op >= Op::multiply_add; }
+
+bool is_defined(Op op, DType dtype) {
+  return info(op).kinds.find(entry(dtype).kind) != std::string_view::npos;
+}
+
+DType operand_dtype(Op op, std::size_t operand, DType dtype) {
+  return info(op).typing == Typing::select && operand == 0 ? DType::boolean : dtype;
+}
+
+DType result_dtype(Op op, DType dtype) {
+  switch (info(op).typing) {
+    case Typing::same:
+    case Typing::select: return dtype;
+    case Typing::truth: return DType::boolean;
+    case Typing::part: return real_part(dtype);
+    case Typing::cast:
+      return static_cast<DType>(static_cast<std::uint8_t>(op) - static_cast<std::uint8_t>(Op::to_bool));
+  }
+  check_failed("typing is a Typing", __FILE__, __LINE__, {});
+}
+
+std::optional<DType> result_dtype(Op op, std::optional<DType> dtype) {
+  const auto typing = info(op).typing;
+  if (!dtype && typing != Typing::truth && typing != Typing::cast) return std::nullopt;
+  return result_dtype(op, dtype.value_or(DType::complex128));
+}
+
+std::optional<DType> common_dtype(Op op, std::span<const std::optional<DType>> operands) {
+  const auto mixes = [&](DType first, DType second, const char* help) {
+    throw ShapeError(
+        {.code = "CYC206",
+         .span = {},
+         .message = fmt::format("`{}` mixes {} and {}", info(op).name, name(first), name(second)),
+         .notes = {},
+         .help = help});
+  };
+  std::optional<DType> common;
+  for (std::size_t n = 0; n < operands.size(); ++n) {
+    if (!operands[n]) continue;
+    if (n == 0 && info(op).typing == Typing::select) {
+      if (*operands[n] != DType::boolean) mixes(*operands[n], DType::boolean, "the condition is bool");
+      continue;
+    }
+    if (common && *common != *operands[n])
+      mixes(*common, *operands[n], "convert the inputs to one dtype with `astype` first");
+    common = operands[n];
+  }
+  return common;
+}
+
+DType working_dtype(Op op, std::span<const std::optional<DType>> operands, DType result) {
+  const auto common = common_dtype(op, operands);
+  if (common) return *common;
+  if (!result_dtype(op, std::nullopt)) return result;
+  return is_defined(op, DType::complex128) ? DType::complex128 : DType::float64;
+}
+
+Op cast_to(DType dtype) {
+  return static_cast<Op>(static_cast<std::uint8_t>(Op::to_bool) + static_cast<std::uint8_t>(dtype));
+}
+
+}  // namespace cyclotron::operators
