@@ -25,7 +25,19 @@ _FUNCTIONS: Mapping[object, str] = {
     math.log: "log",
     math.fabs: "absolute",
     math.pow: "power",
+    math.sin: "sin",
+    math.cos: "cos",
+    math.sinh: "sinh",
+    math.cosh: "cosh",
+    math.tanh: "tanh",
+    math.log1p: "log1p",
+    math.expm1: "expm1",
+    math.hypot: "hypot",
+    math.atan2: "arctan2",
+    math.isnan: "is_nan",
+    math.isfinite: "is_finite",
 }
+_OF_TWO = ("power", "hypot", "arctan2")
 
 
 class Expressions(ast.NodeTransformer):
@@ -86,7 +98,7 @@ class Expressions(ast.NodeTransformer):
         if symbolic and not node.keywords:
             if extremum and len(node.args) > 1:
                 return self._call(node, extremum, [self.visit(argument) for argument in node.args])
-            if known and len(node.args) == (2 if known == "power" else 1):
+            if known and len(node.args) == (2 if known in _OF_TWO else 1):
                 return self._call(node, known, [self.visit(argument) for argument in node.args])
         return self._generic(node)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
-from cyclotron.errors import TraceError
+from cyclotron.errors import Span, TraceError
 from cyclotron.language.position import here
 
 OPERATORS = (
@@ -36,11 +36,13 @@ def _refuse(operator: str) -> Callable[..., NoReturn]:
 class Refusals:
     """The operators and conversions of Python that elements do not have."""
 
+    span: Span
+
     def _data_dependent(self, *_: object) -> NoReturn:
         raise TraceError(
             "a condition depends on the data of a tensor",
             code="CYC104",
-            span=here(),
+            span=self.span,
             help="conditions may use indices and sizes only; choose between values with"
             " cy.where(condition, a, b), and combine conditions on data with & | ~",
         )

@@ -188,6 +188,15 @@ class Trace:
                     )
 
     def _check_value(self, target: SymbolicTensor, value: Element, span: Span) -> None:
+        if value.dtype is not None and value.dtype != target.dtype_name:
+            raise ShapeError(
+                f"a value of dtype {value.dtype} is assigned to `{target.name}`, which has {target.dtype_name}",
+                code="CYC120",
+                span=span,
+                notes=[(target.span, f"`{target.name}` is declared here")],
+                help=f'convert it with `.astype("{target.dtype_name}")`, or declare `{target.name}` with'
+                f' dtype="{value.dtype}"',
+            )
         check_dtypes("assignment", (value, Access(target, (), span)), span)
         self._check_expression(value, set())
 
@@ -248,7 +257,7 @@ def default_dtype(inputs: Sequence[str]) -> str:
             f"a tensor is declared without dtype, and the inputs have {' and '.join(different)}",
             code="CYC120",
             span=here(),
-            help=f'give it a dtype, e.g. `dtype="{different[-1]}"`, or use `cy.empty_like`',
+            help=f'give it a dtype, e.g. `dtype="{different[0]}"`, or use `cy.empty_like`',
         )
     return different[0]
 

@@ -112,24 +112,36 @@ def minimum(*values: object) -> object:
     return _extremum("minimum", values)
 
 
-def sqrt(value: object) -> object:
-    """The square root of an element or host value."""
-    return _function("sqrt", math.sqrt, value)
+def _symbolic(value: object) -> bool:
+    return isinstance(value, (Element, SymbolicTensor, Affine, Extremum))
 
 
-def exp(value: object) -> object:
-    """The exponential of an element or host value."""
-    return _function("exp", math.exp, value)
+def _function(op: str, host: Callable[..., object], about: str) -> Callable[..., object]:
+    """A function of elements or host values."""
+
+    def function(*values: object) -> object:
+        return elements.apply(op, *values) if any(map(_symbolic, values)) else host(*values)
+
+    function.__name__ = function.__qualname__ = op
+    function.__doc__ = f"{about} of an element or host value."
+    return function
 
 
-def log(value: object) -> object:
-    """The natural logarithm of an element or host value."""
-    return _function("log", math.log, value)
-
-
-def absolute(value: object) -> object:
-    """The absolute value of an element or host value."""
-    return _function("absolute", math.fabs, value)
+sqrt = _function("sqrt", math.sqrt, "The square root")
+exp = _function("exp", math.exp, "The exponential")
+log = _function("log", math.log, "The natural logarithm")
+absolute = _function("absolute", math.fabs, "The absolute value")
+sin = _function("sin", math.sin, "The sine")
+cos = _function("cos", math.cos, "The cosine")
+sinh = _function("sinh", math.sinh, "The hyperbolic sine")
+cosh = _function("cosh", math.cosh, "The hyperbolic cosine")
+tanh = _function("tanh", math.tanh, "The hyperbolic tangent")
+log1p = _function("log1p", math.log1p, "The logarithm of one more")
+expm1 = _function("expm1", math.expm1, "The exponential, less one,")
+hypot = _function("hypot", math.hypot, "The length of the vector")
+arctan2 = _function("arctan2", math.atan2, "The angle of the point (y, x)")
+is_nan = _function("is_nan", math.isnan, "The NaN test")
+is_finite = _function("is_finite", math.isfinite, "The test for a finite number")
 
 
 def power(base: object, exponent: object) -> object:
@@ -137,14 +149,6 @@ def power(base: object, exponent: object) -> object:
     if _symbolic(base) or _symbolic(exponent):
         return elements.power(base, exponent)
     return math.pow(base, exponent)  # type: ignore[arg-type]
-
-
-def _symbolic(value: object) -> bool:
-    return isinstance(value, (Element, SymbolicTensor, Affine, Extremum))
-
-
-def _function(op: str, host: Callable[[Any], object], value: object) -> object:
-    return elements.apply(op, value) if _symbolic(value) else host(value)
 
 
 def _extremum(op: str, values: tuple[object, ...]) -> object:

@@ -6,10 +6,10 @@ import cyclotron as cy
 
 
 @cy.kernel
-def bad(A, B):  # error: CYC120
+def bad(A, B):
     X = cy.empty_like(A)
     for i in range(4):
-        X[i] = A[i] + B[i]
+        X[i] = A[i] + B[i]  # error: CYC120
     return X
 
 

@@ -12,10 +12,10 @@ ARGUMENTS = {
 
 
 @cy.kernel
-def mixed_inputs(x, n):  # error: CYC120
+def mixed_inputs(x, n):
     X = cy.empty_like(x)
     for i in range(4):
-        X[i] = x[i] + n[i]
+        X[i] = x[i] + n[i]  # error: CYC120
     return X
 
 
@@ -29,9 +29,49 @@ def unsupported_dtype(h):  # error: CYC120
 
 @cy.kernel
 def declared_other(s):
-    X = cy.empty(4, "float64")  # error: CYC120
+    X = cy.empty(4, "float64")
     for i in range(4):
-        X[i] = s[i]
+        X[i] = s[i]  # error: CYC120
+    return X
+
+
+@cy.kernel
+def undecided(x, n):
+    X = cy.empty(4)  # error: CYC120
+    for i in range(4):
+        X[i] = x[i]
+    return X
+
+
+@cy.kernel
+def choice_by_number(x):
+    X = cy.empty_like(x)
+    for i in range(4):
+        X[i] = cy.where(x[i], 1, 2)  # error: CYC120
+    return X
+
+
+@cy.kernel
+def bits_of_floats(x):
+    X = cy.empty_like(x)
+    for i in range(4):
+        X[i] = x[i] & x[i]  # error: CYC121
+    return X
+
+
+@cy.kernel
+def converted_to_half(x):
+    X = cy.empty_like(x)
+    for i in range(4):
+        X[i] = x[i].astype("float16")  # error: CYC120
+    return X
+
+
+@cy.kernel
+def truth_as_number(x):
+    X = cy.empty_like(x)
+    for i in range(4):
+        X[i] = x[i] > 0  # error: CYC120
     return X
 
 

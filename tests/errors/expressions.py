@@ -45,7 +45,7 @@ def membership(x):
 def unknown_ufunc(x):
     X = cy.empty_like(x)
     for i in range(len(x)):
-        X[i] = np.sin(x[i])  # error: CYC105
+        X[i] = np.arcsinh(x[i])  # error: CYC105
     return X
 
 
@@ -61,7 +61,7 @@ def unknown_math(x):
 def unknown_operator(x):
     X = cy.empty_like(x)
     for i in range(len(x)):
-        X[i] = x[i] % 2  # error: CYC105
+        X[i] = x[i] << 2  # error: CYC105
     return X
 
 
