@@ -166,3 +166,6 @@ def isl_version() -> str:
 
 def blas_version() -> str:
     """The BLAS and how it was configured."""
+
+def operators() -> list[tuple[str, int, str, list[tuple[str, str]]]]:
+    """The registry: name, number of operands, kinds of dtypes, dtypes with the result's."""

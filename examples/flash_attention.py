@@ -1,7 +1,7 @@
 """FlashAttention-2: a PE holds a tile of queries while tiles of keys and values stream past (section 10.3).
 
-A running maximum m, denominator l and output o are rescaled as better maxima come. With a mask a row may see no
-key at all; it stays zero, not NaN.
+A running maximum m, denominator l and output o are rescaled as better maxima come. With a mask a row may see
+no key at all; it stays zero, not NaN.
 """
 
 import numpy as np

@@ -319,7 +319,7 @@ def element(value: object) -> Element:
     """Return an element as it is and a Python or NumPy number as a constant; anything else is an error."""
     if isinstance(value, Element):
         return value
-    if isinstance(value, np.generic):
+    if isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0:
         value = value.item()
     if isinstance(value, (bool, int, float, complex)):
         return Constant(value, here())
@@ -484,6 +484,10 @@ _SPELLED: Mapping[np.ufunc, Callable[..., Element]] = {
 }
 _MATRIX = ("matmul", "syrk", "inv_triangular", "cholesky")  # here NumPy's ufunc is what they are on scalars
 UFUNCS: Mapping[np.ufunc, Callable[..., Element]] = {
-    **{o.numpy: partial(apply, op) for op, o in OPERATORS.items() if isinstance(o.numpy, np.ufunc) and op not in _MATRIX},
+    **{
+        entry.numpy: partial(apply, op)
+        for op, entry in OPERATORS.items()
+        if isinstance(entry.numpy, np.ufunc) and op not in _MATRIX
+    },
     **_SPELLED,
 }

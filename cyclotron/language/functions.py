@@ -22,14 +22,12 @@ _HOSTS = (np.ndarray, np.generic, int, float, complex)
 def _elementwise(name: str, op: str, about: str) -> Callable[..., Any]:
     """The function of an elementwise operator of the registry."""
 
+    numpy = OPERATORS[op].numpy
+
     def function(*values: Any) -> Any:
         traced = isinstance(ACTIVE.get(), Trace) and not builtins.all(isinstance(v, _HOSTS) for v in values)
-        return elements.UFUNCS.get(ufunc, _apply)(*values) if traced else ufunc(*values)
+        return elements.apply(op, *values) if traced else numpy(*values)
 
-    def _apply(*values: Any) -> Element:
-        return elements.apply(op, *values)
-
-    ufunc = OPERATORS[op].numpy
     function.__name__ = function.__qualname__ = name
     function.__doc__ = about
     return function

@@ -164,7 +164,7 @@ def lu(a: Any) -> Any:
 
 
 def ldl(a: Any) -> Any:
-    """Return the LDL factors without exchange of rows, in one array: D, below it L without its ones, zeros above.
+    """Return the LDL factors without exchange of rows, in one array: D, and below it L without its ones.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def ldl(a: Any) -> Any:
     Returns
     -------
     scalar or array
-        ``L - I + D`` where ``L @ D @ L.conj().T`` is `a`, shaped as `a`.
+        ``L - I + D`` where ``L @ D @ L.conj().T`` is `a`, shaped as `a`; zeros above the diagonal.
 
     Raises
     ------

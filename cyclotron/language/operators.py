@@ -1,4 +1,4 @@
-"""The operators of elements: for each what it is in NumPy and which dtypes it has. The core has the same table."""
+"""The operators of elements: what each is in NumPy and which dtypes have it; the core has the same table."""
 
 from __future__ import annotations
 

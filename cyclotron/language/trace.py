@@ -190,7 +190,8 @@ class Trace:
     def _check_value(self, target: SymbolicTensor, value: Element, span: Span) -> None:
         if value.dtype is not None and value.dtype != target.dtype_name:
             raise ShapeError(
-                f"a value of dtype {value.dtype} is assigned to `{target.name}`, which has {target.dtype_name}",
+                f"a value of dtype {value.dtype} is assigned to `{target.name}`,"
+                f" which has {target.dtype_name}",
                 code="CYC120",
                 span=span,
                 notes=[(target.span, f"`{target.name}` is declared here")],

@@ -274,7 +274,8 @@ class ClassWriter {
                               const bool direct =
                                   last && !overlaps(apply, instruction.operands, inputs, target, shapes[t]);
                               if (!direct)
-                                instruction.destination = temporary(next_temporary++, shapes[t], dtypes[t], target);
+                                instruction.destination =
+                                    temporary(next_temporary++, shapes[t], dtypes[t], target);
                               operands[t] = instruction.destination;
                               add(std::move(instruction), span);
                             }},
@@ -349,8 +350,8 @@ class ClassWriter {
   }
 
   /// Numbers alone adopt the dtype of the result.
-  SlotRef temporary(std::size_t ordinal, const operators::Shape& shape,
-                    std::optional<operators::DType> known, const SlotRef& result) {
+  SlotRef temporary(std::size_t ordinal, const operators::Shape& shape, std::optional<operators::DType> known,
+                    const SlotRef& result) {
     const auto dtype = known.value_or(result_.slots[result.slot.index()].dtype);
     const auto name = fmt::format("t{}", ordinal);
     const auto same = std::ranges::find_if(result_.slots, [&](const program::Slot& s) {

@@ -149,8 +149,8 @@ class CodeChecker {
   }
 
   void check(const Compute& compute, const Path& path) {
-    require_range(static_cast<std::int64_t>(compute.op), 0, static_cast<std::int64_t>(operators::operator_count) - 1,
-                  Path(path, "op"), *span_);
+    require_range(static_cast<std::int64_t>(compute.op), 0,
+                  static_cast<std::int64_t>(operators::operator_count) - 1, Path(path, "op"), *span_);
     const operators::Info& op = operators::info(compute.op);
     constexpr Flags known = operators::transpose_a | operators::transpose_b | operators::lower |
                             operators::right_side | operators::unit_diagonal;
@@ -190,7 +190,8 @@ class CodeChecker {
     try {
       dtype = operators::working_dtype(compute.op, operands, destination.dtype);
     } catch (const ShapeError& error) {
-      fail("CYC610", path, error.diagnostic().message, "element types are converted by operators only", *span_);
+      fail("CYC610", Path(path, "operands"), error.diagnostic().message,
+           "element types are converted by operators only", *span_);
     }
     if (!operators::is_defined(compute.op, dtype)) {
       fail("CYC610", path, fmt::format("applies `{}` to {}", name, operators::name(dtype)),
@@ -208,7 +209,8 @@ class CodeChecker {
   static std::string kinds_text(Op op) {
     std::vector<std::string_view> names;
     for (int d = 0; d <= static_cast<int>(DType::complex128); ++d) {
-      if (operators::is_defined(op, static_cast<DType>(d))) names.push_back(operators::name(static_cast<DType>(d)));
+      if (operators::is_defined(op, static_cast<DType>(d)))
+        names.push_back(operators::name(static_cast<DType>(d)));
     }
     return fmt::format("{}", fmt::join(names, ", "));
   }

@@ -202,21 +202,22 @@ class Verifier {
            .notes = {{tensor.span, "it is declared here"}},
            .help = "declare it with that dtype"});
     }
-    for_each_expr(
-        system_, equation, poly::Set::empty(context_, equation.indices.size()), [&](ExprId id, const Scope&) {
-          const auto* apply = std::get_if<Apply>(&system_.at(id).node);
-          if (apply == nullptr) return;
-          std::vector<std::optional<DType>> operands;
-          for (const auto operand : apply->operands) operands.push_back(dtype_of(system_, operand));
-          const DType works_on = operators::working_dtype(apply->op, operands, dtype);
-          if (operators::is_defined(apply->op, works_on)) return;
-          throw ShapeError({.code = "CYC206",
-                            .span = system_.at(id).span,
-                            .message = fmt::format("`{}` is not defined on {}", operators::info(apply->op).name,
-                                                   operators::name(works_on)),
-                            .notes = {},
-                            .help = "convert the inputs to a dtype that has it, with `astype`"});
-        });
+    for_each_expr(system_, equation, poly::Set::empty(context_, equation.indices.size()),
+                  [&](ExprId id, const Scope&) {
+                    const auto* apply = std::get_if<Apply>(&system_.at(id).node);
+                    if (apply == nullptr) return;
+                    std::vector<std::optional<DType>> operands;
+                    for (const auto operand : apply->operands) operands.push_back(dtype_of(system_, operand));
+                    const DType works_on = operators::working_dtype(apply->op, operands, dtype);
+                    if (operators::is_defined(apply->op, works_on)) return;
+                    throw ShapeError(
+                        {.code = "CYC206",
+                         .span = system_.at(id).span,
+                         .message = fmt::format("`{}` is not defined on {}", operators::info(apply->op).name,
+                                                operators::name(works_on)),
+                         .notes = {},
+                         .help = "convert the inputs to a dtype that has it, with `astype`"});
+                  });
   }
 
   const System& system_;

@@ -319,8 +319,7 @@ class Decoder {
             "its result and its destination differ in dtype");
     std::vector<Source> sources;
     for (std::size_t n = 0; n < compute.operands.size(); ++n) {
-      sources.push_back(
-          source(compute.operands[n], operators::operand_dtype(compute.op, n, step().dtype)));
+      sources.push_back(source(compute.operands[n], operators::operand_dtype(compute.op, n, step().dtype)));
       if (!sources.back().constant)
         step().scalar = step().scalar && code_.places[sources.back().index].scalar;
     }

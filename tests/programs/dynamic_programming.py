@@ -5,7 +5,7 @@ import cyclotron as cy
 
 @cy.kernel
 def smith_waterman(a, b, match, gap):
-    """Local alignment: `a` (n,) and `b` (m,) are letters, `match` (2,) the scores of unequal and equal ones."""
+    """Local alignment: `a` (n,) and `b` (m,) are letters, `match` (2,) scores unequal and equal ones."""
     H = cy.zeros((a.shape[0] + 1, b.shape[0] + 1))
     for i in range(1, a.shape[0] + 1):
         for j in range(1, b.shape[0] + 1):

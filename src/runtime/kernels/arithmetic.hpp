@@ -244,7 +244,8 @@ template <class T>
 template <class T>
 void require_divisor(T b) {
   if (b == 0) {
-    throw KernelFailure{"CYC701", "an integer is divided by zero", "check the data, or use cy.where on the divisor"};
+    throw KernelFailure{"CYC701", "an integer is divided by zero",
+                        "check the data, or use cy.where on the divisor"};
   }
 }
 
@@ -312,8 +313,9 @@ template <class T>
 }
 
 [[noreturn]] inline void zero_pivot(std::int64_t number) {
-  throw KernelFailure{"CYC701", "the factorization has a zero pivot: pivot " + std::to_string(number) + " is 0",
-                      "lu and ldl do not exchange rows; the matrix is singular, or its rows need another order"};
+  throw KernelFailure{
+      "CYC701", "the factorization has a zero pivot: pivot " + std::to_string(number) + " is 0",
+      "lu and ldl do not exchange rows; the matrix is singular, or its rows need another order"};
 }
 
 /// The LU factor of a 1x1 matrix.

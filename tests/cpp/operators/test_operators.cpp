@@ -1,6 +1,7 @@
 #include <cyclotron/operators/operators.hpp>
 
 #include <initializer_list>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,11 +13,9 @@
 namespace cyclotron::operators {
 namespace {
 
-constexpr auto last_op = Op::syrk_subtract;
-
 std::vector<Op> all_ops() {
   std::vector<Op> result;
-  for (int op = 0; op <= static_cast<int>(last_op); ++op) result.push_back(static_cast<Op>(op));
+  for (std::size_t op = 0; op < operator_count; ++op) result.push_back(static_cast<Op>(op));
   return result;
 }
 
@@ -78,6 +77,45 @@ TEST(Registry, OperatorsOnScalarsGiveScalars) {
   }
 }
 
+TEST(Typing, ResultsFollowTheDtypeThatAnOperatorWorksOn) {
+  EXPECT_EQ(result_dtype(Op::add, DType::int32), DType::int32);
+  EXPECT_EQ(result_dtype(Op::less, DType::float32), DType::boolean);
+  EXPECT_EQ(result_dtype(Op::absolute, DType::complex64), DType::float32);
+  EXPECT_EQ(result_dtype(Op::absolute, DType::int64), DType::int64);
+  EXPECT_EQ(result_dtype(Op::where, DType::int64), DType::int64);
+  EXPECT_EQ(operand_dtype(Op::where, 0, DType::int64), DType::boolean);
+  EXPECT_EQ(operand_dtype(Op::where, 1, DType::int64), DType::int64);
+  for (int d = 0; d <= static_cast<int>(DType::complex128); ++d) {
+    const auto dtype = static_cast<DType>(d);
+    EXPECT_EQ(result_dtype(cast_to(dtype), DType::int32), dtype);
+    EXPECT_EQ(info(cast_to(dtype)).name, "to_" + std::string(name(dtype)));
+  }
+}
+
+TEST(Typing, OperandsAgreeAndNumbersAdopt) {
+  using Dtypes = std::vector<std::optional<DType>>;
+  EXPECT_EQ(common_dtype(Op::add, Dtypes{std::nullopt, DType::int32}), DType::int32);
+  EXPECT_EQ(common_dtype(Op::add, Dtypes{std::nullopt, std::nullopt}), std::nullopt);
+  EXPECT_EQ(common_dtype(Op::where, Dtypes{DType::boolean, std::nullopt, DType::float32}), DType::float32);
+  EXPECT_THROW((void)common_dtype(Op::add, Dtypes{DType::int64, DType::int32}), ShapeError);
+  EXPECT_THROW((void)common_dtype(Op::where, Dtypes{DType::int32, DType::int32, DType::int32}), ShapeError);
+  // Numbers alone: what they are added to, or the largest dtype where the result has one of its own.
+  EXPECT_EQ(working_dtype(Op::add, Dtypes{std::nullopt, std::nullopt}, DType::int32), DType::int32);
+  EXPECT_EQ(working_dtype(Op::less, Dtypes{std::nullopt, std::nullopt}, DType::boolean), DType::complex128);
+  EXPECT_EQ(working_dtype(Op::to_int32, Dtypes{std::nullopt}, DType::int32), DType::float64);
+}
+
+TEST(Typing, KindsAreNumPys) {
+  for (const Op op : all_ops()) {
+    EXPECT_TRUE(is_defined(op, DType::float64) || info(op).kinds == "bi") << info(op).name;
+    EXPECT_EQ(is_defined(op, DType::int32), is_defined(op, DType::int64));
+  }
+  EXPECT_FALSE(is_defined(Op::divide, DType::int64));
+  EXPECT_FALSE(is_defined(Op::negative, DType::boolean));
+  EXPECT_FALSE(is_defined(Op::floor, DType::complex64));
+  EXPECT_FALSE(is_defined(Op::bit_and, DType::float32));
+}
+
 TEST(Shapes, ElementwiseOperandsBroadcast) {
   EXPECT_EQ(shape(Op::add, 0, {{3, 4}, {3, 4}}), (Shape{3, 4}));
   EXPECT_EQ(shape(Op::add, 0, {{3, 1}, {1, 4}}), (Shape{3, 4}));
@@ -106,6 +144,12 @@ TEST(Shapes, SolvesAndFactors) {
   EXPECT_THROW((void)shape(Op::cholesky, 0, {{4, 3}}), ShapeError);
   EXPECT_EQ(shape(Op::row_sum, 0, {{4, 3}}), (Shape{4, 1}));
   EXPECT_EQ(shape(Op::transpose, 0, {{4, 3}}), (Shape{3, 4}));
+  EXPECT_EQ(shape(Op::column_max, 0, {{4, 3}}), (Shape{1, 3}));
+  for (const Op op : {Op::lu, Op::ldl, Op::inv_triangular}) {
+    EXPECT_EQ(shape(op, 0, {{4, 4}}), (Shape{4, 4}));
+    EXPECT_THROW((void)shape(op, 0, {{4, 3}}), ShapeError);
+  }
+  EXPECT_EQ(shape(Op::where, 0, {{4, 1}, {1, 3}, {1, 1}}), (Shape{4, 3}));
 }
 
 TEST(Shapes, ErrorsNameBothShapes) {
@@ -132,6 +176,11 @@ TEST(Flops, AreLapacksCounts) {
   EXPECT_EQ(count(Op::cholesky, 0, {{3, 3}}), 14);
   EXPECT_EQ(count(Op::row_sum, 0, {{4, 3}}), 8);
   EXPECT_EQ(count(Op::transpose, 0, {{4, 3}}), 0);
+  EXPECT_EQ(count(Op::lu, 0, {{3, 3}}), 3 + 10);  // divisions, then products and differences
+  EXPECT_EQ(count(Op::ldl, 0, {{3, 3}}), 3 + 8);
+  EXPECT_EQ(count(Op::inv_triangular, 0, {{3, 3}}), 11);
+  EXPECT_EQ(count(Op::column_sum, 0, {{4, 3}}), 9);
+  EXPECT_EQ(count(Op::where, 0, {{4, 3}, {4, 3}, {4, 3}}), 0);
 }
 
 }  // namespace

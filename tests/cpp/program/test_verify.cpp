@@ -124,7 +124,7 @@ std::vector<Fault> code_faults() {
       {"OperandCount", [](Program& p) { action<Compute>(p, 0, 5).operands.pop_back(); }, "CYC608",
        "classes[0].code[5].operands"},
       {"OperandDType", [](Program& p) { p.classes[2].slots[0].dtype = DType::int32; }, "CYC610",
-       "classes[2].code[8].operands[0]"},
+       "classes[2].code[8].operands"},
       {"OperandIndex",
        [](Program& p) { action<Compute>(p, 0, 5).operands[1] = SlotRef{SlotId(0), form({0, 0, 0, 1})}; },
        "CYC608", "classes[0].code[5].operands[1].index"},

@@ -411,7 +411,7 @@ TEST(Failures, OperatorsThatADtypeHasNot) {
   PeClass& all = program.classes[0];
   const auto x = add_slot(all, "x", {}, DType::boolean);
   all.code = Code().compute(Op::negative, slot(x), {slot(x)}).code;
-  EXPECT_EQ(failure(program, {}, "CYC610"), "`class 0` cannot be run: `negative` is not defined on bool");
+  EXPECT_EQ(failure(program, {}, "CYC610"), "`classes[0].code[0]` applies `negative` to bool");
   all.slots[0].address = -1;
   all.code.clear();
   EXPECT_EQ(failure(program, {}, "CYC613"), "`class 0` cannot be run: a slot is not inside the PE's memory");

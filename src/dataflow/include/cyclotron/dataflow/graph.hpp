@@ -54,7 +54,8 @@ struct Flow {
   bool prefetched = false;            ///< Resident: loaded before the time loop.
   bool computed = false;              ///< Made by Compute rules, else it carries an operand.
   Span span;
-  std::optional<DType> dtype{};  ///< Of a partial result that the outer expression converts; else the tensor's.
+  std::optional<DType>
+      dtype{};  ///< Of a partial result that the outer expression converts; else the tensor's.
 };
 
 /// The value of `flow` at the point `p + offset`.

@@ -82,7 +82,8 @@ struct Info {
   std::string_view symbol;      ///< Infix symbol, or empty: printed as a call.
   std::string_view numpy;       ///< What it means in NumPy.
   std::string_view space_name;  ///< Name of an iteration space of this operation, e.g. `mul`, `gemm`, `trsm`.
-  std::string_view kinds;       ///< Of dtypes it is defined on, as NumPy's letters: b(ool), i(nt), f(loat), c(omplex).
+  std::string_view
+      kinds;  ///< Of dtypes it is defined on, as NumPy's letters: b(ool), i(nt), f(loat), c(omplex).
   Typing typing = Typing::same;
   /// Of an elementwise operator; 0 where it only moves data. Others count by their shapes.
   std::optional<int> flops_per_element{};

@@ -1,0 +1,233 @@
+"""The operators of tiles: factorizations, rows and columns, broadcasts, transposes; and their table."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import cyclotron as cy
+from cyclotron import _core
+from cyclotron.language.operators import OPERATORS, result_dtype
+
+FLOATING = ("float32", "float64", "complex64", "complex128")
+ONE_PE = cy.Schedule()
+
+
+def test_python_and_the_core_have_the_same_table() -> None:
+    fused = {
+        f"{product}_{sign}" for product in ("multiply", "matmul", "syrk") for sign in ("add", "subtract")
+    }
+    core = {name: (arity, kinds, dtypes) for name, arity, kinds, dtypes in _core.operators()}
+    assert set(core) == {*OPERATORS, *fused}
+    for name, operator in OPERATORS.items():
+        arity, kinds, dtypes = core[name]
+        assert operator.kinds == kinds, name
+        for dtype, result in dtypes:
+            operands = ["bool", dtype, dtype] if operator.typing == "select" else [dtype] * arity
+            assert result_dtype(name, operands) == result, name
+
+
+def agree(kernel: cy.Kernel, *arguments: object, tolerance: float = 0.0) -> list[np.ndarray]:
+    """Run on both backends, compare their bits, and with plain Python."""
+    program = kernel.compile(*arguments, schedule=ONE_PE)
+    simulated = cy.run(program, backend="sim").outputs
+    local = cy.run(program, backend="local").outputs
+    expected = kernel.reference(*arguments)
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    for name, wanted in zip(simulated, expected, strict=True):
+        assert simulated[name].tobytes() == local[name].tobytes()
+        assert simulated[name].dtype == wanted.dtype
+        np.testing.assert_allclose(simulated[name], wanted, rtol=tolerance, atol=tolerance)
+    return list(simulated.values())
+
+
+def matrix(n: int, dtype: str) -> np.ndarray:
+    rng = np.random.default_rng(n)
+    a = rng.standard_normal((n, n)) + 2 * n * np.eye(n)
+    if np.dtype(dtype).kind == "c":
+        a = a + 1j * rng.standard_normal((n, n))
+    return a.astype(dtype)
+
+
+@cy.kernel
+def factors(A):
+    """Of each diagonal tile."""
+    n = A.shape[0]
+    F, D, L, U = cy.zeros_like(A), cy.zeros_like(A), cy.zeros_like(A), cy.zeros_like(A)
+    for i in range(n):
+        F[i, i] = cy.linalg.lu(A[i, i])
+        D[i, i] = cy.linalg.ldl(A[i, i])
+        L[i, i] = cy.linalg.inv_triangular(A[i, i], unit_diagonal=True)
+        U[i, i] = cy.linalg.inv_triangular(A[i, i], lower=False)
+    return F, D, L, U
+
+
+@pytest.mark.parametrize("dtype", FLOATING)
+@pytest.mark.parametrize("tile", [None, 1, 4, 3])
+def test_factorizations(dtype: str, tile: int | None) -> None:
+    """Scalars, tiles of one, one tile, and a ragged last tile."""
+    a = matrix(4, dtype)
+    tolerance = 50 * float(np.finfo(dtype).eps)
+    F, D, L, U = agree(factors, a if tile is None else cy.blocked(a, (tile, tile)), tolerance=tolerance)
+    size = tile or 1
+    for start in range(0, 4, size):
+        part = slice(start, min(start + size, 4))
+        one = a[part, part]
+        identity = np.eye(len(one))
+        f, d = F[part, part], D[part, part]
+        np.testing.assert_allclose((np.tril(f, -1) + identity) @ np.triu(f), one, rtol=tolerance * 20)
+        unit = np.tril(d, -1) + identity
+        hermitian = np.tril(one, -1) + np.tril(one, -1).conj().T + np.diag(one.diagonal().real)
+        product = unit @ np.diag(d.diagonal()) @ unit.conj().T
+        np.testing.assert_allclose(product, hermitian, rtol=tolerance * 20, atol=tolerance * 20)
+        assert not np.triu(d, 1).any()
+        lower, upper = np.tril(one, -1) + identity, np.triu(one)
+        np.testing.assert_allclose(L[part, part] @ lower, identity, atol=tolerance * 20)
+        np.testing.assert_allclose(U[part, part] @ upper, identity, atol=tolerance * 20)
+        assert not np.triu(L[part, part], 1).any()
+        assert not np.tril(U[part, part], -1).any()
+
+
+@cy.kernel
+def lu_by_tiles(A):
+    """The blocked factorization: packed factors, and solves that read the triangles they need."""
+    n = A.shape[0]
+    F = cy.empty_like(A)
+    for i in range(n):
+        for j in range(n):
+            if i == j:
+                F[i, j] = cy.linalg.lu(A[i, j] - sum(F[i, k] @ F[k, j] for k in range(i)))
+            elif i < j:
+                rest = A[i, j] - sum(F[i, k] @ F[k, j] for k in range(i))
+                F[i, j] = cy.linalg.solve_triangular(F[i, i], rest, unit_diagonal=True)
+            else:
+                rest = A[i, j] - sum(F[i, k] @ F[k, j] for k in range(j))
+                F[i, j] = cy.linalg.solve_triangular(F[j, j], rest, side="right", lower=False)
+    return F
+
+
+@pytest.mark.parametrize("schedule", [ONE_PE, cy.Schedule().space("i", "j")], ids=["one-pe", "grid"])
+@pytest.mark.parametrize("tile", [None, 2, 3])
+def test_blocked_lu(schedule: cy.Schedule, tile: int | None) -> None:
+    a = matrix(5, "float64")
+    program = lu_by_tiles.compile(a if tile is None else cy.blocked(a, (tile, tile)), schedule=schedule)
+    f = cy.run(program, backend="sim").output
+    np.testing.assert_array_equal(cy.run(program, backend="local").output, f)
+    np.testing.assert_allclose((np.tril(f, -1) + np.eye(5)) @ np.triu(f), a, atol=1e-13)
+
+
+@pytest.mark.parametrize("function", [cy.linalg.lu, cy.linalg.ldl])
+def test_a_zero_pivot_is_reported(function: object) -> None:
+    @cy.kernel
+    def one(A):
+        F = cy.empty_like(A)
+        F[0, 0] = function(A[0, 0])
+        return F
+
+    a = np.array([[1.0, 2, 0], [2, 4, 1], [0, 1, 1]])
+    program = one.compile(cy.blocked(a, (3, 3)))
+    with pytest.raises(cy.ExecutionError, match="zero pivot: pivot 2 is 0") as caught:
+        cy.run(program, backend="sim")
+    assert caught.value.code == "CYC701"
+    with pytest.raises(np.linalg.LinAlgError, match="pivot 1 is 0"):
+        one.reference(cy.blocked(a, (3, 3)))
+
+
+@cy.kernel
+def rows_and_columns(A):
+    n, m = A.shape
+    R = cy.empty((n, m), tile=(A.shape[0].tile, 1))
+    C = cy.empty((n, m), tile=(1, A.shape[1].tile))
+    X = cy.empty_like(A)
+    for i in range(n):
+        for j in range(m):
+            R[i, j] = cy.row_min(A[i, j]) + cy.row_max(A[i, j]) * cy.row_sum(A[i, j])
+            C[i, j] = cy.col_min(A[i, j]) + cy.col_max(A[i, j]) * cy.col_sum(A[i, j])
+            X[i, j] = A[i, j] - R[i, j] + C[i, j] * cy.where(A[i, j] > C[i, j], R[i, j], 2)
+    return R, C, X
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64", "complex64", "complex128"])
+def test_tiles_combine_with_rows_and_columns(dtype: str) -> None:
+    """As NumPy broadcasts; exact on small integers."""
+    A = np.random.default_rng(3).integers(-4, 5, (6, 8)).astype(dtype)
+    R, C, _ = agree(rows_and_columns, cy.blocked(A, (3, 4)))
+    np.testing.assert_array_equal(R[:3, 0], A[:3, :4].min(1) + A[:3, :4].max(1) * A[:3, :4].sum(1))
+    np.testing.assert_array_equal(C[0, :4], A[:3, :4].min(0) + A[:3, :4].max(0) * A[:3, :4].sum(0))
+
+
+@cy.kernel
+def outer_products(x, y):
+    n, m = x.shape[0], y.shape[0]
+    X = cy.empty((n, m))
+    for i in range(n):
+        for j in range(m):
+            X[i, j] = cy.outer(x[i], y[j])
+    return X
+
+
+@pytest.mark.parametrize("tile", [None, (2, 3), (7, 7)])
+def test_outer(tile: tuple[int, int] | None) -> None:
+    x, y = np.arange(1, 5.0), np.arange(2, 8.0)
+    arguments = (x, y) if tile is None else (cy.blocked(x, tile[:1]), cy.blocked(y, tile[1:]))
+    (X,) = agree(outer_products, *arguments)
+    np.testing.assert_array_equal(X, np.outer(x, y))
+
+
+@cy.kernel
+def read_transposed(A):
+    B = cy.empty((A.shape[1], A.shape[0]))
+    for i in range(A.T.shape[0]):
+        for j in range(len(A)):
+            B[i, j] = A.T[i, j] + A[j, i].T
+    return B
+
+
+@pytest.mark.parametrize("tile", [None, (2, 3), (3, 2)])
+def test_a_transposed_tensor(tile: tuple[int, int] | None) -> None:
+    A = np.arange(20.0).reshape(4, 5)
+    (B,) = agree(read_transposed, A if tile is None else cy.blocked(A, tile))
+    np.testing.assert_array_equal(B, 2 * A.T)
+
+
+@cy.kernel
+def least_so_far(A):
+    M = cy.full_like(A, -np.inf)
+    for i in range(1, A.shape[0]):
+        M[i] = cy.maximum(M[i - 1], A[i])
+    return M
+
+
+def test_an_infinite_fill() -> None:
+    (M,) = agree(least_so_far, np.array([5.0, -3, 1, np.nan, 2]))
+    np.testing.assert_array_equal(M, [-np.inf, -3, 1, np.nan, np.nan])
+
+
+@cy.kernel
+def from_the_math_module(A, B):
+    C = cy.empty_like(A)
+    D = cy.empty(A.shape[0], "bool")
+    for i in range(A.shape[0]):
+        C[i] = math.sin(A[i]) + math.hypot(A[i], B[i]) * math.atan2(A[i], B[i]) + math.tanh(math.expm1(A[i]))
+        D[i] = math.isnan(A[i]) | math.isfinite(B[i])
+    return C, D
+
+
+def test_functions_of_the_math_module() -> None:
+    agree(from_the_math_module, np.array([0.5, -1.25, 2.0]), np.array([1.0, np.inf, -3.0]), tolerance=1e-15)
+
+
+@cy.kernel
+def by_index_or_data(A, k):
+    """`cy.where` on conditions of either kind; a host value decides at once."""
+    C = cy.empty_like(A)
+    for i in range(A.shape[0]):
+        C[i] = cy.where(i == 0, 0, A[i]) + np.where(A[i] > 2, A[i], -A[i]) + cy.where(k > 1, 10, 20)
+    return C
+
+
+def test_conditions_of_indices_of_data_and_of_host_values() -> None:
+    (C,) = agree(by_index_or_data, np.array([1.0, 2, 3]), 5)
+    np.testing.assert_array_equal(C, [9, 10, 16])
