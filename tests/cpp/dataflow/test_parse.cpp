@@ -61,6 +61,11 @@ const FlowRef a{FlowId(0), {0, 0, 0}}, b{FlowId(1), {-1, 2, 0}}, c{FlowId(2), {0
 
 TEST(Parse, DeclarationsReadBack) {
   expect_round_trip(small());
+  Graph converted = small();
+  converted.flows[0].dtype = operators::DType::int32;
+  converted.flows[1].dtype = operators::DType::boolean;
+  converted.flows[1].prefetched = true;
+  expect_round_trip(converted);
   Graph none;
   none.kernel = "none over (x)";
   expect_round_trip(none);
