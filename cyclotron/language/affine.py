@@ -13,12 +13,11 @@ from cyclotron.language.position import here
 class Index:
     """One index of a loop or reduction; compared by identity, so two loops may share a name."""
 
-    __slots__ = ("descending", "name", "span")
+    __slots__ = ("name", "span")
 
-    def __init__(self, name: str, span: Span, *, descending: bool = False) -> None:
+    def __init__(self, name: str, span: Span) -> None:
         self.name = name
         self.span = span
-        self.descending = descending  # whether Python's loop counts down
 
     def __repr__(self) -> str:
         return f"Index({self.name!r})"

@@ -17,6 +17,8 @@ _REDUCTIONS: Mapping[object, str] = {
     builtins.max: "max",
     builtins.min: "min",
     math.prod: "prod",
+    builtins.any: "any",
+    builtins.all: "all",
 }
 _EXTREMA: Mapping[object, str] = {builtins.max: "maximum", builtins.min: "minimum"}
 _FUNCTIONS: Mapping[object, str] = {
@@ -138,9 +140,32 @@ class Expressions(ast.NodeTransformer):
         return self._comprehension(node, node.generators)
 
     def reduction(
-        self, node: ast.AST, kind: str, body: ast.expr, comprehension: ast.comprehension
+        self, node: ast.AST, kind: str, body: ast.expr, clauses: Sequence[ast.comprehension]
     ) -> ast.expr:
-        """Return `il.sum("k", start, stop, lambda k: body, where=lambda k: condition)`."""
+        """Return `il.sum("k", start, stop, lambda k: body, where=lambda k: condition)`, nested per clause."""
+        comprehension, *rest = clauses
+        index, bounds = self._clause(node, kind, comprehension)
+        start, stop, *step = [ast.Constant(0), *bounds] if len(bounds) == 1 else bounds
+        keywords = [ast.keyword(arg="step", value=value) for value in step]
+        self._indices.append(index)
+        with self._bound([index], symbolic=True):
+            if rest:
+                term = self.reduction(node, kind, body, rest)
+            else:
+                term = self.visit(copy.deepcopy(body))
+            tests = [self.visit(copy.deepcopy(test)) for test in comprehension.ifs]
+        self._indices.pop()
+        if tests:
+            test = tests[0] if len(tests) == 1 else call(self._il, "all_of", tests)
+            keywords.insert(0, ast.keyword(arg="where", value=_lambda([index], test)))
+        if rest and kind in ("max", "min"):
+            keywords.append(ast.keyword(arg="skip_empty", value=ast.Constant(True)))
+        return self._call(node, kind, [ast.Constant(index), start, stop, _lambda([index], term)], keywords)
+
+    def _clause(
+        self, node: ast.AST, kind: str, comprehension: ast.comprehension
+    ) -> tuple[str, list[ast.expr]]:
+        """The index and the bounds of `for k in range(...)`."""
         iterated = comprehension.iter
         index = comprehension.target
         is_range = isinstance(iterated, ast.Call) and self._source.meaning(iterated.func) is builtins.range
@@ -158,34 +183,15 @@ class Expressions(ast.NodeTransformer):
                 f"the name `{index.id}` is used for two nested indices",
                 "give the index of the reduction another name",
             )
-        bounds = [self.visit(copy.deepcopy(bound)) for bound in iterated.args]
-        start, stop, *step = [ast.Constant(0), *bounds] if len(bounds) == 1 else bounds
-        keywords = [ast.keyword(arg="step", value=value) for value in step]
-        self._indices.append(index.id)
-        with self._bound([index.id], symbolic=True):
-            term = self.visit(copy.deepcopy(body))
-            tests = [self.visit(copy.deepcopy(test)) for test in comprehension.ifs]
-        self._indices.pop()
-        if tests:
-            test = tests[0] if len(tests) == 1 else call(self._il, "all_of", tests)
-            keywords.insert(0, ast.keyword(arg="where", value=_lambda([index.id], test)))
-        return self._call(
-            node, kind, [ast.Constant(index.id), start, stop, _lambda([index.id], term)], keywords
-        )
+        return index.id, [self.visit(copy.deepcopy(bound)) for bound in iterated.args]
 
     def _reduction_call(
         self, node: ast.Call, kind: str, generator: ast.GeneratorExp | ast.ListComp
     ) -> ast.expr:
-        if len(generator.generators) > 1:
-            raise self._source.error(
-                generator.generators[1].target,
-                "CYC112",
-                f"`{kind}` has {len(generator.generators)} `for` clauses",
-                "one reduction index is supported; put the inner reduction into a tensor of its own",
-            )
-        comprehension = generator.generators[0]
-        iterated = comprehension.iter
-        is_range = isinstance(iterated, ast.Call) and self._source.meaning(iterated.func) is builtins.range
+        is_range = any(
+            isinstance(clause.iter, ast.Call) and self._source.meaning(clause.iter.func) is builtins.range
+            for clause in generator.generators
+        )
         if not is_range and not self._indices:
             return self._generic(node)  # over host values
         starts = [*node.args[1:], *(word.value for word in node.keywords if word.arg == "start")]
@@ -197,7 +203,7 @@ class Expressions(ast.NodeTransformer):
                 f"`{kind}` of a reduction takes no further arguments",
                 "combine the reduction with the value by an operator",
             )
-        result = self.reduction(node, kind, generator.elt, comprehension)
+        result = self.reduction(node, kind, generator.elt, generator.generators)
         if not starts:
             return result
         operator = ast.Add() if kind == "sum" else ast.Mult()
@@ -209,7 +215,7 @@ class Expressions(ast.NodeTransformer):
                 node,
                 "CYC112",
                 "a comprehension in a loop is no reduction",
-                "write `sum(...)`, `max(...)`, `min(...)` or `math.prod(...)` over `for k in range(...)`",
+                "write `sum(...)`, `max(...)` or another reduction over `for k in range(...)`",
             )
         targets = [part.id for g in generators for part in ast.walk(g.target) if isinstance(part, ast.Name)]
         with self._bound(targets, symbolic=False):

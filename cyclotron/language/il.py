@@ -20,6 +20,8 @@ from cyclotron.language.scopes import all_of, any_of, loop, not_, otherwise, whe
 from cyclotron.language.values import (
     absolute,
     arctan2,
+    all,
+    any,
     choose,
     cos,
     cosh,
@@ -47,7 +49,9 @@ from cyclotron.language.values import (
 
 __all__ = [
     "absolute",
+    "all",
     "all_of",
+    "any",
     "any_of",
     "arctan2",
     "choose",

@@ -87,7 +87,7 @@ def _orders(
             break
         if mine not in values:
             continue  # the loop of an accumulation that both are in
-        ahead = values[mine].plus(Affine({mine: -1}, 0)).times(-1 if mine.descending else 1)
+        ahead = values[mine].plus(Affine({mine: -1}, 0))
         yield (*equal, Constraint(ahead.plus(Affine({}, -1))))
         equal += (Constraint(ahead, True),)
     if later > 0:

@@ -243,7 +243,7 @@ class _Statements:
                 is_async=0,
             )
             rewriter = Expressions(self._source, self._il, self._names, self._indices)
-            total = rewriter.reduction(statement, "sum", statement.value, comprehension)
+            total = rewriter.reduction(statement, "sum", statement.value, [comprehension])
             first = self._rewrite(ast.copy_location(name(target), statement.target))
             value = ast.BinOp(left=first, op=statement.op, right=total)
             self._names.store(target, symbolic=True)

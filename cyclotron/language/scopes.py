@@ -42,16 +42,17 @@ class loop(_Block):  # noqa: N801 (reads as a statement)
     name : str
         The name of the index.
     *bounds : int or affine form
-        As for ``range``: stop; start and stop; or start, stop and a step of 1 or -1.
+        As for ``range``: stop; start and stop; or start, stop and a constant step.
     """
 
     def __init__(self, name: str, *bounds: object) -> None:
-        self._index = Index(name, here(), descending=bounds[2:] == (-1,))
-        super().__init__(range_region(self._index, bounds))
+        self._index = Index(name, here())
+        self._value, region = range_domain(self._index, bounds)
+        super().__init__(region)
 
     def __enter__(self) -> Affine:
         self._trace.open_loop(self._index, self._region)
-        return Affine({self._index: 1}, 0)
+        return self._value
 
 
 class where(_Block):  # noqa: N801
@@ -122,23 +123,55 @@ def as_condition(test: object) -> Condition:
     return condition_of(test)
 
 
-def range_region(index: Index, bounds: tuple[object, ...]) -> Region:
-    """The domain of an index that runs over ``range(*bounds)``."""
-    start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1) if len(bounds) == 2 else bounds
-    if not isinstance(step, int) or step not in (1, -1):
-        given = step if isinstance(step, int) else "not constant"
+def range_domain(index: Index, bounds: tuple[object, ...]) -> tuple[Affine, Region]:
+    """The values of ``range(*bounds)`` as a form of an index, and the domain of the index.
+
+    With step 1 the index is the value; with another step it counts the values, in Python's order.
+    """
+    start, stop, given = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1) if len(bounds) == 2 else bounds
+    step = _constant_step(index, given)
+    starts, stops = _bound(start, largest=step > 0), _bound(stop, largest=step < 0)
+    value = Affine({index: 1}, 0)
+    if len(starts) > 1 and abs(step) > 1:
         raise TraceError(
-            f"the step of the range of `{index.name}` is {given}",
+            f"the range of `{index.name}` has {len(starts)} starts and the step {step}, so its values are not"
+            " affine",
             code="CYC102",
             span=here(),
-            help=f"use step 1 or -1, and write e.g. `start + 2 * {index.name}` in subscripts",
+            help="write one range for each start, under `if`",
         )
-    first, last = (start, stop) if step == 1 else (stop, start)
-    value = Affine({index: 1}, 0)
-    shift = 0 if step == 1 else 1
-    lower = [value.plus(form.times(-1)).plus(Affine({}, -shift)) for form in _bound(first, largest=True)]
-    upper = [form.plus(value.times(-1)).plus(Affine({}, shift - 1)) for form in _bound(last, largest=False)]
-    return (tuple(Constraint(form) for form in (*lower, *upper)),)
+    if len(starts) > 1:
+        value = value.times(step)
+        inside = [value.plus(form.times(-1)).times(step) for form in starts]
+    else:
+        if step != 1:
+            value = starts[0].plus(value.times(step))
+            starts = (Affine({}, 0),)
+        inside = [Affine({index: 1}, 0).plus(form.times(-1)) for form in starts]
+    inside += [_before(index, value, form, step) for form in stops]
+    return value, (tuple(Constraint(form) for form in inside),)
+
+
+def _before(index: Index, value: Affine, stop: Affine, step: int) -> Affine:
+    """A form that is at least 0 where the value of an index has not reached a stop."""
+    left = stop.plus(value.times(-1)).times(1 if step > 0 else -1).plus(Affine({}, -1))
+    rest = left.plus(Affine({index: abs(step)}, 0))
+    if rest.terms:
+        return left
+    return Affine({index: -1}, rest.constant // abs(step))  # with a constant number of values
+
+
+def _constant_step(index: Index, step: object) -> int:
+    form = None if isinstance(step, Element) else affine(step)
+    if form is not None and not form.terms and form.constant:
+        return form.constant
+    given = "not constant" if form is None or form.terms else "0"
+    raise TraceError(
+        f"the step of the range of `{index.name}` is {given}",
+        code="CYC102",
+        span=here(),
+        help="use a constant step other than 0, e.g. `range(0, n, 2)`",
+    )
 
 
 def _bound(value: object, largest: bool) -> tuple[Affine, ...]:

@@ -7,12 +7,13 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from cyclotron.errors import TraceError
+from cyclotron.errors import ShapeError, TraceError
 from cyclotron.language import elements
-from cyclotron.language.affine import Affine, Condition, Extremum, Index, affine, intersection
+from cyclotron.language.affine import Affine, Condition, Extremum, Index, Region, affine, intersection
 from cyclotron.language.elements import Choose, Element, Reduce, Term, element
 from cyclotron.language.position import here
-from cyclotron.language.scopes import as_condition, range_region
+from cyclotron.language.regions import project
+from cyclotron.language.scopes import as_condition, range_domain
 from cyclotron.language.tensors import SymbolicTensor
 from cyclotron.language.trace import Trace, active_trace
 
@@ -20,31 +21,65 @@ Body = Callable[[Affine], object]
 
 
 def sum(
-    name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: int = 1
+    name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: object = 1
 ) -> Element:
-    """The sum of ``body(k)`` over ``start <= k < stop`` where ``where(k)``; 0 over nothing."""
+    """The sum of ``body(k)`` over ``range(start, stop, step)`` where ``where(k)``; 0 over nothing."""
     return _reduce("sum", name, (start, stop, step), body, where)
 
 
 def prod(
-    name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: int = 1
+    name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: object = 1
 ) -> Element:
-    """The product of ``body(k)`` over ``start <= k < stop`` where ``where(k)``; 1 over nothing."""
+    """The product of ``body(k)`` over ``range(start, stop, step)`` where ``where(k)``; 1 over nothing."""
     return _reduce("product", name, (start, stop, step), body, where)
 
 
 def max(
-    name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: int = 1
+    name: str,
+    start: object,
+    stop: object,
+    body: Body,
+    *,
+    where: Body | None = None,
+    step: object = 1,
+    skip_empty: bool = False,
 ) -> Element:
-    """The maximum of ``body(k)`` over ``start <= k < stop`` where ``where(k)``; never over nothing."""
-    return _reduce("maximum", name, (start, stop, step), body, where)
+    """The maximum of ``body(k)`` over ``range(start, stop, step)`` where ``where(k)``; never over nothing.
+
+    With `skip_empty`, whose body is another maximum, over those ``k`` only where that is not over nothing.
+    """
+    return _reduce("maximum", name, (start, stop, step), body, where, skip_empty)
 
 
 def min(
-    name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: int = 1
+    name: str,
+    start: object,
+    stop: object,
+    body: Body,
+    *,
+    where: Body | None = None,
+    step: object = 1,
+    skip_empty: bool = False,
 ) -> Element:
-    """The minimum of ``body(k)`` over ``start <= k < stop`` where ``where(k)``; never over nothing."""
-    return _reduce("minimum", name, (start, stop, step), body, where)
+    """The minimum of ``body(k)`` over ``range(start, stop, step)`` where ``where(k)``; never over nothing.
+
+    With `skip_empty`, whose body is another minimum, over those ``k`` only where that is not over nothing.
+    """
+    return _reduce("minimum", name, (start, stop, step), body, where, skip_empty)
+
+
+def any(
+    name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: object = 1
+) -> Element:
+    """Whether some ``body(k)`` over ``range(start, stop, step)`` holds, of bool elements; False over nothing."""
+    return _of_booleans("any", _reduce("sum", name, (start, stop, step), body, where))
+
+
+def all(
+    name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: object = 1
+) -> Element:
+    """Whether each ``body(k)`` over ``range(start, stop, step)`` holds, of bool elements; True over nothing."""
+    return _of_booleans("all", _reduce("product", name, (start, stop, step), body, where))
 
 
 def choose(test: object, then: Callable[[], object], other: Callable[[], object]) -> object:
@@ -79,7 +114,7 @@ def outputs(**tensors: object) -> dict[str, SymbolicTensor]:
             raise _bad_output(f"`{name}` is returned but is no tensor")
         if tensor.is_input:
             raise _bad_output(f"`{name}` is returned but is an input")
-        if any(tensor is other for other in result.values()):
+        if builtins.any(tensor is other for other in result.values()):
             raise _bad_output(f"`{name}` is returned twice, also as `{tensor.name}`")
         result[name] = tensor
     _rename(trace, result)
@@ -152,13 +187,13 @@ def power(base: object, exponent: object) -> object:
 
 
 def _extremum(op: str, values: tuple[object, ...]) -> object:
-    if any(isinstance(value, (Element, SymbolicTensor)) for value in values):
+    if builtins.any(isinstance(value, (Element, SymbolicTensor)) for value in values):
         result = element(values[0])
         for value in values[1:]:
             result = elements.apply(op, result, value)
         return result
     largest = op == "maximum"
-    if any(isinstance(value, (Affine, Extremum)) for value in values):
+    if builtins.any(isinstance(value, (Affine, Extremum)) for value in values):
         return Extremum(largest, tuple(form for value in values for form in _forms(value, largest)))
     host: Callable[..., Any] = builtins.max if largest else builtins.min
     return host(*values)
@@ -178,12 +213,14 @@ def _forms(value: object, largest: bool) -> tuple[Affine, ...]:
     return (form,)
 
 
-def _reduce(kind: str, name: str, bounds: tuple[object, ...], body: Body, where: Body | None) -> Element:
+def _reduce(
+    kind: str, name: str, bounds: tuple[object, ...], body: Body, where: Body | None, skip_empty: bool = False
+) -> Reduce:
     trace = active_trace()
     span = here()
     index = Index(name, span)
-    value = Affine({index: 1}, 0)
-    trace.open_loop(index, range_region(index, bounds))
+    value, region = range_domain(index, bounds)
+    trace.open_loop(index, region)
     try:
         scope = trace.scopes[-1]
         if where is not None:
@@ -191,4 +228,36 @@ def _reduce(kind: str, name: str, bounds: tuple[object, ...], body: Body, where:
         expression = element(body(value))
     finally:
         trace.scopes.pop()
-    return Reduce(kind, index, scope.region, expression, span)
+    region = scope.region
+    if skip_empty and isinstance(expression, Reduce):
+        region = _not_empty(region, expression)
+    return Reduce(kind, index, region, expression, span)
+
+
+def _not_empty(region: Region, inner: Reduce) -> Region:
+    """The part of a reduction's domain where the one inside it has a term."""
+    shadow: Region = ()
+    for conjunction in inner.region:
+        part = project(conjunction, inner.index)
+        if part is None:
+            raise TraceError(
+                f"where the range of `{inner.index.name}` is empty depends on other indices in a way that is"
+                " too difficult here",
+                code="CYC112",
+                span=inner.span,
+                help="write two nested reductions, the outer one over the indices whose inner range has terms",
+            )
+        shadow += (part,)
+    return intersection(region, shadow)
+
+
+def _of_booleans(kind: str, reduction: Reduce) -> Reduce:
+    """On bool elements the sum is the disjunction and the product the conjunction, in NumPy too."""
+    if reduction.body.dtype not in (None, "bool"):
+        raise ShapeError(
+            f"`{kind}` folds {reduction.body.dtype} elements, and they are no truth values",
+            code="CYC121",
+            span=reduction.span,
+            help='convert the inputs, e.g. `A.astype("bool")`, or take a maximum or minimum',
+        )
+    return reduction

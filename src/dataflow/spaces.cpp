@@ -23,6 +23,7 @@ std::optional<recurrence::ExprId> reduction_of(const System& system, const Equat
     if (const auto* apply = std::get_if<recurrence::Apply>(&expr.node)) {
       todo.insert(todo.end(), apply->operands.begin(), apply->operands.end());
     } else if (const auto* reduce = std::get_if<Reduce>(&expr.node)) {
+      if (found == id) continue;  // its value is used twice
       if (found) {
         throw LegalityError({.code = "CYC210",
                              .span = expr.span,

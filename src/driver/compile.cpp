@@ -9,6 +9,8 @@
 #include <cyclotron/dataflow/lower.hpp>
 #include <cyclotron/mapping/mapping.hpp>
 #include <cyclotron/memory/layout.hpp>
+#include <cyclotron/recurrence/split_bounds.hpp>
+#include <cyclotron/recurrence/split_reductions.hpp>
 #include <cyclotron/recurrence/verify.hpp>
 #include <cyclotron/support/error.hpp>
 
@@ -74,14 +76,17 @@ Compiled compile(const recurrence::System& system, const std::optional<schedule:
   machine::verify(machine);
   recurrence::verify(system);
   log.stage("verify recurrences");
+  const auto split = recurrence::split_bounds(recurrence::split_reductions(system));
+  if (!(split == system)) recurrence::verify(split);
+  log.stage("split reductions");
   const auto starts = schedule ? std::vector{*schedule} : schedule::defaults(system);
   // The first candidate is the one that the user means, or the most parallel one: its error says most where
   // none works.
   std::exception_ptr first_error;
   for (const auto& start : starts) {
-    for (const auto& candidate : schedule::completions(system, start)) {
+    for (const auto& candidate : schedule::completions(split, start)) {
       try {
-        auto result = compile_with(system, candidate, machine, log);
+        auto result = compile_with(split, candidate, machine, log);
         result.schedule_chosen = !schedule;
         return result;
       } catch (const LegalityError& error) {

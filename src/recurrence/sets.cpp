@@ -40,6 +40,30 @@ poly::Set to_set(const poly::Context& context, const Region& region, std::size_t
   return result.coalesce();
 }
 
+std::optional<Region> to_region(const poly::Set& set) {
+  const auto pieces = set.conjunctions();
+  if (!pieces) return std::nullopt;
+  Region result;
+  for (const auto& piece : *pieces) {
+    if (!piece.divisible.empty()) return std::nullopt;
+    auto& all = result.emplace_back();
+    for (const auto& [form, equality] : piece.constraints)
+      all.push_back({{form.coefficients, form.constant}, equality});
+  }
+  return result;
+}
+
+Region intersection(const Region& a, const Region& b) {
+  Region result;
+  for (const auto& left : a) {
+    for (const auto& right : b) {
+      auto& all = result.emplace_back(left);
+      all.insert(all.end(), right.begin(), right.end());
+    }
+  }
+  return result;
+}
+
 poly::Set domain_of(const poly::Context& context, const Equation& equation) {
   return to_set(context, equation.domain, equation.indices.size());
 }

@@ -1,0 +1,135 @@
+#include <cyclotron/recurrence/split_bounds.hpp>
+
+#include <algorithm>
+#include <optional>
+
+#include <cyclotron/recurrence/sets.hpp>
+
+namespace cyclotron::recurrence {
+
+namespace {
+
+std::optional<ExprId> reduction_of(const System& system, ExprId id) {
+  const auto& node = system.at(id).node;
+  if (std::holds_alternative<Reduce>(node)) return id;
+  if (const auto* apply = std::get_if<Apply>(&node)) {
+    for (const auto operand : apply->operands) {
+      if (const auto found = reduction_of(system, operand)) return found;
+    }
+  }
+  return std::nullopt;
+}
+
+/// The forms e over the equation's indices with `k < e` among the constraints of the reduction.
+std::vector<poly::Affine> ends_of(const Reduce& reduce, std::size_t outer) {
+  std::vector<poly::Affine> ends;
+  for (const auto& conjunction : reduce.domain) {
+    for (const auto& constraint : conjunction) {
+      auto form = to_poly(constraint.form, outer + 1);
+      const auto own = form.coefficients[outer];
+      if (own != -1 && !(constraint.equality && own == 1)) continue;
+      form.coefficients.pop_back();
+      if (own == 1) form = -1 * form;
+      ++form.constant;
+      if (std::ranges::find(ends, form) == ends.end()) ends.push_back(std::move(form));
+    }
+  }
+  return ends;
+}
+
+Constraint at_least(const poly::Affine& larger, const poly::Affine& smaller, std::int64_t by) {
+  const auto difference = larger - smaller;
+  return {{difference.coefficients, difference.constant - by}, false};
+}
+
+class Splitter {
+ public:
+  explicit Splitter(const System& system) : system_(system) {}
+
+  System run() {
+    const auto equations = std::move(system_.equations);
+    system_.equations.clear();
+    for (const auto& equation : equations) split(equation);
+    return std::move(system_);
+  }
+
+ private:
+  void split(Equation equation) {
+    const auto reduction = reduction_of(system_, equation.expr);
+    if (!reduction) {
+      system_.equations.push_back(std::move(equation));
+      return;
+    }
+    const auto& reduce = std::get<Reduce>(system_.at(*reduction).node);
+    const auto points = domain_of(context_, equation);
+    const auto ends = ends_of(reduce, equation.indices.size());
+    if (ends.empty()) {
+      equation.expr = replace(equation.expr, *reduction, with_end(reduce, points));
+      system_.equations.push_back(std::move(equation));
+      return;
+    }
+    const bool has_least = std::ranges::any_of(ends, [&](const poly::Affine& end) {
+      return std::ranges::all_of(ends, [&](const poly::Affine& other) {
+        return points.is_subset(points.intersect({other - end, false}));
+      });
+    });
+    if (has_least) {
+      system_.equations.push_back(std::move(equation));
+      return;
+    }
+    for (std::size_t least = 0; least < ends.size(); ++least) add_piece(equation, ends, least);
+  }
+
+  /// The part of an equation where one end is less than those before it and no more than those after it.
+  void add_piece(const Equation& equation, const std::vector<poly::Affine>& ends, std::size_t least) {
+    std::vector<Constraint> where;
+    for (std::size_t other = 0; other < ends.size(); ++other) {
+      if (other != least) where.push_back(at_least(ends[other], ends[least], other < least ? 1 : 0));
+    }
+    Equation piece = equation;
+    piece.domain = intersection(equation.domain, {where});
+    const auto is_empty = [&](const std::vector<Constraint>& conjunction) {
+      return to_set(context_, {conjunction}, equation.indices.size()).is_empty();
+    };
+    std::erase_if(piece.domain, is_empty);
+    if (!piece.domain.empty()) system_.equations.push_back(std::move(piece));
+  }
+
+  /// The reduction with its largest index as a bound.
+  [[nodiscard]] Reduce with_end(const Reduce& reduce, const poly::Set& points) const {
+    const auto outer = points.dimensions();
+    std::vector<poly::Affine> drop;
+    for (std::size_t v = 0; v < outer; ++v) drop.push_back(poly::variable(outer + 1, v));
+    const auto terms =
+        points.preimage(drop, outer + 1).intersect(to_set(context_, reduce.domain, outer + 1));
+    Constraint bound{{std::vector<std::int64_t>(outer + 1, 0), terms.maximum(outer).value_or(0)}, false};
+    bound.form.coefficients.back() = -1;
+    Reduce result = reduce;
+    result.domain = intersection(reduce.domain, {{bound}});
+    return result;
+  }
+
+  ExprId replace(ExprId id, ExprId old, const Reduce& by) {
+    const Expr expr = system_.at(id);
+    if (id == old) return add(by, expr.span);
+    const auto* apply = std::get_if<Apply>(&expr.node);
+    if (apply == nullptr) return id;
+    Apply result = *apply;
+    for (auto& operand : result.operands) operand = replace(operand, old, by);
+    return result == *apply ? id : add(std::move(result), expr.span);
+  }
+
+  ExprId add(decltype(Expr::node) node, const Span& span) {
+    system_.exprs.push_back({std::move(node), span});
+    return ExprId(system_.exprs.size() - 1);
+  }
+
+  System system_;
+  poly::Context context_;
+};
+
+}  // namespace
+
+System split_bounds(const System& system) { return Splitter(system).run(); }
+
+}  // namespace cyclotron::recurrence
