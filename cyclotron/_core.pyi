@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 # Coefficients and constant of an affine form; it and its relation; a union of conjunctions of these.
 _Affine = tuple[Sequence[int], int]
-_Region = Sequence[Sequence[tuple[_Affine, str]]]
+_Region = Sequence[Sequence[tuple[_Affine, str | int]]]
 _Span = tuple[str, int, int, int, int]
 _Schedule = tuple[
     Sequence[str],

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from cyclotron.errors import Span
 
 Affine = tuple[list[int], int]
-Region = list[list[tuple[Affine, str]]]
+Region = list[list[tuple[Affine, str | int]]]
 Point = tuple[int, ...]
 
 
@@ -148,12 +148,9 @@ class _Evaluation:
 
     def inside(self, point: Point, domain: Region) -> bool:
         return any(
-            all((v == 0 if relation == "==" else v >= 0) for v, relation in self.forms(conjunction, point))
+            all(_holds(self.affine(form, point), relation) for form, relation in conjunction)
             for conjunction in domain
         )
-
-    def forms(self, conjunction: list[tuple[Affine, str]], point: Point) -> list[tuple[int, str]]:
-        return [(self.affine(form, point), relation) for form, relation in conjunction]
 
     def affine(self, form: Affine, point: Point) -> int:
         assert len(form[0]) <= len(point)
@@ -202,6 +199,12 @@ class _Evaluation:
         for value in terms[1:]:
             result = fold(result, value)
         return result
+
+
+def _holds(value: int, relation: str | int) -> bool:
+    if isinstance(relation, int):
+        return value % relation == 0
+    return value == 0 if relation == "==" else value >= 0
 
 
 def _apply(op: str, operands: list[Any], flags: set[str]) -> Any:

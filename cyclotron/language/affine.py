@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn, SupportsIndex
 
 from cyclotron.errors import Span, TraceError
@@ -25,10 +25,24 @@ class Index:
 
 @dataclass(frozen=True, eq=False)
 class Constraint:
-    """``form >= 0``, or ``form == 0`` where `equality`."""
+    """``form >= 0``, or ``form == 0`` where `equality`, or ``form % modulus == 0`` where that is not 0."""
 
     form: Affine
     equality: bool = False
+    modulus: int = 0
+
+    def substitute(self, values: Mapping[Index, Affine]) -> Constraint:
+        """Replace indices by affine forms."""
+        return replace(self, form=self.form.substitute(values))
+
+    def outside(self) -> Region:
+        """The points where it does not hold."""
+        if self.modulus:
+            shifted = (self.form.plus(Affine({}, rest)) for rest in range(1, self.modulus))
+            return tuple((replace(self, form=form),) for form in shifted)
+        below: Region = ((Constraint(self.form.times(-1).plus(Affine({}, -1))),),)
+        above: Region = ((Constraint(self.form.plus(Affine({}, -1))),),)
+        return below + above if self.equality else below
 
 
 Region = tuple[tuple[Constraint, ...], ...]
@@ -129,22 +143,42 @@ class Affine:
             " split the index into two loops",
         )
 
-    __floordiv__ = __mod__ = __truediv__ = __pow__ = __divmod__ = __lshift__ = __rshift__ = _not_affine
+    def __mod__(self, modulus: object) -> Rounded:
+        from cyclotron.language.rounding import Residue, divisor_of
+
+        return Residue(self, divisor_of(self, modulus, "%"))
+
+    def __floordiv__(self, divisor: object) -> Rounded:
+        from cyclotron.language.rounding import Quotient, divisor_of
+
+        return Quotient(self, divisor_of(self, divisor, "//"))
+
+    __truediv__ = __pow__ = __divmod__ = __lshift__ = __rshift__ = _not_affine
     __rfloordiv__ = __rmod__ = __rtruediv__ = __rpow__ = _not_affine
 
     def __lt__(self, other: object) -> Condition:
+        if isinstance(other, Rounded):
+            return NotImplemented
         return _compare(_operand(self, other, "<").plus(self.times(-1)), -1)
 
     def __le__(self, other: object) -> Condition:
+        if isinstance(other, Rounded):
+            return NotImplemented
         return _compare(_operand(self, other, "<=").plus(self.times(-1)), 0)
 
     def __gt__(self, other: object) -> Condition:
+        if isinstance(other, Rounded):
+            return NotImplemented
         return _compare(self.plus(_operand(self, other, ">").times(-1)), -1)
 
     def __ge__(self, other: object) -> Condition:
+        if isinstance(other, Rounded):
+            return NotImplemented
         return _compare(self.plus(_operand(self, other, ">=").times(-1)), 0)
 
     def __eq__(self, other: object) -> Condition:  # type: ignore[override]
+        if isinstance(other, Rounded):
+            return NotImplemented
         form = self.plus(_operand(self, other, "==").times(-1))
         if not form.terms:
             return condition(form.constant == 0)
@@ -211,6 +245,14 @@ class Condition:
 
 
 @dataclass(frozen=True, eq=False)
+class Rounded:
+    """What `%` and `//` by a constant make of an affine form: it can be compared, and nothing else."""
+
+    form: Affine
+    divisor: int
+
+
+@dataclass(frozen=True, eq=False)
 class Extremum:
     """The largest or smallest of affine forms; allowed as a bound of a range."""
 
@@ -255,10 +297,7 @@ def complement(region: Region) -> Region:
     for conjunction in region:
         outside: Region = ()
         for constraint in conjunction:
-            below = constraint.form.times(-1).plus(Affine({}, -1))
-            outside += ((Constraint(below),),)
-            if constraint.equality:
-                outside += ((Constraint(constraint.form.plus(Affine({}, -1))),),)
+            outside += constraint.outside()
         result = intersection(result, outside)
     return result
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from itertools import product
 from typing import Protocol, cast
 
-from cyclotron.errors import Span, TraceError
-from cyclotron.language import order
-from cyclotron.language.affine import EVERYWHERE, Affine, Index, Region, intersection
-from cyclotron.language.elements import Access, Apply, Choose, Constant, Element, Reduce, rebuild
+from cyclotron.errors import Span
+from cyclotron.language import cases, order
+from cyclotron.language.affine import Affine, Index, Region
+from cyclotron.language.elements import Access, Apply, Constant, Element, Reduce
 from cyclotron.language.fill import completion
-from cyclotron.language.regions import indices_of, is_empty
 from cyclotron.language.tensors import SymbolicTensor
 from cyclotron.language.trace import Recorded, Trace, accesses
 
 AffineTuple = tuple[list[int], int]
-RegionList = list[list[tuple[AffineTuple, str]]]
+RegionList = list[list[tuple[AffineTuple, str | int]]]
+"""Any of (all of (form, relation)): ">=" 0, "==" 0, or divisible by a number."""
 
 
 class SystemBuilder(Protocol):
@@ -62,7 +60,7 @@ def build(trace: Trace, builder: SystemBuilder) -> None:
     builder : SystemBuilder
         An empty system, e.g. ``_core.System``.
     """
-    parts = [split(equation) for equation in trace.equations]
+    parts = [cases.split(trace, equation) for equation in trace.equations]
     order.check(parts)
     equations = [part for statement in parts for part in statement]
     equations += _completions(trace)
@@ -83,19 +81,6 @@ def build(trace: Trace, builder: SystemBuilder) -> None:
         _Writer(builder, ids).write(equation)
 
 
-def split(equation: Recorded) -> list[Recorded]:
-    """Split an equation with conditional expressions into one equation for each case."""
-    if not equation.value.is_conditional:
-        return [equation]
-    cases = _cases(equation.value)
-    parts = []
-    for region, value in cases:
-        whole = tuple(c for c in intersection(equation.region, region) if not is_empty(c))
-        if whole:
-            parts.append(replace(equation, region=whole, value=value))
-    return parts
-
-
 def _completions(trace: Trace) -> list[Recorded]:
     """The equations that give unassigned elements of filled tensors their constant."""
     read = {access.tensor for equation in trace.equations for access in accesses(equation.value)}
@@ -109,44 +94,6 @@ def _completions(trace: Trace) -> list[Recorded]:
 
 def _tensors(equation: Recorded) -> set[SymbolicTensor]:
     return {equation.target} | {access.tensor for access in accesses(equation.value)}
-
-
-def _cases(value: Element) -> list[tuple[Region, Element]]:
-    """The values without conditional expressions, each with the region of indices where it holds."""
-    if not value.is_conditional:
-        return [(EVERYWHERE, value)]
-    if isinstance(value, Choose):
-        taken = value.condition.region
-        other = (~value.condition).region
-        return [(intersection(taken, r), v) for r, v in _cases(value.then)] + [
-            (intersection(other, r), v) for r, v in _cases(value.other)
-        ]
-    if isinstance(value, Reduce):
-        return _reduction_cases(value, _cases(value.body))
-    assert isinstance(value, Apply)
-    result: list[tuple[Region, Element]] = []
-    for combination in product(*(_cases(operand) for operand in value.operands)):
-        region = EVERYWHERE
-        for part, _ in combination:
-            region = intersection(region, part)
-        operands = [operand for _, operand in combination]
-        result.append((region, rebuild(value, operands)))
-    return result
-
-
-def _reduction_cases(value: Reduce, cases: list[tuple[Region, Element]]) -> list[tuple[Region, Element]]:
-    if not any(value.index in indices_of(region) for region, _ in cases):
-        return [(r, Reduce(value.kind, value.index, value.region, v, value.span)) for r, v in cases]
-    terms = [(r, v) for r, v in cases if not (isinstance(v, Constant) and v.value == 0)]
-    if value.kind != "sum" or len(terms) != 1:
-        raise TraceError(
-            f"a conditional expression inside a reduction depends on its index `{value.index.name}`",
-            code="CYC112",
-            span=value.span,
-            help=f"write one reduction for each case: `sum(... for {value.index.name} in range(...) if ...)`",
-        )
-    region, term = terms[0]
-    return [(EVERYWHERE, Reduce("sum", value.index, intersection(value.region, region), term, value.span))]
 
 
 class _Writer:
@@ -199,6 +146,6 @@ def _affine(form: Affine, scope: Sequence[Index]) -> AffineTuple:
 
 def _region(region: Region, scope: Sequence[Index]) -> RegionList:
     return [
-        [(_affine(c.form, scope), "==" if c.equality else ">=") for c in conjunction]
+        [(_affine(c.form, scope), c.modulus or ("==" if c.equality else ">=")) for c in conjunction]
         for conjunction in region
     ]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from cyclotron.errors import ShapeError, Span, TraceError
-from cyclotron.language.affine import Affine, Condition, Extremum, Index, Region
+from cyclotron.language.affine import Affine, Condition, Extremum, Index, Region, Rounded
 from cyclotron.language.operators import OPERATORS, evaluate, result_dtype
 from cyclotron.language.position import here
 from cyclotron.language.refusals import Refusals, not_an_operator
@@ -323,7 +323,7 @@ def element(value: object) -> Element:
         value = value.item()
     if isinstance(value, (bool, int, float, complex)):
         return Constant(value, here())
-    if isinstance(value, (Affine, Extremum)):
+    if isinstance(value, (Affine, Extremum, Rounded)):
         if isinstance(value, Affine) and not value.terms:
             return Constant(value.constant, here())
         raise TraceError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from cyclotron.errors import NO_SPAN
 from cyclotron.language.affine import Affine, Constraint, Index, Region
 
 Conjunction = tuple[Constraint, ...]
@@ -17,10 +18,7 @@ def indices_of(region: Region) -> set[Index]:
 
 def substitute(region: Region, values: dict[Index, Affine]) -> Region:
     """Replace indices by affine forms."""
-    return tuple(
-        tuple(Constraint(c.form.substitute(values), c.equality) for c in conjunction)
-        for conjunction in region
-    )
+    return tuple(tuple(c.substitute(values) for c in conjunction) for conjunction in region)
 
 
 def is_empty(conjunction: Conjunction) -> bool:
@@ -54,9 +52,10 @@ def simplify(region: Region, context: Conjunction = ()) -> Region:
 
 def project(conjunction: Conjunction, index: Index) -> Conjunction | None:
     """Remove an index ("there is one such that"); None where that is not exact over the integers."""
-    if any(abs(constraint.form.terms.get(index, 0)) > 1 for constraint in conjunction):
+    of_index = [c for c in conjunction if index in c.form.terms]
+    if any(abs(c.form.terms[index]) > 1 or c.modulus for c in of_index):
         return None
-    kept = tuple(c for c in conjunction if c.equality and index not in c.form.terms)
+    kept = tuple(c for c in conjunction if (c.equality or c.modulus) and index not in c.form.terms)
     forms = _inequalities(c for c in conjunction if c not in kept)
     left = None if forms is None else _eliminate(forms, index)
     if left is None:
@@ -73,15 +72,37 @@ def box(extents: Sequence[tuple[Index, int]]) -> Conjunction:
     return tuple(result)
 
 
+def extent(region: Region, index: Index) -> tuple[int, int] | None:
+    """The least and the largest value that an index may have, or a little beyond; None if there is none."""
+    low: int | None = None
+    high: int | None = None
+    for conjunction in region:
+        bounds = _bounds(conjunction, index)
+        if bounds is not None:
+            low = bounds[0] if low is None else min(low, bounds[0])
+            high = bounds[1] if high is None else max(high, bounds[1])
+    return None if low is None or high is None else (low, high)
+
+
+def _bounds(conjunction: Conjunction, index: Index) -> tuple[int, int] | None:
+    forms = _inequalities(conjunction)
+    while forms is not None:
+        other = next((term for form in forms for term in form.terms if term is not index), None)
+        if other is None:
+            lower = [-(form.constant // form.terms[index]) for form in forms if form.terms.get(index, 0) > 0]
+            upper = [form.constant // -form.terms[index] for form in forms if form.terms.get(index, 0) < 0]
+            low, high = max(lower), min(upper)
+            return (low, high) if low <= high else None
+        forms = _eliminate(forms, other)
+    return None
+
+
 def _contains(larger: Conjunction, smaller: Conjunction, context: Conjunction) -> bool:
     return all(_implied(constraint, (*context, *smaller)) for constraint in larger)
 
 
 def _implied(constraint: Constraint, context: Conjunction) -> bool:
-    outside = [constraint.form.times(-1).plus(Affine({}, -1))]
-    if constraint.equality:
-        outside.append(constraint.form.plus(Affine({}, -1)))
-    return all(is_empty((*context, Constraint(form))) for form in outside)
+    return all(is_empty((*context, *part)) for part in constraint.outside())
 
 
 def _inequalities(constraints: Iterable[Constraint]) -> list[Affine] | None:
@@ -89,7 +110,10 @@ def _inequalities(constraints: Iterable[Constraint]) -> list[Affine] | None:
     result = []
     for constraint in constraints:
         form = constraint.form
-        if constraint.equality:
+        if constraint.modulus:
+            factor = Index("quotient", NO_SPAN)
+            form = form.plus(Affine({factor: -constraint.modulus}, 0))
+        if constraint.equality or constraint.modulus:
             divisor = math.gcd(*form.terms.values())
             if divisor and form.constant % divisor:
                 return None

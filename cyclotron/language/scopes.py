@@ -18,7 +18,10 @@ from cyclotron.language.affine import (
 from cyclotron.language.affine import condition as condition_of
 from cyclotron.language.elements import Element
 from cyclotron.language.position import here
+from cyclotron.language.rounding import Remainder, not_affine
 from cyclotron.language.trace import Scope, active_trace
+
+_SYMBOLIC = (Condition, Element, Remainder)
 
 
 class _Block:
@@ -93,7 +96,7 @@ class otherwise(_Block):  # noqa: N801
 
 def all_of(*tests: object) -> object:
     """Conjunction of conditions on indices and host values."""
-    if not any(isinstance(test, (Condition, Element)) for test in tests):
+    if not any(isinstance(test, _SYMBOLIC) for test in tests):
         return all(tests)
     result = Condition(EVERYWHERE)
     for test in tests:
@@ -103,7 +106,7 @@ def all_of(*tests: object) -> object:
 
 def any_of(*tests: object) -> object:
     """Disjunction of conditions on indices and host values."""
-    if not any(isinstance(test, (Condition, Element)) for test in tests):
+    if not any(isinstance(test, _SYMBOLIC) for test in tests):
         return any(tests)
     result = Condition(())
     for test in tests:
@@ -113,52 +116,41 @@ def any_of(*tests: object) -> object:
 
 def not_(test: object) -> object:
     """Negation of a condition on indices or a host value."""
-    return ~as_condition(test) if isinstance(test, (Condition, Element)) else not test
+    return ~as_condition(test) if isinstance(test, _SYMBOLIC) else not test
 
 
 def as_condition(test: object) -> Condition:
     """Return a condition on indices as it is, a host value by its truth; data is an error."""
     if isinstance(test, Element):
         bool(test)
-    return condition_of(test)
+    return test.nonzero() if isinstance(test, Remainder) else condition_of(test)
 
 
 def range_domain(index: Index, bounds: tuple[object, ...]) -> tuple[Affine, Region]:
     """The values of ``range(*bounds)`` as a form of an index, and the domain of the index.
 
-    With step 1 the index is the value; with another step it counts the values, in Python's order.
+    The index is the value itself, or counts down from the start, so that it grows in Python's order.
     """
     start, stop, given = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1) if len(bounds) == 2 else bounds
     step = _constant_step(index, given)
+    sign = 1 if step > 0 else -1
     starts, stops = _bound(start, largest=step > 0), _bound(stop, largest=step < 0)
-    value = Affine({index: 1}, 0)
-    if len(starts) > 1 and abs(step) > 1:
-        raise TraceError(
-            f"the range of `{index.name}` has {len(starts)} starts and the step {step}, so its values are not"
-            " affine",
-            code="CYC102",
-            span=here(),
-            help="write one range for each start, under `if`",
-        )
-    if len(starts) > 1:
-        value = value.times(step)
-        inside = [value.plus(form.times(-1)).times(step) for form in starts]
-    else:
-        if step != 1:
-            value = starts[0].plus(value.times(step))
-            starts = (Affine({}, 0),)
-        inside = [Affine({index: 1}, 0).plus(form.times(-1)) for form in starts]
-    inside += [_before(index, value, form, step) for form in stops]
-    return value, (tuple(Constraint(form) for form in inside),)
-
-
-def _before(index: Index, value: Affine, stop: Affine, step: int) -> Affine:
-    """A form that is at least 0 where the value of an index has not reached a stop."""
-    left = stop.plus(value.times(-1)).times(1 if step > 0 else -1).plus(Affine({}, -1))
-    rest = left.plus(Affine({index: abs(step)}, 0))
-    if rest.terms:
-        return left
-    return Affine({index: -1}, rest.constant // abs(step))  # with a constant number of values
+    value = Affine({index: sign}, 0)
+    if len(starts) == 1 and step < 0:
+        value = starts[0].plus(value)
+    one = Affine({}, -1)
+    inside = [Constraint(value.plus(form.times(-1)).times(sign)) for form in starts]
+    inside += [Constraint(form.plus(value.times(-1)).times(sign).plus(one)) for form in stops]
+    if abs(step) > 1:
+        if len(starts) > 1:
+            raise TraceError(
+                f"the range of `{index.name}` has {len(starts)} starts and the step {step}",
+                code="CYC102",
+                span=here(),
+                help="write one range for each start, under `if`",
+            )
+        inside.append(Constraint(value.plus(starts[0].times(-1)), modulus=abs(step)))
+    return value, (tuple(inside),)
 
 
 def _constant_step(index: Index, step: object) -> int:
@@ -181,6 +173,8 @@ def _bound(value: object, largest: bool) -> tuple[Affine, ...]:
     if form is not None:
         return (form,)
     what = f"has type `{type(value).__name__}`"
+    if isinstance(value, Remainder):
+        raise not_affine(value)
     help = "bounds are affine in outer indices and sizes, e.g. `range(i + 1, n)`"
     if isinstance(value, Element):
         what = "depends on data"

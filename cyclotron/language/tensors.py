@@ -11,6 +11,7 @@ from cyclotron.language.affine import Affine, Extremum, affine
 from cyclotron.language.blocked import Extent, extents
 from cyclotron.language.elements import Access, Element
 from cyclotron.language.position import here
+from cyclotron.language.rounding import Remainder, not_affine
 
 if TYPE_CHECKING:
     from cyclotron.language.trace import Trace
@@ -123,6 +124,8 @@ class SymbolicTensor:
         return tuple(self._subscript(one, int(n)) for one, n in zip(keys, self.shape, strict=True))
 
     def _subscript(self, key: object, extent: int) -> Affine:
+        if isinstance(key, Remainder):
+            raise not_affine(key)
         form = None if isinstance(key, (Element, bool)) else affine(key)
         if form is None:
             what = (

@@ -13,6 +13,7 @@ from cyclotron.language.affine import Affine, Condition, Extremum, Index, Region
 from cyclotron.language.elements import Choose, Element, Reduce, Term, element
 from cyclotron.language.position import here
 from cyclotron.language.regions import project
+from cyclotron.language.rounding import Remainder, not_affine
 from cyclotron.language.scopes import as_condition, range_domain
 from cyclotron.language.tensors import SymbolicTensor
 from cyclotron.language.trace import Trace, active_trace
@@ -71,25 +72,27 @@ def min(
 def any(
     name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: object = 1
 ) -> Element:
-    """Whether some ``body(k)`` over ``range(start, stop, step)`` holds, of bool elements; False over nothing."""
+    """Whether ``body(k)`` holds for some ``k`` in ``range(start, stop, step)``; False over nothing."""
     return _of_booleans("any", _reduce("sum", name, (start, stop, step), body, where))
 
 
 def all(
     name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: object = 1
 ) -> Element:
-    """Whether each ``body(k)`` over ``range(start, stop, step)`` holds, of bool elements; True over nothing."""
+    """Whether ``body(k)`` holds for each ``k`` in ``range(start, stop, step)``; True over nothing."""
     return _of_booleans("all", _reduce("product", name, (start, stop, step), body, where))
 
 
 def choose(test: object, then: Callable[[], object], other: Callable[[], object]) -> object:
     """``then()`` where a condition on indices (or a host value) holds, else ``other()``."""
-    if isinstance(test, Element):
-        bool(test)
+    if isinstance(test, (Element, Remainder)):
+        test = as_condition(test)
     if not isinstance(test, Condition):
         return then() if test else other()
     first, second = then(), other()
     for value in (first, second):
+        if isinstance(value, Remainder):
+            raise not_affine(value)
         if isinstance(value, (Affine, Extremum)):
             raise TraceError(
                 f"index `{value}` is chosen by a condition, which is not affine",
@@ -245,7 +248,7 @@ def _not_empty(region: Region, inner: Reduce) -> Region:
                 " too difficult here",
                 code="CYC112",
                 span=inner.span,
-                help="write two nested reductions, the outer one over the indices whose inner range has terms",
+                help="write two nested reductions, the outer one where the inner range has terms",
             )
         shadow += (part,)
     return intersection(region, shadow)

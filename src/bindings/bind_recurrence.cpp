@@ -16,7 +16,7 @@ namespace {
 
 using namespace recurrence;
 using PyAffine = std::pair<std::vector<std::int64_t>, std::int64_t>;
-using PyConstraint = std::pair<PyAffine, std::string>;  // ">=" or "=="
+using PyConstraint = std::pair<PyAffine, std::variant<std::string, std::int64_t>>;  // ">=", "==" or a modulus
 using PyRegion = std::vector<std::vector<PyConstraint>>;
 using PySpan = std::tuple<std::string, int, int, int, int>;
 
@@ -33,7 +33,11 @@ Region to_region(const PyRegion& region) {
   Region result;
   for (const auto& conjunction : region) {
     auto& all = result.emplace_back();
-    for (const auto& [form, relation] : conjunction) all.push_back({to_affine(form), relation == "=="});
+    for (const auto& [form, relation] : conjunction) {
+      const auto* modulus = std::get_if<std::int64_t>(&relation);
+      const bool equality = modulus == nullptr && std::get<std::string>(relation) == "==";
+      all.push_back({to_affine(form), equality, modulus == nullptr ? 0 : *modulus});
+    }
   }
   return result;
 }

@@ -109,7 +109,7 @@ poly::Affine Placement::end_of(const Equation& equation, const Reduce& reduce) c
     for (const auto& constraint : conjunction) {
       const auto form = recurrence::to_poly(constraint.form, outer + 1);
       const auto own = form.coefficients[outer];
-      if (own != -1 && !(constraint.equality && own == 1)) continue;
+      if (constraint.modulus != 0 || (own != -1 && !(constraint.equality && own == 1))) continue;
       recurrence::Affine rest{form.coefficients, form.constant};
       rest.coefficients.pop_back();
       auto end = lift(rest, equation.indices);

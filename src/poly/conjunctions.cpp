@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <numeric>
+
 #include <cyclotron/poly/set.hpp>
 
 #include "detail.hpp"
@@ -12,6 +15,127 @@ using detail::take_int;
 
 namespace {
 
+/// floor(numerator / divisor)
+struct Floor {
+  Affine numerator;
+  std::int64_t divisor = 1;
+};
+
+/// `form + sum of factors[f] * floor f`, at least or equal to 0.
+struct Line {
+  Affine form;
+  std::vector<std::int64_t> factors;
+  bool equality = false;
+};
+
+/// A basic set as it is in isl.
+struct Lines {
+  const Context* context;
+  std::size_t dimensions;
+  std::vector<Line> lines;
+};
+
+isl_stat collect_line(isl_constraint* constraint, void* user) {
+  auto& all = *static_cast<Lines*>(user);
+  const auto& context = *all.context;
+  Line line{constant(all.dimensions, take_int(context, isl_constraint_get_constant_val(constraint))), {}, false};
+  for (std::size_t v = 0; v < all.dimensions; ++v) {
+    line.form.coefficients[v] =
+        take_int(context, isl_constraint_get_coefficient_val(constraint, isl_dim_set, static_cast<int>(v)));
+  }
+  for (int d = 0; d < isl_constraint_dim(constraint, isl_dim_div); ++d) {
+    line.factors.push_back(
+        take_int(context, isl_constraint_get_coefficient_val(constraint, isl_dim_div, d)));
+  }
+  line.equality = isl_constraint_is_equality(constraint) == isl_bool_true;
+  isl_constraint_free(constraint);
+  all.lines.push_back(std::move(line));
+  return isl_stat_ok;
+}
+
+/// The floors of a basic set; none where one is unknown or has another in its numerator.
+std::optional<std::vector<Floor>> floors_of(const Context& context, isl_basic_set* basic,
+                                            std::size_t dimensions) {
+  std::vector<Floor> floors;
+  isl_local_space* local = isl_basic_set_get_local_space(basic);
+  bool known = true;
+  for (int d = 0; known && d < isl_local_space_dim(local, isl_dim_div); ++d) {
+    isl_aff* aff = isl_local_space_get_div(local, d);
+    if (aff == nullptr) {
+      isl_ctx_reset_error(context.get());
+      known = false;
+      break;
+    }
+    Floor floor{constant(dimensions, 0), take_int(context, isl_aff_get_denominator_val(aff))};
+    aff = isl_aff_scale_val(aff, isl_val_int_from_si(context.get(), floor.divisor));
+    floor.numerator.constant = take_int(context, isl_aff_get_constant_val(aff));
+    for (std::size_t v = 0; v < dimensions; ++v) {
+      floor.numerator.coefficients[v] =
+          take_int(context, isl_aff_get_coefficient_val(aff, isl_dim_in, static_cast<int>(v)));
+    }
+    for (int other = 0; other < isl_aff_dim(aff, isl_dim_div); ++other) {
+      known = known && take_int(context, isl_aff_get_coefficient_val(aff, isl_dim_div, other)) == 0;
+    }
+    isl_aff_free(aff);
+    floors.push_back(std::move(floor));
+  }
+  isl_local_space_free(local);
+  if (!known) return std::nullopt;
+  return floors;
+}
+
+/// One conjunction, if its floors only say what is divisible.
+std::optional<Conjunction> plain(const std::vector<Line>& lines) {
+  Conjunction result;
+  for (const auto& line : lines) {
+    const auto zeros = std::ranges::count(line.factors, 0);
+    if (zeros == static_cast<std::ptrdiff_t>(line.factors.size())) {
+      result.constraints.push_back({line.form, line.equality});
+      continue;
+    }
+    if (!line.equality || zeros + 1 != static_cast<std::ptrdiff_t>(line.factors.size())) return std::nullopt;
+    const auto factor = *std::ranges::find_if(line.factors, [](std::int64_t f) { return f != 0; });
+    if (std::abs(factor) > 1) result.divisible.emplace_back(line.form, std::abs(factor));
+  }
+  return result;
+}
+
+/// For each remainder r of a floor's numerator, floor = (numerator - r) / divisor: a conjunction for each
+/// combination. None where there are too many.
+std::optional<std::vector<Conjunction>> by_remainders(const Lines& all, const std::vector<Floor>& floors) {
+  constexpr std::int64_t limit = 64;
+  std::int64_t combinations = 1, common = 1;
+  for (const auto& floor : floors) {
+    common = std::lcm(common, floor.divisor);
+    combinations *= floor.divisor;
+    if (combinations > limit) return std::nullopt;
+  }
+  std::vector<Conjunction> result;
+  for (std::int64_t number = 0; number < combinations; ++number) {
+    Conjunction one;
+    std::vector<Affine> values;  // common * floor
+    auto rest = number;
+    for (const auto& [numerator, divisor] : floors) {
+      const auto exact = numerator - constant(all.dimensions, rest % divisor);
+      rest /= divisor;
+      one.divisible.emplace_back(exact, divisor);
+      values.push_back((common / divisor) * exact);
+    }
+    for (const auto& line : all.lines) {
+      auto form = common * line.form;
+      for (std::size_t f = 0; f < values.size(); ++f) form = form + line.factors[f] * values[f];
+      one.constraints.push_back({std::move(form), line.equality});
+    }
+    // isl brings each to its least form.
+    const auto part = Set::where(*all.context, all.dimensions, one);
+    if (part.is_empty()) continue;
+    auto simple = part.conjunctions();
+    if (!simple) return std::nullopt;
+    result.insert(result.end(), simple->begin(), simple->end());
+  }
+  return result;
+}
+
 struct Collector {
   const Context* context;
   std::size_t dimensions;
@@ -19,41 +143,31 @@ struct Collector {
   bool representable = true;
 };
 
-isl_stat collect_constraint(isl_constraint* constraint, void* user) {
-  auto& all = *static_cast<Collector*>(user);
-  const auto& context = *all.context;
-  Affine form = constant(all.dimensions, take_int(context, isl_constraint_get_constant_val(constraint)));
-  for (std::size_t v = 0; v < all.dimensions; ++v) {
-    form.coefficients[v] =
-        take_int(context, isl_constraint_get_coefficient_val(constraint, isl_dim_set, static_cast<int>(v)));
-  }
-  std::int64_t modulus = 0;
-  for (int d = 0; d < isl_constraint_dim(constraint, isl_dim_div); ++d) {
-    const auto coefficient =
-        take_int(context, isl_constraint_get_coefficient_val(constraint, isl_dim_div, d));
-    if (coefficient == 0) continue;
-    if (modulus != 0) all.representable = false;
-    modulus = coefficient < 0 ? -coefficient : coefficient;
-  }
-  const bool equality = isl_constraint_is_equality(constraint) == isl_bool_true;
-  isl_constraint_free(constraint);
-  auto& last = all.conjunctions.back();
-  if (modulus == 0) {
-    last.constraints.push_back({std::move(form), equality});
-  } else if (equality) {
-    if (modulus > 1) last.divisible.emplace_back(std::move(form), modulus);
-  } else {
-    all.representable = false;
-  }
-  return isl_stat_ok;
-}
-
 isl_stat collect_basic_set(isl_basic_set* basic, void* user) {
   auto& all = *static_cast<Collector*>(user);
-  all.conjunctions.emplace_back();
-  const isl_stat status = isl_basic_set_foreach_constraint(basic, collect_constraint, user);
+  Lines lines{all.context, all.dimensions, {}};
+  const isl_stat status = isl_basic_set_foreach_constraint(basic, collect_line, &lines);
+  if (const auto one = plain(lines.lines)) {
+    all.conjunctions.push_back(*one);
+  } else {
+    const auto floors = floors_of(*all.context, basic, all.dimensions);
+    const auto several = floors ? by_remainders(lines, *floors) : std::nullopt;
+    all.representable = all.representable && several.has_value();
+    if (several) all.conjunctions.insert(all.conjunctions.end(), several->begin(), several->end());
+  }
   isl_basic_set_free(basic);
   return status;
+}
+
+/// `i mod 3 = 1`, `(i + j) mod 2 = 0`: the first term positive.
+std::string divisible_text(Affine form, std::int64_t modulus, const std::vector<std::string>& names) {
+  const auto first = std::ranges::find_if(form.coefficients, [](std::int64_t c) { return c != 0; });
+  if (first != form.coefficients.end() && *first < 0) form = -1 * form;
+  const auto remainder = ((-form.constant % modulus) + modulus) % modulus;
+  form.constant = 0;
+  const auto text = to_string(form, names);
+  const bool is_name = std::ranges::find(names, text) != names.end();
+  return fmt::format("{} mod {} = {}", is_name ? text : "(" + text + ")", modulus, remainder);
 }
 
 /// The last variable in terms of the others: `j = i+1`.
@@ -118,7 +232,7 @@ std::string conjunction_text(const Conjunction& conjunction, const std::vector<s
   }
   parts.insert(parts.end(), others.begin(), others.end());
   for (const auto& [form, modulus] : conjunction.divisible) {
-    parts.push_back(fmt::format("({}) mod {} = 0", to_string(form, names), modulus));
+    parts.push_back(divisible_text(form, modulus, names));
   }
   return parts.empty() ? "true" : fmt::format("{}", fmt::join(parts, " and "));
 }

@@ -116,6 +116,16 @@ Set Set::where(const Context& context, std::size_t dimensions, const std::vector
   return {context, isl_set_from_basic_set(result)};
 }
 
+Set Set::where(const Context& context, std::size_t dimensions, const Conjunction& all) {
+  Set result = where(context, dimensions, all.constraints);
+  for (const auto& [form, modulus] : all.divisible) {
+    const auto multiples = parse(context, {"n"}, fmt::format("n mod {} = 0", modulus));
+    CYC_CHECK(multiples.has_value());
+    result = result.intersect(multiples->preimage({form}, dimensions));
+  }
+  return result;
+}
+
 std::optional<Set> Set::parse(const Context& context, const std::vector<std::string>& names,
                               const std::string& constraints) {
   const auto text = fmt::format("{{ [{}] : {} }}", fmt::join(names, ", "), constraints);

@@ -58,9 +58,12 @@ class Printer {
 
   std::string reduce_text(const Reduce& reduce, std::vector<std::string> names) const {
     static constexpr std::string_view symbols[] = {"Σ", "Π", "max", "min"};
+    // Over truth values, as they are written.
+    static constexpr std::string_view of_booleans[] = {"any", "all", "any", "all"};
+    const bool boolean = dtype_of(system_, reduce.body, DType::float64) == DType::boolean;
     names.push_back(reduce.index);
     const auto domain = to_set(context_, reduce.domain, names.size()).constraints_text(names);
-    return fmt::format("{}_{{{}}} {}", symbols[static_cast<std::size_t>(reduce.kind)], domain,
+    return fmt::format("{}_{{{}}} {}", (boolean ? of_booleans : symbols)[static_cast<std::size_t>(reduce.kind)], domain,
                        expr(reduce.body, names, true));
   }
 

@@ -32,9 +32,14 @@ std::vector<poly::Affine> to_poly(const std::vector<Affine>& forms, std::size_t 
 poly::Set to_set(const poly::Context& context, const Region& region, std::size_t variables) {
   poly::Set result = poly::Set::empty(context, variables);
   for (const auto& conjunction : region) {
-    std::vector<poly::Constraint> all;
-    for (const auto& constraint : conjunction)
-      all.push_back({to_poly(constraint.form, variables), constraint.equality});
+    poly::Conjunction all;
+    for (const auto& [form, equality, modulus] : conjunction) {
+      if (modulus == 0) {
+        all.constraints.push_back({to_poly(form, variables), equality});
+      } else {
+        all.divisible.emplace_back(to_poly(form, variables), modulus);
+      }
+    }
     result = result.unite(poly::Set::where(context, variables, all));
   }
   return result.coalesce();
@@ -45,10 +50,11 @@ std::optional<Region> to_region(const poly::Set& set) {
   if (!pieces) return std::nullopt;
   Region result;
   for (const auto& piece : *pieces) {
-    if (!piece.divisible.empty()) return std::nullopt;
     auto& all = result.emplace_back();
     for (const auto& [form, equality] : piece.constraints)
       all.push_back({{form.coefficients, form.constant}, equality});
+    for (const auto& [form, modulus] : piece.divisible)
+      all.push_back({{form.coefficients, form.constant}, false, modulus});
   }
   return result;
 }

@@ -27,7 +27,7 @@ std::vector<poly::Affine> ends_of(const Reduce& reduce, std::size_t outer) {
     for (const auto& constraint : conjunction) {
       auto form = to_poly(constraint.form, outer + 1);
       const auto own = form.coefficients[outer];
-      if (own != -1 && !(constraint.equality && own == 1)) continue;
+      if (constraint.modulus != 0 || (own != -1 && !(constraint.equality && own == 1))) continue;
       form.coefficients.pop_back();
       if (own == 1) form = -1 * form;
       ++form.constant;

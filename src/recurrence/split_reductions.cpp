@@ -250,7 +250,7 @@ class Splitter {
     return add(std::move(expr.node), expr.span);
   }
 
-  /// The region's shadow on the other variables; none where that takes a divisibility.
+  /// The region's shadow on the other variables; none where that is no plain region.
   [[nodiscard]] std::optional<Region> without(const Region& region, std::size_t variables,
                                               std::size_t variable) const {
     std::vector<std::size_t> keep;

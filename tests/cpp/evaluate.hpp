@@ -139,6 +139,7 @@ class SystemEvaluator {
       const bool inside = std::ranges::any_of(reduce.domain, [&](const auto& all) {
         return std::ranges::all_of(all, [&](const recurrence::Constraint& c) {
           const auto v = poly::evaluate(recurrence::to_poly(c.form, point.size()), point);
+          if (c.modulus != 0) return v % c.modulus == 0;
           return c.equality ? v == 0 : v >= 0;
         });
       });

@@ -81,7 +81,8 @@ class SystemBuilder {
       auto& all = result.emplace_back();
       for (const auto& [form, equality] : piece.constraints)
         all.push_back({{form.coefficients, form.constant}, equality});
-      CYC_CHECK(piece.divisible.empty());
+      for (const auto& [form, modulus] : piece.divisible)
+        all.push_back({{form.coefficients, form.constant}, false, modulus});
     }
     return result;
   }

@@ -108,7 +108,7 @@ TEST(Set, TextOfConstraints) {
   EXPECT_EQ(text("j = i + 1"), "j = i+1");
   EXPECT_EQ(text("true"), "true");
   EXPECT_EQ(text("i < 0 and i > 0"), "false");
-  EXPECT_EQ(text("(i + j) mod 3 = 1"), "(-i-j+1) mod 3 = 0");
+  EXPECT_EQ(text("(i + j) mod 3 = 1"), "(i+j) mod 3 = 1");
 }
 
 TEST(Set, TextReadsBack) {

@@ -27,8 +27,7 @@ class Context {
   std::shared_ptr<isl_ctx> ctx_;
 };
 
-/// A conjunction of affine constraints over a set's variables; `moduli[c]` > 0 makes constraint c `form mod
-/// m == 0`.
+/// A conjunction of affine constraints over a set's variables and of divisibilities `form mod m == 0`.
 struct Conjunction {
   std::vector<Constraint> constraints;
   std::vector<std::pair<Affine, std::int64_t>> divisible;
@@ -41,6 +40,7 @@ class Set {
   [[nodiscard]] static Set empty(const Context& context, std::size_t dimensions);
   [[nodiscard]] static Set where(const Context& context, std::size_t dimensions,
                                  const std::vector<Constraint>& all);
+  [[nodiscard]] static Set where(const Context& context, std::size_t dimensions, const Conjunction& all);
   /// isl's notation for the constraints over the named coordinates, e.g. `0 <= i < n and j = i`. None if
   /// malformed.
   [[nodiscard]] static std::optional<Set> parse(const Context& context, const std::vector<std::string>& names,

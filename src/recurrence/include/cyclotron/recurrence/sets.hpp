@@ -14,7 +14,7 @@ namespace cyclotron::recurrence {
 [[nodiscard]] poly::Affine to_poly(const Affine& form, std::size_t variables);
 [[nodiscard]] std::vector<poly::Affine> to_poly(const std::vector<Affine>& forms, std::size_t variables);
 [[nodiscard]] poly::Set to_set(const poly::Context& context, const Region& region, std::size_t variables);
-/// As unions of conjunctions; none where that takes a divisibility.
+/// As unions of conjunctions; none where existential variables remain that are no plain divisibility.
 [[nodiscard]] std::optional<Region> to_region(const poly::Set& set);
 /// The points in both.
 [[nodiscard]] Region intersection(const Region& a, const Region& b);

@@ -1,0 +1,91 @@
+"""Reductions over one residue class (`if k % 2 == 0`): their index counts the values of the class."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from cyclotron.language.affine import Affine, Constraint, Index, Region
+from cyclotron.language.elements import Access, Apply, Choose, Constant, Element, Reduce, rebuild
+
+def has_residue(region: Region, index: Index) -> bool:
+    """Whether a region has a constraint on a residue of a form with that index."""
+    return any(c.modulus and index in c.form.terms for conjunction in region for c in conjunction)
+
+
+def along(value: Reduce) -> Reduce:
+    """A reduction over one residue class of its index, as one over an index that counts its values."""
+    while len(value.region) == 1:
+        constraint = next((c for c in value.region[0] if c.modulus and value.index in c.form.terms), None)
+        new = Index(value.index.name, value.index.span)
+        form = None if constraint is None else _solved(constraint, value.index, new)
+        if form is None:
+            break
+        values = {value.index: form}
+        region = (tuple(c.substitute(values) for c in value.region[0] if c is not constraint),)
+        value = Reduce(value.kind, new, region, substitute(value.body, values), value.span)
+    return value
+
+
+def substitute(value: Element, values: dict[Index, Affine]) -> Element:
+    """Replace indices by affine forms in an expression; what is shared stays shared."""
+    return _Substitution(values).of(value)
+
+
+class _Substitution:
+    def __init__(self, values: dict[Index, Affine]) -> None:
+        self._values = values
+        self._known: dict[int, tuple[Element, Element]] = {}  # with the original, so that its id stays its
+
+    def of(self, value: Element) -> Element:
+        if id(value) not in self._known:
+            self._known[id(value)] = (value, self._new(value))
+        return self._known[id(value)][1]
+
+    def _new(self, value: Element) -> Element:
+        if isinstance(value, Constant):
+            return value
+        if isinstance(value, Access):
+            return replace(value, index=tuple(form.substitute(self._values) for form in value.index))
+        operands = [self.of(operand) for operand in value.operands]
+        if isinstance(value, Reduce):
+            return Reduce(value.kind, value.index, self._region(value.region), operands[0], value.span)
+        if isinstance(value, Choose):
+            condition = type(value.condition)(self._region(value.condition.region))
+            return Choose(condition, operands[0], operands[1], value.span)
+        assert isinstance(value, Apply)
+        return rebuild(value, operands)
+
+    def _region(self, region: Region) -> Region:
+        return tuple(tuple(c.substitute(self._values) for c in conjunction) for conjunction in region)
+
+
+def _reduced(constraint: Constraint) -> Constraint | None:
+    """The constraint with the least modulus and coefficients; None where it never holds."""
+    modulus = constraint.modulus
+    terms = {index: factor % modulus for index, factor in constraint.form.terms.items()}
+    divisor = math.gcd(modulus, *terms.values())
+    if constraint.form.constant % divisor:
+        return None
+    form = Affine(terms, constraint.form.constant % modulus)
+    reduced = Affine({i: f // divisor for i, f in form.terms.items()}, form.constant // divisor)
+    return Constraint(reduced, modulus=modulus // divisor)
+
+
+def _solved(constraint: Constraint, index: Index, new: Index) -> Affine | None:
+    """An index as a multiple of the modulus times a new one, plus other indices; None where it is not that."""
+    simple = _reduced(constraint)
+    if simple is None:
+        return None
+    modulus, factor = simple.modulus, simple.form.terms.get(index, 0)
+    if not factor or math.gcd(factor, modulus) != 1:
+        return None
+    inverse = pow(factor, -1, modulus)
+    terms = {i: _centred(-inverse * f, modulus) for i, f in simple.form.terms.items() if i is not index}
+    return Affine({**terms, new: modulus}, -inverse * simple.form.constant % modulus)
+
+
+def _centred(value: int, modulus: int) -> int:
+    """The representative of a residue that is nearest to zero, the positive one of two."""
+    least = value % modulus
+    return least if 2 * least <= modulus else least - modulus
