@@ -12,6 +12,7 @@ from cyclotron.language.arrays import (
     zeros_like,
 )
 from cyclotron.language.blocked import Blocked, Extent, Spec, blocked, spec
+from cyclotron.language.einsum import einsum
 from cyclotron.language.functions import (
     abs,
     arctan2,
@@ -71,6 +72,7 @@ __all__ = [
     "conj",
     "cos",
     "cosh",
+    "einsum",
     "empty",
     "empty_like",
     "exp",

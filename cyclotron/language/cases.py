@@ -17,8 +17,8 @@ from cyclotron.language.affine import (
     intersection,
 )
 from cyclotron.language.elements import Access, Apply, Choose, Constant, Element, Reduce, rebuild
-from cyclotron.language.regions import extent, indices_of, is_empty
 from cyclotron.language.gaps import has_gaps, is_bound, is_difficult
+from cyclotron.language.regions import extent, indices_of, is_empty
 from cyclotron.language.strides import along
 from cyclotron.language.tensors import SymbolicTensor
 
@@ -179,8 +179,8 @@ def _gaps_of_extremum(value: Reduce) -> TraceError:
         f"the {value.kind} over `{name}` takes some values of a range only",
         code="CYC112",
         span=value.span,
-        help=f"run over the whole range, with a term that does not matter for the others:"
-        f" `... if condition else ...`",
+        help="run over the whole range, with a term that does not matter for the others:"
+        " `... if condition else ...`",
     )
 
 

@@ -9,7 +9,7 @@ CODES: Mapping[str, str] = MappingProxyType(
     {
         "CYC100": "the source of the kernel cannot be read",
         "CYC101": "a statement that is no recurrence (while, try, break, ...)",
-        "CYC102": "a loop that is not over a range with affine bounds and step 1 or -1",
+        "CYC102": "a loop that is not over a range with affine bounds and a constant step",
         "CYC103": "an index expression that is not affine",
         "CYC104": "a condition on data, or one that is not affine",
         "CYC105": "an operation or function that is no operator on elements",
@@ -29,5 +29,6 @@ CODES: Mapping[str, str] = MappingProxyType(
         "CYC120": "dtypes that do not agree",
         "CYC121": "an operation that is not defined for the dtype",
         "CYC122": "a shape or tile shape that does not fit",
+        "CYC123": "subscripts of einsum that are malformed or do not fit the operands",
     }
 )

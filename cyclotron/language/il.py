@@ -15,13 +15,14 @@ A program is a function under `@il.program` that runs once on symbolic tensors. 
 from __future__ import annotations
 
 from cyclotron.language.arrays import empty, empty_like, full, full_like, zeros, zeros_like
+from cyclotron.language.einsum import einsum
 from cyclotron.language.kernel import program
 from cyclotron.language.scopes import all_of, any_of, loop, not_, otherwise, where
 from cyclotron.language.values import (
     absolute,
-    arctan2,
     all,
     any,
+    arctan2,
     choose,
     cos,
     cosh,
@@ -57,6 +58,7 @@ __all__ = [
     "choose",
     "cos",
     "cosh",
+    "einsum",
     "empty",
     "empty_like",
     "exp",

@@ -12,14 +12,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from cyclotron.language import arrays
+from cyclotron.language.einsum import einsum
 from cyclotron.language.expressions import Expressions, call, lookup, name
 from cyclotron.language.markers import host, ignore
 from cyclotron.language.names import Names, assigned_names
 from cyclotron.language.source import MISSING, Source
 
 _DECLARATIONS: Mapping[object, str] = {
+    np.einsum: "einsum",
+} | {
     function: function.__name__
     for function in (
+        einsum,
         arrays.empty,
         arrays.zeros,
         arrays.full,

@@ -8,6 +8,7 @@ from dataclasses import replace
 from cyclotron.language.affine import Affine, Constraint, Index, Region
 from cyclotron.language.elements import Access, Apply, Choose, Constant, Element, Reduce, rebuild
 
+
 def has_residue(region: Region, index: Index) -> bool:
     """Whether a region has a constraint on a residue of a form with that index."""
     return any(c.modulus and index in c.form.terms for conjunction in region for c in conjunction)

@@ -91,9 +91,39 @@ def wrong_side(A):
 
 
 @cy.kernel
-def two_clauses(A):
+def second_clause_over_list(A):
     X = cy.empty((1,))
-    X[0] = sum(A[k, l] for k in range(4) for l in range(4))  # error: CYC112
+    X[0] = sum(A[k, l] for k in range(4) for l in [0, 2])  # error: CYC112
+    return X
+
+
+@cy.kernel
+def clauses_of_one_name(A):
+    X = cy.empty((1,))
+    X[0] = sum(A[k, k] for k in range(4) for k in range(4))  # error: CYC109
+    return X
+
+
+@cy.kernel
+def maximum_of_even_or_one(x):
+    X = cy.empty((1,))
+    X[0] = max(x[k] for k in range(4) if k % 2 == 0 or k == 1)  # error: CYC112
+    return X
+
+
+@cy.kernel
+def maximum_over_two_triangles(A):
+    X = cy.empty((4,))
+    for i in range(4):
+        X[i] = max(A[k, l] for k in range(4) for l in range(4) if 2 * l <= k)  # error: CYC112
+    return X
+
+
+@cy.kernel
+def all_of_numbers(A):
+    X = cy.empty((4,))
+    for i in range(4):
+        X[i] = all(A[i, k] for k in range(4))  # error: CYC121
     return X
 
 
@@ -122,8 +152,13 @@ def list_in_loop(A, x):
 
 
 @cy.kernel
-def conditional_in_reduction(A, x):
-    X = cy.empty_like(x)
-    for i in range(len(x)):
-        X[i] = sum(A[i, k] if k < i else A[k, i] for k in range(4))  # error: CYC112
+def conditional_in_reduction(T):
+    X = cy.empty_like(T)
+    n = T.shape[0]
+    for i in range(n):
+        for j in range(n):
+            X[i, j] = sum(T[i, k] if k < i else T[k, j] for k in range(n))  # error: CYC112
     return X
+
+
+ARGUMENTS = {"T": cy.spec((4, 4), tile=2)}

@@ -22,10 +22,19 @@ def over_pairs(A):
 
 
 @cy.kernel
-def step_of_two(x):
+def step_of_zero(x):
     X = cy.zeros_like(x)
-    for i in range(0, len(x), 2):  # error: CYC102
+    for i in range(0, len(x), 0):  # error: CYC102
         X[i] = x[i]
+    return X
+
+
+@cy.kernel
+def two_starts_and_a_step(A):
+    X = cy.zeros_like(A)
+    for i in range(4):
+        for j in range(max(i, 2), 4, 2):  # error: CYC102
+            X[i, j] = A[i, j]
     return X
 
 
@@ -146,4 +155,57 @@ def index_as_number(x):
     weights = [1.0, 2.0, 3.0, 4.0]
     for i in range(len(x)):
         X[i] = weights[i] * x[i]  # error: CYC110
+    return X
+
+
+@cy.kernel
+def residue_as_subscript(x):
+    X = cy.empty_like(x)
+    for i in range(4):
+        X[i] = x[i % 3]  # error: CYC103
+    return X
+
+
+@cy.kernel
+def residue_as_value(x):
+    X = cy.empty_like(x)
+    for i in range(4):
+        X[i] = x[i] * (i % 2)  # error: CYC110
+    return X
+
+
+@cy.kernel
+def residue_in_arithmetic(x):
+    X = cy.empty_like(x)
+    for i in range(4):
+        if i % 2 + 1 == 2:  # error: CYC103
+            X[i] = x[i]
+        else:
+            X[i] = 0
+    return X
+
+
+@cy.kernel
+def residue_chosen(x):
+    X = cy.empty_like(x)
+    for i in range(4):
+        X[i] = x[i % 2 if i > 2 else 0]  # error: CYC103
+    return X
+
+
+@cy.kernel
+def quotient_as_bound(x):
+    X = cy.empty_like(x)
+    for i in range(4):
+        X[i] = sum(x[k] for k in range(i // 2))  # error: CYC103
+    return X
+
+
+@cy.kernel
+def divided_by_an_index(A):
+    X = cy.zeros_like(A)
+    for i in range(1, 4):
+        for j in range(4):
+            if j % i == 0:  # error: CYC103
+                X[i, j] = A[i, j]
     return X
