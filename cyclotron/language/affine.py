@@ -230,7 +230,9 @@ class Condition:
         return Condition(self.region + condition(other).region)
 
     def __invert__(self) -> Condition:
-        return Condition(complement(self.region))
+        from cyclotron.language.regions import subtract
+
+        return Condition(subtract(EVERYWHERE, self.region))
 
     __rand__ = __and__
     __ror__ = __or__
@@ -289,17 +291,6 @@ def condition(value: object) -> Condition:
 def intersection(left: Region, right: Region) -> Region:
     """The points in both regions."""
     return tuple(a + b for a in left for b in right)
-
-
-def complement(region: Region) -> Region:
-    """The points that are not in the region (De Morgan)."""
-    result = EVERYWHERE
-    for conjunction in region:
-        outside: Region = ()
-        for constraint in conjunction:
-            outside += constraint.outside()
-        result = intersection(result, outside)
-    return result
 
 
 def affine(value: object) -> Affine | None:

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING
 
 from cyclotron.errors import TraceError
 from cyclotron.language.affine import (
-    EVERYWHERE,
     Affine,
     Constraint,
     Index,
     Region,
-    complement,
     intersection,
 )
 from cyclotron.language.elements import Constant
-from cyclotron.language.regions import Conjunction, box, is_empty, project, simplify, substitute
+from cyclotron.language.regions import Conjunction, box, is_empty, project, simplify, substitute, subtract
 from cyclotron.language.tensors import SymbolicTensor
 
 if TYPE_CHECKING:
@@ -43,17 +41,12 @@ def completion(tensor: SymbolicTensor, equations: Sequence[Recorded]) -> list[Re
     names = _axis_names(tensor, equations)
     axes = [Index(name, tensor.span) for name in names]
     inside = box([(axis, int(extent)) for axis, extent in zip(axes, tensor.shape, strict=True)])
-    missing: Region = EVERYWHERE
+    missing: Region = () if is_empty(inside) else (inside,)
     for equation in equations:
-        outside = complement(_assigned(equation, axes))
-        missing = tuple(
-            conjunction
-            for conjunction in intersection(missing, simplify(outside, inside))
-            if not is_empty((*inside, *conjunction))
-        )
-    region = intersection((inside,), simplify(missing, inside))
-    if not region or is_empty(inside):
+        missing = subtract(missing, simplify(_assigned(equation, axes), inside))
+    if not missing:
         return []
+    region = intersection((inside,), simplify(missing, inside))
     index = tuple(Affine({axis: 1}, 0) for axis in axes)
     value = Constant(tensor.fill or 0, tensor.span)
     loops = tuple(axes)

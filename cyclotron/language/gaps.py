@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cyclotron.language.affine import Affine, Constraint, Index, Region, complement
+from cyclotron.language.affine import EVERYWHERE, Affine, Constraint, Index, Region
 from cyclotron.language.elements import Reduce
-from cyclotron.language.regions import is_empty, substitute
+from cyclotron.language.regions import is_empty, substitute, subtract
 from cyclotron.language.strides import has_residue
 
 
@@ -56,7 +56,7 @@ def _skips(region: Region, value: Reduce) -> bool:
     )
     lower = substitute(value.region, {index: Affine({below: 1}, 0)})
     upper = substitute(value.region, {index: Affine({above: 1}, 0)})
-    outside = [part for part in complement(value.region) if not is_empty((*part, *apart))]
+    outside = [part for part in subtract(EVERYWHERE, value.region) if not is_empty((*part, *apart))]
     return any(
         not is_empty((*around, *apart, *between, *first, *last))
         for around in region

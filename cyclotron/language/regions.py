@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from cyclotron.errors import NO_SPAN
 from cyclotron.language.affine import Affine, Constraint, Index, Region
@@ -30,6 +30,25 @@ def is_empty(conjunction: Conjunction) -> bool:
             return any(form.constant < 0 for form in forms)
         forms = _eliminate(forms, index)
     return True
+
+
+def subtract(region: Region, removed: Region) -> Region:
+    """The points of a region that are not in another, as conjunctions without common points."""
+    result = region
+    for conjunction in removed:
+        result = tuple(piece for part in result for piece in _without(part, conjunction))
+    return result
+
+
+def _without(part: Conjunction, removed: Conjunction) -> Iterator[Conjunction]:
+    if is_empty((*part, *removed)):
+        yield part
+        return
+    for position, constraint in enumerate(removed):
+        for outside in constraint.outside():
+            piece = (*part, *removed[:position], *outside)
+            if not is_empty(piece):
+                yield piece
 
 
 def simplify(region: Region, context: Conjunction = ()) -> Region:

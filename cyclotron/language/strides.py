@@ -74,7 +74,7 @@ def _reduced(constraint: Constraint) -> Constraint | None:
 
 
 def _solved(constraint: Constraint, index: Index, new: Index) -> Affine | None:
-    """An index as a multiple of the modulus times a new one, plus other indices; None where it is not that."""
+    """An index as a multiple of a new one plus other indices; None where it is not that."""
     simple = _reduced(constraint)
     if simple is None:
         return None
@@ -82,11 +82,6 @@ def _solved(constraint: Constraint, index: Index, new: Index) -> Affine | None:
     if not factor or math.gcd(factor, modulus) != 1:
         return None
     inverse = pow(factor, -1, modulus)
-    terms = {i: _centred(-inverse * f, modulus) for i, f in simple.form.terms.items() if i is not index}
+    # Of the equal forms the one whose new index is not negative where the others are not.
+    terms = {i: -(inverse * f % modulus) for i, f in simple.form.terms.items() if i is not index}
     return Affine({**terms, new: modulus}, -inverse * simple.form.constant % modulus)
-
-
-def _centred(value: int, modulus: int) -> int:
-    """The representative of a residue that is nearest to zero, the positive one of two."""
-    least = value % modulus
-    return least if 2 * least <= modulus else least - modulus

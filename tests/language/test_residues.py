@@ -62,11 +62,11 @@ def zones(x):
 
 @cy.kernel
 def comparisons(x):
-    y = cy.zeros_like(x)
+    y = cy.zeros((len(x), 4))
     for i in range(len(x)):
         for j in range(4):
             if j == i // 4 and i // 3 != 2 and i // 2 <= 6 and 2 * i // 3 >= j:
-                y[i] = x[i] if i % 5 > 2 else (x[i] - 1 if i % 5 == j else (2 if 1 != i % 2 else 7))
+                y[i, j] = x[i] if i % 5 > 2 else (x[i] - 1 if i % 5 == j else (2 if 1 != i % 2 else 7))
     return y
 
 
