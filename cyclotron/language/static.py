@@ -6,6 +6,9 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
+from cyclotron.language.einsum import einsum, parse
 from cyclotron.language.source import Source
 
 
@@ -44,26 +47,46 @@ class EquationShape:
 
 def equations_shape(source: Source) -> tuple[EquationShape, ...]:
     """Return the equations of a kernel, in the order of the text."""
-    return tuple(_equations(source.node.body, (), {}))
+    return tuple(_equations(source, source.node.body, (), {}))
 
 
 def _equations(
-    body: list[ast.stmt], loops: tuple[str, ...], known: dict[str, ast.expr]
+    source: Source, body: list[ast.stmt], loops: tuple[str, ...], known: dict[str, ast.expr]
 ) -> Iterator[EquationShape]:
     for statement in body:
         if isinstance(statement, ast.For):
             inner = (*loops, statement.target.id) if isinstance(statement.target, ast.Name) else loops
-            yield from _equations(statement.body, inner, known)
+            yield from _equations(source, statement.body, inner, known)
         elif isinstance(statement, (ast.If, ast.With)):
-            yield from _equations(statement.body, loops, known)
-            yield from _equations(getattr(statement, "orelse", []), loops, known)
+            yield from _equations(source, statement.body, loops, known)
+            yield from _equations(source, getattr(statement, "orelse", []), loops, known)
         elif isinstance(statement, (ast.Assign, ast.AugAssign)):
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
             for target in targets:
-                if isinstance(target, ast.Name):
+                abbreviated = _einsum(source, target, statement.value)
+                if abbreviated is not None:
+                    yield abbreviated
+                elif isinstance(target, ast.Name):
                     known[target.id] = _value(target.id, statement, loops, known)
                 elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
                     yield _equation(target, statement, loops, known)
+
+
+def _einsum(source: Source, target: ast.expr, value: ast.expr) -> EquationShape | None:
+    """The equation that `C = cy.einsum("ik,kj->ij", A, B)` abbreviates."""
+    if not isinstance(target, ast.Name) or not isinstance(value, ast.Call) or not value.args:
+        return None
+    text, *operands = value.args
+    if source.meaning(value.func) not in (einsum, np.einsum) or not isinstance(text, ast.Constant):
+        return None
+    parts = parse(str(text.value))
+    reads = [
+        AccessShape(operand.id, tuple(letters))
+        for operand, letters in zip(operands, parts.operands, strict=False)
+        if isinstance(operand, ast.Name)
+    ]
+    result = tuple(parts.result)
+    return EquationShape(target.id, result, result, tuple(parts.summed), tuple(dict.fromkeys(reads)))
 
 
 def _value(

@@ -117,10 +117,10 @@ class Lowering {
     throw LegalityError(
         {.code = "CYC213",
          .span = span,
-         .message = fmt::format("the range of `{}` has gaps, so the sum has no neighbour to continue from",
+         .message = fmt::format("the range of `{}` has gaps, so the fold has no neighbour to continue from",
                                 reduce.index),
          .notes = {},
-         .help = "write the condition so that the index runs without gaps"});
+         .help = "run over the whole range, with a term that does not matter in the gaps"});
   }
 
   /// OuterSend: totals go to the outer space at r_end, which applies the outer expression (B - Sum, E11).

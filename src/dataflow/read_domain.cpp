@@ -185,7 +185,7 @@ class DomainReader {
     if (reader_.peek("(")) {
       add(sum, factor, remainder(parenthesized(depth)));
     } else if (reader_.peek_name() && !(number && peek_keyword())) {
-      add(sum, factor, symbol(depth));
+      add(sum, factor, remainder(symbol(depth)));
     } else if (number) {
       sum.constant = checked_multiply_add(reader_, factor, 1, sum.constant);
     } else {

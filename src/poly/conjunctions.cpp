@@ -38,14 +38,14 @@ struct Lines {
 isl_stat collect_line(isl_constraint* constraint, void* user) {
   auto& all = *static_cast<Lines*>(user);
   const auto& context = *all.context;
-  Line line{constant(all.dimensions, take_int(context, isl_constraint_get_constant_val(constraint))), {}, false};
+  Line line{
+      constant(all.dimensions, take_int(context, isl_constraint_get_constant_val(constraint))), {}, false};
   for (std::size_t v = 0; v < all.dimensions; ++v) {
     line.form.coefficients[v] =
         take_int(context, isl_constraint_get_coefficient_val(constraint, isl_dim_set, static_cast<int>(v)));
   }
   for (int d = 0; d < isl_constraint_dim(constraint, isl_dim_div); ++d) {
-    line.factors.push_back(
-        take_int(context, isl_constraint_get_coefficient_val(constraint, isl_dim_div, d)));
+    line.factors.push_back(take_int(context, isl_constraint_get_coefficient_val(constraint, isl_dim_div, d)));
   }
   line.equality = isl_constraint_is_equality(constraint) == isl_bool_true;
   isl_constraint_free(constraint);

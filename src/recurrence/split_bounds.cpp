@@ -100,8 +100,7 @@ class Splitter {
     const auto outer = points.dimensions();
     std::vector<poly::Affine> drop;
     for (std::size_t v = 0; v < outer; ++v) drop.push_back(poly::variable(outer + 1, v));
-    const auto terms =
-        points.preimage(drop, outer + 1).intersect(to_set(context_, reduce.domain, outer + 1));
+    const auto terms = points.preimage(drop, outer + 1).intersect(to_set(context_, reduce.domain, outer + 1));
     Constraint bound{{std::vector<std::int64_t>(outer + 1, 0), terms.maximum(outer).value_or(0)}, false};
     bound.form.coefficients.back() = -1;
     Reduce result = reduce;

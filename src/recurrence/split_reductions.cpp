@@ -165,8 +165,13 @@ class Splitter {
     const auto rank = place.names.size();
     const auto points = to_set(context_, place.domain, rank);
     const auto& target = system_.at(target_);
-    Tensor tensor{local_name(target.name, reduce.index), dtype_of(system_, reduce.body, target.dtype),
-                  Role::local, {}, std::vector<std::int64_t>(rank, 1), target.blocked, span};
+    Tensor tensor{local_name(target.name, reduce.index),
+                  dtype_of(system_, reduce.body, target.dtype),
+                  Role::local,
+                  {},
+                  std::vector<std::int64_t>(rank, 1),
+                  target.blocked,
+                  span};
     std::vector<Affine> index;
     for (std::size_t v = 0; v < rank; ++v) {
       const auto low = points.minimum(v), high = points.maximum(v);
@@ -196,7 +201,8 @@ class Splitter {
   }
 
   /// Forms over the variables at these positions, as forms over all.
-  static std::vector<Affine> spread(const std::vector<Affine>& forms, const std::vector<std::size_t>& positions) {
+  static std::vector<Affine> spread(const std::vector<Affine>& forms,
+                                    const std::vector<std::size_t>& positions) {
     std::vector<Affine> result;
     for (const auto& form : forms) {
       Affine wide{{}, form.constant};
@@ -212,22 +218,21 @@ class Splitter {
   /// Whether an expression, its reductions' domains included, speaks about a variable.
   [[nodiscard]] bool depends(ExprId id, std::size_t variable) const {
     const auto form_does = [&](const Affine& form) { return uses(form, variable); };
-    return std::visit(Overloaded{[](const Constant&) { return false; },
-                                 [&](const Access& access) {
-                                   return std::ranges::any_of(access.index, form_does);
-                                 },
-                                 [&](const Apply& apply) {
-                                   return std::ranges::any_of(
-                                       apply.operands, [&](ExprId o) { return depends(o, variable); });
-                                 },
-                                 [&](const Reduce& reduce) {
-                                   for (const auto& conjunction : reduce.domain) {
-                                     for (const auto& constraint : conjunction)
-                                       if (form_does(constraint.form)) return true;
-                                   }
-                                   return depends(reduce.body, variable);
-                                 }},
-                      system_.at(id).node);
+    return std::visit(
+        Overloaded{[](const Constant&) { return false; },
+                   [&](const Access& access) { return std::ranges::any_of(access.index, form_does); },
+                   [&](const Apply& apply) {
+                     return std::ranges::any_of(apply.operands,
+                                                [&](ExprId o) { return depends(o, variable); });
+                   },
+                   [&](const Reduce& reduce) {
+                     for (const auto& conjunction : reduce.domain) {
+                       for (const auto& constraint : conjunction)
+                         if (form_does(constraint.form)) return true;
+                     }
+                     return depends(reduce.body, variable);
+                   }},
+        system_.at(id).node);
   }
 
   /// The same expression in a scope without that variable, which it does not depend on.

@@ -142,7 +142,9 @@ def test_every_einsum_is_a_recurrence(subscripts: str) -> None:
             np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize("subscripts", ["ik,kj->ij", "ki,jk->ji", "ik,jk->ij", "ij,ji->ji", "ij->ji", "ij->ij"])
+@pytest.mark.parametrize(
+    "subscripts", ["ik,kj->ij", "ki,jk->ji", "ik,jk->ij", "ij,ji->ji", "ij->ji", "ij->ij"]
+)
 def test_tiles(subscripts: str) -> None:
     """Of tiles the product of two elements is a product of matrices, transposed as the subscripts say."""
     arrays = [integers(5, 5) for _ in subscripts.partition("->")[0].split(",")]
@@ -174,6 +176,12 @@ def test_results_are_tensors_of_the_kernel() -> None:
         "output",
     }
     assert "G = il.einsum('ki,kj->ij', A, A, name='G')" in normal.il()
+
+
+def test_recipes_read_it() -> None:
+    """CY-002: a well-known schedule is the same for both forms."""
+    for recipe in (cy.schedules.output_stationary, cy.schedules.weight_stationary):
+        assert str(recipe(abbreviated())) == str(recipe(written_out()))
 
 
 def test_outside_of_kernels_it_is_numpys() -> None:

@@ -23,9 +23,7 @@ def chain(A, B, C):
     D = cy.empty((A.shape[0], C.shape[1]))
     for i in range(A.shape[0]):
         for j in range(C.shape[1]):
-            D[i, j] = sum(
-                A[i, k] @ B[k, l] @ C[l, j] for k in range(A.shape[1]) for l in range(B.shape[1])
-            )
+            D[i, j] = sum(A[i, k] @ B[k, l] @ C[l, j] for k in range(A.shape[1]) for l in range(B.shape[1]))
     return D
 
 
@@ -42,7 +40,9 @@ def same_name_twice(A):
     X = cy.empty(A.shape[0])
     for i in range(A.shape[0]):
         first = sum(A[i, k] for k in range(i + 1))
-        X[i] = first * first - math.prod(A[k, i] for k in range(A.shape[0])) + min(A[i, k] for k in range(i, 4))
+        X[i] = (
+            first * first - math.prod(A[k, i] for k in range(A.shape[0])) + min(A[i, k] for k in range(i, 4))
+        )
     return X
 
 
@@ -62,7 +62,9 @@ def solve_and_sum(A):
     X = cy.empty(n)
     for i in range(n):
         known = sum(A[i, k] * X[k] for k in range(i))
-        rest = sum(A[i, l] * min(A[m, l] - A[i, h] for m in range(l, n) for h in range(m + 1)) for l in range(n))
+        rest = sum(
+            A[i, l] * min(A[m, l] - A[i, h] for m in range(l, n) for h in range(m + 1)) for l in range(n)
+        )
         X[i] = A[i, i] - known + rest
     return X
 
@@ -149,7 +151,11 @@ def scalars(A):
 
 
 CASES = {
-    "chain": (chain, (integers(3, 4), integers(4, 2), integers(2, 3)), [SPACE("i"), SPACE("i", "j"), SPACE("k")]),
+    "chain": (
+        chain,
+        (integers(3, 4), integers(4, 2), integers(2, 3)),
+        [SPACE("i"), SPACE("i", "j"), SPACE("k")],
+    ),
     "quotient": (quotient, (integers(3, 4), np.array([[1.0, 2.0, 4.0]] * 4)), [SPACE("i")]),
     "same name": (same_name_twice, (integers(4, 4),), [SPACE("i")]),
     "centred": (centred, (integers(3, 4),), [SPACE("i"), SPACE("k")]),
@@ -182,7 +188,9 @@ def test_programs_compute_it(case: str, schedule: cy.Schedule | None) -> None:
     expected = kernel.reference(*arguments)
     for backend in ("sim", "local"):
         found = cy.run(program, backend=backend).outputs.values()
-        for array, wanted in zip(found, expected if isinstance(expected, tuple) else (expected,), strict=True):
+        for array, wanted in zip(
+            found, expected if isinstance(expected, tuple) else (expected,), strict=True
+        ):
             assert array.dtype == wanted.dtype
             np.testing.assert_array_equal(array, wanted)
 

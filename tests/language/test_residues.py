@@ -66,7 +66,7 @@ def comparisons(x):
     for i in range(len(x)):
         for j in range(4):
             if j == i // 4 and i // 3 != 2 and i // 2 <= 6 and 2 * i // 3 >= j:
-                y[i, j] = x[i] if i % 5 > 2 else (x[i] - 1 if i % 5 == j else (2 if 1 != i % 2 else 7))
+                y[i, j] = x[i] if i % 5 > 2 else (x[i] - 1 if i % 5 == j else (2 if i % 2 != 1 else 7))
     return y
 
 
@@ -104,7 +104,11 @@ def strided_prefix(x):
 
 CASES = {
     "both ways": (both_ways, lambda n: (integers(n),), [SPACE("i")]),
-    "back substitution": (back_substitution, lambda n: (np.triu(integers(n, n), 1), integers(n)), [SPACE("i")]),
+    "back substitution": (
+        back_substitution,
+        lambda n: (np.triu(integers(n, n), 1), integers(n)),
+        [SPACE("i")],
+    ),
     "filled between": (filled_between, lambda n: (integers(n),), [SPACE("i")]),
     "zones": (zones, lambda n: (integers(2 * n),), [SPACE("i")]),
     "comparisons": (comparisons, lambda n: (integers(2 * n),), [SPACE("i"), SPACE("j")]),
