@@ -382,6 +382,12 @@ class _Statements:
         value = node.value
         pairs: list[tuple[str, ast.expr]] = []
         form = "single"
+        before: list[ast.stmt] = []
+        if isinstance(value, ast.Call) and self._source.meaning(value.func) in (einsum, np.einsum):
+            # What is returned has a name.
+            plain = ast.Assign(targets=[name("result", store=True)], value=value)
+            before = self._assign(ast.fix_missing_locations(ast.copy_location(plain, value)))
+            value = ast.copy_location(name("result"), value)
         if isinstance(value, ast.Name):
             pairs = [(value.id, value)]
         elif isinstance(value, (ast.Tuple, ast.List)):
@@ -407,7 +413,7 @@ class _Statements:
             )
         self._form = form
         keywords = [ast.keyword(arg=key, value=self._rewrite(item)) for key, item in pairs]
-        return [ast.Return(value=call(self._il, "outputs", [], keywords))]
+        return [*before, ast.Return(value=call(self._il, "outputs", [], keywords))]
 
     def _expression_statement(self, node: ast.Expr) -> list[ast.stmt]:
         if isinstance(node.value, ast.Constant):

@@ -136,7 +136,7 @@ def range_domain(index: Index, bounds: tuple[object, ...]) -> tuple[Affine, Regi
     sign = 1 if step > 0 else -1
     starts, stops = _bound(start, largest=step > 0), _bound(stop, largest=step < 0)
     value = Affine({index: sign}, 0)
-    if len(starts) == 1 and step < 0:
+    if step < 0:
         value = starts[0].plus(value)
     one = Affine({}, -1)
     inside = [Constraint(value.plus(form.times(-1)).times(sign)) for form in starts]

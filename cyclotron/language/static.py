@@ -60,6 +60,10 @@ def _equations(
         elif isinstance(statement, (ast.If, ast.With)):
             yield from _equations(source, statement.body, loops, known)
             yield from _equations(source, getattr(statement, "orelse", []), loops, known)
+        elif isinstance(statement, ast.Return) and statement.value is not None:
+            abbreviated = _einsum(source, ast.Name("result", ast.Store()), statement.value)
+            if abbreviated is not None:
+                yield abbreviated
         elif isinstance(statement, (ast.Assign, ast.AugAssign)):
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
             for target in targets:

@@ -178,6 +178,19 @@ def test_results_are_tensors_of_the_kernel() -> None:
     assert "G = il.einsum('ki,kj->ij', A, A, name='G')" in normal.il()
 
 
+def test_returned_at_once() -> None:
+    """A result without a name of its own is called that."""
+
+    @cy.kernel
+    def product(A, B):
+        return cy.einsum("ik,kj->ij", A, B)
+
+    system = agree(product, integers(2, 3), integers(3, 2))
+    assert system.tensors[-1].name == "result"
+    assert "result = il.einsum('ik,kj->ij', A, B, name='result')" in product.il()
+    assert np.array_equal(product(np.eye(2), np.ones((2, 2))), np.ones((2, 2)))
+
+
 def test_recipes_read_it() -> None:
     """CY-002: a well-known schedule is the same for both forms."""
     for recipe in (cy.schedules.output_stationary, cy.schedules.weight_stationary):
