@@ -21,6 +21,7 @@ from cyclotron.language.gaps import has_gaps, is_bound, is_difficult
 from cyclotron.language.regions import extent, indices_of, is_empty
 from cyclotron.language.strides import along
 from cyclotron.language.tensors import SymbolicTensor
+from cyclotron.language.tiles import tile_shape
 
 if TYPE_CHECKING:
     from cyclotron.language.trace import Recorded, Trace
@@ -140,24 +141,21 @@ class _Splitter:
     ) -> Element:
         """A tensor of the terms of a reduction, and its element at the indices in scope."""
         equation = self._equation
-        if equation.target.blocked:
-            raise TraceError(
-                f"a conditional expression on tiles inside a reduction depends on its index"
-                f" `{value.index.name}`",
-                code="CYC112",
-                span=value.span,
-                help="write one reduction for each case:"
-                f" `sum(... for {value.index.name} in range(...) if ...)`",
-            )
+        tile = _tile_of(value, found) if equation.target.blocked else None
         extents = [extent(region, index) for index in scope]
         lows = [0 if found is None else found[0] for found in extents]
         shape = tuple(0 if found is None else found[1] - found[0] + 1 for found in extents)
+        index = tuple(Affine({v: 1}, -low) for v, low in zip(scope, lows, strict=True))
+        tiles = None
+        if tile is not None:  # tiles have two axes of their own
+            tiles = (*(1 for _ in shape), *tile)
+            shape += tile
+            index += (Affine({}, 0), Affine({}, 0))
         name = _new_name(self._trace, f"{equation.target.name}_{value.index.name}")
         tensor = SymbolicTensor(
-            self._trace, name, self._trace.dtype, shape, None, is_input=False, fill=None, span=value.span
+            self._trace, name, self._trace.dtype, shape, tiles, is_input=False, fill=None, span=value.span
         )
         self._trace.tensors.append(tensor)
-        index = tuple(Affine({v: 1}, -low) for v, low in zip(scope, lows, strict=True))
         whole = replace(
             equation,
             target=tensor,
@@ -171,6 +169,22 @@ class _Splitter:
         )
         self._terms += self._pieces(whole, found)
         return Access(tensor, index, value.span)
+
+
+def _tile_of(value: Reduce, found: list[Case]) -> tuple[int, int]:
+    """The shape of all terms of a reduction of tiles; an error where one is a number or not known."""
+    shapes = {tile_shape(term) for _, term in found}
+    shape = shapes.pop()
+    if shape is not None and not shapes:
+        return shape
+    name = value.index.name
+    raise TraceError(
+        f"which tiles the reduction over `{name}` takes depends on a condition on `{name}`, and not all are"
+        " known to have one shape",
+        code="CYC112",
+        span=value.span,
+        help=f"write one reduction for each case: `sum(... for {name} in range(...) if ...)`",
+    )
 
 
 def _gaps_of_extremum(value: Reduce) -> TraceError:

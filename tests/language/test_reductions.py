@@ -204,6 +204,28 @@ def test_tiles(size: int) -> None:
         np.testing.assert_array_equal(cy.run(program, backend="sim").output, chain.reference(*arguments))
 
 
+@cy.kernel
+def mirrored_product(A, B):
+    """A symmetric matrix of which only the lower tiles are read, times another."""
+    C = cy.empty_like(B)
+    for i in range(B.shape[0]):
+        for j in range(B.shape[1]):
+            C[i, j] = sum(A[i, k] @ B[k, j] if k <= i else A[k, i].T @ B[k, j] for k in range(A.shape[1]))
+    return C
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 5])
+def test_conditional_tiles(size: int) -> None:
+    """Terms of several cases have a tensor of tiles, with smaller last tiles."""
+    A, B = integers(size, size), integers(size, 3)
+    for arguments in ((A, B), (cy.blocked(A, (2, 2)), cy.blocked(B, (2, 2)))):
+        for schedule in (None, ONE_PE, SPACE("i")):
+            program = mirrored_product.compile(*arguments, schedule=schedule)
+            expected = mirrored_product.reference(*arguments)
+            for backend in ("sim", "local"):
+                np.testing.assert_array_equal(cy.run(program, backend=backend).output, expected)
+
+
 def test_folds_in_the_order_of_the_text() -> None:
     """Values that rounding keeps apart: each reduction is the left fold that Python does."""
     x = np.random.default_rng(1).standard_normal((9, 9)) * 10.0 ** np.arange(-8, 10, 2)
