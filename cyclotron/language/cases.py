@@ -153,7 +153,14 @@ class _Splitter:
             index += (Affine({}, 0), Affine({}, 0))
         name = _new_name(self._trace, f"{equation.target.name}_{value.index.name}")
         tensor = SymbolicTensor(
-            self._trace, name, self._trace.dtype, shape, tiles, is_input=False, fill=None, span=value.span
+            self._trace,
+            name,
+            value.dtype or equation.target.dtype_name,
+            shape,
+            tiles,
+            is_input=False,
+            fill=None,
+            span=value.span,
         )
         self._trace.tensors.append(tensor)
         whole = replace(

@@ -158,7 +158,7 @@ def _function(op: str, host: Callable[..., object], about: str) -> Callable[...,
     """A function of elements or host values."""
 
     def function(*values: object) -> object:
-        return elements.apply(op, *values) if any(map(_symbolic, values)) else host(*values)
+        return elements.apply(op, *values) if builtins.any(map(_symbolic, values)) else host(*values)
 
     function.__name__ = function.__qualname__ = op
     function.__doc__ = f"{about} of an element or host value."

@@ -153,12 +153,15 @@ class Builder {
       const auto point = rule.domain.lexmin_point().value();
       std::vector<std::int64_t> source;
       for (const auto& form : from) source.push_back(poly::evaluate(form, point));
+      const auto fault = offset ? fmt::format("{} hops away, and links join neighbours",
+                                              distance(pe_of(point), pe_of(source)))
+                                : "and others from another distance, which no one link joins";
       throw LegalityError(
           {.code = "CYC220",
            .span = rule.span,
-           .message = fmt::format("PE ({}) needs `{}` from PE ({}), {} hops away, and links join neighbours",
-                                  fmt::join(pe_of(point), ", "), graph_.at(graph_.at(rule.flow).tensor).name,
-                                  fmt::join(pe_of(source), ", "), distance(pe_of(point), pe_of(source))),
+           .message = fmt::format("PE ({}) needs `{}` from PE ({}), {}", fmt::join(pe_of(point), ", "),
+                                  graph_.at(graph_.at(rule.flow).tensor).name, fmt::join(pe_of(source), ", "),
+                                  fault),
            .notes = {},
            .help = help_for(offset)});
     }
@@ -225,7 +228,8 @@ class Builder {
         return fmt::format("give a machine that has such a link: cy.Machine(topology=\"{}\")",
                            machine::name(topology));
     }
-    return "map the index that jumps to time, or stream the value along it";
+    return offset ? "map the index that jumps to time, or stream the value along it"
+                  : "map the index by which the distance varies to time";
   }
 
   [[nodiscard]] std::vector<std::int64_t> pe_of(const std::vector<std::int64_t>& point) const {
