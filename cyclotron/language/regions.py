@@ -23,7 +23,7 @@ def substitute(region: Region, values: dict[Index, Affine]) -> Region:
 
 def is_empty(conjunction: Conjunction) -> bool:
     """Whether no integer point can exist; False where that is not easily seen."""
-    forms: list[Affine] | None = _inequalities(conjunction)
+    forms: list[Affine] | None = _without_equalities(conjunction)
     while forms is not None:
         index = next((index for form in forms for index in form.terms), None)
         if index is None:
@@ -44,11 +44,13 @@ def _without(part: Conjunction, removed: Conjunction) -> Iterator[Conjunction]:
     if is_empty((*part, *removed)):
         yield part
         return
-    for position, constraint in enumerate(removed):
-        for outside in constraint.outside():
-            piece = (*part, *removed[:position], *outside)
-            if not is_empty(piece):
-                yield piece
+    inside = part
+    for constraint in removed:
+        pieces = [(*inside, *outside) for outside in constraint.outside()]
+        pieces = [piece for piece in pieces if not is_empty(piece)]
+        yield from pieces
+        if pieces:  # else the others imply it
+            inside = (*inside, constraint)
 
 
 def simplify(region: Region, context: Conjunction = ()) -> Region:
@@ -122,6 +124,33 @@ def _contains(larger: Conjunction, smaller: Conjunction, context: Conjunction) -
 
 def _implied(constraint: Constraint, context: Conjunction) -> bool:
     return all(is_empty((*context, *part)) for part in constraint.outside())
+
+
+def _without_equalities(conjunction: Conjunction) -> list[Affine] | None:
+    """Forms that must be at least 0, of fewer indices: those that an equality gives are replaced."""
+    equalities = [c.form for c in conjunction if c.equality]
+    for constraint in conjunction:
+        if constraint.modulus:
+            quotient = Affine({Index("quotient", NO_SPAN): -constraint.modulus}, 0)
+            equalities.append(constraint.form.plus(quotient))
+    forms = [c.form for c in conjunction if not c.equality and not c.modulus]
+    difficult: list[Affine] = []
+    while equalities:
+        form = equalities.pop()
+        divisor = math.gcd(*form.terms.values())
+        if form.constant % divisor if divisor else form.constant:
+            return None
+        form = _tighten(form)
+        index = next((index for index, factor in form.terms.items() if abs(factor) == 1), None)
+        if index is None:
+            difficult += [form] if form.terms else []
+            continue
+        values = {index: Affine({index: 1}, 0).plus(form.times(-form.terms[index]))}
+        forms = [other.substitute(values) for other in forms]
+        equalities = [other.substitute(values) for other in (*equalities, *difficult)]
+        difficult = []
+    forms += [form.times(sign) for form in difficult for sign in (1, -1)]
+    return [_tighten(form) for form in forms]
 
 
 def _inequalities(constraints: Iterable[Constraint]) -> list[Affine] | None:

@@ -104,7 +104,8 @@ class Splitter {
     Constraint bound{{std::vector<std::int64_t>(outer + 1, 0), terms.maximum(outer).value_or(0)}, false};
     bound.form.coefficients.back() = -1;
     Reduce result = reduce;
-    result.domain = intersection(reduce.domain, {{bound}});
+    const Constraint never{{{}, -1}, false};
+    result.domain = reduce.domain.empty() ? Region{{bound, never}} : intersection(reduce.domain, {{bound}});
     return result;
   }
 
