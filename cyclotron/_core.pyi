@@ -49,6 +49,9 @@ class System:
 
     def __eq__(self, arg0: object, /) -> bool: ...
 
+def dependences(system: System) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The statements of the loop nest that spells a system, and their dependences."""
+
 class PeClass:
     """The program of all PEs in one region of the grid."""
 
@@ -109,6 +112,29 @@ class Dataflow:
     @staticmethod
     def parse(text: str) -> Dataflow:
         """Read what str() wrote."""
+
+    @property
+    def kernel(self) -> str: ...
+    @property
+    def dims(self) -> list[str]: ...
+    @property
+    def spaces(self) -> list[dict[str, Any]]: ...
+    @property
+    def flows(self) -> list[dict[str, Any]]: ...
+    @property
+    def rules(self) -> list[dict[str, Any]]: ...
+    @property
+    def bounds(self) -> tuple[list[int], list[int]]: ...
+    def space_points(self, space: int, least: Sequence[int], greatest: Sequence[int]) -> list[list[int]]:
+        """Points of a space in a box."""
+
+    def rule_points(self, rule: int, least: Sequence[int], greatest: Sequence[int]) -> list[list[int]]:
+        """Points of a rule in a box."""
+
+    def rule_arrows(
+        self, rule: int, least: Sequence[int], greatest: Sequence[int]
+    ) -> list[tuple[list[int], list[int]]]:
+        """Moves of a rule into a box."""
 
     def __eq__(self, arg0: object, /) -> bool: ...
 

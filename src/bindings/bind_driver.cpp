@@ -64,11 +64,6 @@ machine::Machine to_machine(const py::dict& value) {
 
 void bind_driver(py::module_& module) {
   using driver::Compiled;
-  py::class_<dataflow::Graph>(module, "Dataflow", "Dataflow recurrences.")
-      .def_static("parse", &dataflow::parse, py::arg("text"), "Read what str() wrote.")
-      .def("__str__", [](const dataflow::Graph& g) { return dataflow::to_string(g); })
-      .def("__eq__",
-           [](const dataflow::Graph& a, const dataflow::Graph& b) { return dataflow::equal(a, b); });
   py::class_<Compiled>(module, "Compiled", "All stages of one compilation.")
       .def_property_readonly("schedule", [](const Compiled& c) { return from_schedule(c.schedule); })
       .def_readonly("schedule_chosen", &Compiled::schedule_chosen)

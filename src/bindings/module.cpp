@@ -6,6 +6,8 @@ PYBIND11_MODULE(_core, module) {
   cyclotron::bindings::bind_errors(module);
   cyclotron::bindings::bind_operators(module);
   cyclotron::bindings::bind_recurrence(module);
+  cyclotron::bindings::bind_dependences(module);
+  cyclotron::bindings::bind_dataflow(module);
   cyclotron::bindings::bind_program(module);
   cyclotron::bindings::bind_driver(module);
   cyclotron::bindings::bind_runtime(module);

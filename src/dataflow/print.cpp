@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include <cyclotron/dataflow/graph.hpp>
+#include <cyclotron/dataflow/describe.hpp>
 #include <cyclotron/support/error.hpp>
 #include <cyclotron/support/overloaded.hpp>
 
@@ -50,6 +50,24 @@ class Printer {
     return text;
   }
 
+  RuleText text_of(const Rule& rule) const {
+    const auto& space = graph_.at(graph_.at(rule.flow).space);
+    return {statement(rule), domain_text(space, rule.domain, true), note(rule)};
+  }
+
+  /// Constraints over the free coordinates, without what the space says already.
+  std::string domain_text(const Space& space, const poly::Set& domain, bool relative) const {
+    std::vector<std::string> names;
+    for (const auto d : space.own) names.push_back(graph_.dims[d]);
+    auto set = domain.project(space.own);
+    if (relative) set = set.gist(space.domain.project(space.own));
+    auto text = set.constraints_text(names);
+    replace_all(text, " and ", ", ");
+    replace_all(text, "<=", "≤");
+    replace_all(text, ">=", "≥");
+    return text == "true" ? "everywhere" : text;
+  }
+
  private:
   using Row = std::vector<std::string>;
 
@@ -82,19 +100,6 @@ class Printer {
     return text;
   }
 
-  /// Constraints over the free coordinates, without what the space says already.
-  std::string domain_text(const Space& space, const poly::Set& domain, bool relative) const {
-    std::vector<std::string> names;
-    for (const auto d : space.own) names.push_back(graph_.dims[d]);
-    auto set = domain.project(space.own);
-    if (relative) set = set.gist(space.domain.project(space.own));
-    auto text = set.constraints_text(names);
-    replace_all(text, " and ", ", ");
-    replace_all(text, "<=", "≤");
-    replace_all(text, ">=", "≥");
-    return text == "true" ? "everywhere" : text;
-  }
-
   static std::string align(const std::vector<Row>& rows) {
     std::vector<std::size_t> widths;
     const auto width = [](const std::string& text) {
@@ -119,8 +124,8 @@ class Printer {
   std::string rules() const {
     std::vector<Row> rows;
     for (const auto& rule : graph_.rules) {
-      const auto& space = graph_.at(graph_.at(rule.flow).space);
-      rows.push_back({statement(rule), domain_text(space, rule.domain, true), note(rule),
+      auto [statement, domain, action] = text_of(rule);
+      rows.push_back({std::move(statement), std::move(domain), std::move(action),
                       fmt::format("[{}]", name(rule.origin))});
     }
     return align(rows);
@@ -255,5 +260,11 @@ class Printer {
 }  // namespace
 
 std::string to_string(const Graph& graph) { return Printer(graph).run(); }
+
+RuleText text_of(const Graph& graph, const Rule& rule) { return Printer(graph).text_of(rule); }
+
+std::string domain_text(const Graph& graph, const Space& space) {
+  return Printer(graph).domain_text(space, space.domain, false);
+}
 
 }  // namespace cyclotron::dataflow

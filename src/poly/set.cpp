@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 #include <isl/version.h>
 
+#include <algorithm>
+
 #include "detail.hpp"
 
 namespace cyclotron::poly {
@@ -38,6 +40,17 @@ std::vector<std::int64_t> take_point(const Context& context, isl_point* point) {
   }
   isl_point_free(point);
   return result;
+}
+
+struct PointCollector {
+  const Context* context;
+  std::vector<std::vector<std::int64_t>> points;
+};
+
+isl_stat collect_point(isl_point* point, void* user) {
+  auto& all = *static_cast<PointCollector*>(user);
+  all.points.push_back(take_point(*all.context, point));
+  return isl_stat_ok;
 }
 
 std::optional<std::int64_t> take_bound(isl_val* value) {
@@ -184,6 +197,14 @@ std::optional<std::vector<std::int64_t>> Set::sample() const {
 std::optional<std::vector<std::int64_t>> Set::lexmin_point() const {
   if (is_empty()) return std::nullopt;
   return Set(context_, isl_set_lexmin(copy())).sample();
+}
+
+std::vector<std::vector<std::int64_t>> Set::points() const {
+  PointCollector collector{&context_, {}};
+  const isl_stat status = isl_set_foreach_point(set_, collect_point, &collector);
+  CYC_CHECK(status == isl_stat_ok, "the set is bounded");
+  std::ranges::sort(collector.points);
+  return std::move(collector.points);
 }
 
 std::optional<std::int64_t> Set::minimum(std::size_t coordinate) const {

@@ -66,6 +66,8 @@ class Set {
   [[nodiscard]] Set image(const std::vector<Affine>& forms) const;
   [[nodiscard]] std::optional<std::vector<std::int64_t>> sample() const;
   [[nodiscard]] std::optional<std::vector<std::int64_t>> lexmin_point() const;
+  /// Every point, in lexicographic order. Only for small sets: work and memory grow with the number of points.
+  [[nodiscard]] std::vector<std::vector<std::int64_t>> points() const;
   [[nodiscard]] std::optional<std::int64_t> minimum(
       std::size_t coordinate) const;  ///< None if empty or unbounded.
   [[nodiscard]] std::optional<std::int64_t> maximum(std::size_t coordinate) const;

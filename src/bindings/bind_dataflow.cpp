@@ -1,0 +1,121 @@
+// `_core.Dataflow`: its spaces, flows and rules as plain data.
+#include <pybind11/stl.h>
+
+#include <cyclotron/dataflow/describe.hpp>
+#include <cyclotron/support/overloaded.hpp>
+
+#include "bindings.hpp"
+
+namespace py = pybind11;
+namespace cyclotron::bindings {
+namespace {
+
+using namespace dataflow;
+
+py::list from_spaces(const Graph& graph) {
+  using namespace py::literals;
+  py::list result;
+  for (const auto& space : graph.spaces) {
+    std::vector<std::string> tuple;
+    for (const auto& form : space.tuple) tuple.push_back(poly::to_string(form, graph.dims));
+    result.append(py::dict("name"_a = space.name, "own"_a = space.own, "tuple"_a = tuple,
+                           "domain"_a = domain_text(graph, space)));
+  }
+  return result;
+}
+
+py::list from_flows(const Graph& graph) {
+  using namespace py::literals;
+  py::list result;
+  for (std::size_t f = 0; f < graph.flows.size(); ++f) {
+    const auto& flow = graph.flows[f];
+    std::vector<std::string> element;
+    for (const auto& form : flow.element) element.push_back(poly::to_string(form, graph.dims));
+    result.append(py::dict("name"_a = flow.name, "text"_a = flow_text(graph, FlowId(f)),
+                           "space"_a = flow.space.index(), "tensor"_a = graph.at(flow.tensor).name,
+                           "element"_a = element, "prefetched"_a = flow.prefetched,
+                           "computed"_a = flow.computed));
+  }
+  return result;
+}
+
+/// Kind, and what the rule reads: pairs of a flow and the constant offset of its point, None where it varies.
+py::dict from_action(const Graph& graph, const Rule& rule) {
+  using namespace py::literals;
+  const auto& space = graph.at(graph.at(rule.flow).space);
+  return std::visit(
+      Overloaded{
+          [](const Inject&) { return py::dict("kind"_a = "inject", "reads"_a = py::list()); },
+          [&](const Transfer& transfer) {
+            py::list reads;
+            reads.append(py::make_tuple(transfer.source.index(), constant_offset(space, transfer.from)));
+            return py::dict("kind"_a = transfer.broadcast ? "broadcast" : "transfer", "reads"_a = reads);
+          },
+          [](const Compute& compute) {
+            py::list reads;
+            for (const auto& term : compute.terms) {
+              if (const auto* flow = std::get_if<FlowRef>(&term))
+                reads.append(py::make_tuple(flow->flow.index(), flow->offset));
+            }
+            return py::dict("kind"_a = "compute", "reads"_a = reads);
+          },
+          [](const Export&) { return py::dict("kind"_a = "export", "reads"_a = py::list()); }},
+      rule.action);
+}
+
+py::list from_rules(const Graph& graph) {
+  py::list result;
+  for (const auto& rule : graph.rules) {
+    auto item = from_action(graph, rule);
+    const auto text = text_of(graph, rule);
+    item["statement"] = text.statement;
+    item["domain"] = text.domain;
+    item["action"] = text.action;
+    item["origin"] = name(rule.origin);
+    item["flow"] = rule.flow.index();
+    const auto& span = rule.span;
+    item["span"] = py::make_tuple(span.file, span.line, span.column, span.end_line, span.end_column);
+    result.append(item);
+  }
+  return result;
+}
+
+std::pair<Point, Point> from_box(const Box& box) { return {box.least, box.greatest}; }
+
+}  // namespace
+
+void bind_dataflow(py::module_& module) {
+  py::class_<Graph>(module, "Dataflow", "Dataflow recurrences.")
+      .def_static("parse", &parse, py::arg("text"), "Read what str() wrote.")
+      .def_readonly("kernel", &Graph::kernel)
+      .def_readonly("dims", &Graph::dims)
+      .def_property_readonly("spaces", &from_spaces)
+      .def_property_readonly("flows", &from_flows)
+      .def_property_readonly("rules", &from_rules)
+      .def_property_readonly("bounds", [](const Graph& g) { return from_box(bounds(g)); })
+      .def(
+          "space_points",
+          [](const Graph& g, std::size_t space, Point least, Point greatest) {
+            return points_in(g.spaces.at(space).domain, {std::move(least), std::move(greatest)});
+          },
+          py::arg("space"), py::arg("least"), py::arg("greatest"), "Points of a space in a box.")
+      .def(
+          "rule_points",
+          [](const Graph& g, std::size_t rule, Point least, Point greatest) {
+            return points_in(g.rules.at(rule).domain, {std::move(least), std::move(greatest)});
+          },
+          py::arg("rule"), py::arg("least"), py::arg("greatest"), "Points of a rule in a box.")
+      .def(
+          "rule_arrows",
+          [](const Graph& g, std::size_t rule, Point least, Point greatest) {
+            std::vector<std::pair<Point, Point>> result;
+            for (auto& [from, to] : arrows_in(g.rules.at(rule), {std::move(least), std::move(greatest)}))
+              result.emplace_back(std::move(from), std::move(to));
+            return result;
+          },
+          py::arg("rule"), py::arg("least"), py::arg("greatest"), "Moves of a rule into a box.")
+      .def("__str__", [](const Graph& g) { return to_string(g); })
+      .def("__eq__", [](const Graph& a, const Graph& b) { return equal(a, b); });
+}
+
+}  // namespace cyclotron::bindings

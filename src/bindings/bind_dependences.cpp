@@ -1,0 +1,59 @@
+// `System.dependences`: statements and dependences as plain data.
+#include <pybind11/stl.h>
+
+#include <cyclotron/recurrence/dependences.hpp>
+
+#include "bindings.hpp"
+
+namespace py = pybind11;
+namespace cyclotron::bindings {
+namespace {
+
+using namespace recurrence;
+
+py::tuple from_span(const Span& span) {
+  return py::make_tuple(span.file, span.line, span.column, span.end_line, span.end_column);
+}
+
+py::dict from_reference(const Reference& reference) {
+  using namespace py::literals;
+  return py::dict("cell"_a = reference.cell, "write"_a = reference.write, "text"_a = reference.text,
+                  "relation"_a = reference.relation, "span"_a = from_span(reference.span));
+}
+
+py::dict from_statement(const Statement& statement) {
+  using namespace py::literals;
+  py::list references;
+  for (const auto& reference : statement.references) references.append(from_reference(reference));
+  return py::dict("name"_a = statement.name, "kind"_a = name(statement.kind), "indices"_a = statement.indices,
+                  "domain"_a = statement.domain, "schedule"_a = statement.schedule,
+                  "references"_a = references, "span"_a = from_span(statement.span));
+}
+
+py::dict from_dependence(const Dependence& dependence) {
+  using namespace py::literals;
+  py::list distances;
+  for (const auto& [index, least, greatest] : dependence.distances)
+    distances.append(py::make_tuple(index, least, greatest));
+  return py::dict("kind"_a = name(dependence.kind), "cell"_a = dependence.cell,
+                  "source"_a = dependence.source, "target"_a = dependence.target,
+                  "relation"_a = dependence.relation, "distances"_a = distances,
+                  "span"_a = from_span(dependence.span));
+}
+
+}  // namespace
+
+void bind_dependences(py::module_& module) {
+  module.def(
+      "dependences",
+      [](const System& system) {
+        const auto found = dependences(system);
+        py::list statements, between;
+        for (const auto& statement : found.statements) statements.append(from_statement(statement));
+        for (const auto& dependence : found.dependences) between.append(from_dependence(dependence));
+        return py::make_tuple(statements, between);
+      },
+      py::arg("system"), "The statements of the loop nest that spells a system, and their dependences.");
+}
+
+}  // namespace cyclotron::bindings
