@@ -4,6 +4,7 @@ processing element of a spatial machine, and runs them on a simulator, on thread
 from cyclotron import language, machines, schedules
 from cyclotron.compiler import PeClass, Program, load
 from cyclotron.config import show_config
+from cyclotron.dataflow import Dataflow
 from cyclotron.errors import (
     BackendUnavailable,
     CapacityError,
@@ -18,6 +19,7 @@ from cyclotron.errors import (
     TraceError,
 )
 from cyclotron.execution import Check, check, run
+from cyclotron.explain import Explanation
 from cyclotron.language import (
     Blocked,
     Kernel,
@@ -76,8 +78,10 @@ from cyclotron.language import (
     zeros_like,
 )
 from cyclotron.machine import PE, Link, Machine
+from cyclotron.recurrences import Recurrences
 from cyclotron.results import Result
 from cyclotron.schedule import Fold, Schedule, block, cyclic
+from cyclotron.systolic import SystolicArrays, systolic_arrays
 
 __version__ = "0.1.0"
 
@@ -88,8 +92,10 @@ __all__ = [
     "CapacityError",
     "Check",
     "CyclotronError",
+    "Dataflow",
     "DeadlockError",
     "ExecutionError",
+    "Explanation",
     "Fold",
     "InternalError",
     "Kernel",
@@ -99,11 +105,13 @@ __all__ = [
     "PeClass",
     "Program",
     "ProgramError",
+    "Recurrences",
     "Result",
     "Schedule",
     "ScheduleError",
     "ShapeError",
     "Spec",
+    "SystolicArrays",
     "TraceError",
     "abs",
     "arctan2",
@@ -162,6 +170,7 @@ __all__ = [
     "spec",
     "sqrt",
     "square",
+    "systolic_arrays",
     "tanh",
     "where",
     "zeros",

@@ -12,15 +12,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cyclotron import _core
+from cyclotron.dataflow import Dataflow
 from cyclotron.errors import ProgramError, ScheduleError, ShapeError
 from cyclotron.language import Blocked, Kernel
 from cyclotron.language.arguments import TensorArgument
 from cyclotron.machine import PE, UNBOUNDED, Link, Machine
+from cyclotron.notation import aligned, to_latex
 from cyclotron.places import errors_at_call
+from cyclotron.recurrences import Recurrences
 from cyclotron.schedule import Schedule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from cyclotron.explain import Explanation
+    from cyclotron.plot import ProgramPlots
 
 # The machine where none is given: as large as the program needs, unit costs.
 _DEEP = Link(depth=UNBOUNDED)
@@ -57,7 +63,22 @@ class PeClass:
         return f"<{self.name}: {self.region}, {self.pe_count} PEs>"
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self.text)}</pre>"
+        # As in Fig. 14: what comes from memory is blue, what goes there is green.
+        colors = {"load": "#2850c8", "store": "#149646"}
+        lines = []
+        for line in self.text.rstrip("\n").split("\n"):
+            color = colors.get(line.rsplit("   ", 1)[-1])
+            text = html.escape(line)
+            lines.append(f'<span style="color:{color}">{text}</span>' if color else text)
+        return "<pre>" + "\n".join(lines) + "</pre>"
+
+    def _repr_latex_(self) -> str:
+        rows = []
+        for line in self.text.rstrip("\n").split("\n")[1:]:
+            indent = (len(line) - len(line.lstrip())) // 2 - 1
+            statement = line.strip().rsplit("   ", 1)[0]
+            rows.append((r"\quad " * max(indent, 0) + to_latex(statement),))
+        return aligned([(rf"\mathbf{{Cell}}\ {to_latex(self.region)}",), *rows])
 
 
 class Text(str):
@@ -115,14 +136,15 @@ class Program:
         self.schedule_chosen: bool = compiled is not None and compiled.schedule_chosen
 
     @property
-    def recurrences(self) -> Any:
+    def recurrences(self) -> Recurrences:
         """The system of recurrence equations; prints one equation a line."""
-        return self._stage(self._system, "recurrences")
+        system: Recurrences = self._stage(self._system, "recurrences")
+        return system
 
     @property
-    def dataflow(self) -> Any:
+    def dataflow(self) -> Dataflow:
         """The dataflow recurrences; prints in the paper's notation (Figs. 4 and 6) and parses back."""
-        return self._stage(self._compiled, "dataflow").dataflow
+        return Dataflow(self._stage(self._compiled, "dataflow").dataflow)
 
     @property
     def classes(self) -> tuple[PeClass, ...]:
@@ -154,6 +176,22 @@ class Program:
         """Provenance: the schedule as text, and the time function for unit costs where there is one."""
         notes: dict[str, str] = self.core.notes
         return notes
+
+    def explain(self) -> Explanation:
+        """Return in words which index is space or time, and which tensor stays or moves, where and how.
+
+        The explanation draws itself, too: ``program.explain().plot()``.
+        """
+        from cyclotron.explain import Explanation
+
+        return Explanation(self)
+
+    @property
+    def plot(self) -> ProgramPlots:
+        """Pictures: ``plot.iteration_space()``, ``plot.node(i, j, ...)``, ``plot.array()``."""
+        from cyclotron.plot import ProgramPlots
+
+        return ProgramPlots(self)
 
     def verify(self) -> list[str]:
         """Verify again and return what holds, a sentence each.
@@ -215,7 +253,7 @@ class Program:
     def _repr_html_(self) -> str:
         rows = "".join(
             f"<details><summary>{html.escape(c.name)}: {html.escape(c.region)} ({c.pe_count} PEs)</summary>"
-            f"<pre>{html.escape(c.text)}</pre></details>"
+            f"{c._repr_html_()}</details>"
             for c in self.classes
         )
         return f"<b>{html.escape(repr(self)[1:-1])}</b>{rows}"
@@ -255,7 +293,7 @@ def compile_kernel(
     if known is None:
         system = kernel.recurrences(*values)
         with errors_at_call():
-            compiled = _core.compile(system, schedule.to_core() if schedule else None, target.to_core())
+            compiled = _core.compile(system.core, schedule.to_core() if schedule else None, target.to_core())
         known = Program(compiled.program, system=system, compiled=compiled, kernel=kernel, machine=target)
         programs[key] = known
     return Program(

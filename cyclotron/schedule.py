@@ -220,6 +220,25 @@ class Schedule:
         """Return how `tensor` moves, or None where that is left to the compiler."""
         return next((movement for movement in self.movements if movement.tensor == tensor), None)
 
+    def explain(self, kernel: Any, *args: Any, **kwargs: Any) -> Any:
+        """Return in words what this schedule does with a kernel; see `Program.explain`.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            What it is for.
+        *args : ndarray, Blocked or Spec
+            One for each parameter; only shapes, dtypes and tiles matter.
+        **kwargs : ndarray, Blocked, Spec or Machine
+            As `*args`, by name, and ``machine``.
+
+        Returns
+        -------
+        Explanation
+            Prints as sentences; ``plot()`` draws the array with an arrow for each operand.
+        """
+        return kernel.compile(*args, schedule=self, **kwargs).explain()
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and dicts, as `from_dict` and TOML files have them.
 

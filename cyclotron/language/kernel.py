@@ -134,14 +134,14 @@ class Kernel:
 
         Returns
         -------
-        System
-            Prints one equation a line.
+        Recurrences
+            Prints one equation a line; has ``dependences``, ``domains``, ``accesses`` and ``space_loops``.
         """
         core = importlib.import_module("cyclotron._core")
         system = core.System(self.name)
         self.build(system, *args, **kwargs)
         system.verify()
-        return system
+        return importlib.import_module("cyclotron.recurrences").Recurrences(system)
 
     def build(self, builder: SystemBuilder, *args: Any, **kwargs: Any) -> Trace:
         """Trace the kernel for these arguments, add its equations to a builder, return the recording."""

@@ -1,20 +1,34 @@
-"""Pictures of a run: where the array is busy, when, and what it waits for. Needs matplotlib."""
+"""Pictures of a program, its iteration spaces and its array, and of a run. Need matplotlib."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ._array import array
 from ._common import ResultLike
 from ._gantt import timeline
 from ._heatmap import utilization
+from ._iteration import iteration_space
+from ._node import node
 from ._shares import occupancy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Plots", "occupancy", "timeline", "utilization"]
+    from cyclotron.compiler import Program
+
+__all__ = [
+    "Plots",
+    "ProgramPlots",
+    "array",
+    "iteration_space",
+    "node",
+    "occupancy",
+    "timeline",
+    "utilization",
+]
 
 
 class Plots:
@@ -37,3 +51,25 @@ class Plots:
 
     def __repr__(self) -> str:
         return "Plots: utilization(), timeline(), occupancy()"
+
+
+class ProgramPlots:
+    """The pictures of one program: ``program.plot.iteration_space()``."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+
+    def iteration_space(self, ax: Axes | None = None, path: str | Path | None = None) -> Figure:
+        """Draw the points and the values between them; see `cyclotron.plot.iteration_space`."""
+        return iteration_space(self._program, ax=ax, path=path)
+
+    def array(self, ax: Axes | None = None, path: str | Path | None = None) -> Figure:
+        """Draw the PEs and which operand moves where; see `cyclotron.plot.array`."""
+        return array(self._program, ax=ax, path=path)
+
+    def node(self, *point: int, ax: Axes | None = None, path: str | Path | None = None) -> Figure:
+        """Draw one point with what it receives, computes and sends; see `cyclotron.plot.node`."""
+        return node(self._program, *point, ax=ax, path=path)
+
+    def __repr__(self) -> str:
+        return "ProgramPlots: iteration_space(), node(i, j, ...), array()"

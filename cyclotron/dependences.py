@@ -1,0 +1,230 @@
+"""Statements of loop nests, and the dependences between their instances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, overload
+
+from cyclotron.errors import Span
+from cyclotron.tables import html_table, text_table
+
+DependenceKind = Literal["flow", "anti", "output", "read"]
+StatementKind = Literal["start", "accumulate", "assign"]
+
+
+@dataclass(frozen=True)
+class Access:
+    """A read or write of one element by every instance of a statement.
+
+    Attributes
+    ----------
+    tensor : str
+        The tensor, or the name of a sum that has no tensor of its own.
+    write : bool
+        Whether it writes.
+    text : str
+        E.g. ``A[i, k]``.
+    relation : str
+        In isl's notation: ``{ S1[i, j, k] -> A[i, k] : ... }``.
+    span : Span
+        Its place in the source.
+    """
+
+    tensor: str
+    write: bool
+    text: str
+    relation: str
+    span: Span
+
+    def __str__(self) -> str:
+        return self.relation
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement of the loop nest that spells a system; see `Recurrences.statements`.
+
+    Attributes
+    ----------
+    name : str
+        ``S0``, ``S1``, ... in the order of the text.
+    kind : {"start", "accumulate", "assign"}
+        Sets a sum to its neutral element, adds one term, or assigns an element.
+    indices : tuple of str
+        Outermost first.
+    domain, schedule : str
+        In isl's notation.
+    accesses : tuple of Access
+        Reads, then the write.
+    span : Span
+        Its place in the source.
+    """
+
+    name: str
+    kind: StatementKind
+    indices: tuple[str, ...]
+    domain: str
+    schedule: str
+    accesses: tuple[Access, ...]
+    span: Span
+
+    @property
+    def reads(self) -> tuple[Access, ...]:
+        """The accesses that read."""
+        return tuple(access for access in self.accesses if not access.write)
+
+    @property
+    def writes(self) -> tuple[Access, ...]:
+        """The accesses that write."""
+        return tuple(access for access in self.accesses if access.write)
+
+    def __str__(self) -> str:
+        return self.domain
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """Pairs of statement instances that touch one element; see `Recurrences.dependences`.
+
+    Attributes
+    ----------
+    kind : {"flow", "anti", "output", "read"}
+        The first writes and the second reads; reads and writes; both write; both read.
+    tensor : str
+        What both touch.
+    source, target : str
+        Names of the statements.
+    relation : str
+        In isl's notation: ``{ S1[i, j, k] -> S1[i, j, k+1] : ... }``; a primed index is the target's.
+    indices : tuple of str
+        Those that both statements have.
+    ranges : tuple of (int, int)
+        For each index the least and greatest of target minus source.
+    span : Span
+        The access that makes the dependence.
+    """
+
+    kind: DependenceKind
+    tensor: str
+    source: str
+    target: str
+    relation: str
+    indices: tuple[str, ...]
+    ranges: tuple[tuple[int, int], ...]
+    span: Span
+
+    @property
+    def distance(self) -> tuple[int, ...] | None:
+        """Target minus source in each of the indices, or None where it is not constant."""
+        return tuple(least for least, _ in self.ranges) if self.is_uniform else None
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether the distance is constant."""
+        return all(least == greatest for least, greatest in self.ranges)
+
+    @property
+    def distance_text(self) -> str:
+        """Return the distance, with ranges where it varies: ``(0, 1..3)``."""
+        parts = (str(a) if a == b else f"{a}..{b}" for a, b in self.ranges)
+        return f"({', '.join(parts)})"
+
+    @property
+    def direction(self) -> str:
+        """Return the direction in each index: ``<`` forward, ``=`` none, ``>`` backward, ``*`` any."""
+        return f"({', '.join(_direction(a, b) for a, b in self.ranges)})"
+
+    def __str__(self) -> str:
+        return self.relation
+
+
+def _direction(least: int, greatest: int) -> str:
+    if least == greatest == 0:
+        return "="
+    return (
+        "<" if least > 0 else ">" if greatest < 0 else "<=" if least == 0 else ">=" if greatest == 0 else "*"
+    )
+
+
+class Dependences(Sequence[Dependence]):
+    """Dependences, in the order flow, read, anti, output; prints as a table."""
+
+    _HEADER = ("kind", "tensor", "relation", "indices", "distance")
+
+    def __init__(self, items: Sequence[Dependence]) -> None:
+        self._items = tuple(items)
+
+    @overload
+    def __getitem__(self, index: int) -> Dependence: ...
+    @overload
+    def __getitem__(self, index: slice) -> Dependences: ...
+    def __getitem__(self, index: int | slice) -> Dependence | Dependences:
+        return Dependences(self._items[index]) if isinstance(index, slice) else self._items[index]
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Dependences) and self._items == other._items
+
+    def __hash__(self) -> int:
+        return hash(self._items)
+
+    def of(self, *kinds: DependenceKind, source: str | None = None, target: str | None = None) -> Dependences:
+        """Return those of some kinds, between some statements.
+
+        Parameters
+        ----------
+        *kinds : {"flow", "anti", "output", "read"}
+            None for all.
+        source, target : str, optional
+            Names of statements.
+        """
+        return Dependences(
+            [
+                item
+                for item in self._items
+                if (not kinds or item.kind in kinds)
+                and source in (None, item.source)
+                and target in (None, item.target)
+            ]
+        )
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        return [
+            (item.kind, item.tensor, item.relation, ", ".join(item.indices), item.distance_text)
+            for item in self._items
+        ]
+
+    def __str__(self) -> str:
+        return text_table(self._HEADER, self._rows())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_table(self._HEADER, self._rows(), "Dependences")
+
+
+@dataclass(frozen=True)
+class SpaceLoop:
+    """Whether an index may be a space loop of a systolic array; see `Recurrences.space_loops`.
+
+    Attributes
+    ----------
+    index : str
+        The index.
+    reasons : tuple of str
+        Why not; empty where it may.
+    """
+
+    index: str
+    reasons: tuple[str, ...]
+
+    @property
+    def eligible(self) -> bool:
+        """Whether it may."""
+        return not self.reasons
+
+    def __str__(self) -> str:
+        return f"{self.index}: " + ("eligible" if self.eligible else "; ".join(self.reasons))

@@ -1,0 +1,206 @@
+"""What a program does with its operands, in words: which stay, which move, where and how."""
+
+from __future__ import annotations
+
+import functools
+import html
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from cyclotron.dataflow import Dataflow
+from cyclotron.flows import Flow, Rule
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from cyclotron.compiler import Program
+
+MotionKind = Literal["stationary", "resident", "stream", "broadcast", "local"]
+
+
+@dataclass(frozen=True)
+class Motion:
+    """How the values of one flow get to the PEs that use them.
+
+    Attributes
+    ----------
+    flow : Flow
+        Whose values.
+    kind : {"stationary", "resident", "stream", "broadcast", "local"}
+        Kept in its PE; loaded before the time loop and kept; from neighbour to neighbour; over a broadcast
+        network; or not moved and not kept: loaded or made where it is used.
+    hops : tuple of tuple of int
+        For a stream, receiver minus sender in grid coordinates, one for each channel.
+    along : tuple of str
+        The grid dimensions it moves along; for a stationary value, the indices along which it is used.
+    sentence : str
+        All this in words.
+    """
+
+    flow: Flow
+    kind: MotionKind
+    hops: tuple[tuple[int, ...], ...]
+    along: tuple[str, ...]
+    sentence: str
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+class Explanation:
+    """What a program does with its operands; prints as sentences, `plot` draws it.
+
+    Attributes
+    ----------
+    program : Program
+        What is explained.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._dataflow: Dataflow = program.dataflow
+
+    @functools.cached_property
+    def motions(self) -> tuple[Motion, ...]:
+        """One for each flow, in the order of the dataflow."""
+        return tuple(self._motion(flow) for flow in self._dataflow.flows)
+
+    @property
+    def stationary(self) -> tuple[str, ...]:
+        """Tensors that no channel moves and that are kept in a PE over time."""
+        names = dict.fromkeys(m.flow.tensor for m in self.motions if m.kind in ("stationary", "resident"))
+        moving = {m.flow.tensor for m in self.motions if m.kind in ("stream", "broadcast")}
+        return tuple(name for name in names if name not in moving)
+
+    def _channels(self, flow: Flow) -> list[dict[str, Any]]:
+        """The channels into a flow; their names begin with the flow's and its space's."""
+        start = f"{flow.name}^{flow.space.name} "
+        return [channel for channel in self.program.channels if channel["name"].startswith(start)]
+
+    def _motion(self, flow: Flow) -> Motion:
+        names = self.program.grid_names
+        rules = [rule for rule in self._dataflow.rules if rule.flow == flow and rule.kind != "export"]
+        links: list[tuple[int, ...]] = []
+        axes: list[int] = []
+        for channel in self._channels(flow):
+            if channel["kind"] != "link":
+                axes.append(channel["axis"])
+            elif tuple(channel["offset"]) not in links:
+                links.append(tuple(channel["offset"]))
+        what = f"{flow.name}^{flow.space.name}, {flow.element_text},"
+        if flow.name == flow.tensor and sum(f.name == flow.name for f in self._dataflow.flows) == 1:
+            what = flow.element_text
+        if axes:
+            along = tuple(names[axis] for axis in axes)
+            text = f"{what} is broadcast along {', '.join(along)}: one message reaches a whole line of PEs"
+            return Motion(flow, "broadcast", (), along, text + self._entry(rules))
+        if links:
+            along = tuple(
+                dict.fromkeys(n for hop in links for n, step in zip(names, hop, strict=True) if step)
+            )
+            value = "streams" if not flow.computed else "streams, a partial result growing on its way,"
+            moves = " and ".join(f"from PE {_neighbour(names, hop)}" for hop in links)
+            length = max(sum(map(abs, hop)) for hop in links)
+            text = (
+                f"{what} {value} along {', '.join(along)}: PE {_tuple(names)} receives it {moves}, "
+                f"{length} {'hop' if length == 1 else 'hops'} a step"
+            )
+            return Motion(flow, "stream", tuple(links), along, text + self._entry(rules))
+        if flow.prefetched:
+            text = f"{what} is stationary: each PE loads its own before the time loop and keeps it (prefetch)"
+            return Motion(flow, "resident", (), (), text)
+        along = self._kept_along(flow, rules)
+        if along:
+            verb = "adds to it" if flow.computed else "uses it again"
+            text = f"{what} is stationary: each PE keeps its own and {verb} along {', '.join(along)}"
+            return Motion(flow, "stationary", (), along, text + self._entry(rules))
+        text = f"{what} is {self._origin(rules)} in the PE that uses it, for each point anew"
+        return Motion(flow, "local", (), (), text)
+
+    def _kept_along(self, flow: Flow, rules: list[Rule]) -> tuple[str, ...]:
+        """The indices along which a flow continues from its own earlier value."""
+        indices = self._dataflow.indices
+        found = [
+            index
+            for rule in rules
+            for source, offset in rule.reads
+            if source == flow and offset is not None
+            for index, step in zip(indices, offset, strict=True)
+            if step
+        ]
+        return tuple(dict.fromkeys(found))
+
+    @staticmethod
+    def _origin(rules: list[Rule]) -> str:
+        kinds = {rule.kind for rule in rules}
+        verbs = [("inject", "loaded"), ("compute", "computed"), ("transfer", "handed over")]
+        return " or ".join(verb for kind, verb in verbs if kind in kinds) or "made"
+
+    @staticmethod
+    def _entry(rules: list[Rule]) -> str:
+        where = [rule.domain for rule in rules if rule.kind == "inject"]
+        if not where:
+            return ""
+        if where == ["everywhere"]:
+            return "; loaded at every point"
+        return f"; loaded where {' or '.join(where)}"
+
+    def sentences(self) -> list[str]:
+        """Return the explanation, a sentence each."""
+        schedule = self.program.schedule
+        grid = "×".join(map(str, self.program.grid))
+        count = sum(item.pe_count for item in self.program.classes)
+        lines = [f"{self.program.kernel_name} on {count} {'PE' if count == 1 else 'PEs'}, grid {grid}"]
+        if schedule is not None:
+            space, time = schedule.space_indices, schedule.time_indices
+            lines.append(
+                f"space: {', '.join(space)}, one PE for each value"
+                if space
+                else "space: none, one PE does it all"
+            )
+            lines.append(
+                f"time: {', '.join(time)}, a loop in each PE, the first outermost" if time else "time: none"
+            )
+        lines += list(dict.fromkeys(motion.sentence for motion in self.motions))
+        for rule in self._dataflow.rules:
+            if rule.kind == "export":
+                where = "" if rule.domain == "everywhere" else f" where {rule.domain}"
+                space_name = rule.flow.space.name
+                lines.append(f"{rule.flow.element_text} is stored by the points of {space_name}{where}")
+        time_function = self.program.notes.get("time", "")
+        point = ", ".join(self._dataflow.indices)
+        lines.append(
+            f"time function: point ({point}) runs at cycle {time_function}, with unit costs"
+            if time_function
+            else "time function: none of one affine form with unit costs; PEs run as their operands arrive"
+        )
+        return lines
+
+    def __str__(self) -> str:
+        first, *rest = self.sentences()
+        return "\n".join([first, *(f"  {line}" for line in rest)])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        first, *rest = self.sentences()
+        items = "".join(f"<li>{html.escape(line)}</li>" for line in rest)
+        return f"<b>{html.escape(first)}</b><ul>{items}</ul>"
+
+    def plot(self, ax: Axes | None = None, path: str | Path | None = None) -> Figure:
+        """Draw the array with an arrow for each operand; see `cyclotron.plot.array`."""
+        from cyclotron.plot import array
+
+        return array(self.program, ax=ax, path=path)
+
+
+def _tuple(parts: tuple[str, ...]) -> str:
+    return f"[{', '.join(parts)}]"
+
+
+def _neighbour(names: tuple[str, ...], hop: tuple[int, ...]) -> str:
+    """The sender, in the receiver's coordinates: ``[i, j-1]``."""
+    parts = (name if step == 0 else f"{name}{-step:+d}" for name, step in zip(names, hop, strict=True))
+    return _tuple(tuple(parts))

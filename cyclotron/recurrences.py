@@ -1,0 +1,188 @@
+"""A system of recurrence equations, and what depends on what in it."""
+
+from __future__ import annotations
+
+import functools
+import html
+from collections.abc import Iterator
+from typing import Any
+
+from cyclotron import _core
+from cyclotron.dependences import Access, Dependence, Dependences, SpaceLoop, Statement
+from cyclotron.errors import Span
+from cyclotron.notation import aligned, to_latex, words
+from cyclotron.tables import html_table
+
+
+class Recurrences:
+    """A verified system of recurrence equations; prints one equation a line.
+
+    Made by `Kernel.recurrences`; immutable.
+
+    Attributes
+    ----------
+    core : _core.System
+        The system of the C++ core.
+    """
+
+    def __init__(self, core: Any) -> None:
+        self.core = core
+
+    def verify(self) -> None:
+        """Prove again single assignment, cover and bounds.
+
+        Raises
+        ------
+        LegalityError
+            With a witness, if one does not hold.
+        """
+        self.core.verify()
+
+    @property
+    def indices(self) -> tuple[str, ...]:
+        """Every index of the kernel, outermost first."""
+        return tuple(_core.index_names(self.core))
+
+    @functools.cached_property
+    def _analysis(self) -> tuple[tuple[Statement, ...], Dependences]:
+        found, between = _core.dependences(self.core)
+        statements = tuple(_statement(item) for item in found)
+        names = [statement.name for statement in statements]
+        return statements, Dependences([_dependence(item, names) for item in between])
+
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        """The statements of the loop nest that spells the system.
+
+        Recurrences assign each element once and have no order; tools for loop nests speak of statements. An
+        equation ``C[i, j] = sum(A[i, k] * B[k, j] for k in ...)`` is the two statements of the usual nest::
+
+            S0: C[i, j] = 0
+            S1: C[i, j] += A[i, k] * B[k, j]
+
+        An expression around the only sum is a third one, which overwrites the element: ``S2: X[i] = (B[i] -
+        X[i]) / L[i, i]``. Sums side by side, and sums inside sums, have cells of their own, named after the
+        target and the index. An equation without a sum is one statement.
+        """
+        return self._analysis[0]
+
+    @property
+    def dependences(self) -> Dependences:
+        """The dependences between instances of `statements`; exact, for these shapes.
+
+        Only those that the others do not imply are listed, as values travel in a systolic array:
+
+        * ``flow``: from the instance that writes an element to the first ones that read it: those with no
+          predecessor along a direction in which this access reads one element;
+        * ``read``: from each instance that reads to the next along such a direction, for inputs and for
+          computed tensors alike (the input dependences of other tools);
+        * within a sum, flow, ``anti`` and ``output`` go from each term to the next, from the start to the
+          first term, and from the last term to the statement that overwrites the element. Other elements
+          are written once, after which nothing writes them: they have no anti and output dependences.
+
+        The distance is target minus source in the indices that both statements have.
+        """
+        return self._analysis[1]
+
+    @property
+    def domains(self) -> dict[str, str]:
+        """The iteration domain of each statement, in isl's notation."""
+        return {statement.name: statement.domain for statement in self.statements}
+
+    @property
+    def accesses(self) -> dict[str, tuple[Access, ...]]:
+        """The access relations of each statement; each prints in isl's notation."""
+        return {statement.name: statement.accesses for statement in self.statements}
+
+    @property
+    def schedules(self) -> dict[str, str]:
+        """The order of each statement's own instances, in isl's notation: that of the text.
+
+        For an equation with a sum, ``S0`` comes before the ``S1`` of the same element, and these before
+        ``S2``.
+        """
+        return {statement.name: statement.schedule for statement in self.statements}
+
+    @property
+    def space_loops(self) -> tuple[SpaceLoop, ...]:
+        """Which indices may be space loops of a systolic array, with the reasons of those that may not.
+
+        AutoSA's conditions: every dependence that involves the index is uniform in it, of whatever kind; and
+        flow and read dependences, which become messages, are at most 1 long in it. Anti and output
+        dependences may be longer, since each PE has its own memory. What the compiler makes of an index is
+        more exact (it may turn values at a diagonal, for instance): see `cyclotron.systolic_arrays`.
+        """
+        return tuple(SpaceLoop(index, tuple(self._obstacles(index))) for index in self.indices)
+
+    def _obstacles(self, index: str) -> Iterator[str]:
+        for item in self.dependences:
+            if index not in item.indices:
+                continue
+            least, greatest = item.ranges[item.indices.index(index)]
+            what = f"the {item.kind} dependence of {item.tensor} from {item.source} to {item.target}"
+            if least != greatest:
+                yield f"{what} is not uniform: {least} to {greatest} steps along {index}"
+            elif item.kind in ("flow", "read") and abs(least) > 1:
+                yield f"{what} goes {abs(least)} steps along {index}, more than a neighbour"
+
+    def __str__(self) -> str:
+        return str(self.core)
+
+    __repr__ = __str__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Recurrences) and bool(self.core == other.core)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _lines(self) -> tuple[str, list[tuple[str, str]], list[tuple[str, str]]]:
+        """The title; tensors with their types; equations with their domains."""
+        title, *lines = str(self.core).rstrip("\n").split("\n")
+        tensors = [line.strip().split(" : ", 1) for line in lines if " : " in line and " = " not in line]
+        equations = [line.strip().rsplit("    ", 1) for line in lines if " = " in line]
+        return title, [(a, b) for a, b in tensors], [(a, b) for a, b in equations]
+
+    def _repr_html_(self) -> str:
+        title, tensors, equations = self._lines()
+        return (
+            f"<b>{html.escape(title)}</b>"
+            + html_table(("tensor", "type"), tensors)
+            + html_table(("equation", "where"), equations)
+        )
+
+    def _repr_latex_(self) -> str:
+        _, _, equations = self._lines()
+        rows = []
+        for equation, domain in equations:
+            left, right = equation.split(" = ", 1)
+            where = "" if domain == "true" else rf"\quad {to_latex(domain)}"
+            rows.append((to_latex(left), rf"= \displaystyle {to_latex(right)}", where))
+        return aligned(rows or [(words("no equations"), "", "")])
+
+
+def _statement(item: dict[str, Any]) -> Statement:
+    accesses = tuple(
+        Access(a["cell"], a["write"], a["text"], a["relation"], Span(*a["span"])) for a in item["references"]
+    )
+    return Statement(
+        item["name"],
+        item["kind"],
+        tuple(item["indices"]),
+        item["domain"],
+        item["schedule"],
+        accesses,
+        Span(*item["span"]),
+    )
+
+
+def _dependence(item: dict[str, Any], names: list[str]) -> Dependence:
+    return Dependence(
+        item["kind"],
+        item["cell"],
+        names[item["source"]],
+        names[item["target"]],
+        item["relation"],
+        tuple(index for index, _, _ in item["distances"]),
+        tuple((least, greatest) for _, least, greatest in item["distances"]),
+        Span(*item["span"]),
+    )

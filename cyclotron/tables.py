@@ -1,0 +1,47 @@
+"""Tables as text and as HTML."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+Row = Sequence[str]
+
+
+def text_table(header: Row, rows: Sequence[Row]) -> str:
+    """Return aligned columns under a header, each column as wide as its widest cell.
+
+    Parameters
+    ----------
+    header : sequence of str
+        Titles of the columns.
+    rows : sequence of sequences of str
+        As many cells as the header has.
+    """
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    lines = [header, ["-" * width for width in widths], *rows]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )
+
+
+def html_table(header: Row, rows: Sequence[Row], caption: str = "") -> str:
+    """Return an HTML table; every text is escaped.
+
+    Parameters
+    ----------
+    header : sequence of str
+        Titles of the columns.
+    rows : sequence of sequences of str
+        As many cells as the header has.
+    caption : str
+        Above the table; none where empty.
+    """
+    left = ' style="text-align:left"'
+    head = "".join(f"<th{left}>{html.escape(cell)}</th>" for cell in header)
+    body = "".join(
+        "<tr>" + "".join(f"<td{left}>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    title = f"<caption>{html.escape(caption)}</caption>" if caption else ""
+    return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

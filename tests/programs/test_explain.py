@@ -1,0 +1,84 @@
+"""What moves where, in words."""
+
+import pytest
+from kernels import cholesky_scalar, matmul, prefix_sum, solve_vector
+
+import cyclotron as cy
+
+S = cy.spec((4, 4))
+
+
+def kinds(program):
+    return {motion.flow.tensor: motion.kind for motion in program.explain().motions}
+
+
+def test_output_stationary():
+    """CY-099, Fig. 13 left: C stays, A goes right and B goes down."""
+    program = matmul.compile(S, S, schedule=cy.schedules.output_stationary(matmul))
+    explanation = program.explain()
+    assert kinds(program) == {"A": "stream", "B": "stream", "C": "stationary"}
+    assert explanation.stationary == ("C",)
+    hops = {motion.flow.tensor: motion.hops for motion in explanation.motions}
+    assert hops == {"A": ((0, 1),), "B": ((1, 0),), "C": ()}
+    text = str(explanation)
+    for line in (
+        "matmul on 16 PEs, grid 4×4",
+        "space: i, j, one PE for each value",
+        "time: k, a loop in each PE, the first outermost",
+        "C[i, j] is stationary: each PE keeps its own and adds to it along k",
+        "A[i, k] streams along j: PE [i, j] receives it from PE [i, j-1], 1 hop a step; loaded where j = 0",
+        "B[k, j] streams along i: PE [i, j] receives it from PE [i-1, j], 1 hop a step; loaded where i = 0",
+        "C[i, j] is stored by the points of mul where k = 3",
+        "time function: point (i, j, k) runs at cycle i+j+k, with unit costs",
+    ):
+        assert line in text.split("\n  ")
+
+
+def test_weight_stationary():
+    """CY-099, Fig. 13 middle: A stays, B and the partial results of C move."""
+    schedule = cy.schedules.weight_stationary(matmul)
+    explanation = schedule.explain(matmul, S, S)
+    assert explanation.stationary == ("A",)
+    text = str(explanation)
+    assert "A[i, k] is stationary: each PE loads its own before the time loop" in text
+    assert "C[i, j] streams, a partial result growing on its way, along k" in text
+    assert "at cycle i+j+2k" in text
+
+
+def test_pumma():
+    """CY-099, Fig. 13 right: one operand is broadcast, the other streams."""
+    program = matmul.compile(S, S, schedule=cy.schedules.pumma(matmul))
+    assert kinds(program) == {"A": "broadcast", "B": "stream", "C": "stationary"}
+    assert "A[i, k] is broadcast along j: one message reaches a whole line of PEs" in str(program.explain())
+
+
+def test_reuse_in_one_pe_is_stationary():
+    explanation = cy.Schedule().space("i").explain(matmul, S, S)
+    assert explanation.stationary == ("C", "A")
+    assert (
+        "A[i, k] is stationary: each PE keeps its own and uses it again along j; loaded where j = 0"
+        in str(explanation)
+    )
+
+
+def test_one_pe_and_no_time():
+    assert "space: none, one PE does it all" in str(cy.Schedule().explain(matmul, S, S))
+    assert "on 1 PE," in str(cy.Schedule().explain(matmul, S, S))
+    assert "time: none" in str(prefix_sum.compile(cy.spec(4)).explain())
+
+
+@pytest.mark.parametrize(("kernel", "args"), [(solve_vector, (S, cy.spec(4))), (cholesky_scalar, (S,))])
+def test_every_channel_is_explained(kernel, args):
+    """Each link of the program is a hop of some motion, and each hop a link."""
+    program = kernel.compile(*args)
+    explained = {
+        (f"{m.flow.name}^{m.flow.space.name}", hop) for m in program.explain().motions for hop in m.hops
+    }
+    links = {(c["name"].split(" ")[0], tuple(c["offset"])) for c in program.channels if c["kind"] == "link"}
+    assert explained == links
+
+
+def test_explanation_in_a_notebook():
+    text = matmul.compile(S, S).explain()._repr_html_()
+    assert text.startswith("<b>matmul on 16 PEs")
+    assert "<li>C[i, j] is stationary" in text
