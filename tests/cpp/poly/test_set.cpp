@@ -38,6 +38,14 @@ std::set<Point> members(const Set& set, std::int64_t bound = 7) {
   return result;
 }
 
+TEST(Set, PointsAreAllAndInOrder) {
+  const Context context;
+  const auto set = set_of(context, "0 <= j < i and i < 4 or i = -2 and j = 5");
+  const auto all = members(set);
+  EXPECT_EQ(set.points(), std::vector<Point>(all.begin(), all.end()));
+  EXPECT_TRUE(Set::empty(context, 2).points().empty());
+}
+
 TEST(Set, Algebra) {
   const Context context;
   const auto box = set_of(context, "0 <= i < 4 and 0 <= j < 4"),
