@@ -147,6 +147,14 @@ class Program:
         return Dataflow(self._stage(self._compiled, "dataflow").dataflow)
 
     @property
+    def placed(self) -> Dataflow:
+        """The dataflow recurrences over the coordinates of grid and time.
+
+        Equal to `dataflow` where these are plain indices and nothing is folded.
+        """
+        return Dataflow(self._stage(self._compiled, "placed dataflow").placed)
+
+    @property
     def classes(self) -> tuple[PeClass, ...]:
         """The PE classes, each with ``region``, ``pe_count`` and its program as ``str()``."""
         counts = self.core.pe_counts()

@@ -60,7 +60,9 @@ class Explanation:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self._dataflow: Dataflow = program.dataflow
+        self._dataflow: Dataflow = program.placed
+        # Elements read better over the kernel's indices than over the grid's coordinates.
+        self._elements = {(f.name, f.space.name): f.element_text for f in program.dataflow.flows}
 
     @functools.cached_property
     def motions(self) -> tuple[Motion, ...]:
@@ -89,9 +91,10 @@ class Explanation:
                 axes.append(channel["axis"])
             elif tuple(channel["offset"]) not in links:
                 links.append(tuple(channel["offset"]))
-        what = f"{flow.name}^{flow.space.name}, {flow.element_text},"
+        element = self._elements.get((flow.name, flow.space.name), flow.element_text)
+        what = f"{flow.name}^{flow.space.name}, {element},"
         if flow.name == flow.tensor and sum(f.name == flow.name for f in self._dataflow.flows) == 1:
-            what = flow.element_text
+            what = element
         if axes:
             along = tuple(names[axis] for axis in axes)
             text = f"{what} is broadcast along {', '.join(along)}: one message reaches a whole line of PEs"
@@ -102,7 +105,9 @@ class Explanation:
             )
             value = "streams" if not flow.computed else "streams, a partial result growing on its way,"
             moves = " and ".join(f"from PE {_neighbour(names, hop)}" for hop in links)
-            length = max(sum(map(abs, hop)) for hop in links)
+            # A hexagonal machine has links along one diagonal, too.
+            hexagonal = self.program.core.machine["topology"] == "hexagonal"
+            length = max((max if hexagonal else sum)(map(abs, hop)) for hop in links)
             text = (
                 f"{what} {value} along {', '.join(along)}: PE {_tuple(names)} receives it {moves}, "
                 f"{length} {'hop' if length == 1 else 'hops'} a step"
@@ -168,7 +173,9 @@ class Explanation:
             if rule.kind == "export":
                 where = "" if rule.domain == "everywhere" else f" where {rule.domain}"
                 space_name = rule.flow.space.name
-                lines.append(f"{rule.flow.element_text} is stored by the points of {space_name}{where}")
+                flow = (rule.flow.name, rule.flow.space.name)
+                element = self._elements.get(flow, rule.flow.element_text)
+                lines.append(f"{element} is stored by the points of {space_name}{where}")
         time_function = self.program.notes.get("time", "")
         point = ", ".join(self._dataflow.indices)
         lines.append(

@@ -29,7 +29,8 @@ def array(program: Program, *, ax: Axes | None = None, path: str | Path | None =
     """Draw the PEs of a program and which operand moves where between them.
 
     A square is a PE, in it its coordinates and the tensors that stay there; an arrow is a tensor that moves,
-    a dashed line a broadcast network, a short arrow a load from memory. Of a large grid its first corner is
+    a dashed line a broadcast network, a short arrow a load from memory, or
+    a link round a torus. Of a large grid its first corner is
     drawn, which the title says.
 
     Parameters
@@ -72,7 +73,7 @@ class _Picture:
     """What is drawn of a program: the corner of its grid, and its moves projected on it."""
 
     def __init__(self, program: Program) -> None:
-        self._dataflow = program.dataflow
+        self._dataflow = program.placed
         self._explanation = Explanation(program)
         self._indices = self._dataflow.indices
         # A grid dimension that is no index (a program on one PE) has no coordinate to project on.
@@ -113,7 +114,7 @@ class _Picture:
             )
             self._draw_stationary(ax, x, y)
         moves = [arrow for rule in self._dataflow.rules for arrow in self._arrows(rule)]
-        arrows.draw_arrows(ax, moves, _RADIUS)
+        arrows.draw_arrows(ax, moves, _RADIUS, square=True)
         for rule in self._dataflow.rules:
             if rule.kind == "broadcast":
                 self._draw_buses(ax, rule)
@@ -155,7 +156,13 @@ class _Picture:
     def _arrows(self, rule: Rule) -> Iterator[arrows.Arrow]:
         if rule.kind != "broadcast":
             for start, end in self._pairs(rule):
-                yield arrows.Arrow(arrows.place(start), arrows.place(end), self._colors[rule.flow.tensor])
+                if not self._goes_round(start, end):
+                    color = self._colors[rule.flow.tensor]
+                    yield arrows.Arrow(arrows.place(start), arrows.place(end), color)
+
+    def _goes_round(self, start: tuple[int, ...], end: tuple[int, ...]) -> bool:
+        """Whether a move is over the link that closes a ring, which joins the ends of a line."""
+        return any(abs(a - b) > 1 for a, b in zip(start, end, strict=True))
 
     def _draw_buses(self, ax: Axes, rule: Rule) -> None:
         """A broadcast network is a dashed line beside its PEs, with a tap for each."""
@@ -181,13 +188,22 @@ class _Picture:
     def _loads(self) -> Iterator[arrows.Stub]:
         shown = set(self.pes)
         motions = {motion.flow.number: motion for motion in self._explanation.motions}
+        moves = {(rule.flow.tensor, end) for rule in self._dataflow.rules for start, end in self._pairs(rule)}
         for rule in self._dataflow.rules:
+            color = self._colors[rule.flow.tensor]
             if rule.kind == "inject" and not rule.flow.prefetched:
                 points = self._dataflow.rule_points(rule, self._least, self._greatest)
                 for pe in dict.fromkeys(map(self._pe, points)):
                     if pe in shown:
+                        is_fed = (rule.flow.tensor, pe) in moves  # the stream's own side is taken
+                        angle = 115.0 if is_fed else self._angle(motions[rule.flow.number])
+                        yield arrows.Stub(arrows.place(pe), color, angle)
+            elif rule.kind == "transfer":
+                for start, end in self._pairs(rule):
+                    if self._goes_round(start, end):  # out at one end of the line, in at the other
                         angle = self._angle(motions[rule.flow.number])
-                        yield arrows.Stub(arrows.place(pe), self._colors[rule.flow.tensor], angle)
+                        yield arrows.Stub(arrows.place(end), color, angle)
+                        yield arrows.Stub(arrows.place(start), color, angle + 180, inward=False)
 
     @staticmethod
     def _angle(motion: Motion) -> float:

@@ -62,7 +62,7 @@ def colors(names: Iterable[str]) -> dict[str, str]:
     return {name: PALETTE[n % len(PALETTE)] for n, name in enumerate(dict.fromkeys(names))}
 
 
-def draw_arrows(ax: Axes, arrows: Iterable[Arrow], radius: float) -> None:
+def draw_arrows(ax: Axes, arrows: Iterable[Arrow], radius: float, *, square: bool = False) -> None:
     """Draw arrows from border to border of their nodes; those between the same two nodes side by side.
 
     Parameters
@@ -72,7 +72,9 @@ def draw_arrows(ax: Axes, arrows: Iterable[Arrow], radius: float) -> None:
     arrows : iterable of Arrow
         Each once, even if given twice.
     radius : float
-        Of a node.
+        Of a node, or half the side of a square one.
+    square : bool
+        Whether the nodes are squares.
     """
     groups: dict[tuple[Place, Place], list[Arrow]] = defaultdict(list)
     for arrow in dict.fromkeys(arrows):
@@ -85,7 +87,8 @@ def draw_arrows(ax: Axes, arrows: Iterable[Arrow], radius: float) -> None:
         for number, arrow in enumerate(group):
             aside = (number - (len(group) - 1) / 2) * _APART
             shift = (normal[0] * aside, normal[1] * aside)
-            _draw_arrow(ax, arrow, shift, radius)
+            along = max(abs(a - b) / length for a, b in zip(low, high, strict=True))
+            _draw_arrow(ax, arrow, shift, radius / along if square else radius)
 
 
 def _draw_arrow(ax: Axes, arrow: Arrow, shift: Place, radius: float) -> None:

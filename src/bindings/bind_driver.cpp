@@ -68,6 +68,7 @@ void bind_driver(py::module_& module) {
       .def_property_readonly("schedule", [](const Compiled& c) { return from_schedule(c.schedule); })
       .def_readonly("schedule_chosen", &Compiled::schedule_chosen)
       .def_readonly("dataflow", &Compiled::graph)
+      .def_readonly("placed", &Compiled::placed)
       .def_readonly("program", &Compiled::program)
       .def_readonly("proofs", &Compiled::proofs)
       .def_property_readonly("stages", [](const Compiled& c) {

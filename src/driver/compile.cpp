@@ -47,7 +47,7 @@ Compiled compile_with(const recurrence::System& system, schedule::Schedule sched
   auto placed = dataflow::place(graph, schedule, same_rank ? machine.grid : std::vector<std::int64_t>{});
   if (placed.graph.dims != graph.dims) dataflow::verify(placed.graph);
   log.stage("place");
-  auto mapping = mapping::map_to_grid(std::move(placed.graph), {placed.space, placed.time, {}}, machine);
+  auto mapping = mapping::map_to_grid(placed.graph, {placed.space, placed.time, {}}, machine);
   log.stage("map");
   auto program = codegen::generate(mapping, machine);
   log.stage("generate");
@@ -65,7 +65,8 @@ Compiled compile_with(const recurrence::System& system, schedule::Schedule sched
   proofs.emplace_back("no value is overwritten in its PE before its last use");
   proofs.emplace_back("no two live slots overlap, and every PE's memory holds its peak");
   program.notes["schedule"] = schedule::to_string(schedule);
-  return {std::move(schedule), false, std::move(graph), std::move(program), std::move(proofs), log.take()};
+  return {std::move(schedule), false,     std::move(graph), std::move(placed.graph), std::move(program),
+          std::move(proofs),   log.take()};
 }
 
 }  // namespace

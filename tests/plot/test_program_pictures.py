@@ -28,6 +28,16 @@ PROGRAMS = {
     "pumma": lambda: matmul.compile(square(3), square(3), schedule=cy.schedules.pumma(matmul)),
     "summa": lambda: matmul.compile(square(3), square(3), schedule=cy.schedules.summa(matmul)),
     "one": lambda: matmul.compile(square(2), square(2), schedule=cy.Schedule()),
+    "hexagonal": lambda: matmul.compile(
+        square(4),
+        square(4),
+        schedule=cy.schedules.hexagonal(matmul),
+        machine=cy.Machine(grid=(7, 7), topology="hexagonal"),
+    ),
+    "cannon": lambda: matmul.compile(square(4), square(4), schedule=cy.schedules.cannon(matmul)),
+    "folded": lambda: matmul.compile(
+        square(4), square(4), schedule=cy.Schedule().space("i", "j").fold(i=cy.block(2))
+    ),
     "line": lambda: matmul.compile(square(3), square(3), schedule=cy.Schedule().space("k")),
     "solve": lambda: solve_vector.compile(square(5), cy.spec(5)),
     "solve many": lambda: solve_scalar.compile(square(3), square(3)),
@@ -172,6 +182,23 @@ def test_arrows_of_the_output_stationary_array():
     figure = PROGRAMS["matmul"]().plot.array()
     assert count(figure, Rectangle) == 9
     assert count(figure, FancyArrowPatch) == 6 + 6 + 3 + 3
+
+
+def test_links_round_a_torus_leave_one_side_and_enter_the_other():
+    figure = PROGRAMS["cannon"]().plot.array()
+    # Inner links of A and B, both stubs of the 8 links that close rings, and a load of each in every PE.
+    assert count(figure, FancyArrowPatch) == 2 * 12 + 2 * 8 + 2 * 16
+
+
+def test_diagonal_links_of_the_hexagonal_array():
+    """Nine diagonals of C between the 16 PEs of the corner, up and left."""
+    figure = PROGRAMS["hexagonal"]().plot.array()
+    diagonal = 0
+    for patch in figure.axes[0].patches:
+        if type(patch) is FancyArrowPatch:
+            (x, y), (to_x, to_y) = patch._posA_posB
+            diagonal += abs((to_x - x) + (to_y - y)) < 1e-9 and to_x < x - 0.1
+    assert diagonal == 9
 
 
 def test_a_pe_that_is_not_used_is_not_drawn():

@@ -78,6 +78,29 @@ def test_every_channel_is_explained(kernel, args):
     assert explained == links
 
 
+def test_hexagonal_array():
+    """All three move over one link each, whatever the placement's forms are."""
+    machine = cy.Machine(grid=(7, 7), topology="hexagonal")
+    explanation = cy.schedules.hexagonal(matmul).explain(matmul, S, S, machine=machine)
+    assert explanation.stationary == ()
+    assert {m.flow.tensor: m.hops for m in explanation.motions} == {
+        "A": ((0, 1),),
+        "B": ((1, 0),),
+        "C": ((-1, -1),),
+    }
+    text = str(explanation)
+    assert "C[i, j] streams, a partial result growing on its way, along i-k, j-k" in text
+    assert "2 hops" not in text
+
+
+def test_folded_and_rotated_grids_keep_the_kernels_elements():
+    folded = cy.Schedule().space("i", "j").fold(i=cy.block(2)).explain(matmul, S, S)
+    assert "C[i, j] is stationary" in str(folded)
+    assert "grid 2×4" in str(folded)
+    rotated = cy.schedules.cannon(matmul).explain(matmul, S, S)
+    assert "A[i, k] streams along j: PE [i, j] receives it from PE [i, j+1], 1 hop a step" in str(rotated)
+
+
 def test_explanation_in_a_notebook():
     text = matmul.compile(S, S).explain()._repr_html_()
     assert text.startswith("<b>matmul on 16 PEs")

@@ -22,7 +22,8 @@ struct Stage {
 struct Compiled {
   schedule::Schedule schedule;   ///< Complete: as given, or the default that was chosen.
   bool schedule_chosen = false;  ///< No schedule was given.
-  dataflow::Graph graph;
+  dataflow::Graph graph;         ///< Over the kernel's indices.
+  dataflow::Graph placed;        ///< The same over the coordinates of grid and time.
   program::Program program;
   std::vector<std::string> proofs;  ///< What the verifiers proved, a sentence each.
   std::vector<Stage> stages;
