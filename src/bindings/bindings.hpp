@@ -11,6 +11,7 @@ void bind_dependences(pybind11::module_& module);
 void bind_dataflow(pybind11::module_& module);
 void bind_program(pybind11::module_& module);
 void bind_driver(pybind11::module_& module);
+void bind_proof(pybind11::module_& module);
 void bind_runtime(pybind11::module_& module);
 
 }  // namespace cyclotron::bindings

@@ -1,0 +1,65 @@
+// `_core.prove` and `_core.least_depths`: the independent checker.
+#include <pybind11/stl.h>
+
+#include <cyclotron/proof/channels.hpp>
+#include <cyclotron/proof/proof.hpp>
+
+#include "bindings.hpp"
+
+namespace py = pybind11;
+using namespace py::literals;
+namespace cyclotron::bindings {
+namespace {
+
+using proof::Property;
+
+const char* name(Property::Status status) {
+  switch (status) {
+    case Property::Status::proven: return "proven";
+    case Property::Status::not_checked: return "not checked";
+    case Property::Status::does_not_hold: return "does not hold";
+  }
+  return "";
+}
+
+py::dict prove(const program::Program& program, const recurrence::System* system, std::int64_t limit) {
+  proof::Proof result;
+  {
+    const py::gil_scoped_release release;
+    result = proof::prove(program, system, limit);
+  }
+  py::list properties;
+  for (const auto& property : result.properties)
+    properties.append(py::make_tuple(property.name, name(property.status), property.text));
+  return py::dict("properties"_a = properties, "ok"_a = result.ok(), "events"_a = result.events,
+                  "terms"_a = result.terms);
+}
+
+py::dict least_depths(const program::Program& program, std::int64_t limit) {
+  proof::Depths result;
+  {
+    const py::gil_scoped_release release;
+    result = proof::least_depths(program, limit);
+  }
+  py::list channels;
+  for (const auto& channel : result.channels) {
+    channels.append(py::dict("name"_a = channel.name, "queues"_a = channel.queues,
+                             "messages"_a = channel.messages, "given"_a = channel.given,
+                             "least"_a = channel.least, "no_stall"_a = channel.no_stall));
+  }
+  return py::dict("channels"_a = channels, "passes_as_given"_a = result.passes_as_given,
+                  "rendezvous"_a = result.rendezvous);
+}
+
+}  // namespace
+
+void bind_proof(py::module_& module) {
+  module.attr("PROOF_LIMIT") = proof::default_limit;
+  module.attr("COMPILE_PROOF_LIMIT") = proof::compile_limit;
+  module.def("prove", &prove, py::arg("program"), py::arg("system"), py::arg("limit"),
+             "Check a program with the independent checker; without a system its terms are not checked.");
+  module.def("least_depths", &least_depths, py::arg("program"), py::arg("limit"),
+             "The least depths of each channel, without deadlock and without a stall.");
+}
+
+}  // namespace cyclotron::bindings

@@ -1,0 +1,84 @@
+// The least depths of channels: without deadlock, and without a stall.
+#include <algorithm>
+#include <numeric>
+
+#include <cyclotron/proof/channels.hpp>
+
+#include "execute.hpp"
+
+namespace cyclotron::proof {
+namespace {
+
+/// Lowers one channel after the other as far as the rest allows. A depth that blocks while the others are
+/// larger also blocks when they are smaller, so in the end none can shrink alone.
+std::vector<std::int64_t> lower_each(const ChannelProgram& channels, std::vector<std::int64_t> depths) {
+  for (auto& depth : depths) {
+    std::int64_t blocks = 0, passes = depth;
+    const auto try_with = [&](std::int64_t guess) {
+      depth = guess;
+      const bool enough = run_channels(channels, depths).finished();
+      (enough ? passes : blocks) = guess;
+      return enough;
+    };
+    for (std::int64_t guess = 1; guess < passes && !try_with(guess);) guess *= 2;  // mostly small
+    while (passes - blocks > 1) (void)try_with(blocks + (passes - blocks) / 2);
+    depth = passes;
+  }
+  return depths;
+}
+
+/// The least depth with which message k always finds its place free when it is sent: one more than the
+/// messages before it that have not been received, or whose place is not yet seen to be free.
+std::int64_t without_stall(const QueueTimes& times, std::int64_t response_latency) {
+  std::size_t gone = 0;
+  std::size_t most = 1;
+  for (std::size_t k = 0; k < times.sent.size(); ++k) {
+    while (gone < k && gone < times.received.size() &&
+           times.received[gone] + response_latency <= times.sent[k]) {
+      ++gone;
+    }
+    most = std::max(most, k - gone + 1);
+  }
+  return static_cast<std::int64_t>(most);
+}
+
+}  // namespace
+
+Depths least_depths(const program::Program& program, std::int64_t limit) {
+  program::verify(program);
+  const Trace trace = unroll(program, limit);
+  const ChannelProgram channels = channels_of(program, trace);
+  const std::vector<std::int64_t> free(program.channels.size(), unbounded);
+  const auto freely = run_channels(channels, free);
+  if (!freely.finished()) {
+    throw deadlock_error(program, trace, channels, freely, free,
+                         "no channel depth helps: a message that is waited for is never sent");
+  }
+  TermTable terms(program.tensors);
+  const auto executed =
+      execute(program, trace, terms, limit, [](auto, auto, auto, auto, auto) {});
+
+  Depths result;
+  const auto given = depths_of(program);
+  for (std::size_t c = 0; c < program.channels.size(); ++c)
+    result.channels.push_back({program.channels[c].name, 0, 0, given[c], 1, 1});
+  std::vector<std::int64_t> enough(program.channels.size(), 1);
+  for (std::size_t q = 0; q < trace.queues.size(); ++q) {
+    const auto number = trace.queues[q].channel;
+    auto& channel = result.channels[number];
+    const auto& times = executed.times[q];
+    const bool link = program.channels[number].kind == program::Channel::Kind::link;
+    const auto& medium = link ? program.machine.link : program.machine.broadcast;
+    ++channel.queues;
+    channel.messages = std::max(channel.messages, static_cast<std::int64_t>(times.sent.size()));
+    channel.no_stall = std::max(channel.no_stall, without_stall(times, medium.response_latency_cycles));
+    enough[number] = std::max(enough[number], channel.messages);
+  }
+  const auto least = lower_each(channels, std::move(enough));
+  for (std::size_t c = 0; c < least.size(); ++c) result.channels[c].least = least[c];
+  result.passes_as_given = run_channels(channels, given).finished();
+  result.rendezvous = run_channels(channels, std::vector<std::int64_t>(given.size(), 0)).finished();
+  return result;
+}
+
+}  // namespace cyclotron::proof

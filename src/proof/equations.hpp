@@ -1,0 +1,19 @@
+// The terms that recurrences give to the elements of their tensors: what a program has to compute.
+#pragma once
+#include <vector>
+
+#include <cyclotron/proof/terms.hpp>
+#include <cyclotron/recurrence/system.hpp>
+
+namespace cyclotron::proof {
+
+/// By tensor of the program and element: the term of each output, empty for inputs. Elements of computed
+/// tensors are replaced by their terms; reductions are folded in ascending order from the first term.
+/// Throws LegalityError: CYC666 where the program's tensors are not the recurrences', CYC668 where an
+/// element is assigned twice, never, or depends on itself; CapacityError CYC669 where there are more than
+/// `limit` points to evaluate.
+[[nodiscard]] std::vector<std::vector<TermId>> terms_of(const recurrence::System& system,
+                                                        const program::Program& program, TermTable& terms,
+                                                        std::int64_t limit);
+
+}  // namespace cyclotron::proof

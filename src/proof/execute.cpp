@@ -1,0 +1,284 @@
+#include "execute.hpp"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+
+#include <fmt/format.h>
+
+#include <cyclotron/support/error.hpp>
+#include <cyclotron/support/overloaded.hpp>
+
+#include "memory.hpp"
+#include "violations.hpp"
+
+namespace cyclotron::proof {
+namespace {
+
+using namespace program;
+
+struct Message {
+  TermId term;
+  std::int64_t arrival;
+};
+
+/// Messages of one queue, in order; those before `next` were received.
+struct Messages {
+  std::vector<Message> all;
+  std::size_t next = 0;
+  std::int64_t link_free = 0;
+  bool receiver_waits = false;
+};
+
+struct Pe {
+  Memory memory;
+  std::size_t next = 0;  // Event.
+  std::int64_t now = 0;  // Cycle.
+  std::vector<std::int64_t> port_free;  // By channel, for broadcasts.
+};
+
+class Executor {
+ public:
+  Executor(const Program& program, const Trace& trace, TermTable& terms, std::int64_t limit,
+           const OnStore& on_store)
+      : program_(program), trace_(trace), terms_(terms), on_store_(on_store), messages_(trace.queues.size()) {
+    result_.times.resize(trace.queues.size());
+    for (const auto& pe_class : program.classes) {
+      maps_.emplace_back(pe_class);
+      add_costs(pe_class);
+    }
+    std::int64_t places = 0;
+    for (const auto& pe : trace.pes) {
+      const auto& map = maps_[pe.pe_class];
+      if (map.granules > limit || (places += map.granules) > limit) {
+        throw CapacityError({.code = "CYC669",
+                             .span = {},
+                             .message = fmt::format("the PEs' memories have more than {} places", limit),
+                             .notes = {},
+                             .help = "check it exhaustively with a larger limit, or compile a smaller size"});
+      }
+      pes_.push_back({Memory(map), 0, 0, std::vector<std::int64_t>(program.channels.size(), 0)});
+    }
+    add_tensors();
+  }
+
+  Executed run() {
+    for (std::uint32_t pe = 0; pe < pes_.size(); ++pe) ready_.push_back(pe);
+    while (!ready_.empty()) {
+      pe_ = ready_.front();
+      ready_.pop_front();
+      if (!run_pe()) continue;
+      ++done_;
+    }
+    result_.finished = done_ == pes_.size();
+    return std::move(result_);
+  }
+
+ private:
+  /// Cycles of each operator that the machine fixes; -1 where they depend on the shapes.
+  void add_costs(const PeClass& pe_class) {
+    auto& costs = costs_.emplace_back(pe_class.code.size(), 0);
+    for (std::size_t at = 0; at < pe_class.code.size(); ++at) {
+      const auto* compute = std::get_if<Compute>(&pe_class.code[at].action);
+      if (compute == nullptr) continue;
+      const auto& cycles = program_.machine.pe.cycles;
+      const auto given = cycles.find(std::string(operators::info(compute->op).name));
+      costs[at] = given == cycles.end() ? -1 : given->second;
+    }
+  }
+
+  void add_tensors() {
+    for (const auto& tensor : program_.tensors) {
+      std::int64_t tiles = 1;
+      for (const auto extent : tensor.extents()) tiles *= extent;
+      if (tensor.role != Role::output) tiles = 0;
+      // More elements than events cannot all be stored: some element stays without a value.
+      result_.stored.emplace_back(static_cast<std::size_t>(std::min(tiles, trace_.events + 1)), no_term);
+    }
+  }
+
+  /// True when the PE is done; false where it waits for a message.
+  bool run_pe() {
+    Pe& pe = pes_[pe_];
+    const PeTrace& trace = trace_.pes[pe_];
+    const auto& code = program_.classes[trace.pe_class].code;
+    for (; pe.next < trace.events.size(); ++pe.next) {
+      const Event& event = trace.events[pe.next];
+      const std::int64_t* arguments = trace_.arguments.data() + event.first;
+      const auto& action = code[event.instruction].action;
+      if (const auto* receive = std::get_if<Receive>(&action)) {
+        if (!this->receive(*receive, arguments)) return false;
+        continue;
+      }
+      std::visit(Overloaded{
+                     [&](const Load& load) { this->load(load, arguments); },
+                     [&](const Store& store) { this->store(store, arguments); },
+                     [&](const Send& send) {
+                       push(read(send.source, arguments[0]), arguments + 1, 1, program_.machine.link,
+                            messages_[static_cast<std::size_t>(arguments[1])].link_free);
+                     },
+                     [&](const Broadcast& broadcast) {
+                       if (arguments[1] == 0) return;
+                       push(read(broadcast.source, arguments[0]), arguments + 2, arguments[1],
+                            program_.machine.broadcast, pe.port_free[broadcast.channel.index()]);
+                     },
+                     [&](const Move& move) {
+                       write(move.destination, arguments[0], operand(move.source, arguments[1]));
+                     },
+                     [&](const Compute& compute) { this->compute(compute, arguments, event.instruction); },
+                     [](const Receive&) {}, [](const Loop&) {}, [](const If&) {}, [](const End&) {}},
+                 action);
+    }
+    return true;
+  }
+
+  void load(const Load& load, const std::int64_t* arguments) {
+    write(load.destination, arguments[0], terms_.element(load.tensor.value, arguments[1]));
+  }
+
+  void store(const Store& store, const std::int64_t* arguments) {
+    const TermId term = read(store.source, arguments[0]);
+    const auto& tensor = program_.tensors[store.tensor.index()];
+    const std::int64_t linear = arguments[1];
+    const Shape wanted = tensor.blocked ? TermTable::tile_shape(tensor, linear) : Shape{};
+    const Shape given = terms_.shape(term);
+    if (given != wanted && given != Shape{}) {
+      fail("CYC664", fmt::format("a {}x{} tile is stored to `{}`, which is {}x{}", given.rows, given.columns,
+                                 TermTable::element_text(tensor, linear), wanted.rows, wanted.columns));
+    }
+    on_store_(store.tensor.value, linear, term, pe_, pes_[pe_].next);
+    auto& stored = result_.stored[store.tensor.index()];
+    if (static_cast<std::size_t>(linear) >= stored.size()) return;
+    auto& known = stored[static_cast<std::size_t>(linear)];
+    if (known != no_term) {
+      fail("CYC662", fmt::format("`{}` is stored a second time", TermTable::element_text(tensor, linear)));
+    }
+    known = term;
+  }
+
+  bool receive(const Receive& receive, const std::int64_t* arguments) {
+    const auto queue = static_cast<std::size_t>(arguments[1]);
+    Messages& messages = messages_[queue];
+    if (messages.next == messages.all.size()) {
+      messages.receiver_waits = true;
+      return false;
+    }
+    const Message& message = messages.all[messages.next++];
+    std::int64_t& now = pes_[pe_].now;
+    now = std::max(now, message.arrival);
+    result_.times[queue].received.push_back(now);
+    write(receive.destination, arguments[0], message.term);
+    return true;
+  }
+
+  /// `free` is when the link or the network's port takes the next message.
+  void push(TermId term, const std::int64_t* queues, std::int64_t count, const machine::Link& link,
+            std::int64_t& free) {
+    const Shape shape = terms_.shape(term);
+    const std::int64_t words = shape.rows * shape.columns;
+    const std::int64_t cycles = words / link.words_per_cycle + (words % link.words_per_cycle != 0 ? 1 : 0);
+    std::int64_t& now = pes_[pe_].now;
+    now = std::max(now, free);
+    free = now + cycles;
+    for (std::int64_t q = 0; q < count; ++q) {
+      const auto queue = static_cast<std::size_t>(queues[q]);
+      const auto& channel = program_.channels[trace_.queues[queue].channel];
+      if (shape.rows > channel.tile.rows || shape.columns > channel.tile.columns) {
+        fail("CYC664", fmt::format("a {}x{} tile is sent on `{}`, whose messages are at most {}x{}",
+                                   shape.rows, shape.columns, channel.name, channel.tile.rows,
+                                   channel.tile.columns));
+      }
+      Messages& messages = messages_[queue];
+      messages.all.push_back({term, now + link.latency_cycles + cycles - 1});
+      result_.times[queue].sent.push_back(now);
+      if (!messages.receiver_waits) continue;
+      messages.receiver_waits = false;
+      ready_.push_back(trace_.queues[queue].receiver);
+    }
+  }
+
+  void compute(const Compute& compute, const std::int64_t* arguments, std::uint32_t instruction) {
+    std::array<TermId, 8> operands;
+    const std::size_t arity = compute.operands.size();
+    CYC_CHECK(arity <= operands.size());
+    for (std::size_t i = 0; i < arity; ++i) operands[i] = operand(compute.operands[i], arguments[1 + i]);
+    TermId result = no_term;
+    try {
+      result = terms_.apply(compute.op, compute.flags, std::span(operands.data(), arity));
+    } catch (const ShapeError& error) {
+      fail("CYC664", error.diagnostic().message);
+    }
+    write(compute.destination, arguments[0], result);
+    std::int64_t cycles = costs_[trace_.pes[pe_].pe_class][instruction];
+    if (cycles < 0) {
+      std::array<Shape, 8> shapes;
+      for (std::size_t i = 0; i < arity; ++i) shapes[i] = terms_.shape(operands[i]);
+      const auto flops = operators::flops(compute.op, compute.flags, std::span(shapes.data(), arity));
+      const auto rate = program_.machine.pe.flops_per_cycle;
+      cycles = std::max<std::int64_t>(1, flops / rate + (flops % rate != 0 ? 1 : 0));
+    }
+    pes_[pe_].now += cycles;
+  }
+
+  TermId operand(const Operand& operand, std::int64_t element) {
+    return std::visit(
+        Overloaded{[&](const SlotRef& reference) { return read(reference, element); },
+                   [&](const Constant& value) { return terms_.constant(value.real, value.imaginary); }},
+        operand);
+  }
+
+  TermId read(const SlotRef& reference, std::int64_t element) {
+    const Memory& memory = pes_[pe_].memory;
+    const TermId term = memory.read(reference.slot.value, element);
+    if (term != no_term) return term;
+    const std::uint32_t writer = memory.last_writer(reference.slot.value, element);
+    fail("CYC661", fmt::format("{} is read {}", name(reference, element),
+                               writer == none ? "before it is written"
+                                              : fmt::format("after slot `{}` has overwritten it",
+                                                            slot(SlotId(writer)).name)));
+  }
+
+  void write(const SlotRef& reference, std::int64_t element, TermId term) {
+    const Shape shape = terms_.shape(term);
+    const auto& tile = slot(reference.slot).tile;
+    if (shape.rows > tile.rows || shape.columns > tile.columns) {
+      fail("CYC664", fmt::format("a {}x{} tile does not fit {}, of {}x{} tiles", shape.rows, shape.columns,
+                                 name(reference, element), tile.rows, tile.columns));
+    }
+    pes_[pe_].memory.write(reference.slot.value, element, term);
+  }
+
+  [[nodiscard]] const Slot& slot(SlotId id) const {
+    return program_.classes[trace_.pes[pe_].pe_class].slots[id.index()];
+  }
+  [[nodiscard]] std::string name(const SlotRef& reference, std::int64_t element) const {
+    const Slot& of = slot(reference.slot);
+    return of.count == 1 ? fmt::format("slot `{}`", of.name)
+                         : fmt::format("element {} of slot `{}`", element, of.name);
+  }
+  [[noreturn]] void fail(const char* code, std::string message) const {
+    violation<ProgramError>(code, program_, trace_, pe_, pes_[pe_].next, std::move(message));
+  }
+
+  const Program& program_;
+  const Trace& trace_;
+  TermTable& terms_;
+  const OnStore& on_store_;
+  std::vector<MemoryMap> maps_;
+  std::vector<std::vector<std::int64_t>> costs_;  // By class and instruction.
+  std::vector<Messages> messages_;                // By queue.
+  std::vector<Pe> pes_;
+  std::deque<std::uint32_t> ready_;
+  std::uint32_t pe_ = 0;
+  std::size_t done_ = 0;
+  Executed result_;
+};
+
+}  // namespace
+
+Executed execute(const Program& program, const Trace& trace, TermTable& terms, std::int64_t limit,
+                 const OnStore& on_store) {
+  return Executor(program, trace, terms, limit, on_store).run();
+}
+
+}  // namespace cyclotron::proof

@@ -1,0 +1,36 @@
+// Executes a trace as a Kahn network on terms: what every PE stores, and when everything happens where no
+// channel is ever full.
+#pragma once
+#include <functional>
+#include <vector>
+
+#include <cyclotron/proof/terms.hpp>
+#include <cyclotron/proof/trace.hpp>
+
+namespace cyclotron::proof {
+
+/// When the messages of a queue enter and leave it, in cycles, if no queue is ever full.
+struct QueueTimes {
+  std::vector<std::int64_t> sent;
+  std::vector<std::int64_t> received;
+};
+
+/// What came of an execution on channels without bounds.
+struct Executed {
+  std::vector<std::vector<TermId>> stored;  ///< By output tensor and element; empty for inputs.
+  std::vector<QueueTimes> times;            ///< By queue.
+  bool finished = true;                     ///< Else some PE waits for a message that nobody sends.
+};
+
+/// Called at each store, before it is recorded: tensor, element, term, PE and event.
+using OnStore =
+    std::function<void(std::uint32_t, std::int64_t, TermId, std::uint32_t pe, std::size_t event)>;
+
+/// The result does not depend on the order in which PEs run: each queue has one sender and one receiver.
+/// Throws ProgramError: CYC661 where a slot is read that holds no value of its own, CYC662 where an element
+/// is stored twice, CYC664 where a tile does not fit; CapacityError CYC669 where the PEs' memories have more
+/// than `limit` places.
+[[nodiscard]] Executed execute(const program::Program& program, const Trace& trace, TermTable& terms,
+                               std::int64_t limit, const OnStore& on_store);
+
+}  // namespace cyclotron::proof

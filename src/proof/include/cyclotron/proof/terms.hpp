@@ -1,0 +1,76 @@
+// Terms: what a value is, as the tree of operations that made it. Equal trees have one number.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <cyclotron/program/program.hpp>
+
+namespace cyclotron::proof {
+
+using operators::Flags;
+using operators::Op;
+using operators::Shape;
+
+using TermId = std::uint32_t;
+inline constexpr TermId no_term = 0xffffffffU;  ///< Of bytes that hold no value.
+
+/// Hash-consed terms. A fused operator is the tree that it means (`multiply_add(c, a, b)` is `c + a * b`), and
+/// `a + b` is `b + a`, `a * b` is `b * a`; everything else is literal, since floating-point order is part
+/// of the meaning. Terms have no dtype: programs and recurrences never convert one.
+class TermTable {
+ public:
+  /// The tensors that elements name; kept by reference.
+  explicit TermTable(const std::vector<program::Tensor>& tensors);
+
+  /// Element (or tile) number `linear` of a tensor, row-major over its extents.
+  TermId element(std::uint32_t tensor, std::int64_t linear);
+  TermId constant(double real, double imaginary);
+  /// Throws ShapeError where the operands' shapes do not fit.
+  TermId apply(Op op, Flags flags, std::span<const TermId> operands);
+
+  [[nodiscard]] Shape shape(TermId id) const { return nodes_[id].shape; }
+  [[nodiscard]] std::size_t size() const { return nodes_.size(); }
+
+  /// `A[0, 1] * B[1, 0] + …`, with at most about `budget` leaves and operators.
+  [[nodiscard]] std::string text(TermId id, int budget = 12) const;
+  /// The first place, from the left, where two terms differ: the smallest pair of unequal terms there.
+  [[nodiscard]] std::pair<TermId, TermId> difference(TermId a, TermId b) const;
+
+  /// Shape of a tensor's tile; the last tile of a dimension may be smaller.
+  [[nodiscard]] static Shape tile_shape(const program::Tensor& tensor, std::int64_t linear);
+  /// `A[0, 1]`
+  [[nodiscard]] static std::string element_text(const program::Tensor& tensor, std::int64_t linear);
+
+ private:
+  enum class Kind : std::uint8_t { element, constant, apply };
+  struct Node {
+    Kind kind = Kind::element;
+    Op op = Op::add;              // apply
+    std::uint16_t arity = 0;      // apply
+    Flags flags = 0;              // apply
+    std::uint32_t first = 0;      // apply: in `operands_`; constant: in `constants_`; element: the tensor
+    std::uint32_t hash = 0;
+    std::int64_t linear = 0;      // element
+    Shape shape;
+  };
+
+  TermId intern(Node node, std::span<const TermId> operands);
+  TermId literal(Op op, Flags flags, std::span<const TermId> operands);
+  [[nodiscard]] bool same(const Node& a, const Node& b, std::span<const TermId> operands) const;
+  [[nodiscard]] std::span<const TermId> operands(const Node& node) const {
+    return {operands_.data() + node.first, node.arity};
+  }
+  void write(TermId id, int& budget, bool nested, std::string& text) const;
+  void grow();
+
+  const std::vector<program::Tensor>& tensors_;
+  std::vector<Node> nodes_;
+  std::vector<TermId> operands_;
+  std::vector<std::pair<double, double>> constants_;
+  std::vector<TermId> buckets_;  // Open addressing; a power of two of them.
+};
+
+}  // namespace cyclotron::proof

@@ -1,0 +1,196 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <cyclotron/proof/channels.hpp>
+#include <cyclotron/proof/proof.hpp>
+#include <cyclotron/support/error.hpp>
+
+#include "equations.hpp"
+#include "execute.hpp"
+#include "violations.hpp"
+
+namespace cyclotron::proof {
+namespace {
+
+using Status = Property::Status;
+
+void require_laid_out(const program::Program& program) {
+  for (const auto& pe_class : program.classes) {
+    for (const auto& slot : pe_class.slots) {
+      if (slot.address >= 0) continue;
+      throw ProgramError({.code = "CYC613",
+                          .span = {},
+                          .message = fmt::format("slot `{}` of {} has no address", slot.name, pe_class.name),
+                          .notes = {},
+                          .help = "lay the program's memory out first"});
+    }
+  }
+}
+
+class Prover {
+ public:
+  Prover(const program::Program& program, const recurrence::System* system, std::int64_t limit)
+      : program_(program), system_(system), limit_(limit), terms_(program.tensors) {}
+
+  Proof run() {
+    program::verify(program_);
+    require_laid_out(program_);
+    proven("structure", "ids, types, sizes and addresses are consistent, and every PE's memory holds its slots");
+    try {
+      trace_ = unroll(program_, limit_);
+      result_.events = trace_.events;
+      if (system_ != nullptr) expected_ = terms_of(*system_, program_, terms_, limit_);
+      check_channels();
+      check_values();
+    } catch (const CapacityError& error) {
+      too_large(error.diagnostic().message);
+    }
+    result_.terms = static_cast<std::int64_t>(terms_.size());
+    return std::move(result_);
+  }
+
+ private:
+  void proven(const char* name, std::string text) {
+    result_.properties.push_back({name, Status::proven, std::move(text)});
+  }
+
+  void too_large(const std::string& why) {
+    result_.properties.resize(1);
+    result_.events = 0;
+    for (const char* name :
+         {"bounds", "reads", "outputs", "messages", "deadlock", "rendezvous", "terms"}) {
+      result_.properties.push_back({name, Status::not_checked, "too large: " + why});
+    }
+  }
+
+  void check_channels() {
+    channels_ = channels_of(program_, trace_);
+    const auto depths = depths_of(program_);
+    const auto run = run_channels(channels_, depths);
+    if (!run.finished()) {
+      const bool never_sent =
+          !run_channels(channels_, std::vector<std::int64_t>(depths.size(), unbounded)).finished();
+      throw deadlock_error(program_, trace_, channels_, run, depths,
+                           never_sent ? "no channel depth helps: a message that is waited for is never sent"
+                                      : "deeper channels let it pass: see least_depths()");
+    }
+    left_ = run.left;
+  }
+
+  void check_values() {
+    const OnStore compare = [&](std::uint32_t tensor, std::int64_t linear, TermId term, std::uint32_t pe,
+                                std::size_t event) {
+      if (system_ != nullptr) compare_store(tensor, linear, term, pe, event);
+    };
+    const Executed executed = execute(program_, trace_, terms_, 4 * limit_, compare);
+    CYC_CHECK(executed.finished, "a run that passes with bounds passes without");
+    proven("bounds", "every access is inside its slot, its tensor and the grid");
+    proven("reads", "every read finds a value of its own slot that was written before and not overwritten");
+    check_outputs(executed);
+    check_messages();
+    proven("deadlock", "no deadlock with the program's channel depths, whatever the timing");
+    check_rendezvous();
+    if (system_ == nullptr) {
+      result_.properties.push_back(
+          {"terms", Status::not_checked,
+           "the recurrences are not at hand: a program file holds the PEs' programs only"});
+    } else {
+      proven("terms", "every stored element is the very tree of operations of its equation, for all data");
+    }
+  }
+
+  void compare_store(std::uint32_t tensor, std::int64_t linear, TermId term, std::uint32_t pe,
+                     std::size_t event) {
+    const auto& of_tensor = expected_[tensor];
+    const std::string element = TermTable::element_text(program_.tensors[tensor], linear);
+    if (of_tensor.empty()) {
+      violation<LegalityError>("CYC666", program_, trace_, pe, event,
+                               fmt::format("`{}` is stored, which no equation assigns", element));
+    }
+    const TermId wanted = of_tensor[static_cast<std::size_t>(linear)];
+    if (wanted == term) return;
+    const auto [found_part, wanted_part] = terms_.difference(term, wanted);
+    std::vector<Note> notes{{{}, fmt::format("the equation gives {}", terms_.text(wanted))},
+                            {{}, fmt::format("the program stores {}", terms_.text(term))}};
+    if (found_part != term) {
+      notes.push_back({{}, fmt::format("they first differ where the equation has {} and the program {}",
+                                       terms_.text(wanted_part), terms_.text(found_part))});
+    }
+    violation<LegalityError>("CYC665", program_, trace_, pe, event,
+                             fmt::format("`{}` is stored with another value than its equation's", element),
+                             std::move(notes));
+  }
+
+  void check_outputs(const Executed& executed) {
+    for (std::size_t t = 0; t < program_.tensors.size(); ++t) {
+      const auto& stored = executed.stored[t];
+      const auto absent = std::ranges::find(stored, no_term);
+      if (absent == stored.end()) continue;
+      throw ProgramError({.code = "CYC662",
+                          .span = {},
+                          .message = fmt::format("`{}` is never stored",
+                                                 TermTable::element_text(program_.tensors[t],
+                                                                         absent - stored.begin())),
+                          .notes = {},
+                          .help = "compile the kernel again"});
+    }
+    proven("outputs", "every element of every output is stored exactly once");
+  }
+
+  void check_messages() {
+    for (std::size_t q = 0; q < left_.size(); ++q) {
+      if (left_[q] == 0) continue;
+      const Queue& queue = trace_.queues[q];
+      const std::string sender = queue.sender == none ? "nobody" : trace_.name(queue.sender);
+      const std::string receiver =
+          queue.receiver == none ? "a PE without a program" : trace_.name(queue.receiver);
+      throw ProgramError({.code = "CYC663",
+                          .span = {},
+                          .message = fmt::format("{} messages on `{}` from {} to {} are never received",
+                                                 left_[q], program_.channels[queue.channel].name, sender,
+                                                 receiver),
+                          .notes = {},
+                          .help = "compile the kernel again"});
+    }
+    proven("messages", fmt::format("each of the receives has its one send, in order, on {} queues with one "
+                                   "sender and one receiver each, and no message is left",
+                                   trace_.queues.size()));
+  }
+
+  void check_rendezvous() {
+    const std::vector<std::int64_t> depths(program_.channels.size(), 0);
+    const auto run = run_channels(channels_, depths);
+    if (run.finished()) {
+      proven("rendezvous", "no deadlock with depth 0 either: a send may wait for its receive");
+      return;
+    }
+    const auto error = deadlock_error(program_, trace_, channels_, run, depths, {});
+    result_.properties.push_back(
+        {"rendezvous", Status::does_not_hold, "with depth 0 " + error.diagnostic().message});
+  }
+
+  const program::Program& program_;
+  const recurrence::System* system_;
+  std::int64_t limit_;
+  TermTable terms_;
+  Trace trace_;
+  ChannelProgram channels_;
+  std::vector<std::int64_t> left_;                // Messages, by queue.
+  std::vector<std::vector<TermId>> expected_;  // By tensor and element.
+  Proof result_;
+};
+
+}  // namespace
+
+bool Proof::ok() const {
+  return std::ranges::all_of(properties, [](const Property& property) {
+    return property.status == Status::proven || property.name == "rendezvous";
+  });
+}
+
+Proof prove(const program::Program& program, const recurrence::System* system, std::int64_t limit) {
+  return Prover(program, system, limit).run();
+}
+
+}  // namespace cyclotron::proof
