@@ -79,6 +79,7 @@ from cyclotron.language import (
 )
 from cyclotron.machine import PE, Link, Machine
 from cyclotron.recurrences import Recurrences
+from cyclotron.proof import Depths, Proof, prove
 from cyclotron.results import Result
 from cyclotron.schedule import Fold, Schedule, block, cyclic
 from cyclotron.systolic import SystolicArrays, systolic_arrays
@@ -94,6 +95,7 @@ __all__ = [
     "CyclotronError",
     "Dataflow",
     "DeadlockError",
+    "Depths",
     "ExecutionError",
     "Explanation",
     "Fold",
@@ -106,6 +108,7 @@ __all__ = [
     "Program",
     "ProgramError",
     "Recurrences",
+    "Proof",
     "Result",
     "Schedule",
     "ScheduleError",
@@ -156,6 +159,7 @@ __all__ = [
     "maximum",
     "minimum",
     "outer",
+    "prove",
     "real",
     "reciprocal",
     "row_max",

@@ -167,6 +167,15 @@ class Compiled:
 def compile(system: System, schedule: _Schedule | None, machine: dict[str, Any]) -> Compiled:
     """Compile recurrences to a verified program."""
 
+PROOF_LIMIT: int
+COMPILE_PROOF_LIMIT: int
+
+def prove(program: Program, system: System | None, limit: int) -> dict[str, Any]:
+    """Check a program with the independent checker; without a system its terms are not checked."""
+
+def least_depths(program: Program, limit: int) -> dict[str, Any]:
+    """The least depths of each channel, without deadlock and without a stall."""
+
 def simulate(
     program: Program,
     arrays: Sequence[NDArray[Any]],

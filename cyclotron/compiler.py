@@ -20,6 +20,7 @@ from cyclotron.machine import PE, UNBOUNDED, Link, Machine
 from cyclotron.notation import aligned, to_latex
 from cyclotron.places import errors_at_call
 from cyclotron.recurrences import Recurrences
+from cyclotron.proof import VERIFY_LIMIT, Depths, least_depths, prove
 from cyclotron.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -201,22 +202,56 @@ class Program:
 
         return ProgramPlots(self)
 
-    def verify(self) -> list[str]:
+    def verify(self, *, exhaustive: bool = False) -> list[str]:
         """Verify again and return what holds, a sentence each.
 
         The compiler proves these on every compile; a loaded program is checked as far as a program alone
-        shows (structure, types, memory).
+        shows (structure, types, memory). A small program is also given to the independent checker, see
+        `cyclotron.prove`.
+
+        Parameters
+        ----------
+        exhaustive : bool
+            Give larger programs to the checker too: some seconds and up to a gigabyte.
 
         Raises
         ------
         ProgramError
             If the program is inconsistent.
+        LegalityError
+            If it does not compute its recurrences.
+        DeadlockError
+            If its PEs wait for each other with its channel depths.
         """
         type(self.core).from_bytes(self.core.to_bytes())
-        if self._compiled is None:
-            return ["the program's structure, types and memory layout are consistent"]
-        self._system.verify()
-        return list(self._compiled.proofs)
+        holds = ["the program's structure, types and memory layout are consistent"]
+        if self._compiled is not None:
+            self._system.verify()
+            holds = list(self._compiled.proofs)
+        proof = prove(self, limit=None if exhaustive else VERIFY_LIMIT)
+        return holds + [p.text for p in proof if p.status == "proven" and p.name != "structure"]
+
+    def least_depths(self, *, limit: int | None = None) -> Depths:
+        """Find how deep its channels must be, exactly; prints as a table.
+
+        Parameters
+        ----------
+        limit : int, optional
+            Most steps to follow, 8,388,608 by default.
+
+        Returns
+        -------
+        Depths
+            For each channel the least depth without deadlock and the least without a stall, in messages.
+
+        Raises
+        ------
+        DeadlockError
+            If no depth helps.
+        CapacityError
+            If the program has more steps than the limit.
+        """
+        return least_depths(self.core, limit)
 
     def save(self, path: str | Path) -> None:
         """Write the program file; every backend runs the same bytes.

@@ -26,7 +26,7 @@ py::dict prove(const program::Program& program, const recurrence::System* system
   proof::Proof result;
   {
     const py::gil_scoped_release release;
-    result = proof::prove(program, system, limit);
+    result = proof::prove(program, system, {.limit = limit});
   }
   py::list properties;
   for (const auto& property : result.properties)

@@ -9,6 +9,7 @@
 #include <cyclotron/dataflow/lower.hpp>
 #include <cyclotron/mapping/mapping.hpp>
 #include <cyclotron/memory/layout.hpp>
+#include <cyclotron/proof/proof.hpp>
 #include <cyclotron/recurrence/split_bounds.hpp>
 #include <cyclotron/recurrence/split_reductions.hpp>
 #include <cyclotron/recurrence/verify.hpp>
@@ -37,6 +38,16 @@ class Log {
 /// The limit on isl's operations; another order of time would spend as much.
 constexpr std::string_view effort_spent = "CYC299";
 
+/// The independent checker, on small programs. That channels are too shallow is for the run to say; whatever
+/// else it finds is a bug of the compiler.
+void check_small(const program::Program& program, const recurrence::System& system) {
+  try {
+    (void)proof::prove(program, &system, {.limit = proof::compile_limit, .throw_deadlock = false});
+  } catch (const Error& error) {
+    throw InternalError(error.diagnostic());
+  }
+}
+
 Compiled compile_with(const recurrence::System& system, schedule::Schedule schedule,
                       const machine::Machine& machine, Log log) {
   auto graph = dataflow::lower(system, schedule);
@@ -56,6 +67,8 @@ Compiled compile_with(const recurrence::System& system, schedule::Schedule sched
   program::verify(program);
   memory::verify_layout(program);
   log.stage("verify program");
+  check_small(program, system);
+  log.stage("prove");
   auto proofs = std::move(mapping.proofs);
   proofs.insert(proofs.begin(),
                 "every element is assigned once, every read is of an input or an assigned element");

@@ -30,17 +30,17 @@ void require_laid_out(const program::Program& program) {
 
 class Prover {
  public:
-  Prover(const program::Program& program, const recurrence::System* system, std::int64_t limit)
-      : program_(program), system_(system), limit_(limit), terms_(program.tensors) {}
+  Prover(const program::Program& program, const recurrence::System* system, const Options& options)
+      : program_(program), system_(system), options_(options), terms_(program.tensors) {}
 
   Proof run() {
     program::verify(program_);
     require_laid_out(program_);
     proven("structure", "ids, types, sizes and addresses are consistent, and every PE's memory holds its slots");
     try {
-      trace_ = unroll(program_, limit_);
+      trace_ = unroll(program_, options_.limit);
       result_.events = trace_.events;
-      if (system_ != nullptr) expected_ = terms_of(*system_, program_, terms_, limit_);
+      if (system_ != nullptr) expected_ = terms_of(*system_, program_, terms_, options_.limit);
       check_channels();
       check_values();
     } catch (const CapacityError& error) {
@@ -67,15 +67,22 @@ class Prover {
   void check_channels() {
     channels_ = channels_of(program_, trace_);
     const auto depths = depths_of(program_);
-    const auto run = run_channels(channels_, depths);
-    if (!run.finished()) {
-      const bool never_sent =
-          !run_channels(channels_, std::vector<std::int64_t>(depths.size(), unbounded)).finished();
-      throw deadlock_error(program_, trace_, channels_, run, depths,
-                           never_sent ? "no channel depth helps: a message that is waited for is never sent"
-                                      : "deeper channels let it pass: see least_depths()");
+    auto run = run_channels(channels_, depths);
+    if (run.finished()) {
+      deadlock_ = {"deadlock", Status::proven,
+                   "no deadlock with the program's channel depths, whatever the timing"};
+    } else {
+      auto freely = run_channels(channels_, std::vector<std::int64_t>(depths.size(), unbounded));
+      const bool deeper_helps = freely.finished();
+      const auto error =
+          deadlock_error(program_, trace_, channels_, run, depths,
+                         deeper_helps ? "deeper channels let it pass: `least_depths()` lists how deep"
+                                      : "no channel depth helps: a message that is waited for is never sent");
+      if (!deeper_helps || options_.throw_deadlock) throw error;
+      deadlock_ = {"deadlock", Status::does_not_hold, error.diagnostic().message};
+      run = std::move(freely);
     }
-    left_ = run.left;
+    left_ = std::move(run.left);
   }
 
   void check_values() {
@@ -83,13 +90,13 @@ class Prover {
                                 std::size_t event) {
       if (system_ != nullptr) compare_store(tensor, linear, term, pe, event);
     };
-    const Executed executed = execute(program_, trace_, terms_, 4 * limit_, compare);
-    CYC_CHECK(executed.finished, "a run that passes with bounds passes without");
+    const Executed executed = execute(program_, trace_, terms_, 4 * options_.limit, compare);
+    CYC_CHECK(executed.finished, "messages that are sent arrive");
     proven("bounds", "every access is inside its slot, its tensor and the grid");
     proven("reads", "every read finds a value of its own slot that was written before and not overwritten");
     check_outputs(executed);
     check_messages();
-    proven("deadlock", "no deadlock with the program's channel depths, whatever the timing");
+    result_.properties.push_back(deadlock_);
     check_rendezvous();
     if (system_ == nullptr) {
       result_.properties.push_back(
@@ -172,11 +179,12 @@ class Prover {
 
   const program::Program& program_;
   const recurrence::System* system_;
-  std::int64_t limit_;
+  Options options_;
   TermTable terms_;
   Trace trace_;
   ChannelProgram channels_;
-  std::vector<std::int64_t> left_;                // Messages, by queue.
+  Property deadlock_;
+  std::vector<std::int64_t> left_;             // Messages, by queue.
   std::vector<std::vector<TermId>> expected_;  // By tensor and element.
   Proof result_;
 };
@@ -189,8 +197,8 @@ bool Proof::ok() const {
   });
 }
 
-Proof prove(const program::Program& program, const recurrence::System* system, std::int64_t limit) {
-  return Prover(program, system, limit).run();
+Proof prove(const program::Program& program, const recurrence::System* system, const Options& options) {
+  return Prover(program, system, options).run();
 }
 
 }  // namespace cyclotron::proof

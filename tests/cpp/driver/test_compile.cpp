@@ -44,7 +44,7 @@ TEST(Compile, ListsProofsAndStages) {
     for (const auto& proof : compiled.proofs) EXPECT_FALSE(proof.empty());
     ASSERT_FALSE(compiled.stages.empty());
     EXPECT_EQ(compiled.stages.front().name, "verify recurrences");
-    EXPECT_EQ(compiled.stages.back().name, "verify program");
+    EXPECT_EQ(compiled.stages.back().name, "prove");
     for (const auto& stage : compiled.stages) EXPECT_GE(stage.milliseconds, 0);
     EXPECT_NO_THROW(program::verify(compiled.program));
   }

@@ -12,15 +12,20 @@ namespace cyclotron::proof {
 
 /// Steps that are checked where nothing else is said: some seconds, below a gigabyte.
 inline constexpr std::int64_t default_limit = std::int64_t{1} << 23;
-/// Steps that every compile and `verify` check: a few milliseconds.
+/// Steps that every compile checks: a few milliseconds.
 inline constexpr std::int64_t compile_limit = 20'000;
+
+struct Options {
+  std::int64_t limit = default_limit;
+  bool throw_deadlock = true;  ///< Else a program that only needs deeper channels is proven but for that.
+};
 
 /// One thing to prove.
 struct Property {
   enum class Status : std::uint8_t {
     proven,
     not_checked,     ///< `text` says why.
-    does_not_hold,  ///< Only of what a correct program need not have: to pass with rendezvous.
+    does_not_hold,  ///< Of `rendezvous`, which a correct program need not have; of `deadlock` if so asked.
   };
   std::string name;  ///< `terms`
   Status status = Status::proven;
@@ -45,11 +50,11 @@ struct Proof {
 ///   deadlock    no deadlock with the program's channel depths
 ///   rendezvous  none with depth 0 either (a separate question; its answer may be no)
 ///   terms       each stored element is the very tree of operations that its equation says
-/// `system` may be null (a program from a file): then `terms` is not checked. A program of more than `limit`
-/// steps is checked for its structure only, and the proof says so.
+/// `system` may be null (a program from a file): then `terms` is not checked. A program of more steps than the
+/// limit is checked for its structure only, and the proof says so.
 /// Throws ProgramError CYC660 to CYC664 and CYC613, DeadlockError CYC802, LegalityError CYC665, CYC666 and
 /// CYC668, each with a witness.
 [[nodiscard]] Proof prove(const program::Program& program, const recurrence::System* system,
-                          std::int64_t limit = default_limit);
+                          const Options& options = {});
 
 }  // namespace cyclotron::proof

@@ -1,0 +1,208 @@
+"""What an independent checker proves of compiled programs."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cyclotron import _core
+
+if TYPE_CHECKING:
+    from cyclotron.compiler import Program
+
+# Steps that `Program.verify` checks where nothing is said: below 10 ms.
+VERIFY_LIMIT = 2 * _core.COMPILE_PROOF_LIMIT
+
+
+@dataclass(frozen=True)
+class Property:
+    """One property of a program.
+
+    Attributes
+    ----------
+    name : str
+        ``structure``, ``bounds``, ``reads``, ``outputs``, ``messages``, ``deadlock``, ``rendezvous`` or
+        ``terms``.
+    status : str
+        ``proven``, ``not checked`` or, of ``rendezvous`` alone, ``does not hold``.
+    text : str
+        What is proven, or why it is not.
+    """
+
+    name: str
+    status: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.name:10}  {self.status:13}  {self.text}"
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What the checker found; made by `prove`.
+
+    Attributes
+    ----------
+    kernel : str
+        The kernel's name.
+    properties : tuple of Property
+        In the order of the checks.
+    ok : bool
+        True where all that a correct program must have is proven (``rendezvous`` is a separate question).
+    events : int
+        Instructions that all PEs execute; 0 where the program is too large to check.
+    terms : int
+        Different values that the program and its equations make.
+    """
+
+    kernel: str
+    properties: tuple[Property, ...]
+    ok: bool
+    events: int
+    terms: int
+
+    def __getitem__(self, name: str) -> Property:
+        """The property of that name."""
+        return next(p for p in self.properties if p.name == name)
+
+    def __iter__(self) -> Iterator[Property]:
+        return iter(self.properties)
+
+    @property
+    def _title(self) -> str:
+        verdict = "proven" if self.ok else "not all proven"
+        return f"{self.kernel}: {verdict}, {self.events:,} events, {self.terms:,} terms"
+
+    def __str__(self) -> str:
+        return "\n".join([self._title, *(f"  {p}" for p in self.properties)])
+
+    def _repr_html_(self) -> str:
+        rows = [(p.name, p.status, p.text) for p in self.properties]
+        return f"<b>{html.escape(self._title)}</b>{_html_table(('property', 'status', ''), rows)}"
+
+
+@dataclass(frozen=True)
+class ChannelDepth:
+    """Depths of one channel, in messages.
+
+    Attributes
+    ----------
+    name : str
+        As in ``Program.channels``.
+    queues : int
+        How many queues it is: one a pair of PEs that use it.
+    messages : int
+        Most messages through one of its queues.
+    given : int
+        The depth that the program and its machine say.
+    least : int
+        With all channels at their ``least`` the program passes, and no one of them can shrink alone.
+    no_stall : int
+        With all channels at their ``no_stall`` no PE ever waits for a place; each is the least such depth.
+    """
+
+    name: str
+    queues: int
+    messages: int
+    given: int
+    least: int
+    no_stall: int
+
+
+@dataclass(frozen=True)
+class Depths:
+    """The least depths of a program's channels; made by `Program.least_depths`.
+
+    Attributes
+    ----------
+    channels : tuple of ChannelDepth
+        One a channel of the program.
+    passes_as_given : bool
+        Whether the program passes with the depths that it has.
+    rendezvous : bool
+        Whether it passes with depth 0 everywhere, where a send waits for its receive.
+    """
+
+    channels: tuple[ChannelDepth, ...]
+    passes_as_given: bool
+    rendezvous: bool
+
+    def __getitem__(self, name: str) -> ChannelDepth:
+        """The depths of the channel of that name."""
+        return next(c for c in self.channels if c.name == name)
+
+    @property
+    def _rows(self) -> list[tuple[str, ...]]:
+        return [
+            (c.name, *map(str, (c.queues, c.messages, c.given, c.least, c.no_stall))) for c in self.channels
+        ]
+
+    @property
+    def _footer(self) -> str:
+        given = "passes" if self.passes_as_given else "deadlocks"
+        rendezvous = "passes" if self.rendezvous else "deadlocks"
+        return f"as given it {given}; with depth 0 (rendezvous) it {rendezvous}"
+
+    def __str__(self) -> str:
+        rows = [_HEADER, *self._rows]
+        width = max(len(row[0]) for row in rows)
+        lines = [f"{row[0]:{width}}" + "".join(f"  {cell:>8}" for cell in row[1:]) for row in rows]
+        return "\n".join([*lines, self._footer])
+
+    def _repr_html_(self) -> str:
+        return f"{_html_table(_HEADER, self._rows)}{html.escape(self._footer)}"
+
+
+_HEADER = ("channel", "queues", "messages", "given", "least", "no stall")
+
+
+def prove(program: Program, *, limit: int | None = None) -> Proof:
+    """Check a program with the independent checker, for its sizes and for all data.
+
+    The checker reads the program and the recurrences only, and shares no code with the compiler and the
+    backends. It unrolls the program, runs it on terms instead of numbers, and compares what is stored with
+    the operations that the equations spell.
+
+    Parameters
+    ----------
+    program : Program
+        Compiled or loaded; a loaded one has no recurrences, so its terms are not checked.
+    limit : int, optional
+        Most steps to check, 8,388,608 by default (some seconds, below a gigabyte); a larger program is
+        checked for its structure only, and the proof says so.
+
+    Returns
+    -------
+    Proof
+        The properties, each with its status.
+
+    Raises
+    ------
+    LegalityError
+        If a stored element is not what its equation says.
+    ProgramError
+        If an access is out of bounds, a slot is read that holds no value of its own, an output element is not
+        stored exactly once, or a message is left.
+    DeadlockError
+        If the PEs wait for each other with the program's channel depths.
+    """
+    steps = _core.PROOF_LIMIT if limit is None else limit
+    found = _core.prove(program.core, program._system, steps)
+    properties = tuple(Property(*p) for p in found["properties"])
+    return Proof(program.kernel_name, properties, found["ok"], found["events"], found["terms"])
+
+
+def least_depths(core: Any, limit: int | None) -> Depths:
+    """Find the least depths; see `Program.least_depths`."""
+    found = _core.least_depths(core, _core.PROOF_LIMIT if limit is None else limit)
+    channels = tuple(ChannelDepth(**c) for c in found["channels"])
+    return Depths(channels, found["passes_as_given"], found["rendezvous"])
+
+
+def _html_table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    def line(cells: tuple[str, ...], tag: str) -> str:
+        return f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"
+
+    return f"<table>{line(header, 'th')}{''.join(line(row, 'td') for row in rows)}</table>"
