@@ -151,12 +151,12 @@ std::string wait_text(const program::Program& program, const Trace& trace, const
   const std::string what =
       wait.full ? fmt::format("waits to send on `{}` to {}: full (depth {})",
                               program.channels[queue.channel].name, peer, depths[queue.channel])
-                : fmt::format("waits to receive on `{}` from {}: empty",
-                              program.channels[queue.channel].name, peer);
+                : fmt::format("waits to receive on `{}` from {}: empty", program.channels[queue.channel].name,
+                              peer);
   const auto instruction = trace.pes[wait.pe].events[wait.event].instruction;
-  return fmt::format("{} {}, {}", trace.name(wait.pe), what,
-                     place_text(program, trace.pes[wait.pe], instruction,
-                                loops_text(program, trace, wait.pe, wait.event)));
+  return fmt::format(
+      "{} {}, {}", trace.name(wait.pe), what,
+      place_text(program, trace.pes[wait.pe], instruction, loops_text(program, trace, wait.pe, wait.event)));
 }
 
 }  // namespace
@@ -215,10 +215,10 @@ DeadlockError deadlock_error(const program::Program& program, const Trace& trace
     notes.push_back({span_of(program, trace.pes[wait.pe], instruction),
                      wait_text(program, trace, channels, wait, depths)});
   }
-  const std::string what =
-      circle ? fmt::format("{} PEs wait for each other in a circle", waits.size())
-             : fmt::format("{} waits for {} that never comes", trace.name(waits.front().pe),
-                           waits.front().full ? "a place in a channel" : "a message");
+  const std::string what = circle
+                               ? fmt::format("{} PEs wait for each other in a circle", waits.size())
+                               : fmt::format("{} waits for {} that never comes", trace.name(waits.front().pe),
+                                             waits.front().full ? "a place in a channel" : "a message");
   return DeadlockError({.code = "CYC802",
                         .span = notes.front().span,
                         .message = fmt::format("the program deadlocks: {}", what),

@@ -55,8 +55,7 @@ Depths least_depths(const program::Program& program, std::int64_t limit) {
                          "no channel depth helps: a message that is waited for is never sent");
   }
   TermTable terms(program.tensors);
-  const auto executed =
-      execute(program, trace, terms, limit, [](auto, auto, auto, auto, auto) {});
+  const auto executed = execute(program, trace, terms, {4 * limit, 0}, [](auto, auto, auto, auto, auto) {});
 
   Depths result;
   const auto given = depths_of(program);

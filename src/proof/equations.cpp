@@ -56,6 +56,12 @@ class Equations {
         terms.push_back(compute(t, linear));
       }
     }
+    // What no output needs is computed all the same.
+    for (std::size_t t = 0; t < system_.tensors.size(); ++t) {
+      for (std::size_t linear = 0; linear < elements_[t].size(); ++linear) {
+        if (elements_[t][linear].equation != Element::none_) (void)compute(t, linear);
+      }
+    }
     return result;
   }
 
@@ -112,8 +118,8 @@ class Equations {
     const auto variables = equation.indices.size();
     const auto add = [&](const Point& point) {
       spend();
-      auto& element = elements_[equation.target.index()][linear(equation.target, equation.index, point,
-                                                                equation.span)];
+      auto& element =
+          elements_[equation.target.index()][linear(equation.target, equation.index, point, equation.span)];
       if (element.equation == Element::none_) {
         element.equation = e;
         element.point = points_.size();
@@ -121,13 +127,12 @@ class Equations {
         return;
       }
       // Conjunctions of one domain may share points.
-      if (element.equation == e &&
-          std::equal(point.begin(), point.end(),
-                     points_.begin() + static_cast<std::ptrdiff_t>(element.point))) {
+      if (element.equation == e && std::equal(point.begin(), point.end(),
+                                              points_.begin() + static_cast<std::ptrdiff_t>(element.point))) {
         return;
       }
-      fail(equation.span, fmt::format("`{}` is assigned twice", name(equation.target.index(),
-                                                                     index_of(equation, point))));
+      fail(equation.span,
+           fmt::format("`{}` is assigned twice", name(equation.target.index(), index_of(equation, point))));
     };
     if (for_each_point(equation.domain, variables, add)) return;
     // A domain whose loops do not bound one index after the other: add what isl finds to bound them.
@@ -201,26 +206,23 @@ class Equations {
   TermId evaluate_expr(ExprId id) {
     const auto& expr = system_.at(id);
     return std::visit(
-        Overloaded{[&](const recurrence::Constant& value) {
-                     return terms_.constant(value.real, value.imaginary);
-                   },
-                   [&](const recurrence::Access& access) {
-                     return read(access.tensor, linear(access.tensor, access.index, point_, expr.span),
-                                 expr.span);
-                   },
-                   [&](const recurrence::Apply& apply) {
-                     std::array<TermId, 8> operands;
-                     CYC_CHECK(apply.operands.size() <= operands.size());
-                     bool known = true;
-                     for (std::size_t i = 0; i < apply.operands.size(); ++i) {
-                       operands[i] = evaluate_expr(apply.operands[i]);
-                       known = known && operands[i] != no_term;
-                     }
-                     if (!known) return no_term;
-                     return terms_.apply(apply.op, apply.flags,
-                                         std::span(operands.data(), apply.operands.size()));
-                   },
-                   [&](const Reduce& reduce) { return fold(reduce, expr.span); }},
+        Overloaded{
+            [&](const recurrence::Constant& value) { return terms_.constant(value.real, value.imaginary); },
+            [&](const recurrence::Access& access) {
+              return read(access.tensor, linear(access.tensor, access.index, point_, expr.span), expr.span);
+            },
+            [&](const recurrence::Apply& apply) {
+              std::array<TermId, 8> operands;
+              CYC_CHECK(apply.operands.size() <= operands.size());
+              bool known = true;
+              for (std::size_t i = 0; i < apply.operands.size(); ++i) {
+                operands[i] = evaluate_expr(apply.operands[i]);
+                known = known && operands[i] != no_term;
+              }
+              if (!known) return no_term;
+              return terms_.apply(apply.op, apply.flags, std::span(operands.data(), apply.operands.size()));
+            },
+            [&](const Reduce& reduce) { return fold(reduce, expr.span); }},
         expr.node);
   }
 
@@ -285,7 +287,7 @@ class Equations {
   TermTable& terms_;
   std::int64_t limit_;
   std::int64_t points_left_;
-  std::vector<std::uint32_t> program_tensor_;      // By tensor of the system.
+  std::vector<std::uint32_t> program_tensor_;       // By tensor of the system.
   std::vector<std::vector<std::int64_t>> extents_;  // The same.
   std::vector<std::vector<Element>> elements_;      // The same; none for inputs.
   std::vector<std::int64_t> points_;

@@ -8,7 +8,8 @@
 namespace cyclotron::proof {
 
 /// By tensor of the program and element: the term of each output, empty for inputs. Elements of computed
-/// tensors are replaced by their terms; reductions are folded in ascending order from the first term.
+/// tensors are replaced by their terms; reductions are folded in ascending order from the first term. Every
+/// term that the equations contain is then in the table.
 /// Throws LegalityError: CYC666 where the program's tensors are not the recurrences', CYC668 where an
 /// element is assigned twice, never, or depends on itself; CapacityError CYC669 where there are more than
 /// `limit` points to evaluate.

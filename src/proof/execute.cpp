@@ -17,6 +17,51 @@ namespace {
 
 using namespace program;
 
+/// Whether an operator may write its result over the slot element of that operand: over the accumulator, and
+/// over any operand that it reads element by element.
+bool works_in_place(Op op, std::size_t operand) {
+  switch (op) {
+    case Op::transpose:
+    case Op::matmul:
+    case Op::syrk:
+    case Op::solve_triangular:
+    case Op::cholesky:
+    case Op::row_sum:
+    case Op::row_max: return false;
+    case Op::matmul_add:
+    case Op::matmul_subtract:
+    case Op::syrk_add:
+    case Op::syrk_subtract: return operand == 0;
+    default: return true;
+  }
+}
+
+/// Whether an operator has a result for all values of its operands, which fit it.
+bool is_total(Op op) {
+  switch (op) {
+    case Op::add:
+    case Op::subtract:
+    case Op::multiply:
+    case Op::maximum:
+    case Op::minimum:
+    case Op::negative:
+    case Op::absolute:
+    case Op::exp:
+    case Op::transpose:
+    case Op::matmul:
+    case Op::syrk:
+    case Op::row_sum:
+    case Op::row_max:
+    case Op::multiply_add:
+    case Op::multiply_subtract:
+    case Op::matmul_add:
+    case Op::matmul_subtract:
+    case Op::syrk_add:
+    case Op::syrk_subtract: return true;
+    default: return false;
+  }
+}
+
 struct Message {
   TermId term;
   std::int64_t arrival;
@@ -32,16 +77,21 @@ struct Messages {
 
 struct Pe {
   Memory memory;
-  std::size_t next = 0;  // Event.
-  std::int64_t now = 0;  // Cycle.
+  std::size_t next = 0;                 // Event.
+  std::int64_t now = 0;                 // Cycle.
   std::vector<std::int64_t> port_free;  // By channel, for broadcasts.
 };
 
 class Executor {
  public:
-  Executor(const Program& program, const Trace& trace, TermTable& terms, std::int64_t limit,
+  Executor(const Program& program, const Trace& trace, TermTable& terms, const Allowed& allowed,
            const OnStore& on_store)
-      : program_(program), trace_(trace), terms_(terms), on_store_(on_store), messages_(trace.queues.size()) {
+      : program_(program),
+        trace_(trace),
+        terms_(terms),
+        allowed_(allowed),
+        on_store_(on_store),
+        messages_(trace.queues.size()) {
     result_.times.resize(trace.queues.size());
     for (const auto& pe_class : program.classes) {
       maps_.emplace_back(pe_class);
@@ -50,12 +100,13 @@ class Executor {
     std::int64_t places = 0;
     for (const auto& pe : trace.pes) {
       const auto& map = maps_[pe.pe_class];
-      if (map.granules > limit || (places += map.granules) > limit) {
-        throw CapacityError({.code = "CYC669",
-                             .span = {},
-                             .message = fmt::format("the PEs' memories have more than {} places", limit),
-                             .notes = {},
-                             .help = "check it exhaustively with a larger limit, or compile a smaller size"});
+      if (map.granules > allowed.places || (places += map.granules) > allowed.places) {
+        throw CapacityError(
+            {.code = "CYC669",
+             .span = {},
+             .message = fmt::format("the PEs' memories have more than {} places", allowed.places),
+             .notes = {},
+             .help = "check it exhaustively with a larger limit, or compile a smaller size"});
       }
       pes_.push_back({Memory(map), 0, 0, std::vector<std::int64_t>(program.channels.size(), 0)});
     }
@@ -110,8 +161,8 @@ class Executor {
         if (!this->receive(*receive, arguments)) return false;
         continue;
       }
-      std::visit(Overloaded{
-                     [&](const Load& load) { this->load(load, arguments); },
+      std::visit(
+          Overloaded{[&](const Load& load) { this->load(load, arguments); },
                      [&](const Store& store) { this->store(store, arguments); },
                      [&](const Send& send) {
                        push(read(send.source, arguments[0]), arguments + 1, 1, program_.machine.link,
@@ -127,7 +178,7 @@ class Executor {
                      },
                      [&](const Compute& compute) { this->compute(compute, arguments, event.instruction); },
                      [](const Receive&) {}, [](const Loop&) {}, [](const If&) {}, [](const End&) {}},
-                 action);
+          action);
     }
     return true;
   }
@@ -184,9 +235,9 @@ class Executor {
       const auto queue = static_cast<std::size_t>(queues[q]);
       const auto& channel = program_.channels[trace_.queues[queue].channel];
       if (shape.rows > channel.tile.rows || shape.columns > channel.tile.columns) {
-        fail("CYC664", fmt::format("a {}x{} tile is sent on `{}`, whose messages are at most {}x{}",
-                                   shape.rows, shape.columns, channel.name, channel.tile.rows,
-                                   channel.tile.columns));
+        fail("CYC664",
+             fmt::format("a {}x{} tile is sent on `{}`, whose messages are at most {}x{}", shape.rows,
+                         shape.columns, channel.name, channel.tile.rows, channel.tile.columns));
       }
       Messages& messages = messages_[queue];
       messages.all.push_back({term, now + link.latency_cycles + cycles - 1});
@@ -208,6 +259,12 @@ class Executor {
     } catch (const ShapeError& error) {
       fail("CYC664", error.diagnostic().message);
     }
+    if (result >= allowed_.known_terms && allowed_.known_terms > 0 && !is_total(compute.op)) {
+      violation<LegalityError>(
+          "CYC665", program_, trace_, pe_, pes_[pe_].next,
+          fmt::format("{} is computed, which no equation contains and which may fail", terms_.text(result)));
+    }
+    check_overlap(compute, arguments);
     write(compute.destination, arguments[0], result);
     std::int64_t cycles = costs_[trace_.pes[pe_].pe_class][instruction];
     if (cycles < 0) {
@@ -218,6 +275,22 @@ class Executor {
       cycles = std::max<std::int64_t>(1, flops / rate + (flops % rate != 0 ? 1 : 0));
     }
     pes_[pe_].now += cycles;
+  }
+
+  /// An operator may write while it still reads.
+  void check_overlap(const Compute& compute, const std::int64_t* arguments) const {
+    const MemoryMap& map = maps_[trace_.pes[pe_].pe_class];
+    const auto to = compute.destination.slot.value;
+    for (std::size_t i = 0; i < compute.operands.size(); ++i) {
+      const auto* reference = std::get_if<SlotRef>(&compute.operands[i]);
+      if (reference == nullptr) continue;
+      const auto from = reference->slot.value;
+      if (!map.overlap(to, arguments[0], from, arguments[1 + i])) continue;
+      if (from == to && arguments[1 + i] == arguments[0] && works_in_place(compute.op, i)) continue;
+      fail("CYC667",
+           fmt::format("`{}` reads {} while it writes {} over it", operators::info(compute.op).name,
+                       name(*reference, arguments[1 + i]), name(compute.destination, arguments[0])));
+    }
   }
 
   TermId operand(const Operand& operand, std::int64_t element) {
@@ -263,6 +336,7 @@ class Executor {
   const Program& program_;
   const Trace& trace_;
   TermTable& terms_;
+  Allowed allowed_;
   const OnStore& on_store_;
   std::vector<MemoryMap> maps_;
   std::vector<std::vector<std::int64_t>> costs_;  // By class and instruction.
@@ -276,9 +350,9 @@ class Executor {
 
 }  // namespace
 
-Executed execute(const Program& program, const Trace& trace, TermTable& terms, std::int64_t limit,
+Executed execute(const Program& program, const Trace& trace, TermTable& terms, const Allowed& allowed,
                  const OnStore& on_store) {
-  return Executor(program, trace, terms, limit, on_store).run();
+  return Executor(program, trace, terms, allowed, on_store).run();
 }
 
 }  // namespace cyclotron::proof

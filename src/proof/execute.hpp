@@ -22,15 +22,23 @@ struct Executed {
   bool finished = true;                     ///< Else some PE waits for a message that nobody sends.
 };
 
+/// What an execution may do besides.
+struct Allowed {
+  std::int64_t places = 0;  ///< Of all PEs' memories.
+  /// Terms of the table that the equations contain, the first ones; 0 where they are not known. An operator
+  /// that fails on some values makes no others, so that no program fails where its equations do not.
+  std::size_t known_terms = 0;
+};
+
 /// Called at each store, before it is recorded: tensor, element, term, PE and event.
-using OnStore =
-    std::function<void(std::uint32_t, std::int64_t, TermId, std::uint32_t pe, std::size_t event)>;
+using OnStore = std::function<void(std::uint32_t, std::int64_t, TermId, std::uint32_t pe, std::size_t event)>;
 
 /// The result does not depend on the order in which PEs run: each queue has one sender and one receiver.
 /// Throws ProgramError: CYC661 where a slot is read that holds no value of its own, CYC662 where an element
-/// is stored twice, CYC664 where a tile does not fit; CapacityError CYC669 where the PEs' memories have more
-/// than `limit` places.
+/// is stored twice, CYC664 where a tile does not fit, CYC667 where a result overlaps what it is made from;
+/// LegalityError CYC665 where an operator that may fail is applied to what the equations never apply it to;
+/// CapacityError CYC669 where the PEs' memories are too large.
 [[nodiscard]] Executed execute(const program::Program& program, const Trace& trace, TermTable& terms,
-                               std::int64_t limit, const OnStore& on_store);
+                               const Allowed& allowed, const OnStore& on_store);
 
 }  // namespace cyclotron::proof

@@ -13,13 +13,22 @@ struct MemoryMap {
   explicit MemoryMap(const program::PeClass& pe_class) {
     std::int64_t unit = 0;
     const auto bytes = [](const program::Slot& slot) {
-      return slot.tile.rows * slot.tile.columns * static_cast<std::int64_t>(operators::size_bytes(slot.dtype));
+      return slot.tile.rows * slot.tile.columns *
+             static_cast<std::int64_t>(operators::size_bytes(slot.dtype));
     };
     for (const auto& slot : pe_class.slots) unit = std::gcd(std::gcd(unit, slot.address), bytes(slot));
     for (const auto& slot : pe_class.slots) {
       slots.push_back({slot.address / unit, bytes(slot) / unit});
       granules = std::max(granules, (slot.address + slot.count * bytes(slot)) / unit);
     }
+  }
+
+  /// Whether two slot elements share bytes.
+  [[nodiscard]] bool overlap(std::uint32_t a, std::int64_t element_a, std::uint32_t b,
+                             std::int64_t element_b) const {
+    const std::int64_t first_a = slots[a].first + element_a * slots[a].stride;
+    const std::int64_t first_b = slots[b].first + element_b * slots[b].stride;
+    return first_a < first_b + slots[b].stride && first_b < first_a + slots[a].stride;
   }
 
   struct Place {

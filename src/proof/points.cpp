@@ -35,8 +35,12 @@ Interval interval_of(const std::vector<Constraint>& all, std::size_t variable, P
     const std::int64_t own = constraint.form.coefficients[variable];
     const std::int64_t rest = evaluate(constraint.form, point);
     // own * x + rest >= 0, and also <= 0 for an equality.
-    const auto at_least = [&](std::int64_t value) { result.first = std::max(value, result.first.value_or(value)); };
-    const auto at_most = [&](std::int64_t value) { result.last = std::min(value, result.last.value_or(value)); };
+    const auto at_least = [&](std::int64_t value) {
+      result.first = std::max(value, result.first.value_or(value));
+    };
+    const auto at_most = [&](std::int64_t value) {
+      result.last = std::min(value, result.last.value_or(value));
+    };
     const std::int64_t size = own > 0 ? own : -own;
     if (own > 0) at_least(-floor_divide(rest, size));
     if (own < 0) at_most(floor_divide(rest, size));

@@ -36,11 +36,15 @@ class Prover {
   Proof run() {
     program::verify(program_);
     require_laid_out(program_);
-    proven("structure", "ids, types, sizes and addresses are consistent, and every PE's memory holds its slots");
+    proven("structure",
+           "ids, types, sizes and addresses are consistent, and every PE's memory holds its slots");
     try {
       trace_ = unroll(program_, options_.limit);
       result_.events = trace_.events;
-      if (system_ != nullptr) expected_ = terms_of(*system_, program_, terms_, options_.limit);
+      if (system_ != nullptr) {
+        expected_ = terms_of(*system_, program_, terms_, options_.limit);
+        known_terms_ = std::max<std::size_t>(terms_.size(), 1);
+      }
       check_channels();
       check_values();
     } catch (const CapacityError& error) {
@@ -58,8 +62,7 @@ class Prover {
   void too_large(const std::string& why) {
     result_.properties.resize(1);
     result_.events = 0;
-    for (const char* name :
-         {"bounds", "reads", "outputs", "messages", "deadlock", "rendezvous", "terms"}) {
+    for (const char* name : {"bounds", "reads", "outputs", "messages", "deadlock", "rendezvous", "terms"}) {
       result_.properties.push_back({name, Status::not_checked, "too large: " + why});
     }
   }
@@ -90,7 +93,7 @@ class Prover {
                                 std::size_t event) {
       if (system_ != nullptr) compare_store(tensor, linear, term, pe, event);
     };
-    const Executed executed = execute(program_, trace_, terms_, 4 * options_.limit, compare);
+    const Executed executed = execute(program_, trace_, terms_, {4 * options_.limit, known_terms_}, compare);
     CYC_CHECK(executed.finished, "messages that are sent arrive");
     proven("bounds", "every access is inside its slot, its tensor and the grid");
     proven("reads", "every read finds a value of its own slot that was written before and not overwritten");
@@ -121,8 +124,9 @@ class Prover {
     std::vector<Note> notes{{{}, fmt::format("the equation gives {}", terms_.text(wanted))},
                             {{}, fmt::format("the program stores {}", terms_.text(term))}};
     if (found_part != term) {
-      notes.push_back({{}, fmt::format("they first differ where the equation has {} and the program {}",
-                                       terms_.text(wanted_part), terms_.text(found_part))});
+      notes.push_back({{},
+                       fmt::format("they first differ where the equation has {} and the program {}",
+                                   terms_.text(wanted_part), terms_.text(found_part))});
     }
     violation<LegalityError>("CYC665", program_, trace_, pe, event,
                              fmt::format("`{}` is stored with another value than its equation's", element),
@@ -134,13 +138,13 @@ class Prover {
       const auto& stored = executed.stored[t];
       const auto absent = std::ranges::find(stored, no_term);
       if (absent == stored.end()) continue;
-      throw ProgramError({.code = "CYC662",
-                          .span = {},
-                          .message = fmt::format("`{}` is never stored",
-                                                 TermTable::element_text(program_.tensors[t],
-                                                                         absent - stored.begin())),
-                          .notes = {},
-                          .help = "compile the kernel again"});
+      throw ProgramError(
+          {.code = "CYC662",
+           .span = {},
+           .message = fmt::format("`{}` is never stored",
+                                  TermTable::element_text(program_.tensors[t], absent - stored.begin())),
+           .notes = {},
+           .help = "compile the kernel again"});
     }
     proven("outputs", "every element of every output is stored exactly once");
   }
@@ -152,13 +156,13 @@ class Prover {
       const std::string sender = queue.sender == none ? "nobody" : trace_.name(queue.sender);
       const std::string receiver =
           queue.receiver == none ? "a PE without a program" : trace_.name(queue.receiver);
-      throw ProgramError({.code = "CYC663",
-                          .span = {},
-                          .message = fmt::format("{} messages on `{}` from {} to {} are never received",
-                                                 left_[q], program_.channels[queue.channel].name, sender,
-                                                 receiver),
-                          .notes = {},
-                          .help = "compile the kernel again"});
+      throw ProgramError(
+          {.code = "CYC663",
+           .span = {},
+           .message = fmt::format("{} messages on `{}` from {} to {} are never received", left_[q],
+                                  program_.channels[queue.channel].name, sender, receiver),
+           .notes = {},
+           .help = "compile the kernel again"});
     }
     proven("messages", fmt::format("each of the receives has its one send, in order, on {} queues with one "
                                    "sender and one receiver each, and no message is left",
@@ -181,6 +185,7 @@ class Prover {
   const recurrence::System* system_;
   Options options_;
   TermTable terms_;
+  std::size_t known_terms_ = 0;
   Trace trace_;
   ChannelProgram channels_;
   Property deadlock_;

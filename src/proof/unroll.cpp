@@ -253,7 +253,8 @@ class Unroller {
     require_on_line(sender, axis);
     const auto queue = queues_.network(receive.channel.value, queues_.index_of(here), sender);
     // A PE is never among the receivers of its own broadcast.
-    if (sender != here[axis]) trace_.queues[queue].sender = queues_.pe_at(queues_.on_line(here, axis, sender));
+    if (sender != here[axis])
+      trace_.queues[queue].sender = queues_.pe_at(queues_.on_line(here, axis, sender));
     add(queue);
   }
   void resolve(const Broadcast& broadcast) {
@@ -298,8 +299,7 @@ class Unroller {
     const std::int64_t index = evaluate(reference.index, environment_.data());
     const auto& slot = program_.classes[trace_.pes[pe_].pe_class].slots[reference.slot.index()];
     if (index < 0 || index >= slot.count) {
-      outside(
-          fmt::format("element {} of slot `{}` is used, which has {}", index, slot.name, slot.count));
+      outside(fmt::format("element {} of slot `{}` is used, which has {}", index, slot.name, slot.count));
     }
     return index;
   }

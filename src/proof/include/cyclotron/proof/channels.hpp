@@ -49,7 +49,8 @@ struct ChannelRun {
   std::vector<std::int64_t> left;  ///< Messages that stay in each queue at the end.
   [[nodiscard]] bool finished() const { return waits.empty(); }
 };
-[[nodiscard]] ChannelRun run_channels(const ChannelProgram& channels, const std::vector<std::int64_t>& depths);
+[[nodiscard]] ChannelRun run_channels(const ChannelProgram& channels,
+                                      const std::vector<std::int64_t>& depths);
 
 /// DeadlockError CYC802 with the circle of waits: each PE, instruction, channel, full or empty. `help` says
 /// what to do.

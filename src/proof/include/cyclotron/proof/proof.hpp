@@ -24,7 +24,7 @@ struct Options {
 struct Property {
   enum class Status : std::uint8_t {
     proven,
-    not_checked,     ///< `text` says why.
+    not_checked,    ///< `text` says why.
     does_not_hold,  ///< Of `rendezvous`, which a correct program need not have; of `deadlock` if so asked.
   };
   std::string name;  ///< `terms`
@@ -44,7 +44,8 @@ struct Proof {
 /// Checks, for the program's sizes and all data values (reliability: P7 to P11, P14):
 ///   structure   program::verify, and every slot has an address
 ///   bounds      no access outside its slot, its tensor or the grid
-///   reads       every read finds a value of its own slot, written there and not overwritten since
+///   reads       every read finds a value of its own slot, written there and not overwritten since, and no
+///               operator overwrites what it reads
 ///   outputs     every element of every output is stored exactly once
 ///   messages    each receive gets the message that was sent for it, and none is left
 ///   deadlock    no deadlock with the program's channel depths
@@ -52,7 +53,7 @@ struct Proof {
 ///   terms       each stored element is the very tree of operations that its equation says
 /// `system` may be null (a program from a file): then `terms` is not checked. A program of more steps than the
 /// limit is checked for its structure only, and the proof says so.
-/// Throws ProgramError CYC660 to CYC664 and CYC613, DeadlockError CYC802, LegalityError CYC665, CYC666 and
+/// Throws ProgramError CYC660 to CYC664, CYC667 and CYC613, DeadlockError CYC802, LegalityError CYC665, CYC666 and
 /// CYC668, each with a witness.
 [[nodiscard]] Proof prove(const program::Program& program, const recurrence::System* system,
                           const Options& options = {});

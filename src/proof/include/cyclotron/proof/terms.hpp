@@ -48,12 +48,12 @@ class TermTable {
   enum class Kind : std::uint8_t { element, constant, apply };
   struct Node {
     Kind kind = Kind::element;
-    Op op = Op::add;              // apply
-    std::uint16_t arity = 0;      // apply
-    Flags flags = 0;              // apply
-    std::uint32_t first = 0;      // apply: in `operands_`; constant: in `constants_`; element: the tensor
+    Op op = Op::add;          // apply
+    std::uint16_t arity = 0;  // apply
+    Flags flags = 0;          // apply
+    std::uint32_t first = 0;  // apply: in `operands_`; constant: in `constants_`; element: the tensor
     std::uint32_t hash = 0;
-    std::int64_t linear = 0;      // element
+    std::int64_t linear = 0;  // element
     Shape shape;
   };
 
