@@ -15,6 +15,8 @@ namespace {
 
 using Status = Property::Status;
 
+constexpr std::int64_t most_places = std::int64_t{1} << 24;  // Of all PEs' memories: half a gigabyte.
+
 void require_laid_out(const program::Program& program) {
   for (const auto& pe_class : program.classes) {
     for (const auto& slot : pe_class.slots) {
@@ -93,7 +95,8 @@ class Prover {
                                 std::size_t event) {
       if (system_ != nullptr) compare_store(tensor, linear, term, pe, event);
     };
-    const Executed executed = execute(program_, trace_, terms_, {4 * options_.limit, known_terms_}, compare);
+    const Executed executed =
+        execute(program_, trace_, terms_, {std::min(4 * options_.limit, most_places), known_terms_}, compare);
     CYC_CHECK(executed.finished, "messages that are sent arrive");
     proven("bounds", "every access is inside its slot, its tensor and the grid");
     proven("reads", "every read finds a value of its own slot that was written before and not overwritten");

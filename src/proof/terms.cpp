@@ -1,9 +1,9 @@
 #include <cyclotron/proof/terms.hpp>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -33,15 +33,9 @@ std::optional<Fused> fused(Op op) {
 
 bool commutes(Op op) { return op == Op::add || op == Op::multiply; }
 
-std::uint32_t mix(std::uint64_t hash, std::uint64_t value) {
-  hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
-  return static_cast<std::uint32_t>(hash ^ (hash >> 32U));
-}
-
 }  // namespace
 
-TermTable::TermTable(const std::vector<program::Tensor>& tensors)
-    : tensors_(tensors), buckets_(1024, no_term) {}
+TermTable::TermTable(const std::vector<program::Tensor>& tensors) : tensors_(tensors), buckets_(1024) {}
 
 Shape TermTable::tile_shape(const program::Tensor& tensor, std::int64_t linear) {
   Shape shape;
@@ -66,13 +60,16 @@ std::string TermTable::element_text(const program::Tensor& tensor, std::int64_t 
 }
 
 TermId TermTable::element(std::uint32_t tensor, std::int64_t linear) {
+  const auto number = static_cast<std::uint64_t>(linear);
   Node node;
-  node.first = tensor;
-  node.linear = linear;
-  node.hash = mix(mix(1, tensor), static_cast<std::uint64_t>(linear));
+  node.parts = {tensor, static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(number >> 32U)};
   const auto& of = tensors_[tensor];
-  if (of.blocked) node.shape = tile_shape(of, linear);
-  return intern(node, {});
+  if (of.blocked) {
+    const Shape shape = tile_shape(of, linear);
+    node.rows = static_cast<std::int32_t>(shape.rows);
+    node.columns = static_cast<std::int32_t>(shape.columns);
+  }
+  return intern(node);
 }
 
 TermId TermTable::constant(double real, double imaginary) {
@@ -83,10 +80,9 @@ TermId TermTable::constant(double real, double imaginary) {
   });
   Node node;
   node.kind = Kind::constant;
-  node.first = static_cast<std::uint32_t>(known - constants_.begin());
-  node.hash = mix(2, node.first);
+  node.parts[0] = static_cast<std::uint32_t>(known - constants_.begin());
   if (known == constants_.end()) constants_.emplace_back(real, imaginary);
-  return intern(node, {});
+  return intern(node);
 }
 
 TermId TermTable::apply(Op op, Flags flags, std::span<const TermId> operands) {
@@ -104,57 +100,63 @@ TermId TermTable::apply(Op op, Flags flags, std::span<const TermId> operands) {
 }
 
 TermId TermTable::literal(Op op, Flags flags, std::span<const TermId> given) {
-  std::array<Shape, 8> shapes;
-  std::array<TermId, 8> ordered;
-  CYC_CHECK(given.size() <= shapes.size());
-  bool scalars = true;
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    ordered[i] = given[i];
-    shapes[i] = shape(given[i]);
-    scalars = scalars && shapes[i] == Shape{};
-  }
-  if (commutes(op) && ordered[1] < ordered[0]) std::swap(ordered[0], ordered[1]);
+  CYC_CHECK(given.size() <= most_operands);
   Node node;
   node.kind = Kind::apply;
   node.op = op;
-  node.arity = static_cast<std::uint16_t>(given.size());
+  node.arity = static_cast<std::uint8_t>(given.size());
   node.flags = flags;
-  if (!scalars) node.shape = operators::result_shape(op, flags, std::span(shapes.data(), given.size()));
-  node.hash = mix(mix(3, static_cast<std::uint64_t>(op)), flags);
-  for (std::size_t i = 0; i < given.size(); ++i) node.hash = mix(node.hash, ordered[i]);
-  return intern(node, std::span(ordered.data(), given.size()));
-}
-
-bool TermTable::same(const Node& a, const Node& b, std::span<const TermId> operands_of_b) const {
-  if (a.hash != b.hash || a.kind != b.kind) return false;
-  if (a.kind != Kind::apply) return a.first == b.first && a.linear == b.linear;
-  return a.op == b.op && a.flags == b.flags && std::ranges::equal(operands(a), operands_of_b);
-}
-
-TermId TermTable::intern(Node node, std::span<const TermId> operands_of_node) {
-  const std::size_t mask = buckets_.size() - 1;
-  std::size_t at = node.hash & mask;
-  for (; buckets_[at] != no_term; at = (at + 1) & mask) {
-    if (same(nodes_[buckets_[at]], node, operands_of_node)) return buckets_[at];
+  std::array<Shape, most_operands> shapes;
+  bool scalars = true;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    node.parts[i] = given[i];
+    shapes[i] = shape(given[i]);
+    scalars = scalars && shapes[i] == Shape{};
   }
-  if (node.kind == Kind::apply) {
-    node.first = static_cast<std::uint32_t>(operands_.size());
-    operands_.insert(operands_.end(), operands_of_node.begin(), operands_of_node.end());
+  if (commutes(op) && node.parts[1] < node.parts[0]) std::swap(node.parts[0], node.parts[1]);
+  if (!scalars) {
+    const Shape result = operators::result_shape(op, flags, std::span(shapes.data(), given.size()));
+    node.rows = static_cast<std::int32_t>(result.rows);
+    node.columns = static_cast<std::int32_t>(result.columns);
+  }
+  return intern(node);
+}
+
+std::uint32_t TermTable::hash(const Node& node) {
+  std::uint64_t hash = static_cast<std::uint64_t>(node.kind) << 16U | static_cast<std::uint64_t>(node.op)
+                                                                          << 8U;
+  const auto mix = [&](std::uint64_t value) {
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
+    hash ^= hash >> 32U;
+  };
+  mix(node.flags);
+  mix(static_cast<std::uint64_t>(node.parts[0]) << 32U | node.parts[1]);
+  mix(node.parts[2]);
+  return static_cast<std::uint32_t>(hash);
+}
+
+TermId TermTable::intern(const Node& node) {
+  const std::uint32_t key = hash(node);
+  const std::size_t mask = buckets_.size() - 1;
+  std::size_t at = key & mask;
+  for (; buckets_[at].id != no_term; at = (at + 1) & mask) {
+    if (buckets_[at].hash == key && nodes_[buckets_[at].id] == node) return buckets_[at].id;
   }
   const auto id = static_cast<TermId>(nodes_.size());
   nodes_.push_back(node);
-  buckets_[at] = id;
+  buckets_[at] = {id, key};
   if (nodes_.size() * 2 > buckets_.size()) grow();
   return id;
 }
 
 void TermTable::grow() {
-  buckets_.assign(buckets_.size() * 4, no_term);
+  const auto old = std::exchange(buckets_, std::vector<Bucket>(buckets_.size() * 4));
   const std::size_t mask = buckets_.size() - 1;
-  for (std::size_t id = 0; id < nodes_.size(); ++id) {
-    std::size_t at = nodes_[id].hash & mask;
-    while (buckets_[at] != no_term) at = (at + 1) & mask;
-    buckets_[at] = static_cast<TermId>(id);
+  for (const Bucket& bucket : old) {
+    if (bucket.id == no_term) continue;
+    std::size_t at = bucket.hash & mask;
+    while (buckets_[at].id != no_term) at = (at + 1) & mask;
+    buckets_[at] = bucket;
   }
 }
 
@@ -193,9 +195,12 @@ void TermTable::write(TermId id, int& budget, bool nested, std::string& text) co
   }
   const Node& node = nodes_[id];
   switch (node.kind) {
-    case Kind::element: text += element_text(tensors_[node.first], node.linear); return;
+    case Kind::element:
+      text += element_text(tensors_[node.parts[0]],
+                           static_cast<std::int64_t>(std::uint64_t{node.parts[2]} << 32U | node.parts[1]));
+      return;
     case Kind::constant: {
-      const auto [real, imaginary] = constants_[node.first];
+      const auto [real, imaginary] = constants_[node.parts[0]];
       text += imaginary == 0 ? fmt::format("{}", real) : fmt::format("({}{:+}j)", real, imaginary);
       return;
     }

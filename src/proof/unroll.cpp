@@ -1,7 +1,4 @@
 #include <algorithm>
-#include <limits>
-#include <optional>
-#include <unordered_map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,6 +7,8 @@
 #include <cyclotron/support/error.hpp>
 #include <cyclotron/support/overloaded.hpp>
 
+#include "bounds.hpp"
+#include "queues.hpp"
 #include "violations.hpp"
 
 namespace cyclotron::proof {
@@ -26,97 +25,6 @@ constexpr std::int64_t hard_limit = std::int64_t{1} << 28;  // Numbers of events
                        .notes = {},
                        .help = "check it exhaustively with a larger limit, or compile a smaller size"});
 }
-
-std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
-std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
-
-std::int64_t largest_lower(const std::vector<Bound>& bounds, const std::int64_t* environment) {
-  std::int64_t result = std::numeric_limits<std::int64_t>::min();
-  for (const auto& bound : bounds)
-    result = std::max(result, ceil_divide(evaluate(bound.numerator, environment), bound.divisor));
-  return result;
-}
-
-std::int64_t smallest_upper(const std::vector<Bound>& bounds, const std::int64_t* environment) {
-  std::int64_t result = std::numeric_limits<std::int64_t>::max();
-  for (const auto& bound : bounds)
-    result = std::min(result, floor_divide(evaluate(bound.numerator, environment), bound.divisor));
-  return result;
-}
-
-/// For each Loop and If, the index of its End.
-std::vector<std::size_t> matching_ends(const std::vector<Instruction>& code) {
-  std::vector<std::size_t> ends(code.size(), 0);
-  std::vector<std::size_t> open;
-  for (std::size_t at = 0; at < code.size(); ++at) {
-    const auto& action = code[at].action;
-    if (std::holds_alternative<Loop>(action) || std::holds_alternative<If>(action)) {
-      open.push_back(at);
-    } else if (std::holds_alternative<End>(action)) {
-      ends[open.back()] = at;
-      open.pop_back();
-    }
-  }
-  return ends;
-}
-
-/// Finds queues by who receives, numbering them as they are met.
-class Queues {
- public:
-  Queues(const Program& program, Trace& trace, std::vector<std::uint32_t> pe_at)
-      : program_(program), trace_(trace), pe_at_(std::move(pe_at)) {
-    stride_.assign(program.grid.size(), 1);
-    for (std::size_t d = program.grid.size(); d-- > 1;) stride_[d - 1] = stride_[d] * program.grid[d];
-  }
-
-  [[nodiscard]] std::uint32_t pe_at(std::int64_t index) const {
-    return pe_at_[static_cast<std::size_t>(index)];
-  }
-  [[nodiscard]] std::int64_t index_of(const std::vector<std::int64_t>& coordinates) const {
-    std::int64_t index = 0;
-    for (std::size_t d = 0; d < stride_.size(); ++d) index += coordinates[d] * stride_[d];
-    return index;
-  }
-  /// The PE at the end of a link, or none off the grid.
-  [[nodiscard]] std::optional<std::int64_t> neighbour(const std::vector<std::int64_t>& from,
-                                                      const Channel& channel) const {
-    std::int64_t index = 0;
-    for (std::size_t d = 0; d < stride_.size(); ++d) {
-      const std::int64_t extent = program_.grid[d];
-      std::int64_t x = from[d] + channel.offset[d];
-      if (program_.machine.topology == machine::Topology::torus) x = (x % extent + extent) % extent;
-      if (x < 0 || x >= extent) return std::nullopt;
-      index += x * stride_[d];
-    }
-    return index;
-  }
-  [[nodiscard]] std::int64_t on_line(const std::vector<std::int64_t>& from, std::uint32_t axis,
-                                     std::int64_t coordinate) const {
-    return index_of(from) + (coordinate - from[axis]) * stride_[axis];
-  }
-
-  /// A link's queue, by its receiver.
-  std::uint32_t link(std::uint32_t channel, std::int64_t receiver) { return find(channel, receiver, 0); }
-  /// A network's, by receiver and the sender's coordinate along the axis.
-  std::uint32_t network(std::uint32_t channel, std::int64_t receiver, std::int64_t coordinate) {
-    return find(channel, receiver, coordinate);
-  }
-
- private:
-  std::uint32_t find(std::uint32_t channel, std::int64_t receiver, std::int64_t coordinate) {
-    auto& of_channel = numbers_[channel];
-    const auto key = static_cast<std::uint64_t>(receiver) << 32U | static_cast<std::uint64_t>(coordinate);
-    const auto [place, is_new] = of_channel.emplace(key, static_cast<std::uint32_t>(trace_.queues.size()));
-    if (is_new) trace_.queues.push_back({channel, none, pe_at(receiver)});
-    return place->second;
-  }
-
-  const Program& program_;
-  Trace& trace_;
-  std::vector<std::uint32_t> pe_at_;
-  std::vector<std::int64_t> stride_;
-  std::unordered_map<std::uint32_t, std::unordered_map<std::uint64_t, std::uint32_t>> numbers_;
-};
 
 /// Runs the code of one PE after the other, with no data.
 class Unroller {
@@ -345,52 +253,6 @@ class Unroller {
   std::int64_t steps_ = 0;
 };
 
-/// Counts the events of one PE to find the values of the loops around one of them.
-class Replay {
- public:
-  Replay(const PeClass& pe_class, std::vector<std::int64_t> coordinates)
-      : code_(pe_class.code), ends_(matching_ends(code_)), environment_(std::move(coordinates)) {}
-
-  std::string loops_at(std::size_t event) {
-    left_ = event;
-    (void)block(0, code_.size());
-    return fmt::format("{}", fmt::join(names_, ", "));
-  }
-
- private:
-  /// True once the event is reached.
-  bool block(std::size_t from, std::size_t to) {
-    for (std::size_t at = from; at < to; ++at) {
-      const auto& action = code_[at].action;
-      if (const auto* loop = std::get_if<Loop>(&action)) {
-        const std::int64_t first = largest_lower(loop->lower, environment_.data());
-        const std::int64_t last = smallest_upper(loop->upper, environment_.data());
-        for (std::int64_t value = first; value <= last; value += loop->step) {
-          environment_.push_back(value);
-          if (block(at + 1, ends_[at])) {
-            names_.insert(names_.begin(), fmt::format("{} = {}", loop->name, value));
-            return true;
-          }
-          environment_.pop_back();
-        }
-        at = ends_[at];
-      } else if (const auto* branch = std::get_if<If>(&action)) {
-        if (holds(branch->condition, environment_.data()) && block(at + 1, ends_[at])) return true;
-        at = ends_[at];
-      } else if (left_-- == 0) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  const std::vector<Instruction>& code_;
-  std::vector<std::size_t> ends_;
-  std::vector<std::int64_t> environment_;
-  std::vector<std::string> names_;
-  std::size_t left_ = 0;
-};
-
 }  // namespace
 
 std::string Trace::name(std::uint32_t pe) const {
@@ -398,10 +260,5 @@ std::string Trace::name(std::uint32_t pe) const {
 }
 
 Trace unroll(const Program& program, std::int64_t limit) { return Unroller(program, limit).run(); }
-
-std::string loops_text(const Program& program, const Trace& trace, std::uint32_t pe, std::size_t event) {
-  const PeTrace& at = trace.pes[pe];
-  return Replay(program.classes[at.pe_class], at.coordinates).loops_at(event);
-}
 
 }  // namespace cyclotron::proof

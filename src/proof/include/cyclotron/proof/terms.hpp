@@ -1,5 +1,6 @@
 // Terms: what a value is, as the tree of operations that made it. Equal trees have one number.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -31,7 +32,7 @@ class TermTable {
   /// Throws ShapeError where the operands' shapes do not fit.
   TermId apply(Op op, Flags flags, std::span<const TermId> operands);
 
-  [[nodiscard]] Shape shape(TermId id) const { return nodes_[id].shape; }
+  [[nodiscard]] Shape shape(TermId id) const { return {nodes_[id].rows, nodes_[id].columns}; }
   [[nodiscard]] std::size_t size() const { return nodes_.size(); }
 
   /// `A[0, 1] * B[1, 0] + …`, with at most about `budget` leaves and operators.
@@ -45,32 +46,38 @@ class TermTable {
   [[nodiscard]] static std::string element_text(const program::Tensor& tensor, std::int64_t linear);
 
  private:
+  static constexpr std::size_t most_operands = 3;
   enum class Kind : std::uint8_t { element, constant, apply };
+  /// Half a cache line: looking terms up is what the checker does most.
   struct Node {
     Kind kind = Kind::element;
     Op op = Op::add;          // apply
-    std::uint16_t arity = 0;  // apply
-    Flags flags = 0;          // apply
-    std::uint32_t first = 0;  // apply: in `operands_`; constant: in `constants_`; element: the tensor
+    std::uint8_t arity = 0;   // apply
+    std::uint32_t flags = 0;  // apply
+    /// Operands; of an element the tensor and the two halves of its number; of a constant its number.
+    std::array<std::uint32_t, most_operands> parts{};
+    std::int32_t rows = 1;
+    std::int32_t columns = 1;
+    bool operator==(const Node&) const = default;
+  };
+  struct Bucket {
+    TermId id = no_term;
     std::uint32_t hash = 0;
-    std::int64_t linear = 0;  // element
-    Shape shape;
   };
 
-  TermId intern(Node node, std::span<const TermId> operands);
+  static std::uint32_t hash(const Node& node);
+  TermId intern(const Node& node);
   TermId literal(Op op, Flags flags, std::span<const TermId> operands);
-  [[nodiscard]] bool same(const Node& a, const Node& b, std::span<const TermId> operands) const;
   [[nodiscard]] std::span<const TermId> operands(const Node& node) const {
-    return {operands_.data() + node.first, node.arity};
+    return {node.parts.data(), node.arity};
   }
   void write(TermId id, int& budget, bool nested, std::string& text) const;
   void grow();
 
   const std::vector<program::Tensor>& tensors_;
   std::vector<Node> nodes_;
-  std::vector<TermId> operands_;
   std::vector<std::pair<double, double>> constants_;
-  std::vector<TermId> buckets_;  // Open addressing; a power of two of them.
+  std::vector<Bucket> buckets_;  // Open addressing; a power of two of them.
 };
 
 }  // namespace cyclotron::proof
