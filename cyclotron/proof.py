@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -170,7 +170,7 @@ def prove(program: Program, *, limit: int | None = None) -> Proof:
     program : Program
         Compiled or loaded; a loaded one has no recurrences, so its terms are not checked.
     limit : int, optional
-        Most steps to check, 8,388,608 by default (some seconds, below a gigabyte); a larger program is
+        Most steps to check, 8,388,608 by default (some seconds, about a gigabyte); a larger program is
         checked for its structure only, and the proof says so.
 
     Returns
@@ -201,7 +201,7 @@ def least_depths(core: Any, limit: int | None) -> Depths:
     return Depths(channels, found["passes_as_given"], found["rendezvous"])
 
 
-def _html_table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def _html_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     def line(cells: tuple[str, ...], tag: str) -> str:
         return f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"
 

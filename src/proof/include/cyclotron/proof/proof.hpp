@@ -10,7 +10,7 @@
 
 namespace cyclotron::proof {
 
-/// Steps that are checked where nothing else is said: some seconds, below a gigabyte.
+/// Steps that are checked where nothing else is said: some seconds, about a gigabyte.
 inline constexpr std::int64_t default_limit = std::int64_t{1} << 23;
 /// Steps that every compile checks: a few milliseconds.
 inline constexpr std::int64_t compile_limit = 20'000;
