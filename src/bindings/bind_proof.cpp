@@ -5,6 +5,7 @@
 #include <cyclotron/proof/proof.hpp>
 
 #include "bindings.hpp"
+#include "progress.hpp"
 
 namespace py = pybind11;
 using namespace py::literals;
@@ -24,10 +25,9 @@ const char* name(Property::Status status) {
 
 py::dict prove(const program::Program& program, const recurrence::System* system, std::int64_t limit) {
   proof::Proof result;
-  {
-    const py::gil_scoped_release release;
-    result = proof::prove(program, system, {.limit = limit});
-  }
+  run_interruptibly(py::none(), [&](const runtime::Progress& progress) {
+    result = proof::prove(program, system, {.limit = limit, .go_on = [&] { return progress(-1); }});
+  });
   py::list properties;
   for (const auto& property : result.properties)
     properties.append(py::make_tuple(property.name, name(property.status), property.text));
@@ -37,10 +37,9 @@ py::dict prove(const program::Program& program, const recurrence::System* system
 
 py::dict least_depths(const program::Program& program, std::int64_t limit) {
   proof::Depths result;
-  {
-    const py::gil_scoped_release release;
-    result = proof::least_depths(program, limit);
-  }
+  run_interruptibly(py::none(), [&](const runtime::Progress& progress) {
+    result = proof::least_depths(program, limit, [&] { return progress(-1); });
+  });
   py::list channels;
   for (const auto& channel : result.channels) {
     channels.append(py::dict("name"_a = channel.name, "queues"_a = channel.queues,

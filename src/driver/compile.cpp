@@ -42,7 +42,8 @@ constexpr std::string_view effort_spent = "CYC299";
 /// else it finds is a bug of the compiler.
 void check_small(const program::Program& program, const recurrence::System& system) {
   try {
-    (void)proof::prove(program, &system, {.limit = proof::compile_limit, .throw_deadlock = false});
+    (void)proof::prove(program, &system,
+                       {.limit = proof::compile_limit, .go_on = {}, .throw_deadlock = false});
   } catch (const Error& error) {
     throw InternalError(error.diagnostic());
   }

@@ -15,8 +15,8 @@ using Kind = ChannelAction::Kind;
 /// The run: who is where, and how many messages each queue holds.
 class Runner {
  public:
-  Runner(const ChannelProgram& channels, const std::vector<std::int64_t>& depths)
-      : channels_(channels), next_(channels.pes.size(), 0), queues_(channels.queues.size()) {
+  Runner(const ChannelProgram& channels, const std::vector<std::int64_t>& depths, const GoOn& go_on)
+      : channels_(channels), poll_(go_on), next_(channels.pes.size(), 0), queues_(channels.queues.size()) {
     for (std::size_t q = 0; q < queues_.size(); ++q) queues_[q].depth = depths[channels.queues[q].channel];
   }
 
@@ -47,6 +47,7 @@ class Runner {
   };
 
   bool passes(const ChannelAction& action) {
+    poll_.tick();
     switch (action.kind) {
       case Kind::receive: return receive(action.queue);
       case Kind::send:
@@ -110,6 +111,7 @@ class Runner {
   }
 
   const ChannelProgram& channels_;
+  Poll poll_;
   std::vector<std::size_t> next_;
   std::vector<State> queues_;
   std::deque<std::uint32_t> ready_;
@@ -195,8 +197,9 @@ std::vector<std::int64_t> depths_of(const program::Program& program) {
   return result;
 }
 
-ChannelRun run_channels(const ChannelProgram& channels, const std::vector<std::int64_t>& depths) {
-  return Runner(channels, depths).run();
+ChannelRun run_channels(const ChannelProgram& channels, const std::vector<std::int64_t>& depths,
+                        const GoOn& go_on) {
+  return Runner(channels, depths, go_on).run();
 }
 
 DeadlockError deadlock_error(const program::Program& program, const Trace& trace,

@@ -11,12 +11,13 @@ namespace {
 
 /// Lowers one channel after the other as far as the rest allows. A depth that blocks while the others are
 /// larger also blocks when they are smaller, so in the end none can shrink alone.
-std::vector<std::int64_t> lower_each(const ChannelProgram& channels, std::vector<std::int64_t> depths) {
+std::vector<std::int64_t> lower_each(const ChannelProgram& channels, std::vector<std::int64_t> depths,
+                                     const GoOn& go_on) {
   for (auto& depth : depths) {
     std::int64_t blocks = 0, passes = depth;
     const auto try_with = [&](std::int64_t guess) {
       depth = guess;
-      const bool enough = run_channels(channels, depths).finished();
+      const bool enough = run_channels(channels, depths, go_on).finished();
       (enough ? passes : blocks) = guess;
       return enough;
     };
@@ -44,18 +45,19 @@ std::int64_t without_stall(const QueueTimes& times, std::int64_t response_latenc
 
 }  // namespace
 
-Depths least_depths(const program::Program& program, std::int64_t limit) {
+Depths least_depths(const program::Program& program, std::int64_t limit, const GoOn& go_on) {
   program::verify(program);
-  const Trace trace = unroll(program, limit);
+  const Trace trace = unroll(program, limit, go_on);
   const ChannelProgram channels = channels_of(program, trace);
   const std::vector<std::int64_t> free(program.channels.size(), unbounded);
-  const auto freely = run_channels(channels, free);
+  const auto freely = run_channels(channels, free, go_on);
   if (!freely.finished()) {
     throw deadlock_error(program, trace, channels, freely, free,
                          "no channel depth helps: a message that is waited for is never sent");
   }
   TermTable terms(program.tensors);
-  const auto executed = execute(program, trace, terms, {4 * limit, 0}, [](auto, auto, auto, auto, auto) {});
+  const auto executed =
+      execute(program, trace, terms, {4 * limit, 0, go_on}, [](auto, auto, auto, auto, auto) {});
 
   Depths result;
   const auto given = depths_of(program);
@@ -73,7 +75,7 @@ Depths least_depths(const program::Program& program, std::int64_t limit) {
     channel.no_stall = std::max(channel.no_stall, without_stall(times, medium.response_latency_cycles));
     enough[number] = std::max(enough[number], channel.messages);
   }
-  const auto least = lower_each(channels, std::move(enough));
+  const auto least = lower_each(channels, std::move(enough), go_on);
   for (std::size_t c = 0; c < least.size(); ++c) result.channels[c].least = least[c];
   result.passes_as_given = run_channels(channels, given).finished();
   result.rendezvous = run_channels(channels, std::vector<std::int64_t>(given.size(), 0)).finished();

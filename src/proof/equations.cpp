@@ -41,8 +41,9 @@ struct Element {
 /// Computes elements on demand. No recursion from element to element, so that long chains cost no stack.
 class Equations {
  public:
-  Equations(const System& system, const program::Program& program, TermTable& terms, std::int64_t limit)
-      : system_(system), program_(program), terms_(terms), limit_(limit), points_left_(limit) {
+  Equations(const System& system, const program::Program& program, TermTable& terms, std::int64_t limit,
+            const GoOn& go_on)
+      : system_(system), program_(program), terms_(terms), limit_(limit), points_left_(limit), poll_(go_on) {
     match_tensors();
     for (std::uint32_t e = 0; e < system.equations.size(); ++e) define(e);
   }
@@ -108,6 +109,7 @@ class Equations {
   }
 
   void spend(std::int64_t points = 1) {
+    poll_.tick();
     points_left_ -= points;
     if (points_left_ < 0) too_large(limit_);
   }
@@ -287,6 +289,7 @@ class Equations {
   TermTable& terms_;
   std::int64_t limit_;
   std::int64_t points_left_;
+  Poll poll_;
   std::vector<std::uint32_t> program_tensor_;       // By tensor of the system.
   std::vector<std::vector<std::int64_t>> extents_;  // The same.
   std::vector<std::vector<Element>> elements_;      // The same; none for inputs.
@@ -298,8 +301,8 @@ class Equations {
 }  // namespace
 
 std::vector<std::vector<TermId>> terms_of(const System& system, const program::Program& program,
-                                          TermTable& terms, std::int64_t limit) {
-  return Equations(system, program, terms, limit).outputs();
+                                          TermTable& terms, std::int64_t limit, const GoOn& go_on) {
+  return Equations(system, program, terms, limit, go_on).outputs();
 }
 
 }  // namespace cyclotron::proof

@@ -2,6 +2,7 @@
 #pragma once
 #include <vector>
 
+#include <cyclotron/proof/poll.hpp>
 #include <cyclotron/proof/terms.hpp>
 #include <cyclotron/recurrence/system.hpp>
 
@@ -15,6 +16,6 @@ namespace cyclotron::proof {
 /// `limit` points to evaluate.
 [[nodiscard]] std::vector<std::vector<TermId>> terms_of(const recurrence::System& system,
                                                         const program::Program& program, TermTable& terms,
-                                                        std::int64_t limit);
+                                                        std::int64_t limit, const GoOn& go_on = {});
 
 }  // namespace cyclotron::proof

@@ -90,6 +90,7 @@ class Executor {
         trace_(trace),
         terms_(terms),
         allowed_(allowed),
+        poll_(allowed.go_on),
         on_store_(on_store),
         messages_(trace.queues.size()) {
     result_.times.resize(trace.queues.size());
@@ -154,6 +155,7 @@ class Executor {
     const PeTrace& trace = trace_.pes[pe_];
     const auto& code = program_.classes[trace.pe_class].code;
     for (; pe.next < trace.events.size(); ++pe.next) {
+      poll_.tick();
       const Event& event = trace.events[pe.next];
       const std::int64_t* arguments = trace_.arguments.data() + event.first;
       const auto& action = code[event.instruction].action;
@@ -336,7 +338,8 @@ class Executor {
   const Program& program_;
   const Trace& trace_;
   TermTable& terms_;
-  Allowed allowed_;
+  const Allowed& allowed_;
+  Poll poll_;
   const OnStore& on_store_;
   std::vector<MemoryMap> maps_;
   std::vector<std::vector<std::int64_t>> costs_;  // By class and instruction.

@@ -41,10 +41,10 @@ class Prover {
     proven("structure",
            "ids, types, sizes and addresses are consistent, and every PE's memory holds its slots");
     try {
-      trace_ = unroll(program_, options_.limit);
+      trace_ = unroll(program_, options_.limit, options_.go_on);
       result_.events = trace_.events;
       if (system_ != nullptr) {
-        expected_ = terms_of(*system_, program_, terms_, options_.limit);
+        expected_ = terms_of(*system_, program_, terms_, options_.limit, options_.go_on);
         known_terms_ = std::max<std::size_t>(terms_.size(), 1);
       }
       check_channels();
@@ -72,12 +72,13 @@ class Prover {
   void check_channels() {
     channels_ = channels_of(program_, trace_);
     const auto depths = depths_of(program_);
-    auto run = run_channels(channels_, depths);
+    auto run = run_channels(channels_, depths, options_.go_on);
     if (run.finished()) {
       deadlock_ = {"deadlock", Status::proven,
                    "no deadlock with the program's channel depths, whatever the timing"};
     } else {
-      auto freely = run_channels(channels_, std::vector<std::int64_t>(depths.size(), unbounded));
+      auto freely =
+          run_channels(channels_, std::vector<std::int64_t>(depths.size(), unbounded), options_.go_on);
       const bool deeper_helps = freely.finished();
       const auto error =
           deadlock_error(program_, trace_, channels_, run, depths,
@@ -96,7 +97,8 @@ class Prover {
       if (system_ != nullptr) compare_store(tensor, linear, term, pe, event);
     };
     const Executed executed =
-        execute(program_, trace_, terms_, {std::min(4 * options_.limit, most_places), known_terms_}, compare);
+        execute(program_, trace_, terms_,
+                {std::min(4 * options_.limit, most_places), known_terms_, options_.go_on}, compare);
     CYC_CHECK(executed.finished, "messages that are sent arrive");
     proven("bounds", "every access is inside its slot, its tensor and the grid");
     proven("reads", "every read finds a value of its own slot that was written before and not overwritten");
@@ -174,7 +176,7 @@ class Prover {
 
   void check_rendezvous() {
     const std::vector<std::int64_t> depths(program_.channels.size(), 0);
-    const auto run = run_channels(channels_, depths);
+    const auto run = run_channels(channels_, depths, options_.go_on);
     if (run.finished()) {
       proven("rendezvous", "no deadlock with depth 0 either: a send may wait for its receive");
       return;

@@ -29,8 +29,11 @@ constexpr std::int64_t hard_limit = std::int64_t{1} << 28;  // Numbers of events
 /// Runs the code of one PE after the other, with no data.
 class Unroller {
  public:
-  Unroller(const Program& program, std::int64_t limit)
-      : program_(program), limit_(std::min(limit, hard_limit)), queues_(program, trace_, find_pes()) {
+  Unroller(const Program& program, std::int64_t limit, const GoOn& go_on)
+      : program_(program),
+        limit_(std::min(limit, hard_limit)),
+        poll_(go_on),
+        queues_(program, trace_, find_pes()) {
     for (const auto& pe_class : program.classes) ends_.push_back(matching_ends(pe_class.code));
   }
 
@@ -56,6 +59,7 @@ class Unroller {
     std::vector<std::uint32_t> pe_at(static_cast<std::size_t>(size), none);
     std::vector<std::int64_t> coordinates(program_.grid.size(), 0);
     for (auto& found : pe_at) {
+      poll_.tick();
       const std::size_t pe_class = program_.class_of(coordinates);
       if (pe_class != Program::no_class) {
         found = static_cast<std::uint32_t>(trace_.pes.size());
@@ -79,6 +83,7 @@ class Unroller {
     const auto& ends = ends_[pe_class];
     std::vector<OpenLoop> open;
     for (std::size_t at = 0; at < code.size(); ++at) {
+      poll_.tick();
       if (++steps_ > limit_) too_large("more steps than are checked", limit_);
       const auto& action = code[at].action;
       if (const auto* loop = std::get_if<Loop>(&action)) {
@@ -244,6 +249,7 @@ class Unroller {
 
   const Program& program_;
   std::int64_t limit_;
+  Poll poll_;
   Trace trace_;
   Queues queues_;
   std::vector<std::vector<std::size_t>> ends_;
@@ -259,6 +265,8 @@ std::string Trace::name(std::uint32_t pe) const {
   return fmt::format("PE ({})", fmt::join(pes[pe].coordinates, ", "));
 }
 
-Trace unroll(const Program& program, std::int64_t limit) { return Unroller(program, limit).run(); }
+Trace unroll(const Program& program, std::int64_t limit, const GoOn& go_on) {
+  return Unroller(program, limit, go_on).run();
+}
 
 }  // namespace cyclotron::proof

@@ -1,5 +1,8 @@
 """The independent checker: every program is proven, and what it proves is told."""
 
+import os
+import signal
+import threading
 import time
 
 import cases
@@ -178,3 +181,14 @@ def test_a_program_of_other_recurrences():
     with pytest.raises(cy.LegalityError) as caught:
         cy.prove(mixed)
     assert caught.value.code == "CYC666"
+
+
+@pytest.mark.parametrize("check", [cy.prove, cy.Program.least_depths])
+def test_a_long_check_obeys_an_interrupt(check):
+    program = matmul(80)
+    timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        check(program)
+    timer.join()
+    assert cy.prove(matmul(4)).ok

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include <cyclotron/driver/compile.hpp>
+#include <cyclotron/proof/channels.hpp>
 #include <cyclotron/proof/proof.hpp>
 #include <cyclotron/runtime/runtime.hpp>
 
@@ -47,6 +48,12 @@ recurrence::System doubled_system() {
   b.input("x", {3}).output("y", {3}).names({"k"});
   const auto x = b.at("x", {"k"});
   return b.equation("y", {"k"}, 1, samples::range("k", 3), b.apply(Op::add, {x, x})).build();
+}
+
+Options options(std::int64_t limit) {
+  Options result;
+  result.limit = limit;
+  return result;
 }
 
 template <class T>
@@ -95,7 +102,7 @@ TEST(Prove, SaysWhatItDoesNotCheck) {
   EXPECT_EQ(loaded.properties[2].status, Property::Status::proven);
 
   const auto system = doubled_system();
-  const Proof small = prove(doubled(), &system, {.limit = 20});  // 23 steps
+  const Proof small = prove(doubled(), &system, options(20));  // 23 steps
   EXPECT_FALSE(small.ok());
   EXPECT_EQ(small.properties.size(), 8U);
   EXPECT_EQ(small.events, 0);
@@ -104,7 +111,7 @@ TEST(Prove, SaysWhatItDoesNotCheck) {
     EXPECT_NE(small.properties[p].text.find("the limit is 20"), std::string::npos)
         << small.properties[p].text;
   }
-  EXPECT_TRUE(prove(doubled(), &system, {.limit = 30}).ok());
+  EXPECT_TRUE(prove(doubled(), &system, options(30)).ok());
 }
 
 TEST(Prove, LoopsWithoutEndAreTooLargeAtOnce) {
@@ -116,7 +123,7 @@ TEST(Prove, LoopsWithoutEndAreTooLargeAtOnce) {
                                       program.classes[0].code.begin() + 3);
         return program;
       }(),
-      nullptr, {.limit = 1000});
+      nullptr, options(1000));
   EXPECT_EQ(proof.properties[1].status, Property::Status::not_checked);
   Program wide = doubled();
   wide.grid = wide.machine.grid = {std::int64_t{1} << 40};
@@ -323,7 +330,7 @@ TEST(Prove, ChannelsThatAreTooShallow) {
   EXPECT_EQ(found.code, "CYC802");
   EXPECT_EQ(found.message, "the program deadlocks: 2 PEs wait for each other in a circle");
   EXPECT_EQ(found.help, "deeper channels let it pass: `least_depths()` lists how deep");
-  const Proof proof = prove(program, &system, {.throw_deadlock = false});
+  const Proof proof = prove(program, &system, {default_limit, {}, false});
   EXPECT_FALSE(proof.ok());
   for (const auto& property : proof.properties) {
     const bool blocks = property.name == "deadlock" || property.name == "rendezvous";
@@ -366,6 +373,27 @@ TEST(Prove, UnionsAndDiagonalDomains) {
   equation.domain = {
       {{{{1, 0}, 0}, false}, {{{-1, 1}, 0}, false}, {{{0, -1}, 2}, false}, {{{1, -1}, 0}, true}}};
   EXPECT_TRUE(prove(doubled(), &system).ok());
+}
+
+TEST(Prove, CanBeStopped) {
+  const auto system = samples::matmul(20, 20, 20);
+  const auto program = driver::compile(system, std::nullopt, {}).program;
+  int most = 0;
+  Options options;
+  options.go_on = [&] { return ++most > 0; };
+  EXPECT_TRUE(prove(program, &system, options).ok());
+  EXPECT_GT(most, 4);
+  for (int stop = 1; stop <= most; ++stop) {
+    int asked = 0;
+    options.go_on = [&] { return ++asked < stop; };
+    try {
+      (void)prove(program, &system, options);
+      ADD_FAILURE() << "went on after " << stop;
+    } catch (const ExecutionError& error) {
+      EXPECT_EQ(error.diagnostic().code, "CYC702");
+    }
+  }
+  EXPECT_THROW((void)least_depths(program, default_limit, [] { return false; }), ExecutionError);
 }
 
 TEST(Prove, EverySampleKernelUnderItsDefault) {
