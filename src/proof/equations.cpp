@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <cyclotron/proof/trace.hpp>
 #include <cyclotron/recurrence/sets.hpp>
 #include <cyclotron/support/error.hpp>
 #include <cyclotron/support/overloaded.hpp>
@@ -31,11 +32,10 @@ using recurrence::System;
 /// An element of a computed tensor: the equation and the point that define it, then its term.
 struct Element {
   enum class State : std::uint8_t { unknown, open, known };
-  std::uint32_t equation = none_;
+  std::uint32_t equation = none;  ///< None: never assigned.
   State state = State::unknown;
   TermId term = no_term;
   std::size_t point = 0;  ///< In the pool of points.
-  static constexpr std::uint32_t none_ = 0xffffffffU;
 };
 
 /// Computes elements on demand. No recursion from element to element, so that long chains cost no stack.
@@ -60,19 +60,17 @@ class Equations {
     // What no output needs is computed all the same.
     for (std::size_t t = 0; t < system_.tensors.size(); ++t) {
       for (std::size_t linear = 0; linear < elements_[t].size(); ++linear) {
-        if (elements_[t][linear].equation != Element::none_) (void)compute(t, linear);
+        if (elements_[t][linear].equation != none) (void)compute(t, linear);
       }
     }
     return result;
   }
 
  private:
-  static constexpr std::uint32_t missing = 0xffffffffU;
-
   /// Each input and output of the recurrences is a tensor of the program, with the same name and shape.
   void match_tensors() {
     for (const auto& tensor : system_.tensors) {
-      std::uint32_t found = missing;
+      std::uint32_t found = none;
       for (std::uint32_t t = 0; t < program_.tensors.size(); ++t) {
         const auto& other = program_.tensors[t];
         if (other.name != tensor.name || tensor.role == recurrence::Role::local) continue;
@@ -86,7 +84,7 @@ class Equations {
       program_tensor_.push_back(found);
       extents_.push_back(tensor.extents());
       auto& elements = elements_.emplace_back();
-      if (tensor.role == recurrence::Role::output && found == missing) no_such_tensor(tensor);
+      if (tensor.role == recurrence::Role::output && found == none) no_such_tensor(tensor);
       if (tensor.role == recurrence::Role::input) continue;
       std::int64_t count = 1;
       for (const auto extent : extents_.back()) {
@@ -122,7 +120,7 @@ class Equations {
       spend();
       auto& element =
           elements_[equation.target.index()][linear(equation.target, equation.index, point, equation.span)];
-      if (element.equation == Element::none_) {
+      if (element.equation == none) {
         element.equation = e;
         element.point = points_.size();
         points_.insert(points_.end(), point.begin(), point.end());
@@ -187,7 +185,7 @@ class Equations {
         wanted_.pop_back();
         continue;
       }
-      if (element.equation == Element::none_)
+      if (element.equation == none)
         fail(system_.tensors[t].span, fmt::format("`{}` is never assigned", name(t, l)));
       const Equation& equation = system_.equations[element.equation];
       const auto begin = points_.begin() + static_cast<std::ptrdiff_t>(element.point);
@@ -231,7 +229,7 @@ class Equations {
   TermId read(recurrence::TensorId tensor, std::size_t linear, const Span& span) {
     const std::size_t t = tensor.index();
     if (system_.tensors[t].role == recurrence::Role::input) {
-      if (program_tensor_[t] == missing) no_such_tensor(system_.tensors[t]);
+      if (program_tensor_[t] == none) no_such_tensor(system_.tensors[t]);
       return terms_.element(program_tensor_[t], static_cast<std::int64_t>(linear));
     }
     const Element& element = elements_[t][linear];

@@ -101,7 +101,8 @@ class Executor {
     std::int64_t places = 0;
     for (const auto& pe : trace.pes) {
       const auto& map = maps_[pe.pe_class];
-      if (map.granules > allowed.places || (places += map.granules) > allowed.places) {
+      if (map.granules <= allowed.places) places += map.granules;
+      if (map.granules > allowed.places || places > allowed.places) {
         throw CapacityError(
             {.code = "CYC669",
              .span = {},

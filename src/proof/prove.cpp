@@ -84,7 +84,7 @@ class Prover {
           deadlock_error(program_, trace_, channels_, run, depths,
                          deeper_helps ? "deeper channels let it pass: `least_depths()` lists how deep"
                                       : "no channel depth helps: a message that is waited for is never sent");
-      if (!deeper_helps || options_.throw_deadlock) throw error;
+      if (!deeper_helps || options_.throw_deadlock) throw DeadlockError(error.diagnostic());
       deadlock_ = {"deadlock", Status::does_not_hold, error.diagnostic().message};
       run = std::move(freely);
     }

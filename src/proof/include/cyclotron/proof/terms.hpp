@@ -67,7 +67,7 @@ class TermTable {
 
   static std::uint32_t hash(const Node& node);
   TermId intern(const Node& node);
-  TermId literal(Op op, Flags flags, std::span<const TermId> operands);
+  TermId literal(Op op, Flags flags, std::span<const TermId> given);
   [[nodiscard]] std::span<const TermId> operands(const Node& node) const {
     return {node.parts.data(), node.arity};
   }
