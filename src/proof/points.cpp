@@ -51,11 +51,15 @@ Interval interval_of(const std::vector<Constraint>& all, std::size_t variable, P
   return result;
 }
 
-/// Whether the constraints without variables hold.
-bool constants_hold(const std::vector<Constraint>& all) {
-  return std::ranges::all_of(all, [](const Constraint& constraint) {
-    if (last_variable(constraint.form)) return true;
-    return constraint.equality ? constraint.form.constant == 0 : constraint.form.constant >= 0;
+bool holds(const Constraint& constraint, const Point& point) {
+  const std::int64_t value = evaluate(constraint.form, point);
+  return constraint.equality ? value == 0 : value >= 0;
+}
+
+/// Whether the constraints hold whose last variable is this one; none: those without variables.
+bool hold_at(const std::vector<Constraint>& all, std::optional<std::size_t> variable, const Point& point) {
+  return std::ranges::all_of(all, [&](const Constraint& constraint) {
+    return last_variable(constraint.form) != variable || holds(constraint, point);
   });
 }
 
@@ -70,7 +74,7 @@ bool visit_from(const std::vector<Constraint>& all, std::size_t variable, Point&
   if (!values.first || !values.last) return false;
   for (std::int64_t value = *values.first; value <= *values.last; ++value) {
     point[variable] = value;
-    if (!visit_from(all, variable + 1, point, visit)) return false;
+    if (hold_at(all, variable, point) && !visit_from(all, variable + 1, point, visit)) return false;
   }
   return true;
 }
@@ -87,7 +91,7 @@ bool for_each_point(const recurrence::Region& region, std::size_t variables,
                     const std::function<void(const Point&)>& visit) {
   for (const auto& all : region) {
     Point point(variables, 0);
-    if (constants_hold(all) && !visit_from(all, 0, point, visit)) return false;
+    if (hold_at(all, std::nullopt, point) && !visit_from(all, 0, point, visit)) return false;
   }
   return true;
 }
@@ -100,12 +104,10 @@ std::vector<std::int64_t> values_after(const recurrence::Region& region, const P
   const std::size_t variable = point.size();
   for (const auto& all : region) {
     inner.back() = 0;
-    const bool holds = std::ranges::all_of(all, [&](const Constraint& constraint) {
-      if (last_variable(constraint.form) == variable) return true;
-      const std::int64_t value = evaluate(constraint.form, inner);
-      return constraint.equality ? value == 0 : value >= 0;
+    const bool outside = !std::ranges::all_of(all, [&](const Constraint& constraint) {
+      return last_variable(constraint.form) == variable || proof::holds(constraint, inner);
     });
-    if (!holds) continue;
+    if (outside) continue;
     const Interval values = interval_of(all, variable, inner);
     if (values.empty()) continue;
     if (!values.first || !values.last) {
@@ -115,7 +117,10 @@ std::vector<std::int64_t> values_after(const recurrence::Region& region, const P
                            .notes = {},
                            .help = "give the index a range"});
     }
-    for (std::int64_t value = *values.first; value <= *values.last; ++value) result.push_back(value);
+    for (std::int64_t value = *values.first; value <= *values.last; ++value) {
+      inner.back() = value;
+      if (hold_at(all, variable, inner)) result.push_back(value);
+    }
   }
   if (region.size() > 1) {
     std::ranges::sort(result);
