@@ -170,7 +170,7 @@ def compile(system: System, schedule: _Schedule | None, machine: dict[str, Any])
 PROOF_LIMIT: int
 COMPILE_PROOF_LIMIT: int
 
-def prove(program: Program, system: System | None, limit: int) -> dict[str, Any]:
+def prove(program: Program, system: System | None, limit: int, other_terms: str = "") -> dict[str, Any]:
     """Check a program with the independent checker; without a system its terms are not checked."""
 
 def least_depths(program: Program, limit: int) -> dict[str, Any]:

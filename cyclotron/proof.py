@@ -8,12 +8,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cyclotron import _core
+from cyclotron.machine import UNBOUNDED
 
 if TYPE_CHECKING:
     from cyclotron.compiler import Program
 
 # Steps that `Program.verify` checks where nothing is said: below 10 ms.
 VERIFY_LIMIT = 2 * _core.COMPILE_PROOF_LIMIT
+
+
+_ROTATED = "the schedule rotates a reduction, which then starts elsewhere than its equation says"
 
 
 @dataclass(frozen=True)
@@ -136,7 +140,8 @@ class Depths:
     @property
     def _rows(self) -> list[tuple[str, ...]]:
         return [
-            (c.name, *map(str, (c.queues, c.messages, c.given, c.least, c.no_stall))) for c in self.channels
+            (c.name, str(c.queues), str(c.messages), _depth_text(c.given), str(c.least), str(c.no_stall))
+            for c in self.channels
         ]
 
     @property
@@ -153,6 +158,10 @@ class Depths:
 
     def _repr_html_(self) -> str:
         return f"{_html_table(_HEADER, self._rows)}{html.escape(self._footer)}"
+
+
+def _depth_text(depth: int) -> str:
+    return "any" if depth >= UNBOUNDED else str(depth)
 
 
 _HEADER = ("channel", "queues", "messages", "given", "least", "no stall")
@@ -189,7 +198,8 @@ def prove(program: Program, *, limit: int | None = None) -> Proof:
         If the PEs wait for each other with the program's channel depths.
     """
     steps = _core.PROOF_LIMIT if limit is None else limit
-    found = _core.prove(program.core, program._system, steps)
+    rotates = program.schedule is not None and bool(program.schedule.rotations)
+    found = _core.prove(program.core, program._system, steps, _ROTATED if rotates else "")
     properties = tuple(Property(*p) for p in found["properties"])
     return Proof(program.kernel_name, properties, found["ok"], found["events"], found["terms"])
 

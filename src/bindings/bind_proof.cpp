@@ -23,10 +23,12 @@ const char* name(Property::Status status) {
   return "";
 }
 
-py::dict prove(const program::Program& program, const recurrence::System* system, std::int64_t limit) {
+py::dict prove(const program::Program& program, const recurrence::System* system, std::int64_t limit,
+               const std::string& other_terms) {
   proof::Proof result;
   run_interruptibly(py::none(), [&](const runtime::Progress& progress) {
-    result = proof::prove(program, system, {.limit = limit, .go_on = [&] { return progress(-1); }});
+    result = proof::prove(
+        program, system, {.limit = limit, .go_on = [&] { return progress(-1); }, .other_terms = other_terms});
   });
   py::list properties;
   for (const auto& property : result.properties)
@@ -56,6 +58,7 @@ void bind_proof(py::module_& module) {
   module.attr("PROOF_LIMIT") = proof::default_limit;
   module.attr("COMPILE_PROOF_LIMIT") = proof::compile_limit;
   module.def("prove", &prove, py::arg("program"), py::arg("system"), py::arg("limit"),
+             py::arg("other_terms") = "",
              "Check a program with the independent checker; without a system its terms are not checked.");
   module.def("least_depths", &least_depths, py::arg("program"), py::arg("limit"),
              "The least depths of each channel, without deadlock and without a stall.");

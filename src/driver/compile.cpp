@@ -38,12 +38,21 @@ class Log {
 /// The limit on isl's operations; another order of time would spend as much.
 constexpr std::string_view effort_spent = "CYC299";
 
+/// Why the terms of a schedule's programs are others than the equations', or nothing.
+std::string other_terms(const schedule::Schedule& schedule) {
+  return schedule.rotations.empty() ? "" : "a rotated reduction starts elsewhere than its equation says";
+}
+
 /// The independent checker, on small programs. That channels are too shallow is for the run to say; whatever
 /// else it finds is a bug of the compiler.
-void check_small(const program::Program& program, const recurrence::System& system) {
+void check_small(const program::Program& program, const recurrence::System& system,
+                 const schedule::Schedule& schedule) {
   try {
     (void)proof::prove(program, &system,
-                       {.limit = proof::compile_limit, .go_on = {}, .throw_deadlock = false});
+                       {.limit = proof::compile_limit,
+                        .go_on = {},
+                        .other_terms = other_terms(schedule),
+                        .throw_deadlock = false});
   } catch (const Error& error) {
     throw InternalError(error.diagnostic());
   }
@@ -68,7 +77,7 @@ Compiled compile_with(const recurrence::System& system, schedule::Schedule sched
   program::verify(program);
   memory::verify_layout(program);
   log.stage("verify program");
-  check_small(program, system);
+  check_small(program, system, schedule);
   log.stage("prove");
   auto proofs = std::move(mapping.proofs);
   proofs.insert(proofs.begin(),

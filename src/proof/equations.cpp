@@ -149,8 +149,8 @@ class Equations {
       recurrence::Affine at_most{std::vector<std::int64_t>(v + 1, 0), *high};
       at_most.coefficients[v] = -1;
       for (auto& all : region) {
-        all.push_back({at_least, false});
-        all.push_back({at_most, false});
+        all.push_back({at_least, false, 0});
+        all.push_back({at_most, false, 0});
       }
     }
     CYC_CHECK(for_each_point(region, variables, add));

@@ -17,23 +17,9 @@ namespace {
 
 using namespace program;
 
-/// Whether an operator may write its result over the slot element of that operand: over the accumulator, and
-/// over any operand that it reads element by element.
+/// Whether an operator may write its result over the slot element of that operand.
 bool works_in_place(Op op, std::size_t operand) {
-  switch (op) {
-    case Op::transpose:
-    case Op::matmul:
-    case Op::syrk:
-    case Op::solve_triangular:
-    case Op::cholesky:
-    case Op::row_sum:
-    case Op::row_max: return false;
-    case Op::matmul_add:
-    case Op::matmul_subtract:
-    case Op::syrk_add:
-    case Op::syrk_subtract: return operand == 0;
-    default: return true;
-  }
+  return operators::is_elementwise(op) || (operators::is_accumulating(op) && operand == 0);
 }
 
 /// Whether an operator has a result for all values of its operands, which fit it.

@@ -31,7 +31,7 @@ Interval interval_of(const std::vector<Constraint>& all, std::size_t variable, P
   Interval result;
   point[variable] = 0;
   for (const auto& constraint : all) {
-    if (last_variable(constraint.form) != variable) continue;
+    if (last_variable(constraint.form) != variable || constraint.modulus != 0) continue;
     const std::int64_t own = constraint.form.coefficients[variable];
     const std::int64_t rest = evaluate(constraint.form, point);
     // own * x + rest >= 0, and also <= 0 for an equality.
@@ -53,6 +53,7 @@ Interval interval_of(const std::vector<Constraint>& all, std::size_t variable, P
 
 bool holds(const Constraint& constraint, const Point& point) {
   const std::int64_t value = evaluate(constraint.form, point);
+  if (constraint.modulus != 0) return value % constraint.modulus == 0;
   return constraint.equality ? value == 0 : value >= 0;
 }
 

@@ -45,7 +45,7 @@ class Prover {
       result_.events = trace_.events;
       if (system_ != nullptr) {
         expected_ = terms_of(*system_, program_, terms_, options_.limit, options_.go_on);
-        known_terms_ = std::max<std::size_t>(terms_.size(), 1);
+        if (compares()) known_terms_ = std::max<std::size_t>(terms_.size(), 1);
       }
       check_channels();
       check_values();
@@ -57,6 +57,8 @@ class Prover {
   }
 
  private:
+  [[nodiscard]] bool compares() const { return system_ != nullptr && options_.other_terms.empty(); }
+
   void proven(const char* name, std::string text) {
     result_.properties.push_back({name, Status::proven, std::move(text)});
   }
@@ -94,7 +96,7 @@ class Prover {
   void check_values() {
     const OnStore compare = [&](std::uint32_t tensor, std::int64_t linear, TermId term, std::uint32_t pe,
                                 std::size_t event) {
-      if (system_ != nullptr) compare_store(tensor, linear, term, pe, event);
+      if (compares()) compare_store(tensor, linear, term, pe, event);
     };
     const Executed executed =
         execute(program_, trace_, terms_,
@@ -110,6 +112,8 @@ class Prover {
       result_.properties.push_back(
           {"terms", Status::not_checked,
            "the recurrences are not at hand: a program file holds the PEs' programs only"});
+    } else if (!compares()) {
+      result_.properties.push_back({"terms", Status::not_checked, options_.other_terms});
     } else {
       proven("terms", "every stored element is the very tree of operations of its equation, for all data");
     }

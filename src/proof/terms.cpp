@@ -35,7 +35,8 @@ bool commutes(Op op) { return op == Op::add || op == Op::multiply; }
 
 }  // namespace
 
-TermTable::TermTable(const std::vector<program::Tensor>& tensors) : tensors_(tensors), buckets_(1024) {}
+TermTable::TermTable(const std::vector<program::Tensor>& tensors)
+    : tensors_(tensors), buckets_(1024), zero_(constant(0, 0)), one_(constant(1, 0)) {}
 
 Shape TermTable::tile_shape(const program::Tensor& tensor, std::int64_t linear) {
   Shape shape;
@@ -86,6 +87,9 @@ TermId TermTable::constant(double real, double imaginary) {
 }
 
 TermId TermTable::apply(Op op, Flags flags, std::span<const TermId> operands) {
+  // 0 and 1 are the same in every dtype: what a sum over nothing is, where it has to have one.
+  const bool converts = operators::info(op).typing == operators::Typing::cast;
+  if (converts && (operands[0] == zero_ || operands[0] == one_)) return operands[0];
   const auto parts = fused(op);
   if (!parts) return literal(op, flags, operands);
   const TermId inner = literal(parts->inner, flags, operands.subspan(1));

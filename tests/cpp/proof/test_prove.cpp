@@ -330,7 +330,7 @@ TEST(Prove, ChannelsThatAreTooShallow) {
   EXPECT_EQ(found.code, "CYC802");
   EXPECT_EQ(found.message, "the program deadlocks: 2 PEs wait for each other in a circle");
   EXPECT_EQ(found.help, "deeper channels let it pass: `least_depths()` lists how deep");
-  const Proof proof = prove(program, &system, {default_limit, {}, false});
+  const Proof proof = prove(program, &system, {default_limit, {}, {}, false});
   EXPECT_FALSE(proof.ok());
   for (const auto& property : proof.properties) {
     const bool blocks = property.name == "deadlock" || property.name == "rendezvous";
@@ -371,7 +371,7 @@ TEST(Prove, UnionsAndDiagonalDomains) {
   auto& equation = system.equations.front();
   equation.indices = {"k", "m"};
   equation.domain = {
-      {{{{1, 0}, 0}, false}, {{{-1, 1}, 0}, false}, {{{0, -1}, 2}, false}, {{{1, -1}, 0}, true}}};
+      {{{{1, 0}, 0}, false, 0}, {{{-1, 1}, 0}, false, 0}, {{{0, -1}, 2}, false, 0}, {{{1, -1}, 0}, true, 0}}};
   EXPECT_TRUE(prove(doubled(), &system).ok());
 }
 

@@ -19,6 +19,8 @@ inline constexpr std::int64_t compile_limit = 20'000;
 struct Options {
   std::int64_t limit = default_limit;
   GoOn go_on{};
+  /// Why the terms are not checked though there are equations; empty: they are.
+  std::string other_terms{};
   bool throw_deadlock = true;  ///< Else a program that only needs deeper channels is proven but for that.
 };
 

@@ -20,7 +20,8 @@ inline constexpr TermId no_term = 0xffffffffU;  ///< Of bytes that hold no value
 
 /// Hash-consed terms. A fused operator is the tree that it means (`multiply_add(c, a, b)` is `c + a * b`), and
 /// `a + b` is `b + a`, `a * b` is `b * a`; everything else is literal, since floating-point order is part
-/// of the meaning. Terms have no dtype: programs and recurrences never convert one.
+/// of the meaning. Terms have no dtype but their elements'; what is made of numbers alone is taken to have
+/// one dtype in program and equations.
 class TermTable {
  public:
   /// The tensors that elements name; kept by reference.
@@ -78,6 +79,8 @@ class TermTable {
   std::vector<Node> nodes_;
   std::vector<std::pair<double, double>> constants_;
   std::vector<Bucket> buckets_;  // Open addressing; a power of two of them.
+  TermId zero_;
+  TermId one_;
 };
 
 }  // namespace cyclotron::proof
