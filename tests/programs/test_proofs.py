@@ -192,3 +192,13 @@ def test_a_long_check_obeys_an_interrupt(check):
         check(program)
     timer.join()
     assert cy.prove(matmul(4)).ok
+
+
+def test_a_rotated_reduction_is_proven_but_for_its_order():
+    schedule = cy.schedules.cannon(kernels.matmul)
+    machine = cy.Machine(grid=(4, 4), topology="torus")
+    program = kernels.matmul.compile(cy.spec((4, 4)), cy.spec((4, 4)), schedule=schedule, machine=machine)
+    proof = cy.prove(program)
+    assert not proof.ok
+    assert [p.name for p in proof if p.status == "not checked"] == ["terms"]
+    assert "rotates a reduction" in proof["terms"].text
