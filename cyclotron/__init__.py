@@ -78,8 +78,8 @@ from cyclotron.language import (
     zeros_like,
 )
 from cyclotron.machine import PE, Link, Machine
-from cyclotron.recurrences import Recurrences
 from cyclotron.proof import Depths, Proof, prove
+from cyclotron.recurrences import Recurrences
 from cyclotron.results import Result
 from cyclotron.schedule import Fold, Schedule, block, cyclic
 from cyclotron.systolic import SystolicArrays, systolic_arrays
@@ -107,8 +107,8 @@ __all__ = [
     "PeClass",
     "Program",
     "ProgramError",
-    "Recurrences",
     "Proof",
+    "Recurrences",
     "Result",
     "Schedule",
     "ScheduleError",

@@ -19,8 +19,8 @@ from cyclotron.language.arguments import TensorArgument
 from cyclotron.machine import PE, UNBOUNDED, Link, Machine
 from cyclotron.notation import aligned, to_latex
 from cyclotron.places import errors_at_call
-from cyclotron.recurrences import Recurrences
 from cyclotron.proof import VERIFY_LIMIT, Depths, least_depths, prove
+from cyclotron.recurrences import Recurrences
 from cyclotron.schedule import Schedule
 
 if TYPE_CHECKING:

@@ -198,8 +198,9 @@ def prove(program: Program, *, limit: int | None = None) -> Proof:
         If the PEs wait for each other with the program's channel depths.
     """
     steps = _core.PROOF_LIMIT if limit is None else limit
+    system = program._system.core if program._system is not None else None
     rotates = program.schedule is not None and bool(program.schedule.rotations)
-    found = _core.prove(program.core, program._system, steps, _ROTATED if rotates else "")
+    found = _core.prove(program.core, system, steps, _ROTATED if rotates else "")
     properties = tuple(Property(*p) for p in found["properties"])
     return Proof(program.kernel_name, properties, found["ok"], found["events"], found["terms"])
 

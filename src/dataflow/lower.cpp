@@ -75,14 +75,14 @@ class Lowering {
 
   /// LowerSum: the first term starts the accumulator, every further one is added to the predecessor's (E5).
   detail::Holder lower_sum(const Equation& equation, ExprId id, const Reduce& reduce, SpaceId space) {
-    const auto rank = graph_.dims.size();
     const auto& domain = graph_.at(space).domain;
     const auto dim = placement_.dim(reduce.index);
     const auto turning = detail::turning(schedule_, graph_.dims, dim, domain);
-    const auto next = detail::unit(rank, dim, 1), previous = detail::unit(rank, dim, -1);
+    const auto next = detail::step_along(graph_.at(space), dim, 1);
+    const auto previous = detail::step_along(graph_.at(space), dim, -1);
     const auto first =
         turning ? detail::turn_starts(*turning, domain) : domain.subtract(domain.translate(next)).coalesce();
-    check_contiguous(first, dim, reduce, system_.at(id).span);
+    check_contiguous(graph_.at(space), first, dim, reduce, system_.at(id).span);
 
     const FlowId sum = add_flow(equation, space, id);
     const auto names = scope_names(equation, &reduce);
@@ -100,17 +100,17 @@ class Lowering {
     continue_from(previous, further.intersect(domain.translate(next)).coalesce());
     if (!turning) return {sum, domain.subtract(domain.translate(previous)).coalesce()};
     // Round the end of the range, back to its beginning; the last term is the one before the first.
-    const auto around = detail::unit(rank, dim, turning->extent - 1);
-    const auto back = detail::unit(rank, dim, 1 - turning->extent);
+    const auto around = detail::step_along(graph_.at(space), dim, turning->extent - 1);
+    const auto back = detail::step_along(graph_.at(space), dim, 1 - turning->extent);
     continue_from(around, further.intersect(domain.translate(back)).coalesce());
     const auto last = first.translate(previous).unite(first.translate(around)).intersect(domain);
     return {sum, last.coalesce()};
   }
 
-  void check_contiguous(const poly::Set& first, std::size_t dim, const Reduce& reduce,
+  void check_contiguous(const Space& space, const poly::Set& first, std::size_t dim, const Reduce& reduce,
                         const Span& span) const {
     std::vector<poly::Affine> rest;
-    for (std::size_t d = 0; d < graph_.dims.size(); ++d) {
+    for (const auto d : space.own) {
       if (d != dim) rest.push_back(poly::variable(graph_.dims.size(), d));
     }
     if (poly::Map::function(first, rest).is_injective()) return;

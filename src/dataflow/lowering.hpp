@@ -78,6 +78,8 @@ class Router {
 [[nodiscard]] std::vector<poly::Affine> as_shifts(const poly::Set& domain, std::vector<poly::Affine> forms);
 /// p + offset as forms.
 [[nodiscard]] std::vector<poly::Affine> shifted(std::size_t rank, const std::vector<std::int64_t>& offset);
+/// The offset of the point `steps` further along a free coordinate; those that depend on it move with it.
+[[nodiscard]] std::vector<std::int64_t> step_along(const Space& space, std::size_t dim, std::int64_t steps);
 [[nodiscard]] std::vector<std::int64_t> unit(std::size_t rank, std::size_t dim, std::int64_t value);
 
 }  // namespace cyclotron::dataflow::detail

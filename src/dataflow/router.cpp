@@ -18,6 +18,12 @@ std::vector<std::int64_t> unit(std::size_t rank, std::size_t dim, std::int64_t v
   return offset;
 }
 
+std::vector<std::int64_t> step_along(const Space& space, std::size_t dim, std::int64_t steps) {
+  std::vector<std::int64_t> offset;
+  for (const auto& form : space.tuple) offset.push_back(steps * form.coefficients.at(dim));
+  return offset;
+}
+
 std::vector<poly::Affine> shifted(std::size_t rank, const std::vector<std::int64_t>& offset) {
   std::vector<poly::Affine> forms;
   for (std::size_t d = 0; d < rank; ++d) {

@@ -13,6 +13,9 @@ using recurrence::Equation;
 using recurrence::Reduce;
 using recurrence::System;
 
+/// Tensors read through each other that are followed to find where the last one is made.
+constexpr std::size_t longest_chain = 3;
+
 std::optional<recurrence::ExprId> reduction_of(const System& system, const Equation& equation) {
   std::optional<recurrence::ExprId> found;
   std::vector<recurrence::ExprId> todo{equation.expr};
@@ -93,11 +96,23 @@ Space Placement::place(const Equation& equation, const poly::Set& points,
       continue;
     }
     const bool is_end = at_end && reduce != nullptr && dims_[d] == reduce->index;
-    space.tuple.push_back(is_end ? end_of(equation, *reduce) : missing(equation, d));
+    auto form = is_end ? end_of(equation, *reduce) : missing(equation, d);
+    if (at_end) form = without_reductions(equation, reduce, std::move(form));
+    space.tuple.push_back(std::move(form));
     space.domain = space.domain.intersect({poly::variable(rank, d) - space.tuple.back(), true});
   }
   space.domain = space.domain.coalesce();
   return space;
+}
+
+/// The form with the reduction index at its end.
+poly::Affine Placement::without_reductions(const Equation& equation, const Reduce* reduce,
+                                           poly::Affine form) const {
+  if (reduce == nullptr || form.coefficients[dim(reduce->index)] == 0) return form;
+  std::vector<poly::Affine> replace;
+  for (std::size_t v = 0; v < dims_.size(); ++v) replace.push_back(poly::variable(dims_.size(), v));
+  replace[dim(reduce->index)] = end_of(equation, *reduce);
+  return poly::substitute(form, replace, dims_.size());
 }
 
 /// r_end(i): one more than the upper bound of r that the text gives.
@@ -119,8 +134,9 @@ poly::Affine Placement::end_of(const Equation& equation, const Reduce& reduce) c
     }
   }
   // Of several bounds (`range(n) if k <= i`) the least one, where it is one bound everywhere.
-  const auto points =
-      place(equation, recurrence::domain_of(context_, equation), equation.indices, nullptr, false).domain;
+  std::vector<poly::Affine> variables;
+  for (const auto& name : equation.indices) variables.push_back(poly::variable(dims_.size(), dim(name)));
+  const auto points = recurrence::domain_of(context_, equation).preimage(variables, dims_.size());
   for (const auto& end : ends) {
     const bool least = std::ranges::all_of(ends, [&](const poly::Affine& other) {
       return points.is_subset(points.intersect({other - end, false}));
@@ -140,10 +156,25 @@ poly::Affine Placement::end_of(const Equation& equation, const Reduce& reduce) c
   return ends.front();
 }
 
+/// Whether a form over dims is at least another at every point in scope.
+bool Placement::is_later(const recurrence::Scope& scope, const poly::Affine& form,
+                         const poly::Affine& other) const {
+  const auto difference = form - other;
+  poly::Affine local = poly::constant(scope.names.size(), difference.constant);
+  for (std::size_t v = 0; v < dims_.size(); ++v) {
+    if (difference.coefficients[v] == 0) continue;
+    const auto place = std::ranges::find(scope.names, dims_[v]);
+    if (place == scope.names.end()) return false;
+    local.coefficients[static_cast<std::size_t>(place - scope.names.begin())] = difference.coefficients[v];
+  }
+  return scope.points.is_subset(scope.points.intersect({local, false}));
+}
+
 /// The coordinate of an index that the equation lacks: what another equation of the tensor has at the place
 /// of that index in its subscripts (Cholesky's diagonal L[j, j] sits at i = j because another equation
-/// writes L[i, j]); else 0.
-poly::Affine Placement::missing(const Equation& equation, std::size_t d) const {
+/// writes L[i, j]); else where the last of the computed tensors that it reads is made (the end of an inner
+/// sum); else 0.
+poly::Affine Placement::missing(const Equation& equation, std::size_t d, std::size_t chain) const {
   for (const auto& other : system_.equations) {
     if (other.target != equation.target) continue;
     for (std::size_t s = 0; s < other.index.size(); ++s) {
@@ -152,7 +183,65 @@ poly::Affine Placement::missing(const Equation& equation, std::size_t d) const {
       }
     }
   }
-  return poly::constant(dims_.size(), 0);
+  auto latest = poly::constant(dims_.size(), 0);
+  if (chain > longest_chain) return latest;  // perhaps the tensors depend on each other
+  bool found = false;
+  const auto points = recurrence::domain_of(context_, equation);
+  recurrence::for_each_expr(
+      system_, equation, points, [&](recurrence::ExprId id, const recurrence::Scope& scope) {
+        const auto* access = std::get_if<recurrence::Access>(&system_.at(id).node);
+        if (access == nullptr || access->tensor == equation.target) return;
+        for (const auto& maker : system_.equations) {
+          if (maker.target != access->tensor) continue;
+          const auto where = where_read(equation, *access, scope.names, maker, d, chain);
+          if (!where || (found && !is_later(scope, *where, latest))) continue;
+          latest = *where;
+          found = true;
+        }
+      });
+  return latest;
+}
+
+/// Coordinate `d` of the point that makes the element which the reader accesses, in the reader's indices;
+/// none where the element does not tell.
+std::optional<poly::Affine> Placement::where_read(const Equation& reader, const recurrence::Access& access,
+                                                  const std::vector<std::string>& names,
+                                                  const Equation& maker, std::size_t d,
+                                                  std::size_t chain) const {
+  const auto rank = dims_.size();
+  poly::Affine form = poly::variable(rank, d);
+  if (std::ranges::find(maker.indices, dims_[d]) == maker.indices.end()) {
+    const auto reduction = reduction_of(system_, maker);
+    const auto* reduce = reduction ? &std::get<Reduce>(system_.at(*reduction).node) : nullptr;
+    if (reduce != nullptr && reduce->index == dims_[d]) {
+      form = end_of(maker, *reduce);
+      // A total that is the element itself stays at its last term.
+      if (maker.expr == *reduction) form.constant -= 1;
+    } else {
+      form = without_reductions(maker, reduce, missing(maker, d, chain + 1));
+    }
+  }
+  std::vector<poly::Affine> replace(rank, poly::constant(rank, 0));
+  std::vector<bool> known(rank, false);
+  for (std::size_t s = 0; s < maker.index.size(); ++s) {
+    const auto subscript = lift(maker.index[s], maker.indices);
+    for (std::size_t v = 0; v < rank; ++v) {
+      if (!(subscript == poly::variable(rank, v))) continue;
+      replace[v] = lift(access.index[s], names);
+      known[v] = true;
+    }
+  }
+  for (std::size_t v = 0; v < rank; ++v) {
+    if (form.coefficients[v] != 0 && !known[v]) return std::nullopt;
+  }
+  form = poly::substitute(form, replace, rank);
+  // Of the reader's own indices only, or a reduction index of its that will be given its end.
+  for (std::size_t v = 0; v < rank; ++v) {
+    const bool own = std::ranges::find(reader.indices, dims_[v]) != reader.indices.end() ||
+                     std::ranges::find(names, dims_[v]) != names.end();
+    if (form.coefficients[v] != 0 && !own) return std::nullopt;
+  }
+  return form;
 }
 
 }  // namespace cyclotron::dataflow::detail

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <cyclotron/dataflow/graph.hpp>
+#include <cyclotron/recurrence/sets.hpp>
 #include <cyclotron/recurrence/system.hpp>
 
 namespace cyclotron::dataflow::detail {
@@ -38,7 +39,17 @@ class Placement {
                             bool at_end) const;
   [[nodiscard]] poly::Affine end_of(const recurrence::Equation& equation,
                                     const recurrence::Reduce& reduce) const;
-  [[nodiscard]] poly::Affine missing(const recurrence::Equation& equation, std::size_t dim) const;
+  [[nodiscard]] poly::Affine without_reductions(const recurrence::Equation& equation,
+                                                const recurrence::Reduce* reduce, poly::Affine form) const;
+  [[nodiscard]] bool is_later(const recurrence::Scope& scope, const poly::Affine& form,
+                              const poly::Affine& other) const;
+  [[nodiscard]] poly::Affine missing(const recurrence::Equation& equation, std::size_t dim,
+                                     std::size_t chain = 0) const;
+  [[nodiscard]] std::optional<poly::Affine> where_read(const recurrence::Equation& reader,
+                                                       const recurrence::Access& access,
+                                                       const std::vector<std::string>& names,
+                                                       const recurrence::Equation& maker, std::size_t dim,
+                                                       std::size_t chain) const;
 
   const recurrence::System& system_;
   const poly::Context& context_;
