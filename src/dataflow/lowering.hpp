@@ -62,7 +62,13 @@ class Router {
   void inject(FlowId id, const poly::Set& starts, std::vector<Rule>& rules) const;
   void relay(FlowId id, std::size_t axis, bool broadcast, const poly::Set& starts, std::vector<Rule>& rules);
   void hand_over(FlowId id, poly::Set starts, std::vector<Rule>& rules) const;
+  [[nodiscard]] std::vector<std::pair<poly::Set, std::vector<std::int64_t>>> at_distance(
+      FlowId id, const Holder& holder, const poly::Set& starts, std::int64_t least, std::int64_t most) const;
   void hand_over_one_hop(FlowId id, poly::Set& starts, std::vector<Rule>& rules) const;
+  [[nodiscard]] bool is_earlier(const std::vector<std::int64_t>& offset) const;
+  void hand_over_far(FlowId id, bool earlier, poly::Set& starts, std::vector<Rule>& rules) const;
+  [[nodiscard]] std::vector<std::int64_t> nearer(const std::vector<std::int64_t>& offset) const;
+  FlowId add_relay(const Flow& flow, const std::vector<std::int64_t>& offset, const poly::Set& domain) const;
   bool hand_over_from(FlowId id, FlowId source, const poly::Set& defined,
                       const std::vector<std::int64_t>& offset, Origin origin, poly::Set& starts,
                       std::vector<Rule>& rules) const;

@@ -10,6 +10,9 @@ namespace cyclotron::mapping::detail {
 /// reads; tensors that depend on each other share a phase. Spaces that only pass operands on (relays) have
 /// phase 0.
 [[nodiscard]] std::vector<std::int64_t> tensor_phases(const dataflow::Graph& graph);
+/// Places the spaces within a step: what hands values over within one step comes first. Throws LegalityError
+/// CYC221 where two need each other.
+void rank_spaces(Mapping& mapping);
 /// Fills channels (one a rule) and statements.
 void make_statements(Mapping& mapping, const machine::Machine& machine);
 /// Every dependence advances in time, or between PEs of one step in a common direction.

@@ -184,7 +184,8 @@ namespace {
 
 Mapping map_in_phases(dataflow::Graph graph, Grid grid, std::vector<std::int64_t> phases,
                       const machine::Machine& machine) {
-  Mapping mapping{std::move(graph), std::move(grid), std::move(phases), {}, {}, {}, {}, {}};
+  Mapping mapping{std::move(graph), std::move(grid), std::move(phases), {}, false, {}, {}, {}, {}, {}};
+  detail::rank_spaces(mapping);
   detail::make_statements(mapping, machine);
   detail::check_dependences(mapping);
   detail::check_steps(mapping);

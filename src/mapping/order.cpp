@@ -61,6 +61,7 @@ poly::Set lex_negative(const poly::Set& domain, const std::vector<poly::Affine>&
 struct Order {
   std::vector<std::int64_t> signs;  ///< Of each grid dimension.
   bool grid_first = false;
+  bool by_rank = false;  ///< Within a step all PEs' points of one space before those of the next.
 };
 
 /// How far the use lies after the making, in that order.
@@ -73,6 +74,10 @@ std::vector<poly::Affine> advance(const Mapping& mapping, const Dependence& depe
   for (std::size_t g = 0; g < mapping.grid.space.size(); ++g) {
     const auto d = mapping.grid.space[g];
     grid.push_back(order.signs[g] * (tuple[d] - dependence.from[d]));
+  }
+  if (order.by_rank) {
+    const auto rank = [&](FlowId flow) { return mapping.ranks[graph.at(flow).space.index()]; };
+    time.push_back(poly::constant(tuple.size(), rank(dependence.rule->flow) - rank(dependence.source)));
   }
   auto& first = order.grid_first ? grid : time;
   const auto& second = order.grid_first ? time : grid;
@@ -204,25 +209,70 @@ void find_time_function(Mapping& mapping, const std::vector<Dependence>& all) {
 
 }  // namespace
 
+namespace {
+
+Order order_of(const Mapping& mapping, std::size_t choice) {
+  Order order;
+  for (std::size_t g = 0; g < mapping.grid.space.size(); ++g)
+    order.signs.push_back(((choice >> g) & 1U) != 0 ? -1 : 1);
+  return order;
+}
+
+/// Whether all dependences advance by time, then space by space, each along the grid in a direction of its
+/// own (a stencil's values go both ways in one step).
+bool advances_by_rank(const Mapping& mapping, const std::vector<Dependence>& all) {
+  if (!mapping.ranks_hold_between_pes) return false;
+  const auto& graph = mapping.graph;
+  const auto space_of = [&](FlowId flow) { return graph.at(flow).space.index(); };
+  const auto advances = [&](const Dependence& dependence, std::size_t choice) {
+    auto order = order_of(mapping, choice);
+    order.by_rank = true;
+    return !violation(mapping, dependence, order).has_value();
+  };
+  for (std::size_t s = 0; s < graph.spaces.size(); ++s) {
+    bool found = false;
+    for (std::size_t choice = 0; choice < (std::size_t{1} << mapping.grid.space.size()) && !found; ++choice) {
+      found = std::ranges::all_of(all, [&](const Dependence& dependence) {
+        return space_of(dependence.rule->flow) != s || advances(dependence, choice);
+      });
+    }
+    if (!found) return false;
+  }
+  return true;
+}
+
+/// In which order of all steps every dependence advances, in words; empty where in none.
+std::string advancing_order(const Mapping& mapping, const std::vector<Dependence>& all) {
+  const auto choices = std::size_t{1} << mapping.grid.space.size();
+  for (const bool grid_first : {false, true}) {
+    for (std::size_t choice = 0; choice < choices; ++choice) {
+      auto order = order_of(mapping, choice);
+      order.grid_first = grid_first;
+      const bool legal = std::ranges::all_of(
+          all, [&](const Dependence& d) { return !violation(mapping, d, order).has_value(); });
+      if (legal) return grid_first ? "along the grid, then time" : "time, then along the grid";
+    }
+    if (!grid_first && advances_by_rank(mapping, all))
+      return "time, then space by space, then along the grid";
+  }
+  return {};
+}
+
+}  // namespace
+
 void check_dependences(Mapping& mapping) {
   const auto all = dependences(mapping.graph);
-  const auto axes = mapping.grid.space.size();
-  for (std::size_t choice = 0; choice < (std::size_t{2} << axes); ++choice) {
-    Order order{{}, (choice >> axes) != 0};
-    for (std::size_t g = 0; g < axes; ++g) order.signs.push_back(((choice >> g) & 1U) != 0 ? -1 : 1);
-    const bool legal = std::ranges::all_of(
-        all, [&](const Dependence& d) { return !violation(mapping, d, order).has_value(); });
-    if (!legal) continue;
+  const auto order = advancing_order(mapping, all);
+  if (!order.empty()) {
     mapping.proofs.push_back(
-        fmt::format("all {} dependences advance in one order of all steps ({})", all.size(),
-                    order.grid_first ? "along the grid, then time" : "time, then along the grid"));
+        fmt::format("all {} dependences advance in one order of all steps ({})", all.size(), order));
     mapping.proofs.emplace_back("no two points of a space share a PE and a step");
     find_time_function(mapping, all);
     return;
   }
-  const Order forward{std::vector<std::int64_t>(axes, 1), false};
   for (const auto& dependence : all) {
-    if (const auto point = violation(mapping, dependence, forward)) report(mapping, dependence, *point);
+    if (const auto point = violation(mapping, dependence, order_of(mapping, 0)))
+      report(mapping, dependence, *point);
   }
   CYC_CHECK(false, "an illegal schedule has a witness");
 }

@@ -28,7 +28,6 @@ class Builder {
 
   void run() {
     find_aliases();
-    rank_spaces();
     for (std::size_t r = 0; r < graph_.rules.size(); ++r) add_rule(r);
     std::ranges::stable_sort(mapping_.statements, {}, &Statement::position);
   }
@@ -53,40 +52,8 @@ class Builder {
     }
   }
 
-  /// Spaces that hand values over within one PE and step come in the order of the hand-over.
-  void rank_spaces() {
-    const auto count = graph_.spaces.size();
-    std::vector<std::vector<bool>> before(count, std::vector<bool>(count, false));
-    for (const auto& rule : graph_.rules) {
-      if (!dataflow::crosses_spaces(graph_, rule)) continue;
-      const auto& transfer = std::get<Transfer>(rule.action);
-      if (mapping_.phase_of(transfer.source) != mapping_.phase_of(rule.flow)) continue;
-      const auto offset = dataflow::constant_offset(graph_.at(graph_.at(rule.flow).space), transfer.from);
-      if (offset && std::ranges::all_of(*offset, [](std::int64_t step) { return step == 0; })) {
-        before[graph_.at(transfer.source).space.index()][graph_.at(rule.flow).space.index()] = true;
-      }
-    }
-    rank_.assign(count, -1);
-    for (std::int64_t next = 0; next < static_cast<std::int64_t>(count); ++next) {
-      std::size_t chosen = count;
-      for (std::size_t s = 0; s < count && chosen == count; ++s) {
-        bool ready = rank_[s] < 0;
-        for (std::size_t o = 0; o < count && ready; ++o) ready = !(before[o][s] && rank_[o] < 0);
-        if (ready) chosen = s;
-      }
-      if (chosen == count) {
-        throw LegalityError({.code = "CYC221",
-                             .span = graph_.flows.front().span,
-                             .message = "two computations of one step need each other's results",
-                             .notes = {},
-                             .help = "map one more index to time"});
-      }
-      rank_[chosen] = next;
-    }
-  }
-
   Statement make(Kind kind, std::size_t rule, FlowId flow, poly::Set domain) const {
-    const auto rank = rank_[graph_.at(flow).space.index()];
+    const auto rank = mapping_.ranks[graph_.at(flow).space.index()];
     const auto rules = static_cast<std::int64_t>(graph_.rules.size());
     Statement statement{kind, rule, std::move(domain), {}, {}, 0, {}, 0, mapping_.phase_of(flow)};
     statement.position =
@@ -294,7 +261,6 @@ class Builder {
   const machine::Machine& machine_;
   const dataflow::Graph& graph_;
   std::vector<bool> alias_;
-  std::vector<std::int64_t> rank_;
 };
 
 }  // namespace

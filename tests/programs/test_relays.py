@@ -1,0 +1,86 @@
+"""Values that travel several hops: the PEs between pass them on."""
+
+import numpy as np
+import pytest
+
+import cyclotron as cy
+
+
+@cy.kernel
+def wide_stencil(A, steps):
+    n = A.shape[0]
+    U = cy.empty((steps + 1, n))
+    for x in range(n):
+        U[0, x] = A[x]
+    for t in range(1, steps + 1):
+        for x in range(n):
+            if x < 2 or x >= n - 2:
+                U[t, x] = U[t - 1, x]
+            else:
+                U[t, x] = U[t - 1, x - 2] + U[t - 1, x + 2] + U[t - 1, x - 1] + U[t - 1, x + 1]
+    return U
+
+
+@cy.kernel
+def nine_points(A, steps):
+    n, m = A.shape
+    U = cy.empty((steps + 1, n, m))
+    for x in range(n):
+        for y in range(m):
+            U[0, x, y] = A[x, y]
+    for t in range(1, steps + 1):
+        for x in range(n):
+            for y in range(m):
+                if x < 1 or x >= n - 1 or y < 1 or y >= m - 1:
+                    U[t, x, y] = U[t - 1, x, y]
+                else:
+                    corners = U[t - 1, x - 1, y - 1] + U[t - 1, x - 1, y + 1]
+                    others = U[t - 1, x + 1, y - 1] + U[t - 1, x + 1, y + 1]
+                    U[t, x, y] = corners + others + U[t - 1, x, y] + U[t - 1, x, y + 1]
+    return U
+
+
+@cy.kernel
+def common_subsequence(A, B):
+    """The diagonal neighbour's value, where the borders are zeros."""
+    n, m = A.shape[0], B.shape[0]
+    H = cy.zeros((n + 1, m + 1))
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            longer = H[i - 1, j - 1] + A[i - 1] * B[j - 1]
+            H[i, j] = cy.maximum(cy.maximum(longer, H[i - 1, j]), H[i, j - 1])
+    return H
+
+
+def run_equals_reference(kernel, *arguments, schedule):
+    program = kernel.compile(*arguments, schedule=schedule)
+    expected = kernel.reference(*arguments)
+    for backend in ("sim", "local"):
+        np.testing.assert_array_equal(cy.run(program, backend=backend).output, expected)
+    return program
+
+
+@pytest.mark.parametrize("n", [1, 4, 5, 9])
+@pytest.mark.parametrize("schedule", [None, cy.Schedule(), cy.Schedule().space("x")], ids=str)
+def test_two_hops_both_ways_in_one_step(n, schedule):
+    A = np.random.default_rng(n).integers(0, 3, n).astype(float)
+    run_equals_reference(wide_stencil, A, 3, schedule=schedule)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 3), (5, 4)], ids=str)
+@pytest.mark.parametrize("space", [("x",), ("y",), ("x", "y")], ids=str)
+def test_corners_of_a_stencil(shape, space):
+    A = np.random.default_rng(0).integers(0, 3, shape).astype(float)
+    run_equals_reference(nine_points, A, 2, schedule=cy.Schedule().space(*space))
+
+
+@pytest.mark.parametrize("space", [(), ("i",), ("j",), ("i", "j")], ids=str)
+def test_the_diagonal_neighbour(space):
+    rng = np.random.default_rng(1)
+    A, B = rng.integers(0, 2, 6).astype(float), rng.integers(0, 2, 7).astype(float)
+    run_equals_reference(common_subsequence, A, B, schedule=cy.Schedule().space(*space))
+
+
+def test_the_order_of_steps_is_told():
+    program = wide_stencil.compile(np.ones(9), 3, schedule=cy.Schedule().space("x"))
+    assert any("space by space" in proof for proof in program.verify())
