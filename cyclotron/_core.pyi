@@ -44,6 +44,9 @@ class System:
         expr: int,
         span: _Span,
     ) -> None: ...
+    def expand(self, places: Sequence[tuple[Sequence[int], Sequence[bool]]]) -> None:
+        """Take the equations as statements of a loop nest and make them recurrences."""
+
     def verify(self) -> None:
         """Prove single assignment, cover and bounds."""
 

@@ -110,7 +110,13 @@ def call_kernel(kernel: Kernel, values: tuple[Any, ...]) -> Any:
     outputs = run(program, backend="local").outputs
     if kernel.returns == "single":
         return next(iter(outputs.values()))
-    return outputs if kernel.returns == "dict" else tuple(outputs.values())
+    if kernel.returns == "tuple":
+        return tuple(outputs.values())
+    names = kernel.result_names
+    in_place = len(names) == len(outputs) and all(
+        found in (name, f"{name}_out") for name, found in zip(names, outputs, strict=True)
+    )
+    return dict(zip(names, outputs.values(), strict=True)) if in_place else outputs
 
 
 @dataclass(frozen=True)
@@ -291,7 +297,7 @@ def _run_numpy(program: Program, inputs: tuple[Any, ...]) -> dict[str, NDArray[A
     returned = kernel.reference(*arguments)
     names = [t["name"] for t in _tensors(program, "output")]
     if isinstance(returned, dict):
-        return {name: np.asarray(returned[name]) for name in names}
+        returned = tuple(returned.values())
     values = returned if isinstance(returned, tuple) else (returned,)
     return {name: np.asarray(value) for name, value in zip(names, values, strict=True)}
 

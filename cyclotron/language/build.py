@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol, cast
 
 from cyclotron.errors import Span
-from cyclotron.language import cases, order
+from cyclotron.language import cases, nests, order
 from cyclotron.language.affine import Affine, Index, Region
 from cyclotron.language.elements import Access, Apply, Constant, Element, Reduce
 from cyclotron.language.fill import completion
@@ -49,6 +49,12 @@ class SystemBuilder(Protocol):
     ) -> None:
         """Add an equation."""
 
+    def expand(self, places: list[tuple[list[int], list[bool]]]) -> None:
+        """Take the equations as statements and make them recurrences.
+
+        For each its place in the text (`Recorded.text`) and, for each loop, whether it counts down.
+        """
+
 
 def build(trace: Trace, builder: SystemBuilder) -> None:
     """Add all tensors and equations of a finished recording to a builder.
@@ -60,17 +66,44 @@ def build(trace: Trace, builder: SystemBuilder) -> None:
     builder : SystemBuilder
         An empty system, e.g. ``_core.System``.
     """
+    if trace.refusal is not None:
+        raise trace.refusal
     parts = [cases.split(trace, equation) for equation in trace.equations]
     order.check(parts)
     equations = [part for statement in parts for part in statement]
     equations += _completions(trace)
+    _write(trace, equations, builder)
+
+
+def build_nest(trace: Trace, builder: SystemBuilder) -> None:
+    """Add the statements of a finished recording to a builder and expand them to equations.
+
+    Parameters
+    ----------
+    trace : Trace
+        The recording, with its outputs named; no tensor of tiles.
+    builder : SystemBuilder
+        An empty system.
+    """
+    nest = nests.with_arrays(trace)
+    equations = [part for statement in nest.equations for part in cases.split(nest, statement)]
+    places = [nests.place(part) for part in equations]
+    _write(nest, equations, builder)
+    builder.expand(
+        [(place, [False] * len(part.loops)) for place, part in zip(places, equations, strict=True)]
+    )
+
+
+def _write(trace: Trace, equations: Sequence[Recorded], builder: SystemBuilder) -> None:
     used = {tensor for equation in equations for tensor in _tensors(equation)}
     used |= {tensor for tensor in trace.tensors if tensor.is_input} | set(trace.outputs.values())
     ids: dict[SymbolicTensor, int] = {}
     names = {tensor: name for name, tensor in trace.outputs.items()}
-    for tensor in trace.tensors:
-        if tensor not in used:
+    results = iter(trace.outputs.values())  # in the order they are returned
+    for declared in trace.tensors:
+        if declared not in used:
             continue
+        tensor = next(results) if declared in names else declared
         role = "input" if tensor.is_input else "output" if tensor in names else "local"
         name = names.get(tensor, tensor.name)
         tile = None if tensor.tile is None else list(tensor.tile)

@@ -314,6 +314,10 @@ class Increment:
     value: Element
     negative: bool
 
+    def element(self) -> Element:
+        """The new value."""
+        return apply("subtract" if self.negative else "add", self.target, self.value)
+
 
 def element(value: object) -> Element:
     """Return an element as it is and a Python or NumPy number as a constant; anything else is an error."""

@@ -38,7 +38,7 @@ def completion(tensor: SymbolicTensor, equations: Sequence[Recorded]) -> list[Re
     """
     from cyclotron.language.trace import Recorded
 
-    names = _axis_names(tensor, equations)
+    names = axis_names(tensor, equations)
     axes = [Index(name, tensor.span) for name in names]
     inside = box([(axis, int(extent)) for axis, extent in zip(axes, tensor.shape, strict=True)])
     missing: Region = () if is_empty(inside) else (inside,)
@@ -53,7 +53,7 @@ def completion(tensor: SymbolicTensor, equations: Sequence[Recorded]) -> list[Re
     return [Recorded(tensor, index, loops, region, value, tensor.span, loops)]
 
 
-def _axis_names(tensor: SymbolicTensor, equations: Sequence[Recorded]) -> list[str]:
+def axis_names(tensor: SymbolicTensor, equations: Sequence[Recorded]) -> list[str]:
     """Name axes after the loops that run over them, so that the fill lies where the other elements do."""
     for equation in equations:
         subscripts = [

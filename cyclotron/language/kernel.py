@@ -17,7 +17,8 @@ import numpy as np
 from cyclotron.errors import CyclotronError, Span, TraceError
 from cyclotron.language.arguments import TensorArgument, describe, normalize
 from cyclotron.language.blocked import Blocked, Spec
-from cyclotron.language.build import SystemBuilder, build
+from cyclotron.language.build import SystemBuilder, build, build_nest
+from cyclotron.language.nests import may_be_nest
 from cyclotron.language.reference import unwrap, wrap
 from cyclotron.language.source import Source, closure_of
 from cyclotron.language.trace import ACTIVE, Reference, Trace
@@ -109,7 +110,7 @@ class Kernel:
                     f"argument `{name}` has no data", code="CYC116", help="the reference needs arrays"
                 )
         bound = self.signature.bind_partial()
-        bound.arguments.update({name: wrap(value, writeable=False) for name, value in named.items()})
+        bound.arguments.update({name: _wrapped(value) for name, value in named.items()})
         token = ACTIVE.set(Reference(dtypes))
         try:
             return unwrap(self._function(*bound.args, **bound.kwargs))
@@ -139,8 +140,15 @@ class Kernel:
         """
         core = importlib.import_module("cyclotron._core")
         system = core.System(self.name)
-        self.build(system, *args, **kwargs)
-        system.verify()
+        trace = self.build(system, *args, **kwargs)
+        try:
+            system.verify()
+        except CyclotronError as error:
+            if not may_be_nest(trace, error):
+                raise
+            system = core.System(self.name)
+            build_nest(trace, system)
+            system.verify()
         return importlib.import_module("cyclotron.recurrences").Recurrences(system)
 
     def build(self, builder: SystemBuilder, *args: Any, **kwargs: Any) -> Trace:
@@ -149,7 +157,12 @@ class Kernel:
             if not self._is_il:
                 _ = self._rewritten  # what the text says comes before what the arguments say
             trace = self._trace(self.bind(*args, **kwargs))
-            build(trace, builder)
+            try:
+                build(trace, builder)
+            except TraceError as error:
+                if not may_be_nest(trace, error):
+                    raise
+                build_nest(trace, builder)
         except CyclotronError as error:
             raise error.with_traceback(None) from None  # the place is in the message
         return trace
@@ -182,6 +195,11 @@ class Kernel:
     def returns(self) -> str:
         """How results are returned: "single", "tuple" or "dict"."""
         return "dict" if self._is_il else self._rewritten.form
+
+    @property
+    def result_names(self) -> tuple[str, ...]:
+        """The names of the last `return`; an input assigned in place has its own here, not `A_out`."""
+        return () if self._is_il else self._rewritten.results
 
     @property
     def closes_over_variables(self) -> bool:
@@ -290,6 +308,13 @@ def kernel(function: Callable[..., Any]) -> Kernel:
 def program(function: Callable[..., Any]) -> Kernel:
     """Make a kernel of a function written in the intermediate language (see `cyclotron.il`)."""
     return Kernel(function, is_il=True)
+
+
+def _wrapped(value: Any) -> Any:
+    """An argument of a plain run; loop nests may assign elements of arrays, so these are copies."""
+    if isinstance(value, np.ndarray):
+        return wrap(value.copy())
+    return wrap(value, writeable=False)
 
 
 def _module_of(value: object) -> str:

@@ -65,11 +65,14 @@ class Rewritten:
         The name under which the module `il` is used in it.
     form : {"single", "tuple", "dict"}
         How the results are returned.
+    results : tuple of str
+        The names they are returned under.
     """
 
     node: ast.FunctionDef
     il: str
     form: str
+    results: tuple[str, ...]
 
 
 def rewrite(source: Source) -> Rewritten:
@@ -113,6 +116,7 @@ class _Statements:
         self._indices: list[str] = []
         self._branches = 0
         self._form: str | None = None
+        self._results: tuple[str, ...] = ()
         self._handlers: dict[type[ast.stmt], Callable[..., list[ast.stmt]]] = {
             ast.For: self._for,
             ast.If: self._if,
@@ -147,7 +151,7 @@ class _Statements:
                 argument.annotation = None
         node = copy.copy(original)  # keeps fields that only newer Pythons have
         node.args, node.body, node.decorator_list, node.returns = arguments, body, [], None
-        return Rewritten(ast.fix_missing_locations(node), self._il, self._form)
+        return Rewritten(ast.fix_missing_locations(node), self._il, self._form, self._results)
 
     def _block(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         result: list[ast.stmt] = []
@@ -412,6 +416,7 @@ class _Statements:
                 node, "CYC114", "the kernel returns in two different forms", "return the same form everywhere"
             )
         self._form = form
+        self._results = tuple(key for key, _ in pairs)
         keywords = [ast.keyword(arg=key, value=self._rewrite(item)) for key, item in pairs]
         return [*before, ast.Return(value=call(self._il, "outputs", [], keywords))]
 

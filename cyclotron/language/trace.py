@@ -32,6 +32,8 @@ class Scope:
     index: Index | None
     region: Region
     last_condition: Condition | None = None  # of the inner `where` that closed last
+    position: int = 0  # of a loop, among what the loop around it holds
+    held: int = 0  # how many loops and statements a loop holds so far
 
 
 @dataclass
@@ -47,6 +49,7 @@ class Recorded:
     inside: tuple[Index, ...]  # all loops around the statement, the reduced one too, outermost first
     reduced: Index | None = None  # the index of an accumulation
     folded: bool = False  # whether an accumulation started from an assignment, not from a fill value
+    text: tuple[int, ...] = ()  # which it is, of what each loop around it holds: the order Python runs it in
 
 
 @dataclass
@@ -57,11 +60,17 @@ class Trace:
     ----------
     kernel : str
         The name of the kernel.
+    statements : list of Recorded
+        All assignments as Python runs them, with `text` set.
+    equations : list of Recorded
+        The recurrences that they spell, unless `refusal` says why they spell none.
     """
 
     kernel: str
     tensors: list[SymbolicTensor] = field(default_factory=list)
+    statements: list[Recorded] = field(default_factory=list)
     equations: list[Recorded] = field(default_factory=list)
+    refusal: TraceError | None = None
     outputs: dict[str, SymbolicTensor] = field(default_factory=dict)
     scopes: list[Scope] = field(default_factory=lambda: [Scope(None, EVERYWHERE)])
 
@@ -136,12 +145,46 @@ class Trace:
                     notes=[(outer.span, "it is an index here already")],
                     help="give the inner index another name",
                 )
-        self.scopes.append(Scope(index, region))
+        self.scopes.append(Scope(index, region, position=self._next_position()))
+
+    def _next_position(self) -> int:
+        """The position of a loop or statement that begins, in the innermost loop."""
+        holder = next((scope for scope in reversed(self.scopes) if scope.index), self.scopes[0])
+        holder.held += 1
+        return holder.held - 1
 
     def assign(self, target: SymbolicTensor, index: tuple[Affine, ...], value: object) -> None:
-        """Record an equation, or an accumulation where the value is an increment of the target."""
+        """Record a statement, and the equation or accumulation that it spells if all spell recurrences."""
         span = here()
         self._check_owner(target, span)
+        self.check_scope(index, span)
+        increment = value if isinstance(value, Increment) else None
+        term = increment.value if increment else element(value)
+        self._check_value(target, term, span)
+        self._record_statement(target, index, increment.element() if increment else term, span)
+        if self.refusal is not None:
+            return
+        try:
+            if increment:
+                self._check_target(target, span)
+                accumulate.record(self, target, index, increment, span)
+            else:
+                self._record_equation(target, index, term, span)
+        except TraceError as error:
+            self.refusal = error
+
+    def _record_statement(
+        self, target: SymbolicTensor, index: tuple[Affine, ...], value: Element, span: Span
+    ) -> None:
+        loops = self.indices()
+        text = (*(scope.position for scope in self.scopes if scope.index), self._next_position())
+        region = self.region()
+        if region:
+            self.statements.append(
+                Recorded(target, index, loops, region, value, span, inside=loops, text=text)
+            )
+
+    def _check_target(self, target: SymbolicTensor, span: Span) -> None:
         if target.is_input:
             raise TraceError(
                 f"`{target.name}` is an input and cannot be assigned",
@@ -150,13 +193,11 @@ class Trace:
                 notes=[(target.span, "it is an argument of the kernel")],
                 help=f"declare a result, e.g. `X = cy.empty_like({target.name})`, and assign its elements",
             )
-        self.check_scope(index, span)
-        if isinstance(value, Increment):
-            self._check_value(target, value.value, span)
-            accumulate.record(self, target, index, value, span)
-            return
-        expression = element(value)
-        self._check_value(target, expression, span)
+
+    def _record_equation(
+        self, target: SymbolicTensor, index: tuple[Affine, ...], expression: Element, span: Span
+    ) -> None:
+        self._check_target(target, span)
         if accumulate.replace(self, target, index, expression):
             return
         for access in accesses(expression):

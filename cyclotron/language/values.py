@@ -115,7 +115,7 @@ def outputs(**tensors: object) -> dict[str, SymbolicTensor]:
     for name, tensor in tensors.items():
         if not isinstance(tensor, SymbolicTensor):
             raise _bad_output(f"`{name}` is returned but is no tensor")
-        if tensor.is_input:
+        if tensor.is_input and tensor not in {statement.target for statement in trace.statements}:
             raise _bad_output(f"`{name}` is returned but is an input")
         if builtins.any(tensor is other for other in result.values()):
             raise _bad_output(f"`{name}` is returned twice, also as `{tensor.name}`")

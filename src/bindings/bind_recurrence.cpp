@@ -4,6 +4,7 @@
 
 #include <complex>
 
+#include <cyclotron/recurrence/expand_arrays.hpp>
 #include <cyclotron/recurrence/system.hpp>
 #include <cyclotron/recurrence/verify.hpp>
 #include <cyclotron/support/error.hpp>
@@ -135,6 +136,14 @@ void bind_recurrence(py::module_& module) {
           py::arg("span"))
       .def(
           "verify", [](const System& s) { verify(s); }, "Prove single assignment, cover and bounds.")
+      .def(
+          "expand",
+          [](System& s, const std::vector<std::pair<std::vector<std::int64_t>, std::vector<bool>>>& places) {
+            Nest nest{s, {}};
+            for (const auto& [text, descending] : places) nest.places.push_back({text, descending});
+            s = expand_arrays(nest);
+          },
+          py::arg("places"), "Take the equations as statements of a loop nest and make them recurrences.")
       .def("__eq__", [](const System& a, const System& b) { return a == b; })
       .def("__str__", [](const System& s) { return to_string(s); });
 }

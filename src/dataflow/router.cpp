@@ -447,7 +447,10 @@ void Router::hand_over(FlowId id, poly::Set starts, std::vector<Rule>& rules) co
   const auto tensor = graph_.at(id).tensor;
   std::vector<std::vector<std::int64_t>> offsets{std::vector<std::int64_t>(rank, 0)};
   for (const std::int64_t sign : {-1, 1}) {
-    for (std::size_t d = 0; d < rank; ++d) offsets.push_back(unit(rank, d, sign));
+    for (std::size_t d = 0; d < rank; ++d) {
+      // What is later in time is not there yet.
+      if (sign < 0 || is_space(d)) offsets.push_back(unit(rank, d, sign));
+    }
   }
   for (const auto& offset : offsets) {
     for (const auto& holder : holders_) {
@@ -463,8 +466,8 @@ void Router::hand_over(FlowId id, poly::Set starts, std::vector<Rule>& rules) co
     for (std::size_t f = 0; f < graph_.flows.size() && !starts.is_empty(); ++f) {
       const auto& other = graph_.flows[f];
       if (other.tensor != tensor || other.computed || FlowId(f) == id) continue;
-      // At one point of one space only from an operand that came before, or two could wait for each other.
-      if (&offset == &offsets.front() && other.space == graph_.at(id).space && f > id.index()) continue;
+      // At one point only from an operand that came before, or two could wait for each other.
+      if (&offset == &offsets.front() && f > id.index()) continue;
       hand_over_from(id, FlowId(f), graph_.at(other.space).domain, offset, Origin::turn, starts, rules);
     }
   }

@@ -87,6 +87,30 @@ std::optional<std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>> M
 
 namespace {
 
+struct MapCollector {
+  const Context* context;
+  std::vector<Map> maps;
+};
+
+isl_stat collect_basic_map(isl_basic_map* basic, void* user) {
+  auto& all = *static_cast<MapCollector*>(user);
+  all.maps.emplace_back(*all.context, isl_map_from_basic_map(basic));
+  return isl_stat_ok;
+}
+
+}  // namespace
+
+std::vector<Map> Map::conjunctions() const {
+  MapCollector collector{&context_, {}};
+  isl_map* disjoint = checked(context_, isl_map_make_disjoint(copy()));
+  const isl_stat status = isl_map_foreach_basic_map(disjoint, collect_basic_map, &collector);
+  isl_map_free(disjoint);
+  CYC_CHECK(status == isl_stat_ok);
+  return std::move(collector.maps);
+}
+
+namespace {
+
 struct PieceCollector {
   const Context* context;
   std::vector<Map::Piece> pieces;

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include <cyclotron/support/error.hpp>
 #include <cyclotron/support/overloaded.hpp>
@@ -113,6 +115,49 @@ void visit_expr(const System& system, ExprId id, const Scope& scope,
 void for_each_expr(const System& system, const Equation& equation, const poly::Set& domain,
                    const std::function<void(ExprId, const Scope&)>& visit) {
   visit_expr(system, equation.expr, {equation.indices, domain}, visit);
+}
+
+std::optional<std::vector<std::string>> consistent_order(const std::vector<std::vector<std::string>>& nests) {
+  std::map<std::string, std::set<std::string>> outer;
+  std::vector<std::string> left;
+  for (const auto& names : nests) {
+    for (std::size_t n = 0; n < names.size(); ++n) {
+      if (outer.emplace(names[n], std::set<std::string>{}).second) left.push_back(names[n]);
+      outer[names[n]].insert(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(n));
+    }
+  }
+  std::vector<std::string> order;
+  while (!left.empty()) {
+    const auto next = std::ranges::find_if(left, [&](const std::string& name) {
+      return std::ranges::none_of(left,
+                                  [&](const std::string& other) { return outer[name].contains(other); });
+    });
+    if (next == left.end()) return std::nullopt;
+    order.push_back(*next);
+    left.erase(next);
+  }
+  return order;
+}
+
+std::vector<std::string> nesting_order(std::vector<std::vector<std::string>> nests) {
+  std::ranges::stable_sort(nests, [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  std::vector<std::string> order;
+  for (const auto& names : nests) {
+    for (std::size_t n = 0; n < names.size(); ++n) {
+      if (std::ranges::find(order, names[n]) != order.end()) continue;
+      auto place = order.end();
+      for (std::size_t later = n + 1; later < names.size() && place == order.end(); ++later) {
+        place = std::ranges::find(order, names[later]);
+      }
+      order.insert(place, names[n]);
+    }
+  }
+  const auto agrees = [&](const std::vector<std::string>& names) {
+    return std::ranges::is_sorted(names, {},
+                                  [&](const std::string& name) { return std::ranges::find(order, name); });
+  };
+  if (std::ranges::all_of(nests, agrees)) return order;
+  return consistent_order(nests).value_or(order);
 }
 
 std::string access_text(const System& system, TensorId tensor, const std::vector<Affine>& index,

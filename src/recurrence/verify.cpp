@@ -19,7 +19,8 @@ struct Assignment {
 
 class Verifier {
  public:
-  explicit Verifier(const System& system) : system_(system) {}
+  /// Statements, unlike equations, may assign an element several times.
+  Verifier(const System& system, bool statements) : system_(system), statements_(statements) {}
 
   void run() {
     check_structure();
@@ -30,8 +31,10 @@ class Verifier {
       assignments_.push_back({&equation, domain, std::move(target), std::move(elements)});
     }
     for (const auto& assignment : assignments_) check_target(assignment);
-    check_disjoint();
-    check_cover();
+    if (!statements_) {
+      check_disjoint();
+      check_cover();
+    }
     for (const auto& assignment : assignments_) check_reads(assignment);
     for (const auto& assignment : assignments_) check_types(*assignment.equation);
   }
@@ -62,7 +65,7 @@ class Verifier {
       throw_out_of_bounds(equation.span, text, equation.target, equation.indices, point->first,
                           point->second);
     }
-    if (!assignment.target.is_injective()) {
+    if (!statements_ && !assignment.target.is_injective()) {
       const auto twice = assignment.target.then(assignment.target.reverse())
                              .intersect(poly::Map::before(context_, equation.indices.size()))
                              .sample();
@@ -150,7 +153,7 @@ class Verifier {
       const auto point = map.restrict_range(outside).sample();
       throw_out_of_bounds(expr.span, text, access.tensor, scope.names, point->first, point->second);
     }
-    if (tensor.role == Role::input) return;
+    if (tensor.role == Role::input || statements_) return;
     const auto undefined = elements.subtract(assigned(access.tensor));
     if (undefined.is_empty()) return;
     const auto point = map.restrict_range(undefined).sample();
@@ -221,12 +224,15 @@ class Verifier {
   }
 
   const System& system_;
+  bool statements_;
   poly::Context context_;
   std::vector<Assignment> assignments_;
 };
 
 }  // namespace
 
-void verify(const System& system) { Verifier(system).run(); }
+void verify(const System& system) { Verifier(system, false).run(); }
+
+void verify_statements(const System& system) { Verifier(system, true).run(); }
 
 }  // namespace cyclotron::recurrence

@@ -8,6 +8,7 @@
 #include <set>
 
 #include <cyclotron/poly/inverse.hpp>
+#include <cyclotron/recurrence/sets.hpp>
 #include <cyclotron/support/error.hpp>
 
 namespace cyclotron::schedule {
@@ -52,20 +53,7 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 std::vector<std::string> index_names(const System& system) {
   std::vector<std::vector<std::string>> nests;
   for (const auto& equation : system.equations) nests.push_back(nest(system, equation));
-  // Longest nest first fixes most of the order; the others fit in before their first follower.
-  std::ranges::stable_sort(nests, [](const auto& a, const auto& b) { return a.size() > b.size(); });
-  std::vector<std::string> order;
-  for (const auto& names : nests) {
-    for (std::size_t n = 0; n < names.size(); ++n) {
-      if (contains(order, names[n])) continue;
-      auto place = order.end();
-      for (std::size_t later = n + 1; later < names.size() && place == order.end(); ++later) {
-        place = std::ranges::find(order, names[later]);
-      }
-      order.insert(place, names[n]);
-    }
-  }
-  return order;
+  return recurrence::nesting_order(std::move(nests));
 }
 
 namespace {
@@ -222,22 +210,25 @@ std::vector<Schedule> completions(const System& system, const Schedule& schedule
 
 std::vector<Schedule> defaults(const System& system) {
   std::vector<Schedule> result;
-  const recurrence::Equation* widest = nullptr;
+  // The deepest equation; of those the one with the fewest indices in its subscripts: where an output takes
+  // the last of many values, the indices of its elements, not of its values.
+  std::vector<std::string> chosen;
+  std::size_t depth = 0;
   for (const auto& equation : system.equations) {
-    if (widest == nullptr || equation.indices.size() > widest->indices.size()) widest = &equation;
-  }
-  if (widest != nullptr) {
-    // The indices of the target's subscripts, in the order of its dimensions.
-    std::vector<std::string> subscripts;
-    for (const auto& form : widest->index) {
+    std::vector<std::string> subscripts;  // in the order of the target's dimensions
+    for (const auto& form : equation.index) {
       for (std::size_t v = 0; v < form.coefficients.size(); ++v) {
-        if (form.coefficients[v] != 0 && !contains(subscripts, widest->indices[v]))
-          subscripts.push_back(widest->indices[v]);
+        if (form.coefficients[v] != 0 && !contains(subscripts, equation.indices[v]))
+          subscripts.push_back(equation.indices[v]);
       }
     }
-    if (subscripts.size() > 2) subscripts.resize(2);
-    for (; !subscripts.empty(); subscripts.pop_back()) result.push_back({subscripts, {}, {}});
+    const auto indices = equation.indices.size();
+    if (indices < depth || (indices == depth && depth > 0 && subscripts.size() >= chosen.size())) continue;
+    depth = indices;
+    chosen = std::move(subscripts);
   }
+  if (chosen.size() > 2) chosen.resize(2);
+  for (; !chosen.empty(); chosen.pop_back()) result.push_back({chosen, {}, {}});
   result.push_back({});
   return result;
 }

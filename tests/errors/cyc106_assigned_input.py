@@ -14,4 +14,4 @@ def bad(A):
     return X
 
 
-ARGUMENTS = (np.ones(4),)
+ARGUMENTS = (cy.blocked(np.ones(8), (2,)),)

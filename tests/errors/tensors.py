@@ -6,10 +6,10 @@ import cyclotron as cy
 
 
 @cy.kernel
-def input_assigned(x):
-    for i in range(len(x)):
-        x[i] = 2 * x[i]  # error: CYC106
-    return x
+def input_assigned(tiles):
+    for i in range(len(tiles)):
+        tiles[i] = 2 * tiles[i]  # error: CYC106
+    return tiles
 
 
 @cy.kernel
@@ -117,3 +117,6 @@ def any_arguments(*arrays):  # error: CYC116
     X = cy.empty_like(arrays[0])
     X[0] = arrays[0][0]
     return X
+
+
+ARGUMENTS = {"tiles": cy.spec((8,), tile=(2,))}

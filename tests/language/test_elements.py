@@ -173,9 +173,13 @@ def overwriting(x):
 
 
 def test_the_reference_leaves_its_arguments_alone() -> None:
-    x = integers(3)
+    x = integers(3) + 5
+    before = x.copy()
+    np.testing.assert_array_equal(overwriting.reference(x), [1.0, *x[1:]])
+    np.testing.assert_array_equal(x, before)
+    tiles = cy.blocked(x, (1,))
     with pytest.raises(ValueError, match="read-only"):
-        overwriting.reference(x)
+        overwriting.reference(tiles)
     assert x.flags.writeable
 
 

@@ -16,6 +16,7 @@ import pytest
 import cyclotron as cy
 
 SPACE = cy.Schedule().space
+TILES = cy.blocked(np.ones(6), (2,))  # of scalars, it would be a loop nest
 
 
 @cy.kernel
@@ -193,8 +194,8 @@ REFUSALS = {
         "CYC721",
         lambda: cy.run(loaded(), A, B, backend="numpy"),
     ),
-    "assigned-twice": (cy.LegalityError, "CYC201", lambda: twice.compile(np.ones(3))),
-    "assigned-by-two-equations": (cy.LegalityError, "CYC201", lambda: overlap.compile(np.ones(3))),
+    "assigned-twice": (cy.LegalityError, "CYC201", lambda: twice.compile(TILES)),
+    "assigned-by-two-equations": (cy.LegalityError, "CYC201", lambda: overlap.compile(TILES)),
     "never-assigned": (cy.LegalityError, "CYC202", lambda: gap.compile(np.ones(3))),
     "outside-its-tensor": (cy.LegalityError, "CYC203", lambda: outside.compile(np.ones(3))),
     "undefined-element": (cy.LegalityError, "CYC204", lambda: unassigned_read.compile(np.ones(3))),

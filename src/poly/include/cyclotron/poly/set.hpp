@@ -119,6 +119,8 @@ class Map {
   [[nodiscard]] bool is_injective() const;
   [[nodiscard]] Map lexmin() const;  ///< Each a to the first of its b.
   [[nodiscard]] Map lexmax() const;
+  /// Disjoint conjunctions that make up the relation.
+  [[nodiscard]] std::vector<Map> conjunctions() const;
   /// A single-valued map as pieces of affine functions; none where a piece is not affine with integer
   /// coefficients.
   struct Piece;

@@ -30,6 +30,13 @@ struct Scope {
   poly::Set points;
 };
 
+/// One order of all indices that agrees with each nest's, from the outermost on, if there is one.
+[[nodiscard]] std::optional<std::vector<std::string>> consistent_order(
+    const std::vector<std::vector<std::string>>& nests);
+/// An order of all indices: the deepest nest first, and the others fitted in before the first index that
+/// follows them; where that disagrees with a nest, one that agrees with all if there is one.
+[[nodiscard]] std::vector<std::string> nesting_order(std::vector<std::vector<std::string>> nests);
+
 /// Calls `visit` for every expression of the equation, operands after their user, with what is in scope
 /// there.
 void for_each_expr(const System& system, const Equation& equation, const poly::Set& domain,

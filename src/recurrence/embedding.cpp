@@ -1,0 +1,268 @@
+#include "embedding.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <cyclotron/support/error.hpp>
+
+namespace cyclotron::recurrence::detail {
+
+Embedding::Embedding(const Nest& nest, const LastWrites& writes, const std::vector<std::vector<Read>>& reads,
+                     std::vector<bool> live, std::vector<bool> copies)
+    : nest_(nest), writes_(writes), live_(std::move(live)), copies_(std::move(copies)) {
+  for (const auto& equation : nest.system.equations)
+    taken_.insert(equation.indices.begin(), equation.indices.end());
+  for (const auto& expr : nest.system.exprs) {
+    if (const auto* reduce = std::get_if<Reduce>(&expr.node)) taken_.insert(reduce->index);
+  }
+  // Loops that compute have the first choice of names.
+  for (std::size_t s = 0; s < nest.places.size(); ++s) {
+    if (live_[s] && !copies_[s]) name_loops(s);
+  }
+  for (std::size_t s = 0; s < nest.places.size(); ++s) {
+    if (live_[s] && copies_[s]) name_loops(s);
+  }
+  name_orders();
+  do embed();
+  while (add_orders(reads));
+}
+
+Embedding::Loop Embedding::loop_of(std::size_t statement, std::size_t depth) const {
+  const auto& text = nest_.places[statement].text;
+  return {text.begin(), text.begin() + static_cast<std::ptrdiff_t>(depth) + 1};
+}
+
+std::vector<ExprId> Embedding::reductions(std::size_t statement) const {
+  std::vector<ExprId> result;
+  for_each_expr(nest_.system, nest_.system.equations[statement], writes_.domain(statement),
+                [&](ExprId id, const Scope&) {
+                  if (std::holds_alternative<Reduce>(nest_.system.at(id).node)) result.push_back(id);
+                });
+  return result;
+}
+
+/// All indices of an embedded statement, those of its reductions last.
+std::vector<std::string> Embedding::nest_of(std::size_t statement) const {
+  auto names = statements_[statement].names;
+  for (const auto id : reductions(statement)) names.push_back(reduction_names_.at(id));
+  return names;
+}
+
+std::vector<std::string> Embedding::names(std::size_t statement, const Scope& scope) const {
+  auto result = statements_[statement].names;
+  for (auto n = nest_.places[statement].descending.size(); n < scope.names.size(); ++n) {
+    for (const auto id : reductions(statement)) {
+      if (std::get<Reduce>(nest_.system.at(id).node).index != scope.names[n]) continue;
+      result.push_back(reduction_names_.at(id));
+      break;
+    }
+  }
+  return result;
+}
+
+std::string Embedding::unused(const std::string& name) const {
+  if (!taken_.contains(name)) return name;
+  for (int n = 2;; ++n) {
+    auto text = fmt::format("{}_{}", name, n);
+    if (!taken_.contains(text)) return text;
+  }
+}
+
+/// The name, or one like it, that the innermost nest so far can have next.
+std::string Embedding::fitting(const std::string& name, bool descending) const {
+  const auto fits = [&](const std::string& candidate) {
+    const auto known = directions_.find(candidate);
+    if (known != directions_.end() && known->second != descending) return false;
+    if (std::ranges::find(nests_.back(), candidate) != nests_.back().end()) return false;
+    auto trial = nests_;
+    trial.back().push_back(candidate);
+    return consistent_order(trial).has_value();
+  };
+  auto result = name;
+  for (int n = 2; !fits(result); ++n) result = fmt::format("{}_{}", name, n);
+  return result;
+}
+
+/// Loops of one name share an index, unless they run in different directions or nest the other way round.
+void Embedding::name_loops(std::size_t statement) {
+  const auto& indices = nest_.system.equations[statement].indices;
+  nests_.emplace_back();
+  for (std::size_t depth = 0; depth < indices.size(); ++depth) {
+    const bool descending = nest_.places[statement].descending[depth];
+    auto& name = loop_names_[loop_of(statement, depth)];
+    if (name.empty()) {
+      name = fitting(indices[depth], descending);
+      taken_.insert(name);
+      directions_[name] = descending;
+    }
+    nests_.back().push_back(name);
+    if (!descending) continue;
+    const auto last = writes_.domain(statement).maximum(depth).value_or(0);
+    const auto [end, first] = ends_.emplace(name, last);
+    end->second = std::max(end->second, last);
+  }
+  for (const auto id : reductions(statement)) {
+    auto& name = reduction_names_[id];
+    name = fitting(std::get<Reduce>(nest_.system.at(id).node).index, false);
+    taken_.insert(name);
+    directions_[name] = false;
+    nests_.back().push_back(name);
+  }
+}
+
+/// An index for each loop whose contents may have to run one after the other.
+void Embedding::name_orders() {
+  for (std::size_t s = 0; s < nest_.places.size(); ++s) {
+    for (std::size_t depth = 0; live_[s] && depth < nest_.places[s].text.size(); ++depth) {
+      const auto loop = depth == 0 ? Loop{} : loop_of(s, depth - 1);
+      if (order_names_.contains(loop)) continue;
+      // Loops that share an index share its order.
+      order_names_[loop] = depth == 0 ? unused("part") : unused(loop_names_.at(loop) + "_part");
+    }
+  }
+}
+
+void Embedding::embed() {
+  statements_.clear();
+  std::vector<std::vector<std::string>> nests;
+  for (std::size_t s = 0; s < nest_.places.size(); ++s) {
+    statements_.push_back(live_[s] ? embedded(s) : Embedded{});
+    if (live_[s]) nests.push_back(nest_of(s));
+  }
+  const auto order = nesting_order(std::move(nests));
+  for (std::size_t s = 0; s < nest_.places.size(); ++s) {
+    if (live_[s] && !copies_[s]) pin(s, order);
+    if (live_[s]) invert(statements_[s], s);
+  }
+}
+
+Embedded Embedding::embedded(std::size_t statement) const {
+  const auto& place = nest_.places[statement];
+  const auto depth = place.descending.size();
+  Embedded result;
+  for (std::size_t level = 0; level <= depth; ++level) {
+    const auto around = level == 0 ? Loop{} : loop_of(statement, level - 1);
+    if (ordered_.contains(around)) {
+      result.names.push_back(order_names_.at(around));
+      result.loop.emplace_back();
+      result.coordinates.push_back(poly::constant(depth, place.text[level]));
+    }
+    if (level == depth) break;
+    const auto form = poly::variable(depth, level);
+    result.names.push_back(loop_names_.at(loop_of(statement, level)));
+    result.loop.emplace_back(level);
+    const auto end = ends_.find(result.names.back());
+    result.coordinates.push_back(end == ends_.end() ? form : poly::constant(depth, end->second) - form);
+  }
+  return result;
+}
+
+/// Places the statement beside the loops of others that assign the same elements.
+void Embedding::pin(std::size_t statement, const std::vector<std::string>& order) {
+  auto& own = statements_[statement];
+  Embedded result;
+  for (const auto& name : order) {
+    const auto known = std::ranges::find(own.names, name);
+    if (known != own.names.end()) {
+      const auto n = static_cast<std::size_t>(known - own.names.begin());
+      result.names.push_back(name);
+      result.loop.push_back(own.loop[n]);
+      result.coordinates.push_back(own.coordinates[n]);
+    } else if (const auto form = beside(statement, name)) {
+      result.names.push_back(name);
+      result.loop.emplace_back();
+      const bool free = unpinned_.contains(statement);
+      result.coordinates.push_back(free ? poly::constant(form->coefficients.size(), 0) : *form);
+    }
+  }
+  own = std::move(result);
+}
+
+/// The old indices in terms of the new ones.
+void Embedding::invert(Embedded& embedded, std::size_t statement) const {
+  const auto variables = embedded.names.size();
+  embedded.point.resize(nest_.places[statement].descending.size());
+  for (std::size_t n = 0; n < variables; ++n) {
+    if (!embedded.loop[n]) continue;
+    const auto end = ends_.find(embedded.names[n]);
+    const auto form = poly::variable(variables, n);
+    embedded.point[*embedded.loop[n]] =
+        end == ends_.end() ? form : poly::constant(variables, end->second) - form;
+  }
+}
+
+/// The coordinate of an index that a statement lacks: what it has in the subscript in which another statement
+/// has that index (an LU's `A[i, k] /= ...` stands at j = k, as others assign `A[i, j]`).
+std::optional<poly::Affine> Embedding::beside(std::size_t statement, const std::string& name) const {
+  const auto& own = nest_.system.equations[statement];
+  for (std::size_t other = 0; other < nest_.places.size(); ++other) {
+    const auto& equation = nest_.system.equations[other];
+    if (!live_[other] || copies_[other] || equation.target != own.target) continue;
+    for (std::size_t level = 0; level < equation.indices.size(); ++level) {
+      if (loop_names_.at(loop_of(other, level)) != name) continue;
+      for (std::size_t d = 0; d < equation.index.size(); ++d) {
+        const auto variables = equation.indices.size();
+        if (to_poly(equation.index[d], variables) != poly::variable(variables, level)) continue;
+        const auto form = to_poly(own.index[d], own.indices.size());
+        const auto end = ends_.find(name);
+        return end == ends_.end() ? form : poly::constant(own.indices.size(), end->second) - form;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+/// Whether some value is read before it is made: then what the loop around both holds gets an order, or, where
+/// it has one, they stand beside no other loop.
+bool Embedding::add_orders(const std::vector<std::vector<Read>>& reads) {
+  std::vector<std::vector<std::string>> nests;
+  for (std::size_t s = 0; s < statements_.size(); ++s) {
+    if (live_[s]) nests.push_back(nest_of(s));
+  }
+  const auto order = nesting_order(std::move(nests));
+  bool added = false;
+  for (std::size_t s = 0; s < reads.size(); ++s) {
+    if (!live_[s]) continue;
+    for (const auto& read : reads[s]) {
+      for (const auto& source : read.sources) {
+        if (copies_[source.statement] || advances(order, s, read, source)) continue;
+        const auto &mine = nest_.places[s].text, &its = nest_.places[source.statement].text;
+        const auto common = static_cast<std::size_t>(std::ranges::mismatch(mine, its).in1 - mine.begin());
+        const bool ordered =
+            source.statement == s || !ordered_.insert(common == 0 ? Loop{} : loop_of(s, common - 1)).second;
+        if (ordered && unpinned_.insert(s).second) added = true;
+        if (ordered && unpinned_.insert(source.statement).second) added = true;
+        added |= !ordered;
+      }
+    }
+  }
+  return added;
+}
+
+/// Whether the source's points lie before those that read it, or at the same point.
+bool Embedding::advances(const std::vector<std::string>& order, std::size_t reader, const Read& read,
+                         const Source& source) const {
+  const auto variables = read.scope.names.size();
+  const auto coordinate = [&](std::size_t statement, const std::string& name,
+                              const std::vector<poly::Affine>& point) {
+    const auto& embedded = statements_[statement];
+    const auto place = std::ranges::find(embedded.names, name);
+    if (place == embedded.names.end()) return poly::constant(variables, 0);
+    const auto& form = embedded.coordinates[static_cast<std::size_t>(place - embedded.names.begin())];
+    return poly::substitute(form, point, variables);
+  };
+  std::vector<poly::Affine> here;
+  for (std::size_t v = 0; v < nest_.places[reader].descending.size(); ++v)
+    here.push_back(poly::variable(variables, v));
+  auto equal = source.points;
+  for (const auto& name : order) {
+    const auto step = coordinate(reader, name, here) - coordinate(source.statement, name, source.from);
+    if (!equal.intersect({-1 * step - poly::constant(variables, 1), false}).is_empty()) return false;
+    equal = equal.intersect({step, true});
+    if (equal.is_empty()) return true;
+  }
+  return true;
+}
+
+}  // namespace cyclotron::recurrence::detail

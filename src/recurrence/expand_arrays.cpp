@@ -1,0 +1,379 @@
+#include <cyclotron/recurrence/expand_arrays.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <cyclotron/recurrence/verify.hpp>
+#include <cyclotron/support/error.hpp>
+#include <cyclotron/support/overloaded.hpp>
+
+#include "cases.hpp"
+#include "embedding.hpp"
+#include "last_writes.hpp"
+
+namespace cyclotron::recurrence {
+
+namespace {
+
+using detail::Case;
+using detail::Read;
+using detail::Source;
+
+Affine from_poly(const poly::Affine& form) { return {form.coefficients, form.constant}; }
+
+std::vector<Affine> from_poly(const std::vector<poly::Affine>& forms) {
+  std::vector<Affine> result;
+  for (const auto& form : forms) result.push_back(from_poly(form));
+  return result;
+}
+
+std::vector<poly::Affine> substituted(const std::vector<poly::Affine>& forms,
+                                      const std::vector<poly::Affine>& values, std::size_t variables) {
+  std::vector<poly::Affine> result;
+  for (const auto& form : forms) result.push_back(poly::substitute(form, values, variables));
+  return result;
+}
+
+/// Forms over some variables and one more, and that variable.
+std::vector<poly::Affine> extended(const std::vector<poly::Affine>& forms, std::size_t variables) {
+  auto result = forms;
+  for (auto& form : result) form.coefficients.push_back(0);
+  result.push_back(poly::variable(variables + 1, variables));
+  return result;
+}
+
+class Expansion {
+ public:
+  explicit Expansion(const Nest& nest)
+      : nest_(nest),
+        writes_(context_, nest),
+        live_(find_live()),
+        embedding_(nest, writes_, reads_, live_, find_copies()) {
+    result_.kernel = nest.system.kernel;
+  }
+
+  System run() {
+    add_tensors();
+    for (std::size_t s = 0; s < live_.size(); ++s) {
+      if (!live_[s]) continue;
+      if (!is_copy(s)) expand(s);
+      publish(s);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  [[nodiscard]] const Equation& at(std::size_t s) const { return nest_.system.equations[s]; }
+
+  /// Fillings and copies of inputs need no tensor: what reads them can read what they copy.
+  [[nodiscard]] bool is_copy(std::size_t s) const {
+    const auto& node = nest_.system.at(at(s).expr).node;
+    const auto* access = std::get_if<Access>(&node);
+    return std::holds_alternative<Constant>(node) ||
+           (access != nullptr && nest_.system.at(access->tensor).role == Role::input);
+  }
+
+  [[nodiscard]] std::vector<bool> find_copies() const {
+    std::vector<bool> copies;
+    for (std::size_t s = 0; s < live_.size(); ++s) copies.push_back(is_copy(s));
+    return copies;
+  }
+
+  /// The statements whose values an output needs; notes all readings and last writes.
+  std::vector<bool> find_live() {
+    const auto count = nest_.system.equations.size();
+    std::vector<bool> live(count, false);
+    std::vector<std::size_t> todo;
+    const auto need = [&](std::size_t s) {
+      if (!live[s]) todo.push_back(s);
+      live[s] = true;
+    };
+    for (std::size_t s = 0; s < count; ++s) {
+      reads_.push_back(writes_.reads(s));
+      const bool returned = nest_.system.at(at(s).target).role == Role::output;
+      last_.push_back(returned ? writes_.last_points(s) : poly::Set::empty(context_, at(s).indices.size()));
+      if (!last_.back().is_empty()) need(s);
+    }
+    writes_.read_through(reads_);
+    while (!todo.empty()) {
+      const auto s = todo.back();
+      todo.pop_back();
+      for (const auto& read : reads_[s]) {
+        for (const auto& source : read.sources) {
+          if (!is_copy(source.statement)) need(source.statement);
+        }
+      }
+    }
+    return live;
+  }
+
+  void add_tensors() {
+    for (const auto& original : nest_.system.tensors) {
+      kept_.emplace_back();
+      if (original.role == Role::local) continue;
+      auto tensor = original;
+      const auto is_input = [&](const Tensor& t) { return t.role == Role::input && t.name == tensor.name; };
+      const bool in_place =
+          tensor.role == Role::output && std::ranges::any_of(nest_.system.tensors, is_input);
+      if (in_place)
+        tensor.name = is_tensor(tensor.name + "_out") ? numbered(tensor.name) : tensor.name + "_out";
+      kept_.back() = add(std::move(tensor));
+    }
+    for (std::size_t s = 0; s < live_.size(); ++s) {
+      // Where each write is the last one of its element, the output itself can hold the values.
+      direct_.push_back(live_[s] && (writes_.hands_on(s) || last_[s] == writes_.domain(s)));
+      made_.push_back(kept_[at(s).target.index()]);
+      if (live_[s] && !is_copy(s) && !direct_[s]) {
+        std::vector<std::int64_t> shape;
+        for (const auto& [form, low] : box(s))
+          shape.push_back(*writes_.domain(s).image({form}).maximum(0) - low + 1);
+        made_[s] = add_local(at(s).target, std::move(shape), at(s).span);
+      }
+    }
+  }
+
+  TensorId add(Tensor tensor) {
+    result_.tensors.push_back(std::move(tensor));
+    return TensorId(result_.tensors.size() - 1);
+  }
+
+  TensorId add_local(TensorId array, std::vector<std::int64_t> shape, const Span& span) {
+    const auto& original = nest_.system.at(array);
+    std::vector<std::int64_t> tile(shape.size(), 1);
+    return add({numbered(original.name), original.dtype, Role::local, std::move(shape), std::move(tile),
+                false, span});
+  }
+
+  [[nodiscard]] bool is_tensor(const std::string& name) const {
+    const auto same = [&](const Tensor& tensor) { return tensor.name == name; };
+    return std::ranges::any_of(result_.tensors, same) || std::ranges::any_of(nest_.system.tensors, same);
+  }
+
+  [[nodiscard]] std::string numbered(const std::string& base) const {
+    for (int n = 1;; ++n) {
+      if (auto name = fmt::format("{}_{}", base, n); !is_tensor(name)) return name;
+    }
+  }
+
+  /// The new coordinates of a statement's loops in terms of its old indices, each with its least value.
+  [[nodiscard]] std::vector<std::pair<poly::Affine, std::int64_t>> box(std::size_t s) const {
+    const auto& embedded = embedding_.of(s);
+    std::vector<std::pair<poly::Affine, std::int64_t>> result;
+    for (std::size_t n = 0; n < embedded.names.size(); ++n) {
+      if (!embedded.loop[n]) continue;
+      const auto& form = embedded.coordinates[n];
+      result.emplace_back(form, *writes_.domain(s).image({form}).minimum(0));
+    }
+    return result;
+  }
+
+  /// The element that holds what a statement made at a point.
+  [[nodiscard]] std::vector<Affine> element_of(std::size_t s, const std::vector<poly::Affine>& point,
+                                               std::size_t variables) const {
+    if (direct_[s])
+      return from_poly(substituted(to_poly(at(s).index, at(s).indices.size()), point, variables));
+    std::vector<Affine> index;
+    for (const auto& [form, low] : box(s)) {
+      index.push_back(from_poly(poly::substitute(form, point, variables)));
+      index.back().constant -= low;
+    }
+    return index;
+  }
+
+  /// Points over a statement's old scope, over its new one, as constraints.
+  [[nodiscard]] Region region(std::size_t s, const poly::Set& points, const std::vector<poly::Affine>& old,
+                              std::size_t variables) const {
+    const auto& embedded = embedding_.of(s);
+    auto set = points.preimage(old, variables);
+    for (std::size_t n = 0; n < embedded.names.size(); ++n) {
+      if (embedded.loop[n]) continue;
+      auto form = embedded.coordinates[n];
+      form.coefficients.resize(old.size(), 0);
+      set = set.intersect({poly::variable(variables, n) - poly::substitute(form, old, variables), true});
+    }
+    const auto parts = set.coalesce().conjunctions();
+    if (!parts || std::ranges::any_of(*parts, [](const auto& part) { return !part.divisible.empty(); })) {
+      throw LegalityError(
+          {.code = "CYC216",
+           .span = at(s).span,
+           .message = fmt::format("the elements of `{}` that keep this value are {}, which is not affine",
+                                  nest_.system.at(at(s).target).name, points.constraints_text(at(s).indices)),
+           .notes = {},
+           .help = "assign elements one stride apart in tensors or loops of their own"});
+    }
+    Region result;
+    for (const auto& part : *parts) {
+      auto& all = result.emplace_back();
+      for (const auto& [form, equality] : part.constraints) all.push_back({from_poly(form), equality});
+    }
+    return result;
+  }
+
+  ExprId add(decltype(Expr::node) node, const Span& span) {
+    result_.exprs.push_back({std::move(node), span});
+    return ExprId(result_.exprs.size() - 1);
+  }
+
+  /// What a source made, read where the old scope has these values.
+  ExprId read_source(const Source& source, const std::vector<poly::Affine>& old, std::size_t variables,
+                     const Span& span) {
+    const auto point = substituted(source.from, old, variables);
+    if (!is_copy(source.statement)) {
+      return add(Access{made_[source.statement], element_of(source.statement, point, variables)}, span);
+    }
+    return read_copy(source.statement, point, variables, span);
+  }
+
+  /// What a filling or a copy of an input assigns.
+  ExprId read_copy(std::size_t s, const std::vector<poly::Affine>& point, std::size_t variables,
+                   const Span& span) {
+    const auto& node = nest_.system.at(at(s).expr).node;
+    if (const auto* value = std::get_if<Constant>(&node)) return add(*value, span);
+    const auto& access = std::get<Access>(node);
+    const auto index = substituted(to_poly(access.index, at(s).indices.size()), point, variables);
+    return add(Access{kept_[access.tensor.index()], from_poly(index)}, span);
+  }
+
+  /// The equations of a statement, one a case.
+  void expand(std::size_t s) {
+    const auto& embedded = embedding_.of(s);
+    const auto variables = embedded.names.size();
+    const auto cases = detail::cases_of(writes_.hands_on(s) ? last_[s] : writes_.domain(s), reads_[s]);
+    std::vector<TensorId> apart;
+    for (std::size_t r = 0; r < reads_[s].size(); ++r) {
+      const bool several = !cases.empty() && cases.front().sources[r] == nullptr;
+      apart.push_back(several ? set_apart(s, reads_[s][r]) : TensorId());
+    }
+    for (const auto& one : cases) {
+      Copy copy{s, &one, &apart, 0};
+      const auto value = copied(at(s).expr, embedded.point, variables, copy);
+      result_.equations.push_back({made_[s], element_of(s, embedded.point, variables), embedded.names,
+                                   region(s, one.points, embedded.point, variables), value, at(s).span});
+    }
+  }
+
+  /// A tensor that holds what a reading finds, an equation for each source.
+  TensorId set_apart(std::size_t s, const Read& read) {
+    auto old = embedding_.of(s).point;
+    auto variables = embedding_.of(s).names.size();
+    for (auto n = at(s).indices.size(); n < read.scope.names.size(); ++n) old = extended(old, variables++);
+    std::vector<poly::Affine> index;
+    for (const auto& [form, low] : box(s)) {
+      auto wide = form;
+      wide.coefficients.resize(read.scope.names.size(), 0);
+      wide.constant -= low;
+      index.push_back(std::move(wide));
+    }
+    for (auto n = at(s).indices.size(); n < read.scope.names.size(); ++n) {
+      index.push_back(poly::variable(read.scope.names.size(), n));
+      index.back().constant = -read.scope.points.minimum(n).value_or(0);
+    }
+    std::vector<std::int64_t> shape;
+    for (const auto& form : index)
+      shape.push_back(read.scope.points.image({form}).maximum(0).value_or(0) + 1);
+    const auto& expr = nest_.system.at(read.expr);
+    const auto tensor = add_local(std::get<Access>(expr.node).tensor, std::move(shape), expr.span);
+    for (const auto& source : read.sources) {
+      const auto value = read_source(source, old, variables, expr.span);
+      result_.equations.push_back({tensor, from_poly(substituted(index, old, variables)),
+                                   embedding_.names(s, read.scope), region(s, source.points, old, variables),
+                                   value, expr.span});
+    }
+    return tensor;
+  }
+
+  /// Where the copying of an expression is: its readings come in the order of `reads_`.
+  struct Copy {
+    std::size_t statement;
+    const Case* one;
+    const std::vector<TensorId>* apart;
+    std::size_t next_read;
+  };
+
+  ExprId copied(ExprId id, const std::vector<poly::Affine>& old, std::size_t variables, Copy& copy) {
+    const Expr& expr = nest_.system.at(id);
+    return std::visit(Overloaded{[&](const Constant& value) { return add(value, expr.span); },
+                                 [&](const Access& access) {
+                                   return copied_access(access, expr.span, old, variables, copy);
+                                 },
+                                 [&](const Apply& apply) {
+                                   Apply result{apply.op, apply.flags, {}};
+                                   for (const auto operand : apply.operands)
+                                     result.operands.push_back(copied(operand, old, variables, copy));
+                                   return add(std::move(result), expr.span);
+                                 },
+                                 [&](const Reduce& reduce) {
+                                   Reduce result{reduce.kind, embedding_.of(id), {}, {}};
+                                   const auto inner = extended(old, variables);
+                                   for (const auto& conjunction : reduce.domain) {
+                                     auto& all = result.domain.emplace_back();
+                                     for (const auto& constraint : conjunction) {
+                                       const auto form = to_poly(constraint.form, inner.size());
+                                       all.push_back({from_poly(poly::substitute(form, inner, variables + 1)),
+                                                      constraint.equality, constraint.modulus});
+                                     }
+                                   }
+                                   result.body = copied(reduce.body, inner, variables + 1, copy);
+                                   return add(std::move(result), expr.span);
+                                 }},
+                      expr.node);
+  }
+
+  ExprId copied_access(const Access& access, const Span& span, const std::vector<poly::Affine>& old,
+                       std::size_t variables, Copy& copy) {
+    if (!writes_.is_assigned(access.tensor)) {
+      const auto index = substituted(to_poly(access.index, old.size()), old, variables);
+      return add(Access{kept_[access.tensor.index()], from_poly(index)}, span);
+    }
+    const auto number = copy.next_read++;
+    if (const auto* source = copy.one->sources[number]) return read_source(*source, old, variables, span);
+    std::vector<Affine> index;
+    for (const auto& [form, low] : box(copy.statement)) {
+      auto wide = form;
+      wide.coefficients.resize(old.size(), 0);
+      index.push_back(from_poly(poly::substitute(wide, old, variables)));
+      index.back().constant -= low;
+    }
+    const auto& scope = reads_[copy.statement][number].scope;
+    for (auto n = at(copy.statement).indices.size(); n < scope.names.size(); ++n) {
+      index.push_back(from_poly(old[n]));
+      index.back().constant -= scope.points.minimum(n).value_or(0);
+    }
+    return add(Access{(*copy.apart)[number], std::move(index)}, span);
+  }
+
+  /// Outputs get the values that nothing replaces.
+  void publish(std::size_t s) {
+    if (last_[s].is_empty() || (direct_[s] && !is_copy(s))) return;
+    const auto& embedded = embedding_.of(s);
+    const auto variables = embedded.names.size();
+    const auto index = substituted(to_poly(at(s).index, at(s).indices.size()), embedded.point, variables);
+    const auto value = is_copy(s)
+                           ? read_copy(s, embedded.point, variables, at(s).span)
+                           : add(Access{made_[s], element_of(s, embedded.point, variables)}, at(s).span);
+    result_.equations.push_back({kept_[at(s).target.index()], from_poly(index), embedded.names,
+                                 region(s, last_[s], embedded.point, variables), value, at(s).span});
+  }
+
+  poly::Context context_;
+  const Nest& nest_;
+  detail::LastWrites writes_;
+  std::vector<std::vector<Read>> reads_;  ///< Of each statement.
+  std::vector<poly::Set> last_;           ///< Of each statement: where it makes an output's last values.
+  std::vector<bool> live_;
+  detail::Embedding embedding_;
+  std::vector<TensorId> kept_;  ///< Inputs and outputs in the result.
+  std::vector<TensorId> made_;  ///< Of each statement: the tensor that holds its values.
+  std::vector<bool> direct_;    ///< Of each statement: whether that is the output.
+  System result_;
+};
+
+}  // namespace
+
+System expand_arrays(const Nest& nest) {
+  verify_statements(nest.system);
+  return Expansion(nest).run();
+}
+
+}  // namespace cyclotron::recurrence

@@ -1,0 +1,299 @@
+#include "last_writes.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include <cyclotron/support/error.hpp>
+
+namespace cyclotron::recurrence::detail {
+
+namespace {
+
+poly::Affine widened(const poly::Affine& form, std::size_t variables) {
+  poly::Affine result = form;
+  result.coefficients.resize(variables, 0);
+  return result;
+}
+
+/// The points at which `earlier` is lexicographically before `later`.
+poly::Set before(const poly::Set& points, const std::vector<poly::Affine>& earlier,
+                 const std::vector<poly::Affine>& later) {
+  const auto variables = points.dimensions();
+  auto result = poly::Set::empty(points.context(), variables);
+  auto equal = points;
+  for (std::size_t t = 0; t < earlier.size(); ++t) {
+    const auto ahead = later[t] - earlier[t];
+    if (poly::is_constant(ahead)) {
+      if (ahead.constant > 0) return result.unite(equal);
+      if (ahead.constant < 0) return result;
+      continue;
+    }
+    result = result.unite(equal.intersect({ahead - poly::constant(variables, 1), false}));
+    equal = equal.intersect({ahead, true});
+  }
+  return result;
+}
+
+/// Whether `general` says on the points of `special` what that says.
+bool covers(const Source& general, const Source& special) {
+  auto same = special.points;
+  for (std::size_t f = 0; f < special.from.size(); ++f)
+    same = same.intersect({general.from[f] - special.from[f], true});
+  return special.points.is_subset(same);
+}
+
+/// isl may split a function where a coordinate is fixed; fewer pieces make fewer equations.
+std::vector<Source> merged(std::vector<Source> pieces) {
+  for (std::size_t a = 0; a < pieces.size(); ++a) {
+    for (std::size_t b = 0; b < pieces.size(); ++b) {
+      if (a == b || !covers(pieces[a], pieces[b])) continue;
+      pieces[a].points = pieces[a].points.unite(pieces[b].points).coalesce();
+      pieces.erase(pieces.begin() + static_cast<std::ptrdiff_t>(b));
+      return merged(std::move(pieces));
+    }
+  }
+  return pieces;
+}
+
+}  // namespace
+
+LastWrites::LastWrites(const poly::Context& context, const Nest& nest) : context_(context), nest_(nest) {
+  CYC_CHECK(nest.places.size() == nest.system.equations.size());
+  for (std::size_t s = 0; s < nest.places.size(); ++s) {
+    const auto& equation = nest.system.equations[s];
+    CYC_CHECK(nest.places[s].text.size() == equation.indices.size() + 1);
+    CYC_CHECK(nest.places[s].descending.size() == equation.indices.size());
+    times_ = std::max(times_, 2 * equation.indices.size() + 1);
+    domains_.push_back(domain_of(context, equation));
+  }
+}
+
+bool LastWrites::is_assigned(TensorId tensor) const {
+  return std::ranges::any_of(nest_.system.equations, [&](const Equation& e) { return e.target == tensor; });
+}
+
+/// When the statement runs at the point of the first variables.
+std::vector<poly::Affine> LastWrites::time(std::size_t statement, std::size_t variables) const {
+  const auto& place = nest_.places[statement];
+  std::vector<poly::Affine> result{poly::constant(variables, place.text[0])};
+  for (std::size_t loop = 0; loop < place.descending.size(); ++loop) {
+    result.push_back((place.descending[loop] ? -1 : 1) * poly::variable(variables, loop));
+    result.push_back(poly::constant(variables, place.text[loop + 1]));
+  }
+  result.resize(times_, poly::constant(variables, 0));
+  return result;
+}
+
+/// The statement's point, where the time is the variables from `offset` on.
+std::vector<poly::Affine> LastWrites::point_at(std::size_t statement, std::size_t offset,
+                                               std::size_t variables) const {
+  const auto& descending = nest_.places[statement].descending;
+  std::vector<poly::Affine> result;
+  for (std::size_t loop = 0; loop < descending.size(); ++loop)
+    result.push_back((descending[loop] ? -1 : 1) * poly::variable(variables, offset + 2 * loop + 1));
+  return result;
+}
+
+/// { (p, time) : the statement writes element(p) at that time }
+poly::Set LastWrites::writes(std::size_t statement, std::size_t scope,
+                             const std::vector<poly::Affine>& element) const {
+  const auto& equation = nest_.system.equations[statement];
+  const auto total = scope + times_;
+  const auto point = point_at(statement, scope, total);
+  auto result = domains_[statement].preimage(point, total);
+  const auto at = time(statement, point.size());
+  for (std::size_t t = 0; t < times_; ++t) {
+    if (poly::is_constant(at[t]))
+      result =
+          result.intersect({poly::variable(total, scope + t) - poly::constant(total, at[t].constant), true});
+  }
+  const auto target = to_poly(equation.index, point.size());
+  for (std::size_t d = 0; d < target.size(); ++d) {
+    result = result.intersect({poly::substitute(target[d], point, total) - widened(element[d], total), true});
+  }
+  return result;
+}
+
+std::vector<Read> LastWrites::reads(std::size_t statement) const {
+  std::vector<Read> result;
+  for_each_expr(nest_.system, nest_.system.equations[statement], domains_[statement],
+                [&](ExprId id, const Scope& scope) {
+                  const Expr& expr = nest_.system.at(id);
+                  const auto* access = std::get_if<Access>(&expr.node);
+                  if (access == nullptr || !is_assigned(access->tensor)) return;
+                  result.push_back({id, scope, sources(statement, expr, *access, scope)});
+                });
+  return result;
+}
+
+std::vector<Source> LastWrites::sources(std::size_t reader, const Expr& expr, const Access& access,
+                                        const Scope& scope) const {
+  const auto variables = scope.names.size();
+  const auto total = variables + times_;
+  std::vector<poly::Affine> earlier, later;
+  for (std::size_t t = 0; t < times_; ++t) earlier.push_back(poly::variable(total, variables + t));
+  for (const auto& form : time(reader, variables)) later.push_back(widened(form, total));
+  std::vector<poly::Affine> first;
+  for (std::size_t v = 0; v < variables; ++v) first.push_back(poly::variable(total, v));
+  const auto here = scope.points.preimage(first, total);
+
+  auto candidates = poly::Set::empty(context_, total);
+  for (std::size_t w = 0; w < nest_.places.size(); ++w) {
+    if (nest_.system.equations[w].target != access.tensor) continue;
+    // The writer's text positions are constants, which most comparisons of the order need.
+    auto when = earlier;
+    const auto fixed = time(w, nest_.places[w].descending.size());
+    for (std::size_t t = 0; t < times_; ++t) {
+      if (poly::is_constant(fixed[t])) when[t] = poly::constant(total, fixed[t].constant);
+    }
+    const auto pairs = writes(w, variables, to_poly(access.index, variables)).intersect(here);
+    candidates = candidates.unite(before(pairs, when, later));
+  }
+  const auto last = poly::Map::from_pairs(candidates.coalesce(), variables).lexmax();
+  const auto undefined = scope.points.subtract(last.domain()).lexmin_point();
+  if (undefined) {
+    std::vector<std::int64_t> element;
+    for (const auto& form : to_poly(access.index, variables))
+      element.push_back(poly::evaluate(form, *undefined));
+    const auto& tensor = nest_.system.at(access.tensor);
+    throw LegalityError(
+        {.code = "CYC215",
+         .span = expr.span,
+         .message = fmt::format("`{}` reads `{}[{}]` at {}, to which nothing is assigned yet",
+                                access_text(nest_.system, access.tensor, access.index, scope.names),
+                                tensor.name, fmt::join(element, ", "), point_text(scope.names, *undefined)),
+         .notes = {{tensor.span, "the tensor is declared here"}},
+         .help = "assign the element before it is read, or declare the tensor by cy.zeros"});
+  }
+  std::vector<Source> result;
+  for (std::size_t w = 0; w < nest_.places.size(); ++w) {
+    if (nest_.system.equations[w].target != access.tensor) continue;
+    const auto pieces = pieces_of(last, w, expr, access, scope);
+    result.insert(result.end(), pieces.begin(), pieces.end());
+  }
+  return result;
+}
+
+/// A function to the writer's times as affine functions to its points, each on plain conjunctions.
+std::optional<std::vector<Source>> LastWrites::affine_pieces(const poly::Map& last, std::size_t writer,
+                                                             const Scope& scope) const {
+  const auto pieces = last.pieces();
+  if (!pieces) return std::nullopt;
+  std::vector<Source> result;
+  for (const auto& piece : *pieces) {
+    const auto points = piece.domain.coalesce();
+    const auto parts = points.conjunctions();
+    const auto has_stride = [](const poly::Conjunction& part) { return !part.divisible.empty(); };
+    if (!parts || std::ranges::any_of(*parts, has_stride)) return std::nullopt;
+    std::vector<poly::Affine> from;
+    for (const auto& form : point_at(writer, 0, times_))
+      from.push_back(poly::substitute(form, piece.forms, scope.names.size()));
+    result.push_back({writer, points, std::move(from)});
+  }
+  return merged(std::move(result));
+}
+
+/// The points that read what the writer made, as affine functions to its points.
+std::vector<Source> LastWrites::pieces_of(const poly::Map& last, std::size_t writer, const Expr& expr,
+                                          const Access& access, const Scope& scope) const {
+  // The cases of one statement stand at one place; what tells them apart is their domains.
+  auto own = domains_[writer].preimage(point_at(writer, 0, times_), times_);
+  const auto fixed = time(writer, nest_.places[writer].descending.size());
+  for (std::size_t t = 0; t < times_; ++t) {
+    if (poly::is_constant(fixed[t]))
+      own = own.intersect({poly::variable(times_, t) - poly::constant(times_, fixed[t].constant), true});
+  }
+  const auto mine = last.restrict_range(own);
+  if (mine.is_empty()) return {};
+  if (auto whole = affine_pieces(mine, writer, scope)) return *whole;
+  // Where a function over few points looks to isl as one of stride 2, its conjunctions do not.
+  std::vector<Source> result;
+  bool affine = true;
+  for (const auto& part : mine.conjunctions()) {
+    const auto pieces = affine_pieces(part, writer, scope);
+    affine = affine && pieces;
+    if (pieces) result.insert(result.end(), pieces->begin(), pieces->end());
+  }
+  if (affine) return merged(std::move(result));
+  const auto& text = access_text(nest_.system, access.tensor, access.index, scope.names);
+  throw LegalityError(
+      {.code = "CYC216",
+       .span = expr.span,
+       .message = fmt::format("what `{}` reads was written at a point that is no affine function of {}", text,
+                              fmt::join(scope.names, ", ")),
+       .notes = {{nest_.system.equations[writer].span, "it was written here"}},
+       .help = "assign elements one stride apart in loops of their own, so that no division is needed"});
+}
+
+bool LastWrites::hands_on(std::size_t statement) const {
+  const auto* access = std::get_if<Access>(&nest_.system.at(nest_.system.equations[statement].expr).node);
+  return access != nullptr && is_assigned(access->tensor);
+}
+
+void LastWrites::read_through(std::vector<std::vector<Read>>& reads) const {
+  for (auto& of_statement : reads) {
+    for (auto& read : of_statement) {
+      const auto is_handed_on = [&](const Source& source) { return hands_on(source.statement); };
+      // What is handed on was read before, so this ends.
+      while (std::ranges::any_of(read.sources, is_handed_on)) {
+        std::map<std::size_t, std::vector<Source>> all;
+        for (const auto& source : read.sources) {
+          if (!is_handed_on(source)) {
+            all[source.statement].push_back(source);
+            continue;
+          }
+          for (const auto& origin : reads[source.statement].front().sources) {
+            auto points =
+                source.points.intersect(origin.points.preimage(source.from, read.scope.names.size()));
+            if (points.is_empty()) continue;
+            Source through{origin.statement, std::move(points), {}};
+            for (const auto& form : origin.from)
+              through.from.push_back(poly::substitute(form, source.from, read.scope.names.size()));
+            all[origin.statement].push_back(std::move(through));
+          }
+        }
+        read.sources.clear();
+        for (auto& [statement, pieces] : all) {
+          for (auto& piece : merged(std::move(pieces))) read.sources.push_back(std::move(piece));
+        }
+      }
+    }
+  }
+}
+
+poly::Set LastWrites::last_points(std::size_t statement) const {
+  const auto& equation = nest_.system.equations[statement];
+  const auto rank = nest_.system.at(equation.target).shape.size();
+  std::vector<poly::Affine> element;
+  for (std::size_t d = 0; d < rank; ++d) element.push_back(poly::variable(rank, d));
+  // Over (p, element): the writes after the one at p, of this statement or another.
+  const auto variables = equation.indices.size();
+  const auto total = variables + times_;
+  auto overwritten = poly::Set::empty(context_, variables);
+  std::vector<std::size_t> keep;
+  std::vector<poly::Affine> first;
+  for (std::size_t v = 0; v < variables; ++v) {
+    keep.push_back(v);
+    first.push_back(poly::variable(total, v));
+  }
+  std::vector<poly::Affine> now;
+  for (const auto& form : time(statement, variables)) now.push_back(widened(form, total));
+  const auto here = domains_[statement].preimage(first, total);
+  for (std::size_t w = 0; w < nest_.places.size(); ++w) {
+    if (nest_.system.equations[w].target != equation.target) continue;
+    auto when = std::vector<poly::Affine>{};
+    const auto fixed = time(w, nest_.places[w].descending.size());
+    for (std::size_t t = 0; t < times_; ++t) {
+      when.push_back(poly::is_constant(fixed[t]) ? poly::constant(total, fixed[t].constant)
+                                                 : poly::variable(total, variables + t));
+    }
+    const auto pairs = writes(w, variables, to_poly(equation.index, variables)).intersect(here);
+    overwritten = overwritten.unite(before(pairs, now, when).project(keep));
+  }
+  return domains_[statement].subtract(overwritten).coalesce();
+}
+
+}  // namespace cyclotron::recurrence::detail
