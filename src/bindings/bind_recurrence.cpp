@@ -14,7 +14,6 @@
 namespace py = pybind11;
 namespace cyclotron::bindings {
 namespace {
-
 using namespace recurrence;
 using PyAffine = std::pair<std::vector<std::int64_t>, std::int64_t>;
 using PyConstraint = std::pair<PyAffine, std::variant<std::string, std::int64_t>>;  // ">=", "==" or a modulus
