@@ -275,6 +275,7 @@ class Change {
       if (axis.remainder == unfolded) continue;
       const auto inner = axis.remainder < result_.space.size() ? axis.quotient : axis.remainder;
       if (piece.from[inner] == poly::variable(size(), inner)) continue;
+      check_straight(rule, transfer, axis);
       const auto step = detail::unit(size(), inner, 1);
       auto held = piece.domain;
       if (transfer.source == rule.flow) held = held.unite(piece.domain.image(piece.from));
@@ -282,6 +283,25 @@ class Change {
       const auto from = detail::shifted(size(), detail::unit(size(), inner, -1));
       add(rule, Transfer{rule.flow, in_free(old_.at(rule.flow).space, from), false}, kept);
       piece.domain = piece.domain.subtract(kept).coalesce();
+    }
+  }
+
+  /// A broadcast across a fold is kept from point to point of a PE, which are neighbours only where no other
+  /// coordinate changes with the folded one.
+  void check_straight(const Rule& rule, const Transfer& transfer, const Axis& axis) const {
+    for (std::size_t d = 0; d < old_.dims.size(); ++d) {
+      if (transfer.from[d] == old_.at(old_.at(rule.flow).space).tuple[d]) continue;
+      for (const auto& other : axes_) {
+        if (&other == &axis || other.form.coefficients[d] == 0) continue;
+        throw ScheduleError(
+            {.code = "CYC316",
+             .span = rule.span,
+             .message = fmt::format("`{}` is broadcast along `{}`, which is folded and also moves `{}`",
+                                    old_.at(old_.at(rule.flow).tensor).name, old_.dims[d],
+                                    poly::to_string(other.form, old_.dims)),
+             .notes = {},
+             .help = "stream it, or use plain indices for time and the other grid dimensions"});
+      }
     }
   }
 

@@ -26,11 +26,11 @@ using recurrence::System;
 /// route.
 class Lowering {
  public:
-  Lowering(const System& system, const schedule::Schedule& schedule)
+  Lowering(const System& system, const schedule::Schedule& schedule, Missing missing)
       : system_(system),
         schedule_(schedule),
         graph_{system.kernel, {}, schedule::index_names(system), {}, {}, {}, {}},
-        placement_(system, graph_.context, graph_.dims) {}
+        placement_(system, graph_.context, graph_.dims, missing) {}
 
   Graph run() {
     for (const auto& tensor : system_.tensors) {
@@ -158,6 +158,8 @@ class Lowering {
     add_compute(domain.subtract(nonempty).coalesce(), {{}, std::nullopt, reduce});
     add_compute(nonempty, {{}, sum, reduce});
     holders_.push_back({result, domain});
+    if (const auto* number = std::get_if<recurrence::Constant>(&system_.at(equation.expr).node))
+      holders_.back().constant = Constant{number->real, number->imaginary};
   }
 
   /// An identity outer expression needs no space of its own, but for the points whose sum is empty.
@@ -325,7 +327,8 @@ class Lowering {
     for (const auto s : relays) {
       for (const auto* list : {&routes, &computes}) {
         for (const auto& rule : *list) {
-          if (graph_.at(rule.flow).space == SpaceId(s)) graph_.rules.push_back(rule);
+          if (graph_.at(rule.flow).space == SpaceId(s) && !rule.domain.is_empty())
+            graph_.rules.push_back(rule);
         }
       }
     }
@@ -430,8 +433,8 @@ void check_moves(const Graph& graph, const schedule::Schedule& schedule) {
 
 }  // namespace
 
-Graph lower(const System& system, const schedule::Schedule& schedule) {
-  Graph graph = Lowering(system, schedule).run();
+Graph lower(const System& system, const schedule::Schedule& schedule, Missing missing) {
+  Graph graph = Lowering(system, schedule, missing).run();
   check_moves(graph, schedule);
   return graph;
 }

@@ -9,6 +9,7 @@ namespace cyclotron::dataflow::detail {
 struct Holder {
   FlowId flow;
   poly::Set domain;
+  std::optional<Constant> constant = {};  ///< All of them are this number.
 };
 
 /// A reduction index whose order starts, at each point, at the sum of other coordinates and wraps round.
@@ -61,11 +62,12 @@ class Router {
   void follow(FlowId id, const Axis& axis, poly::Set& starts, std::vector<Rule>& rules) const;
   void inject(FlowId id, const poly::Set& starts, std::vector<Rule>& rules) const;
   void relay(FlowId id, std::size_t axis, bool broadcast, const poly::Set& starts, std::vector<Rule>& rules);
+  void constants(FlowId id, poly::Set& starts, std::vector<Rule>& rules) const;
   void hand_over(FlowId id, poly::Set starts, std::vector<Rule>& rules) const;
   [[nodiscard]] std::vector<std::pair<poly::Set, std::vector<std::int64_t>>> at_distance(
       FlowId id, const Holder& holder, const poly::Set& starts, std::int64_t least, std::int64_t most) const;
   void hand_over_one_hop(FlowId id, poly::Set& starts, std::vector<Rule>& rules) const;
-  [[nodiscard]] bool is_earlier(const std::vector<std::int64_t>& offset) const;
+  [[nodiscard]] std::int64_t time_step(const std::vector<std::int64_t>& offset) const;
   void hand_over_far(FlowId id, bool earlier, poly::Set& starts, std::vector<Rule>& rules) const;
   [[nodiscard]] std::vector<std::int64_t> nearer(const std::vector<std::int64_t>& offset) const;
   FlowId add_relay(const Flow& flow, const std::vector<std::int64_t>& offset, const poly::Set& domain) const;

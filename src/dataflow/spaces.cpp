@@ -178,12 +178,16 @@ poly::Affine Placement::missing(const Equation& equation, std::size_t d, std::si
   for (const auto& other : system_.equations) {
     if (other.target != equation.target) continue;
     for (std::size_t s = 0; s < other.index.size(); ++s) {
-      if (lift(other.index[s], other.indices) == poly::variable(dims_.size(), d)) {
-        return lift(equation.index[s], equation.indices);
-      }
+      // Written at U[t+1]: the element U[0] belongs to t = -1.
+      const auto written = lift(other.index[s], other.indices);
+      const auto shift = written - poly::variable(dims_.size(), d);
+      if (poly::is_constant(shift)) return lift(equation.index[s], equation.indices) - shift;
+      const auto mirrored = written + poly::variable(dims_.size(), d);
+      if (poly::is_constant(mirrored)) return mirrored - lift(equation.index[s], equation.indices);
     }
   }
   auto latest = poly::constant(dims_.size(), 0);
+  if (missing_ == Missing::zero) return latest;
   if (chain > longest_chain) return latest;  // perhaps the tensors depend on each other
   bool found = false;
   const auto points = recurrence::domain_of(context_, equation);

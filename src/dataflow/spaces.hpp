@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <cyclotron/dataflow/graph.hpp>
+#include <cyclotron/dataflow/lower.hpp>
 #include <cyclotron/recurrence/sets.hpp>
 #include <cyclotron/recurrence/system.hpp>
 
@@ -18,8 +19,8 @@ namespace cyclotron::dataflow::detail {
 class Placement {
  public:
   Placement(const recurrence::System& system, const poly::Context& context,
-            const std::vector<std::string>& dims)
-      : system_(system), context_(context), dims_(dims) {}
+            const std::vector<std::string>& dims, Missing missing)
+      : system_(system), context_(context), dims_(dims), missing_(missing) {}
 
   /// Points (i, r) of the reduction.
   [[nodiscard]] Space inner(const recurrence::Equation& equation, const recurrence::Reduce& reduce) const;
@@ -54,6 +55,7 @@ class Placement {
   const recurrence::System& system_;
   const poly::Context& context_;
   const std::vector<std::string>& dims_;
+  Missing missing_;
 };
 
 }  // namespace cyclotron::dataflow::detail

@@ -59,8 +59,8 @@ void check_small(const program::Program& program, const recurrence::System& syst
 }
 
 Compiled compile_with(const recurrence::System& system, schedule::Schedule schedule,
-                      const machine::Machine& machine, Log log) {
-  auto graph = dataflow::lower(system, schedule);
+                      const machine::Machine& machine, dataflow::Missing missing, Log log) {
+  auto graph = dataflow::lower(system, schedule, missing);
   log.stage("lower");
   dataflow::verify(graph);
   log.stage("verify dataflow");
@@ -92,6 +92,17 @@ Compiled compile_with(const recurrence::System& system, schedule::Schedule sched
           std::move(proofs),   log.take()};
 }
 
+using Candidate = std::pair<schedule::Schedule, dataflow::Missing>;
+
+/// What is tried in turn for one schedule that leaves things open.
+std::vector<Candidate> candidates(const recurrence::System& system, const schedule::Schedule& schedule) {
+  std::vector<Candidate> result;
+  for (const auto& completion : schedule::completions(system, schedule))
+    result.emplace_back(completion, dataflow::Missing::where_read);
+  result.emplace(result.begin() + 1, result.front().first, dataflow::Missing::zero);
+  return result;
+}
+
 }  // namespace
 
 Compiled compile(const recurrence::System& system, const std::optional<schedule::Schedule>& schedule,
@@ -108,9 +119,9 @@ Compiled compile(const recurrence::System& system, const std::optional<schedule:
   // none works.
   std::exception_ptr first_error;
   for (const auto& start : starts) {
-    for (const auto& candidate : schedule::completions(split, start)) {
+    for (const auto& [candidate, missing] : candidates(split, start)) {
       try {
-        auto result = compile_with(split, candidate, machine, log);
+        auto result = compile_with(split, candidate, machine, missing, log);
         result.schedule_chosen = !schedule;
         return result;
       } catch (const LegalityError& error) {

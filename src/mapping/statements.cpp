@@ -86,7 +86,7 @@ class Builder {
   void add_transfer(std::size_t r, const Rule& rule, const Transfer& transfer) {
     if (alias_[rule.flow.index()]) return;
     if (is_local(rule.flow, transfer)) {
-      if (transfer.source == rule.flow) return;  // kept in its slot
+      if (transfer.source == rule.flow && stays_in_place(rule.flow, transfer)) return;
       auto statement = make(Kind::move, r, rule.flow, rule.domain);
       statement.target = {rule.flow, here(rule.flow)};
       statement.sources = {{transfer.source, transfer.from}};
@@ -94,6 +94,17 @@ class Builder {
       return;
     }
     add_message(r, rule, transfer.source, transfer.from, transfer.broadcast);
+  }
+
+  /// Whether a kept value stays in its slot: places are told apart by the steps with which the element
+  /// varies, and none of these changes.
+  [[nodiscard]] bool stays_in_place(FlowId flow, const Transfer& transfer) const {
+    const auto tuple = here(flow);
+    return std::ranges::none_of(mapping_.grid.time, [&](std::size_t d) {
+      const bool varies = std::ranges::any_of(
+          graph_.at(flow).element, [d](const poly::Affine& form) { return form.coefficients[d] != 0; });
+      return varies && !(transfer.from[d] == tuple[d]);
+    });
   }
 
   /// A receive at the rule's points and the send it induces at the points they receive from.

@@ -165,3 +165,73 @@ def test_a_value_that_comes_from_many_blocks_is_refused():
     with pytest.raises(cy.ScheduleError) as caught:
         transposed_square.compile(np.ones((12, 12)), schedule=IJ.fold(i=6))
     assert caught.value.code == "CYC316"
+
+
+def test_a_value_that_is_kept_while_its_place_changes():
+    """In a folded skewed line an element stays in its PE while both of its coordinates in time move."""
+    rng = np.random.default_rng(4)
+    A, B = integers(rng, 3, 2), integers(rng, 2, 4)
+    for fold in (cy.block(3), cy.block(2), cy.cyclic(2)):
+        schedule = S.space("j+i").fold({"j+i": fold})
+        deep = cy.Machine(topology="torus", link=cy.Link(depth=64), pe=cy.PE(memory=1 << 20))
+        equals_numpy(kernels.matmul.compile(A, B, schedule=schedule, machine=deep), A @ B)
+
+
+def test_a_broadcast_across_a_skewed_fold_is_refused():
+    schedule = IJ.time("j+k").broadcast("A", along="j").fold(j=2)
+    with pytest.raises(cy.ScheduleError) as caught:
+        kernels.matmul.compile(np.ones((3, 4)), np.ones((4, 4)), schedule=schedule)
+    assert caught.value.code == "CYC316"
+
+
+@cy.kernel
+def written_ahead(A, steps):
+    """The first row belongs to the step before the first."""
+    n = A.shape[0]
+    U = cy.empty((steps + 1, n))
+    for i in range(n):
+        U[0, i] = A[i]
+    for t in range(steps):
+        for i in range(n):
+            if i == 0 or i == n - 1:
+                U[t + 1, i] = A[i]
+            else:
+                U[t + 1, i] = U[t, i - 1] + U[t, i] + U[t, i + 1]
+    return U
+
+
+@pytest.mark.parametrize("schedule", [None, S, S.space("i"), S.space("t")], ids=str)
+def test_rows_written_ahead(schedule):
+    data = np.arange(5.0)
+    equals_numpy(written_ahead.compile(data, 3, schedule=schedule), written_ahead.reference(data, 3))
+
+
+@cy.kernel
+def counting_down(s):
+    """The zeros are numbers that are known wherever they are used."""
+    n = s.shape[0]
+    N = cy.zeros((n, n))
+    for i in range(n - 1, -1, -1):
+        for j in range(i + 1, n):
+            N[i, j] = s[i] + N[i + 1, j]
+    return N
+
+
+@cy.kernel
+def pivots(W):
+    """All points of a step need one element of the step before."""
+    n = W.shape[0]
+    D = cy.empty((n + 1, n))
+    for i in range(n):
+        D[0, i] = W[i]
+    for k in range(n):
+        for i in range(n):
+            D[k + 1, i] = D[k, i] + D[k, k]
+    return D
+
+
+@pytest.mark.parametrize("schedule", [None, S], ids=str)
+@pytest.mark.parametrize("kernel", [counting_down, pivots], ids=lambda kernel: kernel.name)
+def test_values_that_come_from_elsewhere_in_time(kernel, schedule):
+    data = np.arange(5.0)
+    equals_numpy(kernel.compile(data, schedule=schedule), kernel.reference(data))

@@ -79,10 +79,10 @@ def stencil(A):
 
 
 @cy.kernel
-def two_back(A):
+def nine_back(A):
     X = cy.empty_like(A)
     for i in range(A.shape[0]):
-        X[i] = X[i - 2] + A[i] if i > 1 else A[i]
+        X[i] = X[i - 9] + A[i] if i > 8 else A[i]
     return X
 
 
@@ -224,7 +224,7 @@ REFUSALS = {
         "CYC221",
         lambda: stencil.compile(np.ones((4, 5)), schedule=cy.Schedule().time("i", "t")),
     ),
-    "far-hop": (cy.LegalityError, "CYC220", lambda: two_back.compile(np.ones(6), schedule=SPACE("i"))),
+    "far-hop": (cy.LegalityError, "CYC220", lambda: nine_back.compile(np.ones(12), schedule=SPACE("i"))),
     "memory-overflow": (
         cy.CapacityError,
         "CYC501",

@@ -6,6 +6,10 @@
 
 namespace cyclotron::dataflow {
 
+/// Where the points of an equation lie along an index that it lacks: where the last tensor that it reads is
+/// made, or at 0.
+enum class Missing : std::uint8_t { where_read, zero };
+
 /// Requires: recurrence::verify(system), schedule = schedule::complete(system, ...).
 /// Ensures: verify(result); evaluating the rules in dependence order gives what the equations say.
 ///
@@ -15,6 +19,7 @@ namespace cyclotron::dataflow {
 /// that holds them (E12); relays follow E13.
 /// Throws LegalityError CYC210 (more than one reduction in an equation), CYC211 (an access no neighbour can
 /// supply), ScheduleError CYC313 (a movement along an axis that the tensor cannot follow).
-[[nodiscard]] Graph lower(const recurrence::System& system, const schedule::Schedule& schedule);
+[[nodiscard]] Graph lower(const recurrence::System& system, const schedule::Schedule& schedule,
+                          Missing missing = Missing::where_read);
 
 }  // namespace cyclotron::dataflow

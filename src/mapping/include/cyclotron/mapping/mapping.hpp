@@ -66,7 +66,7 @@ struct Mapping {
   Grid grid;
   std::vector<std::int64_t>
       phases;  ///< By space; all 0 unless one tensor has to be complete before another starts.
-  std::vector<std::int64_t> ranks;  ///< By space: its place in the order of a PE's step.
+  std::vector<std::int64_t> ranks;      ///< By space: its place in the order of a PE's step.
   bool ranks_hold_between_pes = false;  ///< Nothing goes to a lower rank within a step.
   std::vector<Channel> channels;
   std::vector<Statement> statements;

@@ -1,0 +1,225 @@
+// How computed values reach their users (rule 7 of section 8, turns of E12, several hops).
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <cyclotron/support/error.hpp>
+
+#include "lowering.hpp"
+
+namespace cyclotron::dataflow::detail {
+
+namespace {
+
+/// PEs that pass a value on for another.
+constexpr std::int64_t most_relays = 7;
+
+}  // namespace
+
+/// The part of `starts` whose element `source` holds at p + offset takes it from there.
+bool Router::hand_over_from(FlowId id, FlowId source, const poly::Set& defined,
+                            const std::vector<std::int64_t>& offset, Origin origin, poly::Set& starts,
+                            std::vector<Rule>& rules) const {
+  const auto rank = graph_.dims.size();
+  std::vector<std::int64_t> back;
+  for (const auto step : offset) back.push_back(-step);
+  const auto from = shifted(rank, offset);
+  auto domain = starts.intersect(defined.translate(back));
+  const auto& wanted = graph_.at(id).element;
+  const auto& held = graph_.at(source).element;
+  for (std::size_t f = 0; f < wanted.size(); ++f) {
+    domain = domain.intersect({poly::substitute(held[f], from, rank) - wanted[f], true});
+  }
+  if (domain.is_empty()) return false;
+  starts = starts.subtract(domain).coalesce();
+  rules.push_back({Transfer{source, from, false}, id, domain.coalesce(), origin, graph_.at(id).span});
+  return true;
+}
+
+/// The starts that take their element from `holder` at one constant distance of `least` to `most` hops and
+/// any time: { domain, offset }.
+std::vector<std::pair<poly::Set, std::vector<std::int64_t>>> Router::at_distance(
+    FlowId id, const Holder& holder, const poly::Set& starts, std::int64_t least, std::int64_t most) const {
+  std::vector<std::pair<poly::Set, std::vector<std::int64_t>>> result;
+  if (graph_.at(holder.flow).tensor != graph_.at(id).tensor || starts.is_empty()) return result;
+  const auto wanted = poly::Map::function(starts, graph_.at(id).element);
+  const auto held = poly::Map::function(holder.domain, graph_.at(holder.flow).element);
+  const auto pieces = wanted.then(held.reverse()).pieces();
+  if (!pieces) return result;
+  for (const auto& piece : *pieces) {
+    const auto from = as_shifts(piece.domain, piece.forms);
+    std::vector<std::int64_t> offset;
+    std::int64_t hops = 0;
+    for (std::size_t d = 0; d < from.size(); ++d) {
+      const auto step = from[d] - poly::variable(from.size(), d);
+      if (!poly::is_constant(step)) break;
+      offset.push_back(step.constant);
+      if (is_space(d)) hops += std::abs(step.constant);
+    }
+    if (offset.size() == from.size() && hops >= least && hops <= most)
+      result.emplace_back(piece.domain, offset);
+  }
+  return result;
+}
+
+/// From where it is computed, at a constant distance of one hop at most and any time (a stencil's U[t-1,
+/// x+1]).
+void Router::hand_over_one_hop(FlowId id, poly::Set& starts, std::vector<Rule>& rules) const {
+  for (const auto& holder : holders_) {
+    for (const auto& [domain, offset] : at_distance(id, holder, starts, 0, 1))
+      hand_over_from(id, holder.flow, holder.domain, offset, Origin::inner_send, starts, rules);
+  }
+}
+
+/// From where it is computed, a constant distance of several hops away: the PEs between pass it on, in the
+/// step in which it is made (H[i-1, j-1], or a stencil's U[t-1, x-2]).
+void Router::hand_over_far(FlowId id, bool earlier, poly::Set& starts, std::vector<Rule>& rules) const {
+  const bool plain = std::ranges::all_of(frame_.space, [](const poly::Affine& form) {
+    return std::ranges::count(form.coefficients, 0) + 1 == std::ssize(form.coefficients);
+  });
+  if (!plain) return;
+  const auto rank = graph_.dims.size();
+  const Flow flow = graph_.at(id);
+  for (const auto& holder : holders_) {
+    for (const auto& [domain, offset] : at_distance(id, holder, starts, 2, most_relays + 1)) {
+      if (earlier && time_step(offset) >= 0) continue;
+      FlowId source = holder.flow;
+      auto place = offset;
+      for (auto next = nearer(place); next != place;) {
+        std::vector<std::int64_t> step, back;
+        for (std::size_t d = 0; d < rank; ++d) {
+          step.push_back(place[d] - next[d]);
+          back.push_back(-next[d]);
+        }
+        const auto passing = add_relay(flow, next, domain);
+        rules.push_back({Transfer{source, shifted(rank, step), false}, passing, domain.translate(next),
+                         Origin::relay, flow.span});
+        source = passing;
+        place = next;
+        next = nearer(place);
+      }
+      rules.push_back({Transfer{source, shifted(rank, place), false}, id, domain, Origin::relay, flow.span});
+      starts = starts.subtract(domain).coalesce();
+    }
+  }
+}
+
+/// Negative where the point at that offset is in an earlier step, positive where in a later one.
+std::int64_t Router::time_step(const std::vector<std::int64_t>& offset) const {
+  for (const auto& form : frame_.time) {
+    const auto step = poly::evaluate(form, offset) - form.constant;
+    if (step != 0) return step;
+  }
+  return 0;
+}
+
+/// The offset one hop less far, or itself where it is one hop.
+std::vector<std::int64_t> Router::nearer(const std::vector<std::int64_t>& offset) const {
+  std::int64_t hops = 0;
+  auto result = offset;
+  bool moved = false;
+  for (std::size_t d = 0; d < offset.size(); ++d) {
+    if (!is_space(d) || offset[d] == 0) continue;
+    hops += std::abs(offset[d]);
+    if (!moved) result[d] -= offset[d] > 0 ? 1 : -1;
+    moved = true;
+  }
+  return hops > 1 ? result : offset;
+}
+
+/// A flow of the same elements at p + offset, for p in domain.
+FlowId Router::add_relay(const Flow& flow, const std::vector<std::int64_t>& offset,
+                         const poly::Set& domain) const {
+  const auto rank = graph_.dims.size();
+  std::vector<std::int64_t> back;
+  for (const auto step : offset) back.push_back(-step);
+  const auto home = shifted(rank, back);
+  const auto count =
+      std::ranges::count_if(graph_.spaces, [](const Space& s) { return s.name.starts_with("relay"); });
+  const auto& user = graph_.at(flow.space);
+  Space space{
+      count == 0 ? "relay" : fmt::format("relay{}", count + 1), domain.translate(offset), user.own, {}};
+  for (std::size_t d = 0; d < rank; ++d) {
+    space.tuple.push_back(poly::substitute(user.tuple[d], home, rank));
+    space.tuple.back().constant += offset[d];
+  }
+  graph_.spaces.push_back(std::move(space));
+  Flow passing = flow;
+  passing.space = SpaceId(graph_.spaces.size() - 1);
+  for (auto& form : passing.element) form = poly::substitute(form, home, rank);
+  graph_.flows.push_back(std::move(passing));
+  return FlowId(graph_.flows.size() - 1);
+}
+
+/// A number that is known needs not travel: it is made where it is used.
+void Router::constants(FlowId id, poly::Set& starts, std::vector<Rule>& rules) const {
+  for (const auto& holder : holders_) {
+    if (!holder.constant || graph_.at(holder.flow).tensor != graph_.at(id).tensor || starts.is_empty())
+      continue;
+    const auto wanted = poly::Map::function(starts, graph_.at(id).element);
+    const auto held = poly::Map::function(holder.domain, graph_.at(holder.flow).element).range();
+    const auto domain = wanted.restrict_range(held).domain().coalesce();
+    if (domain.is_empty()) continue;
+    rules.push_back({Compute{{*holder.constant}}, id, domain, Origin::inject, graph_.at(id).span});
+    starts = starts.subtract(domain).coalesce();
+  }
+}
+
+/// InnerSend and turns: the starts of a computed operand's lines take it from the nearest point that holds
+/// it: the same point, then a neighbour, in the space that computes it or in one it passes through.
+void Router::hand_over(FlowId id, poly::Set starts, std::vector<Rule>& rules) const {
+  const auto rank = graph_.dims.size();
+  const auto tensor = graph_.at(id).tensor;
+  constants(id, starts, rules);
+  std::vector<std::vector<std::int64_t>> offsets{std::vector<std::int64_t>(rank, 0)};
+  for (const std::int64_t sign : {-1, 1}) {
+    for (std::size_t d = 0; d < rank; ++d) {
+      auto offset = unit(rank, d, sign);
+      // What is later in time is not there yet.
+      if (time_step(offset) <= 0) offsets.push_back(std::move(offset));
+    }
+  }
+  for (const auto& offset : offsets) {
+    for (const auto& holder : holders_) {
+      if (graph_.at(holder.flow).tensor != tensor || starts.is_empty()) continue;
+      hand_over_from(id, holder.flow, holder.domain, offset, Origin::inner_send, starts, rules);
+    }
+  }
+  hand_over_one_hop(id, starts, rules);
+  // A value of an earlier step rather travels in that step than from neighbour to neighbour in this one,
+  // where others come the other way.
+  hand_over_far(id, true, starts, rules);
+  for (const auto& offset : offsets) {
+    for (std::size_t f = 0; f < graph_.flows.size() && !starts.is_empty(); ++f) {
+      const auto& other = graph_.flows[f];
+      if (other.tensor != tensor || other.computed || FlowId(f) == id) continue;
+      // At one point only from an operand that came before, or two could wait for each other.
+      if (&offset == &offsets.front() && f > id.index()) continue;
+      hand_over_from(id, FlowId(f), graph_.at(other.space).domain, offset, Origin::turn, starts, rules);
+    }
+  }
+  hand_over_far(id, false, starts, rules);
+  // What no neighbour holds comes straight from where it is computed; the mapping decides whether the
+  // machine can carry it.
+  for (const auto& holder : holders_) {
+    if (graph_.at(holder.flow).tensor != tensor || starts.is_empty()) continue;
+    const auto wanted = poly::Map::function(starts, graph_.at(id).element);
+    const auto held = poly::Map::function(holder.domain, graph_.at(holder.flow).element);
+    const auto pieces = wanted.then(held.reverse()).pieces();
+    if (!pieces) break;
+    for (const auto& piece : *pieces) {
+      rules.push_back({Transfer{holder.flow, as_shifts(piece.domain, piece.forms), false}, id, piece.domain,
+                       Origin::inner_send, graph_.at(id).span});
+      starts = starts.subtract(piece.domain).coalesce();
+    }
+  }
+  if (starts.is_empty()) return;
+  throw LegalityError({.code = "CYC211",
+                       .span = graph_.at(id).span,
+                       .message = fmt::format("no affine rule brings `{}` to {}", graph_.at(tensor).name,
+                                              starts.constraints_text(graph_.dims)),
+                       .notes = {},
+                       .help = "write the access with affine subscripts of the indices it varies with"});
+}
+
+}  // namespace cyclotron::dataflow::detail
