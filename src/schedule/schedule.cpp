@@ -153,7 +153,8 @@ std::vector<std::string> missing_time(const Schedule& schedule, const std::vecto
   }
   // Forms such as i+j, i-j leave gaps: one more index fills them.
   for (auto v = names.size(); v-- > 0 && !poly::left_inverse(forms, names.size());) {
-    if (!added[v]) add(v);
+    const bool there = std::ranges::find(forms, poly::variable(names.size(), v)) != forms.end();
+    if (!there) add(v);
   }
   std::vector<std::string> result;
   for (std::size_t v = 0; v < names.size(); ++v) {

@@ -58,6 +58,7 @@ TEST(Schedule, TimeIsCompletedUntilEachPointHasItsOwnStep) {
   EXPECT_EQ(complete(system, {{"i", "j"}, {"i+j+k"}, {}}).time, (std::vector<std::string>{"i+j+k"}));
   // i+j and i-j leave every other point out.
   EXPECT_EQ(complete(system, {{"i+j", "i-j"}, {}, {}}).time, (std::vector<std::string>{"j", "k"}));
+  EXPECT_EQ(complete(system, {{"-i+j", "k"}, {"i+j+k"}, {}}).time, (std::vector<std::string>{"i+j+k", "j"}));
 }
 
 TEST(Schedule, Completions) {
