@@ -252,7 +252,10 @@ class Builder {
       cases = std::move(refined);
     }
     for (auto& one : cases) {
-      auto statement = make(Kind::compute, r, rule.flow, one.domain.coalesce());
+      // An operand that is a known number is there as early as one that is loaded.
+      const auto place = graph_.at(rule.flow).computed ? Kind::compute : Kind::load;
+      auto statement = make(place, r, rule.flow, one.domain.coalesce());
+      statement.kind = Kind::compute;
       statement.target = {rule.flow, here(rule.flow)};
       statement.sources = std::move(one.sources);
       add(std::move(statement));

@@ -235,3 +235,21 @@ def pivots(W):
 def test_values_that_come_from_elsewhere_in_time(kernel, schedule):
     data = np.arange(5.0)
     equals_numpy(kernel.compile(data, schedule=schedule), kernel.reference(data))
+
+
+@cy.kernel
+def pairing(s):
+    """Nussinov's: zeros that are operands of three kinds, passed on in the step in which they are made."""
+    n = s.shape[0]
+    N = cy.zeros((n, n))
+    for i in range(n - 1, -1, -1):
+        for j in range(i + 1, n):
+            split = max(N[i, k] + N[k + 1, j] for k in range(i, j))
+            N[i, j] = cy.maximum(cy.maximum(N[i + 1, j], N[i, j - 1]), split + s[i] * s[j])
+    return N
+
+
+@pytest.mark.parametrize("schedule", [None, S, S.space("i"), S.space("j")], ids=str)
+def test_known_numbers_are_passed_on(schedule):
+    data = np.array([1.0, 2.0, 0.0, 3.0, 1.0])
+    equals_numpy(pairing.compile(data, schedule=schedule), pairing.reference(data))
