@@ -1,0 +1,100 @@
+"""Random schedules and machines for a kernel of random_kernels, and smaller ones of each."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+import re
+from collections.abc import Iterator
+
+from random_kernels import Kernel
+
+import cyclotron as cy
+
+
+def index_names(kernel: Kernel) -> list[str]:
+    """All indices of loops and reductions."""
+    return sorted(set(re.findall(r"\bfor (\w) in", kernel.source)))
+
+
+def draw(rng: random.Random, kernel: Kernel) -> cy.Schedule | None:
+    """A schedule that may or may not be legal; None for the compiler's own."""
+    kind = rng.random()
+    if kind < 0.15:
+        return None
+    names = index_names(kernel)
+    indices = rng.sample(names, len(names))
+    grid = min(rng.choice([0, 1, 1, 1, 2, 2, 2, 3]), len(indices))
+    forms = dict.fromkeys(form(rng, index, names, 0.15) for index in indices[:grid])
+    schedule = cy.Schedule().space(*forms)
+    schedule = _with_time(rng, schedule, indices[grid:], names)
+    tensors = [name for name, _ in kernel.inputs] + [name for name, *_ in kernel.tensors]
+    for tensor in tensors:
+        if rng.random() < 0.3:
+            schedule = _with_movement(rng, schedule, tensor, kernel, names)
+    if schedule.space_indices and rng.random() < 0.25:
+        for name in rng.sample(schedule.space_indices, rng.randint(1, len(schedule.space_indices))):
+            schedule = schedule.fold({name: rng.choice([cy.block, cy.cyclic])(rng.randint(1, 4))})
+    if "for k in range(p)" in kernel.source and rng.random() < 0.35:
+        plain = [name for name in schedule.space_indices if name in names]
+        if plain and "k" not in plain:
+            schedule = schedule.rotate("k", by=rng.sample(plain, rng.randint(1, len(plain))))
+    return schedule
+
+
+def form(rng: random.Random, index: str, names: list[str], skewed: float) -> str:
+    """The index, turned round, or skewed by another."""
+    kind = rng.random()
+    others = [name for name in names if name != index]
+    if kind < skewed and others:
+        return f"{index}{rng.choice('+-')}{rng.choice(others)}"
+    return f"-{index}" if kind > 0.9 else index
+
+
+def _with_time(rng: random.Random, schedule: cy.Schedule, rest: list[str], names: list[str]) -> cy.Schedule:
+    kind = rng.random()
+    if kind < 0.55 or not rest:
+        return schedule
+    if kind < 0.9:
+        forms = dict.fromkeys(form(rng, index, names, 0.1) for index in rest)
+    else:
+        forms = {"+".join(rng.sample(names, rng.randint(1, len(names)))): None}
+    return schedule.time(*(text for text in forms if text not in schedule.space_indices))
+
+
+def _with_movement(
+    rng: random.Random, schedule: cy.Schedule, tensor: str, kernel: Kernel, names: list[str]
+) -> cy.Schedule:
+    kinds = [cy.Schedule.stream, cy.Schedule.broadcast]
+    if tensor in dict(kernel.inputs):
+        kinds.append(cy.Schedule.prefetch)
+    plain = [name for name in schedule.space_indices if name in names] or names
+    along: list[str] | None = None
+    if rng.random() < 0.25:
+        along = [rng.choice(["", "", "", "-"]) + name for name in rng.sample(plain, rng.randint(1, len(plain)))]
+    return rng.choice(kinds)(schedule, tensor, along)
+
+
+def machine(rng: random.Random, schedule: cy.Schedule | None) -> cy.Machine | None:
+    """Mostly the default, at times a small grid or a torus."""
+    rotated = schedule is not None and schedule.rotations
+    if rng.random() < 0.92 or rotated:
+        return None
+    grid = rng.choice([(2, 2, 2), (3,), (2, 3), (8, 8), (4, 4, 4)])
+    return cy.Machine(grid=grid, topology=rng.choice(["mesh", "torus", "hexagonal"]) if len(grid) == 2 else "mesh")
+
+
+def smaller(schedule: cy.Schedule | None) -> Iterator[cy.Schedule | None]:
+    """Schedules with one part less."""
+    if schedule is None:
+        return
+    yield None
+    for field in ("movements", "folds", "rotations", "time_indices", "space_indices"):
+        parts = getattr(schedule, field)
+        for n in range(len(parts)):
+            yield dataclasses.replace(schedule, **{field: (*parts[:n], *parts[n + 1 :])})
+    for n, move in enumerate(schedule.movements):
+        if move.along:
+            moves = list(schedule.movements)
+            moves[n] = dataclasses.replace(move, along=())
+            yield dataclasses.replace(schedule, movements=tuple(moves))
