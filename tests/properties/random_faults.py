@@ -1,0 +1,183 @@
+"""Kernels broken on purpose, one place at a time, and whether the diagnostic's witness is a violation."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import random
+import re
+from typing import Any
+
+import numpy as np
+import random_kernels
+from random_shadow import Faults
+
+import cyclotron as cy
+
+
+def broken(rng: random.Random, source: str) -> str:
+    """The source with one change that often breaks it."""
+    lines = source.split("\n")
+    body = next(n for n, line in enumerate(lines) if line.startswith("    for "))
+    changes = [_other_range, _weaker_guard, _shifted_read, _shifted_target, _lost_index, _shorter_fold, _repeat]
+    change = rng.choice(changes)
+    return change(rng, lines, body)
+
+
+def _edit(rng: random.Random, lines: list[str], body: int, pattern: str, replacement: Any) -> str:
+    """Replace one of the places that match."""
+    places = [(n, m) for n in range(body, len(lines)) for m in re.finditer(pattern, lines[n])]
+    if not places:
+        return "\n".join(lines)
+    number, match = rng.choice(places)
+    text = replacement(match)
+    lines[number] = lines[number][: match.start()] + text + lines[number][match.end() :]
+    return "\n".join(lines)
+
+
+def _other_range(rng: random.Random, lines: list[str], body: int) -> str:
+    spans = [lambda m: f"{m[1]}range(1, {m[2]}):", lambda m: f"{m[1]}range({m[2]} - 1):"]
+    spans.append(lambda m: f"{m[1]}range({m[2]} + 1):")
+    return _edit(rng, lines, body, r"^( +for \w in )range\(([nmpij][ +1]*)\):", rng.choice(spans))
+
+
+def _weaker_guard(rng: random.Random, lines: list[str], body: int) -> str:
+    if rng.random() < 0.5:
+        return _edit(rng, lines, body, r">= (\d)", lambda m: f">= {int(m[1]) - 1}")
+    return _edit(rng, lines, body, r"\+ 1 < ", lambda m: "+ 1 <= ")
+
+
+def _shifted_read(rng: random.Random, lines: list[str], body: int) -> str:
+    shift = rng.choice([" + 1", " - 1"])
+    return _edit(rng, lines, body, r"(?<== )(.*\[[^\]]*?)(\])", lambda m: m[1] + shift + m[2])
+
+
+def _shifted_target(rng: random.Random, lines: list[str], body: int) -> str:
+    shift = rng.choice([" + 1", " - 1"])
+    return _edit(rng, lines, body, r"^( +\w\[[^\]]*)\](?= = )", lambda m: m[1] + shift + "]")
+
+
+def _lost_index(rng: random.Random, lines: list[str], body: int) -> str:
+    return _edit(rng, lines, body, r"^( +\w\[)\w(?=[,\]].* = )", lambda m: m[1] + "0")
+
+
+def _shorter_fold(rng: random.Random, lines: list[str], body: int) -> str:
+    if rng.random() < 0.5:
+        return _edit(rng, lines, body, r"((?:max|min)\(.* in range\()(\w) \+ 1\)", lambda m: f"{m[1]}{m[2]})")
+    return _edit(rng, lines, body, r"((?:max|min)\(.* in range\()(\w), (\w)\)", lambda m: f"{m[1]}{m[2]} + 1, {m[3]})")
+
+
+def _repeat(rng: random.Random, lines: list[str], body: int) -> str:
+    end = next(n for n, line in enumerate(lines) if line.startswith("    return"))
+    starts = [n for n in range(body, end) if lines[n].startswith("    for ")] + [end]
+    n = rng.randrange(len(starts) - 1)
+    return "\n".join([*lines[:end], *lines[starts[n] : starts[n + 1]], *lines[end:]])
+
+
+class Confirm:
+    """Checks the witness of CYC201 to CYC205 with the shadows."""
+
+    def __init__(self, faults: Faults, sizes: dict[str, int]) -> None:
+        self.faults, self.sizes = faults, sizes
+
+    def __call__(self, error: cy.CyclotronError) -> bool:
+        check = getattr(self, f"check_{error.code.lower()}", None)
+        return isinstance(error, cy.LegalityError) and check is not None and bool(check(error.message))
+
+    def element_at(self, access: str, point: str) -> tuple[str, tuple[int, ...]]:
+        """The tensor and element of an access text at a point text such as ``i = 1, j = 0``."""
+        values = dict(re.findall(r"(\w+) = (-?\d+)", point))
+        name, subscripts = re.fullmatch(r"(\w+)\[(.*)\]", access).groups()  # type: ignore[union-attr]
+        subscripts = re.sub(r"(\d)([a-z])", r"\1 * \2", subscripts)
+        element = eval(f"({subscripts},)", {}, {index: int(value) for index, value in values.items()})
+        return name, element
+
+    def check_cyc201(self, message: str) -> bool:
+        match = re.fullmatch(r"`(\w+)\[(.*)\]` is assigned twice, by two equations", message)
+        if match:
+            return _numbers(match[2]) in self.faults.twice(match[1])
+        match = re.fullmatch(r"`(.+)` is assigned twice: at (.+) and at (.+)", message)
+        if not match:
+            return False
+        name, element = self.element_at(match[1], match[2])
+        same = self.element_at(match[1], match[3]) == (name, element) and match[2] != match[3]
+        return same and element in self.faults.twice(name)
+
+    def check_cyc202(self, message: str) -> bool:
+        match = re.fullmatch(r"`(\w+)\[(.*)\]` is never assigned, and `\1` is returned", message)
+        return match is not None and _numbers(match[2]) in self.faults.missing(match[1])
+
+    def check_cyc203(self, message: str) -> bool:
+        match = re.fullmatch(r"`(.+)` is `(\w+)\[(.*)\]` at (.*), but `\2` has shape \((.*)\)", message)
+        if not match:
+            return False
+        element = _numbers(match[3])
+        shadow = self.faults.arrays[match[2]]
+        return (
+            self.element_at(match[1], match[4]) == (match[2], element)
+            and element in shadow.outside
+            and _numbers(match[5]) == shadow.shape
+        )
+
+    def check_cyc204(self, message: str) -> bool:
+        match = re.fullmatch(r"`(.+)` reads `(\w+)\[(.*)\]` at (.*), which no equation assigns", message)
+        if not match:
+            return False
+        element = _numbers(match[3])
+        agrees = self.element_at(match[1], match[4]) == (match[2], element)
+        return agrees and element in self.faults.undefined(match[2])
+
+    def check_cyc205(self, message: str) -> bool:
+        match = re.fullmatch(r"the maximum or minimum over `\w` is empty at (.*)", message)
+        if not match:
+            return False
+        point = {index: int(value) for index, value in re.findall(r"(\w) = (-?\d+)", match[1])}
+        # In a loop that runs backwards the message counts from its first index (n - 1 is 0).
+        turned = itertools.product(*({v, *(n - 1 - v for n in self.sizes.values())} for v in point.values()))
+        return any(dict(zip(point, values, strict=True)) in self.faults.empty for values in turned)
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in text.split(",")) if text else ()
+
+
+def small_kernel(rng: random.Random) -> random_kernels.Kernel:
+    """A kernel of the generator without accumulation, with one or two nests."""
+    while True:
+        kernel = random_kernels.draw(rng)
+        if len(kernel.loops) <= 2 and all(maker == "empty" for _, _, maker in kernel.tensors):
+            # Where only the last tensor is returned, the others may lack elements until these are read.
+            return kernel if rng.random() < 0.5 else dataclasses.replace(kernel, outputs=kernel.outputs[-1:])
+
+
+def case(rng: random.Random, load: Any) -> list[tuple[str, str]]:
+    """Judge changes of one kernel that break it: for each the code, and what is wrong."""
+    kernel = small_kernel(rng)
+    targets = [name for name, _, _ in kernel.tensors]
+    sizes = dict(zip(random_kernels.SIZES, (rng.randint(1, 4) for _ in range(3)), strict=True))
+    shapes = {n: tuple(eval(t, {}, sizes) for t in shape) for n, shape in kernel.inputs}
+    arguments = [*(np.ones(shape, kernel.dtype) for shape in shapes.values()), *sizes.values()]
+    found = []
+    for source in {broken(rng, kernel.source): None for _ in range(4)}:
+        faults = Faults(source, shapes, targets, sizes)
+        possible = faults.codes()
+        error = _verdict(load(source), arguments)
+        told = f"there is {sorted(possible)} in\n{source}\n# {sizes}"
+        if error is None:
+            if possible:
+                found.append(("accepted", told))
+        elif error.code == "CYC113" and isinstance(error, cy.TraceError):
+            continue  # the change made a statement read its own target
+        elif error.code in possible and Confirm(faults, sizes)(error) and error.help:
+            found.append((error.code, ""))
+        else:
+            found.append(("witness", f"{error}\nis not confirmed; {told}"))
+    return found
+
+
+def _verdict(kernel: Any, arguments: list[Any]) -> cy.CyclotronError | None:
+    try:
+        kernel.recurrences(*arguments).verify()
+    except cy.CyclotronError as error:
+        return error
+    return None
