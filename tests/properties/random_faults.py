@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import random
 import re
@@ -19,7 +18,15 @@ def broken(rng: random.Random, source: str) -> str:
     """The source with one change that often breaks it."""
     lines = source.split("\n")
     body = next(n for n, line in enumerate(lines) if line.startswith("    for "))
-    changes = [_other_range, _weaker_guard, _shifted_read, _shifted_target, _lost_index, _shorter_fold, _repeat]
+    changes = [
+        _other_range,
+        _weaker_guard,
+        _shifted_read,
+        _shifted_target,
+        _lost_index,
+        _shorter_fold,
+        _repeat,
+    ]
     change = rng.choice(changes)
     return change(rng, lines, body)
 
@@ -64,7 +71,9 @@ def _lost_index(rng: random.Random, lines: list[str], body: int) -> str:
 def _shorter_fold(rng: random.Random, lines: list[str], body: int) -> str:
     if rng.random() < 0.5:
         return _edit(rng, lines, body, r"((?:max|min)\(.* in range\()(\w) \+ 1\)", lambda m: f"{m[1]}{m[2]})")
-    return _edit(rng, lines, body, r"((?:max|min)\(.* in range\()(\w), (\w)\)", lambda m: f"{m[1]}{m[2]} + 1, {m[3]})")
+    return _edit(
+        rng, lines, body, r"((?:max|min)\(.* in range\()(\w), (\w)\)", lambda m: f"{m[1]}{m[2]} + 1, {m[3]})"
+    )
 
 
 def _repeat(rng: random.Random, lines: list[str], body: int) -> str:
@@ -146,8 +155,19 @@ def small_kernel(rng: random.Random) -> random_kernels.Kernel:
     while True:
         kernel = random_kernels.draw(rng)
         if len(kernel.loops) <= 2 and all(maker == "empty" for _, _, maker in kernel.tensors):
-            # Where only the last tensor is returned, the others may lack elements until these are read.
-            return kernel if rng.random() < 0.5 else dataclasses.replace(kernel, outputs=kernel.outputs[-1:])
+            return kernel
+
+
+def copied(kernel: random_kernels.Kernel) -> str:
+    """The kernel's source with a copy of its last tensor returned: what that lacks is then read."""
+    name, shape, _ = kernel.tensors[-1]
+    indices = ", ".join("ijk"[: len(shape)])
+    declared = f'    R = cy.empty(({", ".join(shape)},), dtype="{kernel.dtype}")\n'
+    lines = ["    " * (n + 1) + f"for {'ijk'[n]} in range({extent}):" for n, extent in enumerate(shape)]
+    lines += ["    " * (len(shape) + 1) + f"R[{indices}] = {name}[{indices}]", "    return R", ""]
+    loops = kernel.source.index("\n    for ") + 1
+    source = kernel.source[:loops] + declared + kernel.source[loops:]
+    return re.sub(r"    return .*\n", lambda _: "\n".join(lines), source)
 
 
 def case(rng: random.Random, load: Any) -> list[tuple[str, str]]:
@@ -158,7 +178,10 @@ def case(rng: random.Random, load: Any) -> list[tuple[str, str]]:
     shapes = {n: tuple(eval(t, {}, sizes) for t in shape) for n, shape in kernel.inputs}
     arguments = [*(np.ones(shape, kernel.dtype) for shape in shapes.values()), *sizes.values()]
     found = []
-    for source in {broken(rng, kernel.source): None for _ in range(4)}:
+    right = kernel.source
+    if rng.random() < 0.4:
+        right, targets = copied(kernel), [*targets, "R"]
+    for source in {broken(rng, right): None for _ in range(4)}:
         faults = Faults(source, shapes, targets, sizes)
         possible = faults.codes()
         error = _verdict(load(source), arguments)

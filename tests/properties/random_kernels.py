@@ -181,9 +181,7 @@ class Generator:
         return Kernel(tuple(self.inputs), tuple(self.tensors), tuple(loops), tuple(outputs), dtype)
 
     def draw_axes(self, rank: int, backwards: float) -> None:
-        self.axes = [
-            Axis(INDICES[axis], self.names[axis], self.chance(backwards)) for axis in range(rank)
-        ]
+        self.axes = [Axis(INDICES[axis], self.names[axis], self.chance(backwards)) for axis in range(rank)]
 
     def head(self, axis: Axis) -> str:
         span = f"{axis.size} - 1, -1, -1" if axis.backwards else axis.size
@@ -235,7 +233,9 @@ class Generator:
             ]
             base = tuple(self.input_term() for _ in range(self.rng.choice([1, 1, 2])))
             subscripts = self.storage[name].subscripts([axis.index for axis in self.axes])
-            result.append(Statement(name, subscripts, (*branches, base), "inline" if self.chance(0.3) else "if"))
+            result.append(
+                Statement(name, subscripts, (*branches, base), "inline" if self.chance(0.3) else "if")
+            )
         return tuple(result)
 
     def sign(self) -> str:
@@ -271,7 +271,9 @@ class Generator:
 
     def modified(self, term: Term) -> Term:
         other = self.input_access({axis.index: axis.size for axis in self.axes})
-        form = self.rng.choice(["{0}"] * 5 + ["cy.maximum({0}, {1})", "cy.minimum({0}, {1})", "max({0}, {1})"])
+        form = self.rng.choice(
+            ["{0}"] * 5 + ["cy.maximum({0}, {1})", "cy.minimum({0}, {1})", "max({0}, {1})"]
+        )
         return dataclasses.replace(term, text=form.format(term.text, other) if "{1}" in form else term.text)
 
     def earlier_term(self, name: str) -> Term:

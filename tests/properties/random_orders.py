@@ -1,4 +1,4 @@
-"""Uniform kernels under schedules that break a dependence or a link, each judged by brute force over all points."""
+"""Uniform kernels under schedules that break a dependence or a link, each judged at all points."""
 
 from __future__ import annotations
 
@@ -127,7 +127,9 @@ class Facts:
         self.kernel, self.forms = kernel, forms
         points = kernel.points()
         least = [min(_at(forms.space, p)[g] for p in points) for g in range(len(forms.space))]
-        self.place = {p: tuple(x - o for x, o in zip(_at(forms.space, p), least, strict=True)) for p in points}
+        self.place = {
+            p: tuple(x - o for x, o in zip(_at(forms.space, p), least, strict=True)) for p in points
+        }
         self.step = {p: _at(forms.time, p) for p in points}
         self.edges = [(q, p) for p in points for q in kernel.needed(p)]
         # Accesses that read the same element hand it on to each other: such points are witnesses, too.

@@ -71,7 +71,9 @@ def _with_movement(
     plain = [name for name in schedule.space_indices if name in names] or names
     along: list[str] | None = None
     if rng.random() < 0.25:
-        along = [rng.choice(["", "", "", "-"]) + name for name in rng.sample(plain, rng.randint(1, len(plain)))]
+        along = [
+            rng.choice(["", "", "", "-"]) + name for name in rng.sample(plain, rng.randint(1, len(plain)))
+        ]
     return rng.choice(kinds)(schedule, tensor, along)
 
 
@@ -81,7 +83,9 @@ def machine(rng: random.Random, schedule: cy.Schedule | None) -> cy.Machine | No
     if rng.random() < 0.92 or rotated:
         return None
     grid = rng.choice([(2, 2, 2), (3,), (2, 3), (8, 8), (4, 4, 4)])
-    return cy.Machine(grid=grid, topology=rng.choice(["mesh", "torus", "hexagonal"]) if len(grid) == 2 else "mesh")
+    return cy.Machine(
+        grid=grid, topology=rng.choice(["mesh", "torus", "hexagonal"]) if len(grid) == 2 else "mesh"
+    )
 
 
 def smaller(schedule: cy.Schedule | None) -> Iterator[cy.Schedule | None]:

@@ -56,7 +56,7 @@ class Problem:
         sizes = ", ".join(f"{n} = {v}" for n, v in zip(random_kernels.SIZES, self.sizes, strict=True))
         shapes = "; ".join(f"{name}: {', '.join(shape)}" for name, shape in self.kernel.inputs)
         return (
-            f"{self.kernel.source}\n# {sizes}; inputs {shapes}; {self.kernel.dtype}, data of seed {self.data}\n"
+            f"{self.kernel.source}\n# {sizes}; inputs {shapes}; {self.kernel.dtype}\n# data of seed {self.data}\n"
             f"# schedule {self.schedule!r}\n# machine {self.machine!r}"
         )
 
@@ -71,7 +71,9 @@ def problems(seed: int, case: int) -> Iterator[Problem]:
         sizes = tuple(rng.choice([0, 1, 2, 3, 3, 4, 4, 5, most]) for _ in random_kernels.SIZES)
         if schedule is not None and schedule.rotations and rng.random() < 0.8:
             sizes = (sizes[0],) * 3
-        yield Problem(kernel, sizes, schedule, random_schedules.machine(rng, schedule), rng.randrange(1 << 30))
+        yield Problem(
+            kernel, sizes, schedule, random_schedules.machine(rng, schedule), rng.randrange(1 << 30)
+        )
 
 
 class Judge:
@@ -147,13 +149,12 @@ class Judge:
     def run(self, problem: Problem, program: cy.Program, depth: int, expected: tuple[Any, ...]) -> None:
         """All verdicts on one depth agree, and so do all results."""
         where = f"at depth {depth}"
-        passes = program.least_depths().passes_as_given
+        depths = program.least_depths()
+        passes = depths.passes_as_given
         if not passes and depth == UNBOUNDED:
             raise Failure("deadlock at unbounded depth")
-        if passes != (depth >= max((c.least for c in program.least_depths().channels), default=0)):
-            # Deeper than the least can only help; shallower somewhere may still pass.
-            if not passes:
-                raise Failure("deadlock at the least depths or deeper", where)
+        if not passes and depth >= max((channel.least for channel in depths.channels), default=0):
+            raise Failure("deadlock at the least depths or deeper", where)
         try:
             proof = cy.prove(program)
         except cy.DeadlockError:
@@ -164,7 +165,9 @@ class Judge:
         else:
             rotated = problem.schedule is not None and problem.schedule.rotations
             if not passes or not (proof.ok or rotated):
-                raise Failure("proof passes where the least depths do not" if proof.ok else "not proven", where)
+                raise Failure(
+                    "proof passes where the least depths do not" if proof.ok else "not proven", where
+                )
         for backend in ("sim", "local"):
             try:
                 outputs = cy.run(program, backend=backend).outputs
@@ -185,7 +188,9 @@ class Judge:
         """A program whose depth is replaced is the one that a machine of that depth gives."""
         old = program.machine
         machine = dataclasses.replace(
-            old, link=dataclasses.replace(old.link, depth=2), broadcast=dataclasses.replace(old.broadcast, depth=2)
+            old,
+            link=dataclasses.replace(old.link, depth=2),
+            broadcast=dataclasses.replace(old.broadcast, depth=2),
         )
         again = kernel.compile(*arguments, schedule=problem.schedule, machine=machine)
         if again.core.to_bytes() != at_depth(program, 2).core.to_bytes():

@@ -1,4 +1,4 @@
-"""Runs a kernel's Python body on shadows of its tensors: which elements are written, read, missed, by brute force."""
+"""Runs a kernel's Python body on shadows of its tensors, which note what is written, read and missed."""
 
 from __future__ import annotations
 
