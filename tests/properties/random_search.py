@@ -32,6 +32,15 @@ SLOW_SECONDS = 2.0  # of processor time, for one compile
 SHRINK_SECONDS = 40.0
 HANG_SECONDS = 60.0
 MOST_FAILURES = 8  # kinds, of one process
+# Bugs that are known and not yet fixed, by a part of what they say; they are counted, and take their line
+# away with the fix.
+OPEN_BUGS = (
+    "bad optional access",  # a rule with an empty domain and a hop that is too long, instead of a CYC220
+    "is_sound(flow, dims)",  # CYC900: skewed or folded time, where an index is appended to time twice
+    "forms[f].coefficients.size() == dimensions",  # CYC900: space("j-i", "k") with time("i+j+k")
+    "channel.axis == mapping_.grid.space.size()",  # CYC900: a broadcast over a skewed grid
+    "waits for a message that never comes",  # CYC802: a broadcast under skewed time on a folded grid
+)
 
 
 class Failure(Exception):  # noqa: N818 (found, not raised, by the caller's view)
@@ -56,7 +65,7 @@ class Problem:
         sizes = ", ".join(f"{n} = {v}" for n, v in zip(random_kernels.SIZES, self.sizes, strict=True))
         shapes = "; ".join(f"{name}: {', '.join(shape)}" for name, shape in self.kernel.inputs)
         return (
-            f"{self.kernel.source}\n# {sizes}; inputs {shapes}; {self.kernel.dtype}\n# data of seed {self.data}\n"
+            f"{self.kernel.source}\n# {sizes}; inputs {shapes}\n# data {self.kernel.dtype} of seed {self.data}\n"
             f"# schedule {self.schedule!r}\n# machine {self.machine!r}"
         )
 
@@ -137,7 +146,8 @@ class Judge:
         return program
 
     def check_refusal(self, error: cy.CyclotronError) -> None:
-        # What the language refuses is not among these kernels: they are right by construction.
+        # What the language refuses is not among these kernels: they are right by construction. CYC310 is
+        # here since a loop that is empty at some size loses its index.
         if not isinstance(error, REFUSALS) or error.code < "CYC210" or error.code >= "CYC600":
             which = f": {error.message[:60]}" if isinstance(error, cy.InternalError) else ""
             raise Failure(f"{type(error).__name__} {error.code}{which}", str(error))
@@ -315,6 +325,10 @@ def _work(
                 try:
                     ran = judge.judge(problem)
                 except Failure as failure:
+                    known = [bug for bug in OPEN_BUGS if bug in f"{failure.kind} {failure.detail}"]
+                    if known:
+                        judge.counts[f"open bug: {known[0]}"] += 1
+                        continue
                     if failure.kind not in failures:
                         failures[failure.kind] = _report(judge, problem, failure, seed, number, alive)
                     judge.counts[f"FAILED: {failure.kind}"] += 1
