@@ -65,7 +65,8 @@ class Problem:
         sizes = ", ".join(f"{n} = {v}" for n, v in zip(random_kernels.SIZES, self.sizes, strict=True))
         shapes = "; ".join(f"{name}: {', '.join(shape)}" for name, shape in self.kernel.inputs)
         return (
-            f"{self.kernel.source}\n# {sizes}; inputs {shapes}\n# data {self.kernel.dtype} of seed {self.data}\n"
+            f"{self.kernel.source}\n# {sizes}; inputs {shapes}\n"
+            f"# data {self.kernel.dtype} of seed {self.data}\n"
             f"# schedule {self.schedule!r}\n# machine {self.machine!r}"
         )
 
@@ -195,7 +196,7 @@ class Judge:
         self.counts["runs" if passes else "deadlocks, as proven"] += 1
 
     def recompile(self, problem: Problem, kernel: Any, arguments: list[Any], program: cy.Program) -> None:
-        """A program whose depth is replaced is the one that a machine of that depth gives."""
+        """A program whose depth is replaced is the one that a machine of that depth gives; stages print."""
         old = program.machine
         machine = dataclasses.replace(
             old,
@@ -205,7 +206,11 @@ class Judge:
         again = kernel.compile(*arguments, schedule=problem.schedule, machine=machine)
         if again.core.to_bytes() != at_depth(program, 2).core.to_bytes():
             raise Failure("the depth changes the program")
-        self.counts["recompiled"] += 1
+        if type(program.dataflow).parse(str(program.dataflow)) != program.dataflow:
+            raise Failure("the dataflow prints as another")
+        if eval(repr(problem.schedule)) != problem.schedule:
+            raise Failure("the schedule prints as another")
+        self.counts["compiled again, printed and parsed"] += 1
 
 
 def at_depth(program: cy.Program, depth: int) -> cy.Program:
