@@ -265,8 +265,15 @@ class Change {
       if (transfer.broadcast) keep_in_fold(rule, transfer, piece);
       if (piece.domain.is_empty()) continue;
       auto from = in_free(space, detail::as_shifts(piece.domain, std::move(piece.from)));
-      add(rule, Transfer{transfer.source, std::move(from), transfer.broadcast}, std::move(piece.domain));
+      // In a fold a broadcast may end in the PE in which it starts.
+      const bool network = transfer.broadcast && leaves_pe(space, from);
+      add(rule, Transfer{transfer.source, std::move(from), network}, std::move(piece.domain));
     }
+  }
+
+  [[nodiscard]] bool leaves_pe(SpaceId space, const std::vector<poly::Affine>& from) const {
+    const auto& tuple = result_.graph.at(space).tuple;
+    return !std::equal(from.begin(), from.begin() + std::ssize(result_.space), tuple.begin());
   }
 
   /// Of the points of one PE that a broadcast reaches, the first of a fold hands the value to the next.

@@ -162,7 +162,17 @@ class Builder {
     Channel channel{rule.flow, {}, true, mapping_.grid.space.size(), {}};
     for (std::size_t g = 0; g < mapping_.grid.space.size(); ++g) {
       if (from[mapping_.grid.space[g]] == tuple[mapping_.grid.space[g]]) continue;
-      CYC_CHECK(channel.axis == mapping_.grid.space.size(), "a broadcast runs along one axis");
+      if (channel.axis != mapping_.grid.space.size()) {
+        throw LegalityError(
+            {.code = "CYC224",
+             .span = rule.span,
+             .message = fmt::format("a broadcast runs along one grid dimension, and `{}` would move along "
+                                    "`{}` and `{}` together",
+                                    graph_.at(graph_.at(rule.flow).tensor).name,
+                                    mapping_.grid.names[channel.axis], mapping_.grid.names[g]),
+             .notes = {},
+             .help = "stream it instead of broadcasting it"});
+      }
       channel.axis = g;
     }
     CYC_CHECK(channel.axis < mapping_.grid.space.size(), "a broadcast leaves its PE");

@@ -253,3 +253,9 @@ def pairing(s):
 def test_known_numbers_are_passed_on(schedule):
     data = np.array([1.0, 2.0, 0.0, 3.0, 1.0])
     equals_numpy(pairing.compile(data, schedule=schedule), pairing.reference(data))
+
+
+def test_a_broadcast_along_a_diagonal_is_refused():
+    with pytest.raises(cy.LegalityError) as caught:
+        kernels.matmul.compile(np.ones((3, 3)), np.ones((3, 3)), schedule=S.space("j-i", "i").broadcast("B"))
+    assert caught.value.code == "CYC224"
