@@ -275,14 +275,9 @@ ENTRIES = {
     "all-pole-padded": Entry(
         all_pole_padded,
         filters,
-        ((7, 3),),
+        ((1, 1), (2, 4), (7, 3)),
         lambda x, a: np.concatenate([np.zeros(len(a)), filtered(x, np.ones(1), a[::-1])]),
-        {
-            "default": Refused(None, "CYC220", "the zeros are made at the times of their places in y"),
-            "one PE": Refused(
-                cy.Schedule(), "CYC221", "the zeros are made at the times of their places in y"
-            ),
-        },
+        {"outputs": Refused(SPACE("t"), "CYC220", OLD_OUTPUTS), "taps": Refused(SPACE("k"), "CYC220", RING)},
         tolerance=8,
     ),
     "biquad": Entry(

@@ -208,8 +208,6 @@ def rotated_rows(A):
 
 
 FAR = "an element is needed by PEs at several distances from the one that makes it"
-DIAGONAL = "what the step before made moves along both axes at once"
-TWO_LOOPS = "the two loops are two axes, and the diagonal tile has a place on neither"
 GRID = {"grid": SPACE("i", "j"), "rows": SPACE("i"), "columns": SPACE("j")}
 
 ENTRIES = {
@@ -222,7 +220,7 @@ ENTRIES = {
         {
             "grid": SPACE("i", "j"),
             "steps": SPACE("k"),
-            "steps and rows": Refused(SPACE("k", "i"), "CYC220", DIAGONAL),
+            "steps and rows": SPACE("k", "i"),
         },
     ),
     "lu-tiles": Entry(lu_tiles, tiled_lu_data, ((1, 2), (4, 2), (5, 2)), packed_factors, GRID),
@@ -230,12 +228,9 @@ ENTRIES = {
     "lu-tiles-by-steps": Entry(
         lu_tiles_by_steps,
         tiled_lu_data,
-        ((4, 2), (5, 2)),
+        ((1, 2), (4, 2), (5, 2)),
         packed_factors,
-        {
-            "default": Refused(None, "CYC220", TWO_LOOPS),
-            "one PE": Refused(cy.Schedule(), "CYC221", TWO_LOOPS),
-        },
+        {"rows": Refused(SPACE("i"), "CYC220", FAR), "steps": Refused(SPACE("k"), "CYC220", FAR)},
     ),
     "ldl": Entry(ldl, ldl_data, SQUARES, ldl_factors, GRID),
     "givens": Entry(

@@ -120,9 +120,8 @@ def most_pairs(s):
 
 BOTH_WAYS = "the pivot's row and column are needed on both sides of where they are made"
 
-FILL = "the zeros are made in the order of their rows, the loop counts down"
 
-PAIRS = "a pair has no reduction, and what passes by goes two PEs far"
+PAIRS = "what is inside a pair comes over a diagonal"
 
 
 ENTRIES = {
@@ -132,28 +131,24 @@ ENTRIES = {
         ((1,), (2,), (6,)),
         most_pairs,
         {
-            "columns": Refused(SPACE("j"), "CYC220", PAIRS),
+            "columns": SPACE("j"),
             "triangle": Refused(SPACE("i", "j"), "CYC220", PAIRS),
-            "rows": Refused(SPACE("i"), "CYC220", PAIRS),
+            "rows": SPACE("i"),
         },
     ),
     "nussinov-with-zeros": Entry(
         nussinov_with_zeros,
         lambda rng, n: (rng.integers(0, 4, n),),
-        ((5,),),
+        ((1,), (2,), (5,)),
         most_pairs,
-        {"default": Refused(None, "CYC220", FILL), "one PE": Refused(cy.Schedule(), "CYC221", FILL)},
+        {"rows": SPACE("i")},
     ),
     "floyd-warshall": Entry(
         floyd_warshall,
         distances,
-        ((4,),),
+        ((1,), (2,), (4,)),
         shortest_through,
-        {
-            "default": Refused(None, "CYC220", BOTH_WAYS),
-            "one PE": Refused(cy.Schedule(), "CYC221", BOTH_WAYS),
-            "grid": Refused(SPACE("i", "j"), "CYC220", BOTH_WAYS),
-        },
+        {"steps": SPACE("k"), "grid": Refused(SPACE("i", "j"), "CYC220", BOTH_WAYS)},
     ),
     "shifted-floyd-warshall": Entry(
         shifted_floyd_warshall,

@@ -187,8 +187,6 @@ def odd_even_steps(x):
     return np.array(S)
 
 
-HOPS = "links join neighbours only"
-
 LENGTHS = ((1,), (2,), (7,))
 
 LINE = {"line": SPACE("i")}
@@ -203,7 +201,7 @@ ENTRIES = {
         vectors(1),
         ((1,), (5,), (11,)),
         doubled,
-        {"line": Refused(SPACE("i"), "CYC220", HOPS)},
+        {"line": SPACE("i")},
     ),
     "summed-area": Entry(
         summed_area,
@@ -213,9 +211,7 @@ ENTRIES = {
         {"rows": SPACE("i"), "columns": SPACE("j"), "grid": SPACE("i", "j")},
     ),
     "linear-recurrence": Entry(linear_recurrence, vectors(2), LENGTHS, linear_solved, LINE),
-    "fibonacci": Entry(
-        fibonacci, vectors(1), LENGTHS, fibonacci_solved, {"line": Refused(SPACE("i"), "CYC220", HOPS)}
-    ),
+    "fibonacci": Entry(fibonacci, vectors(1), LENGTHS, fibonacci_solved, {"line": SPACE("i")}),
     "vector-recurrence": Entry(
         vector_recurrence,
         lambda rng, steps, n: (integers(rng, n, n), integers(rng, steps, n)),
