@@ -70,7 +70,9 @@ def main() -> None:
         KERNELS[name](size, new)
         return (time.perf_counter() - started) * 1e3
 
-    print("milliseconds, medians of", runs, *(f"{n:>5}x{n:<5}" for n in sizes), "  ratio, largest to smallest")
+    print(
+        "milliseconds, medians of", runs, *(f"{n:>5}x{n:<5}" for n in sizes), "  ratio, largest to smallest"
+    )
     figures: dict[str, dict[str, float]] = {}
     for name in KERNELS:
         milliseconds(name, 8)

@@ -61,7 +61,7 @@ class ClassWriter {
   program::PeClass write(std::string name) {
     result_.name = std::move(name);
     const auto region = cell_.region.conjunctions();
-    CYC_CHECK(region.has_value(), "regions of classes are affine");
+    if (!region) refuse_region();
     result_.region = to_program(*region);
     result_.region_text = cell_.region.constraints_text(mapping_.grid.names);
     const auto last = std::ranges::max(mapping_.phases);
@@ -73,6 +73,19 @@ class ClassWriter {
   [[nodiscard]] std::size_t coordinates() const { return mapping_.grid.extents.size(); }
   [[nodiscard]] std::size_t variables() const {
     return coordinates() + poly::loop_variables(mapping_.grid.time.size());
+  }
+
+  [[noreturn]] void refuse_region() const {
+    constexpr std::size_t most = 120;
+    auto text = cell_.region.constraints_text(mapping_.grid.names);
+    if (text.size() > most) text = text.substr(0, most) + "…";
+    throw LegalityError(
+        {.code = "CYC225",
+         .span = graph_.rules.empty() ? Span{} : graph_.rules.front().span,
+         .message =
+             fmt::format("the PEs where {} do the same, and no plain conditions tell which they are", text),
+         .notes = {},
+         .help = "fold in blocks (cy.block), or on a number of PEs that divides the extent"});
   }
 
   void write_nest(std::int64_t phase) {

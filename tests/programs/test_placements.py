@@ -3,6 +3,7 @@
 import kernels
 import numpy as np
 import pytest
+from corpus import factorizations
 
 import cyclotron as cy
 from cyclotron import schedules
@@ -259,3 +260,11 @@ def test_a_broadcast_along_a_diagonal_is_refused():
     with pytest.raises(cy.LegalityError) as caught:
         kernels.matmul.compile(np.ones((3, 3)), np.ones((3, 3)), schedule=S.space("j-i", "i").broadcast("B"))
     assert caught.value.code == "CYC224"
+
+
+def test_classes_without_affine_regions_are_refused():
+    schedule = S.space("i").fold(i=cy.cyclic(4))
+    with pytest.raises(cy.LegalityError) as caught:
+        factorizations.ldl.compile(np.eye(6), schedule=schedule, machine=TORUS)
+    assert caught.value.code == "CYC225"
+    assert "cy.block" in caught.value.help

@@ -7,7 +7,8 @@ namespace cyclotron::codegen {
 
 /// One program a PE class: isl's loop nests over time with the PE coordinates as parameters, one
 /// instruction a statement (several for an expression). Slot addresses are left to the memory layer.
-/// Requires: mapping from map_to_grid. Throws LegalityError CYC224 where the receivers of a broadcast are
+/// Requires: mapping from map_to_grid. Throws LegalityError CYC225 where no affine conditions tell the PEs of
+/// a class apart (some cyclic folds), CYC224 where the receivers of a broadcast are
 /// not one interval.
 [[nodiscard]] program::Program generate(const mapping::Mapping& mapping, const machine::Machine& machine);
 
