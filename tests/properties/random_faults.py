@@ -143,7 +143,9 @@ class Confirm:
         point = {index: int(value) for index, value in re.findall(r"(\w) = (-?\d+)", match[1])}
         # In a loop that runs backwards the message counts from its first index (n - 1 is 0).
         turned = itertools.product(*({v, *(n - 1 - v for n in self.sizes.values())} for v in point.values()))
-        return any(dict(zip(point, values, strict=True)) in self.faults.empty for values in turned)
+        # The body's other variables are left over from loops before.
+        empty = {tuple(place.get(index) for index in point) for place in self.faults.empty}
+        return any(values in empty for values in turned)
 
 
 def _numbers(text: str) -> tuple[int, ...]:
