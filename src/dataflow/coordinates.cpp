@@ -142,11 +142,23 @@ class Change {
       if (std::ranges::find(space.own, dim) == space.own.end()) continue;
       const auto turning = detail::turning(schedule, old_.dims, dim, space.domain);
       if (!turning || turning->extent == 1) continue;
+      if (std::ranges::any_of(axes_, [](const Axis& axis) { return axis.divisor > 1; }))
+        refuse_turning_folds(rotation);
       for (std::size_t a = schedule.space.size(); a < axes_.size(); ++a) {
         if (axes_[a].form != poly::variable(old_.dims.size(), dim) || axes_[a].divisor > 1) continue;
         axes_[a] = {turning->form(old_.dims.size()), turning->extent, unfolded, a};
       }
     }
+  }
+
+  [[noreturn]] static void refuse_turning_folds(const schedule::Rotation& rotation) {
+    throw ScheduleError(
+        {.code = "CYC317",
+         .span = {},
+         .message = fmt::format("the schedule rotates `{}` on a grid that is folded", rotation.index),
+         .notes = {},
+         .help =
+             "use larger tiles (cy.blocked) so that the grid need not be folded, or leave the rotation out"});
   }
 
   /// The coordinate of a fold that is not in space is innermost in time.

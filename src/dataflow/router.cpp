@@ -210,7 +210,15 @@ void Router::follow(FlowId id, const Axis& axis, poly::Set& starts, std::vector<
   const auto first = axis.direction > 0 ? shared.lexmin() : shared.lexmax();
   const auto itself = poly::Map::function(starts, shifted(rank, std::vector<std::int64_t>(rank, 0)));
   const auto pieces = first.subtract(itself).pieces();
-  CYC_CHECK(pieces.has_value(), "the first point of a line is affine");
+  if (!pieces) {
+    throw LegalityError({.code = "CYC224",
+                         .span = flow.span,
+                         .message = fmt::format(
+                             "no affine rule tells where on a line along `{}` the broadcast of `{}` starts",
+                             graph_.dims[axis.dim], graph_.at(flow.tensor).name),
+                         .notes = {},
+                         .help = "stream it instead of broadcasting it"});
+  }
   for (const auto& piece : *pieces) {
     auto source = shifted(rank, std::vector<std::int64_t>(rank, 0));
     source[axis.dim] = piece.forms[axis.dim];

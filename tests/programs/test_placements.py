@@ -268,3 +268,11 @@ def test_classes_without_affine_regions_are_refused():
         factorizations.ldl.compile(np.eye(6), schedule=schedule, machine=TORUS)
     assert caught.value.code == "CYC225"
     assert "cy.block" in caught.value.help
+
+
+def test_a_rotation_on_a_folded_grid_is_refused():
+    with pytest.raises(cy.ScheduleError) as caught:
+        kernels.matmul.compile(
+            np.ones((4, 4)), np.ones((4, 4)), schedule=S.space("i").rotate("k", by="i").fold(i=2)
+        )
+    assert caught.value.code == "CYC317"
