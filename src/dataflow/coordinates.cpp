@@ -295,6 +295,7 @@ class Change {
       const auto inner = axis.remainder < result_.space.size() ? axis.quotient : axis.remainder;
       if (piece.from[inner] == poly::variable(size(), inner)) continue;
       check_straight(rule, transfer, axis);
+      check_forwards(rule, axis, piece);
       const auto step = detail::unit(size(), inner, 1);
       auto held = piece.domain;
       if (transfer.source == rule.flow) held = held.unite(piece.domain.image(piece.from));
@@ -303,6 +304,22 @@ class Change {
       add(rule, Transfer{rule.flow, in_free(old_.at(rule.flow).space, from), false}, kept);
       piece.domain = piece.domain.subtract(kept).coalesce();
     }
+  }
+
+  /// What a PE keeps goes on to its next point in time: the broadcast has to start at the fold's beginning.
+  void check_forwards(const Rule& rule, const Axis& axis, const Piece& piece) const {
+    const auto point = piece.domain.sample();
+    const auto value = values_.at(static_cast<std::size_t>(&axis - axes_.data()));
+    if (!point) return;
+    const auto source = poly::substitute(value, piece.from, size());
+    if (poly::evaluate(source, *point) <= poly::evaluate(value, *point)) return;
+    throw ScheduleError({.code = "CYC316",
+                         .span = rule.span,
+                         .message = fmt::format("`{}` is broadcast from the far end of `{}`, which is folded",
+                                                old_.at(old_.at(rule.flow).tensor).name,
+                                                poly::to_string(axis.form, old_.dims)),
+                         .notes = {},
+                         .help = "broadcast it the other way, or stream it"});
   }
 
   /// A broadcast across a fold is kept from point to point of a PE, which are neighbours only where no other

@@ -207,7 +207,13 @@ class Reader {
         const auto dividend = whole(operands[0]);
         return {dividend - modulus * whole({dividend, modulus, false})};
       }
-      default: check_failed("a known operator in a loop expression", __FILE__, __LINE__, "");
+      default:
+        // A case distinction inside an expression, which a program has no instruction for.
+        throw LegalityError({.code = "CYC226",
+                             .span = {},
+                             .message = "no loops with affine bounds run through the steps of a class of PEs",
+                             .notes = {},
+                             .help = "use other forms for space and time, for example plain indices"});
     }
   }
 

@@ -276,3 +276,29 @@ def test_a_rotation_on_a_folded_grid_is_refused():
             np.ones((4, 4)), np.ones((4, 4)), schedule=S.space("i").rotate("k", by="i").fold(i=2)
         )
     assert caught.value.code == "CYC317"
+
+
+def test_a_broadcast_from_the_far_end_of_a_fold_is_refused():
+    schedule = IJ.broadcast("A", along="-j").fold(j=2)
+    with pytest.raises(cy.ScheduleError) as caught:
+        kernels.matmul.compile(np.ones((3, 4)), np.ones((4, 4)), schedule=schedule)
+    assert caught.value.code == "CYC316"
+
+
+@cy.kernel
+def mirrored_halves(B, C):
+    n = C.shape[0]
+    X = cy.empty((n, n))
+    for i in range(n):
+        for j in range(i):
+            X[j, i] = B[2 * i]
+        for j in range(i, n):
+            X[j, i] = C[i]
+    return X
+
+
+def test_steps_without_affine_loops_are_refused():
+    schedule = S.space("j+i").time("j").prefetch("B").prefetch("C")
+    with pytest.raises(cy.LegalityError) as caught:
+        mirrored_halves.compile(np.ones(7), np.ones(3), schedule=schedule)
+    assert caught.value.code == "CYC226"
