@@ -266,7 +266,8 @@ class Change {
                rule.action);
   }
 
-  void add(const Rule& rule, std::variant<Inject, Transfer, Compute, Export> action, poly::Set domain) {
+  void add(const Rule& rule, std::variant<Inject, Transfer, Compute, Export> action,
+           const poly::Set& domain) {
     if (domain.is_empty()) return;
     result_.graph.rules.push_back({std::move(action), rule.flow, domain.coalesce(), rule.origin, rule.span});
   }
@@ -279,7 +280,7 @@ class Change {
       auto from = in_free(space, detail::as_shifts(piece.domain, std::move(piece.from)));
       // In a fold a broadcast may end in the PE in which it starts.
       const bool network = transfer.broadcast && leaves_pe(space, from);
-      add(rule, Transfer{transfer.source, std::move(from), network}, std::move(piece.domain));
+      add(rule, Transfer{transfer.source, std::move(from), network}, piece.domain);
     }
   }
 
@@ -370,7 +371,7 @@ class Change {
         CYC_CHECK(poly::is_constant(step), "a shift of points is a shift of coordinates");
         ref.offset[c] = step.constant;
       }
-      add(rule, here, std::move(piece.domain));
+      add(rule, here, piece.domain);
     }
   }
 

@@ -26,7 +26,6 @@ std::optional<Turning> turning(const schedule::Schedule& schedule, const std::ve
   if (place == schedule.rotations.end() || domain.is_empty()) return std::nullopt;
   Turning result{dim, {}, domain.minimum(dim).value(), 0};
   result.extent = domain.maximum(dim).value() - result.low + 1;
-  auto box = domain;
   for (const auto& name : place->by)
     result.by.push_back(static_cast<std::size_t>(std::ranges::find(dims, name) - dims.begin()));
   auto all = result.by;

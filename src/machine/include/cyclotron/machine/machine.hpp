@@ -13,7 +13,7 @@ namespace cyclotron::machine {
 /// mesh whose PEs are also joined to those at (1, 1) and (-1, -1) (Kung and Leiserson's arrays).
 enum class Topology : std::uint8_t { mesh, torus, hexagonal };
 [[nodiscard]] std::string_view name(Topology topology);
-[[nodiscard]] std::optional<Topology> topology_from_name(std::string_view name);
+[[nodiscard]] std::optional<Topology> topology_from_name(std::string_view text);
 
 /// A depth that no program fills.
 inline constexpr std::int64_t unbounded_depth = std::int64_t{1} << 30;
