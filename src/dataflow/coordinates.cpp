@@ -36,15 +36,14 @@ struct Piece {
 class Change {
  public:
   Change(const Graph& graph, const schedule::Schedule& schedule, const std::vector<std::int64_t>& grid)
-      : old_(graph) {
+      : old_(graph), schedule_(schedule) {
     const auto frame = schedule::frame(schedule, graph.dims);
     result_.space = schedule.space;
-    old_names_ = schedule.time;
-    for (std::size_t t = 0; t < schedule.time.size(); ++t) result_.time.push_back(time_name(schedule, t));
+    for (std::size_t t = 0; t < schedule.time.size(); ++t) result_.time.push_back(time_name(t));
     for (std::size_t s = 0; s < frame.space.size(); ++s)
-      add_space_axis(frame.space[s], schedule, s, s < grid.size() ? grid[s] : 0);
+      add_space_axis(frame.space[s], s, s < grid.size() ? grid[s] : 0);
     for (const auto& form : frame.time) axes_.push_back({form, 1, axes_.size(), unfolded});
-    for (const auto& rotation : schedule.rotations) turn(schedule, rotation);
+    for (const auto& rotation : schedule.rotations) turn(rotation);
     for (auto& axis : axes_) {
       if (axis.divisor > 1) place_fold(axis);
     }
@@ -62,7 +61,7 @@ class Change {
   Placed run() {
     if (is_plain()) {
       result_.graph = old_;
-      result_.time = old_names_;
+      result_.time = schedule_.time;
       return std::move(result_);
     }
     invert();
@@ -88,15 +87,15 @@ class Change {
   }
 
   /// An index keeps its name; other forms are steps `t`.
-  [[nodiscard]] std::string time_name(const schedule::Schedule& schedule, std::size_t t) const {
+  [[nodiscard]] std::string time_name(std::size_t t) const {
     const auto is_index = [&](const std::string& text) {
-      const bool turns =
-          std::ranges::find(schedule.rotations, text, &schedule::Rotation::index) != schedule.rotations.end();
+      const bool turns = std::ranges::find(schedule_.rotations, text, &schedule::Rotation::index) !=
+                         schedule_.rotations.end();
       return !turns && std::ranges::find(old_.dims, text) != old_.dims.end();
     };
-    if (is_index(schedule.time[t])) return schedule.time[t];
+    if (is_index(schedule_.time[t])) return schedule_.time[t];
     std::string name =
-        std::ranges::count_if(schedule.time, std::not_fn(is_index)) == 1 ? "t" : fmt::format("t{}", t);
+        std::ranges::count_if(schedule_.time, std::not_fn(is_index)) == 1 ? "t" : fmt::format("t{}", t);
     while (std::ranges::find(old_.dims, name) != old_.dims.end()) name += "'";
     return name;
   }
@@ -114,11 +113,10 @@ class Change {
     return {low.value_or(0), high.value_or(0)};
   }
 
-  void add_space_axis(const poly::Affine& form, const schedule::Schedule& schedule, std::size_t s,
-                      std::int64_t limit) {
+  void add_space_axis(const poly::Affine& form, std::size_t s, std::int64_t limit) {
     Axis axis{form, 1, s, unfolded};
-    const auto fold = std::ranges::find(schedule.folds, schedule.space[s], &schedule::Fold::dimension);
-    const bool asked = fold != schedule.folds.end();
+    const auto fold = std::ranges::find(schedule_.folds, schedule_.space[s], &schedule::Fold::dimension);
+    const bool asked = fold != schedule_.folds.end();
     const auto parts = asked ? fold->parts : limit;
     if (parts > 0) {
       const auto [low, high] = range(form);
@@ -135,16 +133,16 @@ class Change {
   }
 
   /// The steps since the start of a turning index are its distance from there modulo its extent.
-  void turn(const schedule::Schedule& schedule, const schedule::Rotation& rotation) {
+  void turn(const schedule::Rotation& rotation) {
     const auto place = std::ranges::find(old_.dims, rotation.index);
     const auto dim = static_cast<std::size_t>(place - old_.dims.begin());
     for (const auto& space : old_.spaces) {
       if (std::ranges::find(space.own, dim) == space.own.end()) continue;
-      const auto turning = detail::turning(schedule, old_.dims, dim, space.domain);
+      const auto turning = detail::turning(schedule_, old_.dims, dim, space.domain);
       if (!turning || turning->extent == 1) continue;
       if (std::ranges::any_of(axes_, [](const Axis& axis) { return axis.divisor > 1; }))
         refuse_turning_folds(rotation);
-      for (std::size_t a = schedule.space.size(); a < axes_.size(); ++a) {
+      for (std::size_t a = schedule_.space.size(); a < axes_.size(); ++a) {
         if (axes_[a].form != poly::variable(old_.dims.size(), dim) || axes_[a].divisor > 1) continue;
         axes_[a] = {turning->form(old_.dims.size()), turning->extent, unfolded, a};
       }
@@ -274,22 +272,34 @@ class Change {
 
   void convert(const Rule& rule, const Transfer& transfer, const poly::Set& domain) {
     const auto space = old_.at(rule.flow).space;
+    const auto move = [&](const Piece& piece, bool broadcast) {
+      if (piece.domain.is_empty()) return;
+      auto from = in_free(space, detail::as_shifts(piece.domain, piece.from));
+      add(rule, Transfer{transfer.source, std::move(from), broadcast}, piece.domain);
+    };
     for (auto& piece : pieces(rule, transfer.from, domain)) {
-      if (transfer.broadcast) keep_in_fold(rule, transfer, piece);
-      if (piece.domain.is_empty()) continue;
-      auto from = in_free(space, detail::as_shifts(piece.domain, std::move(piece.from)));
-      // In a fold a broadcast may end in the PE in which it starts.
-      const bool network = transfer.broadcast && leaves_pe(space, from);
-      add(rule, Transfer{transfer.source, std::move(from), network}, piece.domain);
+      if (!transfer.broadcast) {
+        move(piece, false);
+        continue;
+      }
+      if (transfer.source == rule.flow) keep_in_fold(rule, transfer, piece);
+      // In a fold a broadcast also reaches points of the PE in which it starts.
+      const Piece local{within_pe(piece), piece.from};
+      piece.domain = piece.domain.subtract(local.domain);
+      move(local, false);
+      move(piece, true);
     }
   }
 
-  [[nodiscard]] bool leaves_pe(SpaceId space, const std::vector<poly::Affine>& from) const {
-    const auto& tuple = result_.graph.at(space).tuple;
-    return !std::equal(from.begin(), from.begin() + std::ssize(result_.space), tuple.begin());
+  /// The points whose value comes from their own PE.
+  [[nodiscard]] poly::Set within_pe(const Piece& piece) const {
+    auto result = piece.domain;
+    for (std::size_t c = 0; c < result_.space.size(); ++c)
+      result = result.intersect({piece.from[c] - poly::variable(size(), c), true});
+    return result;
   }
 
-  /// Of the points of one PE that a broadcast reaches, the first of a fold hands the value to the next.
+  /// Of the points of one PE that one value reaches, the first of a fold hands it to the next.
   void keep_in_fold(const Rule& rule, const Transfer& transfer, Piece& piece) {
     for (const auto& axis : axes_) {
       if (axis.remainder == unfolded) continue;
@@ -298,8 +308,7 @@ class Change {
       check_straight(rule, transfer, axis);
       check_forwards(rule, axis, piece);
       const auto step = detail::unit(size(), inner, 1);
-      auto held = piece.domain;
-      if (transfer.source == rule.flow) held = held.unite(piece.domain.image(piece.from));
+      const auto held = piece.domain.unite(piece.domain.image(piece.from));
       const auto kept = piece.domain.intersect(held.translate(step));
       const auto from = detail::shifted(size(), detail::unit(size(), inner, -1));
       add(rule, Transfer{rule.flow, in_free(old_.at(rule.flow).space, from), false}, kept);
@@ -358,12 +367,7 @@ class Change {
       add(rule, std::move(here), domain);
       return;
     }
-    std::vector<poly::Affine> from;
-    const auto& offset = std::get<FlowRef>(*back).offset;
-    for (std::size_t d = 0; d < offset.size(); ++d) {
-      from.push_back(poly::variable(offset.size(), d));
-      from.back().constant = offset[d];
-    }
+    const auto from = detail::shifted(old_.dims.size(), std::get<FlowRef>(*back).offset);
     for (auto& piece : pieces(rule, from, domain)) {
       auto& ref = std::get<FlowRef>(here.terms[static_cast<std::size_t>(back - compute.terms.begin())]);
       for (std::size_t c = 0; c < size(); ++c) {
@@ -435,9 +439,9 @@ class Change {
   }
 
   const Graph& old_;
-  std::vector<std::string> old_names_;  ///< Of time, as the schedule has them.
-  std::vector<Axis> axes_;              ///< Space's, then time's.
-  std::vector<poly::Affine> values_;    ///< Of the axes' forms, over the new coordinates.
+  const schedule::Schedule& schedule_;
+  std::vector<Axis> axes_;            ///< Space's, then time's.
+  std::vector<poly::Affine> values_;  ///< Of the axes' forms, over the new coordinates.
   std::vector<poly::Affine> old_of_new_;
   std::vector<poly::Affine> equalities_;  ///< Forms that vanish at every point.
   Placed result_;

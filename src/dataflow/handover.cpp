@@ -86,11 +86,8 @@ void Router::hand_over_far(FlowId id, bool earlier, poly::Set& starts, std::vect
       FlowId source = holder.flow;
       auto place = offset;
       for (auto next = nearer(place); next != place;) {
-        std::vector<std::int64_t> step, back;
-        for (std::size_t d = 0; d < rank; ++d) {
-          step.push_back(place[d] - next[d]);
-          back.push_back(-next[d]);
-        }
+        std::vector<std::int64_t> step;
+        for (std::size_t d = 0; d < rank; ++d) step.push_back(place[d] - next[d]);
         const auto passing = add_relay(flow, next, domain);
         rules.push_back({Transfer{source, shifted(rank, step), false}, passing, domain.translate(next),
                          Origin::relay, flow.span});

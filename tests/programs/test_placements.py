@@ -286,6 +286,27 @@ def test_a_broadcast_from_the_far_end_of_a_fold_is_refused():
 
 
 @cy.kernel
+def scattered(A, B):
+    """Each column has an element of A of its own, which a feeder sends it."""
+    n = B.shape[0]
+    X = cy.empty((n, n))
+    for i in range(n):
+        for j in range(i + 1):
+            X[i, j] = A[2 * j] * 2
+        for j in range(i + 1, n):
+            X[i, j] = B[j]
+    return X
+
+
+@pytest.mark.parametrize("n", [3, 5, 6])
+@pytest.mark.parametrize("fold", [cy.block(2), cy.block(3), cy.cyclic(2)], ids=str)
+def test_a_feeder_serves_its_own_pe_in_a_fold(n, fold):
+    A, B = np.arange(2.0 * n), np.arange(float(n))
+    schedule = S.space("j", "i").broadcast("A", along="-j").fold(j=fold)
+    equals_numpy(scattered.compile(A, B, schedule=schedule, machine=TORUS), scattered.reference(A, B))
+
+
+@cy.kernel
 def mirrored_halves(B, C):
     n = C.shape[0]
     X = cy.empty((n, n))

@@ -84,7 +84,7 @@ def _repeat(rng: random.Random, lines: list[str], body: int) -> str:
 
 
 class Confirm:
-    """Checks the witness of CYC201 to CYC205 with the shadows."""
+    """Checks the witness of CYC201 to CYC205 and CYC215 with the shadows."""
 
     def __init__(self, faults: Faults, sizes: dict[str, int]) -> None:
         self.faults, self.sizes = faults, sizes
@@ -136,6 +136,14 @@ class Confirm:
         agrees = self.element_at(match[1], match[4]) == (match[2], element)
         return agrees and element in self.faults.undefined(match[2])
 
+    def check_cyc215(self, message: str) -> bool:
+        match = re.fullmatch(r"`(.+)` reads `(\w+)\[(.*)\]` at (.*), to which nothing is assigned yet", message)
+        if not match:
+            return False
+        element = _numbers(match[3])
+        agrees = self.element_at(match[1], match[4]) == (match[2], element)
+        return agrees and element in self.faults.tensors[match[2]].early
+
     def check_cyc205(self, message: str) -> bool:
         match = re.fullmatch(r"the maximum or minimum over `\w` is empty at (.*)", message)
         if not match:
@@ -181,11 +189,13 @@ def case(rng: random.Random, load: Any) -> list[tuple[str, str]]:
     arguments = [*(np.ones(shape, kernel.dtype) for shape in shapes.values()), *sizes.values()]
     found = []
     right = kernel.source
-    if rng.random() < 0.4:
+    if rng.random() < 0.4 and "R" not in shapes:
         right, targets = copied(kernel), [*targets, "R"]
     for source in {broken(rng, right): None for _ in range(4)}:
         faults = Faults(source, shapes, targets, sizes)
         possible = faults.codes()
+        if "CYC201" in possible:
+            continue  # assigned twice: a loop nest, which means what Python makes of it (test_random_nests.py)
         error = _verdict(load(source), arguments)
         told = f"there is {sorted(possible)} in\n{source}\n# {sizes}"
         if error is None:
@@ -193,7 +203,8 @@ def case(rng: random.Random, load: Any) -> list[tuple[str, str]]:
                 found.append(("accepted", told))
         elif error.code == "CYC113" and isinstance(error, cy.TraceError):
             continue  # the change made a statement read its own target
-        elif error.code in possible and Confirm(faults, sizes)(error) and error.help:
+        # In a loop nest that updates its array, text order counts (CYC215); elsewhere it does not.
+        elif error.code in {*possible, "CYC215"} and Confirm(faults, sizes)(error) and error.help:
             found.append((error.code, ""))
         else:
             found.append(("witness", f"{error}\nis not confirmed; {told}"))

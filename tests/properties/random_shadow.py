@@ -18,6 +18,7 @@ class Shadow:
         self.shape = shape
         self.written: Counter[Element] = Counter()
         self.read: set[Element] = set()
+        self.early: set[Element] = set()  # read when nothing was written yet
         self.outside: set[Element] = set()
 
     def _element(self, key: Any) -> Element:
@@ -28,7 +29,10 @@ class Shadow:
         return element
 
     def __getitem__(self, key: Any) -> int:
-        self.read.add(self._element(key))
+        element = self._element(key)
+        self.read.add(element)
+        if element not in self.written:
+            self.early.add(element)
         return 1
 
     def __setitem__(self, key: Any, value: Any) -> None:
