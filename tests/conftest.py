@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,13 @@ GOLDEN = Path(__file__).parent / "golden"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With several workers (``-n 2 --dist loadgroup``), one of them runs all tests that start MPI ranks."""
+    for item in items:
+        if "mpi" in re.split(r"[^a-z]+", item.nodeid.lower()):
+            item.add_marker(pytest.mark.xdist_group("mpi"))
 
 
 @pytest.fixture
