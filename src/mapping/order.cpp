@@ -122,7 +122,8 @@ std::optional<std::vector<std::int64_t>> violation(const Mapping& mapping, const
   const auto& tensor = graph.at(graph.at(dependence.source).tensor).name;
   auto there = poly::Set::universe(graph.context, source.size());
   for (std::size_t d = 0; d < source.size(); ++d)
-    there = there.intersect({poly::variable(source.size(), d) - poly::constant(source.size(), source[d]), true});
+    there =
+        there.intersect({poly::variable(source.size(), d) - poly::constant(source.size(), source[d]), true});
   const bool passes = std::ranges::any_of(graph.rules, [&](const dataflow::Rule& rule) {
     return rule.flow == dependence.source && std::holds_alternative<dataflow::Transfer>(rule.action) &&
            !rule.domain.intersect(there).is_empty();
@@ -132,10 +133,11 @@ std::optional<std::vector<std::int64_t>> violation(const Mapping& mapping, const
   throw LegalityError(
       {.code = "CYC221",
        .span = dependence.rule->span,
-       .message = fmt::format("`{}` is needed at point ({}), {} of {}, but {} point ({}), {} of {}, "
-                              "which does not come before",
-                              tensor, fmt::join(point, ", "), when(point), where(point),
-                              passes ? "passes" : "made at", fmt::join(source, ", "), when(source), where(source)),
+       .message =
+           fmt::format("`{}` is needed at point ({}), {} of {}, but {} point ({}), {} of {}, "
+                       "which does not come before",
+                       tensor, fmt::join(point, ", "), when(point), where(point),
+                       passes ? "passes" : "made at", fmt::join(source, ", "), when(source), where(source)),
        .notes = {{graph.at(dependence.source).span,
                   fmt::format("`{}` is made here; points are ({}), time order is ({})", tensor,
                               fmt::join(graph.dims, ", "), fmt::join(time_names, ", "))}},

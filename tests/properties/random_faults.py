@@ -137,7 +137,8 @@ class Confirm:
         return agrees and element in self.faults.undefined(match[2])
 
     def check_cyc215(self, message: str) -> bool:
-        match = re.fullmatch(r"`(.+)` reads `(\w+)\[(.*)\]` at (.*), to which nothing is assigned yet", message)
+        pattern = r"`(.+)` reads `(\w+)\[(.*)\]` at (.*), to which nothing is assigned yet"
+        match = re.fullmatch(pattern, message)
         if not match:
             return False
         element = _numbers(match[3])
@@ -195,7 +196,7 @@ def case(rng: random.Random, load: Any) -> list[tuple[str, str]]:
         faults = Faults(source, shapes, targets, sizes)
         possible = faults.codes()
         if "CYC201" in possible:
-            continue  # assigned twice: a loop nest, which means what Python makes of it (test_random_nests.py)
+            continue  # assigned twice: a loop nest, judged by test_random_nests.py
         error = _verdict(load(source), arguments)
         told = f"there is {sorted(possible)} in\n{source}\n# {sizes}"
         if error is None:

@@ -143,7 +143,7 @@ class Facts:
         return sum(abs(a - b) for a, b in zip(self.place[source], self.place[point], strict=True))
 
     def on_a_way(self, source: Point, point: Point, made: bool) -> bool:
-        """Whether a shortest way of some value to where it is needed goes from one point's PE to the other's."""
+        """Whether some value's shortest way to where it is needed goes from one point's PE to the other's."""
         between = self.hops(source, point)
         return between > 0 and any(
             self.hops(q, source) + between + self.hops(point, p) == self.hops(q, p)
@@ -192,8 +192,8 @@ class Facts:
     def _confirms_order(self, message: str, note: str) -> bool:
         names = re.search(r"points are \((.*?)\), time order", note)
         match = re.fullmatch(
-            r"`X` is needed at point \((.*?)\), (.*) of PE \((.*?)\), but (made at|passes) point \((.*?)\), (.*) of "
-            r"PE \((.*?)\), which does not come before",
+            r"`X` is needed at point \((.*?)\), (.*) of PE \((.*?)\), but (made at|passes) point \((.*?)\), "
+            r"(.*) of PE \((.*?)\), which does not come before",
             message,
         )
         if match is None or names is None:
