@@ -64,8 +64,8 @@ class ClassWriter {
     if (!region) refuse_region();
     result_.region = to_program(*region);
     result_.region_text = cell_.region.constraints_text(mapping_.grid.names);
-    const auto last = std::ranges::max(mapping_.phases);
-    for (std::int64_t phase = -1; phase <= last; ++phase) write_nest(phase);
+    write_nest(true);
+    write_nest(false);
     return std::move(result_);
   }
 
@@ -88,7 +88,7 @@ class ClassWriter {
          .help = "fold in blocks (cy.block), or on a number of PEs that divides the extent"});
   }
 
-  void write_nest(std::int64_t phase) {
+  void write_nest(bool prologue) {
     std::vector<poly::Statement> statements;
     std::vector<Group> groups;
     const auto forms = mapping_.point_forms();
@@ -97,7 +97,7 @@ class ClassWriter {
     for (std::size_t g = 0; g < coordinates(); ++g) keep.push_back(poly::variable(width, g));
     const auto here = cell_.region.preimage(keep, width);
     for (const auto s : cell_.statements) {
-      if (mapping_.statements[s].phase != phase) continue;
+      if (mapping_.statements[s].prologue != prologue) continue;
       auto domain = mapping_.statements[s].domain.preimage(forms, width).intersect(here).coalesce();
       if (mapping_.grid.space.empty()) domain = domain.intersect({poly::variable(width, 0), true});
       // Neighbours in order that run at the same points are one statement to the loop generator.
@@ -211,7 +211,7 @@ class ClassWriter {
     }
   }
 
-  /// The receivers of one sender form an interval along the axis.
+  /// The receivers of one sender, itself perhaps among them, form an interval along the axis.
   void write_broadcast(const Statement& send, const std::vector<poly::Affine>& point, const Span& span) {
     const auto rank = graph_.dims.size();
     const auto axis = mapping_.channels[send.channel].axis;
@@ -221,10 +221,20 @@ class ClassWriter {
     auto forms = receive->from;
     forms.push_back(poly::variable(rank, mapping_.grid.space[axis]));
     forms.back().constant = -mapping_.grid.origin[axis];
-    const auto pairs = receive->domain.image(forms).coalesce();
-    std::vector<poly::Affine> sender;
-    for (std::size_t d = 0; d < rank; ++d) sender.push_back(poly::variable(rank + 1, d));
-    const auto pieces = pairs.conjunctions();
+    auto pairs = receive->domain.image(forms).coalesce();
+    std::vector<poly::Affine> sender, sender_point;
+    for (std::size_t d = 0; d < rank; ++d) {
+      sender.push_back(poly::variable(rank + 1, d));
+      sender_point.push_back(poly::variable(rank, d));
+    }
+    auto pieces = pairs.conjunctions();
+    if (!pieces || pieces->size() != 1) {
+      auto itself = sender_point;
+      itself.push_back(poly::variable(rank, mapping_.grid.space[axis]));
+      itself.back().constant = -mapping_.grid.origin[axis];
+      pairs = pairs.unite(receive->domain.image(receive->from).image(itself)).coalesce();
+      pieces = pairs.conjunctions();
+    }
     program::Broadcast broadcast{ChannelId(send.channel), slot(send.sources.front(), point), {}, {}};
     auto interval = send.domain.preimage(sender, rank + 1);
     for (const auto& [form, equality] :

@@ -28,7 +28,7 @@ class Chooser {
   std::vector<std::size_t> choose(FlowId flow) const {
     const auto carried = carried_position(flow);
     if (carried == none) return {};
-    if (carried != across_phases) {
+    if (carried != from_prologue) {
       const auto few = varying(flow, carried + 1);
       if (is_sound(flow, few)) return few;
     }
@@ -39,16 +39,14 @@ class Chooser {
   }
 
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
-  static constexpr std::size_t across_phases = static_cast<std::size_t>(-2);
+  static constexpr std::size_t from_prologue = static_cast<std::size_t>(-2);
 
   /// The outermost time loop across which a value of the flow is kept; none where each is used in the step
   /// it is made.
   std::size_t carried_position(FlowId flow) const {
     std::size_t result = none;
-    const auto note = [&](FlowId user, const std::vector<poly::Affine>& use,
-                          const std::vector<poly::Affine>& made) {
-      if (mapping_.phase_of(user) != mapping_.phase_of(flow)) result = across_phases;
-      if (result == across_phases) return;
+    const auto note = [&](const std::vector<poly::Affine>& use, const std::vector<poly::Affine>& made) {
+      if (result == from_prologue) return;
       for (std::size_t t = 0; t < mapping_.grid.time.size(); ++t) {
         const auto d = mapping_.grid.time[t];
         if (use[d] == made[d]) continue;
@@ -57,16 +55,16 @@ class Chooser {
       }
     };
     for (const auto& statement : mapping_.statements) {
-      if (statement.phase < 0 && statement.target.flow == flow) result = across_phases;
+      if (statement.prologue && statement.target.flow == flow) result = from_prologue;
       if (statement.kind != Kind::compute && statement.kind != Kind::move) continue;
       for (const auto& source : statement.sources) {
-        if (source.flow == flow) note(statement.target.flow, statement.target.point, source.point);
+        if (source.flow == flow) note(statement.target.point, source.point);
       }
     }
     for (const auto& rule : graph_.rules) {
       const auto* transfer = std::get_if<dataflow::Transfer>(&rule.action);
       if (transfer != nullptr && rule.flow == flow && transfer->source == flow)
-        note(flow, graph_.at(graph_.at(flow).space).tuple, transfer->from);
+        note(graph_.at(graph_.at(flow).space).tuple, transfer->from);
     }
     return result;
   }
@@ -110,8 +108,8 @@ class Chooser {
                           write.kind == Kind::move || write.kind == Kind::compute;
       if (!writes || write.target.flow != value.flow) continue;
       auto pairs = read.domain.preimage(p, total).intersect(write.domain.preimage(q, total));
-      std::vector<poly::Affine> read_order{poly::constant(total, read.phase)},
-          write_order{poly::constant(total, write.phase)};
+      std::vector<poly::Affine> read_order{poly::constant(total, read.prologue ? 0 : 1)},
+          write_order{poly::constant(total, write.prologue ? 0 : 1)};
       for (const auto d : time) {
         read_order.push_back(p[d]);
         write_order.push_back(q[d]);

@@ -189,7 +189,9 @@ void Router::hand_over(FlowId id, poly::Set starts, std::vector<Rule>& rules) co
   for (const auto& offset : offsets) {
     for (std::size_t f = 0; f < graph_.flows.size() && !starts.is_empty(); ++f) {
       const auto& other = graph_.flows[f];
-      if (other.tensor != tensor || other.computed || FlowId(f) == id) continue;
+      if (other.tensor != tensor || other.computed) continue;
+      if (std::ranges::find(routed_, FlowId(f)) != routed_.end()) continue;
+      if (routed_.size() > 1 && other.space == graph_.at(routed_.front()).space) continue;
       // At one point only from an operand that came before, or two could wait for each other.
       if (&offset == &offsets.front() && f > id.index()) continue;
       hand_over_from(id, FlowId(f), graph_.at(other.space).domain, offset, Origin::turn, starts, rules);

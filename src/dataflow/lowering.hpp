@@ -43,14 +43,19 @@ class Router {
 
  private:
   /// A value at p comes from p - direction * unit(dim), or straight from the first point of its line.
+  /// Without a direction of its own it may also go both ways, from where it is made.
   struct Axis {
     std::size_t dim;
     bool broadcast;
     std::int64_t direction;
+    bool both_ways;
   };
   [[nodiscard]] const schedule::Move* move_of(const Flow& flow) const;
   [[nodiscard]] bool is_space(std::size_t dim) const;
   [[nodiscard]] std::vector<std::size_t> order_of_dims(const schedule::Move* move) const;
+  [[nodiscard]] bool is_held(const Flow& flow) const;
+  [[nodiscard]] std::optional<std::int64_t> given_direction(const schedule::Move* move,
+                                                            std::size_t dim) const;
   [[nodiscard]] std::int64_t direction_of(const Flow& flow, const schedule::Move* move,
                                           std::size_t dim) const;
   [[nodiscard]] bool made_beyond(const Flow& flow, std::size_t dim) const;
@@ -59,7 +64,19 @@ class Router {
   [[nodiscard]] std::optional<Turning> turning_of(const Flow& flow, std::size_t axis) const;
   void follow_turning(FlowId id, const Axis& axis, const Turning& turning, poly::Set& starts,
                       std::vector<Rule>& rules) const;
-  void follow(FlowId id, const Axis& axis, poly::Set& starts, std::vector<Rule>& rules) const;
+  FlowId follow(FlowId id, const Axis& axis, poly::Set& starts, std::vector<Rule>& rules);
+  /// Where on its line along a dim the value of each of `users` is made.
+  struct Root {
+    poly::Set users;
+    poly::Affine place;
+  };
+  static void add_root(Root root, std::vector<Root>& roots);
+  [[nodiscard]] std::optional<std::vector<Root>> roots_between(const Flow& flow, std::size_t dim,
+                                                               const poly::Set& starts) const;
+  FlowId fan_out(FlowId id, const Axis& axis, const std::vector<Root>& makers, poly::Set& starts,
+                 std::vector<Rule>& rules);
+  [[nodiscard]] static poly::Set between(const poly::Set& users, std::size_t dim, std::int64_t direction,
+                                         const poly::Affine& place);
   void inject(FlowId id, const poly::Set& starts, std::vector<Rule>& rules) const;
   void relay(FlowId id, std::size_t axis, bool broadcast, const poly::Set& starts, std::vector<Rule>& rules);
   void constants(FlowId id, poly::Set& starts, std::vector<Rule>& rules) const;
@@ -79,6 +96,9 @@ class Router {
   const schedule::Schedule& schedule_;
   schedule::Frame frame_;
   const std::vector<Holder>& holders_;
+  /// The flows of the operand in hand, itself first: they must not take from each other, nor those that
+  /// fan it out from its user.
+  std::vector<FlowId> routed_;
 };
 
 /// Equal forms on the domain, written as p + constant where they are that: isl may write a coordinate that

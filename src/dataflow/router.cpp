@@ -87,20 +87,32 @@ std::vector<std::size_t> Router::order_of_dims(const schedule::Move* move) const
   return order;
 }
 
-/// Forwards, unless the schedule says otherwise, or time runs against the dim, or the value is made at the
-/// far end.
-std::int64_t Router::direction_of(const Flow& flow, const schedule::Move* move, std::size_t dim) const {
-  if (move != nullptr) {
+/// The direction that the schedule or the order of time gives, if any.
+std::optional<std::int64_t> Router::given_direction(const schedule::Move* move, std::size_t dim) const {
+  bool listed = false;
+  if (move != nullptr && is_space(dim)) {
     for (const auto& text : move->along) {
-      if (axis_name(text) == graph_.dims[dim] && is_space(dim) && text.starts_with('-')) return -1;
-      if (text == graph_.dims[dim] && is_space(dim)) return 1;
+      if (axis_name(text) != graph_.dims[dim]) continue;
+      if (text.starts_with('-')) return -1;
+      listed = true;
     }
   }
   for (const auto& form : frame_.time) {
-    if (form.coefficients[dim] != 0) return form.coefficients[dim] < 0 ? -1 : 1;
+    if (form.coefficients[dim] != 0) return form.coefficients[dim] < 0 && !listed ? -1 : 1;
   }
-  return graph_.at(flow.tensor).role != Role::input && made_beyond(flow, dim) ? -1 : 1;
+  return std::nullopt;
 }
+
+/// Forwards, unless the schedule or time says otherwise, or the value is made at the far end.
+std::int64_t Router::direction_of(const Flow& flow, const schedule::Move* move, std::size_t dim) const {
+  if (const auto given = given_direction(move, dim)) return *given;
+  const bool listed =
+      move != nullptr && std::ranges::find(move->along, graph_.dims[dim]) != move->along.end();
+  return !listed && is_held(flow) && made_beyond(flow, dim) ? -1 : 1;
+}
+
+/// Whether values come from where they are made rather than from outside.
+bool Router::is_held(const Flow& flow) const { return graph_.at(flow.tensor).role != Role::input; }
 
 /// Whether the element that the first point of a line needs is made behind the line's last point.
 bool Router::made_beyond(const Flow& flow, std::size_t dim) const {
@@ -139,8 +151,9 @@ std::vector<Router::Axis> Router::axes_of(const Flow& flow, const schedule::Move
     const auto is_listed = [&](const std::string& text) { return axis_name(text) == graph_.dims[dim]; };
     const bool listed =
         move != nullptr && (move->along.empty() || std::ranges::any_of(move->along, is_listed));
-    axes.push_back(
-        {dim, space_axis && listed && move->kind == Movement::broadcast, direction_of(flow, move, dim)});
+    const bool both_ways = space_axis && is_held(flow) && !given_direction(move, dim);
+    axes.push_back({dim, space_axis && listed && move->kind == Movement::broadcast,
+                    direction_of(flow, move, dim), both_ways});
   }
   return axes;
 }
@@ -169,11 +182,13 @@ std::vector<Rule> Router::route(FlowId id) {
   std::vector<Rule> rules;
   poly::Set starts = graph_.at(flow.space).domain;
   const auto axes = axes_of(flow, move);
-  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) follow(id, *axis, starts, rules);
+  routed_ = {id};
+  auto root = id;
+  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) root = follow(root, *axis, starts, rules);
   std::ranges::reverse(rules);
   std::vector<Rule> first;
-  if (graph_.at(flow.tensor).role != Role::input) {
-    hand_over(id, starts, first);
+  if (is_held(flow)) {
+    hand_over(root, starts, first);
   } else if (relayed) {
     relay(id, *relayed, move->kind == Movement::broadcast, starts, first);
   } else {
@@ -184,21 +199,25 @@ std::vector<Rule> Router::route(FlowId id) {
 }
 
 /// Propagate: the points that have a predecessor along the axis take the value from it; the others remain
-/// as starts.
-void Router::follow(FlowId id, const Axis& axis, poly::Set& starts, std::vector<Rule>& rules) const {
+/// as starts, of the flow that is returned.
+FlowId Router::follow(FlowId id, const Axis& axis, poly::Set& starts, std::vector<Rule>& rules) {
   const auto rank = graph_.dims.size();
+  if (axis.both_ways) {
+    if (const auto makers = roots_between(graph_.at(id), axis.dim, starts))
+      return fan_out(id, axis, *makers, starts, rules);
+  }
   const auto& flow = graph_.at(id);
   if (const auto turning = is_space(axis.dim) ? turning_of(flow, axis.dim) : std::nullopt) {
     follow_turning(id, axis, *turning, starts, rules);
-    return;
+    return id;
   }
   if (!axis.broadcast) {
     const auto domain = starts.intersect(starts.translate(unit(rank, axis.dim, axis.direction))).coalesce();
-    if (domain.is_empty()) return;
+    if (domain.is_empty()) return id;
     starts = starts.subtract(domain).coalesce();
     rules.push_back({Transfer{id, shifted(rank, unit(rank, axis.dim, -axis.direction)), false}, id, domain,
                      Origin::propagate, flow.span});
-    return;
+    return id;
   }
   // { p -> q : same line along the axis, q its first point }
   std::vector<poly::Affine> rest;
@@ -225,6 +244,7 @@ void Router::follow(FlowId id, const Axis& axis, poly::Set& starts, std::vector<
     rules.push_back({Transfer{id, source, true}, id, piece.domain.coalesce(), Origin::propagate, flow.span});
   }
   starts = first.intersect(itself).domain().coalesce();
+  return id;
 }
 
 void Router::inject(FlowId id, const poly::Set& starts, std::vector<Rule>& rules) const {

@@ -1,11 +1,13 @@
 #include <cyclotron/driver/compile.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <string_view>
 
 #include <cyclotron/codegen/generate.hpp>
 #include <cyclotron/dataflow/coordinates.hpp>
+#include <cyclotron/dataflow/distribute.hpp>
 #include <cyclotron/dataflow/lower.hpp>
 #include <cyclotron/mapping/mapping.hpp>
 #include <cyclotron/memory/layout.hpp>
@@ -37,6 +39,9 @@ class Log {
 
 /// The limit on isl's operations; another order of time would spend as much.
 constexpr std::string_view effort_spent = "CYC299";
+/// What another order of a step's computations may mend.
+constexpr std::string_view made_too_late = "CYC221";
+constexpr std::string_view overtaken = "CYC222";
 
 /// Why the terms of a schedule's programs are others than the equations', or nothing.
 std::string other_terms(const schedule::Schedule& schedule) {
@@ -58,6 +63,34 @@ void check_small(const program::Program& program, const recurrence::System& syst
   }
 }
 
+/// Maps; where values of one step are needed before they are made, with the step's innermost loops that allow
+/// it distributed: one part of their points after the other.
+mapping::Mapping map_in_parts(dataflow::Placed& placed, const machine::Machine& machine) {
+  const auto map = [&](const dataflow::Placed& points) {
+    return mapping::map_to_grid(points.graph, {points.space, points.time, {}}, machine);
+  };
+  try {
+    return map(placed);
+  } catch (const LegalityError& error) {
+    const auto& code = error.diagnostic().code;
+    if (code != made_too_late && code != overtaken) throw;
+    const auto first = std::current_exception();
+    for (auto level = placed.time.size(); level-- > 0;) {
+      const auto parts = dataflow::parts(placed, level);
+      if (std::ranges::all_of(parts, [](std::int64_t part) { return part == 0; })) continue;
+      auto distributed = dataflow::distribute(placed, level, parts);
+      try {
+        auto mapping = map(distributed);
+        placed = std::move(distributed);
+        return mapping;
+      } catch (const LegalityError&) {
+        continue;  // further out, perhaps
+      }
+    }
+    std::rethrow_exception(first);
+  }
+}
+
 Compiled compile_with(const recurrence::System& system, schedule::Schedule schedule,
                       const machine::Machine& machine, dataflow::Missing missing, Log log) {
   auto graph = dataflow::lower(system, schedule, missing);
@@ -68,7 +101,7 @@ Compiled compile_with(const recurrence::System& system, schedule::Schedule sched
   auto placed = dataflow::place(graph, schedule, same_rank ? machine.grid : std::vector<std::int64_t>{});
   if (placed.graph.dims != graph.dims) dataflow::verify(placed.graph);
   log.stage("place");
-  auto mapping = mapping::map_to_grid(placed.graph, {placed.space, placed.time, {}}, machine);
+  auto mapping = map_in_parts(placed, machine);
   log.stage("map");
   auto program = codegen::generate(mapping, machine);
   log.stage("generate");

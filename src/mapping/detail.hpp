@@ -6,10 +6,6 @@ namespace cyclotron::mapping::detail {
 
 [[nodiscard]] Grid make_grid(const dataflow::Graph& graph, const schedule::Schedule& schedule,
                              const machine::Machine& machine);
-/// For each space how many computed tensors have to be complete before its own, along the longest chain of
-/// reads; tensors that depend on each other share a phase. Spaces that only pass operands on (relays) have
-/// phase 0.
-[[nodiscard]] std::vector<std::int64_t> tensor_phases(const dataflow::Graph& graph);
 /// Places the spaces within a step: what hands values over within one step comes first. Throws LegalityError
 /// CYC221 where two need each other.
 void rank_spaces(Mapping& mapping);

@@ -79,43 +79,6 @@ Grid make_grid(const dataflow::Graph& graph, const schedule::Schedule& schedule,
   return grid;
 }
 
-std::vector<std::int64_t> tensor_phases(const dataflow::Graph& graph) {
-  // reads[r][t]: tensor r is computed from tensor t, directly or not.
-  const auto tensors = graph.tensors.size();
-  std::vector<std::vector<bool>> reads(tensors, std::vector<bool>(tensors, false));
-  const auto computed_in = [&](const dataflow::Flow& operand) {
-    const auto made = std::ranges::find_if(
-        graph.flows, [&](const dataflow::Flow& f) { return f.computed && f.space == operand.space; });
-    return made == graph.flows.end() ? operand.tensor : made->tensor;
-  };
-  for (const auto& flow : graph.flows) {
-    if (!flow.computed) reads[computed_in(flow).index()][flow.tensor.index()] = true;
-  }
-  for (std::size_t middle = 0; middle < tensors; ++middle) {
-    for (std::size_t r = 0; r < tensors; ++r) {
-      for (std::size_t t = 0; t < tensors; ++t) {
-        if (reads[r][middle] && reads[middle][t]) reads[r][t] = true;
-      }
-    }
-  }
-  std::vector<std::int64_t> phase(tensors, 0);
-  for (std::size_t round = 0; round < tensors; ++round) {
-    for (std::size_t r = 0; r < tensors; ++r) {
-      for (std::size_t t = 0; t < tensors; ++t) {
-        const bool before = reads[r][t] && !reads[t][r] && graph.tensors[t].role != dataflow::Role::input;
-        if (before) phase[r] = std::max(phase[r], phase[t] + 1);
-      }
-    }
-  }
-  std::vector<std::int64_t> result;
-  for (std::size_t s = 0; s < graph.spaces.size(); ++s) {
-    const auto made = std::ranges::find_if(
-        graph.flows, [&](const dataflow::Flow& f) { return f.computed && f.space.index() == s; });
-    result.push_back(made == graph.flows.end() ? 0 : phase[made->tensor.index()]);
-  }
-  return result;
-}
-
 std::optional<std::vector<std::int64_t>> grid_offset(const Mapping& mapping, FlowId flow,
                                                      const std::vector<poly::Affine>& from) {
   const auto& tuple = mapping.graph.at(mapping.graph.at(flow).space).tuple;
@@ -180,11 +143,10 @@ void make_classes(Mapping& mapping) {
 
 }  // namespace detail
 
-namespace {
-
-Mapping map_in_phases(dataflow::Graph graph, Grid grid, std::vector<std::int64_t> phases,
-                      const machine::Machine& machine) {
-  Mapping mapping{std::move(graph), std::move(grid), std::move(phases), {}, false, {}, {}, {}, {}, {}};
+Mapping map_to_grid(dataflow::Graph graph, const schedule::Schedule& schedule,
+                    const machine::Machine& machine) {
+  auto grid = detail::make_grid(graph, schedule, machine);
+  Mapping mapping{std::move(graph), std::move(grid), {}, false, {}, {}, {}, {}, {}};
   detail::rank_spaces(mapping);
   detail::make_statements(mapping, machine);
   detail::check_dependences(mapping);
@@ -192,27 +154,6 @@ Mapping map_in_phases(dataflow::Graph graph, Grid grid, std::vector<std::int64_t
   detail::check_channels(mapping);
   detail::make_classes(mapping);
   return mapping;
-}
-
-}  // namespace
-
-Mapping map_to_grid(dataflow::Graph graph, const schedule::Schedule& schedule,
-                    const machine::Machine& machine) {
-  const Grid grid = detail::make_grid(graph, schedule, machine);
-  const std::vector<std::int64_t> together(graph.spaces.size(), 0);
-  const auto phases = detail::tensor_phases(graph);
-  if (phases == together) return map_in_phases(std::move(graph), grid, together, machine);
-  // Tensors that can be computed side by side are; else each waits for those it reads.
-  try {
-    return map_in_phases(graph, grid, together, machine);
-  } catch (const LegalityError&) {
-    const auto first = std::current_exception();
-    try {
-      return map_in_phases(std::move(graph), grid, phases, machine);
-    } catch (const LegalityError&) {
-      std::rethrow_exception(first);
-    }
-  }
 }
 
 }  // namespace cyclotron::mapping

@@ -68,8 +68,7 @@ struct Order {
 std::vector<poly::Affine> advance(const Mapping& mapping, const Dependence& dependence, const Order& order) {
   const auto& graph = mapping.graph;
   const auto& tuple = graph.at(graph.at(dependence.rule->flow).space).tuple;
-  const auto phases = mapping.phase_of(dependence.rule->flow) - mapping.phase_of(dependence.source);
-  std::vector<poly::Affine> time{poly::constant(tuple.size(), phases)}, grid;
+  std::vector<poly::Affine> time, grid;
   for (const auto d : mapping.grid.time) time.push_back(tuple[d] - dependence.from[d]);
   for (std::size_t g = 0; g < mapping.grid.space.size(); ++g) {
     const auto d = mapping.grid.space[g];
@@ -170,8 +169,7 @@ bool overtakes(const Mapping& mapping, const Message& a, const Message& b) {
     pairs = pairs.intersect({widen(a.receive->from[d], false) - widen(b.receive->from[d], true), true});
   }
   // a's minus b's order of receiving, b's minus a's of sending.
-  std::vector<poly::Affine> received{poly::constant(2 * rank, a.receive->phase - b.receive->phase)};
-  std::vector<poly::Affine> sent{poly::constant(2 * rank, b.send->phase - a.send->phase)};
+  std::vector<poly::Affine> received, sent;
   for (const auto d : mapping.grid.time) {
     received.push_back(first[d] - second[d]);
     sent.push_back(widen(b.receive->from[d], true) - widen(a.receive->from[d], false));
@@ -292,12 +290,11 @@ void check_steps(const Mapping& mapping) {
     if (read.kind != Kind::compute && read.kind != Kind::move) continue;
     const auto& tuple = graph.at(graph.at(read.target.flow).space).tuple;
     for (const auto& value : read.sources) {
-      if (!(value.point == tuple) || mapping.phase_of(value.flow) != read.phase) continue;
+      if (!(value.point == tuple)) continue;
       for (const auto& write : mapping.statements) {
         const bool writes = write.kind == Kind::load || write.kind == Kind::receive ||
                             write.kind == Kind::move || write.kind == Kind::compute;
-        if (!writes || write.target.flow != value.flow || write.phase < read.phase || &write == &read)
-          continue;
+        if (!writes || write.target.flow != value.flow || write.prologue || &write == &read) continue;
         if (write.position < read.position || write.domain.intersect(read.domain).is_empty()) continue;
         const auto& tensor = graph.at(graph.at(value.flow).tensor).name;
         throw LegalityError(

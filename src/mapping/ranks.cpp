@@ -49,7 +49,6 @@ void rank_spaces(Mapping& mapping) {
   for (const auto& rule : graph.rules) {
     if (!dataflow::crosses_spaces(graph, rule)) continue;
     const auto& transfer = std::get<dataflow::Transfer>(rule.action);
-    if (mapping.phase_of(transfer.source) != mapping.phase_of(rule.flow)) continue;
     const auto from = graph.at(transfer.source).space.index(), to = graph.at(rule.flow).space.index();
     const auto& space = graph.at(graph.at(rule.flow).space);
     if (!advances_in_time(mapping, space.tuple, transfer.from)) in_step[from][to] = true;

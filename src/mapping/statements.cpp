@@ -55,7 +55,7 @@ class Builder {
   Statement make(Kind kind, std::size_t rule, FlowId flow, poly::Set domain) const {
     const auto rank = mapping_.ranks[graph_.at(flow).space.index()];
     const auto rules = static_cast<std::int64_t>(graph_.rules.size());
-    Statement statement{kind, rule, std::move(domain), {}, {}, 0, {}, 0, mapping_.phase_of(flow)};
+    Statement statement{kind, rule, std::move(domain), {}, {}, 0, {}, 0, false};
     statement.position =
         (rank * kinds + static_cast<std::int64_t>(kind)) * rules + static_cast<std::int64_t>(rule);
     return statement;
@@ -70,7 +70,7 @@ class Builder {
     std::visit(Overloaded{[&](const dataflow::Inject&) {
                             auto statement = make(Kind::load, r, rule.flow, rule.domain);
                             statement.target = {rule.flow, here(rule.flow)};
-                            if (graph_.at(rule.flow).prefetched) statement.phase = -1;
+                            statement.prologue = graph_.at(rule.flow).prefetched;
                             add(std::move(statement));
                           },
                           [&](const Transfer& transfer) { add_transfer(r, rule, transfer); },

@@ -52,7 +52,7 @@ struct Statement {
   std::size_t channel = 0;  ///< send, forward, receive.
   std::vector<poly::Affine> from;  ///< receive from a network: the sender's point.
   std::int64_t position = 0;       ///< Order among statements of one PE and step.
-  std::int64_t phase = 0;  ///< Phases run one after the other; -1 is the prologue, before the time loops.
+  bool prologue = false;           ///< Runs before the time loops.
 };
 
 /// PEs that run the same statements.
@@ -64,8 +64,6 @@ struct PeClass {
 struct Mapping {
   dataflow::Graph graph;
   Grid grid;
-  std::vector<std::int64_t>
-      phases;  ///< By space; all 0 unless one tensor has to be complete before another starts.
   std::vector<std::int64_t> ranks;      ///< By space: its place in the order of a PE's step.
   bool ranks_hold_between_pes = false;  ///< Nothing goes to a lower rank within a step.
   std::vector<Channel> channels;
@@ -74,8 +72,6 @@ struct Mapping {
   std::vector<std::string> proofs;  ///< What was proven, a sentence each.
   std::string time_function;        ///< E.g. `i + j + k` for unit costs, empty where it is not a single form.
 
-  /// Phase of the space of a flow.
-  [[nodiscard]] std::int64_t phase_of(FlowId flow) const { return phases.at(graph.at(flow).space.index()); }
   /// Grid coordinates as forms over dims.
   [[nodiscard]] std::vector<poly::Affine> pe_forms() const;
   /// Dims as forms over (grid coordinates, time coordinates).

@@ -1,0 +1,20 @@
+// Loop distribution: parts of a step that run one after the other on every PE.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include <cyclotron/dataflow/coordinates.hpp>
+
+namespace cyclotron::dataflow {
+
+/// For each space its part of the time loops from `level` on: how many computed tensors have to be complete,
+/// at the same step of the loops before that level, before its own, along the longest chain of reads.
+/// Tensors that depend on each other share a part; spaces that pass values on go with those they serve.
+[[nodiscard]] std::vector<std::int64_t> parts(const Placed& placed, std::size_t level);
+
+/// The same graph with one more time coordinate, before that at `level`: the number of each space's part.
+/// Requires: one part a space. Ensures: verify(result.graph) if verify(placed.graph).
+[[nodiscard]] Placed distribute(const Placed& placed, std::size_t level,
+                                const std::vector<std::int64_t>& parts);
+
+}  // namespace cyclotron::dataflow
