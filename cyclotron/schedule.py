@@ -32,7 +32,7 @@ else:
 
 __all__ = ["Fold", "Movement", "MovementKind", "Schedule", "block", "cyclic"]
 
-_KEYS = ("space", "time", *KINDS, "fold", "rotate")
+_KEYS = ("space", "time", *KINDS, "fold", "rotate", "place", "panels")
 _WIDEST_LINE = 100
 
 CoreSchedule = tuple[
@@ -41,6 +41,8 @@ CoreSchedule = tuple[
     list[tuple[str, str, list[str]]],
     list[tuple[str, int, bool]],
     list[tuple[str, list[str]]],
+    list[tuple[str, list[str]]],
+    list[tuple[str, int]],
 ]
 
 
@@ -62,6 +64,10 @@ class Schedule:
         See `fold`; at most one a grid dimension, kept in the order of their names.
     rotations : tuple of (str, tuple of str)
         See `rotate`; at most one an index, kept in the order of their names.
+    places : tuple of (str, tuple of str)
+        See `place`; at most one a tensor, kept in the order of their names.
+    panel_counts : tuple of (str, int)
+        See `panels`; at most one an index, kept in the order of their names.
 
     Examples
     --------
@@ -75,6 +81,8 @@ class Schedule:
     movements: tuple[Movement, ...] = ()
     folds: tuple[tuple[str, Fold], ...] = ()
     rotations: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    places: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    panel_counts: tuple[tuple[str, int], ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "space_indices", read_indices("space", self.space_indices, FORM))
@@ -104,6 +112,9 @@ class Schedule:
             (check_name("an index", name), read_indices("rotate", by)) for name, by in self.rotations
         )
         object.__setattr__(self, "rotations", tuple(sorted(rotations)))
+        places = ((check_name("a tensor", name), _checked_place(at)) for name, at in self.places)
+        object.__setattr__(self, "places", tuple(sorted(places)))
+        object.__setattr__(self, "panel_counts", tuple(sorted(map(_checked_panels, self.panel_counts))))
 
     def space(self, *indices: str) -> Schedule:
         """Return this schedule with the given indices as grid dimensions, in order.
@@ -216,6 +227,42 @@ class Schedule:
         new = read_indices("rotate", by)
         return dataclasses.replace(self, rotations=(*others, (index, new)) if new else others)
 
+    def place(self, tensor: str, *at: str | int) -> Schedule:
+        """Return this schedule with the elements of an input living in given PEs before the run.
+
+        They are loaded there once and stay; from there they go to the PEs that use them, both ways where
+        needed, as `stream` or `broadcast` says. Without a place the PEs at the grid's edge feed them in.
+
+        Parameters
+        ----------
+        tensor : str
+            An input of which the kernel reads single elements, in one way: ``A[i, k]``.
+        *at : str or int
+            For each grid dimension an index of its subscripts, or a number: ``place("A", "i", "k")`` puts
+            ``A[i, k]`` in PE (i, k). None takes the place back.
+        """
+        others = tuple(item for item in self.places if item[0] != tensor)
+        new = _checked_place(at)
+        return dataclasses.replace(self, places=(*others, (tensor, new)) if new else others)
+
+    def panels(self, index: str, count: int | None = None) -> Schedule:
+        """Return this schedule with a time index cut into panels.
+
+        The inputs that travel and vary with the index come panel by panel: those of one panel all reach a PE
+        before it computes with the first of them. One panel moves everything first, with the memory that
+        takes; as many as the index has values is the same as none.
+
+        Parameters
+        ----------
+        index : str
+            A time index, for example the reduction of a product.
+        count : int, optional
+            Panels, at least 1, all of one width except for the last; none takes them back.
+        """
+        others = tuple(item for item in self.panel_counts if item[0] != index)
+        new = others if count is None else (*others, (index, count))
+        return dataclasses.replace(self, panel_counts=new)
+
     def movement(self, tensor: str) -> Movement | None:
         """Return how `tensor` moves, or None where that is left to the compiler."""
         return next((movement for movement in self.movements if movement.tensor == tensor), None)
@@ -247,7 +294,8 @@ class Schedule:
         dict
             ``space`` and ``time`` (lists of str), for each kind of movement a dict from tensor to list of
             str, ``fold``, a dict from dimension to ``{"block": parts}`` or ``{"cyclic": parts}``, and
-            ``rotate``, a dict from index to list of str.
+            ``rotate``, a dict from index to list of str, ``place``, a dict from tensor to list of str,
+            ``panels``, a dict from index to int.
         """
         result: dict[str, Any] = {"space": list(self.space_indices), "time": list(self.time_indices)}
         for movement in self.movements:
@@ -256,6 +304,10 @@ class Schedule:
             result["fold"] = {name: {fold.kind: fold.parts} for name, fold in self.folds}
         if self.rotations:
             result["rotate"] = {name: list(by) for name, by in self.rotations}
+        if self.places:
+            result["place"] = {name: list(at) for name, at in self.places}
+        if self.panel_counts:
+            result["panels"] = dict(self.panel_counts)
         return result
 
     @classmethod
@@ -299,7 +351,15 @@ class Schedule:
         if not isinstance(turns, Mapping):
             raise wrong_type("rotate", turns, 'a mapping such as {"k": ["i", "j"]}')
         rotations = tuple((name, read_indices("rotate", by)) for name, by in turns.items())
-        return cls(space, time, tuple(movements), tuple(map(_fold_of, folds.items())), rotations)
+        places = data.get("place", {})
+        if not isinstance(places, Mapping):
+            raise wrong_type("place", places, 'a mapping such as {"A": ["i", "k"]}')
+        panels = data.get("panels", {})
+        if not isinstance(panels, Mapping):
+            raise wrong_type("panels", panels, 'a mapping such as {"k": 4}')
+        folded = tuple(map(_fold_of, folds.items()))
+        homes = tuple(places.items())
+        return cls(space, time, tuple(movements), folded, rotations, homes, tuple(panels.items()))
 
     @classmethod
     def load(cls, path: str | Path) -> Schedule:
@@ -341,6 +401,10 @@ class Schedule:
             lines += ["", "[fold]", *folds]
         if self.rotations:
             lines += ["", "[rotate]", *(f'"{name}" = {_toml(by)}' for name, by in self.rotations)]
+        if self.places:
+            lines += ["", "[place]", *(f'"{name}" = {_toml(at)}' for name, at in self.places)]
+        if self.panel_counts:
+            lines += ["", "[panels]", *(f'"{name}" = {count}' for name, count in self.panel_counts)]
         Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def to_core(self) -> CoreSchedule:
@@ -350,23 +414,27 @@ class Schedule:
         -------
         tuple
             Space, time, (tensor, kind, along) of each movement, (dimension, parts, cyclic) of each fold,
-            (index, by) of each rotation.
+            (index, by) of each rotation, (tensor, at) of each place,
+            (index, count) of each cut into panels.
         """
         movements = [(move.tensor, str(move.kind), list(move.along)) for move in self.movements]
         folds = [(name, fold.parts, fold.kind == "cyclic") for name, fold in self.folds]
         rotations = [(name, list(by)) for name, by in self.rotations]
-        return list(self.space_indices), list(self.time_indices), movements, folds, rotations
+        places = [(name, list(at)) for name, at in self.places]
+        space, time = list(self.space_indices), list(self.time_indices)
+        return space, time, movements, folds, rotations, places, list(self.panel_counts)
 
     @classmethod
     def from_core(cls, data: CoreSchedule) -> Schedule:
         """Return the schedule that the C++ core reports, in the form of `to_core`."""
-        space, time, movements, folds, rotations = data
+        space, time, movements, folds, rotations, places, panels = data
         moves = tuple(
             Movement(tensor, cast(MovementKind, kind), tuple(along)) for tensor, kind, along in movements
         )
         folded = tuple((name, cyclic(parts) if deal else block(parts)) for name, parts, deal in folds)
         turns = tuple((name, tuple(by)) for name, by in rotations)
-        return cls(tuple(space), tuple(time), moves, folded, turns)
+        homes = tuple((name, tuple(at)) for name, at in places)
+        return cls(tuple(space), tuple(time), moves, folded, turns, homes, tuple(panels))
 
     def __repr__(self) -> str:
         calls = []
@@ -384,6 +452,8 @@ class Schedule:
             calls.append(f".{movement.kind}({_quoted(movement.tensor)}{along})")
         for name, by in self.rotations:
             calls.append(f".rotate({_quoted(name)}, by=({_arguments(by)}{',' if len(by) == 1 else ''}))")
+        calls += [f".place({_quoted(name)}, {_arguments(at)})" for name, at in self.places]
+        calls += [f".panels({_quoted(name)}, {count})" for name, count in self.panel_counts]
         if self.folds:
             calls.append(f".fold({_fold_arguments(self.folds)})")
         line = "cy.Schedule()" + "".join(calls)
@@ -395,7 +465,10 @@ class Schedule:
         space, time = (", ".join(names) or "-" for names in (self.space_indices, self.time_indices))
         folds = (f"fold {name} {fold}" for name, fold in self.folds)
         turns = (f"rotate {name} by {', '.join(by)}" for name, by in self.rotations)
-        return "; ".join([f"space {space}", f"time {time}", *map(str, self.movements), *turns, *folds])
+        homes = (f"place {name} at {', '.join(at)}" for name, at in self.places)
+        cuts = (f"{count} panels of {name}" for name, count in self.panel_counts)
+        parts = [f"space {space}", f"time {time}", *map(str, self.movements)]
+        return "; ".join([*parts, *turns, *homes, *cuts, *folds])
 
     def _repr_html_(self) -> str:
         rows = [
@@ -405,6 +478,8 @@ class Schedule:
         for movement in self.movements:
             rows.append((movement.kind, str(movement)[len(movement.kind) + 1 :]))
         rows += [("rotate", f"{name} by {', '.join(by)}") for name, by in self.rotations]
+        rows += [("place", f"{name} at {', '.join(at)}") for name, at in self.places]
+        rows += [("panels", f"{count} of {name}") for name, count in self.panel_counts]
         rows += [("fold", f"{name} {fold}") for name, fold in self.folds]
         left = 'style="text-align:left"'
         body = "".join(
@@ -417,6 +492,22 @@ class Schedule:
         return dataclasses.replace(
             self, movements=(*(old for old in self.movements if old.tensor != new.tensor), new)
         )
+
+
+def _checked_place(at: Iterable[str | int]) -> tuple[str, ...]:
+    """Read the forms of a place; a number is one."""
+    forms = (at,) if isinstance(at, str) else at
+    texts = (str(form) if isinstance(form, int) and not isinstance(form, bool) else form for form in forms)
+    return tuple(form for text in texts for form in read_indices("place", text, FORM))
+
+
+def _checked_panels(item: tuple[str, int]) -> tuple[str, int]:
+    name, count = item
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        raise ScheduleError(
+            f"`{name}` is cut into {count!r} panels", code="CYC301", help="give their number, at least 1"
+        )
+    return check_name("an index", name), count
 
 
 def _quoted(name: str) -> str:

@@ -179,7 +179,7 @@ def johnson(kernel: Kernel) -> Schedule:
     return schedule.broadcast(product.left, along=product.column).broadcast(product.right, along=product.row)
 
 
-def summa(kernel: Kernel) -> Schedule:
+def summa(kernel: Kernel, panels: int | None = None, distributed: bool = False) -> Schedule:
     """Return the schedule of SUMMA: as `output_stationary`, with both operands broadcast.
 
     After R. A. van de Geijn and J. Watts, "SUMMA: scalable universal matrix multiplication algorithm", 1997.
@@ -188,6 +188,13 @@ def summa(kernel: Kernel) -> Schedule:
     ----------
     kernel : Kernel
         A product of two matrices.
+    panels : int, optional
+        Panels that the reduction is cut into; those of one are broadcast before the PEs compute with them.
+        One is the Cyclotron paper's form (reading E22); by default each step has its own.
+    distributed : bool, optional
+        The operands lie in the grid as the result does, ``A[i, k]`` in PE (i, k) and ``B[k, j]`` in PE
+        (k, j), and are broadcast from there; by default the grid's edges feed them in. The grid has to be
+        square.
 
     Raises
     ------
@@ -195,7 +202,10 @@ def summa(kernel: Kernel) -> Schedule:
         If the kernel is not one.
     """
     product = _product(kernel, "summa")
-    schedule = Schedule().space(product.row, product.column).time(product.inner)
+    schedule = Schedule().space(product.row, product.column).time(product.inner).panels(product.inner, panels)
+    if distributed:
+        schedule = schedule.place(product.left, product.row, product.inner)
+        schedule = schedule.place(product.right, product.inner, product.column)
     return schedule.broadcast(product.left, along=product.column).broadcast(product.right, along=product.row)
 
 

@@ -13,8 +13,10 @@ namespace {
 using PyMove = std::tuple<std::string, std::string, std::vector<std::string>>;
 using PyFold = std::tuple<std::string, std::int64_t, bool>;
 using PyRotation = std::pair<std::string, std::vector<std::string>>;
+using PyPanels = std::pair<std::string, std::int64_t>;
+using PyResidence = std::pair<std::string, std::vector<std::string>>;
 using PySchedule = std::tuple<std::vector<std::string>, std::vector<std::string>, std::vector<PyMove>,
-                              std::vector<PyFold>, std::vector<PyRotation>>;
+                              std::vector<PyFold>, std::vector<PyRotation>, std::vector<PyResidence>, std::vector<PyPanels>>;
 
 schedule::Schedule to_schedule(const PySchedule& value) {
   schedule::Schedule result{std::get<0>(value), std::get<1>(value), {}};
@@ -28,6 +30,8 @@ schedule::Schedule to_schedule(const PySchedule& value) {
   for (const auto& [dimension, parts, cyclic] : std::get<3>(value))
     result.folds.push_back({dimension, parts, cyclic});
   for (const auto& [index, by] : std::get<4>(value)) result.rotations.push_back({index, by});
+  for (const auto& [tensor, at] : std::get<5>(value)) result.residences.push_back({tensor, at});
+  for (const auto& [index, count] : std::get<6>(value)) result.panels.push_back({index, count});
   return result;
 }
 
@@ -40,7 +44,11 @@ PySchedule from_schedule(const schedule::Schedule& value) {
   for (const auto& fold : value.folds) folds.emplace_back(fold.dimension, fold.parts, fold.cyclic);
   std::vector<PyRotation> rotations;
   for (const auto& rotation : value.rotations) rotations.emplace_back(rotation.index, rotation.by);
-  return {value.space, value.time, moves, folds, rotations};
+  std::vector<PyResidence> residences;
+  for (const auto& residence : value.residences) residences.emplace_back(residence.tensor, residence.at);
+  std::vector<PyPanels> panels;
+  for (const auto& each : value.panels) panels.emplace_back(each.index, each.count);
+  return {value.space, value.time, moves, folds, rotations, residences, panels};
 }
 
 machine::Link to_link(const py::dict& value) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include <cyclotron/poly/loops.hpp>
 #include <cyclotron/support/error.hpp>
@@ -229,10 +230,17 @@ class ClassWriter {
     }
     auto pieces = pairs.conjunctions();
     if (!pieces || pieces->size() != 1) {
+      auto own = poly::variable(rank, mapping_.grid.space[axis]);
+      own.constant = -mapping_.grid.origin[axis];
       auto itself = sender_point;
-      itself.push_back(poly::variable(rank, mapping_.grid.space[axis]));
-      itself.back().constant = -mapping_.grid.origin[axis];
-      pairs = pairs.unite(receive->domain.image(receive->from).image(itself)).coalesce();
+      itself.push_back(own);
+      const auto one = poly::constant(rank + 1, 1);
+      const auto distance = poly::variable(rank + 1, rank) - poly::substitute(own, sender, rank + 1);
+      const auto next = pairs.intersect({one - distance, false}).intersect({one + distance, false});
+      std::vector<std::size_t> senders(rank);
+      std::iota(senders.begin(), senders.end(), std::size_t{0});
+      const auto reached = pairs.project({rank}).preimage({poly::variable(rank + 1, rank)}, rank + 1);
+      pairs = pairs.unite(next.project(senders).image(itself).intersect(reached)).coalesce();
       pieces = pairs.conjunctions();
     }
     program::Broadcast broadcast{ChannelId(send.channel), slot(send.sources.front(), point), {}, {}};

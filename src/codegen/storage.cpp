@@ -1,6 +1,7 @@
 #include "storage.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include <cyclotron/support/error.hpp>
 
@@ -26,10 +27,15 @@ class Chooser {
 
  private:
   std::vector<std::size_t> choose(FlowId flow) const {
-    const auto carried = carried_position(flow);
-    if (carried == none) return {};
-    if (carried != from_prologue) {
-      const auto few = varying(flow, carried + 1);
+    const auto carried = carried_positions(flow);
+    if (!carried.outermost && !carried.from_prologue) return {};
+    if (!carried.from_prologue) {
+      // What goes through several loops, such as a sum cut into panels, may still need one place only.
+      if (carried.innermost != carried.outermost) {
+        const auto fewest = varying(flow, *carried.innermost + 1);
+        if (is_sound(flow, fewest)) return fewest;
+      }
+      const auto few = varying(flow, *carried.outermost + 1);
       if (is_sound(flow, few)) return few;
     }
     const auto dims = varying(flow, 0);
@@ -38,24 +44,25 @@ class Chooser {
     return dims;
   }
 
-  static constexpr std::size_t none = static_cast<std::size_t>(-1);
-  static constexpr std::size_t from_prologue = static_cast<std::size_t>(-2);
+  /// The time loops across which values of a flow are kept; none where each is used in the step it is made.
+  struct Carried {
+    bool from_prologue = false;  ///< Across all of them.
+    std::optional<std::size_t> outermost, innermost;
+  };
 
-  /// The outermost time loop across which a value of the flow is kept; none where each is used in the step
-  /// it is made.
-  std::size_t carried_position(FlowId flow) const {
-    std::size_t result = none;
+  Carried carried_positions(FlowId flow) const {
+    Carried result;
     const auto note = [&](const std::vector<poly::Affine>& use, const std::vector<poly::Affine>& made) {
-      if (result == from_prologue) return;
       for (std::size_t t = 0; t < mapping_.grid.time.size(); ++t) {
         const auto d = mapping_.grid.time[t];
         if (use[d] == made[d]) continue;
-        result = std::min(result, t);
+        result.outermost = std::min(result.outermost.value_or(t), t);
+        result.innermost = std::max(result.innermost.value_or(t), t);
         return;
       }
     };
     for (const auto& statement : mapping_.statements) {
-      if (statement.prologue && statement.target.flow == flow) result = from_prologue;
+      if (statement.prologue && statement.target.flow == flow) result.from_prologue = true;
       if (statement.kind != Kind::compute && statement.kind != Kind::move) continue;
       for (const auto& source : statement.sources) {
         if (source.flow == flow) note(statement.target.point, source.point);

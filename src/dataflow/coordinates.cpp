@@ -1,4 +1,5 @@
 #include <cyclotron/dataflow/coordinates.hpp>
+#include <cyclotron/dataflow/distribute.hpp>
 
 #include <fmt/format.h>
 
@@ -39,13 +40,12 @@ class Change {
       : old_(graph), schedule_(schedule) {
     const auto frame = schedule::frame(schedule, graph.dims);
     result_.space = schedule.space;
-    for (std::size_t t = 0; t < schedule.time.size(); ++t) result_.time.push_back(time_name(t));
     for (std::size_t s = 0; s < frame.space.size(); ++s)
       add_space_axis(frame.space[s], s, s < grid.size() ? grid[s] : 0);
-    for (const auto& form : frame.time) axes_.push_back({form, 1, axes_.size(), unfolded});
+    for (std::size_t t = 0; t < frame.time.size(); ++t) add_time_axis(frame.time[t], t);
     for (const auto& rotation : schedule.rotations) turn(rotation);
     for (auto& axis : axes_) {
-      if (axis.divisor > 1) place_fold(axis);
+      if (axis.divisor > 1 && (axis.quotient == unfolded || axis.remainder == unfolded)) place_fold(axis);
     }
   }
 
@@ -77,6 +77,9 @@ class Change {
       for (auto& form : flow.element) form = in_free(flow.space, to_new(form));
     }
     for (const auto& rule : old_.rules) convert(rule);
+    // The whole of a panel comes before what is computed with it; inner levels first, which moves no other.
+    for (auto level = panel_levels_.rbegin(); level != panel_levels_.rend(); ++level)
+      result_ = distribute(result_, *level, inputs_first(result_.graph));
     return std::move(result_);
   }
 
@@ -128,6 +131,21 @@ class Change {
         // The coordinate in space is at `s`; the other is placed after all others in time.
         if (cyclic) std::swap(axis.quotient, axis.remainder);
       }
+    }
+    axes_.push_back(std::move(axis));
+  }
+
+  /// A time form is a coordinate; cut into panels, two: the panel, and the step in it.
+  void add_time_axis(const poly::Affine& form, std::size_t t) {
+    Axis axis{form, 1, size(), unfolded};
+    result_.time.push_back(time_name(t));
+    const auto [low, high] = range(form);
+    axis.divisor = schedule::panel_width(schedule_, schedule_.time[t], high - low + 1);
+    if (axis.divisor > 1) {
+      axis.form.constant -= low;
+      axis.remainder = size();
+      panel_levels_.push_back(result_.time.size());
+      result_.time.push_back(result_.time.back() + "'");
     }
     axes_.push_back(std::move(axis));
   }
@@ -194,7 +212,8 @@ class Change {
       const auto remainder = poly::variable(size(), axis.remainder);
       result.domain = result.domain.intersect({remainder, false})
                           .intersect({poly::constant(size(), axis.divisor - 1) - remainder, false});
-      if (axis.remainder >= result_.space.size() && axis.quotient >= result_.space.size())
+      // The steps of a turn; a panel's are one interval.
+      if (axis.remainder >= result_.space.size() && axis.remainder < axis.quotient)
         result.domain = by_quotient(axis, result.domain);
     }
     auto equalities = equalities_;
@@ -444,6 +463,7 @@ class Change {
   std::vector<poly::Affine> values_;  ///< Of the axes' forms, over the new coordinates.
   std::vector<poly::Affine> old_of_new_;
   std::vector<poly::Affine> equalities_;  ///< Forms that vanish at every point.
+  std::vector<std::size_t> panel_levels_;  ///< Where in time the steps of a panel are counted.
   Placed result_;
 };
 

@@ -108,6 +108,14 @@ std::vector<std::int64_t> parts(const Placed& placed, std::size_t level) {
   return result;
 }
 
+std::vector<std::int64_t> inputs_first(const Graph& graph) {
+  std::vector<std::int64_t> result(graph.spaces.size(), 0);
+  for (const auto& flow : graph.flows) {
+    if (flow.computed || graph.at(flow.tensor).role != Role::input) result[flow.space.index()] = 1;
+  }
+  return result;
+}
+
 Placed distribute(const Placed& placed, std::size_t level, const std::vector<std::int64_t>& parts) {
   Placed result = placed;
   auto& graph = result.graph;

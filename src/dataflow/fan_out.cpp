@@ -23,7 +23,6 @@ std::optional<std::vector<Router::Root>> Router::roots_between(const Flow& flow,
     if (d != dim) others.push_back(poly::variable(rank, d));
   }
   std::vector<Root> result;
-  auto before = poly::Set::empty(graph_.context, rank - 1), behind = before;
   for (const auto& holder : holders_) {
     if (holder.constant || graph_.at(holder.flow).tensor != flow.tensor || starts.is_empty()) continue;
     const auto wanted = poly::Map::function(starts, flow.element);
@@ -33,13 +32,25 @@ std::optional<std::vector<Router::Root>> Router::roots_between(const Flow& flow,
     for (const auto& piece : *pieces) {
       auto place = as_shifts(piece.domain, piece.forms).at(dim);
       if (place.coefficients[dim] != 0) return std::nullopt;  // a maker for each user
-      const auto distance = place - poly::variable(rank, dim), one = poly::constant(rank, 1);
-      before = before.unite(piece.domain.intersect({distance - one, false}).image(others));
-      behind = behind.unite(piece.domain.intersect({-1 * distance - one, false}).image(others));
       add_root({piece.domain, std::move(place)}, result);
     }
   }
-  if (before.intersect(behind).is_empty()) return std::nullopt;
+  // One neighbour after the other serves where each line begins next to the maker.
+  std::vector<poly::Set> lines;
+  for (const std::int64_t direction : {-1, 1}) {
+    auto users = poly::Set::empty(graph_.context, rank);
+    bool far = false;
+    for (const auto& maker : result) {
+      const auto distance = direction * (poly::variable(rank, dim) - maker.place) - poly::constant(rank, 1);
+      const auto side = maker.users.intersect({distance, false});
+      const auto first = side.subtract(side.translate(unit(rank, dim, direction)));
+      far = far || !first.intersect({distance - poly::constant(rank, 1), false}).is_empty();
+      users = users.unite(side);
+    }
+    if (far) return result;
+    lines.push_back(users.image(others));
+  }
+  if (lines[0].intersect(lines[1]).is_empty()) return std::nullopt;
   return result;
 }
 

@@ -41,6 +41,7 @@ class Lowering {
     detail::Router router(graph_, schedule_, holders_);
     std::vector<Rule> computes = std::move(graph_.rules);
     std::vector<Rule> routes;
+    detail::add_residents(graph_, schedule_, operands_, holders_, routes);
     for (const auto flow : operands_) {
       auto rules = router.route(flow);
       routes.insert(routes.end(), rules.begin(), rules.end());
@@ -295,9 +296,7 @@ class Lowering {
   }
 
   SpaceId add_space(Space space) {
-    const auto same = [&](const Space& other) { return other.name == space.name; };
-    const std::string base = space.name;
-    for (int n = 2; std::ranges::any_of(graph_.spaces, same); ++n) space.name = fmt::format("{}{}", base, n);
+    space.name = detail::unused_name(graph_, space.name);
     graph_.spaces.push_back(std::move(space));
     return SpaceId(graph_.spaces.size() - 1);
   }

@@ -29,6 +29,11 @@ struct Turning {
 /// The points at which a turning index starts.
 [[nodiscard]] poly::Set turn_starts(const Turning& turning, const poly::Set& domain);
 
+/// Adds a space for each input that lives in given PEs, with the rule that loads its elements there before the
+/// run. Throws ScheduleError CYC319 where the place does not tell each element's PE.
+void add_residents(Graph& graph, const schedule::Schedule& schedule, const std::vector<FlowId>& operands,
+                   std::vector<Holder>& holders, std::vector<Rule>& rules);
+
 /// Adds the rules that bring an operand to every point of its space: ChooseStream, Inject, Propagate,
 /// relays (inputs), InnerSend and turns (computed tensors). Appends relay spaces and flows to the graph.
 class Router {
@@ -64,6 +69,7 @@ class Router {
   [[nodiscard]] std::optional<Turning> turning_of(const Flow& flow, std::size_t axis) const;
   void follow_turning(FlowId id, const Axis& axis, const Turning& turning, poly::Set& starts,
                       std::vector<Rule>& rules) const;
+  [[nodiscard]] bool comes_in_panels(const Flow& flow, const std::vector<Axis>& axes) const;
   FlowId follow(FlowId id, const Axis& axis, poly::Set& starts, std::vector<Rule>& rules);
   /// Where on its line along a dim the value of each of `users` is made.
   struct Root {
@@ -104,6 +110,8 @@ class Router {
 /// Equal forms on the domain, written as p + constant where they are that: isl may write a coordinate that
 /// is fixed on a small domain as a constant, which hides the neighbour.
 [[nodiscard]] std::vector<poly::Affine> as_shifts(const poly::Set& domain, std::vector<poly::Affine> forms);
+/// A name for a space: the base, numbered where there are others of it.
+[[nodiscard]] std::string unused_name(const Graph& graph, const std::string& base);
 /// p + offset as forms.
 [[nodiscard]] std::vector<poly::Affine> shifted(std::size_t rank, const std::vector<std::int64_t>& offset);
 /// The offset of the point `steps` further along a free coordinate; those that depend on it move with it.

@@ -33,6 +33,13 @@ std::vector<poly::Affine> shifted(std::size_t rank, const std::vector<std::int64
   return forms;
 }
 
+std::string unused_name(const Graph& graph, const std::string& base) {
+  auto name = base;
+  for (int n = 2; std::ranges::find(graph.spaces, name, &Space::name) != graph.spaces.end(); ++n)
+    name = fmt::format("{}{}", base, n);
+  return name;
+}
+
 std::vector<poly::Affine> as_shifts(const poly::Set& domain, std::vector<poly::Affine> forms) {
   const auto sample = domain.sample();
   if (!sample) return forms;
@@ -112,7 +119,10 @@ std::int64_t Router::direction_of(const Flow& flow, const schedule::Move* move, 
 }
 
 /// Whether values come from where they are made rather than from outside.
-bool Router::is_held(const Flow& flow) const { return graph_.at(flow.tensor).role != Role::input; }
+bool Router::is_held(const Flow& flow) const {
+  const auto holds = [&](const Holder& holder) { return graph_.at(holder.flow).tensor == flow.tensor; };
+  return graph_.at(flow.tensor).role != Role::input || std::ranges::any_of(holders_, holds);
+}
 
 /// Whether the element that the first point of a line needs is made behind the line's last point.
 bool Router::made_beyond(const Flow& flow, std::size_t dim) const {
@@ -173,6 +183,20 @@ std::optional<std::size_t> Router::relay_axis(const Flow& flow, const schedule::
   return std::nullopt;
 }
 
+/// Whether an input travels that varies with an index cut into panels.
+bool Router::comes_in_panels(const Flow& flow, const std::vector<Axis>& axes) const {
+  const auto travels = [&](const Axis& axis) { return is_space(axis.dim); };
+  if (graph_.at(flow.tensor).role != Role::input || std::ranges::none_of(axes, travels)) return false;
+  const auto& domain = graph_.at(flow.space).domain;
+  return std::ranges::any_of(schedule_.panels, [&](const schedule::Panels& panels) {
+    const auto dim =
+        static_cast<std::size_t>(std::ranges::find(graph_.dims, panels.index) - graph_.dims.begin());
+    return !domain.is_empty() && std::ranges::any_of(flow.element, [&](const poly::Affine& form) {
+      return form.coefficients[dim] != 0;
+    });
+  });
+}
+
 std::vector<Rule> Router::route(FlowId id) {
   const auto flow = graph_.at(id);
   const auto* move = move_of(flow);
@@ -184,15 +208,23 @@ std::vector<Rule> Router::route(FlowId id) {
   const auto axes = axes_of(flow, move);
   routed_ = {id};
   auto root = id;
+  if (comes_in_panels(flow, axes)) {
+    const auto rank = graph_.dims.size();
+    const std::vector<std::int64_t> none(rank, 0);
+    root = add_relay(flow, none, starts);
+    graph_.spaces.back().name = unused_name(graph_, "panel");
+    routed_.push_back(root);
+    rules.push_back({Transfer{root, shifted(rank, none), false}, id, starts, Origin::relay, flow.span});
+  }
   for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) root = follow(root, *axis, starts, rules);
   std::ranges::reverse(rules);
   std::vector<Rule> first;
   if (is_held(flow)) {
     hand_over(root, starts, first);
   } else if (relayed) {
-    relay(id, *relayed, move->kind == Movement::broadcast, starts, first);
+    relay(root, *relayed, move->kind == Movement::broadcast, starts, first);
   } else {
-    inject(id, starts, first);
+    inject(root, starts, first);
   }
   first.insert(first.end(), rules.begin(), rules.end());
   return first;

@@ -50,6 +50,12 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 
 }  // namespace
 
+std::int64_t panel_width(const Schedule& schedule, const std::string& index, std::int64_t extent) {
+  const auto panels = std::ranges::find(schedule.panels, index, &Panels::index);
+  if (panels == schedule.panels.end() || extent < 1) return 1;
+  return (extent + panels->count - 1) / panels->count;
+}
+
 std::vector<std::string> index_names(const System& system) {
   std::vector<std::vector<std::string>> nests;
   for (const auto& equation : system.equations) nests.push_back(nest(system, equation));
@@ -79,6 +85,15 @@ void check_moves(const System& system, const Schedule& schedule, const std::vect
            .help = fmt::format("use stream(\"{0}\") or broadcast(\"{0}\")", move.tensor)});
     }
   }
+}
+
+bool contains_rotation(const Schedule& schedule, const std::string& index) {
+  return std::ranges::find(schedule.rotations, index, &Rotation::index) != schedule.rotations.end();
+}
+
+const Move* find_move(const Schedule& schedule, const std::string& tensor) {
+  const auto place = std::ranges::find(schedule.moves, tensor, &Move::tensor);
+  return place == schedule.moves.end() ? nullptr : &*place;
 }
 
 void check_folds(const Schedule& schedule) {
@@ -115,6 +130,55 @@ void check_rotations(const System& system, const Schedule& schedule, const std::
                          .notes = {},
                          .help = "rotate a reduction index that is time by indices that are space, for "
                                  "example rotate(\"k\", by=(\"i\", \"j\"))"});
+  }
+}
+
+void check_residences(const System& system, const Schedule& schedule, const std::vector<std::string>& names) {
+  for (const auto& residence : schedule.residences) {
+    const auto tensor = std::ranges::find(system.tensors, residence.tensor, &recurrence::Tensor::name);
+    if (tensor == system.tensors.end()) {
+      std::vector<std::string> known;
+      for (const auto& each : system.tensors) known.push_back(each.name);
+      unknown("tensor", residence.tensor, known);
+    }
+    for (const auto& form : residence.at) (void)parse_form(form, names);
+    std::string fault;
+    if (tensor->role != recurrence::Role::input) fault = "it is computed by the kernel";
+    if (residence.at.size() != schedule.space.size())
+      fault = fmt::format("the grid has {} dimensions", schedule.space.size());
+    const auto* move = find_move(schedule, residence.tensor);
+    if (move != nullptr && move->kind == Movement::prefetch) fault = "it is also prefetched by those who use it";
+    if (fault.empty()) continue;
+    throw ScheduleError({.code = "CYC319",
+                         .span = tensor->span,
+                         .message = fmt::format("the schedule places `{}` at ({}), and {}", residence.tensor,
+                                                fmt::join(residence.at, ", "), fault),
+                         .notes = {},
+                         .help = fmt::format("place an input, by one index or number for each of the grid's "
+                                             "dimensions ({})",
+                                             fmt::join(schedule.space, ", "))});
+  }
+}
+
+void check_panels(const Schedule& schedule, const std::vector<std::string>& names) {
+  for (const auto& panels : schedule.panels) {
+    check_index(panels.index, names);
+    std::string fault;
+    const auto uses = [&](const std::string& form) {
+      return parse_form(form, names)
+                 .coefficients[static_cast<std::size_t>(std::ranges::find(names, panels.index) -
+                                                        names.begin())] != 0;
+    };
+    if (std::ranges::any_of(schedule.space, uses)) fault = "is space";
+    if (panels.count < 1) fault = "would have less than one";
+    if (contains_rotation(schedule, panels.index)) fault = "is rotated";
+    if (fault.empty()) continue;
+    throw ScheduleError(
+        {.code = "CYC320",
+         .span = {},
+         .message = fmt::format("the schedule makes {} panels of `{}`, which {}", panels.count, panels.index, fault),
+         .notes = {},
+         .help = "cut an index that is time, such as the reduction of a product, into one or more panels"});
   }
 }
 
@@ -170,6 +234,8 @@ std::pair<Schedule, std::vector<std::string>> checked(const System& system, Sche
   check_folds(schedule);
   check_moves(system, schedule, names);
   check_rotations(system, schedule, names);
+  check_residences(system, schedule, names);
+  check_panels(schedule, names);
   auto missing = missing_time(schedule, names);
   return {std::move(schedule), std::move(missing)};
 }
@@ -245,6 +311,10 @@ std::string to_string(const Schedule& schedule) {
   }
   for (const auto& rotation : schedule.rotations)
     text += fmt::format("; rotate {} by {}", rotation.index, fmt::join(rotation.by, ", "));
+  for (const auto& residence : schedule.residences)
+    text += fmt::format("; place {} at {}", residence.tensor, fmt::join(residence.at, ", "));
+  for (const auto& panels : schedule.panels)
+    text += fmt::format("; {} panels of {}", panels.count, panels.index);
   for (const auto& fold : schedule.folds) {
     text += fmt::format("; fold {} {} {}", fold.dimension, fold.cyclic ? "cyclic" : "block", fold.parts);
   }

@@ -252,6 +252,21 @@ REFUSALS = {
         "CYC317",
         lambda: kernels.matmul.compile(A, B, schedule=SPACE("i", "k").rotate("k", by="i")),
     ),
+    "place-of-a-result": (
+        cy.ScheduleError,
+        "CYC319",
+        lambda: kernels.matmul.compile(A, B, schedule=SPACE("i", "j").place("C", "i", "j")),
+    ),
+    "place-without-its-subscript": (
+        cy.ScheduleError,
+        "CYC319",
+        lambda: kernels.matmul.compile(A, B, schedule=SPACE("i", "j").place("A", "i", "j")),
+    ),
+    "panels-of-space": (
+        cy.ScheduleError,
+        "CYC320",
+        lambda: kernels.matmul.compile(A, B, schedule=SPACE("i", "k").panels("k", 2)),
+    ),
     "diagonal-hop": (
         cy.LegalityError,
         "CYC220",

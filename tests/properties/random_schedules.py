@@ -39,6 +39,12 @@ def draw(rng: random.Random, kernel: Kernel) -> cy.Schedule | None:
         plain = [name for name in schedule.space_indices if name in names]
         if plain and "k" not in plain:
             schedule = schedule.rotate("k", by=rng.sample(plain, rng.randint(1, len(plain))))
+    for tensor, _ in kernel.inputs:
+        if rng.random() < 0.06 and schedule.space_indices:
+            places = [rng.choice([*names, "0"]) for _ in schedule.space_indices]
+            schedule = schedule.place(tensor, *places)
+    if rng.random() < 0.1:
+        schedule = schedule.panels(rng.choice(names), rng.randint(1, 3))
     return schedule
 
 
@@ -93,7 +99,8 @@ def smaller(schedule: cy.Schedule | None) -> Iterator[cy.Schedule | None]:
     if schedule is None:
         return
     yield None
-    for field in ("movements", "folds", "rotations", "time_indices", "space_indices"):
+    parts_of = ("movements", "folds", "rotations", "places", "panel_counts", "time_indices", "space_indices")
+    for field in parts_of:
         parts = getattr(schedule, field)
         for n in range(len(parts)):
             yield dataclasses.replace(schedule, **{field: (*parts[:n], *parts[n + 1 :])})

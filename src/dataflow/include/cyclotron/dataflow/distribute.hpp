@@ -12,6 +12,9 @@ namespace cyclotron::dataflow {
 /// Tensors that depend on each other share a part; spaces that pass values on go with those they serve.
 [[nodiscard]] std::vector<std::int64_t> parts(const Placed& placed, std::size_t level);
 
+/// 0 for the spaces that only pass inputs on, 1 for the others: a part for what comes, one for what is computed.
+[[nodiscard]] std::vector<std::int64_t> inputs_first(const Graph& graph);
+
 /// The same graph with one more time coordinate, before that at `level`: the number of each space's part.
 /// Requires: one part a space. Ensures: verify(result.graph) if verify(placed.graph).
 [[nodiscard]] Placed distribute(const Placed& placed, std::size_t level,

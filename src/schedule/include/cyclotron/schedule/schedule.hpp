@@ -35,6 +35,22 @@ struct Rotation {
   bool operator==(const Rotation&) const = default;
 };
 
+/// The PEs in which the elements of an input lie before the run: one form a grid dimension, over the indices of
+/// its subscripts.
+struct Residence {
+  std::string tensor;
+  std::vector<std::string> at;
+  bool operator==(const Residence&) const = default;
+};
+
+/// A time index cut into panels of equal width: the operands of a panel all reach a PE before it computes with
+/// the first of them (SUMMA, E22; one panel is the paper's).
+struct Panels {
+  std::string index;
+  std::int64_t count = 1;
+  bool operator==(const Panels&) const = default;
+};
+
 /// Space and time are affine forms over the kernel's indices: `i`, `-i`, `i-k`.
 struct Schedule {
   std::vector<std::string> space;        ///< Grid dimensions, in order.
@@ -42,6 +58,8 @@ struct Schedule {
   std::vector<Move> moves;               ///< At most one a tensor.
   std::vector<Fold> folds = {};          ///< At most one a grid dimension.
   std::vector<Rotation> rotations = {};  ///< At most one an index.
+  std::vector<Residence> residences = {};  ///< At most one a tensor.
+  std::vector<Panels> panels = {};         ///< At most one an index.
   bool operator==(const Schedule&) const = default;
 };
 
@@ -56,6 +74,9 @@ struct Frame {
 [[nodiscard]] poly::Affine parse_form(const std::string& text, const std::vector<std::string>& names);
 [[nodiscard]] Frame frame(const Schedule& schedule, const std::vector<std::string>& names);
 
+/// How many values of an index make a panel, for an index with that many values; 1 where it is not cut.
+[[nodiscard]] std::int64_t panel_width(const Schedule& schedule, const std::string& index, std::int64_t extent);
+
 /// Every index of the kernel once, in an order that agrees with the nesting of each equation.
 [[nodiscard]] std::vector<std::string> index_names(const recurrence::System& system);
 
@@ -65,7 +86,7 @@ struct Frame {
 /// Throws ScheduleError: CYC310 for an index or tensor that the kernel does not have (lists those it has),
 /// CYC311 where an index is named twice, CYC312 for a movement the tensor cannot make (prefetch of a
 /// computed tensor, an axis that no access could follow), CYC314 for a malformed form, CYC315 for a fold of
-/// a dimension that is not in space.
+/// a dimension that is not in space, CYC317 for a rotation and CYC319 for a place that cannot be, CYC320 for panels of what is not time.
 [[nodiscard]] Schedule complete(const recurrence::System& system, Schedule schedule);
 
 /// The completions of a schedule to try in turn: the plain one, then the appended time indices descending,
