@@ -15,8 +15,9 @@ using PyFold = std::tuple<std::string, std::int64_t, bool>;
 using PyRotation = std::pair<std::string, std::vector<std::string>>;
 using PyPanels = std::pair<std::string, std::int64_t>;
 using PyResidence = std::pair<std::string, std::vector<std::string>>;
-using PySchedule = std::tuple<std::vector<std::string>, std::vector<std::string>, std::vector<PyMove>,
-                              std::vector<PyFold>, std::vector<PyRotation>, std::vector<PyResidence>, std::vector<PyPanels>>;
+using PySchedule =
+    std::tuple<std::vector<std::string>, std::vector<std::string>, std::vector<PyMove>, std::vector<PyFold>,
+               std::vector<PyRotation>, std::vector<PyResidence>, std::vector<PyPanels>>;
 
 schedule::Schedule to_schedule(const PySchedule& value) {
   schedule::Schedule result{std::get<0>(value), std::get<1>(value), {}};

@@ -462,7 +462,7 @@ class Change {
   std::vector<Axis> axes_;            ///< Space's, then time's.
   std::vector<poly::Affine> values_;  ///< Of the axes' forms, over the new coordinates.
   std::vector<poly::Affine> old_of_new_;
-  std::vector<poly::Affine> equalities_;  ///< Forms that vanish at every point.
+  std::vector<poly::Affine> equalities_;   ///< Forms that vanish at every point.
   std::vector<std::size_t> panel_levels_;  ///< Where in time the steps of a panel are counted.
   Placed result_;
 };

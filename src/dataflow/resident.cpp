@@ -135,7 +135,8 @@ class Resident {
     std::vector<poly::Affine> forms;
     for (const auto dim : indices_) forms.push_back(poly::variable(rank, dim));
     auto result = poly::Set::empty(graph_.context, forms.size());
-    for (const auto user : users_) result = result.unite(graph_.at(graph_.at(user).space).domain.image(forms));
+    for (const auto user : users_)
+      result = result.unite(graph_.at(graph_.at(user).space).domain.image(forms));
     return result.coalesce();
   }
 

@@ -147,7 +147,8 @@ void check_residences(const System& system, const Schedule& schedule, const std:
     if (residence.at.size() != schedule.space.size())
       fault = fmt::format("the grid has {} dimensions", schedule.space.size());
     const auto* move = find_move(schedule, residence.tensor);
-    if (move != nullptr && move->kind == Movement::prefetch) fault = "it is also prefetched by those who use it";
+    if (move != nullptr && move->kind == Movement::prefetch)
+      fault = "it is also prefetched by those who use it";
     if (fault.empty()) continue;
     throw ScheduleError({.code = "CYC319",
                          .span = tensor->span,
@@ -176,7 +177,8 @@ void check_panels(const Schedule& schedule, const std::vector<std::string>& name
     throw ScheduleError(
         {.code = "CYC320",
          .span = {},
-         .message = fmt::format("the schedule makes {} panels of `{}`, which {}", panels.count, panels.index, fault),
+         .message =
+             fmt::format("the schedule makes {} panels of `{}`, which {}", panels.count, panels.index, fault),
          .notes = {},
          .help = "cut an index that is time, such as the reduction of a product, into one or more panels"});
   }

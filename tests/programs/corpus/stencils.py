@@ -180,8 +180,6 @@ def arguments(*more):
 
 BOTH_SIDES = "two neighbours would each wait for what the other passes on, in their only step"
 
-ONE_STEP = "both loops are one step of the order, and neighbours need each other in it"
-
 
 LINE = {
     "space": SPACE("i"),
@@ -243,9 +241,9 @@ ENTRIES = {
     "nine-points-in-two-loops": Entry(
         nine_points_in_two_loops,
         arguments(),
-        ((2, 4, 5),),
+        SHAPES_2D,
         lambda A, steps: states(A, steps, weighted(NINE)),
-        {"default": Refused(None, "CYC221", ONE_STEP), "one PE": Refused(cy.Schedule(), "CYC221", ONE_STEP)},
+        GRID,
     ),
     "jacobi-forwards": Entry(
         jacobi_forwards,

@@ -53,11 +53,11 @@ struct Panels {
 
 /// Space and time are affine forms over the kernel's indices: `i`, `-i`, `i-k`.
 struct Schedule {
-  std::vector<std::string> space;        ///< Grid dimensions, in order.
-  std::vector<std::string> time;         ///< Outermost first.
-  std::vector<Move> moves;               ///< At most one a tensor.
-  std::vector<Fold> folds = {};          ///< At most one a grid dimension.
-  std::vector<Rotation> rotations = {};  ///< At most one an index.
+  std::vector<std::string> space;          ///< Grid dimensions, in order.
+  std::vector<std::string> time;           ///< Outermost first.
+  std::vector<Move> moves;                 ///< At most one a tensor.
+  std::vector<Fold> folds = {};            ///< At most one a grid dimension.
+  std::vector<Rotation> rotations = {};    ///< At most one an index.
   std::vector<Residence> residences = {};  ///< At most one a tensor.
   std::vector<Panels> panels = {};         ///< At most one an index.
   bool operator==(const Schedule&) const = default;
@@ -75,7 +75,8 @@ struct Frame {
 [[nodiscard]] Frame frame(const Schedule& schedule, const std::vector<std::string>& names);
 
 /// How many values of an index make a panel, for an index with that many values; 1 where it is not cut.
-[[nodiscard]] std::int64_t panel_width(const Schedule& schedule, const std::string& index, std::int64_t extent);
+[[nodiscard]] std::int64_t panel_width(const Schedule& schedule, const std::string& index,
+                                       std::int64_t extent);
 
 /// Every index of the kernel once, in an order that agrees with the nesting of each equation.
 [[nodiscard]] std::vector<std::string> index_names(const recurrence::System& system);
