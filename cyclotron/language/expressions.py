@@ -8,6 +8,7 @@ import copy
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import TypeVar
 
 from cyclotron.language.names import Names
 from cyclotron.language.source import Source
@@ -54,7 +55,7 @@ class Expressions(ast.NodeTransformer):
     def rewrite(self, node: ast.expr) -> ast.expr:
         """Return an expression in the intermediate language, with the positions of the original."""
         result: ast.expr = self.visit(copy.deepcopy(node))
-        return ast.fix_missing_locations(result)
+        return located(result, node)
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if isinstance(node.ctx, ast.Load):
@@ -228,9 +229,7 @@ class Expressions(ast.NodeTransformer):
     def _call(
         self, node: ast.AST, function: str, arguments: list[ast.expr], keywords: Sequence[ast.keyword] = ()
     ) -> ast.expr:
-        return ast.fix_missing_locations(
-            ast.copy_location(call(self._il, function, arguments, keywords), node)
-        )
+        return located(call(self._il, function, arguments, keywords), node)
 
     @contextmanager
     def _bound(self, parameters: Sequence[str], *, symbolic: bool) -> Iterator[None]:
@@ -251,6 +250,27 @@ def lookup(table: Mapping[object, str], function: object) -> str | None:
         return table.get(function)
     except TypeError:
         return None
+
+
+_Node = TypeVar("_Node", bound=ast.AST)
+
+
+def located(new: _Node, like: ast.AST) -> _Node:
+    """Give a new node, where it has no position, that of another, and so its parts.
+
+    Parts with a position are complete, so that what is nested deeply is not visited again and again.
+    """
+    if getattr(new, "lineno", None) is None:
+        ast.copy_location(new, like)
+    todo: list[ast.AST] = list(ast.iter_child_nodes(new))
+    while todo:
+        part = todo.pop()
+        if "lineno" in part._attributes:
+            if getattr(part, "lineno", None) is not None:
+                continue
+            ast.copy_location(part, like)
+        todo += ast.iter_child_nodes(part)
+    return new
 
 
 def name(identifier: str, *, store: bool = False) -> ast.Name:

@@ -13,7 +13,7 @@ import numpy as np
 
 from cyclotron.language import arrays
 from cyclotron.language.einsum import einsum
-from cyclotron.language.expressions import Expressions, call, lookup, name
+from cyclotron.language.expressions import Expressions, call, located, lookup, name
 from cyclotron.language.markers import host, ignore
 from cyclotron.language.names import Names, assigned_names
 from cyclotron.language.source import MISSING, Source
@@ -157,7 +157,7 @@ class _Statements:
         result: list[ast.stmt] = []
         for statement in body:
             for new in self._statement(statement):
-                result.append(ast.fix_missing_locations(ast.copy_location(new, statement)))
+                result.append(located(new, statement))
         return result or [ast.copy_location(ast.Pass(), body[0])]
 
     def _statement(self, node: ast.stmt) -> list[ast.stmt]:
@@ -256,7 +256,7 @@ class _Statements:
             value = ast.BinOp(left=first, op=statement.op, right=total)
             self._names.store(target, symbolic=True)
             new = ast.Assign(targets=[name(target, store=True)], value=value)
-            result.append(ast.fix_missing_locations(ast.copy_location(new, statement)))
+            result.append(located(new, statement))
         return result
 
     def _if(self, node: ast.If) -> list[ast.stmt]:
@@ -371,7 +371,7 @@ class _Statements:
         assert isinstance(rewritten, ast.Call)
         tensor = ast.keyword(arg="name", value=ast.Constant(node.targets[0].id))
         new = call(self._il, declared, rewritten.args, [*rewritten.keywords, tensor])
-        return ast.fix_missing_locations(ast.copy_location(new, value))
+        return located(new, value)
 
     # Other statements
 
@@ -390,7 +390,7 @@ class _Statements:
         if isinstance(value, ast.Call) and self._source.meaning(value.func) in (einsum, np.einsum):
             # What is returned has a name.
             plain = ast.Assign(targets=[name("result", store=True)], value=value)
-            before = self._assign(ast.fix_missing_locations(ast.copy_location(plain, value)))
+            before = self._assign(located(plain, value))
             value = ast.copy_location(name("result"), value)
         if isinstance(value, ast.Name):
             pairs = [(value.id, value)]
