@@ -18,10 +18,15 @@ from .schedule_parts import (
     Indices,
     Movement,
     MovementKind,
+    Reassociation,
     block,
     check_name,
+    check_reassociations,
+    checked_fold,
     cyclic,
+    fold_of,
     read_indices,
+    read_reassociations,
     wrong_type,
 )
 
@@ -30,9 +35,9 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["Fold", "Movement", "MovementKind", "Schedule", "block", "cyclic"]
+__all__ = ["Fold", "Movement", "MovementKind", "Reassociation", "Schedule", "block", "cyclic"]
 
-_KEYS = ("space", "time", *KINDS, "fold", "rotate")
+_KEYS = ("space", "time", *KINDS, "fold", "rotate", "reassociate")
 _WIDEST_LINE = 100
 
 CoreSchedule = tuple[
@@ -41,6 +46,7 @@ CoreSchedule = tuple[
     list[tuple[str, str, list[str]]],
     list[tuple[str, int, bool]],
     list[tuple[str, list[str]]],
+    list[tuple[str, int, str]],
 ]
 
 
@@ -62,6 +68,8 @@ class Schedule:
         See `fold`; at most one a grid dimension, kept in the order of their names.
     rotations : tuple of (str, tuple of str)
         See `rotate`; at most one an index, kept in the order of their names.
+    reassociations : tuple of Reassociation
+        See `reassociate`; at most one an index, kept in the order of their names.
 
     Examples
     --------
@@ -75,6 +83,7 @@ class Schedule:
     movements: tuple[Movement, ...] = ()
     folds: tuple[tuple[str, Fold], ...] = ()
     rotations: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    reassociations: tuple[Reassociation, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "space_indices", read_indices("space", self.space_indices, FORM))
@@ -99,11 +108,12 @@ class Schedule:
                 help="give each tensor one movement",
             )
         object.__setattr__(self, "movements", tuple(sorted(self.movements)))
-        object.__setattr__(self, "folds", tuple(sorted(map(_checked_fold, self.folds))))
+        object.__setattr__(self, "folds", tuple(sorted(map(checked_fold, self.folds))))
         rotations = (
             (check_name("an index", name), read_indices("rotate", by)) for name, by in self.rotations
         )
         object.__setattr__(self, "rotations", tuple(sorted(rotations)))
+        object.__setattr__(self, "reassociations", check_reassociations(self.reassociations))
 
     def space(self, *indices: str) -> Schedule:
         """Return this schedule with the given indices as grid dimensions, in order.
@@ -216,6 +226,33 @@ class Schedule:
         new = read_indices("rotate", by)
         return dataclasses.replace(self, rotations=(*others, (index, new)) if new else others)
 
+    def reassociate(self, index: str, parts: int | None = None, into: str | None = None) -> Schedule:
+        """Return this schedule with every reduction over `index` done in blocks, then over the blocks.
+
+        ``sum(f(k) for k in range(n))`` becomes ``sum(sum(f(k) for k in block l) for l in range(parts))``: a
+        parallel reduction where ``l`` is space. The order of floating-point operations is then this one. The
+        blocks are contiguous, of ceil(n / parts) values, the same in the whole kernel; the last may be
+        shorter, and none lies beyond the values that there are.
+
+        Parameters
+        ----------
+        index : str
+            The reduction index; or the `into` of another reassociation, for a tree of sums.
+        parts : int, optional
+            Blocks at most; without, the reassociation is taken back.
+        into : str
+            A new index, which numbers the blocks and goes to space or time like any other.
+
+        Raises
+        ------
+        ScheduleError
+            If there is not at least 1 part; when compiled, if no reduction has the index, or the new name is
+            taken.
+        """
+        others = tuple(item for item in self.reassociations if item.index != index)
+        new = () if parts is None and into is None else (Reassociation(index, parts, into),)  # type: ignore[arg-type]
+        return dataclasses.replace(self, reassociations=others + new)
+
     def movement(self, tensor: str) -> Movement | None:
         """Return how `tensor` moves, or None where that is left to the compiler."""
         return next((movement for movement in self.movements if movement.tensor == tensor), None)
@@ -246,8 +283,8 @@ class Schedule:
         -------
         dict
             ``space`` and ``time`` (lists of str), for each kind of movement a dict from tensor to list of
-            str, ``fold``, a dict from dimension to ``{"block": parts}`` or ``{"cyclic": parts}``, and
-            ``rotate``, a dict from index to list of str.
+            str, ``fold``, a dict from dimension to ``{"block": parts}`` or ``{"cyclic": parts}``, ``rotate``,
+            a dict from index to list of str, and ``reassociate``, one to ``{"parts": parts, "into": index}``.
         """
         result: dict[str, Any] = {"space": list(self.space_indices), "time": list(self.time_indices)}
         for movement in self.movements:
@@ -256,6 +293,10 @@ class Schedule:
             result["fold"] = {name: {fold.kind: fold.parts} for name, fold in self.folds}
         if self.rotations:
             result["rotate"] = {name: list(by) for name, by in self.rotations}
+        if self.reassociations:
+            result["reassociate"] = {
+                item.index: {"parts": item.parts, "into": item.into} for item in self.reassociations
+            }
         return result
 
     @classmethod
@@ -299,7 +340,8 @@ class Schedule:
         if not isinstance(turns, Mapping):
             raise wrong_type("rotate", turns, 'a mapping such as {"k": ["i", "j"]}')
         rotations = tuple((name, read_indices("rotate", by)) for name, by in turns.items())
-        return cls(space, time, tuple(movements), tuple(map(_fold_of, folds.items())), rotations)
+        blocks = read_reassociations(data.get("reassociate", {}))
+        return cls(space, time, tuple(movements), tuple(map(fold_of, folds.items())), rotations, blocks)
 
     @classmethod
     def load(cls, path: str | Path) -> Schedule:
@@ -341,6 +383,10 @@ class Schedule:
             lines += ["", "[fold]", *folds]
         if self.rotations:
             lines += ["", "[rotate]", *(f'"{name}" = {_toml(by)}' for name, by in self.rotations)]
+        if self.reassociations:
+            table = ((x.index, x.parts, x.into) for x in self.reassociations)
+            blocks = (f'"{name}" = {{ parts = {parts}, into = "{into}" }}' for name, parts, into in table)
+            lines += ["", "[reassociate]", *blocks]
         Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def to_core(self) -> CoreSchedule:
@@ -350,26 +396,32 @@ class Schedule:
         -------
         tuple
             Space, time, (tensor, kind, along) of each movement, (dimension, parts, cyclic) of each fold,
-            (index, by) of each rotation.
+            (index, by) of each rotation, (index, parts, into) of each reassociation.
         """
         movements = [(move.tensor, str(move.kind), list(move.along)) for move in self.movements]
         folds = [(name, fold.parts, fold.kind == "cyclic") for name, fold in self.folds]
         rotations = [(name, list(by)) for name, by in self.rotations]
-        return list(self.space_indices), list(self.time_indices), movements, folds, rotations
+        blocks = [(item.index, item.parts, item.into) for item in self.reassociations]
+        return list(self.space_indices), list(self.time_indices), movements, folds, rotations, blocks
 
     @classmethod
     def from_core(cls, data: CoreSchedule) -> Schedule:
         """Return the schedule that the C++ core reports, in the form of `to_core`."""
-        space, time, movements, folds, rotations = data
+        space, time, movements, folds, rotations, blocks = data
         moves = tuple(
             Movement(tensor, cast(MovementKind, kind), tuple(along)) for tensor, kind, along in movements
         )
         folded = tuple((name, cyclic(parts) if deal else block(parts)) for name, parts, deal in folds)
         turns = tuple((name, tuple(by)) for name, by in rotations)
-        return cls(tuple(space), tuple(time), moves, folded, turns)
+        return cls(
+            tuple(space), tuple(time), moves, folded, turns, tuple(Reassociation(*item) for item in blocks)
+        )
 
     def __repr__(self) -> str:
-        calls = []
+        calls = [
+            f".reassociate({_quoted(item.index)}, parts={item.parts}, into={_quoted(item.into)})"
+            for item in self.reassociations
+        ]
         if self.space_indices:
             calls.append(f".space({_arguments(self.space_indices)})")
         if self.time_indices:
@@ -395,7 +447,8 @@ class Schedule:
         space, time = (", ".join(names) or "-" for names in (self.space_indices, self.time_indices))
         folds = (f"fold {name} {fold}" for name, fold in self.folds)
         turns = (f"rotate {name} by {', '.join(by)}" for name, by in self.rotations)
-        return "; ".join([f"space {space}", f"time {time}", *map(str, self.movements), *turns, *folds])
+        parts = (self.movements, turns, folds, self.reassociations)
+        return "; ".join([f"space {space}", f"time {time}", *(str(item) for part in parts for item in part)])
 
     def _repr_html_(self) -> str:
         rows = [
@@ -406,6 +459,7 @@ class Schedule:
             rows.append((movement.kind, str(movement)[len(movement.kind) + 1 :]))
         rows += [("rotate", f"{name} by {', '.join(by)}") for name, by in self.rotations]
         rows += [("fold", f"{name} {fold}") for name, fold in self.folds]
+        rows += [("reassociate", str(item).removeprefix("reassociate ")) for item in self.reassociations]
         left = 'style="text-align:left"'
         body = "".join(
             f"<tr><th {left}>{name}</th><td {left}>{html.escape(text)}</td></tr>" for name, text in rows
@@ -432,25 +486,6 @@ def _fold_arguments(folds: Iterable[tuple[str, Fold]]) -> str:
     if all(name.isidentifier() for name, _ in texts):
         return ", ".join(f"{name}={text}" for name, text in texts)
     return "{" + ", ".join(f"{_quoted(name)}: {text}" for name, text in texts) + "}"
-
-
-def _checked_fold(item: tuple[str, Fold]) -> tuple[str, Fold]:
-    name, fold = item
-    (name,) = read_indices("fold", name, FORM)
-    if not isinstance(fold, Fold):
-        raise wrong_type(f"the fold of `{name}`", fold, "cy.block(4), cy.cyclic(4) or a number of PEs")
-    return name, fold
-
-
-def _fold_of(item: tuple[Any, Any]) -> tuple[str, Fold]:
-    """Read an entry of the table `fold`: ``"i": 4`` or ``"i": {"cyclic": 4}``."""
-    name, value = item
-    if isinstance(value, Mapping) and len(value) == 1:
-        ((kind, parts),) = value.items()
-        return name, Fold(kind, parts)
-    if isinstance(value, int):
-        return name, block(value)
-    raise wrong_type(f"the fold of `{name}`", value, 'a number of PEs or {"cyclic": 4}')
 
 
 def _toml(names: Iterable[str]) -> str:

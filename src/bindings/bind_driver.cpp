@@ -13,8 +13,9 @@ namespace {
 using PyMove = std::tuple<std::string, std::string, std::vector<std::string>>;
 using PyFold = std::tuple<std::string, std::int64_t, bool>;
 using PyRotation = std::pair<std::string, std::vector<std::string>>;
+using PyReassociation = std::tuple<std::string, std::int64_t, std::string>;
 using PySchedule = std::tuple<std::vector<std::string>, std::vector<std::string>, std::vector<PyMove>,
-                              std::vector<PyFold>, std::vector<PyRotation>>;
+                              std::vector<PyFold>, std::vector<PyRotation>, std::vector<PyReassociation>>;
 
 schedule::Schedule to_schedule(const PySchedule& value) {
   schedule::Schedule result{std::get<0>(value), std::get<1>(value), {}};
@@ -28,6 +29,8 @@ schedule::Schedule to_schedule(const PySchedule& value) {
   for (const auto& [dimension, parts, cyclic] : std::get<3>(value))
     result.folds.push_back({dimension, parts, cyclic});
   for (const auto& [index, by] : std::get<4>(value)) result.rotations.push_back({index, by});
+  for (const auto& [index, parts, into] : std::get<5>(value))
+    result.reassociations.push_back({index, parts, into});
   return result;
 }
 
@@ -40,7 +43,10 @@ PySchedule from_schedule(const schedule::Schedule& value) {
   for (const auto& fold : value.folds) folds.emplace_back(fold.dimension, fold.parts, fold.cyclic);
   std::vector<PyRotation> rotations;
   for (const auto& rotation : value.rotations) rotations.emplace_back(rotation.index, rotation.by);
-  return {value.space, value.time, moves, folds, rotations};
+  std::vector<PyReassociation> reassociations;
+  for (const auto& [index, parts, into] : value.reassociations)
+    reassociations.emplace_back(index, parts, into);
+  return {value.space, value.time, moves, folds, rotations, reassociations};
 }
 
 machine::Link to_link(const py::dict& value) {
@@ -67,6 +73,7 @@ void bind_driver(py::module_& module) {
   py::class_<Compiled>(module, "Compiled", "All stages of one compilation.")
       .def_property_readonly("schedule", [](const Compiled& c) { return from_schedule(c.schedule); })
       .def_readonly("schedule_chosen", &Compiled::schedule_chosen)
+      .def_readonly("system", &Compiled::system)
       .def_readonly("dataflow", &Compiled::graph)
       .def_readonly("placed", &Compiled::placed)
       .def_readonly("program", &Compiled::program)

@@ -248,6 +248,8 @@ std::string to_string(const Schedule& schedule) {
   for (const auto& fold : schedule.folds) {
     text += fmt::format("; fold {} {} {}", fold.dimension, fold.cyclic ? "cyclic" : "block", fold.parts);
   }
+  for (const auto& [index, parts, into] : schedule.reassociations)
+    text += fmt::format("; reassociate {} into {}, {} parts", index, into, parts);
   return text;
 }
 

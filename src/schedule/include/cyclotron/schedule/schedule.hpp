@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <cyclotron/poly/affine.hpp>
+#include <cyclotron/recurrence/reassociate.hpp>
 #include <cyclotron/recurrence/system.hpp>
 
 namespace cyclotron::schedule {
@@ -42,6 +43,9 @@ struct Schedule {
   std::vector<Move> moves;               ///< At most one a tensor.
   std::vector<Fold> folds = {};          ///< At most one a grid dimension.
   std::vector<Rotation> rotations = {};  ///< At most one an index.
+  /// At most one an index. They change the system, which then has their new indices; the rest of a schedule
+  /// speaks of that one.
+  std::vector<recurrence::Reassociation> reassociations = {};
   bool operator==(const Schedule&) const = default;
 };
 
