@@ -15,6 +15,9 @@ _Schedule = tuple[
     Sequence[tuple[str, str, Sequence[str]]],
     Sequence[tuple[str, int, bool]],
     Sequence[tuple[str, Sequence[str]]],
+    Sequence[tuple[str, int, str]],
+    Sequence[tuple[str, Sequence[str]]],
+    Sequence[tuple[str, int]],
 ]
 
 class System:
@@ -153,9 +156,12 @@ class Compiled:
         list[tuple[str, str, list[str]]],
         list[tuple[str, int, bool]],
         list[tuple[str, list[str]]],
+        list[tuple[str, int, str]],
     ]: ...
     @property
     def schedule_chosen(self) -> bool: ...
+    @property
+    def system(self) -> System: ...
     @property
     def dataflow(self) -> Dataflow: ...
     @property

@@ -138,7 +138,10 @@ class Program:
 
     @property
     def recurrences(self) -> Recurrences:
-        """The system of recurrence equations; prints one equation a line."""
+        """The system of recurrence equations; prints one equation a line.
+
+        Where the schedule reassociates reductions, these are the equations that it makes of the kernel's.
+        """
         system: Recurrences = self._stage(self._system, "recurrences")
         return system
 
@@ -337,6 +340,8 @@ def compile_kernel(
         system = kernel.recurrences(*values)
         with errors_at_call():
             compiled = _core.compile(system.core, schedule.to_core() if schedule else None, target.to_core())
+        if schedule is not None and schedule.reassociations:
+            system = Recurrences(compiled.system)
         known = Program(compiled.program, system=system, compiled=compiled, kernel=kernel, machine=target)
         programs[key] = known
     return Program(

@@ -168,6 +168,11 @@ class Explanation:
             lines.append(
                 f"time: {', '.join(time)}, a loop in each PE, the first outermost" if time else "time: none"
             )
+            lines += [
+                f"reductions over {item.index} are done in at most {item.parts} blocks, numbered by "
+                f"{item.into}, then over these"
+                for item in schedule.reassociations
+            ]
         lines += list(dict.fromkeys(motion.sentence for motion in self.motions))
         for rule in self._dataflow.rules:
             if rule.kind == "export":

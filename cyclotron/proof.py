@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import html
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -170,6 +171,7 @@ _HEADER = ("channel", "queues", "messages", "given", "least", "no stall")
 def prove(program: Program, *, limit: int | None = None) -> Proof:
     """Check a program with the independent checker, for its sizes and for all data.
 
+    Where the schedule reassociates reductions, the recurrences are those it makes of the kernel's.
     The checker reads the program and the recurrences only, and shares no code with the compiler and the
     backends. It unrolls the program, runs it on terms instead of numbers, and compares what is stored with
     the operations that the equations spell.
@@ -201,8 +203,17 @@ def prove(program: Program, *, limit: int | None = None) -> Proof:
     system = program._system.core if program._system is not None else None
     rotates = program.schedule is not None and bool(program.schedule.rotations)
     found = _core.prove(program.core, system, steps, _ROTATED if rotates else "")
-    properties = tuple(Property(*p) for p in found["properties"])
+    properties = tuple(_in_words(Property(*p), program) for p in found["properties"])
     return Proof(program.kernel_name, properties, found["ok"], found["events"], found["terms"])
+
+
+def _in_words(found: Property, program: Program) -> Property:
+    """Say where the equation's order is that of a reassociation."""
+    blocks = program.schedule.reassociations if program.schedule is not None else ()
+    if found.name != "terms" or found.status != "proven" or not blocks:
+        return found
+    order = ", ".join(f"{item.index} in blocks {item.into}" for item in blocks)
+    return dataclasses.replace(found, text=f"{found.text}; its order is the re-associated one: {order}")
 
 
 def least_depths(core: Any, limit: int | None) -> Depths:

@@ -3,47 +3,38 @@
 from __future__ import annotations
 
 import dataclasses
-import html
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from . import schedule_data
 from .errors import ScheduleError
+from .schedule_data import CoreSchedule
 from .schedule_parts import (
     AXIS,
     FORM,
-    KINDS,
     Fold,
     Indices,
     Movement,
     MovementKind,
+    Reassociation,
     block,
     check_name,
+    check_reassociations,
+    checked_fold,
     cyclic,
     read_indices,
     wrong_type,
 )
+from .schedule_text import as_code, as_html, as_line
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-__all__ = ["Fold", "Movement", "MovementKind", "Schedule", "block", "cyclic"]
-
-_KEYS = ("space", "time", *KINDS, "fold", "rotate", "place", "panels")
-_WIDEST_LINE = 100
-
-CoreSchedule = tuple[
-    list[str],
-    list[str],
-    list[tuple[str, str, list[str]]],
-    list[tuple[str, int, bool]],
-    list[tuple[str, list[str]]],
-    list[tuple[str, list[str]]],
-    list[tuple[str, int]],
-]
+__all__ = ["Fold", "Movement", "MovementKind", "Reassociation", "Schedule", "block", "cyclic"]
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -64,6 +55,8 @@ class Schedule:
         See `fold`; at most one a grid dimension, kept in the order of their names.
     rotations : tuple of (str, tuple of str)
         See `rotate`; at most one an index, kept in the order of their names.
+    reassociations : tuple of Reassociation
+        See `reassociate`; at most one an index, kept in the order of their names.
     places : tuple of (str, tuple of str)
         See `place`; at most one a tensor, kept in the order of their names.
     panel_counts : tuple of (str, int)
@@ -81,6 +74,7 @@ class Schedule:
     movements: tuple[Movement, ...] = ()
     folds: tuple[tuple[str, Fold], ...] = ()
     rotations: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    reassociations: tuple[Reassociation, ...] = ()
     places: tuple[tuple[str, tuple[str, ...]], ...] = ()
     panel_counts: tuple[tuple[str, int], ...] = ()
 
@@ -107,11 +101,12 @@ class Schedule:
                 help="give each tensor one movement",
             )
         object.__setattr__(self, "movements", tuple(sorted(self.movements)))
-        object.__setattr__(self, "folds", tuple(sorted(map(_checked_fold, self.folds))))
+        object.__setattr__(self, "folds", tuple(sorted(map(checked_fold, self.folds))))
         rotations = (
             (check_name("an index", name), read_indices("rotate", by)) for name, by in self.rotations
         )
         object.__setattr__(self, "rotations", tuple(sorted(rotations)))
+        object.__setattr__(self, "reassociations", check_reassociations(self.reassociations))
         places = ((check_name("a tensor", name), _checked_place(at)) for name, at in self.places)
         object.__setattr__(self, "places", tuple(sorted(places)))
         object.__setattr__(self, "panel_counts", tuple(sorted(map(_checked_panels, self.panel_counts))))
@@ -227,6 +222,33 @@ class Schedule:
         new = read_indices("rotate", by)
         return dataclasses.replace(self, rotations=(*others, (index, new)) if new else others)
 
+    def reassociate(self, index: str, parts: int | None = None, into: str | None = None) -> Schedule:
+        """Return this schedule with every reduction over `index` done in blocks, then over the blocks.
+
+        ``sum(f(k) for k in range(n))`` becomes ``sum(sum(f(k) for k in block l) for l in range(parts))``: a
+        parallel reduction where ``l`` is space. The order of floating-point operations is then this one. The
+        blocks are contiguous, of ceil(n / parts) values, the same in the whole kernel; the last may be
+        shorter, and none lies beyond the values that there are.
+
+        Parameters
+        ----------
+        index : str
+            The reduction index; or the `into` of another reassociation, for a tree of sums.
+        parts : int, optional
+            Blocks at most; without, the reassociation is taken back.
+        into : str
+            A new index, which numbers the blocks and goes to space or time like any other.
+
+        Raises
+        ------
+        ScheduleError
+            If there is not at least 1 part; when compiled, if no reduction has the index, or the new name is
+            taken.
+        """
+        others = tuple(item for item in self.reassociations if item.index != index)
+        new = () if parts is None and into is None else (Reassociation(index, parts, into),)  # type: ignore[arg-type]
+        return dataclasses.replace(self, reassociations=others + new)
+
     def place(self, tensor: str, *at: str | int) -> Schedule:
         """Return this schedule with the elements of an input living in given PEs before the run.
 
@@ -293,22 +315,12 @@ class Schedule:
         -------
         dict
             ``space`` and ``time`` (lists of str), for each kind of movement a dict from tensor to list of
-            str, ``fold``, a dict from dimension to ``{"block": parts}`` or ``{"cyclic": parts}``, and
-            ``rotate``, a dict from index to list of str, ``place``, a dict from tensor to list of str,
+            str, ``fold``, a dict from dimension to ``{"block": parts}`` or ``{"cyclic": parts}``, ``rotate``,
+            a dict from index to list of str, ``reassociate``, one to ``{"parts": parts, "into": index}``,
+            ``place``, a dict from tensor to list of str,
             ``panels``, a dict from index to int.
         """
-        result: dict[str, Any] = {"space": list(self.space_indices), "time": list(self.time_indices)}
-        for movement in self.movements:
-            result.setdefault(movement.kind, {})[movement.tensor] = list(movement.along)
-        if self.folds:
-            result["fold"] = {name: {fold.kind: fold.parts} for name, fold in self.folds}
-        if self.rotations:
-            result["rotate"] = {name: list(by) for name, by in self.rotations}
-        if self.places:
-            result["place"] = {name: list(at) for name, at in self.places}
-        if self.panel_counts:
-            result["panels"] = dict(self.panel_counts)
-        return result
+        return schedule_data.to_dict(self)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Schedule:
@@ -326,40 +338,7 @@ class Schedule:
         ScheduleError
             If a key or type is not one of these.
         """
-        if not isinstance(data, Mapping):
-            raise wrong_type("a schedule", data, "a mapping")
-        unknown = [key for key in data if key not in _KEYS]
-        if unknown:
-            raise ScheduleError(
-                f"a schedule has no entry {unknown[0]!r}", code="CYC301", help=f"it has: {', '.join(_KEYS)}"
-            )
-        movements: list[Movement] = []
-        for kind in KINDS:
-            entries = data.get(kind, {})
-            if isinstance(entries, str):
-                entries = [entries]
-            if not isinstance(entries, Mapping):
-                entries = dict.fromkeys(read_indices(kind, entries, what="a tensor"), ())
-            movements += [
-                Movement(tensor, kind, read_indices(f"{kind} of `{tensor}`", along, AXIS))
-                for tensor, along in entries.items()
-            ]
-        space, time = (read_indices(key, data.get(key, ()), FORM) for key in ("space", "time"))
-        folds, turns = data.get("fold", {}), data.get("rotate", {})
-        if not isinstance(folds, Mapping):
-            raise wrong_type("fold", folds, 'a mapping such as {"i": {"cyclic": 4}}')
-        if not isinstance(turns, Mapping):
-            raise wrong_type("rotate", turns, 'a mapping such as {"k": ["i", "j"]}')
-        rotations = tuple((name, read_indices("rotate", by)) for name, by in turns.items())
-        places = data.get("place", {})
-        if not isinstance(places, Mapping):
-            raise wrong_type("place", places, 'a mapping such as {"A": ["i", "k"]}')
-        panels = data.get("panels", {})
-        if not isinstance(panels, Mapping):
-            raise wrong_type("panels", panels, 'a mapping such as {"k": 4}')
-        folded = tuple(map(_fold_of, folds.items()))
-        homes = tuple(places.items())
-        return cls(space, time, tuple(movements), folded, rotations, homes, tuple(panels.items()))
+        return cls(**schedule_data.from_dict(data))
 
     @classmethod
     def load(cls, path: str | Path) -> Schedule:
@@ -389,23 +368,7 @@ class Schedule:
         path : str or Path
             The file; replaced if it exists.
         """
-        lines = [
-            f"{key} = {_toml(value)}" for key, value in self.to_dict().items() if key in ("space", "time")
-        ]
-        for kind in KINDS:
-            moves = [movement for movement in self.movements if movement.kind == kind]
-            if moves:
-                lines += ["", f"[{kind}]", *(f'"{move.tensor}" = {_toml(move.along)}' for move in moves)]
-        if self.folds:
-            folds = (f'"{name}" = {{ {fold.kind} = {fold.parts} }}' for name, fold in self.folds)
-            lines += ["", "[fold]", *folds]
-        if self.rotations:
-            lines += ["", "[rotate]", *(f'"{name}" = {_toml(by)}' for name, by in self.rotations)]
-        if self.places:
-            lines += ["", "[place]", *(f'"{name}" = {_toml(at)}' for name, at in self.places)]
-        if self.panel_counts:
-            lines += ["", "[panels]", *(f'"{name}" = {count}' for name, count in self.panel_counts)]
-        Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        Path(path).write_text(schedule_data.to_toml(self), encoding="utf-8")
 
     def to_core(self) -> CoreSchedule:
         """Return plain data for the C++ core.
@@ -414,78 +377,24 @@ class Schedule:
         -------
         tuple
             Space, time, (tensor, kind, along) of each movement, (dimension, parts, cyclic) of each fold,
-            (index, by) of each rotation, (tensor, at) of each place,
-            (index, count) of each cut into panels.
+            (index, by) of each rotation, (index, parts, into) of each reassociation, (tensor, at) of each
+            place, (index, count) of each cut into panels.
         """
-        movements = [(move.tensor, str(move.kind), list(move.along)) for move in self.movements]
-        folds = [(name, fold.parts, fold.kind == "cyclic") for name, fold in self.folds]
-        rotations = [(name, list(by)) for name, by in self.rotations]
-        places = [(name, list(at)) for name, at in self.places]
-        space, time = list(self.space_indices), list(self.time_indices)
-        return space, time, movements, folds, rotations, places, list(self.panel_counts)
+        return schedule_data.to_core(self)
 
     @classmethod
     def from_core(cls, data: CoreSchedule) -> Schedule:
         """Return the schedule that the C++ core reports, in the form of `to_core`."""
-        space, time, movements, folds, rotations, places, panels = data
-        moves = tuple(
-            Movement(tensor, cast(MovementKind, kind), tuple(along)) for tensor, kind, along in movements
-        )
-        folded = tuple((name, cyclic(parts) if deal else block(parts)) for name, parts, deal in folds)
-        turns = tuple((name, tuple(by)) for name, by in rotations)
-        homes = tuple((name, tuple(at)) for name, at in places)
-        return cls(tuple(space), tuple(time), moves, folded, turns, homes, tuple(panels))
+        return cls(**schedule_data.from_core(data))
 
     def __repr__(self) -> str:
-        calls = []
-        if self.space_indices:
-            calls.append(f".space({_arguments(self.space_indices)})")
-        if self.time_indices:
-            calls.append(f".time({_arguments(self.time_indices)})")
-        for movement in self.movements:
-            along = ""
-            if movement.along:
-                one = len(movement.along) == 1
-                along = ", along=" + (
-                    _quoted(movement.along[0]) if one else f"[{_arguments(movement.along)}]"
-                )
-            calls.append(f".{movement.kind}({_quoted(movement.tensor)}{along})")
-        for name, by in self.rotations:
-            calls.append(f".rotate({_quoted(name)}, by=({_arguments(by)}{',' if len(by) == 1 else ''}))")
-        calls += [f".place({_quoted(name)}, {_arguments(at)})" for name, at in self.places]
-        calls += [f".panels({_quoted(name)}, {count})" for name, count in self.panel_counts]
-        if self.folds:
-            calls.append(f".fold({_fold_arguments(self.folds)})")
-        line = "cy.Schedule()" + "".join(calls)
-        if len(line) <= _WIDEST_LINE:
-            return line
-        return "\n    ".join(["(cy.Schedule()", *calls]) + ")"
+        return as_code(self)
 
     def __str__(self) -> str:
-        space, time = (", ".join(names) or "-" for names in (self.space_indices, self.time_indices))
-        folds = (f"fold {name} {fold}" for name, fold in self.folds)
-        turns = (f"rotate {name} by {', '.join(by)}" for name, by in self.rotations)
-        homes = (f"place {name} at {', '.join(at)}" for name, at in self.places)
-        cuts = (f"{count} panels of {name}" for name, count in self.panel_counts)
-        parts = [f"space {space}", f"time {time}", *map(str, self.movements)]
-        return "; ".join([*parts, *turns, *homes, *cuts, *folds])
+        return as_line(self)
 
     def _repr_html_(self) -> str:
-        rows = [
-            ("space", ", ".join(self.space_indices) or "–"),
-            ("time", ", ".join(self.time_indices) or "–"),
-        ]
-        for movement in self.movements:
-            rows.append((movement.kind, str(movement)[len(movement.kind) + 1 :]))
-        rows += [("rotate", f"{name} by {', '.join(by)}") for name, by in self.rotations]
-        rows += [("place", f"{name} at {', '.join(at)}") for name, at in self.places]
-        rows += [("panels", f"{count} of {name}") for name, count in self.panel_counts]
-        rows += [("fold", f"{name} {fold}") for name, fold in self.folds]
-        left = 'style="text-align:left"'
-        body = "".join(
-            f"<tr><th {left}>{name}</th><td {left}>{html.escape(text)}</td></tr>" for name, text in rows
-        )
-        return f"<table><caption>Schedule</caption><tbody>{body}</tbody></table>"
+        return as_html(self)
 
     def _move(self, tensor: str, kind: MovementKind, along: Indices) -> Schedule:
         new = Movement(tensor, kind, read_indices(f"{kind} of `{tensor}`", along, AXIS))
@@ -496,9 +405,11 @@ class Schedule:
 
 def _checked_place(at: Iterable[str | int]) -> tuple[str, ...]:
     """Read the forms of a place; a number is one."""
-    forms = (at,) if isinstance(at, str) else at
-    texts = (str(form) if isinstance(form, int) and not isinstance(form, bool) else form for form in forms)
-    return tuple(form for text in texts for form in read_indices("place", text, FORM))
+    result: list[str] = []
+    for form in (at,) if isinstance(at, str) else at:
+        number = isinstance(form, int) and not isinstance(form, bool)
+        result += read_indices("place", str(form) if number else cast(str, form), FORM)
+    return tuple(result)
 
 
 def _checked_panels(item: tuple[str, int]) -> tuple[str, int]:
@@ -508,41 +419,3 @@ def _checked_panels(item: tuple[str, int]) -> tuple[str, int]:
             f"`{name}` is cut into {count!r} panels", code="CYC301", help="give their number, at least 1"
         )
     return check_name("an index", name), count
-
-
-def _quoted(name: str) -> str:
-    return f'"{name}"'
-
-
-def _arguments(names: Iterable[str]) -> str:
-    return ", ".join(map(_quoted, names))
-
-
-def _fold_arguments(folds: Iterable[tuple[str, Fold]]) -> str:
-    texts = [(name, f"cy.{fold.kind}({fold.parts})") for name, fold in folds]
-    if all(name.isidentifier() for name, _ in texts):
-        return ", ".join(f"{name}={text}" for name, text in texts)
-    return "{" + ", ".join(f"{_quoted(name)}: {text}" for name, text in texts) + "}"
-
-
-def _checked_fold(item: tuple[str, Fold]) -> tuple[str, Fold]:
-    name, fold = item
-    (name,) = read_indices("fold", name, FORM)
-    if not isinstance(fold, Fold):
-        raise wrong_type(f"the fold of `{name}`", fold, "cy.block(4), cy.cyclic(4) or a number of PEs")
-    return name, fold
-
-
-def _fold_of(item: tuple[Any, Any]) -> tuple[str, Fold]:
-    """Read an entry of the table `fold`: ``"i": 4`` or ``"i": {"cyclic": 4}``."""
-    name, value = item
-    if isinstance(value, Mapping) and len(value) == 1:
-        ((kind, parts),) = value.items()
-        return name, Fold(kind, parts)
-    if isinstance(value, int):
-        return name, block(value)
-    raise wrong_type(f"the fold of `{name}`", value, 'a number of PEs or {"cyclic": 4}')
-
-
-def _toml(names: Iterable[str]) -> str:
-    return f"[{_arguments(names)}]"

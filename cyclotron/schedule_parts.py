@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterable, Mapping
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from .errors import ScheduleError
 
-__all__ = ["Fold", "Indices", "Movement", "MovementKind", "block", "cyclic"]
+__all__ = ["Fold", "Indices", "Movement", "MovementKind", "Reassociation", "block", "cyclic"]
 
 MovementKind = Literal["stream", "broadcast", "prefetch"]
 KINDS: tuple[MovementKind, ...] = ("stream", "broadcast", "prefetch")
@@ -84,6 +84,62 @@ class Fold:
         return f"{self.kind} {self.parts}"
 
 
+@dataclasses.dataclass(frozen=True, order=True)
+class Reassociation:
+    """A reduction in blocks; made by `Schedule.reassociate`.
+
+    Parameters
+    ----------
+    index : str
+        The reduction's index.
+    parts : int
+        Blocks at most, at least 1.
+    into : str
+        The index that numbers the blocks.
+    """
+
+    index: str
+    parts: int
+    into: str
+
+    def __post_init__(self) -> None:
+        check_name("the index of a reassociation", self.index)
+        check_name(f"the index of the blocks of `{self.index}`", self.into)
+        if not isinstance(self.parts, int) or isinstance(self.parts, bool) or self.parts < 1:
+            raise ScheduleError(
+                f"`{self.index}` is reassociated into {self.parts!r} parts",
+                code="CYC301",
+                help="give the number of blocks, at least 1",
+            )
+
+    def __str__(self) -> str:
+        return f"reassociate {self.index} into {self.into}, {self.parts} parts"
+
+
+def read_reassociations(table: object) -> tuple[Reassociation, ...]:
+    """Read the table `reassociate` of a file: ``"k": {"parts": 4, "into": "l"}``."""
+    entries: dict[str, Any] = dict(table) if isinstance(table, Mapping) else {"": None}
+    if not all(isinstance(entry, Mapping) and set(entry) == {"parts", "into"} for entry in entries.values()):
+        raise wrong_type("reassociate", table, 'a mapping such as {"k": {"parts": 4, "into": "l"}}')
+    return tuple(Reassociation(index, entry["parts"], entry["into"]) for index, entry in entries.items())
+
+
+def check_reassociations(items: tuple[Reassociation, ...]) -> tuple[Reassociation, ...]:
+    """Return them in the order of their names, if none is given twice."""
+    for item in items:
+        if not isinstance(item, Reassociation):
+            raise wrong_type("a reassociation", item, "a Reassociation")
+    for names in ([item.index for item in items], [item.into for item in items]):
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            raise ScheduleError(
+                f"`{repeated[0]}` is in {names.count(repeated[0])} reassociations",
+                code="CYC303",
+                help="reassociate an index once, and give each one's blocks an index of their own",
+            )
+    return tuple(sorted(items))
+
+
 def block(parts: int) -> Fold:
     """Return a fold of a grid dimension onto `parts` PEs, each with a block of neighbours (see `fold`)."""
     return Fold("block", parts)
@@ -136,3 +192,23 @@ def read_indices(
             help="name it once",
         )
     return result
+
+
+def checked_fold(item: tuple[str, Fold]) -> tuple[str, Fold]:
+    """Return the fold of a dimension if it is one."""
+    name, fold = item
+    (name,) = read_indices("fold", name, FORM)
+    if not isinstance(fold, Fold):
+        raise wrong_type(f"the fold of `{name}`", fold, "cy.block(4), cy.cyclic(4) or a number of PEs")
+    return name, fold
+
+
+def fold_of(item: tuple[Any, Any]) -> tuple[str, Fold]:
+    """Read an entry of the table `fold`: ``"i": 4`` or ``"i": {"cyclic": 4}``."""
+    name, value = item
+    if isinstance(value, Mapping) and len(value) == 1:
+        ((kind, parts),) = value.items()
+        return name, Fold(kind, parts)
+    if isinstance(value, int):
+        return name, block(value)
+    raise wrong_type(f"the fold of `{name}`", value, 'a number of PEs or {"cyclic": 4}')

@@ -22,6 +22,7 @@ __all__ = [
     "hexagonal",
     "input_stationary",
     "johnson",
+    "matmul_25d",
     "output_stationary",
     "pumma",
     "summa",
@@ -177,6 +178,41 @@ def johnson(kernel: Kernel) -> Schedule:
     product = _product(kernel, "johnson")
     schedule = Schedule().space(product.row, product.column, product.inner)
     return schedule.broadcast(product.left, along=product.column).broadcast(product.right, along=product.row)
+
+
+def matmul_25d(kernel: Kernel, layers: int) -> Schedule:
+    """Return the schedule of the 2.5-D algorithm: `layers` planes of PEs, each with a part of the reduction.
+
+    Each plane is an array as of `output_stationary` and has a block of the reduction index as its own; the
+    partial results are then added from plane to plane. One layer is the two-dimensional array, as many as
+    the reduction is long are `johnson`'s cube. The sums are in another order than the kernel's, see
+    `Schedule.reassociate`. After E. Solomonik and J. Demmel, "Communication-optimal parallel 2.5D matrix
+    multiplication and LU factorization algorithms", 2011; feeders at the edges of each plane take the place
+    of the operands' replication.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A product of two matrices.
+    layers : int
+        Planes of PEs, at least 1.
+
+    Raises
+    ------
+    ScheduleError
+        If the kernel is not one, or there is not at least 1 layer.
+    """
+    row, column, inner, left, right = _product(kernel, "matmul_25d")
+    taken = {
+        name
+        for equation in kernel.equations_shape()
+        for access in equation.operands
+        for name in (*equation.loops, *equation.reductions, equation.target, access.tensor)
+    }
+    layer = next(name for name in ("l", *(f"layer{'_' * n}" for n in range(99))) if name not in taken)
+    schedule = Schedule().reassociate(inner, parts=layers, into=layer)
+    schedule = schedule.space(row, column, layer).time(inner)
+    return schedule.stream(left, along=column).stream(right, along=row)
 
 
 def summa(kernel: Kernel, panels: int | None = None, distributed: bool = False) -> Schedule:

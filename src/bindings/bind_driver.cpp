@@ -13,11 +13,12 @@ namespace {
 using PyMove = std::tuple<std::string, std::string, std::vector<std::string>>;
 using PyFold = std::tuple<std::string, std::int64_t, bool>;
 using PyRotation = std::pair<std::string, std::vector<std::string>>;
+using PyReassociation = std::tuple<std::string, std::int64_t, std::string>;
 using PyPanels = std::pair<std::string, std::int64_t>;
 using PyResidence = std::pair<std::string, std::vector<std::string>>;
-using PySchedule =
-    std::tuple<std::vector<std::string>, std::vector<std::string>, std::vector<PyMove>, std::vector<PyFold>,
-               std::vector<PyRotation>, std::vector<PyResidence>, std::vector<PyPanels>>;
+using PySchedule = std::tuple<std::vector<std::string>, std::vector<std::string>, std::vector<PyMove>,
+                              std::vector<PyFold>, std::vector<PyRotation>, std::vector<PyReassociation>,
+                              std::vector<PyResidence>, std::vector<PyPanels>>;
 
 schedule::Schedule to_schedule(const PySchedule& value) {
   schedule::Schedule result{std::get<0>(value), std::get<1>(value), {}};
@@ -31,8 +32,10 @@ schedule::Schedule to_schedule(const PySchedule& value) {
   for (const auto& [dimension, parts, cyclic] : std::get<3>(value))
     result.folds.push_back({dimension, parts, cyclic});
   for (const auto& [index, by] : std::get<4>(value)) result.rotations.push_back({index, by});
-  for (const auto& [tensor, at] : std::get<5>(value)) result.residences.push_back({tensor, at});
-  for (const auto& [index, count] : std::get<6>(value)) result.panels.push_back({index, count});
+  for (const auto& [tensor, at] : std::get<6>(value)) result.residences.push_back({tensor, at});
+  for (const auto& [index, count] : std::get<7>(value)) result.panels.push_back({index, count});
+  for (const auto& [index, parts, into] : std::get<5>(value))
+    result.reassociations.push_back({index, parts, into});
   return result;
 }
 
@@ -49,7 +52,10 @@ PySchedule from_schedule(const schedule::Schedule& value) {
   for (const auto& residence : value.residences) residences.emplace_back(residence.tensor, residence.at);
   std::vector<PyPanels> panels;
   for (const auto& each : value.panels) panels.emplace_back(each.index, each.count);
-  return {value.space, value.time, moves, folds, rotations, residences, panels};
+  std::vector<PyReassociation> reassociations;
+  for (const auto& [index, parts, into] : value.reassociations)
+    reassociations.emplace_back(index, parts, into);
+  return {value.space, value.time, moves, folds, rotations, reassociations, residences, panels};
 }
 
 machine::Link to_link(const py::dict& value) {
@@ -76,6 +82,7 @@ void bind_driver(py::module_& module) {
   py::class_<Compiled>(module, "Compiled", "All stages of one compilation.")
       .def_property_readonly("schedule", [](const Compiled& c) { return from_schedule(c.schedule); })
       .def_readonly("schedule_chosen", &Compiled::schedule_chosen)
+      .def_readonly("system", &Compiled::system)
       .def_readonly("dataflow", &Compiled::graph)
       .def_readonly("placed", &Compiled::placed)
       .def_readonly("program", &Compiled::program)

@@ -206,6 +206,20 @@ poly::Affine Placement::missing(const Equation& equation, std::size_t d, std::si
   return latest;
 }
 
+/// Whether the reduction has a term at every point of the equation.
+bool Placement::has_terms(const Equation& equation, const Reduce& reduce) const {
+  const auto outer = equation.indices.size();
+  std::vector<poly::Affine> drop;
+  std::vector<std::size_t> keep;
+  for (std::size_t v = 0; v < outer; ++v) {
+    drop.push_back(poly::variable(outer + 1, v));
+    keep.push_back(v);
+  }
+  const auto points = recurrence::domain_of(context_, equation);
+  const auto terms = recurrence::to_set(context_, reduce.domain, outer + 1);
+  return points.is_subset(points.preimage(drop, outer + 1).intersect(terms).project(keep));
+}
+
 /// Coordinate `d` of the point that makes the element which the reader accesses, in the reader's indices;
 /// none where the element does not tell.
 std::optional<poly::Affine> Placement::where_read(const Equation& reader, const recurrence::Access& access,
@@ -219,8 +233,8 @@ std::optional<poly::Affine> Placement::where_read(const Equation& reader, const 
     const auto* reduce = reduction ? &std::get<Reduce>(system_.at(*reduction).node) : nullptr;
     if (reduce != nullptr && reduce->index == dims_[d]) {
       form = end_of(maker, *reduce);
-      // A total that is the element itself stays at its last term.
-      if (maker.expr == *reduction) form.constant -= 1;
+      // A total that is the element itself stays at its last term, if it has one.
+      if (maker.expr == *reduction && has_terms(maker, *reduce)) form.constant -= 1;
     } else {
       form = without_reductions(maker, reduce, missing(maker, d, chain + 1));
     }

@@ -44,6 +44,7 @@ class Placement {
                                                 const recurrence::Reduce* reduce, poly::Affine form) const;
   [[nodiscard]] bool is_later(const recurrence::Scope& scope, const poly::Affine& form,
                               const poly::Affine& other) const;
+  [[nodiscard]] bool has_terms(const recurrence::Equation& equation, const recurrence::Reduce& reduce) const;
   [[nodiscard]] poly::Affine missing(const recurrence::Equation& equation, std::size_t dim,
                                      std::size_t chain = 0) const;
   [[nodiscard]] std::optional<poly::Affine> where_read(const recurrence::Equation& reader,

@@ -1,5 +1,7 @@
 #include <cyclotron/driver/compile.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -12,6 +14,7 @@
 #include <cyclotron/mapping/mapping.hpp>
 #include <cyclotron/memory/layout.hpp>
 #include <cyclotron/proof/proof.hpp>
+#include <cyclotron/recurrence/reassociate.hpp>
 #include <cyclotron/recurrence/split_bounds.hpp>
 #include <cyclotron/recurrence/split_reductions.hpp>
 #include <cyclotron/recurrence/verify.hpp>
@@ -118,10 +121,13 @@ Compiled compile_with(const recurrence::System& system, schedule::Schedule sched
   proofs.insert(
       proofs.begin() + 1,
       "every value of the dataflow is defined once and before it is read, and carries the element it should");
+  for (const auto& [index, parts, into] : schedule.reassociations)
+    proofs.push_back(
+        fmt::format("reductions over {} are re-associated: in blocks, then over these, {}", index, into));
   proofs.emplace_back("no value is overwritten in its PE before its last use");
   proofs.emplace_back("no two live slots overlap, and every PE's memory holds its peak");
   program.notes["schedule"] = schedule::to_string(schedule);
-  return {std::move(schedule), false,     std::move(graph), std::move(placed.graph), std::move(program),
+  return {std::move(schedule), false,     {}, std::move(graph), std::move(placed.graph), std::move(program),
           std::move(proofs),   log.take()};
 }
 
@@ -144,8 +150,11 @@ Compiled compile(const recurrence::System& system, const std::optional<schedule:
   machine::verify(machine);
   recurrence::verify(system);
   log.stage("verify recurrences");
-  const auto split = recurrence::split_bounds(recurrence::split_reductions(system));
-  if (!(split == system)) recurrence::verify(split);
+  const auto wanted = schedule ? recurrence::reassociate(system, schedule->reassociations) : system;
+  if (!(wanted == system)) recurrence::verify(wanted);
+  log.stage("reassociate");
+  const auto split = recurrence::split_bounds(recurrence::split_reductions(wanted));
+  if (!(split == wanted)) recurrence::verify(split);
   log.stage("split reductions");
   const auto starts = schedule ? std::vector{*schedule} : schedule::defaults(system);
   // The first candidate is the one that the user means, or the most parallel one: its error says most where
@@ -156,6 +165,7 @@ Compiled compile(const recurrence::System& system, const std::optional<schedule:
       try {
         auto result = compile_with(split, candidate, machine, missing, log);
         result.schedule_chosen = !schedule;
+        result.system = wanted;
         return result;
       } catch (const LegalityError& error) {
         if (!first_error) first_error = std::current_exception();

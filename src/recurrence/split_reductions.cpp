@@ -62,11 +62,13 @@ class Splitter {
     collect(equation.expr, found);
     if (found.size() > 1) {
       const auto outer = std::exchange(hoisted_, {});
+      const auto outer_kept = std::exchange(kept_, {});
       target_ = equation.target;
       const auto kept = choose(equation, found);
       equation.expr =
           rewrite(equation.expr, kept, {equation.indices, equation.domain, equation.indices.size()});
       hoisted_ = outer;
+      kept_ = outer_kept;
     }
     system_.equations.push_back(std::move(equation));
   }
@@ -123,9 +125,11 @@ class Splitter {
                                  },
                                  [&](const Reduce& reduce) {
                                    if (id != kept) return hoist(id, reduce, place);
+                                   if (kept_) return *kept_;  // its value is used twice
                                    Reduce result = reduce;
                                    result.body = rewrite(reduce.body, std::nullopt, inside(place, reduce));
-                                   return result == reduce ? id : add(std::move(result), expr.span);
+                                   kept_ = result == reduce ? id : add(std::move(result), expr.span);
+                                   return *kept_;
                                  }},
                       expr.node);
   }
@@ -274,6 +278,7 @@ class Splitter {
   poly::Context context_;
   TensorId target_;  ///< Of the equation that is being split; names its local tensors.
   std::vector<Hoisted> hoisted_;
+  std::optional<ExprId> kept_;  ///< The reduction that stays, rewritten.
 };
 
 }  // namespace

@@ -316,10 +316,12 @@ std::string to_string(const Schedule& schedule) {
   for (const auto& residence : schedule.residences)
     text += fmt::format("; place {} at {}", residence.tensor, fmt::join(residence.at, ", "));
   for (const auto& panels : schedule.panels)
-    text += fmt::format("; {} panels of {}", panels.count, panels.index);
+    text += fmt::format("; panels {} in {}", panels.index, panels.count);
   for (const auto& fold : schedule.folds) {
     text += fmt::format("; fold {} {} {}", fold.dimension, fold.cyclic ? "cyclic" : "block", fold.parts);
   }
+  for (const auto& [index, parts, into] : schedule.reassociations)
+    text += fmt::format("; reassociate {} into {}, {} parts", index, into, parts);
   return text;
 }
 

@@ -125,6 +125,14 @@ def maximum_with_a_gap(A):
 
 
 @cy.kernel
+def running_maximum(x):
+    y = cy.empty_like(x)
+    for i in range(x.shape[0]):
+        y[i] = max(x[k] for k in range(i + 1))
+    return y
+
+
+@cy.kernel
 def backwards(A):
     T, n = A.shape
     X = cy.empty_like(A)
@@ -266,6 +274,21 @@ REFUSALS = {
         cy.ScheduleError,
         "CYC320",
         lambda: kernels.matmul.compile(A, B, schedule=SPACE("i", "k").panels("k", 2)),
+    ),
+    "reassociated-loop": (
+        cy.ScheduleError,
+        "CYC318",
+        lambda: kernels.matmul.compile(A, B, schedule=SPACE("i").reassociate("j", parts=2, into="l")),
+    ),
+    "blocks-of-a-taken-name": (
+        cy.ScheduleError,
+        "CYC318",
+        lambda: kernels.matmul.compile(A, B, schedule=SPACE("i").reassociate("k", parts=2, into="j")),
+    ),
+    "blocks-of-a-running-maximum": (
+        cy.ScheduleError,
+        "CYC318",
+        lambda: running_maximum.compile(A[0], schedule=SPACE("i").reassociate("k", parts=2, into="l")),
     ),
     "diagonal-hop": (
         cy.LegalityError,

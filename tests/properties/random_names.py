@@ -77,6 +77,7 @@ class Product:
             self.folded_time,
             self.prefetched_result,
             self.wrong_rotation,
+            self.wrong_blocks,
             self.repeated_index,
             self.same_form,
             self.wrong_grid,
@@ -132,6 +133,17 @@ class Product:
         space = {turned, *by} if other == "k" else {other}
         schedule = cy.Schedule().space(*sorted(space)).rotate(turned, by=by)
         return Wrong(self.compile(schedule), cy.ScheduleError, "CYC317", (f"rotates `{turned}`",), ("space",))
+
+    def wrong_blocks(self) -> Wrong:
+        """Of what no reduction is over, or numbered by a name that is taken."""
+        index = self.rng.choice(["i", "j", self.rng.choice(STRANGERS)])
+        taken = self.rng.choice([*INDICES, *TENSORS])
+        parts, start = self.rng.randint(1, 9), cy.Schedule().space(*self.order()[:1])
+        if self.rng.random() < 0.5:
+            schedule, words, known = start.reassociate(index, parts, "l"), f"reassociates `{index}`", ("k",)
+        else:
+            schedule, words, known = start.reassociate("k", parts, taken), f"into `{taken}`", INDICES
+        return Wrong(self.compile(schedule), cy.ScheduleError, "CYC318", (words,), known)
 
     def repeated_index(self) -> Wrong:
         a, b, _ = self.order()

@@ -11,6 +11,8 @@ from random_kernels import Kernel
 
 import cyclotron as cy
 
+BLOCKS = "b"  # the index of a reassociated reduction's blocks
+
 
 def index_names(kernel: Kernel) -> list[str]:
     """All indices of loops and reductions."""
@@ -23,10 +25,18 @@ def draw(rng: random.Random, kernel: Kernel) -> cy.Schedule | None:
     if kind < 0.15:
         return None
     names = index_names(kernel)
+    # A comprehension follows its term; a loop is alone on its line.
+    reduced = sorted(set(re.findall(r"\S for (\w) in", kernel.source)))
+    blocks: list[str] = []
+    if reduced and rng.random() < 0.2:
+        blocks = [rng.choice(reduced)]
+        names = [*names, BLOCKS]
     indices = rng.sample(names, len(names))
     grid = min(rng.choice([0, 1, 1, 1, 2, 2, 2, 3]), len(indices))
     forms = dict.fromkeys(form(rng, index, names, 0.15) for index in indices[:grid])
     schedule = cy.Schedule().space(*forms)
+    for index in blocks:
+        schedule = schedule.reassociate(index, parts=rng.randint(1, 4), into=BLOCKS)
     schedule = _with_time(rng, schedule, indices[grid:], names)
     tensors = [name for name, _ in kernel.inputs] + [name for name, *_ in kernel.tensors]
     for tensor in tensors:
@@ -99,8 +109,8 @@ def smaller(schedule: cy.Schedule | None) -> Iterator[cy.Schedule | None]:
     if schedule is None:
         return
     yield None
-    parts_of = ("movements", "folds", "rotations", "places", "panel_counts", "time_indices", "space_indices")
-    for field in parts_of:
+    parts_of = ("movements", "folds", "rotations", "reassociations", "places", "panel_counts")
+    for field in (*parts_of, "time_indices", "space_indices"):
         parts = getattr(schedule, field)
         for n in range(len(parts)):
             yield dataclasses.replace(schedule, **{field: (*parts[:n], *parts[n + 1 :])})

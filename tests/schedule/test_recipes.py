@@ -85,6 +85,35 @@ def test_recipes_of_a_product(kernel):
     assert recipes.input_stationary(kernel) == SPACE("j", "k").time("i").prefetch("B").stream("A", along="j")
 
 
+def test_layers():
+    planes = cy.Schedule().reassociate("k", parts=3, into="l").space("i", "j", "l").time("k")
+    layers = cy.schedules.matmul_25d(product, layers=3)
+    assert layers == planes.stream("A", along="j").stream("B", along="i")
+    left, right = np.arange(12.0).reshape(3, 4), np.arange(20.0).reshape(4, 5) - 7
+    program = product.compile(left, right, schedule=layers)
+    np.testing.assert_array_equal(cy.run(program, backend="sim").output, left @ right)
+    with pytest.raises(cy.ScheduleError) as caught:
+        cy.schedules.matmul_25d(matvec, layers=3)
+    assert caught.value.code == "CYC304"
+    with pytest.raises(cy.ScheduleError) as caught:
+        cy.schedules.matmul_25d(product, layers=0)
+    assert caught.value.code == "CYC301"
+
+
+@cy.kernel
+def named_as_a_layer(l, B):
+    C = cy.empty((l.shape[0], B.shape[1]))
+    for i in range(l.shape[0]):
+        for j in range(B.shape[1]):
+            C[i, j] = sum(l[i, k] * B[k, j] for k in range(l.shape[1]))
+    return C
+
+
+def test_the_index_of_layers_has_a_name_of_its_own():
+    (blocks,) = cy.schedules.matmul_25d(named_as_a_layer, layers=2).reassociations
+    assert blocks.into == "layer"
+
+
 def test_operands_may_be_transposed_and_named_freely():
     grid = SPACE("row", "col").time("t")
     assert cy.schedules.output_stationary(transposed) == grid.stream("X", along="col").stream(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cyclotron as cy
-from cyclotron.schedule import Movement, Schedule
+from cyclotron.schedule import Movement, Reassociation, Schedule
 
 NAMES = ["i", "j", "k", "l", "row"]
 TENSORS = ["A", "B", "C", "W2"]
@@ -24,6 +24,8 @@ def schedules(draw):
         kind = draw(st.sampled_from(["stream", "broadcast", "prefetch"]))
         along = draw(st.lists(st.sampled_from(NAMES), unique=True))
         schedule = getattr(schedule, kind)(tensor, along=along)
+    for index in draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=2)):
+        schedule = schedule.reassociate(index, parts=draw(st.integers(1, 9)), into=f"{index}_blocks")
     return schedule
 
 
@@ -134,6 +136,23 @@ def test_toml_written_by_hand(tmp_path):
     assert Schedule.load(path) == full()
 
 
+def test_reassociations():
+    schedule = cy.Schedule().space("l").reassociate("k", parts=4, into="l")
+    assert repr(schedule) == 'cy.Schedule().reassociate("k", parts=4, into="l").space("l")'
+    assert str(schedule) == "space l; time -; reassociate k into l, 4 parts"
+    assert schedule.to_dict()["reassociate"] == {"k": {"parts": 4, "into": "l"}}
+    assert '<td style="text-align:left">k into l, 4 parts</td>' in schedule._repr_html_()
+    assert schedule.reassociations == (Reassociation("k", 4, "l"),)
+    # A later one replaces the former; none takes it back.
+    assert schedule.reassociate("k", parts=2, into="m").reassociations == (Reassociation("k", 2, "m"),)
+    assert schedule.reassociate("k") == cy.Schedule().space("l")
+    both = schedule.reassociate("j", parts=2, into="m")
+    assert both == cy.Schedule().space("l").reassociate("j", parts=2, into="m").reassociate(
+        "k", parts=4, into="l"
+    )
+    assert hash(schedule) != hash(cy.Schedule().space("l"))
+
+
 def test_html_escapes_and_names_every_part():
     text = full()._repr_html_()
     assert "A along j" in text
@@ -156,6 +175,23 @@ def test_html_escapes_and_names_every_part():
         (lambda: cy.Schedule().panels("k", 2.0), "CYC301", "2.0 panels"),
         (lambda: Schedule.from_dict({"place": ["A"]}), "CYC301", "of type list"),
         (lambda: Schedule.from_dict({"panels": 3}), "CYC301", "of type int"),
+        (lambda: cy.Schedule().reassociate("k", parts=0, into="l"), "CYC301", "into 0 parts"),
+        (lambda: cy.Schedule().reassociate("k", into="l"), "CYC301", "into None parts"),
+        (lambda: cy.Schedule().reassociate("k", parts=2), "CYC301", "blocks of `k` is None"),
+        (lambda: cy.Schedule().reassociate("k", parts=2, into="2l"), "CYC301", "`2l`"),
+        (lambda: Schedule(reassociations=(("k", 2, "l"),)), "CYC301", "of type tuple"),
+        (lambda: Schedule.from_dict({"reassociate": {"k": 4}}), "CYC301", "{'k': 4}"),
+        (lambda: Schedule.from_dict({"reassociate": ["k"]}), "CYC301", "of type list"),
+        (
+            lambda: cy.Schedule().reassociate("k", 2, "l").reassociate("j", 2, "l"),
+            "CYC303",
+            "`l` is in 2 reassociations",
+        ),
+        (
+            lambda: Schedule(reassociations=(Reassociation("k", 2, "l"), Reassociation("k", 2, "m"))),
+            "CYC303",
+            "`k` is in 2 reassociations",
+        ),
         (lambda: cy.Schedule().stream(["A", "B"]), "CYC301", "of type list"),
         (lambda: cy.Schedule().stream("A", along=1), "CYC301", "of type int"),
         (lambda: cy.Schedule().stream("A", along={"i": 1}), "CYC301", "of type dict"),

@@ -84,6 +84,20 @@ TEST(SplitReductions, ComputesAnIndependentReductionOnce) {
   EXPECT_EQ(outputs(split, "X"), outputs(system, "X"));
 }
 
+TEST(SplitReductions, KeepsANestedSumThatIsUsedTwiceOneValue) {
+  SystemBuilder b("squared");
+  b.input("A", {4, 3}).output("x", {1}).names({"i", "k", "l"});
+  const auto inner = b.sum("l", range("l", 3), b.at("A", {"k", "l"}));
+  b.names({"i", "k"});
+  const auto outer = b.sum("k", range("k", 4), inner);
+  const auto system = b.equation("x", {"i"}, 1, "i = 0", b.apply(Op::multiply, {outer, outer})).build();
+  const auto split = recurrence::split_reductions(system);
+  const auto& product = std::get<recurrence::Apply>(split.at(split.equations.back().expr).node);
+  EXPECT_EQ(product.operands[0], product.operands[1]);
+  EXPECT_NO_THROW((void)dataflow::lower(split, schedule::complete(split, {})));
+  EXPECT_EQ(outputs(split, "x"), outputs(system, "x"));
+}
+
 TEST(SplitBounds, CutsWhereTheLeastBoundChanges) {
   const auto system = banded(6);
   const auto split = recurrence::split_bounds(system);

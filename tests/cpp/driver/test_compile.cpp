@@ -36,6 +36,17 @@ TEST(Compile, KeepsTheGivenSchedule) {
   EXPECT_EQ(compiled.schedule.moves, given.moves);
 }
 
+TEST(Compile, ReassociatesReductions) {
+  Schedule given{{"i", "j", "l"}, {"k"}, {}};
+  given.reassociations = {{"k", 2, "l"}};
+  const auto compiled = driver::compile(matmul(2, 3, 6), given, {});
+  EXPECT_EQ(compiled.schedule, given);
+  EXPECT_EQ(compiled.program.grid, (std::vector<std::int64_t>{2, 3, 2}));
+  EXPECT_EQ(compiled.system, recurrence::reassociate(matmul(2, 3, 6), given.reassociations));
+  EXPECT_EQ(compiled.program.notes.at("schedule"), "space i, j, l; time k; reassociate k into l, 2 parts");
+  EXPECT_EQ(driver::compile(matmul(2, 3, 6), std::nullopt, {}).system, matmul(2, 3, 6));
+}
+
 TEST(Compile, ListsProofsAndStages) {
   for (const auto& system : {matmul(4, 3, 5), trsm(4, 2), trsv(3), trsm_right(4, 4, 2), cholesky(4),
                              cholesky(6, 2), prefix_sum(4), suffix_sum(4)}) {

@@ -22,6 +22,7 @@ struct Stage {
 struct Compiled {
   schedule::Schedule schedule;   ///< Complete: as given, or the default that was chosen.
   bool schedule_chosen = false;  ///< No schedule was given.
+  recurrence::System system;     ///< As given, or re-associated as the schedule says.
   dataflow::Graph graph;         ///< Over the kernel's indices.
   dataflow::Graph placed;        ///< The same over the coordinates of grid and time.
   program::Program program;

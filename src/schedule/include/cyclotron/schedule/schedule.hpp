@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <cyclotron/poly/affine.hpp>
+#include <cyclotron/recurrence/reassociate.hpp>
 #include <cyclotron/recurrence/system.hpp>
 
 namespace cyclotron::schedule {
@@ -53,11 +54,14 @@ struct Panels {
 
 /// Space and time are affine forms over the kernel's indices: `i`, `-i`, `i-k`.
 struct Schedule {
-  std::vector<std::string> space;          ///< Grid dimensions, in order.
-  std::vector<std::string> time;           ///< Outermost first.
-  std::vector<Move> moves;                 ///< At most one a tensor.
-  std::vector<Fold> folds = {};            ///< At most one a grid dimension.
-  std::vector<Rotation> rotations = {};    ///< At most one an index.
+  std::vector<std::string> space;        ///< Grid dimensions, in order.
+  std::vector<std::string> time;         ///< Outermost first.
+  std::vector<Move> moves;               ///< At most one a tensor.
+  std::vector<Fold> folds = {};          ///< At most one a grid dimension.
+  std::vector<Rotation> rotations = {};  ///< At most one an index.
+  /// At most one an index. They change the system, which then has their new indices; the rest of a schedule
+  /// speaks of that one.
+  std::vector<recurrence::Reassociation> reassociations = {};
   std::vector<Residence> residences = {};  ///< At most one a tensor.
   std::vector<Panels> panels = {};         ///< At most one an index.
   bool operator==(const Schedule&) const = default;
