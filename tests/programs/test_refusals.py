@@ -184,6 +184,45 @@ REFUSALS = {
         "CYC713",
         lambda: cy.run(kernels.matmul.compile(A, B), functional=False),
     ),
+    "unknown-engine": (
+        cy.ExecutionError,
+        "CYC715",
+        lambda: cy.run(kernels.matmul.compile(A, B), backend="sim", functional=False, engine="warp"),
+    ),
+    "engine-of-a-functional-run": (
+        cy.ExecutionError,
+        "CYC715",
+        lambda: cy.run(kernels.matmul.compile(A, B), backend="sim", engine="fast-forward"),
+    ),
+    "engine-of-threads": (
+        cy.ExecutionError,
+        "CYC715",
+        lambda: cy.run(kernels.matmul.compile(A, B), engine="general"),
+    ),
+    "fast-forward-of-ragged-tiles": (
+        cy.ExecutionError,
+        "CYC709",
+        lambda: cy.run(
+            kernels.matmul.compile(cy.blocked(np.ones((3, 4)), (2, 2)), cy.blocked(np.ones((4, 4)), (2, 2))),
+            backend="sim",
+            functional=False,
+            engine="fast-forward",
+        ),
+    ),
+    "more-cycles-than-fit": (
+        cy.ExecutionError,
+        "CYC708",
+        lambda: cy.run(
+            kernels.matmul.compile(
+                cy.spec((2, 10**7)),
+                cy.spec((10**7, 2)),
+                schedule=cy.schedules.output_stationary(kernels.matmul),
+                machine=cy.Machine(pe=cy.PE(cycles={"multiply_add": 2**40, "matmul_add": 2**40})),
+            ),
+            backend="sim",
+            functional=False,
+        ),
+    ),
     "check-that-fails": (
         cy.ExecutionError,
         "CYC714",

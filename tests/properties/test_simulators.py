@@ -12,6 +12,7 @@ import reference_simulator
 import cyclotron as cy
 
 PROGRAMS = int(os.environ.get("CYCLOTRON_SIMULATIONS", "250"))
+FAST_FORWARDS = int(os.environ.get("CYCLOTRON_FAST_FORWARDS", "400"))
 # CYCLOTRON_SEED=0 draws a fresh one.
 SEED = int(os.environ.get("CYCLOTRON_SEED", "20261121")) or random.SystemRandom().randrange(1, 1 << 31)
 
@@ -62,3 +63,37 @@ def test_reference_on_tiles(rows, tile):
         )
         for _ in range(4):
             judged(random_machines.retimed(rng, program))
+
+
+def both(program):
+    """A run by each engine, which measure the same; None where both deadlock."""
+    runs = []
+    for engine in ("general", "fast-forward"):
+        try:
+            runs.append(cy.run(program, backend="sim", functional=False, event_limit=0, engine=engine))
+        except cy.DeadlockError as error:
+            runs.append(error)
+    general, forward = runs
+    if isinstance(general, cy.DeadlockError):
+        assert str(general) == str(forward)
+        return None
+    assert random_machines.measured(general) == random_machines.measured(forward), program.machine
+    assert (general.engine, forward.engine) == ("general", "fast-forward")
+    assert general.stats["cycles_skipped"] == 0
+    return forward
+
+
+@pytest.mark.timeout(1200)
+def test_fast_forward_on_random_programs(tmp_path, capsys):
+    rng = random.Random(SEED)
+    ended = skipped = 0
+    for number, program in enumerate(random_machines.programs(SEED, tmp_path, long=60)):
+        if number >= FAST_FORWARDS // 5:
+            break
+        for _ in range(5):
+            result = both(random_machines.retimed(rng, program))
+            ended += result is not None
+            skipped += result is not None and result.stats["cycles_skipped"] > 0
+    with capsys.disabled():
+        print(f"\nCYCLOTRON_SEED={SEED}: {ended} runs end, {skipped} of them with cycles skipped")
+    assert skipped > ended // 10

@@ -244,9 +244,8 @@ template <bool f>
 Timing Simulation<f>::timing() {
   Timing result;
   for (const Clock& clock : clocks_) result.cycles = std::max(result.cycles, clock.now);
-  result.pes.assign(
-      array_.grid_size(),
-      PeCycles{.busy = 0, .stall_empty = 0, .stall_full = 0, .idle = result.cycles, .busy_by_operator = {}});
+  result.pes.assign(array_.grid_size(),
+                    PeCycles{.busy = 0, .stall_empty = 0, .stall_full = 0, .idle = result.cycles});
   for (std::uint32_t o = 0; o < array_.count(); ++o) {
     const Clock& clock = clocks_[o];
     PeCycles& pe = result.pes[array_.grid_index(o)];
@@ -258,8 +257,9 @@ Timing Simulation<f>::timing() {
               "of " + array_.name(array_.grid_index(o)));
     for (std::size_t op = 0; op < operator_count; ++op) {
       if (clock.busy_by_operator[op] == 0) continue;
-      pe.busy_by_operator[std::string(operators::info(static_cast<Op>(op)).name)] =
-          clock.busy_by_operator[op];
+      auto& column = result.busy_by_operator[std::string(operators::info(static_cast<Op>(op)).name)];
+      column.resize(array_.grid_size());
+      column[array_.grid_index(o)] = clock.busy_by_operator[op];
     }
     result.instructions += array_.pe(o).executed;
   }

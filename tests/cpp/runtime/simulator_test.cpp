@@ -77,8 +77,8 @@ TEST(Simulator, RaggedTilesCostTheirOwnFlops) {
   const auto timing = run(program, m).timing;
   EXPECT_EQ(timing.pes[0].busy, 2 * 2 * 2 + 2 * 2);  // inner tiles of 2 and of 1
   EXPECT_EQ(timing.pes[3].busy, 2 + 1);
-  EXPECT_EQ(timing.pes[3].busy_by_operator.at("matmul"), 2);
-  EXPECT_EQ(timing.pes[3].busy_by_operator.at("matmul_add"), 1);
+  EXPECT_EQ(timing.busy_by_operator.at("matmul")[3], 2);
+  EXPECT_EQ(timing.busy_by_operator.at("matmul_add")[3], 1);
 }
 
 TEST(Simulator, CountsMessagesAndWords) {
