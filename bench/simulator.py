@@ -7,6 +7,7 @@ from typing import Any
 from common import matmul, medians, options, write
 
 import cyclotron as cy
+from cyclotron.machine import UNBOUNDED
 
 DAM_OPERATIONS = 3.3e6  # a second, on one core (the simulator that the Cyclotron paper uses)
 BOUND_SECONDS, BOUND_MEGABYTES = 1.0, 500.0  # of the wafer
@@ -35,14 +36,15 @@ def run(compiled: cy.Program, engine: str) -> cy.Result:
 def general(quick: bool) -> dict[str, Any]:
     runs, side, steps = (1, 8, 16) if quick else (5, 128, 1000)
     figures = {}
-    for depth in (2, 16):
+    for depth in (2, 16, UNBOUNDED):
         compiled = program(side, steps, depth)
         count = operations(run(compiled, "general"))
         seconds = medians(runs, general=lambda c=compiled: run(c, "general").seconds)["general"]
         rate = count / seconds
-        figures[f"depth {depth}"] = {"operations_per_second": rate, "ratio_to_dam": rate / DAM_OPERATIONS}
+        name = "unbounded" if depth == UNBOUNDED else str(depth)
+        figures[f"depth {name}"] = {"operations_per_second": rate, "ratio_to_dam": rate / DAM_OPERATIONS}
         print(
-            f"general, {side}x{side} PEs, depth {depth}: {rate / 1e6:.0f} M channel operations/s, "
+            f"general, {side}x{side} PEs, depth {name}: {rate / 1e6:.0f} M channel operations/s, "
             f"ratio to DAM {rate / DAM_OPERATIONS:.0f}"
         )
     return figures

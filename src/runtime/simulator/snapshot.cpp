@@ -110,9 +110,13 @@ bool Snapshot::ports_shifted(const TimedArray& array, std::uint32_t ordinal) con
 std::int64_t Snapshot::skip(TimedArray& array, std::int64_t times) const {
   TimedState& state = array.state();
   std::int64_t most = 0;
+  for (std::size_t c = 0; c < messages_.size(); ++c) repeat(state.messages[c], messages_[c], times);
   for (std::size_t q = 0; q < queues_.size(); ++q) {
     TimedQueue& queue = state.queues[q];
     if (queue.sent == queues_[q].sent) continue;
+    // Their places stay, so the messages that are skipped are only counted. A count may have started anew.
+    const auto passed = static_cast<std::int32_t>(queue.sent - queues_[q].sent);
+    repeat(state.messages[queue.channel], state.messages[queue.channel] - passed, times);
     std::int64_t link_free = queue.link_free;
     repeat(link_free, queues_[q].link_free, times);
     std::int64_t* place = state.times.data() + queue.ring;
@@ -135,7 +139,6 @@ std::int64_t Snapshot::skip(TimedArray& array, std::int64_t times) const {
     for (std::uint32_t r = busy; r < pe.registers + code.registers(); ++r)
       repeat(state.registers[r], registers_[r], times);
   }
-  for (std::size_t c = 0; c < messages_.size(); ++c) repeat(state.messages[c], messages_[c], times);
   repeat(state.instructions, instructions_, times);
   repeat(state.computations, computations_, times);
   return most;

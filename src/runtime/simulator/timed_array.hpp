@@ -1,6 +1,7 @@
 // The state of a run of time alone: clocks, loop counters, and of each queue the times that can still matter.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -42,7 +43,7 @@ struct TimedState {
   std::vector<TimedQueue> queues;
   std::vector<std::int64_t> times;      ///< The rings of all queues.
   std::vector<std::int64_t> port_free;  ///< When a network's sender may send again, by port; empty if none.
-  std::vector<std::int64_t> messages;   ///< By channel.
+  std::vector<std::int64_t> messages;   ///< By channel: those that its queues no longer count.
   std::int64_t instructions = 0;
   std::int64_t computations = 0;
 };
@@ -64,9 +65,9 @@ class TimedArray {
   [[nodiscard]] std::uint32_t grid_index(std::uint32_t ordinal) const { return grid_index_[ordinal]; }
   [[nodiscard]] const TimedCode& code(const TimedPe& pe) const { return program_.classes[pe.pe_class]; }
 
-  /// The queue of a link's port; `none` over the edge of the grid.
-  [[nodiscard]] const std::uint32_t* queues_of(const TimedPe& pe) const {
-    return queue_of_port_.data() + pe.ports;
+  /// The queue of each port; `none` for a network's, and over the edge of the grid.
+  [[nodiscard]] std::span<const std::uint32_t> queues_of(const TimedPe& pe) const {
+    return {queue_of_port_.data() + pe.ports, code(pe).ports};
   }
   /// The queue on a network from the sender to the PE at `coordinate` on its line, made where it is new.
   [[nodiscard]] std::uint32_t network_queue(std::uint32_t channel, std::uint32_t sender_index,

@@ -1,6 +1,8 @@
 // The engine for time alone: runs PEs, in any order that messages allow (Kahn), and each as far as it gets.
 // What it measures does not depend on that order: a PE's clock only follows from the times of its messages.
 #pragma once
+#include <algorithm>
+
 #include <cyclotron/runtime/runtime.hpp>
 
 #include "../pulse.hpp"
@@ -37,10 +39,16 @@ class TimedEngine {
   void run_ready(std::uint32_t level);
   template <bool is_round>
   Outcome advance(std::uint32_t ordinal, std::uint32_t level);
-  bool make_room(TimedQueue& queue);
-  [[nodiscard]] std::int64_t place_free_at(const TimedQueue& queue) const;
-  void put(TimedQueue& queue, std::int64_t sent);
-  void take(TimedQueue& queue, std::int64_t& now);
+  /// Whether one more message may be sent; finds out for as many as possible at once.
+  bool make_room(TimedQueue& queue, const TimedChannel& channel);
+  void start_anew(TimedQueue& queue);
+  /// The earliest time at which the next message may enter. Requires: make_room.
+  [[nodiscard]] std::int64_t place_free_at(const TimedQueue& queue, const TimedChannel& channel) const;
+  void put(TimedQueue& queue, const TimedChannel& channel, std::int64_t sent);
+  /// Requires: the queue holds a message.
+  void take(TimedQueue& queue, const TimedChannel& channel, std::int64_t& now);
+  std::int64_t run_body(TimedPe& pe, const TimedBody& body, std::int64_t most, std::int64_t& now,
+                        std::int64_t& stall_full);
   bool open_loop(std::uint32_t ordinal, const TimedOp& op);
   bool broadcast(std::uint32_t ordinal, const TimedOp& op, std::int64_t& now);
   bool receive_from(std::uint32_t ordinal, const TimedOp& op, std::int64_t& now);
@@ -52,6 +60,37 @@ class TimedEngine {
   std::vector<std::uint32_t> paused_;  // In a round: those that have reached its end.
   std::uint32_t done_ = 0;
 };
+
+inline std::int64_t TimedEngine::place_free_at(const TimedQueue& queue, const TimedChannel& channel) const {
+  if (channel.depth > queue.mask + 1) return TimedArray::never;  // departures that bind are in the ring
+  const std::int64_t* ring = array_.state().times.data() + queue.ring;
+  return ring[(queue.sent - channel.depth) & queue.mask] + channel.response;
+}
+
+inline void TimedEngine::put(TimedQueue& queue, const TimedChannel& channel, std::int64_t sent) {
+  queue.link_free = sent + channel.transfer;
+  array_.state().times[queue.ring + (queue.sent & queue.mask)] = sent + channel.delay;
+  ++queue.sent;
+  if (queue.receiver_waits) {
+    queue.receiver_waits = false;
+    ready_.push(queue.receiver);
+  }
+}
+
+inline void TimedEngine::take(TimedQueue& queue, const TimedChannel& channel, std::int64_t& now) {
+  std::int64_t* ring = array_.state().times.data() + queue.ring;
+  std::int64_t& place = ring[queue.received & queue.mask];
+  const std::int64_t arrival = place;
+  // The queue held more than ever when this message entered if the `peak` before it left then or later. Departures
+  // and sends are in order, so one comparison tells, and the peak rises by one at most.
+  if (ring[(queue.received - queue.peak) & queue.mask] >= arrival - channel.delay) ++queue.peak;
+  place = now = std::max(now, arrival);
+  ++queue.received;
+  if (queue.sender_waits) {
+    queue.sender_waits = false;
+    ready_.push(queue.sender);
+  }
+}
 
 /// A time that leaves room for the sums of a step.
 inline constexpr std::int64_t latest = std::int64_t{1} << 61;

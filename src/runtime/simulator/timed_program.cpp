@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "simulation.hpp"
 #include "tile_sizes.hpp"
@@ -40,16 +41,18 @@ bool depends_on(const Code& code, const Step& step, std::uint32_t variable) {
 
 class Compactor {
  public:
-  Compactor(const machine::Pe& pe, const Code& code, const std::vector<TileSize>& slots)
-      : pe_(pe), code_(code), slots_(slots) {}
+  Compactor(const TimedProgram& program, const Code& code, const std::vector<TileSize>& slots)
+      : program_(program), code_(code), slots_(slots) {}
 
   std::optional<TimedCode> run() {
     result_.loops = code_.variables - code_.dimensions;
-    if (result_.loops > most_levels || code_.ports.size() > std::numeric_limits<std::uint16_t>::max())
+    result_.ports = static_cast<std::uint32_t>(code_.ports.size());
+    if (result_.loops > most_levels || result_.ports > std::numeric_limits<std::uint16_t>::max())
       return std::nullopt;
     place_.resize(code_.steps.size());
     for (std::uint32_t at = 0; at < code_.steps.size(); ++at) {
-      place_[at] = static_cast<std::uint32_t>(result_.ops.size());
+      place_[at] = static_cast<std::uint32_t>(result_.ops.size()) - (after_body_ ? 1U : 0U);
+      after_body_ = false;
       add(at);
     }
     for (TimedOp& op : result_.ops) op.target = place_[op.target];
@@ -57,17 +60,20 @@ class Compactor {
   }
 
  private:
-  /// `counts`: instructions, control excepted.
-  TimedOp& push(TimedOp::Kind kind, std::uint32_t at, std::uint32_t counts) {
-    const Step& step = code_.steps[at];
+  TimedOp& push(TimedOp::Kind kind, std::uint32_t at) {
     TimedOp& op = result_.ops.emplace_back();
     op.kind = kind;
     op.level = static_cast<std::uint8_t>(open_.size());
-    op.uniform = uniform_.empty() ? std::uint8_t{0} : uniform_.back();
+    op.uniform = open_.empty() ? std::uint8_t{0} : open_.back().uniform;
     op.step = at;
-    op.target = step.target;
-    op.counts = pending_ + counts;
-    pending_ = 0;
+    op.target = code_.steps[at].target;
+    return op;
+  }
+
+  TimedOp& push_control(TimedOp::Kind kind, std::uint32_t at) {
+    TimedOp& op = push(kind, at);
+    op.instructions = std::exchange(instructions_, 0);
+    op.computations = std::exchange(computations_, 0);
     return op;
   }
 
@@ -76,13 +82,13 @@ class Compactor {
     switch (step.kind) {
       case Step::Kind::loop: return open(at);
       case Step::Kind::repeat: return close(at);
-      case Step::Kind::branch: push(TimedOp::Kind::branch, at, 0); return;
+      case Step::Kind::branch: push_control(TimedOp::Kind::branch, at); return;
       case Step::Kind::skip:
-        if (pending_ > 0) push(TimedOp::Kind::skip, at, 0);
+        if (instructions_ > 0) push_control(TimedOp::Kind::skip, at);
         return;
       case Step::Kind::load:
       case Step::Kind::store:
-      case Step::Kind::move: ++pending_; return;
+      case Step::Kind::move: ++instructions_; return;
       case Step::Kind::send: return push_port(TimedOp::Kind::send, at);
       case Step::Kind::broadcast: return push_port(TimedOp::Kind::broadcast, at);
       case Step::Kind::receive: {
@@ -90,7 +96,7 @@ class Compactor {
         return push_port(network ? TimedOp::Kind::receive_from : TimedOp::Kind::receive, at);
       }
       case Step::Kind::compute: return compute(at);
-      case Step::Kind::halt: push(TimedOp::Kind::halt, at, 0); return;
+      case Step::Kind::halt: push_control(TimedOp::Kind::halt, at); return;
     }
   }
 
@@ -100,55 +106,119 @@ class Compactor {
       return limits.count == 1 && code_.limits[limits.first].numerator.count == 0;
     };
     const bool fixed = constant(step.lower) && constant(step.upper);
-    TimedOp& op = push(fixed ? TimedOp::Kind::fixed_loop : TimedOp::Kind::loop, at, 0);
+    TimedOp& op = push_control(fixed ? TimedOp::Kind::fixed_loop : TimedOp::Kind::loop, at);
     if (fixed) {
       op.first = lower_limit(code_, step.lower, nullptr);
       op.trips = loop_trips(op.first, upper_limit(code_, step.upper, nullptr), step.step);
     }
+    const auto first = code_.steps.begin() + at + 1, last = code_.steps.begin() + step.target;
     const bool varies =
-        std::any_of(code_.steps.begin() + at + 1, code_.steps.begin() + step.target,
-                    [&](const Step& inner) { return depends_on(code_, inner, step.variable); });
-    const std::uint32_t mine = varies ? 0U : 1U << open_.size();
-    uniform_.push_back(static_cast<std::uint8_t>((uniform_.empty() ? 0U : uniform_.back()) | mine));
-    if (!open_.empty()) holds_loop_.back() = true;
-    open_.push_back(at);
-    holds_loop_.push_back(false);
+        std::any_of(first, last, [&](const Step& s) { return depends_on(code_, s, step.variable); });
+    const bool innermost =
+        std::none_of(first, last, [](const Step& s) { return s.kind == Step::Kind::loop; });
+    const std::uint32_t uniform = (open_.empty() ? 0U : open_.back().uniform) |  // that of the loops around
+                                  (varies ? 0U : 1U << open_.size());
+    open_.push_back({static_cast<std::uint8_t>(uniform), innermost});
+    if (innermost && std::none_of(first, last, [&](const Step& s) { return is_general(s); })) push_body(at);
   }
 
   void close(std::uint32_t at) {
-    TimedOp& op = push(TimedOp::Kind::repeat, at, 0);
-    const auto level = open_.size() - 1;
-    op.rounds = static_cast<std::uint8_t>((holds_loop_.back() ? 1U : 0xffU) << level);
+    TimedOp& op = push_control(TimedOp::Kind::repeat, at);
+    op.rounds = static_cast<std::uint8_t>((open_.back().innermost ? 0xffU : 1U) << (open_.size() - 1));
     op.stride = code_.steps[at].step;
     open_.pop_back();
-    holds_loop_.pop_back();
-    uniform_.pop_back();
   }
 
   void push_port(TimedOp::Kind kind, std::uint32_t at) {
-    TimedOp& op = push(kind, at, 1);
+    TimedOp& op = push(kind, at);
     op.port = static_cast<std::uint16_t>(code_.steps[at].port);
     op.channel = static_cast<std::uint16_t>(code_.ports[op.port].channel);
+    ++instructions_;
   }
 
   void compute(std::uint32_t at) {
-    const Step& step = code_.steps[at];
-    TimedOp& op = push(TimedOp::Kind::compute, at, 1);
-    op.cycles = operator_cycles(pe_, step, operand_shapes(code_, step, slots_));
-    const auto found = std::find(result_.operators.begin(), result_.operators.end(), step.op);
-    op.operation = static_cast<std::uint32_t>(found - result_.operators.begin());
-    if (found == result_.operators.end()) result_.operators.push_back(step.op);
+    TimedOp& op = push(TimedOp::Kind::compute, at);
+    op.cycles = cycles(code_.steps[at]);
+    op.operation = operation(code_.steps[at].op);
+    ++instructions_;
+    ++computations_;
   }
 
-  const machine::Pe& pe_;
+  [[nodiscard]] std::int64_t cycles(const Step& step) const {
+    return operator_cycles(program_.source->machine.pe, step, operand_shapes(code_, step, slots_));
+  }
+
+  std::uint32_t operation(Op op) {
+    const auto found = std::find(result_.operators.begin(), result_.operators.end(), op);
+    const auto result = static_cast<std::uint32_t>(found - result_.operators.begin());
+    if (found == result_.operators.end()) result_.operators.push_back(op);
+    return result;
+  }
+
+  [[nodiscard]] bool is_general(const Step& step) const {
+    const bool network =
+        step.kind == Step::Kind::receive && code_.ports[step.port].kind == Port::Kind::network_in;
+    return network || step.kind == Step::Kind::branch || step.kind == Step::Kind::broadcast;
+  }
+
+  /// The steps after `at`, up to the loop's end, as one body, if it does not use too many ports and its queues
+  /// are deep enough for several iterations: fewer run faster step by step.
+  void push_body(std::uint32_t at) {
+    TimedBody body;
+    for (std::uint32_t n = at + 1; code_.steps[n].kind != Step::Kind::repeat; ++n) {
+      const Step& step = code_.steps[n];
+      if (step.kind == Step::Kind::compute) {
+        body.ops.push_back({.cycles = cycles(step)});
+        body.busy.emplace_back(operation(step.op), cycles(step));
+      } else if (step.kind == Step::Kind::send || step.kind == Step::Kind::receive) {
+        add_message(body, step);
+      }
+    }
+    const auto shallow = [&](const TimedBody::Lane& lane) {
+      return program_.channels[lane.channel].depth < std::uint64_t{4} * lane.messages;
+    };
+    if (body.lanes.empty() || body.lanes.size() > TimedBody::most_lanes ||
+        std::any_of(body.lanes.begin(), body.lanes.end(), shallow)) {
+      return;
+    }
+    TimedOp& op = push(TimedOp::Kind::body, at);
+    op.body = static_cast<std::uint32_t>(result_.bodies.size());
+    op.target = code_.steps[at].target - 1;
+    result_.bodies.push_back(std::move(body));
+    after_body_ = true;
+  }
+
+  void add_message(TimedBody& body, const Step& step) {
+    const bool sends = step.kind == Step::Kind::send;
+    const auto lane =
+        static_cast<std::size_t>(std::find_if(body.lanes.begin(), body.lanes.end(),
+                                              [&](const auto& l) { return l.port == step.port; }) -
+                                 body.lanes.begin());
+    const auto number = static_cast<std::uint16_t>(code_.ports[step.port].channel);
+    if (lane == body.lanes.size())
+      body.lanes.push_back({static_cast<std::uint16_t>(step.port), number, sends, 0});
+    ++body.lanes[lane].messages;
+    const TimedChannel& channel = program_.channels[number];
+    body.ops.push_back({.kind = sends ? TimedOp::Kind::send : TimedOp::Kind::receive,
+                        .lane = static_cast<std::uint8_t>(std::min<std::size_t>(lane, 0xff)),
+                        .cycles = channel.delay,
+                        .transfer = channel.transfer,
+                        .response = channel.response});
+  }
+
+  struct Open {
+    std::uint8_t uniform;
+    bool innermost;
+  };
+  const TimedProgram& program_;
   const Code& code_;
   const std::vector<TileSize>& slots_;
   TimedCode result_;
   std::vector<std::uint32_t> place_;  // Of each step, the first op at or after it.
-  std::uint32_t pending_ = 0;         // Instructions that take no time, to be counted with the next op.
-  std::vector<std::uint32_t> open_;
-  std::vector<std::uint8_t> uniform_;
-  std::vector<bool> holds_loop_;
+  std::uint32_t instructions_ = 0;    // Since the last control.
+  std::uint32_t computations_ = 0;
+  bool after_body_ = false;  // The loop's first step is its body's.
+  std::vector<Open> open_;
 };
 
 TimedChannel time_channel(const program::Program& program, std::size_t number, TileSize size) {
@@ -182,13 +252,13 @@ std::optional<TimedProgram> time_program(const program::Program& program) {
   for (std::size_t c = 0; c < program.classes.size(); ++c) result.codes.push_back(decode(program, c));
   const auto sizes = constant_tile_sizes(program, result.codes);
   if (!sizes) return std::nullopt;
+  for (std::size_t n = 0; n < program.channels.size(); ++n)
+    result.channels.push_back(time_channel(program, n, sizes->channels[n]));
   for (std::size_t c = 0; c < program.classes.size(); ++c) {
-    auto code = Compactor(program.machine.pe, result.codes[c], sizes->slots[c]).run();
+    auto code = Compactor(result, result.codes[c], sizes->slots[c]).run();
     if (!code) return std::nullopt;
     result.classes.push_back(std::move(*code));
   }
-  for (std::size_t n = 0; n < program.channels.size(); ++n)
-    result.channels.push_back(time_channel(program, n, sizes->channels[n]));
   return result;
 }
 
