@@ -14,12 +14,10 @@
 namespace cyclotron::runtime::simulator {
 namespace {
 
-constexpr std::uint32_t deep = 8;  // A queue of at most this depth gets all the places that it can need.
-
-/// A message must find the departures of those `depth` before it and of those that were in the queue with it
-/// (at most `depth`; twice that where a place that is left may be taken in the same cycle).
+/// A shallow queue gets all places that it can need, another some when it needs them.
 std::uint32_t first_places(const TimedChannel& channel) {
-  return std::bit_ceil(std::min(channel.depth, deep) * (channel.response == 0 ? 3U : 2U));
+  constexpr std::uint64_t shallow = 16, first = 4;
+  return static_cast<std::uint32_t>(std::bit_ceil(channel.places <= shallow ? channel.places : first));
 }
 
 [[noreturn]] void too_large(const TimedProgram& program) {

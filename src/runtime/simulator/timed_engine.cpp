@@ -7,24 +7,25 @@ namespace cyclotron::runtime::simulator {
 namespace {
 
 // Iterations of a PE at a turn: enough to make the turn cheap, few enough that its messages stay in the cache.
-constexpr int iterations_a_turn = 16;
+constexpr std::uint32_t iterations_a_turn = 16;
 
 }  // namespace
 
 TimedEngine::TimedEngine(TimedProgram program, const Progress& progress)
-    : array_(std::move(program)), pulse_(progress) {
-  for (std::uint32_t o = 0; o < array_.count(); ++o) ready_.push(o);
+    : array_(std::move(program)), pulse_(progress), ready_(array_.count()) {
+  for (std::uint32_t o = 0; o < array_.count(); ++o) ready_.insert(o);
 }
 
 bool TimedEngine::run() {
-  for (const std::uint32_t ordinal : paused_) ready_.push(ordinal);
+  for (const std::uint32_t ordinal : paused_) ready_.insert(ordinal);
   paused_.clear();
+  least_places_ = iterations_a_turn;
   run_ready<false>(0);
   return finished();
 }
 
 bool TimedEngine::run_round(std::uint32_t level) {
-  for (const std::uint32_t ordinal : paused_) ready_.push(ordinal);
+  for (const std::uint32_t ordinal : paused_) ready_.insert(ordinal);
   paused_.clear();
   run_ready<true>(level);
   return !paused_.empty();
@@ -32,9 +33,7 @@ bool TimedEngine::run_round(std::uint32_t level) {
 
 template <bool is_round>
 void TimedEngine::run_ready(std::uint32_t level) {
-  while (!ready_.empty()) {
-    const std::uint32_t ordinal = ready_.front();
-    ready_.pop();
+  for (std::uint32_t ordinal = 0; ready_.take(ordinal);) {
     const Outcome outcome = advance<is_round>(ordinal, level);
     if (outcome == Outcome::done) {
       ++done_;
@@ -42,7 +41,7 @@ void TimedEngine::run_ready(std::uint32_t level) {
       if constexpr (is_round) {
         paused_.push_back(ordinal);
       } else {
-        ready_.push(ordinal);
+        ready_.insert(ordinal);
       }
     }
     pulse_.tick(iterations_a_turn, [&] { return fraction_done(); });
@@ -61,7 +60,7 @@ TimedEngine::Outcome TimedEngine::advance(std::uint32_t ordinal, [[maybe_unused]
   std::int64_t* const registers = state.registers.data() + pe.registers;
   std::int64_t* const busy = registers + std::size_t{2} * code.loops;
   std::int64_t now = pe.now, stall_full = pe.stall_full, instructions = 0, computations = 0;
-  int turns = iterations_a_turn;
+  std::int64_t turns = iterations_a_turn;
   const auto count = [&](const TimedOp& control, std::int64_t times) {
     instructions += times * control.instructions;
     computations += times * control.computations;
@@ -112,12 +111,12 @@ TimedEngine::Outcome TimedEngine::advance(std::uint32_t ordinal, [[maybe_unused]
         if (is_round && ends_round(end)) break;
         std::int64_t* const loop = registers + std::size_t{2} * (op->level - 1U);
         const std::int64_t ran =
-            run_body(pe, code.bodies[op->body], std::min<std::int64_t>(loop[1], turns), now, stall_full);
+            run_body(pe, code.bodies[op->body], std::min(loop[1], turns), now, stall_full);
         if (ran == 0) break;  // step by step to where it has to wait
         count(end, ran);
         loop[0] += (ran - (ran == loop[1] ? 1 : 0)) * end.stride;
         loop[1] -= ran;
-        if constexpr (!is_round) turns -= static_cast<int>(ran);
+        if constexpr (!is_round) turns -= ran;
         if (loop[1] == 0) {
           op = &end;
         } else if (turns == 0) {

@@ -6,7 +6,7 @@
 #include <cyclotron/runtime/runtime.hpp>
 
 #include "../pulse.hpp"
-#include "../ring.hpp"
+#include "ready_set.hpp"
 #include "timed_array.hpp"
 
 namespace cyclotron::runtime::simulator {
@@ -56,7 +56,8 @@ class TimedEngine {
 
   TimedArray array_;
   Pulse pulse_;
-  Ring<std::uint32_t> ready_;
+  ReadySet ready_;
+  std::uint32_t least_places_ = 1;     // Of a deep queue that is used: for the messages of a turn.
   std::vector<std::uint32_t> paused_;  // In a round: those that have reached its end.
   std::uint32_t done_ = 0;
 };
@@ -73,7 +74,7 @@ inline void TimedEngine::put(TimedQueue& queue, const TimedChannel& channel, std
   ++queue.sent;
   if (queue.receiver_waits) {
     queue.receiver_waits = false;
-    ready_.push(queue.receiver);
+    ready_.insert(queue.receiver);
   }
 }
 
@@ -88,7 +89,7 @@ inline void TimedEngine::take(TimedQueue& queue, const TimedChannel& channel, st
   ++queue.received;
   if (queue.sender_waits) {
     queue.sender_waits = false;
-    ready_.push(queue.sender);
+    ready_.insert(queue.sender);
   }
 }
 

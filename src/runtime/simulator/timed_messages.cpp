@@ -23,8 +23,7 @@ void TimedEngine::start_anew(TimedQueue& queue) {
   if (held >= channel.depth) return false;
   for (;;) {
     const std::uint32_t places = queue.mask + 1;
-    const std::uint32_t needs = channel.response == 0 ? 3 : 2;
-    if (places / needs >= channel.depth) {
+    if (places >= channel.places) {
       queue.stop = queue.received + channel.depth;
       return true;
     }
@@ -33,7 +32,7 @@ void TimedEngine::start_anew(TimedQueue& queue) {
     const std::int64_t binds = std::max<std::int64_t>(1, channel.response);
     while (queue.oldest != queue.received && ring[queue.oldest & queue.mask] + binds <= next) ++queue.oldest;
     const std::uint32_t used = std::max(held + queue.peak, queue.sent - queue.oldest);
-    if (used < places) {
+    if (used < places && places >= least_places_) {
       queue.stop = queue.sent + std::min(channel.depth - held, places - used);
       return true;
     }
@@ -168,11 +167,11 @@ std::int64_t TimedEngine::run_body(TimedPe& pe, const TimedBody& body, std::int6
     if (body.lanes[n].sends) {
       queue.sent = lanes[n].at;
       queue.link_free = lanes[n].link_free;
-      if (std::exchange(queue.receiver_waits, false)) ready_.push(queue.receiver);
+      if (std::exchange(queue.receiver_waits, false)) ready_.insert(queue.receiver);
     } else {
       queue.received = lanes[n].at;
       queue.peak = lanes[n].back;
-      if (std::exchange(queue.sender_waits, false)) ready_.push(queue.sender);
+      if (std::exchange(queue.sender_waits, false)) ready_.insert(queue.sender);
     }
   }
   std::int64_t* const busy = state.registers.data() + pe.registers + std::size_t{2} * array_.code(pe).loops;

@@ -232,6 +232,7 @@ TimedChannel time_channel(const program::Program& program, std::size_t number, T
   result.words = size.words();
   const std::int64_t depth = channel.depth > 0 ? channel.depth : link.depth;
   result.depth = static_cast<std::uint32_t>(std::min(depth, machine::unbounded_depth));
+  result.places = std::uint64_t{result.depth} * (result.response == 0 ? 3 : 2);
   result.axis = channel.axis;
   result.network = network;
   return result;

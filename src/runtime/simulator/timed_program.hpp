@@ -89,6 +89,9 @@ struct TimedChannel {
   std::int64_t response = 1;  ///< From departure until the sender sees the free place.
   std::int64_t words = 1;     ///< Of a message.
   std::uint32_t depth = 1;    ///< Messages; no queue ever holds `unbounded_depth`.
+  /// A message must find the departures of those `depth` before it and of those that were in the queue with it (at
+  /// most `depth`; twice that where a place that is left may be taken in the same cycle): so many places hold them.
+  std::uint64_t places = 2;
   std::uint32_t axis = 0;
   bool network = false;
 };
