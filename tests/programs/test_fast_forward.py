@@ -29,6 +29,8 @@ def test_closed_form_at_any_length(steps):
     assert (result.stats["stall_empty"] == i + j).all()
     assert not result.stats["stall_full"].any()
     assert [c["messages"] for c in result.stats["channels"]] == [20 * 29 * steps, 19 * 30 * steps]
+    assert [c["queues"] for c in result.stats["channels"]] == [20 * 29, 19 * 30]
+    assert [c["utilization"] for c in result.stats["channels"]] == [steps / result.cycles] * 2
     assert result.stats["words_moved"] == (20 * 29 + 19 * 30) * steps
 
 
@@ -104,6 +106,25 @@ def test_events_where_they_fit():
     assert (len(small.events), small.events_dropped) == (36, 0)
     large = cy.run(product(3, 3, 10**6), backend="sim", functional=False)
     assert (len(large.events), large.events_dropped) == (0, 9 * 10**6)
+
+
+@pytest.mark.parametrize("words_per_cycle", [1, 3, 4])
+def test_tiles_of_one_size_keep_links_busy(words_per_cycle):
+    """Messages of four words, at a cost of four cycles each: the narrow link sets no other pace."""
+    steps = 10**5
+    machine = cy.Machine(link=cy.Link(words_per_cycle=words_per_cycle, depth=2))
+    program = kernels.matmul.compile(
+        cy.blocked(np.zeros((6, 2 * steps)), (2, 2)),
+        cy.blocked(np.zeros((2 * steps, 4)), (2, 2)),
+        schedule=cy.schedules.output_stationary(kernels.matmul),
+        machine=machine,
+    )
+    result = timed(program)
+    assert result.engine == "fast-forward"
+    transfer = -(-4 // words_per_cycle)
+    channel = result.stats["channels"][0]
+    assert channel["busy_cycles"] == transfer * channel["messages"] == transfer * channel["words"] // 4
+    assert abs(channel["utilization"] - transfer * steps / result.cycles) < 1e-12
 
 
 def test_tiles_of_several_sizes_are_interpreted():

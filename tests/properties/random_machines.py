@@ -36,7 +36,8 @@ def programs(seed: int, folder: Path, long: int = 0) -> Iterator[cy.Program]:
                 sizes[rng.randrange(len(sizes))] = rng.randint(long // 3, long)
             arguments = kernel.arguments(tuple(sizes), np.random.default_rng(0))
             try:
-                yield function.compile(*arguments, schedule=schedule)
+                machine = random_schedules.machine(rng, schedule)
+                yield function.compile(*arguments, schedule=schedule, machine=machine)
             except cy.CyclotronError:
                 continue
 

@@ -78,9 +78,18 @@ class _Simulation:
             queues = [queue for (c, _, _), queue in self.queues.items() if c == number]
             words = sum(rows * columns for queue in queues for rows, columns in queue.sizes)
             peak = max((queue.peak for queue in queues), default=0)
-            messages = sum(len(queue.sent) for queue in queues)
+            used = sum(bool(queue.sent) for queue in queues)
+            busy = sum(_transfer(size, self.link(number)) for queue in queues for size in queue.sizes)
             channels.append(
-                {"name": channel["name"], "messages": messages, "words": words, "peak_occupancy": peak}
+                {
+                    "name": channel["name"],
+                    "messages": sum(len(queue.sent) for queue in queues),
+                    "words": words,
+                    "queues": used,
+                    "busy_cycles": busy,
+                    "peak_occupancy": peak,
+                    "utilization": busy / max(used * cycles, 1),
+                }
             )
         names = {name for clock in clocks for name in clock.busy if clock.busy[name]}
         return {
@@ -177,7 +186,7 @@ class _Simulation:
             yield
         if not queues:
             return
-        transfer = -(-size[0] * size[1] // link["words_per_cycle"])
+        transfer = _transfer(size, link)
         sent = max(clock.now, self.network_free.get((number, pe), 0))
         for queue in queues:
             if len(queue.sent) >= queue.depth:
@@ -220,6 +229,12 @@ class _Simulation:
     def queue(self, number: int, sender: Any, receiver: Any) -> Queue:
         depth = self.program["channels"][number]["depth"] or self.link(number)["depth"]
         return self.queues.setdefault((number, sender, receiver), Queue(depth))
+
+
+def _transfer(size: tuple[int, int], link: Json) -> int:
+    """Cycles that a message keeps its link busy."""
+    words: int = size[0] * size[1]
+    return -(-words // link["words_per_cycle"])
 
 
 def _value(form: list[int], environment: list[int]) -> int:

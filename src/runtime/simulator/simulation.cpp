@@ -89,7 +89,8 @@ template <bool f>
 void Simulation<f>::push(Queue& queue, const machine::Link& link, std::int64_t sent, const Packet& packet) {
   Message message;
   message.sent = queue.last_sent = sent;
-  message.arrival = sent + link.latency_cycles + transfer_cycles(packet.size, link) - 1;
+  const std::int64_t transfer = transfer_cycles(packet.size, link);
+  message.arrival = sent + link.latency_cycles + transfer - 1;
   message.payload.size = packet.size;
   if constexpr (f) {
     if (Payload::fits(packet.bytes)) {
@@ -102,6 +103,7 @@ void Simulation<f>::push(Queue& queue, const machine::Link& link, std::int64_t s
   queue.messages.push(std::move(message));
   ++queue.sent;
   queue.words += packet.size.words();
+  queue.busy += transfer;
   if (queue.receiver_waits) {
     queue.receiver_waits = false;
     wake(queue.receiver);
@@ -264,12 +266,14 @@ Timing Simulation<f>::timing() {
     result.instructions += array_.pe(o).executed;
   }
   for (const auto& channel : array_.program().channels) {
-    result.channels.push_back({.name = channel.name, .messages = 0, .words = 0, .peak_occupancy = 0});
+    result.channels.emplace_back().name = channel.name;
   }
   const auto add = [&](Queue& queue) {
     ChannelStatistics& statistics = result.channels[queue.channel];
     statistics.messages += queue.sent;
     statistics.words += queue.words;
+    statistics.queues += queue.sent > 0 ? 1 : 0;
+    statistics.busy_cycles += queue.busy;
     statistics.peak_occupancy =
         std::max({statistics.peak_occupancy, queue.peak, queue.sent - queue.received});
   };

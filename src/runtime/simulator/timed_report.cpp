@@ -65,18 +65,22 @@ Timing TimedEngine::timing() const {
     cycles.idle = result.cycles - pe.now;
   }
   for (std::size_t c = 0; c < state.messages.size(); ++c) {
-    result.channels.push_back({.name = array_.program().source->channels[c].name,
-                               .messages = state.messages[c],
-                               .words = 0,
-                               .peak_occupancy = 0});
+    ChannelStatistics& channel = result.channels.emplace_back();
+    channel.name = array_.program().source->channels[c].name;
+    channel.messages = state.messages[c];
   }
   for (const TimedQueue& queue : state.queues) {
-    result.channels[queue.channel].messages += queue.sent;
-    auto& peak = result.channels[queue.channel].peak_occupancy;
-    peak = std::max<std::int64_t>({peak, queue.peak, queue.sent - queue.received});
+    ChannelStatistics& channel = result.channels[queue.channel];
+    channel.messages += queue.sent;
+    channel.queues += queue.link_free > 0 ? 1 : 0;  // once a message was sent
+    channel.peak_occupancy =
+        std::max<std::int64_t>({channel.peak_occupancy, queue.peak, queue.sent - queue.received});
   }
-  for (std::size_t c = 0; c < result.channels.size(); ++c)
-    result.channels[c].words = result.channels[c].messages * array_.program().channels[c].words;
+  for (std::size_t c = 0; c < result.channels.size(); ++c) {
+    const TimedChannel& constants = array_.program().channels[c];
+    result.channels[c].words = result.channels[c].messages * constants.words;
+    result.channels[c].busy_cycles = result.channels[c].messages * constants.transfer;
+  }
   result.instructions = state.instructions;
   result.events_dropped = state.computations;
   return result;
