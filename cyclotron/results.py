@@ -92,9 +92,9 @@ class Result:
 
         Keys: ``busy``, ``stall_empty`` (waiting for a message), ``stall_full`` (waiting for a place in a
         channel), ``idle`` (int64 arrays of shape ``grid``, cycles), ``busy_by_operator`` (dict of such
-        arrays), ``channels`` (list of dicts: name; messages and words; queues, the pairs of PEs that it joins;
-        busy_cycles, which messages kept these busy; utilization, their share of all cycles of all queues, 0 to
-        1; peak_occupancy of any queue), ``instructions`` (int),
+        arrays), ``channels`` (list of dicts: name; messages and words; queues, the pairs of PEs that it
+        joins; busy_cycles, which messages kept these busy; utilization, their share of all cycles of all
+        queues, 0 to 1; peak_occupancy of any queue), ``instructions`` (int),
         ``words_moved`` (int), ``cycles_skipped`` (int, by fast-forward; the others were run step by step).
         """
         timing = self._measured

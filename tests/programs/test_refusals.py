@@ -433,7 +433,7 @@ def test_interrupt_stops_a_simulation():
         "p = kernels.matmul.compile(cy.spec((64, 100000)), cy.spec((100000, 64)), schedule=grid)\n"
         "try:\n"
         "    print('ready', flush=True)\n"
-        "    cy.run(p, backend='sim', functional=False)\n"
+        "    cy.run(p, backend='sim', functional=False, engine='general')\n"
         "except KeyboardInterrupt:\n"
         "    print('interrupted', flush=True)\n"
     )

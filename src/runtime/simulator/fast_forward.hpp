@@ -1,5 +1,6 @@
 // Exact fast-forward: runs in rounds of one iteration a PE, and where the rounds repeat themselves, skips to where a
-// loop ends.
+// loop ends. PEs that run further and further ahead of others, through channels without a bound, never repeat
+// themselves: such a run is not skipped.
 #pragma once
 #include <cstdint>
 #include <optional>

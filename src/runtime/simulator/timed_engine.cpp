@@ -17,33 +17,27 @@ TimedEngine::TimedEngine(TimedProgram program, const Progress& progress)
 }
 
 bool TimedEngine::run() {
-  for (const std::uint32_t ordinal : paused_) ready_.insert(ordinal);
-  paused_.clear();
+  for (const std::uint32_t ordinal : waiting_) ready_.insert(ordinal);
+  waiting_.clear();
   least_places_ = iterations_a_turn;
   run_ready<false>(0);
   return finished();
 }
 
 bool TimedEngine::run_round(std::uint32_t level) {
-  for (const std::uint32_t ordinal : paused_) ready_.insert(ordinal);
-  paused_.clear();
+  for (const std::uint32_t ordinal : waiting_) ready_.insert(ordinal);
+  waiting_.clear();
   run_ready<true>(level);
-  return !paused_.empty();
+  return !waiting_.empty();
 }
 
 template <bool is_round>
 void TimedEngine::run_ready(std::uint32_t level) {
   for (std::uint32_t ordinal = 0; ready_.take(ordinal);) {
     const Outcome outcome = advance<is_round>(ordinal, level);
-    if (outcome == Outcome::done) {
-      ++done_;
-    } else if (outcome == Outcome::paused) {
-      if constexpr (is_round) {
-        paused_.push_back(ordinal);
-      } else {
-        ready_.insert(ordinal);
-      }
-    }
+    if (outcome == Outcome::done) ++done_;
+    if (outcome == Outcome::turn_ends) ready_.insert(ordinal);
+    if (outcome == Outcome::round_ends) waiting_.push_back(ordinal);
     pulse_.tick(iterations_a_turn, [&] { return fraction_done(); });
   }
 }
@@ -116,11 +110,11 @@ TimedEngine::Outcome TimedEngine::advance(std::uint32_t ordinal, [[maybe_unused]
         count(end, ran);
         loop[0] += (ran - (ran == loop[1] ? 1 : 0)) * end.stride;
         loop[1] -= ran;
-        if constexpr (!is_round) turns -= ran;
+        turns -= ran;
         if (loop[1] == 0) {
           op = &end;
-        } else if (turns == 0) {
-          return leave(Outcome::paused);
+        } else if (turns <= 0) {
+          return leave(Outcome::turn_ends);
         } else {
           --op;
         }
@@ -131,9 +125,10 @@ TimedEngine::Outcome TimedEngine::advance(std::uint32_t ordinal, [[maybe_unused]
         std::int64_t* const loop = registers + std::size_t{2} * (op->level - 1U);
         if (--loop[1] == 0) break;
         loop[0] += op->stride;
-        const bool pause = is_round ? ends_round(*op) : --turns <= 0;
+        const bool round_ends = is_round && ends_round(*op);
         op = ops + op->target;
-        if (pause) return leave(Outcome::paused);
+        if (round_ends) return leave(Outcome::round_ends);
+        if (--turns <= 0) return leave(Outcome::turn_ends);
         --op;
         break;
       }

@@ -34,7 +34,7 @@ class TimedEngine {
   [[nodiscard]] Timing timing() const;
 
  private:
-  enum class Outcome : std::uint8_t { blocked, done, paused };
+  enum class Outcome : std::uint8_t { blocked, done, turn_ends, round_ends };
   template <bool is_round>
   void run_ready(std::uint32_t level);
   template <bool is_round>
@@ -57,8 +57,8 @@ class TimedEngine {
   TimedArray array_;
   Pulse pulse_;
   ReadySet ready_;
-  std::uint32_t least_places_ = 1;     // Of a deep queue that is used: for the messages of a turn.
-  std::vector<std::uint32_t> paused_;  // In a round: those that have reached its end.
+  std::uint32_t least_places_ = 1;      // Of a deep queue that is used: for the messages of a turn.
+  std::vector<std::uint32_t> waiting_;  // For the next round.
   std::uint32_t done_ = 0;
 };
 
