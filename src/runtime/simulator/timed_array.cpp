@@ -151,19 +151,19 @@ std::uint32_t TimedArray::take_ring(std::uint32_t places) {
   return static_cast<std::uint32_t>(ring);
 }
 
-void TimedArray::grow(TimedQueue& queue) {
-  const std::uint32_t places = queue.mask + 1;
+void TimedArray::grow(TimedQueue& queue, std::uint32_t places) {
+  const std::uint32_t before = queue.mask + 1;
   std::uint32_t ring = none;
   try {
-    ring = take_ring(2 * places);
+    ring = take_ring(places);
   } catch (const std::bad_alloc&) {
     too_large(program_);
   }
-  for (std::uint32_t m = queue.sent - places; m != queue.sent; ++m)
-    state_.times[ring + (m & (2 * places - 1))] = state_.times[queue.ring + (m & queue.mask)];
-  free_rings_[static_cast<std::size_t>(std::countr_zero(places))].push_back(queue.ring);
+  for (std::uint32_t m = queue.sent - before; m != queue.sent; ++m)
+    state_.times[ring + (m & (places - 1))] = state_.times[queue.ring + (m & queue.mask)];
+  free_rings_[static_cast<std::size_t>(std::countr_zero(before))].push_back(queue.ring);
   queue.ring = ring;
-  queue.mask = 2 * places - 1;
+  queue.mask = places - 1;
 }
 
 std::uint32_t TimedArray::on_line(std::uint32_t grid_index, std::uint32_t axis,

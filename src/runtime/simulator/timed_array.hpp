@@ -81,8 +81,8 @@ class TimedArray {
   /// The PE's coordinates, then its loop variables; valid until the next call.
   [[nodiscard]] const std::int64_t* environment(std::uint32_t ordinal);
 
-  /// Doubles a queue's ring.
-  void grow(TimedQueue& queue);
+  /// Gives a queue so many places, a larger power of two.
+  void grow(TimedQueue& queue, std::uint32_t places);
 
  private:
   void place_pes();

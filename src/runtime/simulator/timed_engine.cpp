@@ -62,9 +62,17 @@ TimedEngine::Outcome TimedEngine::advance(std::uint32_t ordinal, [[maybe_unused]
   [[maybe_unused]] const auto ends_round = [&](const TimedOp& repeat) {
     return ((repeat.rounds >> level) & 1U) != 0;
   };
-  const auto leave = [&](Outcome outcome) {
+  // The clock is in registers, but for calls that work on it.
+  const auto save = [&] {
     pe.now = now;
     pe.stall_full = stall_full;
+  };
+  const auto restore = [&] {
+    now = pe.now;
+    stall_full = pe.stall_full;
+  };
+  const auto leave = [&](Outcome outcome) {
+    save();
     pe.counter = static_cast<std::uint32_t>(op - ops);
     state.instructions += instructions;
     state.computations += computations;
@@ -104,8 +112,9 @@ TimedEngine::Outcome TimedEngine::advance(std::uint32_t ordinal, [[maybe_unused]
         const TimedOp& end = ops[op->target];
         if (is_round && ends_round(end)) break;
         std::int64_t* const loop = registers + std::size_t{2} * (op->level - 1U);
-        const std::int64_t ran =
-            run_body(pe, code.bodies[op->body], std::min(loop[1], turns), now, stall_full);
+        save();
+        const std::int64_t ran = run_body(pe, code.bodies[op->body], std::min(loop[1], turns));
+        restore();
         if (ran == 0) break;  // step by step to where it has to wait
         count(end, ran);
         loop[0] += (ran - (ran == loop[1] ? 1 : 0)) * end.stride;
@@ -153,15 +162,15 @@ TimedEngine::Outcome TimedEngine::advance(std::uint32_t ordinal, [[maybe_unused]
       }
       case TimedOp::Kind::skip: count(*op, 1); break;
       case TimedOp::Kind::receive_from:
-        if (!receive_from(ordinal, *op, now)) return leave(Outcome::blocked);
+        save();
+        if (!receive_from(ordinal, *op)) return leave(Outcome::blocked);
+        restore();
         break;
-      case TimedOp::Kind::broadcast: {
-        std::int64_t sent = now;
-        if (!broadcast(ordinal, *op, sent)) return leave(Outcome::blocked);
-        stall_full += sent - now;
-        now = sent;
+      case TimedOp::Kind::broadcast:
+        save();
+        if (!broadcast(ordinal, *op)) return leave(Outcome::blocked);
+        restore();
         break;
-      }
       case TimedOp::Kind::halt: count(*op, 1); return leave(Outcome::done);
     }
   }

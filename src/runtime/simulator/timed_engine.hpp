@@ -47,11 +47,10 @@ class TimedEngine {
   void put(TimedQueue& queue, const TimedChannel& channel, std::int64_t sent);
   /// Requires: the queue holds a message.
   void take(TimedQueue& queue, const TimedChannel& channel, std::int64_t& now);
-  std::int64_t run_body(TimedPe& pe, const TimedBody& body, std::int64_t most, std::int64_t& now,
-                        std::int64_t& stall_full);
+  std::int64_t run_body(TimedPe& pe, const TimedBody& body, std::int64_t most);
   bool open_loop(std::uint32_t ordinal, const TimedOp& op);
-  bool broadcast(std::uint32_t ordinal, const TimedOp& op, std::int64_t& now);
-  bool receive_from(std::uint32_t ordinal, const TimedOp& op, std::int64_t& now);
+  bool broadcast(std::uint32_t ordinal, const TimedOp& op);
+  bool receive_from(std::uint32_t ordinal, const TimedOp& op);
   [[nodiscard]] double fraction_done() const;
 
   TimedArray array_;

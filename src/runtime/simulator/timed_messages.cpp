@@ -36,14 +36,14 @@ void TimedEngine::start_anew(TimedQueue& queue) {
       queue.stop = queue.sent + std::min(channel.depth - held, places - used);
       return true;
     }
-    array_.grow(queue);
+    array_.grow(queue, std::max(2 * places, least_places_));
   }
 }
 
 /// All or nothing: the message enters every receiver's queue at once, when each has a place.
-bool TimedEngine::broadcast(std::uint32_t ordinal, const TimedOp& op, std::int64_t& now) {
+bool TimedEngine::broadcast(std::uint32_t ordinal, const TimedOp& op) {
   TimedState& state = array_.state();
-  const TimedPe& pe = state.pes[ordinal];
+  TimedPe& pe = state.pes[ordinal];
   const Code& code = array_.program().codes[pe.pe_class];
   const TimedChannel& channel = array_.program().channels[op.channel];
   const std::int64_t* environment = array_.environment(ordinal);
@@ -58,7 +58,7 @@ bool TimedEngine::broadcast(std::uint32_t ordinal, const TimedOp& op, std::int64
         .queues[array_.network_queue(op.channel, index, array_.on_line(index, channel.axis, to), own)];
   };
   std::int64_t& port_free = state.port_free[pe.ports + op.port];
-  std::int64_t sent = now;
+  std::int64_t sent = pe.now;
   bool any = false;
   for (std::int64_t to = first; to <= last; ++to) {
     if (to == own) continue;
@@ -71,7 +71,8 @@ bool TimedEngine::broadcast(std::uint32_t ordinal, const TimedOp& op, std::int64
     any = true;
   }
   if (!any) return true;
-  now = sent;
+  pe.stall_full += sent - pe.now;
+  pe.now = sent;
   port_free = sent + channel.transfer;
   for (std::int64_t to = first; to <= last; ++to) {
     if (to != own) put(queue_to(to), channel, sent);
@@ -79,7 +80,7 @@ bool TimedEngine::broadcast(std::uint32_t ordinal, const TimedOp& op, std::int64
   return true;
 }
 
-bool TimedEngine::receive_from(std::uint32_t ordinal, const TimedOp& op, std::int64_t& now) {
+bool TimedEngine::receive_from(std::uint32_t ordinal, const TimedOp& op) {
   TimedState& state = array_.state();
   const Code& code = array_.program().codes[state.pes[ordinal].pe_class];
   const TimedChannel& channel = array_.program().channels[op.channel];
@@ -92,14 +93,13 @@ bool TimedEngine::receive_from(std::uint32_t ordinal, const TimedOp& op, std::in
     queue.receiver_waits = true;
     return false;
   }
-  take(queue, channel, now);
+  take(queue, channel, state.pes[ordinal].now);
   return true;
 }
 
 /// Runs up to `most` iterations, as many as have their messages and places; returns how many. The times of a queue
 /// stay in registers meanwhile, and its other end is woken once.
-std::int64_t TimedEngine::run_body(TimedPe& pe, const TimedBody& body, std::int64_t most, std::int64_t& now,
-                                   std::int64_t& stall_full) {
+std::int64_t TimedEngine::run_body(TimedPe& pe, const TimedBody& body, std::int64_t most) {
   struct Lane {
     std::int64_t* ring;
     std::uint32_t mask;
@@ -136,7 +136,7 @@ std::int64_t TimedEngine::run_body(TimedPe& pe, const TimedBody& body, std::int6
                 .back = body.lanes[n].sends ? (binds ? depth : 0) : queue.peak,
                 .link_free = queue.link_free};
   }
-  std::int64_t clock = now, stalled = stall_full;
+  std::int64_t clock = pe.now, stalled = pe.stall_full;
   for (std::int64_t left = iterations; left > 0; --left) {
     for (const TimedBody::Op& op : body.ops) {
       if (op.kind == TimedOp::Kind::compute) {
@@ -160,8 +160,8 @@ std::int64_t TimedEngine::run_body(TimedPe& pe, const TimedBody& body, std::int6
       ++lane.at;
     }
   }
-  now = clock;
-  stall_full = stalled;
+  pe.now = clock;
+  pe.stall_full = stalled;
   for (std::size_t n = 0; n < body.lanes.size(); ++n) {
     TimedQueue& queue = state.queues[queues[body.lanes[n].port]];
     if (body.lanes[n].sends) {
