@@ -59,8 +59,8 @@ def run(
         ``sim`` with ``functional=False`` only. ``"general"`` runs each instruction of each PE;
         ``"fast-forward"`` skips whole periods where all PEs repeat themselves, and so takes the same time for
         a thousand steps or a billion; where some run further and further ahead, through channels without a
-        bound, there is nothing to skip. Cycles and statistics are the same bit for bit. ``"auto"`` skips where
-        it can; `Result.engine` tells which it was.
+        bound, there is nothing to skip. Cycles and statistics are the same bit for bit. ``"auto"`` skips
+        where it can; `Result.engine` tells which it was.
 
     Returns
     -------
