@@ -97,3 +97,24 @@ def test_fast_forward_on_random_programs(tmp_path, capsys):
     with capsys.disabled():
         print(f"\nCYCLOTRON_SEED={SEED}: {ended} runs end, {skipped} of them with cycles skipped")
     assert skipped > ended // 10
+
+
+RECIPES = {
+    "output stationary": (cy.schedules.output_stationary, (9, 120, 7)),
+    "weight stationary": (cy.schedules.weight_stationary, (6, 8, 150)),
+    "input stationary": (cy.schedules.input_stationary, (8, 6, 150)),
+    "summa": (cy.schedules.summa, (5, 100, 6)),
+    "pumma": (cy.schedules.pumma, (8, 8, 8)),
+    "cannon": (cy.schedules.cannon, (8, 8, 8)),
+    "folded": (lambda f: cy.schedules.output_stationary(f).fold(i=3, j=2), (12, 90, 8)),
+    "one dimension": (lambda f: cy.Schedule().space("j").time("i", "k"), (40, 30, 6)),
+}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_fast_forward_of_systolic_arrays(name):
+    recipe, (n, k, m) = RECIPES[name]
+    program = blocked_product.compile(cy.spec((n, k)), cy.spec((k, m)), schedule=recipe(blocked_product))
+    rng = random.Random(name)
+    for _ in range(8):
+        both(random_machines.retimed(rng, program))
