@@ -110,6 +110,21 @@ bool Snapshot::ports_shifted(const TimedArray& array, std::uint32_t ordinal) con
 std::int64_t Snapshot::skip(TimedArray& array, std::int64_t times) const {
   TimedState& state = array.state();
   std::int64_t most = 0;
+  for (std::uint32_t o = 0; o < array.count(); ++o) {
+    TimedPe& pe = state.pes[o];
+    const std::int64_t before = pe.now;
+    repeat(pe.now, pes_[o].now, times);
+    if (pe.now > latest) too_long();  // before its times overflow
+    most = std::max(most, pe.now - before);
+    repeat(pe.stall_full, pes_[o].stall_full, times);
+    // Registers of loops that are not open have no meaning; of one that is, they are two numbers each.
+    const TimedCode& code = array.code(pe);
+    const std::uint32_t open = pe.registers + 2U * code.ops[pe.counter].level;
+    const std::uint32_t busy = pe.registers + 2U * code.loops;
+    for (std::uint32_t r = pe.registers; r < open; ++r) repeat(state.registers[r], registers_[r], times);
+    for (std::uint32_t r = busy; r < pe.registers + code.registers(); ++r)
+      repeat(state.registers[r], registers_[r], times);
+  }
   for (std::size_t c = 0; c < messages_.size(); ++c) repeat(state.messages[c], messages_[c], times);
   for (std::size_t q = 0; q < queues_.size(); ++q) {
     TimedQueue& queue = state.queues[q];
@@ -124,21 +139,6 @@ std::int64_t Snapshot::skip(TimedArray& array, std::int64_t times) const {
     queue.link_free = link_free;
   }
   for (std::size_t p = 0; p < port_free_.size(); ++p) repeat(state.port_free[p], port_free_[p], times);
-  for (std::uint32_t o = 0; o < array.count(); ++o) {
-    TimedPe& pe = state.pes[o];
-    const std::int64_t before = pe.now;
-    repeat(pe.now, pes_[o].now, times);
-    if (pe.now > latest) too_long();
-    most = std::max(most, pe.now - before);
-    repeat(pe.stall_full, pes_[o].stall_full, times);
-    // Registers of loops that are not open have no meaning; of one that is, they are two numbers each.
-    const TimedCode& code = array.code(pe);
-    const std::uint32_t open = pe.registers + 2U * code.ops[pe.counter].level;
-    const std::uint32_t busy = pe.registers + 2U * code.loops;
-    for (std::uint32_t r = pe.registers; r < open; ++r) repeat(state.registers[r], registers_[r], times);
-    for (std::uint32_t r = busy; r < pe.registers + code.registers(); ++r)
-      repeat(state.registers[r], registers_[r], times);
-  }
   repeat(state.instructions, instructions_, times);
   repeat(state.computations, computations_, times);
   return most;
