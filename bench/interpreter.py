@@ -8,18 +8,22 @@ import cyclotron as cy
 BOUND_NANOSECONDS = 200
 
 
+def time_alone(program: cy.Program) -> cy.Result:
+    return cy.run(program, backend="sim", functional=False, event_limit=0, engine="general")
+
+
 def main() -> None:
     arguments = options(__doc__)
     runs, size, steps = (3, 16, 32) if arguments.quick else (5, 64, 256)
     rng = np.random.default_rng(0)
     A, B = rng.standard_normal((size, steps)), rng.standard_normal((steps, size))
     program = matmul.compile(A, B, schedule=cy.schedules.output_stationary(matmul))
-    timing = cy.run(program, backend="sim", functional=False)
+    timing = time_alone(program)
     instructions, pe_cycles = timing.stats["instructions"], timing.cycles * timing.utilization.size
     seconds = medians(
         runs,
         sim=lambda: cy.run(program, backend="sim", event_limit=0).seconds,
-        sim_timing_only=lambda: cy.run(program, backend="sim", functional=False, event_limit=0).seconds,
+        sim_timing_only=lambda: time_alone(program).seconds,
         local=lambda: cy.run(program).seconds,
     )
     figures = {}

@@ -191,6 +191,7 @@ def simulate(
     *,
     functional: bool = True,
     event_limit: int = 200_000,
+    engine: str = "auto",
     progress: Callable[[float], bool] | None = None,
 ) -> dict[str, Any]:
     """Run on the cycle-accurate simulator; outputs are written into their arrays."""

@@ -20,6 +20,8 @@ from cyclotron.results import Result
 
 Backend = Literal["numpy", "sim", "local", "mpi"]
 BACKENDS: tuple[Backend, ...] = ("numpy", "sim", "local", "mpi")
+Engine = Literal["auto", "general", "fast-forward"]
+ENGINES: tuple[Engine, ...] = ("auto", "general", "fast-forward")
 
 
 def run(
@@ -30,6 +32,7 @@ def run(
     functional: bool = True,
     threads: int = 0,
     event_limit: int = 200_000,
+    engine: Engine = "auto",
 ) -> Result:
     """Run a compiled program once.
 
@@ -50,7 +53,14 @@ def run(
     threads : int
         ``local`` only: threads to use, 0 for one a core.
     event_limit : int
-        ``sim`` only: computations to keep for timelines.
+        ``sim`` only: computations to keep for timelines. With ``functional=False`` all are kept or, where
+        there are more, none.
+    engine : {"auto", "general", "fast-forward"}
+        ``sim`` with ``functional=False`` only. ``"general"`` runs each instruction of each PE;
+        ``"fast-forward"`` skips whole periods where all PEs repeat themselves, and so takes the same time for
+        a thousand steps or a billion; where some run further and further ahead, through channels without a
+        bound, there is nothing to skip. Cycles and statistics are the same bit for bit. ``"auto"`` skips
+        where it can; `Result.engine` tells which it was.
 
     Returns
     -------
@@ -83,6 +93,7 @@ def run(
             code="CYC713",
             help='only backend="sim" can leave numbers out',
         )
+    _check_engine(engine, backend, functional)
     started = time.perf_counter()
     if backend == "numpy":
         outputs = _run_numpy(program, inputs)
@@ -94,7 +105,12 @@ def run(
     if backend == "sim":
         with progress_bar(f"simulating {program.kernel_name}") as progress:
             timing = _core.simulate(
-                program.core, arrays, functional=functional, event_limit=event_limit, progress=progress
+                program.core,
+                arrays,
+                functional=functional,
+                event_limit=event_limit,
+                engine=engine,
+                progress=progress,
             )
     elif backend == "local":
         with progress_bar(f"running {program.kernel_name}") as progress:
@@ -102,6 +118,20 @@ def run(
     else:
         outputs = _run_mpi(program, arrays, ranks)
     return Result(program, backend, outputs, time.perf_counter() - started, timing)
+
+
+def _check_engine(engine: str, backend: Backend, functional: bool) -> None:
+    if engine not in ENGINES:
+        raise ExecutionError(
+            f"there is no engine {engine!r}", code="CYC715", help=f"use one of: {', '.join(ENGINES)}"
+        )
+    if engine != "auto" and (backend != "sim" or functional):
+        where = "with functional=True" if backend == "sim" else f"on the {backend} backend"
+        raise ExecutionError(
+            f"engine={engine!r} {where}",
+            code="CYC715",
+            help='an engine is chosen for time alone: backend="sim", functional=False',
+        )
 
 
 def call_kernel(kernel: Kernel, values: tuple[Any, ...]) -> Any:

@@ -76,6 +76,11 @@ class Result:
         return int(self._measured["cycles"])
 
     @property
+    def engine(self) -> str:
+        """What simulated it: ``functional``, ``general`` or ``fast-forward``."""
+        return str(self._measured["engine"])
+
+    @property
     def utilization(self) -> NDArray[np.float64]:
         """Share of the cycles in which each PE computes, shape ``grid``, 0 to 1."""
         busy = self.stats["busy"].astype(np.float64)
@@ -87,8 +92,10 @@ class Result:
 
         Keys: ``busy``, ``stall_empty`` (waiting for a message), ``stall_full`` (waiting for a place in a
         channel), ``idle`` (int64 arrays of shape ``grid``, cycles), ``busy_by_operator`` (dict of such
-        arrays), ``channels`` (list of dicts: name, messages, words, peak_occupancy), ``instructions`` (int),
-        ``words_moved`` (int).
+        arrays), ``channels`` (list of dicts: name; messages and words; queues, the pairs of PEs that it
+        joins; busy_cycles, which messages kept these busy; utilization, their share of all cycles of all
+        queues, 0 to 1; peak_occupancy of any queue), ``instructions`` (int),
+        ``words_moved`` (int), ``cycles_skipped`` (int, by fast-forward; the others were run step by step).
         """
         timing = self._measured
         stats: dict[str, Any] = {
@@ -99,9 +106,13 @@ class Result:
             name: np.asarray(cycles).reshape(self.grid)
             for name, cycles in timing.get("busy_by_operator", {}).items()
         }
-        stats["channels"] = timing["channels"]
+        stats["channels"] = [
+            {**channel, "utilization": channel["busy_cycles"] / max(channel["queues"] * self.cycles, 1)}
+            for channel in timing["channels"]
+        ]
         stats["instructions"] = int(timing["instructions"])
         stats["words_moved"] = sum(int(channel["words"]) for channel in timing["channels"])
+        stats["cycles_skipped"] = int(timing["cycles_skipped"])
         return stats
 
     @functools.cached_property

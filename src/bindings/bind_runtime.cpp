@@ -26,12 +26,8 @@ py::array_t<std::int64_t> column(const Timing& timing, Get get) {
 
 py::dict busy_by_operator(const Timing& timing) {
   py::dict result;
-  for (std::size_t p = 0; p < timing.pes.size(); ++p) {
-    for (const auto& [name, cycles] : timing.pes[p].busy_by_operator) {
-      if (!result.contains(name))
-        result[name.c_str()] = column(timing, [](const auto&) { return std::int64_t{0}; });
-      result[name.c_str()].cast<py::array_t<std::int64_t>>().mutable_at(p) = cycles;
-    }
+  for (const auto& [name, cycles] : timing.busy_by_operator) {
+    result[name.c_str()] = py::array_t<std::int64_t>(static_cast<py::ssize_t>(cycles.size()), cycles.data());
   }
   return result;
 }
@@ -85,17 +81,27 @@ py::list channels(const Timing& timing) {
   py::list result;
   for (const auto& channel : timing.channels) {
     result.append(py::dict("name"_a = channel.name, "messages"_a = channel.messages,
-                           "words"_a = channel.words, "peak_occupancy"_a = channel.peak_occupancy));
+                           "words"_a = channel.words, "queues"_a = channel.queues,
+                           "busy_cycles"_a = channel.busy_cycles,
+                           "peak_occupancy"_a = channel.peak_occupancy));
   }
   return result;
 }
 
+/// By its name in Python, which has checked it.
+runtime::Engine engine_of(const std::string& name) {
+  if (name == "general") return runtime::Engine::general;
+  return name == "fast-forward" ? runtime::Engine::fast_forward : runtime::Engine::automatic;
+}
+
 py::dict simulate(const program::Program& program, const std::vector<py::array>& arrays, bool functional,
-                  std::int64_t event_limit, const py::object& progress) {
+                  std::int64_t event_limit, const std::string& engine, const py::object& progress) {
+  const runtime::SimulatorOptions options{
+      .functional = functional, .event_limit = event_limit, .engine = engine_of(engine)};
   const auto views = functional ? to_views(program, arrays) : runtime::Arrays{};
   Timing timing;
   run_interruptibly(progress, [&](const runtime::Progress& call) {
-    timing = runtime::simulate(program, views, {.functional = functional, .event_limit = event_limit}, call);
+    timing = runtime::simulate(program, views, options, call);
   });
   return py::dict("cycles"_a = timing.cycles,
                   "busy"_a = column(timing, [](const auto& pe) { return pe.busy; }),
@@ -104,7 +110,8 @@ py::dict simulate(const program::Program& program, const std::vector<py::array>&
                   "idle"_a = column(timing, [](const auto& pe) { return pe.idle; }),
                   "busy_by_operator"_a = busy_by_operator(timing), "channels"_a = channels(timing),
                   "events"_a = events(program, timing), "events_dropped"_a = timing.events_dropped,
-                  "instructions"_a = timing.instructions);
+                  "instructions"_a = timing.instructions, "engine"_a = timing.engine,
+                  "cycles_skipped"_a = timing.cycles_skipped);
 }
 
 void run_local(const program::Program& program, const std::vector<py::array>& arrays, int threads,
@@ -118,7 +125,8 @@ void run_local(const program::Program& program, const std::vector<py::array>& ar
 
 void bind_runtime(py::module_& module) {
   module.def("simulate", &simulate, py::arg("program"), py::arg("arrays"), py::kw_only(),
-             py::arg("functional") = true, py::arg("event_limit") = 200'000, py::arg("progress") = py::none(),
+             py::arg("functional") = true, py::arg("event_limit") = 200'000, py::arg("engine") = "auto",
+             py::arg("progress") = py::none(),
              "Run on the cycle-accurate simulator; outputs are written into their arrays.");
   module.def("run_local", &run_local, py::arg("program"), py::arg("arrays"), py::kw_only(),
              py::arg("threads") = 0, py::arg("progress") = py::none(),

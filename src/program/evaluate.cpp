@@ -86,24 +86,29 @@ std::pair<Truth, std::size_t> truth(const Disjunction& region, const Box& box) {
   return split ? std::pair{Truth::depends, *split} : std::pair{Truth::no, std::size_t{0}};
 }
 
-/// Adds the PEs of the box to their classes; splits only where a class's border crosses it.
-void count(const Program& program, const Box& box, std::vector<std::int64_t>& counts) {
+/// Calls `visit(class, box)` for boxes that lie in one class each and together hold the box's PEs that have a
+/// class; splits only where a class's border crosses.
+template <class Visit>
+void each_box(const Program& program, const Box& box, const Visit& visit) {
   for (std::size_t c = 0; c < program.classes.size(); ++c) {
     const auto [holds_here, dimension] = truth(program.classes[c].region, box);
     if (holds_here == Truth::no) continue;
-    if (holds_here == Truth::yes) {
-      counts[c] += box.pes();
-      return;
-    }
+    if (holds_here == Truth::yes) return visit(c, box);
     const std::int64_t middle = box.first[dimension] + (box.last[dimension] - box.first[dimension]) / 2;
     Box low = box;
     Box high = box;
     low.last[dimension] = middle;
     high.first[dimension] = middle + 1;
-    count(program, low, counts);
-    count(program, high, counts);
+    each_box(program, low, visit);
+    each_box(program, high, visit);
     return;
   }
+}
+
+Box whole_grid(const Program& program) {
+  Box result{Coordinates(program.grid.size(), 0), program.grid};
+  for (auto& last : result.last) --last;
+  return result;
 }
 
 }  // namespace
@@ -153,10 +158,29 @@ std::size_t Program::class_of(const std::vector<std::int64_t>& coordinates) cons
 
 std::vector<std::int64_t> Program::pe_counts() const {
   std::vector<std::int64_t> counts(classes.size(), 0);
-  Box whole{Coordinates(grid.size(), 0), grid};
-  for (auto& last : whole.last) --last;
-  count(*this, whole, counts);
+  each_box(*this, whole_grid(*this), [&](std::size_t c, const Box& box) { counts[c] += box.pes(); });
   return counts;
+}
+
+std::vector<std::uint32_t> Program::class_map() const {
+  const Box whole = whole_grid(*this);
+  const std::size_t rank = grid.size();
+  std::vector<std::uint32_t> result(static_cast<std::size_t>(whole.pes()), unmapped);
+  each_box(*this, whole, [&](std::size_t c, const Box& box) {
+    Coordinates row = box.first;
+    for (bool more = true; more;) {
+      std::int64_t start = 0;
+      for (std::size_t d = 0; d < rank; ++d) start = start * grid[d] + row[d];
+      std::fill_n(result.begin() + start, box.last[rank - 1] - box.first[rank - 1] + 1,
+                  static_cast<std::uint32_t>(c));
+      more = false;
+      for (std::size_t d = rank - 1; !more && d-- > 0;) {  // the next row
+        more = row[d] < box.last[d];
+        row[d] = more ? row[d] + 1 : box.first[d];
+      }
+    }
+  });
+  return result;
 }
 
 }  // namespace cyclotron::program

@@ -9,9 +9,6 @@
 namespace cyclotron::runtime {
 namespace {
 
-// A program file may ask for more than any computer has; touching that memory would harm more than this
-// process.
-constexpr std::int64_t pe_limit = std::int64_t{1} << 22;
 constexpr std::size_t port_limit = std::size_t{1} << 26;
 constexpr std::size_t alignment = 64;
 

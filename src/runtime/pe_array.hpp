@@ -14,6 +14,10 @@
 
 namespace cyclotron::runtime {
 
+/// A program file may ask for more PEs than any computer has; touching that memory would harm more than this
+/// process.
+inline constexpr std::int64_t pe_limit = std::int64_t{1} << 22;
+
 /// What is one PE's own. Tables are shared between PEs and owned by PeArray.
 struct Pe {
   const Code* code = nullptr;

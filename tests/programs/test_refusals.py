@@ -192,6 +192,45 @@ REFUSALS = {
         "CYC713",
         lambda: cy.run(kernels.matmul.compile(A, B), functional=False),
     ),
+    "unknown-engine": (
+        cy.ExecutionError,
+        "CYC715",
+        lambda: cy.run(kernels.matmul.compile(A, B), backend="sim", functional=False, engine="warp"),
+    ),
+    "engine-of-a-functional-run": (
+        cy.ExecutionError,
+        "CYC715",
+        lambda: cy.run(kernels.matmul.compile(A, B), backend="sim", engine="fast-forward"),
+    ),
+    "engine-of-threads": (
+        cy.ExecutionError,
+        "CYC715",
+        lambda: cy.run(kernels.matmul.compile(A, B), engine="general"),
+    ),
+    "fast-forward-of-ragged-tiles": (
+        cy.ExecutionError,
+        "CYC709",
+        lambda: cy.run(
+            kernels.matmul.compile(cy.blocked(np.ones((3, 4)), (2, 2)), cy.blocked(np.ones((4, 4)), (2, 2))),
+            backend="sim",
+            functional=False,
+            engine="fast-forward",
+        ),
+    ),
+    "more-cycles-than-fit": (
+        cy.ExecutionError,
+        "CYC708",
+        lambda: cy.run(
+            kernels.matmul.compile(
+                cy.spec((2, 10**7)),
+                cy.spec((10**7, 2)),
+                schedule=cy.schedules.output_stationary(kernels.matmul),
+                machine=cy.Machine(pe=cy.PE(cycles={"multiply_add": 2**40, "matmul_add": 2**40})),
+            ),
+            backend="sim",
+            functional=False,
+        ),
+    ),
     "check-that-fails": (
         cy.ExecutionError,
         "CYC714",
@@ -432,7 +471,7 @@ def test_interrupt_stops_a_simulation():
         "p = kernels.matmul.compile(cy.spec((64, 100000)), cy.spec((100000, 64)), schedule=grid)\n"
         "try:\n"
         "    print('ready', flush=True)\n"
-        "    cy.run(p, backend='sim', functional=False)\n"
+        "    cy.run(p, backend='sim', functional=False, engine='general')\n"
         "except KeyboardInterrupt:\n"
         "    print('interrupted', flush=True)\n"
     )

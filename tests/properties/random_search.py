@@ -14,7 +14,7 @@ import tempfile
 import time
 import warnings
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -209,11 +209,20 @@ class Judge:
 
 def at_depth(program: cy.Program, depth: int) -> cy.Program:
     """The same program on a machine whose links and broadcasts have another depth."""
+
+    def change(machine: dict[str, Any]) -> None:
+        for link in ("link", "broadcast"):
+            machine[link]["depth"] = depth
+
+    return on_machine(program, change)
+
+
+def on_machine(program: cy.Program, change: Callable[[dict[str, Any]], None]) -> cy.Program:
+    """The same program on a machine with other timing; `change` edits the one in the program file."""
     data = program.core.to_bytes()
     start = data.index(b'"machine":') + len(b'"machine":')
     machine, length = json.JSONDecoder().raw_decode(data[start : start + 4000].decode())
-    for link in ("link", "broadcast"):
-        machine[link]["depth"] = depth
+    change(machine)
     body = data[24:start] + json.dumps(machine, separators=(",", ":")).encode() + data[start + length :]
     header = data[:8] + struct.pack("<QI", len(body), zlib.crc32(body)) + data[20:24]
     core = type(program.core).from_bytes(header + body)

@@ -89,7 +89,8 @@ template <bool f>
 void Simulation<f>::push(Queue& queue, const machine::Link& link, std::int64_t sent, const Packet& packet) {
   Message message;
   message.sent = queue.last_sent = sent;
-  message.arrival = sent + link.latency_cycles + transfer_cycles(packet.size, link) - 1;
+  const std::int64_t transfer = transfer_cycles(packet.size, link);
+  message.arrival = sent + link.latency_cycles + transfer - 1;
   message.payload.size = packet.size;
   if constexpr (f) {
     if (Payload::fits(packet.bytes)) {
@@ -102,6 +103,7 @@ void Simulation<f>::push(Queue& queue, const machine::Link& link, std::int64_t s
   queue.messages.push(std::move(message));
   ++queue.sent;
   queue.words += packet.size.words();
+  queue.busy += transfer;
   if (queue.receiver_waits) {
     queue.receiver_waits = false;
     wake(queue.receiver);
@@ -244,9 +246,8 @@ template <bool f>
 Timing Simulation<f>::timing() {
   Timing result;
   for (const Clock& clock : clocks_) result.cycles = std::max(result.cycles, clock.now);
-  result.pes.assign(
-      array_.grid_size(),
-      PeCycles{.busy = 0, .stall_empty = 0, .stall_full = 0, .idle = result.cycles, .busy_by_operator = {}});
+  result.pes.assign(array_.grid_size(),
+                    PeCycles{.busy = 0, .stall_empty = 0, .stall_full = 0, .idle = result.cycles});
   for (std::uint32_t o = 0; o < array_.count(); ++o) {
     const Clock& clock = clocks_[o];
     PeCycles& pe = result.pes[array_.grid_index(o)];
@@ -258,18 +259,21 @@ Timing Simulation<f>::timing() {
               "of " + array_.name(array_.grid_index(o)));
     for (std::size_t op = 0; op < operator_count; ++op) {
       if (clock.busy_by_operator[op] == 0) continue;
-      pe.busy_by_operator[std::string(operators::info(static_cast<Op>(op)).name)] =
-          clock.busy_by_operator[op];
+      auto& column = result.busy_by_operator[std::string(operators::info(static_cast<Op>(op)).name)];
+      column.resize(array_.grid_size());
+      column[array_.grid_index(o)] = clock.busy_by_operator[op];
     }
     result.instructions += array_.pe(o).executed;
   }
   for (const auto& channel : array_.program().channels) {
-    result.channels.push_back({.name = channel.name, .messages = 0, .words = 0, .peak_occupancy = 0});
+    result.channels.emplace_back().name = channel.name;
   }
   const auto add = [&](Queue& queue) {
     ChannelStatistics& statistics = result.channels[queue.channel];
     statistics.messages += queue.sent;
     statistics.words += queue.words;
+    statistics.queues += queue.sent > 0 ? 1 : 0;
+    statistics.busy_cycles += queue.busy;
     statistics.peak_occupancy =
         std::max({statistics.peak_occupancy, queue.peak, queue.sent - queue.received});
   };

@@ -31,6 +31,7 @@ struct Queue {
   std::int64_t sent = 0;
   std::int64_t received = 0;
   std::int64_t words = 0;      ///< Sent.
+  std::int64_t busy = 0;       ///< Cycles that messages kept its link busy.
   std::int64_t last_sent = 0;  ///< When.
   std::int64_t link_free = 0;
   std::int64_t depth = 1;

@@ -45,12 +45,15 @@ TEST(Classes, CountsAgreeWithEnumeration) {
                                {{Condition::Kind::non_negative, form({0, 1}, -7), 0}}};
   program.classes[4].region = {};
   std::vector<std::int64_t> expected(5, 0);
+  std::vector<std::uint32_t> map;
   for (std::int64_t i = 0; i < 13; ++i) {
     for (std::int64_t k = 0; k < 9; ++k) {
       const std::size_t found = program.class_of({i, k});
       if (found != Program::no_class) ++expected[found];
+      map.push_back(found == Program::no_class ? Program::unmapped : static_cast<std::uint32_t>(found));
     }
   }
+  EXPECT_EQ(program.class_map(), map);
   EXPECT_EQ(program.pe_counts(), expected);
   EXPECT_EQ(expected[0], 4);
   EXPECT_EQ(expected[4], 0);

@@ -207,6 +207,9 @@ struct Program {
   static constexpr std::size_t no_class = static_cast<std::size_t>(-1);
   /// PEs in each class; linear in the grid (never called by the compiler).
   [[nodiscard]] std::vector<std::int64_t> pe_counts() const;
+  /// `class_of` for the whole grid, last dimension fastest: `unmapped` where no PE has a program.
+  [[nodiscard]] std::vector<std::uint32_t> class_map() const;
+  static constexpr std::uint32_t unmapped = 0xffffffffU;
 };
 
 [[nodiscard]] std::int64_t evaluate(const Affine& form, const std::int64_t* environment);

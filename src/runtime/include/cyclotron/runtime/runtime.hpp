@@ -39,13 +39,14 @@ struct PeCycles {
   std::int64_t stall_empty = 0;  ///< Waiting for a message.
   std::int64_t stall_full = 0;   ///< Waiting for a place in a channel, or for the link.
   std::int64_t idle = 0;         ///< After its last instruction, or without a program.
-  std::map<std::string, std::int64_t> busy_by_operator;
 };
 
 struct ChannelStatistics {
   std::string name;
   std::int64_t messages = 0;
   std::int64_t words = 0;
+  std::int64_t queues = 0;       ///< Sender and receiver pairs that it joined.
+  std::int64_t busy_cycles = 0;  ///< That messages kept these busy, all together.
   /// Most messages, sent and not yet received, that any one queue of the channel held.
   std::int64_t peak_occupancy = 0;
 };
@@ -54,15 +55,27 @@ struct ChannelStatistics {
 struct Timing {
   std::int64_t cycles = 0;  ///< Makespan.
   std::vector<PeCycles> pes;
+  std::map<std::string, std::vector<std::int64_t>> busy_by_operator;  ///< Of those that took time.
   std::vector<ChannelStatistics> channels;
   std::vector<Event> events;
   std::int64_t events_dropped = 0;  ///< Beyond the limit.
   std::int64_t instructions = 0;    ///< Executed, all PEs.
+  std::string engine;               ///< `functional`, `general` or `fast-forward`: what measured it.
+  std::int64_t cycles_skipped = 0;  ///< By fast-forward; the rest was run step by step.
+};
+
+/// How time alone is simulated. All measure the same, bit for bit.
+enum class Engine : std::uint8_t {
+  automatic,     ///< Fast-forward, which does no harm where nothing repeats itself.
+  general,       ///< Each instruction of each PE.
+  fast_forward,  ///< Skips whole periods where all PEs repeat themselves.
 };
 
 struct SimulatorOptions {
   bool functional = true;  ///< Move and compute numbers too; false: time only, arrays may be empty.
-  std::int64_t event_limit = 200'000;  ///< Compute events to keep; 0 keeps none.
+  /// Compute events to keep; 0 keeps none. A run of time alone keeps all or, where there are more, none.
+  std::int64_t event_limit = 200'000;
+  Engine engine = Engine::automatic;  ///< Of a run of time alone.
 };
 
 /// Cycle-accurate simulation (CY-118, CY-119): each PE has a local clock.
@@ -70,9 +83,11 @@ struct SimulatorOptions {
 /// link is busy for ceil(words / words_per_cycle) cycles; arrival = t + latency + that - 1. RECV: t = max(t,
 /// arrival); the place frees then. A broadcast enters all its queues at once, when each has a place.
 /// Operators cost the machine's cycles; LOAD, STORE, MOVE, SEND and RECV cost 0 themselves.
+/// A run of time alone does not look at tensors and slots, so it does not tell indices outside them.
 /// Throws DeadlockError with the cycle of waits (PE, channel, full or empty, source line) and a depth that
 /// would break it if one would; ExecutionError where an operator fails (for example a matrix that is not
-/// positive definite), naming PE and instruction.
+/// positive definite), naming PE and instruction, CYC708 where cycles no longer fit 62 bits, and CYC709 where
+/// `Engine::fast_forward` is asked for and tiles of several sizes share a slot or channel.
 [[nodiscard]] Timing simulate(const program::Program& program, const Arrays& arrays,
                               const SimulatorOptions& options = {}, const Progress& progress = {});
 

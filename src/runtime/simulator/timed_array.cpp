@@ -1,0 +1,195 @@
+#include "timed_array.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cyclotron/support/error.hpp>
+
+#include "../pe_array.hpp"
+
+namespace cyclotron::runtime::simulator {
+namespace {
+
+/// A shallow queue gets all places that it can need, another some when it needs them.
+std::uint32_t first_places(const TimedChannel& channel) {
+  constexpr std::uint64_t shallow = 16, first = 4;
+  return static_cast<std::uint32_t>(std::bit_ceil(channel.places <= shallow ? channel.places : first));
+}
+
+[[noreturn]] void too_large(const TimedProgram& program) {
+  throw ExecutionError({.code = "CYC705",
+                        .span = {},
+                        .message = fmt::format("a grid of {} PEs does not fit this computer's memory",
+                                               fmt::join(program.source->grid, " x ")),
+                        .notes = {},
+                        .help = "fold the grid onto fewer PEs"});
+}
+
+}  // namespace
+
+TimedArray::TimedArray(TimedProgram program) : program_(std::move(program)), free_rings_(32) {
+  const auto& grid = program_.source->grid;
+  std::int64_t size = 1;
+  stride_.assign(grid.size(), 1);
+  for (std::size_t d = grid.size(); d-- > 0;) {
+    stride_[d] = size;
+    if (__builtin_mul_overflow(size, grid[d], &size) || size > pe_limit) too_large(program_);
+  }
+  try {
+    place_pes();
+    connect();
+  } catch (const std::bad_alloc&) {
+    too_large(program_);
+  }
+  state_.messages.assign(program_.channels.size(), 0);
+  std::uint32_t variables = 0;
+  for (const auto& code : program_.codes) variables = std::max(variables, code.variables);
+  environment_.resize(variables + 1);
+}
+
+void TimedArray::place_pes() {
+  const auto classes = program_.source->class_map();
+  const auto with_program = static_cast<std::size_t>(
+      std::count_if(classes.begin(), classes.end(), [](auto c) { return c != program::Program::unmapped; }));
+  ordinal_.assign(classes.size(), none);
+  grid_index_.reserve(with_program);
+  state_.pes.reserve(with_program);
+  std::size_t ports = 0, registers = 0;
+  for (std::size_t index = 0; index < classes.size(); ++index) {
+    const std::uint32_t pe_class = classes[index];
+    if (pe_class == program::Program::unmapped) continue;
+    ordinal_[index] = count();
+    grid_index_.push_back(static_cast<std::uint32_t>(index));
+    state_.pes.push_back({.pe_class = pe_class,
+                          .ports = static_cast<std::uint32_t>(ports),
+                          .registers = static_cast<std::uint32_t>(registers)});
+    ports += program_.codes[pe_class].ports.size();
+    registers += program_.classes[pe_class].registers();
+    if (std::max(ports, registers) > none / 2) too_large(program_);
+  }
+  queue_of_port_.assign(ports, none);
+  state_.registers.assign(registers, 0);
+}
+
+void TimedArray::connect() {
+  const auto& channels = program_.source->channels;
+  const bool networks =
+      std::any_of(program_.channels.begin(), program_.channels.end(), [](auto& c) { return c.network; });
+  if (networks) state_.port_free.assign(queue_of_port_.size(), 0);
+  rows_.resize(channels.size());
+  std::vector<std::vector<std::uint32_t>> by_receiver(channels.size());
+  for (std::size_t c = 0; c < channels.size(); ++c) {
+    if (program_.channels[c].network) {
+      rows_[c].resize(ordinal_.size());
+    } else {
+      by_receiver[c].assign(ordinal_.size(), none);
+    }
+  }
+  std::vector<std::int64_t> at(stride_.size());
+  std::vector<std::size_t> used(program_.channels.size(), 0);
+  for (std::uint32_t o = 0; o < count(); ++o) {
+    const TimedPe& pe = state_.pes[o];
+    const std::uint32_t index = grid_index_[o];
+    for (std::size_t d = 0; d < at.size(); ++d) at[d] = coordinate(index, static_cast<std::uint32_t>(d));
+    const auto& ports = program_.codes[pe.pe_class].ports;
+    for (std::size_t p = 0; p < ports.size(); ++p) {
+      const bool in = ports[p].kind == Port::Kind::link_in;
+      if (!in && ports[p].kind != Port::Kind::link_out) continue;
+      const std::uint32_t receiver = in ? index : neighbour(at, channels[ports[p].channel].offset);
+      if (receiver == none) continue;
+      std::uint32_t& number = by_receiver[ports[p].channel][receiver];
+      if (number == none) number = add_queue(ports[p].channel, none, ordinal_[receiver]);
+      if (!in) state_.queues[number].sender = o;
+      queue_of_port_[pe.ports + p] = number;
+    }
+  }
+}
+
+std::uint32_t TimedArray::neighbour(const std::vector<std::int64_t>& at,
+                                    const std::vector<std::int64_t>& offset) const {
+  const bool torus = program_.source->machine.topology == machine::Topology::torus;
+  std::int64_t result = 0;
+  for (std::size_t d = 0; d < at.size(); ++d) {
+    const std::int64_t extent = program_.source->grid[d];
+    std::int64_t x = at[d] + offset[d];
+    if (x < 0 || x >= extent) {
+      if (!torus) return none;
+      x = (x % extent + extent) % extent;
+    }
+    result += x * stride_[d];
+  }
+  return static_cast<std::uint32_t>(result);
+}
+
+std::uint32_t TimedArray::add_queue(std::uint32_t channel, std::uint32_t sender, std::uint32_t receiver) {
+  const std::uint32_t places = first_places(program_.channels[channel]);
+  TimedQueue queue;
+  queue.ring = take_ring(places);
+  queue.mask = places - 1;
+  queue.channel = static_cast<std::uint16_t>(channel);
+  queue.sender = sender;
+  queue.receiver = receiver;
+  state_.queues.push_back(queue);
+  return static_cast<std::uint32_t>(state_.queues.size() - 1);
+}
+
+std::uint32_t TimedArray::take_ring(std::uint32_t places) {
+  auto& free = free_rings_[static_cast<std::size_t>(std::countr_zero(places))];
+  if (!free.empty()) {
+    const std::uint32_t ring = free.back();
+    free.pop_back();
+    std::fill_n(state_.times.begin() + ring, places, never);
+    return ring;
+  }
+  const std::size_t ring = state_.times.size();
+  if (ring + places > std::numeric_limits<std::uint32_t>::max()) throw std::bad_alloc();
+  state_.times.resize(ring + places, never);
+  return static_cast<std::uint32_t>(ring);
+}
+
+void TimedArray::grow(TimedQueue& queue, std::uint32_t places) {
+  const std::uint32_t before = queue.mask + 1;
+  std::uint32_t ring = none;
+  try {
+    ring = take_ring(places);
+  } catch (const std::bad_alloc&) {
+    too_large(program_);
+  }
+  for (std::uint32_t m = queue.sent - before; m != queue.sent; ++m)
+    state_.times[ring + (m & (places - 1))] = state_.times[queue.ring + (m & queue.mask)];
+  free_rings_[static_cast<std::size_t>(std::countr_zero(before))].push_back(queue.ring);
+  queue.ring = ring;
+  queue.mask = places - 1;
+}
+
+std::uint32_t TimedArray::on_line(std::uint32_t grid_index, std::uint32_t axis,
+                                  std::int64_t coordinate) const {
+  return static_cast<std::uint32_t>(grid_index +
+                                    (coordinate - this->coordinate(grid_index, axis)) * stride_[axis]);
+}
+
+std::uint32_t TimedArray::network_queue(std::uint32_t channel, std::uint32_t sender_index,
+                                        std::uint32_t receiver_index, std::int64_t sender_coordinate) {
+  auto& row = rows_[channel][receiver_index];
+  for (const auto& [coordinate, number] : row) {
+    if (coordinate == sender_coordinate) return number;
+  }
+  const std::uint32_t number = add_queue(channel, ordinal_[sender_index], ordinal_[receiver_index]);
+  row.emplace_back(sender_coordinate, number);
+  return number;
+}
+
+const std::int64_t* TimedArray::environment(std::uint32_t ordinal) {
+  const TimedPe& pe = state_.pes[ordinal];
+  std::int64_t* out = environment_.data();
+  for (std::uint32_t d = 0; d < stride_.size(); ++d) *out++ = coordinate(grid_index_[ordinal], d);
+  const std::int64_t* registers = state_.registers.data() + pe.registers;
+  for (std::uint32_t level = 0; level < code(pe).loops; ++level) *out++ = registers[2 * level];
+  return environment_.data();
+}
+
+}  // namespace cyclotron::runtime::simulator

@@ -1,0 +1,190 @@
+#include "timed_engine.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace cyclotron::runtime::simulator {
+namespace {
+
+// Iterations of a PE at a turn: enough to make the turn cheap, few enough that its messages stay in the cache.
+constexpr std::uint32_t iterations_a_turn = 16;
+
+}  // namespace
+
+TimedEngine::TimedEngine(TimedProgram program, const Progress& progress)
+    : array_(std::move(program)), pulse_(progress), ready_(array_.count()) {
+  for (std::uint32_t o = 0; o < array_.count(); ++o) ready_.insert(o);
+}
+
+bool TimedEngine::run() {
+  for (const std::uint32_t ordinal : waiting_) ready_.insert(ordinal);
+  waiting_.clear();
+  least_places_ = iterations_a_turn;
+  run_ready<false>(0);
+  return finished();
+}
+
+bool TimedEngine::run_round(std::uint32_t level) {
+  for (const std::uint32_t ordinal : waiting_) ready_.insert(ordinal);
+  waiting_.clear();
+  run_ready<true>(level);
+  return !waiting_.empty();
+}
+
+template <bool is_round>
+void TimedEngine::run_ready(std::uint32_t level) {
+  for (std::uint32_t ordinal = 0; ready_.take(ordinal);) {
+    const Outcome outcome = advance<is_round>(ordinal, level);
+    if (outcome == Outcome::done) ++done_;
+    if (outcome == Outcome::turn_ends) ready_.insert(ordinal);
+    if (outcome == Outcome::round_ends) waiting_.push_back(ordinal);
+    pulse_.tick(iterations_a_turn, [&] { return fraction_done(); });
+  }
+}
+
+template <bool is_round>
+TimedEngine::Outcome TimedEngine::advance(std::uint32_t ordinal, [[maybe_unused]] std::uint32_t level) {
+  TimedState& state = array_.state();
+  TimedPe& pe = state.pes[ordinal];
+  const TimedCode& code = array_.code(pe);
+  const TimedOp* const ops = code.ops.data();
+  const TimedOp* op = ops + pe.counter;
+  const std::uint32_t* const queues = array_.queues_of(pe).data();
+  const TimedChannel* const channels = array_.program().channels.data();
+  std::int64_t* const registers = state.registers.data() + pe.registers;
+  std::int64_t* const busy = registers + std::size_t{2} * code.loops;
+  std::int64_t now = pe.now, stall_full = pe.stall_full, instructions = 0, computations = 0;
+  std::int64_t turns = iterations_a_turn;
+  const auto count = [&](const TimedOp& control, std::int64_t times) {
+    instructions += times * control.instructions;
+    computations += times * control.computations;
+  };
+  [[maybe_unused]] const auto ends_round = [&](const TimedOp& repeat) {
+    return ((repeat.rounds >> level) & 1U) != 0;
+  };
+  // The clock is in registers, but for calls that work on it.
+  const auto save = [&] {
+    pe.now = now;
+    pe.stall_full = stall_full;
+  };
+  const auto restore = [&] {
+    now = pe.now;
+    stall_full = pe.stall_full;
+  };
+  const auto leave = [&](Outcome outcome) {
+    save();
+    pe.counter = static_cast<std::uint32_t>(op - ops);
+    state.instructions += instructions;
+    state.computations += computations;
+    if (now > latest) too_long();
+    return outcome;
+  };
+  for (;; ++op) {
+    switch (op->kind) {
+      case TimedOp::Kind::receive: {
+        TimedQueue& queue = state.queues[queues[op->port]];
+        if (queue.received == queue.sent) {
+          queue.receiver_waits = true;
+          return leave(Outcome::blocked);
+        }
+        take(queue, channels[op->channel], now);
+        break;
+      }
+      case TimedOp::Kind::send: {
+        if (queues[op->port] == TimedArray::none) throw Irregular{};
+        const TimedChannel& channel = channels[op->channel];
+        TimedQueue& queue = state.queues[queues[op->port]];
+        if (queue.sent == queue.stop && !make_room(queue, channel)) {
+          queue.sender_waits = true;
+          return leave(Outcome::blocked);
+        }
+        const std::int64_t sent = std::max({now, place_free_at(queue, channel), queue.link_free});
+        stall_full += sent - now;
+        now = sent;
+        put(queue, channel, sent);
+        break;
+      }
+      case TimedOp::Kind::compute:
+        now += op->cycles;
+        busy[op->operation] += op->cycles;
+        break;
+      case TimedOp::Kind::body: {
+        const TimedOp& end = ops[op->target];
+        if (is_round && ends_round(end)) break;
+        std::int64_t* const loop = registers + std::size_t{2} * (op->level - 1U);
+        save();
+        const std::int64_t ran = run_body(pe, code.bodies[op->body], std::min(loop[1], turns));
+        restore();
+        if (ran == 0) break;  // step by step to where it has to wait
+        count(end, ran);
+        loop[0] += (ran - (ran == loop[1] ? 1 : 0)) * end.stride;
+        loop[1] -= ran;
+        turns -= ran;
+        if (loop[1] == 0) {
+          op = &end;
+        } else if (turns <= 0) {
+          return leave(Outcome::turn_ends);
+        } else {
+          --op;
+        }
+        break;
+      }
+      case TimedOp::Kind::repeat: {
+        count(*op, 1);
+        std::int64_t* const loop = registers + std::size_t{2} * (op->level - 1U);
+        if (--loop[1] == 0) break;
+        loop[0] += op->stride;
+        const bool round_ends = is_round && ends_round(*op);
+        op = ops + op->target;
+        if (round_ends) return leave(Outcome::round_ends);
+        if (--turns <= 0) return leave(Outcome::turn_ends);
+        --op;
+        break;
+      }
+      case TimedOp::Kind::fixed_loop: {
+        count(*op, 1);
+        std::int64_t* const loop = registers + std::size_t{2} * op->level;
+        loop[0] = op->first;
+        loop[1] = op->trips;
+        if (op->trips == 0) op = ops + op->target - 1;
+        break;
+      }
+      case TimedOp::Kind::loop:
+        count(*op, 1);
+        if (!open_loop(ordinal, *op)) op = ops + op->target - 1;
+        break;
+      case TimedOp::Kind::branch: {
+        count(*op, 1);
+        const Code& forms = array_.program().codes[pe.pe_class];
+        const Range conditions = forms.steps[op->step].lower;
+        if (!holds(forms, conditions, array_.environment(ordinal))) op = ops + op->target - 1;
+        break;
+      }
+      case TimedOp::Kind::skip: count(*op, 1); break;
+      case TimedOp::Kind::receive_from:
+        save();
+        if (!receive_from(ordinal, *op)) return leave(Outcome::blocked);
+        restore();
+        break;
+      case TimedOp::Kind::broadcast:
+        save();
+        if (!broadcast(ordinal, *op)) return leave(Outcome::blocked);
+        restore();
+        break;
+      case TimedOp::Kind::halt: count(*op, 1); return leave(Outcome::done);
+    }
+  }
+}
+
+bool TimedEngine::open_loop(std::uint32_t ordinal, const TimedOp& op) {
+  const TimedPe& pe = array_.state().pes[ordinal];
+  const Code& code = array_.program().codes[pe.pe_class];
+  const Step& step = code.steps[op.step];
+  const std::int64_t* environment = array_.environment(ordinal);
+  std::int64_t* const loop = array_.state().registers.data() + pe.registers + std::size_t{2} * op.level;
+  loop[0] = lower_limit(code, step.lower, environment);
+  loop[1] = loop_trips(loop[0], upper_limit(code, step.upper, environment), step.step);
+  return loop[1] > 0;
+}
+
+}  // namespace cyclotron::runtime::simulator

@@ -1,0 +1,101 @@
+// The engine for time alone: runs PEs, in any order that messages allow (Kahn), and each as far as it gets.
+// What it measures does not depend on that order: a PE's clock only follows from the times of its messages.
+#pragma once
+#include <algorithm>
+
+#include <cyclotron/runtime/runtime.hpp>
+
+#include "../pulse.hpp"
+#include "ready_set.hpp"
+#include "timed_array.hpp"
+
+namespace cyclotron::runtime::simulator {
+
+/// Thrown where a program does what no compiled one does (it sends over the edge of the grid); the interpreter
+/// then says what and where.
+struct Irregular {};
+
+class TimedEngine {
+ public:
+  /// Throws ExecutionError CYC705 where the PEs do not fit this computer.
+  TimedEngine(TimedProgram program, const Progress& progress);
+
+  /// Runs to the end. False: no PE can go on. Throws Irregular, and ExecutionError CYC708 where cycles no longer
+  /// fit 62 bits.
+  bool run();
+  /// Each PE that is not done or blocked runs on to the next iteration of its loop at the nesting level (0: the
+  /// outermost), or of its innermost one where that is further out. False: none is left; `finished` says why.
+  bool run_round(std::uint32_t level);
+  [[nodiscard]] bool finished() const { return done_ == array_.count(); }
+
+  [[nodiscard]] TimedArray& array() { return array_; }
+  [[nodiscard]] const TimedArray& array() const { return array_; }
+  /// Without events: all computations are counted as dropped.
+  [[nodiscard]] Timing timing() const;
+
+ private:
+  enum class Outcome : std::uint8_t { blocked, done, turn_ends, round_ends };
+  template <bool is_round>
+  void run_ready(std::uint32_t level);
+  template <bool is_round>
+  Outcome advance(std::uint32_t ordinal, std::uint32_t level);
+  /// Whether one more message may be sent; finds out for as many as possible at once.
+  bool make_room(TimedQueue& queue, const TimedChannel& channel);
+  void start_anew(TimedQueue& queue);
+  /// The earliest time at which the next message may enter. Requires: make_room.
+  [[nodiscard]] std::int64_t place_free_at(const TimedQueue& queue, const TimedChannel& channel) const;
+  void put(TimedQueue& queue, const TimedChannel& channel, std::int64_t sent);
+  /// Requires: the queue holds a message.
+  void take(TimedQueue& queue, const TimedChannel& channel, std::int64_t& now);
+  std::int64_t run_body(TimedPe& pe, const TimedBody& body, std::int64_t most);
+  bool open_loop(std::uint32_t ordinal, const TimedOp& op);
+  bool broadcast(std::uint32_t ordinal, const TimedOp& op);
+  bool receive_from(std::uint32_t ordinal, const TimedOp& op);
+  [[nodiscard]] double fraction_done() const;
+
+  TimedArray array_;
+  Pulse pulse_;
+  ReadySet ready_;
+  std::uint32_t least_places_ = 1;      // Of a deep queue that is used: for the messages of a turn.
+  std::vector<std::uint32_t> waiting_;  // For the next round.
+  std::uint32_t done_ = 0;
+};
+
+inline std::int64_t TimedEngine::place_free_at(const TimedQueue& queue, const TimedChannel& channel) const {
+  if (channel.depth > queue.mask + 1) return TimedArray::never;  // departures that bind are in the ring
+  const std::int64_t* ring = array_.state().times.data() + queue.ring;
+  return ring[(queue.sent - channel.depth) & queue.mask] + channel.response;
+}
+
+inline void TimedEngine::put(TimedQueue& queue, const TimedChannel& channel, std::int64_t sent) {
+  queue.link_free = sent + channel.transfer;
+  array_.state().times[queue.ring + (queue.sent & queue.mask)] = sent + channel.delay;
+  ++queue.sent;
+  if (queue.receiver_waits) {
+    queue.receiver_waits = false;
+    ready_.insert(queue.receiver);
+  }
+}
+
+inline void TimedEngine::take(TimedQueue& queue, const TimedChannel& channel, std::int64_t& now) {
+  std::int64_t* ring = array_.state().times.data() + queue.ring;
+  std::int64_t& place = ring[queue.received & queue.mask];
+  const std::int64_t arrival = place;
+  // The queue held more than ever when this message entered if the `peak` before it left then or later. Departures
+  // and sends are in order, so one comparison tells, and the peak rises by one at most.
+  if (ring[(queue.received - queue.peak) & queue.mask] >= arrival - channel.delay) ++queue.peak;
+  place = now = std::max(now, arrival);
+  ++queue.received;
+  if (queue.sender_waits) {
+    queue.sender_waits = false;
+    ready_.insert(queue.sender);
+  }
+}
+
+/// A time that leaves room for the sums of a step.
+inline constexpr std::int64_t latest = std::int64_t{1} << 61;
+
+/// ExecutionError CYC708.
+[[noreturn]] void too_long();
+
+}  // namespace cyclotron::runtime::simulator

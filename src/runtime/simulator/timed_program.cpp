@@ -1,0 +1,266 @@
+#include "timed_program.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "simulation.hpp"
+#include "tile_sizes.hpp"
+
+namespace cyclotron::runtime::simulator {
+namespace {
+
+constexpr std::uint32_t most_levels = 8;  // bits of TimedOp::uniform
+
+bool names(const Code& code, const Form& form, std::uint32_t variable) {
+  const auto* first = code.terms.data() + form.first;
+  return std::any_of(first, first + form.count, [&](const Term& t) { return t.variable == variable; });
+}
+
+bool names(const Code& code, Range limits, std::uint32_t variable) {
+  const auto* first = code.limits.data() + limits.first;
+  return std::any_of(first, first + limits.count,
+                     [&](const Limit& limit) { return names(code, limit.numerator, variable); });
+}
+
+/// Whether what the step does next, or with whom, depends on the variable.
+bool depends_on(const Code& code, const Step& step, std::uint32_t variable) {
+  if (step.kind == Step::Kind::branch) {
+    for (std::uint32_t c = 0; c < step.lower.count; ++c) {
+      const Range tests = code.conjunctions[step.lower.first + c];
+      for (std::uint32_t t = 0; t < tests.count; ++t) {
+        if (names(code, code.tests[tests.first + t].form, variable)) return true;
+      }
+    }
+    return false;
+  }
+  if (step.kind == Step::Kind::receive) return names(code, step.sender, variable);
+  const bool limited = step.kind == Step::Kind::loop || step.kind == Step::Kind::broadcast;
+  return limited && (names(code, step.lower, variable) || names(code, step.upper, variable));
+}
+
+class Compactor {
+ public:
+  Compactor(const TimedProgram& program, const Code& code, const std::vector<TileSize>& slots)
+      : program_(program), code_(code), slots_(slots) {}
+
+  std::optional<TimedCode> run() {
+    result_.loops = code_.variables - code_.dimensions;
+    result_.ports = static_cast<std::uint32_t>(code_.ports.size());
+    if (result_.loops > most_levels || result_.ports > std::numeric_limits<std::uint16_t>::max())
+      return std::nullopt;
+    place_.resize(code_.steps.size());
+    for (std::uint32_t at = 0; at < code_.steps.size(); ++at) {
+      place_[at] = static_cast<std::uint32_t>(result_.ops.size()) - (after_body_ ? 1U : 0U);
+      after_body_ = false;
+      add(at);
+    }
+    for (TimedOp& op : result_.ops) op.target = place_[op.target];
+    return std::move(result_);
+  }
+
+ private:
+  TimedOp& push(TimedOp::Kind kind, std::uint32_t at) {
+    TimedOp& op = result_.ops.emplace_back();
+    op.kind = kind;
+    op.level = static_cast<std::uint8_t>(open_.size());
+    op.uniform = open_.empty() ? std::uint8_t{0} : open_.back().uniform;
+    op.step = at;
+    op.target = code_.steps[at].target;
+    return op;
+  }
+
+  TimedOp& push_control(TimedOp::Kind kind, std::uint32_t at) {
+    TimedOp& op = push(kind, at);
+    op.instructions = std::exchange(instructions_, 0);
+    op.computations = std::exchange(computations_, 0);
+    return op;
+  }
+
+  void add(std::uint32_t at) {
+    const Step& step = code_.steps[at];
+    switch (step.kind) {
+      case Step::Kind::loop: return open(at);
+      case Step::Kind::repeat: return close(at);
+      case Step::Kind::branch: push_control(TimedOp::Kind::branch, at); return;
+      case Step::Kind::skip:
+        if (instructions_ > 0) push_control(TimedOp::Kind::skip, at);
+        return;
+      case Step::Kind::load:
+      case Step::Kind::store:
+      case Step::Kind::move: ++instructions_; return;
+      case Step::Kind::send: return push_port(TimedOp::Kind::send, at);
+      case Step::Kind::broadcast: return push_port(TimedOp::Kind::broadcast, at);
+      case Step::Kind::receive: {
+        const bool network = code_.ports[step.port].kind == Port::Kind::network_in;
+        return push_port(network ? TimedOp::Kind::receive_from : TimedOp::Kind::receive, at);
+      }
+      case Step::Kind::compute: return compute(at);
+      case Step::Kind::halt: push_control(TimedOp::Kind::halt, at); return;
+    }
+  }
+
+  void open(std::uint32_t at) {
+    const Step& step = code_.steps[at];
+    const auto constant = [&](Range limits) {
+      return limits.count == 1 && code_.limits[limits.first].numerator.count == 0;
+    };
+    const bool fixed = constant(step.lower) && constant(step.upper);
+    TimedOp& op = push_control(fixed ? TimedOp::Kind::fixed_loop : TimedOp::Kind::loop, at);
+    if (fixed) {
+      op.first = lower_limit(code_, step.lower, nullptr);
+      op.trips = loop_trips(op.first, upper_limit(code_, step.upper, nullptr), step.step);
+    }
+    const auto first = code_.steps.begin() + at + 1, last = code_.steps.begin() + step.target;
+    const bool varies =
+        std::any_of(first, last, [&](const Step& s) { return depends_on(code_, s, step.variable); });
+    const bool innermost =
+        std::none_of(first, last, [](const Step& s) { return s.kind == Step::Kind::loop; });
+    const std::uint32_t uniform = (open_.empty() ? 0U : open_.back().uniform) |  // that of the loops around
+                                  (varies ? 0U : 1U << open_.size());
+    open_.push_back({static_cast<std::uint8_t>(uniform), innermost});
+    if (innermost && std::none_of(first, last, [&](const Step& s) { return is_general(s); })) push_body(at);
+  }
+
+  void close(std::uint32_t at) {
+    TimedOp& op = push_control(TimedOp::Kind::repeat, at);
+    op.rounds = static_cast<std::uint8_t>((open_.back().innermost ? 0xffU : 1U) << (open_.size() - 1));
+    op.stride = code_.steps[at].step;
+    open_.pop_back();
+  }
+
+  void push_port(TimedOp::Kind kind, std::uint32_t at) {
+    TimedOp& op = push(kind, at);
+    op.port = static_cast<std::uint16_t>(code_.steps[at].port);
+    op.channel = static_cast<std::uint16_t>(code_.ports[op.port].channel);
+    ++instructions_;
+  }
+
+  void compute(std::uint32_t at) {
+    TimedOp& op = push(TimedOp::Kind::compute, at);
+    op.cycles = cycles(code_.steps[at]);
+    op.operation = operation(code_.steps[at].op);
+    ++instructions_;
+    ++computations_;
+  }
+
+  [[nodiscard]] std::int64_t cycles(const Step& step) const {
+    return operator_cycles(program_.source->machine.pe, step, operand_shapes(code_, step, slots_));
+  }
+
+  std::uint32_t operation(Op op) {
+    const auto found = std::find(result_.operators.begin(), result_.operators.end(), op);
+    const auto result = static_cast<std::uint32_t>(found - result_.operators.begin());
+    if (found == result_.operators.end()) result_.operators.push_back(op);
+    return result;
+  }
+
+  [[nodiscard]] bool is_general(const Step& step) const {
+    const bool network =
+        step.kind == Step::Kind::receive && code_.ports[step.port].kind == Port::Kind::network_in;
+    return network || step.kind == Step::Kind::branch || step.kind == Step::Kind::broadcast;
+  }
+
+  /// The steps after `at`, up to the loop's end, as one body, if it does not use too many ports and its queues
+  /// are deep enough for several iterations: fewer run faster step by step.
+  void push_body(std::uint32_t at) {
+    TimedBody body;
+    for (std::uint32_t n = at + 1; code_.steps[n].kind != Step::Kind::repeat; ++n) {
+      const Step& step = code_.steps[n];
+      if (step.kind == Step::Kind::compute) {
+        body.ops.push_back({.cycles = cycles(step)});
+        body.busy.emplace_back(operation(step.op), cycles(step));
+      } else if (step.kind == Step::Kind::send || step.kind == Step::Kind::receive) {
+        add_message(body, step);
+      }
+    }
+    const auto shallow = [&](const TimedBody::Lane& lane) {
+      return program_.channels[lane.channel].depth < std::uint64_t{4} * lane.messages;
+    };
+    if (body.lanes.empty() || body.lanes.size() > TimedBody::most_lanes ||
+        std::any_of(body.lanes.begin(), body.lanes.end(), shallow)) {
+      return;
+    }
+    TimedOp& op = push(TimedOp::Kind::body, at);
+    op.body = static_cast<std::uint32_t>(result_.bodies.size());
+    op.target = code_.steps[at].target - 1;
+    result_.bodies.push_back(std::move(body));
+    after_body_ = true;
+  }
+
+  void add_message(TimedBody& body, const Step& step) {
+    const bool sends = step.kind == Step::Kind::send;
+    const auto lane =
+        static_cast<std::size_t>(std::find_if(body.lanes.begin(), body.lanes.end(),
+                                              [&](const auto& l) { return l.port == step.port; }) -
+                                 body.lanes.begin());
+    const auto number = static_cast<std::uint16_t>(code_.ports[step.port].channel);
+    if (lane == body.lanes.size())
+      body.lanes.push_back({static_cast<std::uint16_t>(step.port), number, sends, 0});
+    ++body.lanes[lane].messages;
+    const TimedChannel& channel = program_.channels[number];
+    body.ops.push_back({.kind = sends ? TimedOp::Kind::send : TimedOp::Kind::receive,
+                        .lane = static_cast<std::uint8_t>(std::min<std::size_t>(lane, 0xff)),
+                        .cycles = channel.delay,
+                        .transfer = channel.transfer,
+                        .response = channel.response});
+  }
+
+  struct Open {
+    std::uint8_t uniform;
+    bool innermost;
+  };
+  const TimedProgram& program_;
+  const Code& code_;
+  const std::vector<TileSize>& slots_;
+  TimedCode result_;
+  std::vector<std::uint32_t> place_;  // Of each step, the first op at or after it.
+  std::uint32_t instructions_ = 0;    // Since the last control.
+  std::uint32_t computations_ = 0;
+  bool after_body_ = false;  // The loop's first step is its body's.
+  std::vector<Open> open_;
+};
+
+TimedChannel time_channel(const program::Program& program, std::size_t number, TileSize size) {
+  const auto& channel = program.channels[number];
+  const bool network = channel.kind == program::Channel::Kind::network;
+  const machine::Link& link = network ? program.machine.broadcast : program.machine.link;
+  TimedChannel result;
+  result.transfer = transfer_cycles(size, link);
+  result.delay = link.latency_cycles + result.transfer - 1;
+  result.response = link.response_latency_cycles;
+  result.words = size.words();
+  const std::int64_t depth = channel.depth > 0 ? channel.depth : link.depth;
+  result.depth = static_cast<std::uint32_t>(std::min(depth, machine::unbounded_depth));
+  result.places = std::uint64_t{result.depth} * (result.response == 0 ? 3 : 2);
+  result.axis = channel.axis;
+  result.network = network;
+  return result;
+}
+
+}  // namespace
+
+std::int64_t loop_trips(std::int64_t first, std::int64_t last, std::int64_t step) {
+  if (first > last) return 0;
+  const auto span = static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first);
+  return static_cast<std::int64_t>(
+      std::min<std::uint64_t>(span / static_cast<std::uint64_t>(step), std::uint64_t{1} << 62) + 1);
+}
+
+std::optional<TimedProgram> time_program(const program::Program& program) {
+  TimedProgram result{.source = &program, .codes = {}, .classes = {}, .channels = {}};
+  if (program.channels.size() > std::numeric_limits<std::uint16_t>::max()) return std::nullopt;
+  for (std::size_t c = 0; c < program.classes.size(); ++c) result.codes.push_back(decode(program, c));
+  const auto sizes = constant_tile_sizes(program, result.codes);
+  if (!sizes) return std::nullopt;
+  for (std::size_t n = 0; n < program.channels.size(); ++n)
+    result.channels.push_back(time_channel(program, n, sizes->channels[n]));
+  for (std::size_t c = 0; c < program.classes.size(); ++c) {
+    auto code = Compactor(result, result.codes[c], sizes->slots[c]).run();
+    if (!code) return std::nullopt;
+    result.classes.push_back(std::move(*code));
+  }
+  return result;
+}
+
+}  // namespace cyclotron::runtime::simulator

@@ -1,0 +1,113 @@
+// A program for time alone: what moves messages, takes cycles or decides where to go on. Programs are shared by
+// all PEs of a class.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <cyclotron/program/program.hpp>
+
+#include "../code.hpp"
+
+namespace cyclotron::runtime::simulator {
+
+struct TimedOp {
+  enum class Kind : std::uint8_t {
+    send,
+    receive,       ///< From a link.
+    receive_from,  ///< From a network.
+    broadcast,
+    compute,
+    body,  ///< First in a loop of sends, receives and computes alone: `bodies[body]` runs many iterations at once.
+    // Control:
+    loop,        ///< Finds its limits; goes to `target` where it is empty.
+    fixed_loop,  ///< Limits known: `first` and `trips`.
+    repeat,      ///< Goes to `target` while iterations remain.
+    branch,      ///< Goes to `target` where the condition does not hold.
+    skip,
+    halt
+  };
+  Kind kind = Kind::halt;
+  std::uint8_t rounds = 0;    ///< Of a repeat: a bit for each `TimedEngine::run_round` that ends at it.
+  std::uint8_t level = 0;     ///< Loops around it; a repeat is inside its loop.
+  std::uint8_t uniform = 0;   ///< A bit for each loop around: its iterations take the same steps.
+  std::uint16_t port = 0;     ///< In the class's ports.
+  std::uint16_t channel = 0;  ///< In the program's.
+  std::uint32_t target = 0;   ///< In `ops`; of a body, its repeat.
+  std::uint32_t step = 0;     ///< In the class's `Code`, for its forms.
+  std::uint32_t instructions =
+      0;  ///< Of control: those since the control before it, which count when it runs.
+  std::uint32_t computations = 0;  ///< Of these.
+  std::uint32_t operation = 0;     ///< Of a compute: in `operators`.
+  std::uint32_t body = 0;
+  std::int64_t cycles = 0;  ///< Of a compute.
+  std::int64_t first = 0;   ///< Of a fixed loop: the variable's first value.
+  std::int64_t trips = 0;   ///< Of a fixed loop.
+  std::int64_t stride = 0;  ///< Of a repeat: what the variable advances by.
+};
+
+/// A loop's iteration of sends, receives and computes alone.
+struct TimedBody {
+  static constexpr std::size_t most_lanes = 8;
+  /// A port that it uses.
+  struct Lane {
+    std::uint16_t port = 0;
+    std::uint16_t channel = 0;
+    bool sends = false;
+    std::uint32_t messages = 0;  ///< An iteration.
+  };
+  struct Op {
+    TimedOp::Kind kind = TimedOp::Kind::compute;
+    std::uint8_t lane = 0;
+    std::int64_t cycles = 0;  ///< Of a compute; of a message, from sending to arrival.
+    std::int64_t transfer = 0;
+    std::int64_t response = 0;
+  };
+  std::vector<Lane> lanes;
+  std::vector<Op> ops;
+  std::vector<std::pair<std::uint32_t, std::int64_t>> busy;  ///< Operations and their cycles, an iteration.
+};
+
+struct TimedCode {
+  std::vector<TimedOp> ops;
+  std::vector<TimedBody> bodies;
+  std::vector<Op> operators;  ///< That take cycles, each once.
+  std::uint32_t loops = 0;    ///< Deepest nest.
+  std::uint32_t ports = 0;
+  /// A PE's own numbers: of each loop around, its variable and the iterations left with this one; then the
+  /// cycles of each operator.
+  [[nodiscard]] std::uint32_t registers() const {
+    return 2 * loops + static_cast<std::uint32_t>(operators.size());
+  }
+};
+
+/// A channel's constants.
+struct TimedChannel {
+  std::int64_t delay = 1;     ///< From sending to arrival.
+  std::int64_t transfer = 1;  ///< Cycles that a message keeps the link busy.
+  std::int64_t response = 1;  ///< From departure until the sender sees the free place.
+  std::int64_t words = 1;     ///< Of a message.
+  std::uint32_t depth = 1;    ///< Messages; no queue ever holds `unbounded_depth`.
+  /// A message must find the departures of those `depth` before it and of those that were in the queue with it (at
+  /// most `depth`; twice that where a place that is left may be taken in the same cycle): so many places hold them.
+  std::uint64_t places = 2;
+  std::uint32_t axis = 0;
+  bool network = false;
+};
+
+struct TimedProgram {
+  const program::Program* source = nullptr;
+  std::vector<Code> codes;  ///< By class, as `classes`.
+  std::vector<TimedCode> classes;
+  std::vector<TimedChannel> channels;
+};
+
+/// Iterations of a loop from `first` to `last`; at most 2^62 + 1.
+[[nodiscard]] std::int64_t loop_trips(std::int64_t first, std::int64_t last, std::int64_t step);
+
+/// None where time depends on what only the interpreter keeps (`constant_tile_sizes`), or a table is too large
+/// for the compact form. Throws ProgramError as `decode`.
+[[nodiscard]] std::optional<TimedProgram> time_program(const program::Program& program);
+
+}  // namespace cyclotron::runtime::simulator

@@ -1,0 +1,78 @@
+"""Random programs on machines with random timing, for comparing simulators."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import random_kernels
+import random_schedules
+from random_search import Judge, on_machine
+
+import cyclotron as cy
+from cyclotron import _core
+
+OPERATORS = [name for name, *_ in _core.operators()]
+DEPTHS = (1, 1, 2, 2, 3, 4, 7, 40, 1 << 30)
+
+
+def programs(seed: int, folder: Path, long: int = 0) -> Iterator[cy.Program]:
+    """Random kernels under random schedules, of random sizes; those that are refused are left out.
+
+    One of the sizes is up to `long`, if that is given: the loops over it go on for a while.
+    """
+    judge = Judge(folder)
+    rng = random.Random(seed)
+    while True:
+        kernel = random_kernels.draw(rng)
+        function = judge.kernel(kernel.source)
+        for _ in range(3):
+            schedule = random_schedules.draw(rng, kernel)
+            sizes = [rng.randint(1, 5) for _ in random_kernels.SIZES]
+            if long:
+                sizes[rng.randrange(len(sizes))] = rng.randint(long // 3, long)
+            arguments = kernel.arguments(tuple(sizes), np.random.default_rng(0))
+            try:
+                machine = random_schedules.machine(rng, schedule)
+                yield function.compile(*arguments, schedule=schedule, machine=machine)
+            except cy.CyclotronError:
+                continue
+
+
+def retimed(rng: random.Random, program: cy.Program) -> cy.Program:
+    """The program on a machine with random latencies, response latencies, widths, depths and costs."""
+
+    def change(machine: dict[str, Any]) -> None:
+        for link in ("link", "broadcast"):
+            machine[link] = {
+                "latency_cycles": rng.choice((1, 1, 2, 3, 9)),
+                "response_latency_cycles": rng.choice((0, 0, 1, 1, 2, 6)),
+                "words_per_cycle": rng.choice((1, 1, 2, 3)),
+                "depth": rng.choice(DEPTHS),
+            }
+        most = rng.choice((1, 1, 3, 12))
+        machine["pe"]["cycles"] = {
+            name: rng.randint(0 if rng.random() < 0.2 else 1, most) for name in OPERATORS
+        }
+
+    return on_machine(program, change)
+
+
+def measured(result: cy.Result) -> dict[str, Any]:
+    """All that a timing-only run measures, as plain values."""
+    stats = result.stats
+    found: dict[str, Any] = {
+        name: stats[name].ravel().tolist() for name in ("busy", "stall_empty", "stall_full", "idle")
+    }
+    found["busy_by_operator"] = {
+        name: cycles.ravel().tolist() for name, cycles in stats["busy_by_operator"].items()
+    }
+    return {
+        "cycles": result.cycles,
+        "channels": stats["channels"],
+        "instructions": stats["instructions"],
+        **found,
+    }

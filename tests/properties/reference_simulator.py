@@ -1,0 +1,284 @@
+"""A slow, obvious simulator of compiled programs, straight from the rules of `simulate` in runtime.hpp.
+
+Each PE is a Python generator that walks its class's code and yields where it has to wait. Queues remember
+everything; statistics are counted at the end.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import cyclotron as cy
+
+Json = dict[str, Any]
+
+
+class Deadlock(Exception):  # noqa: N818 (as in `random_search`)
+    """No PE can go on."""
+
+
+@dataclass
+class Queue:
+    depth: int
+    sent: list[int] = field(default_factory=list)  # cycles, by message
+    arrived: list[int] = field(default_factory=list)
+    left: list[int] = field(default_factory=list)
+    sizes: list[tuple[int, int]] = field(default_factory=list)
+
+    @property
+    def peak(self) -> int:
+        """Most messages that were in it when one entered: those that left then or later."""
+        left = [*self.left, *[math.inf] * (len(self.sent) - len(self.left))]
+        return max((sum(x >= t for x in left[: m + 1]) for m, t in enumerate(self.sent)), default=0)
+
+
+@dataclass
+class Clock:
+    now: int = 0
+    busy: dict[str, int] = field(default_factory=dict)
+    stall_empty: int = 0
+    stall_full: int = 0
+    instructions: int = 0
+
+
+def simulate(program: cy.Program) -> Json:
+    """Cycles and statistics, as `Result.cycles` and `Result.stats` have them, arrays as flat lists."""
+    return _Simulation(json.loads(program.core.to_bytes()[24:])).run()
+
+
+class _Simulation:
+    def __init__(self, program: Json) -> None:
+        self.program, self.machine = program, program["machine"]
+        self.queues: dict[tuple[int, tuple[int, ...], tuple[int, ...]], Queue] = {}
+        self.network_free: dict[tuple[int, tuple[int, ...]], int] = {}
+
+    def run(self) -> Json:
+        grid = list(itertools.product(*map(range, self.program["grid"])))
+        clocks = {pe: Clock() for pe in grid}
+        waiting = [self.execute(pe, clocks[pe]) for pe in grid]
+        while waiting:
+            before = self.progress(clocks)
+            waiting = [pe for pe in waiting if next(pe, "done") != "done"]
+            if waiting and self.progress(clocks) == before:
+                raise Deadlock
+        return self.statistics(list(clocks.values()))
+
+    def progress(self, clocks: dict[tuple[int, ...], Clock]) -> int:
+        return sum(clock.instructions for clock in clocks.values())
+
+    def statistics(self, clocks: list[Clock]) -> Json:
+        cycles = max(clock.now for clock in clocks)
+        channels = []
+        for number, channel in enumerate(self.program["channels"]):
+            queues = [queue for (c, _, _), queue in self.queues.items() if c == number]
+            words = sum(rows * columns for queue in queues for rows, columns in queue.sizes)
+            peak = max((queue.peak for queue in queues), default=0)
+            used = sum(bool(queue.sent) for queue in queues)
+            busy = sum(_transfer(size, self.link(number)) for queue in queues for size in queue.sizes)
+            channels.append(
+                {
+                    "name": channel["name"],
+                    "messages": sum(len(queue.sent) for queue in queues),
+                    "words": words,
+                    "queues": used,
+                    "busy_cycles": busy,
+                    "peak_occupancy": peak,
+                    "utilization": busy / max(used * cycles, 1),
+                }
+            )
+        names = {name for clock in clocks for name in clock.busy if clock.busy[name]}
+        return {
+            "cycles": cycles,
+            "busy": [sum(clock.busy.values()) for clock in clocks],
+            "stall_empty": [clock.stall_empty for clock in clocks],
+            "stall_full": [clock.stall_full for clock in clocks],
+            "idle": [cycles - clock.now for clock in clocks],
+            "busy_by_operator": {name: [clock.busy.get(name, 0) for clock in clocks] for name in names},
+            "channels": channels,
+            "instructions": sum(clock.instructions for clock in clocks),
+        }
+
+    def execute(self, pe: tuple[int, ...], clock: Clock) -> Iterator[None]:
+        for found in self.program["classes"]:
+            if any(all(_holds(c, [*pe]) for c in conjunction) for conjunction in found["region"]):
+                yield from self.block(found["code"], 0, [*pe], pe, clock, {})
+                return
+
+    def block(
+        self, code: list[Json], at: int, environment: list[int], pe: Any, clock: Clock, sizes: Any
+    ) -> Iterator[None]:
+        """The instructions from `at` to the End of the block that they are in."""
+        while at < len(code) and code[at]["do"] != "end":
+            step = code[at]
+            if step["do"] == "loop":
+                last = _upper(step["upper"], environment)
+                for value in range(_lower(step["lower"], environment), last + 1, step["step"]):
+                    yield from self.block(code, at + 1, [*environment, value], pe, clock, sizes)
+                at = _after(code, at)
+            elif step["do"] == "if":
+                if any(all(_holds(c, environment) for c in conj) for conj in step["condition"]):
+                    yield from self.block(code, at + 1, environment, pe, clock, sizes)
+                at = _after(code, at)
+            else:
+                yield from getattr(self, step["do"])(step, environment, pe, clock, sizes)
+                clock.instructions += 1
+                at += 1
+
+    def load(self, step: Json, environment: list[int], pe: Any, clock: Clock, sizes: Any) -> Iterator[None]:
+        tensor = self.program["tensors"][step["tensor"]]
+        shape = [
+            min(tile, extent - _value(index, environment) * tile)
+            for tile, extent, index in zip(tensor["tile"], tensor["shape"], step["index"], strict=True)
+        ]
+        sizes[_element(step["destination"], environment)] = (
+            math.prod(shape[:-1]) if len(shape) > 1 else math.prod(shape),
+            shape[-1] if len(shape) > 1 else 1,
+        )
+        return iter(())
+
+    def store(self, *_: Any) -> Iterator[None]:
+        return iter(())
+
+    def move(self, step: Json, environment: list[int], pe: Any, clock: Clock, sizes: Any) -> Iterator[None]:
+        sizes[_element(step["destination"], environment)] = _size(step["source"], environment, sizes)
+        return iter(())
+
+    def compute(
+        self, step: Json, environment: list[int], pe: Any, clock: Clock, sizes: Any
+    ) -> Iterator[None]:
+        operands = [_size(operand, environment, sizes) for operand in step["operands"]]
+        sizes[_element(step["destination"], environment)] = _result(step["op"], operands)
+        cycles = self.machine["pe"]["cycles"][step["op"]]
+        clock.now += cycles
+        clock.busy[step["op"]] = clock.busy.get(step["op"], 0) + cycles
+        return iter(())
+
+    def send(self, step: Json, environment: list[int], pe: Any, clock: Clock, sizes: Any) -> Iterator[None]:
+        channel = self.program["channels"][step["channel"]]
+        to = tuple(
+            (x + dx) % n if self.machine["topology"] == "torus" else x + dx
+            for x, dx, n in zip(pe, channel["offset"], self.program["grid"], strict=True)
+        )
+        size = sizes.get(_element(step["source"], environment), (1, 1))
+        yield from self.enter(step["channel"], pe, [to], size, clock)
+
+    def broadcast(
+        self, step: Json, environment: list[int], pe: Any, clock: Clock, sizes: Any
+    ) -> Iterator[None]:
+        axis = self.program["channels"][step["channel"]]["axis"]
+        line = range(_lower(step["lower"], environment), _upper(step["upper"], environment) + 1)
+        to = [(*pe[:axis], x, *pe[axis + 1 :]) for x in line if x != pe[axis]]
+        size = sizes.get(_element(step["source"], environment), (1, 1))
+        yield from self.enter(step["channel"], pe, to, size, clock)
+
+    def enter(
+        self, number: int, pe: Any, receivers: list[Any], size: tuple[int, int], clock: Clock
+    ) -> Iterator[None]:
+        """Send k: t = max(t, when message k - depth left + response latency, the link is free again)."""
+        link = self.link(number)
+        queues = [self.queue(number, pe, to) for to in receivers]
+        while any(len(queue.sent) - len(queue.left) >= queue.depth for queue in queues):
+            yield
+        if not queues:
+            return
+        transfer = _transfer(size, link)
+        sent = max(clock.now, self.network_free.get((number, pe), 0))
+        for queue in queues:
+            if len(queue.sent) >= queue.depth:
+                place = queue.left[len(queue.sent) - queue.depth]
+                sent = max(sent, place + link["response_latency_cycles"])
+        for queue in queues:
+            queue.sent.append(sent)
+            queue.arrived.append(sent + link["latency_cycles"] + transfer - 1)
+            queue.sizes.append(size)
+        self.network_free[number, pe] = sent + transfer
+        clock.stall_full += sent - clock.now
+        clock.now = sent
+
+    def receive(
+        self, step: Json, environment: list[int], pe: Any, clock: Clock, sizes: Any
+    ) -> Iterator[None]:
+        channel = self.program["channels"][step["channel"]]
+        if channel["kind"] == "link":
+            sender = tuple(
+                (x - dx) % n if self.machine["topology"] == "torus" else x - dx
+                for x, dx, n in zip(pe, channel["offset"], self.program["grid"], strict=True)
+            )
+        else:
+            axis = channel["axis"]
+            sender = (*pe[:axis], _value(step["sender"][0], environment), *pe[axis + 1 :])
+        queue = self.queue(step["channel"], sender, pe)
+        while len(queue.sent) == len(queue.left):
+            yield
+        arrived = queue.arrived[len(queue.left)]
+        sizes[_element(step["destination"], environment)] = queue.sizes[len(queue.left)]
+        now = max(clock.now, arrived)
+        clock.stall_empty += now - clock.now
+        clock.now = now
+        queue.left.append(now)
+
+    def link(self, number: int) -> Json:
+        kind = self.program["channels"][number]["kind"]
+        return self.machine["link" if kind == "link" else "broadcast"]
+
+    def queue(self, number: int, sender: Any, receiver: Any) -> Queue:
+        depth = self.program["channels"][number]["depth"] or self.link(number)["depth"]
+        return self.queues.setdefault((number, sender, receiver), Queue(depth))
+
+
+def _transfer(size: tuple[int, int], link: Json) -> int:
+    """Cycles that a message keeps its link busy."""
+    words: int = size[0] * size[1]
+    return -(-words // link["words_per_cycle"])
+
+
+def _value(form: list[int], environment: list[int]) -> int:
+    """The constant, then the coefficients of the coordinates and of the loops around."""
+    return form[0] + sum(c * v for c, v in zip(form[1:], environment, strict=False))
+
+
+def _lower(bounds: list[Json], environment: list[int]) -> int:
+    return max(-(-_value(bound["form"], environment) // bound["divisor"]) for bound in bounds)
+
+
+def _upper(bounds: list[Json], environment: list[int]) -> int:
+    return min(_value(bound["form"], environment) // bound["divisor"] for bound in bounds)
+
+
+def _holds(condition: Json, environment: list[int]) -> bool:
+    value = _value(condition["form"], environment)
+    if condition["is"] == "non_negative":
+        return value >= 0
+    return value == 0 if condition["is"] == "zero" else value % condition["modulus"] == 0
+
+
+def _after(code: list[Json], at: int) -> int:
+    """The instruction after the End of the Loop or If at `at`."""
+    depth = 0
+    for n in range(at, len(code)):
+        depth += {"loop": 1, "if": 1, "end": -1}.get(code[n]["do"], 0)
+        if depth == 0:
+            return n + 1
+    raise AssertionError
+
+
+def _result(op: str, operands: list[tuple[int, int]]) -> tuple[int, int]:
+    """Of products of matrices that are not transposed, and of elementwise operators."""
+    if op == "matmul":
+        return operands[0][0], operands[1][1]
+    if op.startswith(("matmul_", "syrk_")):
+        return operands[0]
+    return max(rows for rows, _ in operands), max(columns for _, columns in operands)
+
+
+def _element(reference: Json, environment: list[int]) -> tuple[int, int]:
+    return reference["slot"], _value(reference["index"], environment)
+
+
+def _size(operand: Json, environment: list[int], sizes: Any) -> tuple[int, int]:
+    return sizes.get(_element(operand, environment), (1, 1)) if "slot" in operand else (1, 1)
