@@ -91,7 +91,7 @@ FlowId Router::fan_out(FlowId id, const Axis& axis, const std::vector<Root>& mak
       const auto side = maker.users.intersect({distance - poly::constant(rank, 1), false}).coalesce();
       if (side.is_empty()) continue;
       // Every PE between passes it on, whether it uses it or not.
-      const auto step = unit(rank, axis.dim, direction), back = unit(rank, axis.dim, -direction);
+      const auto back = unit(rank, axis.dim, -direction);
       const auto way = between(side, axis.dim, direction, maker.place);
       const auto passing = add_relay(flow, none, way);
       routed_.push_back(passing);

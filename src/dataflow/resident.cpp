@@ -21,12 +21,12 @@ class Resident {
       : graph_(graph), residence_(residence), users_(std::move(users)) {
     const auto rank = graph.dims.size();
     for (const auto& form : schedule::frame(schedule, graph.dims).space) {
-      const auto dim = only_index(form, 1);
-      if (!dim || form.constant != 0) refuse("space is not plain indices");
+      const auto dim = only_index(form);
+      if (!dim || !(form == poly::variable(rank, *dim))) refuse("space is not plain indices");
       space_.push_back(*dim);
     }
     for (const auto& form : graph.at(users_.front()).element) {
-      const auto dim = only_index(form, 1);
+      const auto dim = only_index(form);
       if (!dim || std::ranges::find(indices_, *dim) != indices_.end())
         refuse("its subscripts are not an index each");
       indices_.push_back(*dim);
@@ -80,13 +80,13 @@ class Resident {
                              residence_.tensor)});
   }
 
-  /// The dim whose multiple by +-1 (`sign`: by 1) and a constant the form is.
-  static std::optional<std::size_t> only_index(const poly::Affine& form, std::int64_t sign = 0) {
+  /// The dim whose multiple by +-1 and a constant the form is.
+  static std::optional<std::size_t> only_index(const poly::Affine& form) {
     std::optional<std::size_t> result;
     for (std::size_t d = 0; d < form.coefficients.size(); ++d) {
       const auto factor = form.coefficients[d];
       if (factor == 0) continue;
-      if (result || std::abs(factor) != 1 || (sign != 0 && factor != sign)) return std::nullopt;
+      if (result || std::abs(factor) != 1) return std::nullopt;
       result = d;
     }
     return result;

@@ -30,6 +30,16 @@ def square(A):
     return C
 
 
+@cy.kernel
+def mirrored(A, x):
+    """Reads the vector from its end."""
+    n, m = A.shape
+    y = cy.empty((n,), dtype=A.dtype)
+    for i in range(n):
+        y[i] = sum(A[i, j] * x[m - 1 - j] for j in range(m))
+    return y
+
+
 def integers(*shape):
     return np.random.default_rng(5).integers(-9, 9, shape).astype(float)
 
@@ -68,6 +78,13 @@ def test_product_of_resident_matrices(n, schedule):
 )
 def test_product_with_a_distributed_vector(shape, schedule):
     program = matvec.compile(integers(*shape), integers(shape[1]), schedule=schedule)
+    cy.check(program, backends=("sim", "local"))
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (3, 5), (5, 3)])
+@pytest.mark.parametrize("place", ["j", "-j", 1], ids=str)
+def test_a_vector_read_from_its_end(shape, place):
+    program = mirrored.compile(integers(*shape), integers(shape[1]), schedule=S.space("i").place("x", place))
     cy.check(program, backends=("sim", "local"))
 
 

@@ -2,15 +2,13 @@
 
 import itertools
 import os
-import random
 
 import numpy as np
 import pytest
 import random_search
+from random_search import SEED
 
 COMBINATIONS = int(os.environ.get("CYCLOTRON_COMBINATIONS", "1000"))
-# CYCLOTRON_SEED=0 draws a fresh one.
-SEED = int(os.environ.get("CYCLOTRON_SEED", "20261121")) or random.SystemRandom().randrange(1, 1 << 31)
 
 
 @pytest.mark.timeout(1200)

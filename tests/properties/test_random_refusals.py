@@ -15,9 +15,8 @@ import random_faults
 import random_names
 import random_orders
 import random_search
+from random_search import SEED
 
-# CYCLOTRON_SEED=0 draws a fresh one.
-SEED = int(os.environ.get("CYCLOTRON_SEED", "20261121")) or random.SystemRandom().randrange(1, 1 << 31)
 # Illegal inputs: kernels that break assignment, cover or bounds; schedules that break a
 # dependence or a link; names, shapes, dtypes and machines that do not fit.
 SHARES = {random_faults: 0.25, random_orders: 0.3, random_names: 0.45}

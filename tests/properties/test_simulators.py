@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 import random_machines
 import reference_simulator
+from random_search import SEED
 
 import cyclotron as cy
 
 PROGRAMS = int(os.environ.get("CYCLOTRON_SIMULATIONS", "250"))
 FAST_FORWARDS = int(os.environ.get("CYCLOTRON_FAST_FORWARDS", "400"))
-# CYCLOTRON_SEED=0 draws a fresh one.
-SEED = int(os.environ.get("CYCLOTRON_SEED", "20261121")) or random.SystemRandom().randrange(1, 1 << 31)
 
 
 def judged(program):
