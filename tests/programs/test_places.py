@@ -96,6 +96,14 @@ def test_each_pe_holds_its_own_elements_only():
     assert len(program.classes) == 1
 
 
+def test_what_is_placed_is_there_before_the_run():
+    schedules = S.space("i"), S.space("i").place("A", "i")
+    fed, resident = (
+        matvec.compile(cy.spec((4, 24)), cy.spec((24,)), schedule=s).memory_bytes for s in schedules
+    )
+    assert fed < 24 * 8 <= resident
+
+
 @pytest.mark.parametrize("shape", [(2, 3, 2), (4, 4, 4), (3, 7, 2), (1, 5, 1)])
 @pytest.mark.parametrize("panels", [1, 2, 3, 7, 9])
 def test_panels(shape, panels):
