@@ -22,6 +22,7 @@ function(cyclotron_layer name)
     endif()
     if(CYCLOTRON_HEADER_CHECKS)
       list(APPEND sources ${check})
+      set_source_files_properties(${check} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     endif()
   endforeach()
   # A layer that is headers only (or not written yet) still is a library.

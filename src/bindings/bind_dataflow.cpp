@@ -10,9 +10,7 @@ namespace py = pybind11;
 namespace cyclotron::bindings {
 namespace {
 
-using namespace dataflow;
-
-py::list from_spaces(const Graph& graph) {
+py::list from_spaces(const dataflow::Graph& graph) {
   using namespace py::literals;
   py::list result;
   for (const auto& space : graph.spaces) {
@@ -24,14 +22,14 @@ py::list from_spaces(const Graph& graph) {
   return result;
 }
 
-py::list from_flows(const Graph& graph) {
+py::list from_flows(const dataflow::Graph& graph) {
   using namespace py::literals;
   py::list result;
   for (std::size_t f = 0; f < graph.flows.size(); ++f) {
     const auto& flow = graph.flows[f];
     std::vector<std::string> element;
     for (const auto& form : flow.element) element.push_back(poly::to_string(form, graph.dims));
-    result.append(py::dict("name"_a = flow.name, "text"_a = flow_text(graph, FlowId(f)),
+    result.append(py::dict("name"_a = flow.name, "text"_a = flow_text(graph, dataflow::FlowId(f)),
                            "space"_a = flow.space.index(), "tensor"_a = graph.at(flow.tensor).name,
                            "element"_a = element, "prefetched"_a = flow.prefetched,
                            "computed"_a = flow.computed));
@@ -40,30 +38,30 @@ py::list from_flows(const Graph& graph) {
 }
 
 /// Kind, and what the rule reads: pairs of a flow and the constant offset of its point, None where it varies.
-py::dict from_action(const Graph& graph, const Rule& rule) {
+py::dict from_action(const dataflow::Graph& graph, const dataflow::Rule& rule) {
   using namespace py::literals;
   const auto& space = graph.at(graph.at(rule.flow).space);
   return std::visit(
       Overloaded{
-          [](const Inject&) { return py::dict("kind"_a = "inject", "reads"_a = py::list()); },
-          [&](const Transfer& transfer) {
+          [](const dataflow::Inject&) { return py::dict("kind"_a = "inject", "reads"_a = py::list()); },
+          [&](const dataflow::Transfer& transfer) {
             py::list reads;
             reads.append(py::make_tuple(transfer.source.index(), constant_offset(space, transfer.from)));
             return py::dict("kind"_a = transfer.broadcast ? "broadcast" : "transfer", "reads"_a = reads);
           },
-          [](const Compute& compute) {
+          [](const dataflow::Compute& compute) {
             py::list reads;
             for (const auto& term : compute.terms) {
-              if (const auto* flow = std::get_if<FlowRef>(&term))
+              if (const auto* flow = std::get_if<dataflow::FlowRef>(&term))
                 reads.append(py::make_tuple(flow->flow.index(), flow->offset));
             }
             return py::dict("kind"_a = "compute", "reads"_a = reads);
           },
-          [](const Export&) { return py::dict("kind"_a = "export", "reads"_a = py::list()); }},
+          [](const dataflow::Export&) { return py::dict("kind"_a = "export", "reads"_a = py::list()); }},
       rule.action);
 }
 
-py::list from_rules(const Graph& graph) {
+py::list from_rules(const dataflow::Graph& graph) {
   py::list result;
   for (const auto& rule : graph.rules) {
     auto item = from_action(graph, rule);
@@ -80,42 +78,44 @@ py::list from_rules(const Graph& graph) {
   return result;
 }
 
-std::pair<Point, Point> from_box(const Box& box) { return {box.least, box.greatest}; }
+std::pair<dataflow::Point, dataflow::Point> from_box(const dataflow::Box& box) {
+  return {box.least, box.greatest};
+}
 
 }  // namespace
 
 void bind_dataflow(py::module_& module) {
-  py::class_<Graph>(module, "Dataflow", "Dataflow recurrences.")
-      .def_static("parse", &parse, py::arg("text"), "Read what str() wrote.")
-      .def_readonly("kernel", &Graph::kernel)
-      .def_readonly("dims", &Graph::dims)
+  py::class_<dataflow::Graph>(module, "Dataflow", "Dataflow recurrences.")
+      .def_static("parse", &dataflow::parse, py::arg("text"), "Read what str() wrote.")
+      .def_readonly("kernel", &dataflow::Graph::kernel)
+      .def_readonly("dims", &dataflow::Graph::dims)
       .def_property_readonly("spaces", &from_spaces)
       .def_property_readonly("flows", &from_flows)
       .def_property_readonly("rules", &from_rules)
-      .def_property_readonly("bounds", [](const Graph& g) { return from_box(bounds(g)); })
+      .def_property_readonly("bounds", [](const dataflow::Graph& g) { return from_box(bounds(g)); })
       .def(
           "space_points",
-          [](const Graph& g, std::size_t space, Point least, Point greatest) {
-            return points_in(g.spaces.at(space).domain, {std::move(least), std::move(greatest)});
+          [](const dataflow::Graph& g, std::size_t space, dataflow::Point least, dataflow::Point greatest) {
+            return dataflow::points_in(g.spaces.at(space).domain, {std::move(least), std::move(greatest)});
           },
           py::arg("space"), py::arg("least"), py::arg("greatest"), "Points of a space in a box.")
       .def(
           "rule_points",
-          [](const Graph& g, std::size_t rule, Point least, Point greatest) {
-            return points_in(g.rules.at(rule).domain, {std::move(least), std::move(greatest)});
+          [](const dataflow::Graph& g, std::size_t rule, dataflow::Point least, dataflow::Point greatest) {
+            return dataflow::points_in(g.rules.at(rule).domain, {std::move(least), std::move(greatest)});
           },
           py::arg("rule"), py::arg("least"), py::arg("greatest"), "Points of a rule in a box.")
       .def(
           "rule_arrows",
-          [](const Graph& g, std::size_t rule, Point least, Point greatest) {
-            std::vector<std::pair<Point, Point>> result;
+          [](const dataflow::Graph& g, std::size_t rule, dataflow::Point least, dataflow::Point greatest) {
+            std::vector<std::pair<dataflow::Point, dataflow::Point>> result;
             for (auto& [from, to] : arrows_in(g.rules.at(rule), {std::move(least), std::move(greatest)}))
               result.emplace_back(std::move(from), std::move(to));
             return result;
           },
           py::arg("rule"), py::arg("least"), py::arg("greatest"), "Moves of a rule into a box.")
-      .def("__str__", [](const Graph& g) { return to_string(g); })
-      .def("__eq__", [](const Graph& a, const Graph& b) { return equal(a, b); });
+      .def("__str__", [](const dataflow::Graph& g) { return to_string(g); })
+      .def("__eq__", [](const dataflow::Graph& a, const dataflow::Graph& b) { return equal(a, b); });
 }
 
 }  // namespace cyclotron::bindings

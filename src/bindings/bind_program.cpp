@@ -14,13 +14,11 @@ using namespace py::literals;
 namespace cyclotron::bindings {
 namespace {
 
-using namespace program;
-
 /// A class of a program; keeps the Python object of the program alive.
 struct ClassView {
   py::object owner;
-  const Program* program;
-  const PeClass* pe_class;
+  const program::Program* program;
+  const program::PeClass* pe_class;
 };
 
 py::dict to_dict(const machine::Link& link) {
@@ -36,19 +34,19 @@ py::dict to_dict(const machine::Machine& machine) {
       "pe"_a = py::dict("memory_bytes"_a = machine.pe.memory_bytes,
                         "flops_per_cycle"_a = machine.pe.flops_per_cycle, "cycles"_a = machine.pe.cycles));
 }
-py::dict to_dict(const Tensor& tensor) {
+py::dict to_dict(const program::Tensor& tensor) {
   return py::dict("name"_a = tensor.name, "dtype"_a = operators::name(tensor.dtype),
-                  "role"_a = tensor.role == Role::input ? "input" : "output", "shape"_a = tensor.shape,
-                  "tile"_a = tensor.tile, "blocked"_a = tensor.blocked);
+                  "role"_a = tensor.role == program::Role::input ? "input" : "output",
+                  "shape"_a = tensor.shape, "tile"_a = tensor.tile, "blocked"_a = tensor.blocked);
 }
-py::dict to_dict(const Channel& channel) {
-  const bool link = channel.kind == Channel::Kind::link;
+py::dict to_dict(const program::Channel& channel) {
+  const bool link = channel.kind == program::Channel::Kind::link;
   return py::dict("name"_a = channel.name, "kind"_a = link ? "link" : "network",
                   "dtype"_a = operators::name(channel.dtype),
                   "tile"_a = py::make_tuple(channel.tile.rows, channel.tile.columns),
                   "offset"_a = channel.offset, "axis"_a = channel.axis, "depth"_a = channel.depth);
 }
-py::dict to_dict(const Slot& slot) {
+py::dict to_dict(const program::Slot& slot) {
   return py::dict("name"_a = slot.name, "dtype"_a = operators::name(slot.dtype),
                   "tile"_a = py::make_tuple(slot.tile.rows, slot.tile.columns), "count"_a = slot.count,
                   "address"_a = slot.address, "persistent"_a = slot.persistent);
@@ -61,21 +59,22 @@ py::list to_dicts(const std::vector<T>& values) {
 }
 
 py::list classes(const py::object& self) {
-  const auto& program = self.cast<const Program&>();
+  const auto& program = self.cast<const program::Program&>();
   py::list result;
   for (const auto& pe_class : program.classes) result.append(ClassView{self, &program, &pe_class});
   return result;
 }
 
-std::optional<std::size_t> class_of(const Program& program, const std::vector<std::int64_t>& coordinates) {
+std::optional<std::size_t> class_of(const program::Program& program,
+                                    const std::vector<std::int64_t>& coordinates) {
   const std::size_t found = program.class_of(coordinates);
-  return found == Program::no_class ? std::nullopt : std::optional(found);
+  return found == program::Program::no_class ? std::nullopt : std::optional(found);
 }
 
-Program from_bytes(const py::bytes& bytes) {
+program::Program from_bytes(const py::bytes& bytes) {
   const std::string_view view = bytes;
   const py::gil_scoped_release release;
-  Program program = deserialize(view);
+  program::Program program = program::deserialize(view);
   memory::verify_layout(program);
   return program;
 }
@@ -97,26 +96,27 @@ void bind_class(py::module_& module) {
 
 void bind_program(py::module_& module) {
   bind_class(module);
-  py::class_<Program>(module, "Program", "A compiled program: PE classes, channels and tensors.")
-      .def_readonly("kernel", &Program::kernel)
-      .def_readonly("grid", &Program::grid)
-      .def_readonly("grid_names", &Program::grid_names)
-      .def_readonly("notes", &Program::notes)
-      .def_property_readonly("machine", [](const Program& p) { return to_dict(p.machine); })
-      .def_property_readonly("tensors", [](const Program& p) { return to_dicts(p.tensors); })
-      .def_property_readonly("channels", [](const Program& p) { return to_dicts(p.channels); })
+  py::class_<program::Program>(module, "Program", "A compiled program: PE classes, channels and tensors.")
+      .def_readonly("kernel", &program::Program::kernel)
+      .def_readonly("grid", &program::Program::grid)
+      .def_readonly("grid_names", &program::Program::grid_names)
+      .def_readonly("notes", &program::Program::notes)
+      .def_property_readonly("machine", [](const program::Program& p) { return to_dict(p.machine); })
+      .def_property_readonly("tensors", [](const program::Program& p) { return to_dicts(p.tensors); })
+      .def_property_readonly("channels", [](const program::Program& p) { return to_dicts(p.channels); })
       .def_property_readonly("classes", &classes)
-      .def("pe_counts", &Program::pe_counts, "PEs in each class.")
+      .def("pe_counts", &program::Program::pe_counts, "PEs in each class.")
       .def("class_of", &class_of, py::arg("coordinates"),
            "Index of the class of the PE at these coordinates, or None.")
       .def(
-          "to_bytes", [](const Program& p) { return py::bytes(serialize(p)); },
+          "to_bytes", [](const program::Program& p) { return py::bytes(serialize(p)); },
           "The bytes of the program file.")
       .def_static("from_bytes", &from_bytes, py::arg("data"),
                   "Read, check and return a program from file bytes.")
       .def(
-          "__eq__", [](const Program& a, const Program& b) { return a == b; }, py::is_operator())
-      .def("__str__", [](const Program& p) { return to_string(p); });
+          "__eq__", [](const program::Program& a, const program::Program& b) { return a == b; },
+          py::is_operator())
+      .def("__str__", [](const program::Program& p) { return to_string(p); });
 }
 
 }  // namespace cyclotron::bindings

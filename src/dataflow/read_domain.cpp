@@ -14,7 +14,7 @@ namespace cyclotron::dataflow::detail {
 
 namespace {
 
-constexpr int depth_limit = 32;
+constexpr int domain_depth_limit = 32;
 constexpr std::size_t piece_limit = 256;        ///< Conjunctions of a domain.
 constexpr std::size_t comparison_limit = 1024;  ///< Comparisons of a domain.
 
@@ -46,7 +46,7 @@ class DomainReader {
 
  private:
   Region disjunction(int depth) {
-    if (depth > depth_limit) reader_.fail("the parentheses nest too deeply");
+    if (depth > domain_depth_limit) reader_.fail("the parentheses nest too deeply");
     auto all = conjunction(depth);
     while (reader_.accept_word("or")) {
       const auto more = conjunction(depth);
@@ -93,7 +93,7 @@ class DomainReader {
 
   /// exists (e0 = floor((i)/2), e1: ...)
   Region exists(int depth) {
-    if (depth > depth_limit) reader_.fail("the parentheses nest too deeply");
+    if (depth > domain_depth_limit) reader_.fail("the parentheses nest too deeply");
     const auto outer = names_.size();
     std::vector<poly::Set> definitions;
     reader_.expect("(");
@@ -102,7 +102,7 @@ class DomainReader {
       if (std::ranges::find(names_, variable) != names_.end())
         reader_.fail(fmt::format("`{}` is declared twice", variable));
       names_.push_back(std::move(variable));
-      if (names_.size() > outer + depth_limit) reader_.fail("the domain has too many variables");
+      if (names_.size() > outer + domain_depth_limit) reader_.fail("the domain has too many variables");
       if (!reader_.accept("=")) continue;
       floors_.clear();
       auto form = side(depth);
@@ -213,7 +213,7 @@ class DomainReader {
   }
 
   poly::Affine parenthesized(int depth) {
-    if (depth > depth_limit) reader_.fail("the parentheses nest too deeply");
+    if (depth > domain_depth_limit) reader_.fail("the parentheses nest too deeply");
     reader_.expect("(");
     auto form = side(depth + 1);
     reader_.expect(")");
@@ -236,7 +236,7 @@ class DomainReader {
   }
 
   poly::Affine floor_of(poly::Affine numerator, std::int64_t divisor) {
-    if (floors_.size() >= depth_limit) reader_.fail("the comparison has too many divisions");
+    if (floors_.size() >= domain_depth_limit) reader_.fail("the comparison has too many divisions");
     floors_.push_back({std::move(numerator), divisor});
     return poly::variable(names_.size() + floors_.size(), names_.size() + floors_.size() - 1);
   }

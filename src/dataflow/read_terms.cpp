@@ -9,7 +9,7 @@ namespace cyclotron::dataflow::detail {
 
 namespace {
 
-constexpr int depth_limit = 128;
+constexpr int term_depth_limit = 128;
 
 class TermReader {
  public:
@@ -28,7 +28,7 @@ class TermReader {
 
   /// Returns the index of its last term.
   std::size_t expression(int depth) {
-    if (depth > depth_limit) reader_.fail("the expression nests too deeply");
+    if (depth > term_depth_limit) reader_.fail("the expression nests too deeply");
     const auto first = operand(depth);
     const auto symbol = infix();
     if (!symbol) {

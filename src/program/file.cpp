@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view magic = "CYCP";
 constexpr std::size_t preamble_bytes = 24;
 constexpr std::size_t body_limit = std::size_t{256} << 20;
-constexpr int depth_limit = 64;
+constexpr int json_depth_limit = 64;
 
 [[noreturn]] void bad_file(const char* code, const std::string& what, std::string help) {
   throw ProgramError({.code = code, .span = {}, .message = what, .notes = {}, .help = std::move(help)});
@@ -55,8 +55,9 @@ void check_depth(std::string_view body) {
     } else if (c == '"') {
       in_string = true;
     } else if (c == '[' || c == '{') {
-      if (++depth > depth_limit) {
-        bad_file("CYC604", fmt::format("the program file nests deeper than {} at byte {}", depth_limit, i),
+      if (++depth > json_depth_limit) {
+        bad_file("CYC604",
+                 fmt::format("the program file nests deeper than {} at byte {}", json_depth_limit, i),
                  "this is not a file that Cyclotron wrote");
       }
     } else if (c == ']' || c == '}') {

@@ -12,7 +12,7 @@
 namespace cyclotron::program {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 template <class E, std::size_t N>
 std::string name_of(E value, const format::EnumNames<E, N>& names) {
@@ -25,8 +25,8 @@ std::string name_of(E value, const format::EnumNames<E, N>& names) {
 /// Turns each part of a program into JSON; interns the file names of spans.
 class Writer {
  public:
-  Json write(const Program& program) {
-    Json classes = list(program.classes);  // First, so that the table of files is complete.
+  OrderedJson write(const Program& program) {
+    OrderedJson classes = list(program.classes);  // First, so that the table of files is complete.
     return {{"kernel", program.kernel},
             {"machine", write(program.machine)},
             {"grid", program.grid},
@@ -35,24 +35,24 @@ class Writer {
             {"channels", list(program.channels)},
             {"classes", std::move(classes)},
             {"files", files_},
-            {"notes", Json(program.notes)}};
+            {"notes", OrderedJson(program.notes)}};
   }
 
  private:
   template <class T>
-  Json list(const std::vector<T>& values) {
-    Json result = Json::array();
+  OrderedJson list(const std::vector<T>& values) {
+    OrderedJson result = OrderedJson::array();
     for (const auto& value : values) result.push_back(write(value));
     return result;
   }
 
-  static Json write(const machine::Link& link) {
+  static OrderedJson write(const machine::Link& link) {
     return {{"latency_cycles", link.latency_cycles},
             {"response_latency_cycles", link.response_latency_cycles},
             {"words_per_cycle", link.words_per_cycle},
             {"depth", link.depth}};
   }
-  static Json write(const machine::Machine& machine) {
+  static OrderedJson write(const machine::Machine& machine) {
     return {{"grid", machine.grid},
             {"topology", name_of(machine.topology, format::topologies)},
             {"link", write(machine.link)},
@@ -60,43 +60,43 @@ class Writer {
             {"pe",
              {{"memory_bytes", machine.pe.memory_bytes},
               {"flops_per_cycle", machine.pe.flops_per_cycle},
-              {"cycles", Json(machine.pe.cycles)}}}};
+              {"cycles", OrderedJson(machine.pe.cycles)}}}};
   }
-  static Json write(operators::Shape tile) { return Json::array({tile.rows, tile.columns}); }
-  static Json write(DType dtype) { return std::string(operators::name(dtype)); }
-  static Json write(double value) {
+  static OrderedJson write(operators::Shape tile) { return OrderedJson::array({tile.rows, tile.columns}); }
+  static OrderedJson write(DType dtype) { return std::string(operators::name(dtype)); }
+  static OrderedJson write(double value) {
     if (std::isnan(value)) return "nan";
     if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
     return value;
   }
   /// The constant, then the coefficients.
-  static Json write(const Affine& form) {
-    Json result = Json::array({form.constant});
+  static OrderedJson write(const Affine& form) {
+    OrderedJson result = OrderedJson::array({form.constant});
     for (const auto coefficient : form.coefficients) result.push_back(coefficient);
     return result;
   }
-  static Json write(const Bound& bound) {
+  static OrderedJson write(const Bound& bound) {
     return {{"form", write(bound.numerator)}, {"divisor", bound.divisor}};
   }
-  static Json write(const Condition& condition) {
+  static OrderedJson write(const Condition& condition) {
     return {{"is", name_of(condition.kind, format::condition_kinds)},
             {"form", write(condition.form)},
             {"modulus", condition.modulus}};
   }
-  Json write(const Conjunction& conjunction) { return list(conjunction); }
-  static Json write(const SlotRef& reference) {
+  OrderedJson write(const Conjunction& conjunction) { return list(conjunction); }
+  static OrderedJson write(const SlotRef& reference) {
     return {{"slot", reference.slot.value}, {"index", write(reference.index)}};
   }
-  static Json write(const Operand& operand) {
+  static OrderedJson write(const Operand& operand) {
     return std::visit(Overloaded{[](const SlotRef& reference) { return write(reference); },
                                  [](const Constant& value) {
-                                   return Json{{"real", write(value.real)},
-                                               {"imaginary", write(value.imaginary)}};
+                                   return OrderedJson{{"real", write(value.real)},
+                                                      {"imaginary", write(value.imaginary)}};
                                  }},
                       operand);
   }
 
-  static Json write(const Tensor& tensor) {
+  static OrderedJson write(const Tensor& tensor) {
     return {{"name", tensor.name},
             {"dtype", write(tensor.dtype)},
             {"role", name_of(tensor.role, format::roles)},
@@ -104,17 +104,17 @@ class Writer {
             {"tile", tensor.tile},
             {"blocked", tensor.blocked}};
   }
-  static Json write(const Channel& channel) {
+  static OrderedJson write(const Channel& channel) {
     return {{"name", channel.name},          {"kind", name_of(channel.kind, format::channel_kinds)},
             {"dtype", write(channel.dtype)}, {"tile", write(channel.tile)},
             {"offset", channel.offset},      {"axis", channel.axis},
             {"depth", channel.depth}};
   }
-  static Json write(const Slot& slot) {
+  static OrderedJson write(const Slot& slot) {
     return {{"name", slot.name},   {"dtype", write(slot.dtype)}, {"tile", write(slot.tile)},
             {"count", slot.count}, {"address", slot.address},    {"persistent", slot.persistent}};
   }
-  Json write(const PeClass& pe_class) {
+  OrderedJson write(const PeClass& pe_class) {
     return {{"name", pe_class.name},
             {"region", list(pe_class.region)},
             {"region_text", pe_class.region_text},
@@ -123,53 +123,54 @@ class Writer {
             {"memory_bytes", pe_class.memory_bytes}};
   }
 
-  Json write(const Instruction& instruction) {
-    Json result = std::visit([this](const auto& action) { return write_action(action); }, instruction.action);
+  OrderedJson write(const Instruction& instruction) {
+    OrderedJson result =
+        std::visit([this](const auto& action) { return write_action(action); }, instruction.action);
     if (instruction.span != Span{}) result["at"] = write(instruction.span);
     return result;
   }
-  Json write_action(const Loop& loop) {
+  OrderedJson write_action(const Loop& loop) {
     return {{"do", "loop"},
             {"name", loop.name},
             {"lower", list(loop.lower)},
             {"upper", list(loop.upper)},
             {"step", loop.step}};
   }
-  Json write_action(const If& branch) { return {{"do", "if"}, {"condition", list(branch.condition)}}; }
-  static Json write_action(const End&) { return {{"do", "end"}}; }
-  Json write_action(const Load& load) {
+  OrderedJson write_action(const If& branch) { return {{"do", "if"}, {"condition", list(branch.condition)}}; }
+  static OrderedJson write_action(const End&) { return {{"do", "end"}}; }
+  OrderedJson write_action(const Load& load) {
     return {{"do", "load"},
             {"destination", write(load.destination)},
             {"tensor", load.tensor.value},
             {"index", list(load.index)}};
   }
-  Json write_action(const Store& store) {
+  OrderedJson write_action(const Store& store) {
     return {{"do", "store"},
             {"tensor", store.tensor.value},
             {"index", list(store.index)},
             {"source", write(store.source)}};
   }
-  static Json write_action(const Send& send) {
+  static OrderedJson write_action(const Send& send) {
     return {{"do", "send"}, {"channel", send.channel.value}, {"source", write(send.source)}};
   }
-  Json write_action(const Receive& receive) {
+  OrderedJson write_action(const Receive& receive) {
     return {{"do", "receive"},
             {"channel", receive.channel.value},
             {"destination", write(receive.destination)},
             {"sender", list(receive.sender)}};
   }
-  Json write_action(const Broadcast& broadcast) {
+  OrderedJson write_action(const Broadcast& broadcast) {
     return {{"do", "broadcast"},
             {"channel", broadcast.channel.value},
             {"source", write(broadcast.source)},
             {"lower", list(broadcast.lower)},
             {"upper", list(broadcast.upper)}};
   }
-  static Json write_action(const Move& move) {
+  static OrderedJson write_action(const Move& move) {
     return {{"do", "move"}, {"destination", write(move.destination)}, {"source", write(move.source)}};
   }
-  Json write_action(const Compute& compute) {
-    Json flags = Json::array();
+  OrderedJson write_action(const Compute& compute) {
+    OrderedJson flags = OrderedJson::array();
     for (const auto& [name, flag] : format::flags) {
       if ((compute.flags & flag) != 0) flags.push_back(std::string(name));
     }
@@ -179,10 +180,10 @@ class Writer {
             {"operands", list(compute.operands)},
             {"destination", write(compute.destination)}};
   }
-  Json write(const Span& span) {
+  OrderedJson write(const Span& span) {
     const auto [entry, is_new] = file_index_.emplace(span.file, files_.size());
     if (is_new) files_.push_back(span.file);
-    return Json::array({entry->second, span.line, span.column, span.end_line, span.end_column});
+    return OrderedJson::array({entry->second, span.line, span.column, span.end_line, span.end_column});
   }
 
   std::vector<std::string> files_;
@@ -194,7 +195,8 @@ class Writer {
 std::string format::to_json(const Program& program) {
   try {
     return Writer().write(program).dump();
-  } catch (const Json::exception&) {  // The library's text may quote the bad bytes, so it is not passed on.
+  } catch (
+      const OrderedJson::exception&) {  // The library's text may quote the bad bytes, so it is not passed on.
     throw ProgramError({.code = "CYC605",
                         .span = {},
                         .message = "the program has names or notes that are not UTF-8",

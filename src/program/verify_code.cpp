@@ -6,7 +6,7 @@
 namespace cyclotron::program {
 namespace {
 
-constexpr std::size_t depth_limit = 16;
+constexpr std::size_t loop_depth_limit = 16;
 
 /// Checks the code of one class, instruction by instruction.
 class CodeChecker {
@@ -74,8 +74,9 @@ class CodeChecker {
   }
 
   void open(bool is_loop, const Path& path) {
-    if (blocks_.size() == depth_limit) {
-      fail("CYC609", path, fmt::format("is nested {} deep, more than {}", blocks_.size() + 1, depth_limit),
+    if (blocks_.size() == loop_depth_limit) {
+      fail("CYC609", path,
+           fmt::format("is nested {} deep, more than {}", blocks_.size() + 1, loop_depth_limit),
            "merge loops or conditions", *span_);
     }
     blocks_.push_back(is_loop);

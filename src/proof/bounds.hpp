@@ -6,11 +6,9 @@
 #include <vector>
 
 #include <cyclotron/program/program.hpp>
+#include <cyclotron/support/division.hpp>
 
 namespace cyclotron::proof {
-
-inline std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
-inline std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 
 inline std::int64_t largest_lower(const std::vector<program::Bound>& bounds,
                                   const std::int64_t* environment) {

@@ -3,23 +3,19 @@
 #include <algorithm>
 #include <optional>
 
+#include <cyclotron/support/division.hpp>
 #include <cyclotron/support/error.hpp>
 
 namespace cyclotron::proof {
 namespace {
-
-using recurrence::Affine;
-using recurrence::Constraint;
 
 struct Interval {
   std::optional<std::int64_t> first, last;
   [[nodiscard]] bool empty() const { return first && last && *first > *last; }
 };
 
-std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
-
 /// Index of the last variable that the form has, or none.
-std::optional<std::size_t> last_variable(const Affine& form) {
+std::optional<std::size_t> last_variable(const recurrence::Affine& form) {
   for (std::size_t v = form.coefficients.size(); v-- > 0;) {
     if (form.coefficients[v] != 0) return v;
   }
@@ -27,7 +23,7 @@ std::optional<std::size_t> last_variable(const Affine& form) {
 }
 
 /// What the constraints whose last variable is `variable` leave of it, the others given.
-Interval interval_of(const std::vector<Constraint>& all, std::size_t variable, Point& point) {
+Interval interval_of(const std::vector<recurrence::Constraint>& all, std::size_t variable, Point& point) {
   Interval result;
   point[variable] = 0;
   for (const auto& constraint : all) {
@@ -51,20 +47,21 @@ Interval interval_of(const std::vector<Constraint>& all, std::size_t variable, P
   return result;
 }
 
-bool holds(const Constraint& constraint, const Point& point) {
+bool holds(const recurrence::Constraint& constraint, const Point& point) {
   const std::int64_t value = evaluate(constraint.form, point);
   if (constraint.modulus != 0) return value % constraint.modulus == 0;
   return constraint.equality ? value == 0 : value >= 0;
 }
 
 /// Whether the constraints hold whose last variable is this one; none: those without variables.
-bool hold_at(const std::vector<Constraint>& all, std::optional<std::size_t> variable, const Point& point) {
-  return std::ranges::all_of(all, [&](const Constraint& constraint) {
+bool hold_at(const std::vector<recurrence::Constraint>& all, std::optional<std::size_t> variable,
+             const Point& point) {
+  return std::ranges::all_of(all, [&](const recurrence::Constraint& constraint) {
     return last_variable(constraint.form) != variable || holds(constraint, point);
   });
 }
 
-bool visit_from(const std::vector<Constraint>& all, std::size_t variable, Point& point,
+bool visit_from(const std::vector<recurrence::Constraint>& all, std::size_t variable, Point& point,
                 const std::function<void(const Point&)>& visit) {
   if (variable == point.size()) {
     visit(point);
@@ -82,7 +79,7 @@ bool visit_from(const std::vector<Constraint>& all, std::size_t variable, Point&
 
 }  // namespace
 
-std::int64_t evaluate(const Affine& form, const Point& point) {
+std::int64_t evaluate(const recurrence::Affine& form, const Point& point) {
   std::int64_t value = form.constant;
   for (std::size_t v = 0; v < form.coefficients.size(); ++v) value += form.coefficients[v] * point[v];
   return value;
@@ -105,7 +102,7 @@ std::vector<std::int64_t> values_after(const recurrence::Region& region, const P
   const std::size_t variable = point.size();
   for (const auto& all : region) {
     inner.back() = 0;
-    const bool outside = !std::ranges::all_of(all, [&](const Constraint& constraint) {
+    const bool outside = !std::ranges::all_of(all, [&](const recurrence::Constraint& constraint) {
       return last_variable(constraint.form) == variable || proof::holds(constraint, inner);
     });
     if (outside) continue;

@@ -162,7 +162,7 @@ class Unroller {
       return;
     }
     const auto axis = program_.channels[receive.channel.index()].axis;
-    const std::int64_t sender = evaluate(receive.sender.front(), environment_.data());
+    const std::int64_t sender = program::evaluate(receive.sender.front(), environment_.data());
     require_on_line(sender, axis);
     const auto queue = queues_.network(receive.channel.value, queues_.index_of(here), sender);
     // A PE is never among the receivers of its own broadcast.
@@ -209,7 +209,7 @@ class Unroller {
   }
 
   std::int64_t element(const SlotRef& reference) {
-    const std::int64_t index = evaluate(reference.index, environment_.data());
+    const std::int64_t index = program::evaluate(reference.index, environment_.data());
     const auto& slot = program_.classes[trace_.pes[pe_].pe_class].slots[reference.slot.index()];
     if (index < 0 || index >= slot.count) {
       outside(fmt::format("element {} of slot `{}` is used, which has {}", index, slot.name, slot.count));
@@ -224,13 +224,13 @@ class Unroller {
     for (std::size_t d = 0; d < forms.size(); ++d) {
       const std::int64_t extent =
           tensor.tile[d] == 1 ? tensor.shape[d] : ceil_divide(tensor.shape[d], tensor.tile[d]);
-      const std::int64_t index = evaluate(forms[d], environment_.data());
+      const std::int64_t index = program::evaluate(forms[d], environment_.data());
       inside = inside && index >= 0 && index < extent;
       linear = inside ? linear * extent + index : 0;
     }
     if (!inside) {
       std::vector<std::int64_t> index;
-      for (const auto& form : forms) index.push_back(evaluate(form, environment_.data()));
+      for (const auto& form : forms) index.push_back(program::evaluate(form, environment_.data()));
       outside(fmt::format("`{}[{}]` is outside the tensor of {}", tensor.name, fmt::join(index, ", "),
                           fmt::join(tensor.extents(), " x ")));
     }

@@ -18,7 +18,7 @@ namespace {
 using detail::Chain;
 using detail::Instance;
 using detail::leading;
-using detail::Nest;
+using detail::Statements;
 using detail::Touch;
 using detail::Writer;
 
@@ -41,14 +41,14 @@ std::string where_text(const poly::Set& set, const std::vector<std::string>& nam
 
 class Analysis {
  public:
-  explicit Analysis(const System& system) : nest_(detail::statements(system, context_)) {}
+  explicit Analysis(const System& system) : statements_(detail::statements(system, context_)) {}
 
   Dependences run() {
     Dependences result;
-    for (std::size_t s = 0; s < nest_.instances.size(); ++s) result.statements.push_back(statement(s));
-    for (const auto& chain : nest_.chains) add_chain(chain);
-    for (std::size_t s = 0; s < nest_.instances.size(); ++s) {
-      for (const auto& read : nest_.instances[s].reads) add_read(s, read);
+    for (std::size_t s = 0; s < statements_.instances.size(); ++s) result.statements.push_back(statement(s));
+    for (const auto& chain : statements_.chains) add_chain(chain);
+    for (std::size_t s = 0; s < statements_.instances.size(); ++s) {
+      for (const auto& read : statements_.instances[s].reads) add_read(s, read);
     }
     std::ranges::stable_sort(found_, {}, [](const Dependence& d) {
       static constexpr std::array order{0, 2, 3, 1};  // flow, anti, output, read
@@ -62,7 +62,7 @@ class Analysis {
   static std::string name_of(std::size_t statement) { return fmt::format("S{}", statement); }
 
   [[nodiscard]] Statement statement(std::size_t s) const {
-    const auto& instance = nest_.instances[s];
+    const auto& instance = statements_.instances[s];
     const auto& names = instance.names;
     const auto tuple = tuple_text(name_of(s), names);
     Statement result{name_of(s),
@@ -86,9 +86,9 @@ class Analysis {
 
   /// Within a reduction: start -> first term -> ... -> last term -> the outer expression that overwrites it.
   void add_chain(const Chain& chain) {
-    const auto& terms = nest_.instances[chain.accumulate].domain;
-    const auto& cell = nest_.instances[chain.accumulate].write;
-    const auto next = detail::next_term(nest_, chain);
+    const auto& terms = statements_.instances[chain.accumulate].domain;
+    const auto& cell = statements_.instances[chain.accumulate].write;
+    const auto next = detail::next_term(statements_, chain);
     const auto first = terms.subtract(next.range()).coalesce();
     add(DependenceKind::flow, cell, chain.accumulate, chain.accumulate, next);
     const auto begin = poly::Map::function(first, leading(chain.outer + 1, chain.outer)).reverse();
@@ -97,7 +97,7 @@ class Analysis {
     add(DependenceKind::output, cell, chain.accumulate, chain.accumulate, next);
     add(DependenceKind::output, cell, chain.start, chain.accumulate, begin);
     if (!chain.assign) return;
-    for (const auto& total : detail::totals(nest_, chain)) {
+    for (const auto& total : detail::totals(statements_, chain)) {
       const auto end = to_outer(chain, total);
       if (total.statement == chain.accumulate)
         add(DependenceKind::anti, cell, total.statement, *chain.assign, end);
@@ -111,7 +111,7 @@ class Analysis {
 
   /// A value comes to the first point of each line that reads it, and goes on along the line.
   void add_read(std::size_t reader, const Touch& read) {
-    const auto& instance = nest_.instances[reader];
+    const auto& instance = statements_.instances[reader];
     auto starts = instance.domain;
     for (const auto& direction : detail::reuse_directions(instance.domain, read.index)) {
       const auto further = instance.domain.intersect(instance.domain.translate(direction));
@@ -122,14 +122,14 @@ class Analysis {
     }
     starts = starts.coalesce();
     if (read.total) {
-      const auto& chain = nest_.chains[*read.total];
-      for (const auto& total : detail::totals(nest_, chain))
+      const auto& chain = statements_.chains[*read.total];
+      for (const auto& total : detail::totals(statements_, chain))
         add(DependenceKind::flow, read, total.statement, reader, to_outer(chain, total));
       return;
     }
     const auto element = poly::Map::function(starts, read.index).reverse();
     for (const auto& writer : writers_of(*read.tensor)) {
-      const auto& write = nest_.instances[writer.statement].write;
+      const auto& write = statements_.instances[writer.statement].write;
       add(DependenceKind::flow, read, writer.statement, reader,
           poly::Map::function(writer.domain, padded(write.index, writer.domain.dimensions())).then(element));
     }
@@ -142,14 +142,14 @@ class Analysis {
 
   [[nodiscard]] std::vector<Writer> writers_of(TensorId tensor) const {
     std::vector<Writer> result;
-    for (std::size_t s = 0; s < nest_.instances.size(); ++s) {
-      const auto& instance = nest_.instances[s];
+    for (std::size_t s = 0; s < statements_.instances.size(); ++s) {
+      const auto& instance = statements_.instances[s];
       if (instance.kind == StatementKind::assign && instance.write.tensor == tensor)
         result.push_back({s, instance.domain});
     }
-    for (const auto& chain : nest_.chains) {
-      if (chain.assign || nest_.instances[chain.start].write.tensor != tensor) continue;
-      for (auto& total : detail::totals(nest_, chain)) result.push_back(std::move(total));
+    for (const auto& chain : statements_.chains) {
+      if (chain.assign || statements_.instances[chain.start].write.tensor != tensor) continue;
+      for (auto& total : detail::totals(statements_, chain)) result.push_back(std::move(total));
     }
     return result;
   }
@@ -165,8 +165,8 @@ class Analysis {
 
   [[nodiscard]] std::vector<Distance> distances(std::size_t source, std::size_t target,
                                                 const poly::Map& relation) const {
-    const auto& from = nest_.instances[source].names;
-    const auto& to = nest_.instances[target].names;
+    const auto& from = statements_.instances[source].names;
+    const auto& to = statements_.instances[target].names;
     const auto pairs = relation.wrap();
     const auto rank = from.size() + to.size();
     std::vector<Distance> result;
@@ -184,8 +184,8 @@ class Analysis {
   /// As functions of the source where they are that, else with the target's indices primed.
   [[nodiscard]] std::string relation_text(std::size_t source, std::size_t target,
                                           const poly::Map& relation) const {
-    const auto& from = nest_.instances[source].names;
-    const auto& to = nest_.instances[target].names;
+    const auto& from = statements_.instances[source].names;
+    const auto& to = statements_.instances[target].names;
     const auto left = tuple_text(name_of(source), from);
     const auto pieces = relation.is_single_valued() ? relation.pieces() : std::nullopt;
     if (!pieces) {
@@ -219,7 +219,7 @@ class Analysis {
   }
 
   poly::Context context_;
-  Nest nest_;
+  Statements statements_;
   std::vector<Dependence> found_;
 };
 

@@ -42,9 +42,9 @@ Constraint at_least(const poly::Affine& larger, const poly::Affine& smaller, std
   return {{difference.coefficients, difference.constant - by}, false};
 }
 
-class Splitter {
+class BoundSplitter {
  public:
-  explicit Splitter(const System& system) : system_(system) {}
+  explicit BoundSplitter(const System& system) : system_(system) {}
 
   System run() {
     const auto equations = std::move(system_.equations);
@@ -130,6 +130,6 @@ class Splitter {
 
 }  // namespace
 
-System split_bounds(const System& system) { return Splitter(system).run(); }
+System split_bounds(const System& system) { return BoundSplitter(system).run(); }
 
 }  // namespace cyclotron::recurrence

@@ -15,14 +15,14 @@ namespace {
 
 /// The indices around an expression and the points at which it is needed; the first `loops` are the
 /// equation's, the others those of reductions around it.
-struct Place {
+struct Surroundings {
   std::vector<std::string> names;
   Region domain;
   std::size_t loops = 0;
 };
 
-Place inside(const Place& place, const Reduce& reduce) {
-  Place result{place.names, intersection(place.domain, reduce.domain), place.loops};
+Surroundings inside(const Surroundings& scope, const Reduce& reduce) {
+  Surroundings result{scope.names, intersection(scope.domain, reduce.domain), scope.loops};
   result.names.push_back(reduce.index);
   return result;
 }
@@ -36,9 +36,9 @@ void forget(Affine& form, std::size_t variable) {
     form.coefficients.erase(form.coefficients.begin() + static_cast<std::ptrdiff_t>(variable));
 }
 
-class Splitter {
+class ReductionSplitter {
  public:
-  explicit Splitter(const System& system) : system_(system) {}
+  explicit ReductionSplitter(const System& system) : system_(system) {}
 
   System run() {
     const auto equations = std::move(system_.equations);
@@ -114,20 +114,20 @@ class Splitter {
   }
 
   /// The expression with every reduction but `kept` replaced by an access.
-  ExprId rewrite(ExprId id, std::optional<ExprId> kept, const Place& place) {
+  ExprId rewrite(ExprId id, std::optional<ExprId> kept, const Surroundings& scope) {
     const Expr expr = system_.at(id);
     return std::visit(Overloaded{[&](const Constant&) { return id; }, [&](const Access&) { return id; },
                                  [&](const Apply& apply) {
                                    Apply result = apply;
                                    for (auto& operand : result.operands)
-                                     operand = rewrite(operand, kept, place);
+                                     operand = rewrite(operand, kept, scope);
                                    return result == apply ? id : add(std::move(result), expr.span);
                                  },
                                  [&](const Reduce& reduce) {
-                                   if (id != kept) return hoist(id, reduce, place);
+                                   if (id != kept) return hoist(id, reduce, scope);
                                    if (kept_) return *kept_;  // its value is used twice
                                    Reduce result = reduce;
-                                   result.body = rewrite(reduce.body, std::nullopt, inside(place, reduce));
+                                   result.body = rewrite(reduce.body, std::nullopt, inside(scope, reduce));
                                    kept_ = result == reduce ? id : add(std::move(result), expr.span);
                                    return *kept_;
                                  }},
@@ -135,17 +135,17 @@ class Splitter {
   }
 
   /// Gives a reduction a tensor and returns the access of its value; once for the same points.
-  ExprId hoist(ExprId id, const Reduce& reduce, const Place& place) {
+  ExprId hoist(ExprId id, const Reduce& reduce, const Surroundings& scope) {
     for (const auto& known : hoisted_) {
-      if (known.reduction == id && known.names == place.names && known.domain == place.domain)
+      if (known.reduction == id && known.names == scope.names && known.domain == scope.domain)
         return known.access;
     }
     const Span span = system_.at(id).span;
-    std::vector<std::size_t> kept;  // positions in the place
-    Place own{{}, place.domain, 0};
+    std::vector<std::size_t> kept;  // positions in the scope
+    Surroundings own{{}, scope.domain, 0};
     ExprId value = id;
-    for (std::size_t v = 0; v < place.names.size(); ++v) kept.push_back(v);
-    for (std::size_t v = place.names.size(); v-- > place.loops;) {
+    for (std::size_t v = 0; v < scope.names.size(); ++v) kept.push_back(v);
+    for (std::size_t v = scope.names.size(); v-- > scope.loops;) {
       if (depends(value, v)) continue;
       const auto fewer = without(own.domain, kept.size(), v);
       if (!fewer) continue;
@@ -153,10 +153,10 @@ class Splitter {
       value = drop(value, v);
       kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(v));
     }
-    for (const auto v : kept) own.names.push_back(place.names[v]);
+    for (const auto v : kept) own.names.push_back(scope.names[v]);
     const auto [tensor, index] = declare(reduce, own, span);
     const auto access = add(Access{tensor, spread(index, kept)}, span);
-    hoisted_.push_back({id, place.names, place.domain, access});
+    hoisted_.push_back({id, scope.names, scope.domain, access});
     const auto target = target_;
     split({tensor, index, own.names, own.domain, value, span});
     target_ = target;
@@ -164,10 +164,10 @@ class Splitter {
   }
 
   /// A box of the points, and their subscripts in it. Tiles get two axes of their own.
-  std::pair<TensorId, std::vector<Affine>> declare(const Reduce& reduce, const Place& place,
+  std::pair<TensorId, std::vector<Affine>> declare(const Reduce& reduce, const Surroundings& scope,
                                                    const Span& span) {
-    const auto rank = place.names.size();
-    const auto points = to_set(context_, place.domain, rank);
+    const auto rank = scope.names.size();
+    const auto points = to_set(context_, scope.domain, rank);
     const auto& target = system_.at(target_);
     Tensor tensor{local_name(target.name, reduce.index),
                   dtype_of(system_, reduce.body, target.dtype),
@@ -283,6 +283,6 @@ class Splitter {
 
 }  // namespace
 
-System split_reductions(const System& system) { return Splitter(system).run(); }
+System split_reductions(const System& system) { return ReductionSplitter(system).run(); }
 
 }  // namespace cyclotron::recurrence

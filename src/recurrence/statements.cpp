@@ -15,9 +15,9 @@ class Spelling {
  public:
   Spelling(const System& system, const poly::Context& context) : system_(system), context_(context) {}
 
-  Nest run() {
+  Statements run() {
     for (const auto& equation : system_.equations) spell(equation);
-    return std::move(nest_);
+    return std::move(statements_);
   }
 
  private:
@@ -35,9 +35,9 @@ class Spelling {
     }
     const bool one = reductions_of(equation.expr) == 1;
     auto reads = collect(equation.expr, scope, one ? std::optional(target) : std::nullopt, target.cell);
-    nest_.instances.push_back(
+    statements_.instances.push_back(
         {StatementKind::assign, scope.names, scope.points, target, std::move(reads), equation.span});
-    if (one) nest_.chains.back().assign = nest_.instances.size() - 1;
+    if (one) statements_.chains.back().assign = statements_.instances.size() - 1;
   }
 
   /// Outermost reductions of an expression.
@@ -105,24 +105,24 @@ class Spelling {
   /// Adds start, the statements inside, and accumulate. Returns the number of the chain.
   std::size_t spell_reduction(ExprId id, const Reduce& reduce, const Scope& scope, const Touch& cell) {
     const auto outer = scope.names.size();
-    const auto start = nest_.instances.size();
+    const auto start = statements_.instances.size();
     const auto& span = system_.at(id).span;
-    nest_.instances.push_back({StatementKind::start, scope.names, scope.points, cell, {}, span});
+    statements_.instances.push_back({StatementKind::start, scope.names, scope.points, cell, {}, span});
     Scope inner{scope.names, scope.points.preimage(leading(outer + 1, outer), outer + 1)
                                  .intersect(to_set(context_, reduce.domain, outer + 1))};
     inner.names.push_back(reduce.index);
     auto reads = collect(reduce.body, inner, std::nullopt, cell.cell);
     Touch grown = cell;
     for (auto& form : grown.index) form.coefficients.push_back(0);
-    nest_.instances.push_back(
+    statements_.instances.push_back(
         {StatementKind::accumulate, inner.names, inner.points, std::move(grown), std::move(reads), span});
-    nest_.chains.push_back({start, nest_.instances.size() - 1, std::nullopt, outer});
-    return nest_.chains.size() - 1;
+    statements_.chains.push_back({start, statements_.instances.size() - 1, std::nullopt, outer});
+    return statements_.chains.size() - 1;
   }
 
   const System& system_;
   const poly::Context& context_;
-  Nest nest_;
+  Statements statements_;
   std::vector<std::string> cells_;
 };
 
@@ -134,12 +134,12 @@ std::vector<poly::Affine> leading(std::size_t rank, std::size_t count) {
   return forms;
 }
 
-Nest statements(const System& system, const poly::Context& context) {
+Statements statements(const System& system, const poly::Context& context) {
   return Spelling(system, context).run();
 }
 
-poly::Map next_term(const Nest& nest, const Chain& chain) {
-  const auto& terms = nest.instances[chain.accumulate].domain;
+poly::Map next_term(const Statements& statements, const Chain& chain) {
+  const auto& terms = statements.instances[chain.accumulate].domain;
   const auto rank = chain.outer + 1;
   std::vector<poly::Constraint> all;
   for (std::size_t v = 0; v < chain.outer; ++v)
@@ -153,11 +153,11 @@ poly::Map next_term(const Nest& nest, const Chain& chain) {
       .lexmin();
 }
 
-std::vector<Writer> totals(const Nest& nest, const Chain& chain) {
-  const auto& terms = nest.instances[chain.accumulate].domain;
-  const auto& start = nest.instances[chain.start].domain;
+std::vector<Writer> totals(const Statements& statements, const Chain& chain) {
+  const auto& terms = statements.instances[chain.accumulate].domain;
+  const auto& start = statements.instances[chain.start].domain;
   std::vector<Writer> result;
-  const auto last = terms.subtract(next_term(nest, chain).domain()).coalesce();
+  const auto last = terms.subtract(next_term(statements, chain).domain()).coalesce();
   if (!last.is_empty()) result.push_back({chain.accumulate, last});
   const auto without = start.subtract(terms.image(leading(chain.outer + 1, chain.outer))).coalesce();
   if (!without.is_empty()) result.push_back({chain.start, without});

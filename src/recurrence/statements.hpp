@@ -38,16 +38,16 @@ struct Writer {
   poly::Set domain;
 };
 
-struct Nest {
+struct Statements {
   std::vector<Instance> instances;
   std::vector<Chain> chains;
 };
 
-[[nodiscard]] Nest statements(const System& system, const poly::Context& context);
+[[nodiscard]] Statements statements(const System& system, const poly::Context& context);
 /// { p -> q : q the same outer point as p, with the next value of the reduction's index }
-[[nodiscard]] poly::Map next_term(const Nest& nest, const Chain& chain);
+[[nodiscard]] poly::Map next_term(const Statements& statements, const Chain& chain);
 /// The instances that hold a reduction's total: its last terms, and its start where there is no term.
-[[nodiscard]] std::vector<Writer> totals(const Nest& nest, const Chain& chain);
+[[nodiscard]] std::vector<Writer> totals(const Statements& statements, const Chain& chain);
 /// The first `count` of a point's coordinates.
 [[nodiscard]] std::vector<poly::Affine> leading(std::size_t rank, std::size_t count);
 

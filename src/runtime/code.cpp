@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <cyclotron/support/division.hpp>
 #include <cyclotron/support/error.hpp>
 #include <cyclotron/support/overloaded.hpp>
 
@@ -365,16 +366,6 @@ class Decoder {
   std::vector<std::size_t> open_;
   std::uint32_t open_loops_ = 0;
 };
-
-[[nodiscard]] std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
-  const std::int64_t quotient = a / b;
-  return a % b < 0 ? quotient - 1 : quotient;
-}
-
-[[nodiscard]] std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
-  const std::int64_t quotient = a / b;
-  return a % b > 0 ? quotient + 1 : quotient;
-}
 
 [[nodiscard]] bool holds(const Code& code, const Test& test, const std::int64_t* variables) {
   const std::int64_t value = evaluate(code, test.form, variables);

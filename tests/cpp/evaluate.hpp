@@ -272,4 +272,9 @@ inline Tensors sample_inputs(const recurrence::System& system) {
   return inputs;
 }
 
+/// The elements of one output, from sample inputs.
+inline Elements outputs(const recurrence::System& system, const std::string& name) {
+  return SystemEvaluator(system, sample_inputs(system)).run().at(name);
+}
+
 }  // namespace cyclotron::testing

@@ -57,7 +57,7 @@ void expect_round_trip(const Graph& graph) {
   EXPECT_EQ(to_string(parsed), text);
 }
 
-const FlowRef a{FlowId(0), {0, 0, 0}}, b{FlowId(1), {-1, 2, 0}}, c{FlowId(2), {0, -1, 0}};
+const FlowRef flow_a{FlowId(0), {0, 0, 0}}, flow_b{FlowId(1), {-1, 2, 0}}, flow_c{FlowId(2), {0, -1, 0}};
 
 TEST(Parse, DeclarationsReadBack) {
   expect_round_trip(small());
@@ -87,8 +87,8 @@ TEST(Parse, EveryOperatorReadsBackWithEveryFlag) {
     const auto op = static_cast<Op>(o);
     const auto arity = static_cast<std::size_t>(operators::info(op).arity);
     for (const operators::Flags flags : {0U, 1U, 2U, 3U, 4U, 8U, 16U, 31U}) {
-      std::vector<Term> terms{a, b, c};
-      terms.resize(arity, a);
+      std::vector<Term> terms{flow_a, flow_b, flow_c};
+      terms.resize(arity, flow_a);
       std::vector<std::size_t> operands(arity);
       for (std::size_t n = 0; n < arity; ++n) operands[n] = n;
       terms.emplace_back(Apply{op, flags, operands});
@@ -114,8 +114,9 @@ TEST(Parse, EveryOperatorReadsBackWithEveryFlag) {
 
 // `x + a · b` is one operator; with parentheses it is two.
 TEST(Parse, AccumulatingFormsAreNotSumsOfProducts) {
-  const auto fused = with_terms({a, b, c, Apply{Op::multiply_add, 0, {0, 1, 2}}});
-  const auto two = with_terms({a, b, c, Apply{Op::multiply, 0, {1, 2}}, Apply{Op::add, 0, {0, 3}}});
+  const auto fused = with_terms({flow_a, flow_b, flow_c, Apply{Op::multiply_add, 0, {0, 1, 2}}});
+  const auto two =
+      with_terms({flow_a, flow_b, flow_c, Apply{Op::multiply, 0, {1, 2}}, Apply{Op::add, 0, {0, 3}}});
   EXPECT_NE(to_string(fused).find("(i, j, i)_A^mul + (i-1, j+2, i)_t^mul · (i, j-1, i)_out^mul "),
             std::string::npos)
       << to_string(fused);
@@ -128,7 +129,7 @@ TEST(Parse, AccumulatingFormsAreNotSumsOfProducts) {
 }
 
 TEST(Parse, TransfersAreNotCopies) {
-  Graph copy = with_terms({a});
+  Graph copy = with_terms({flow_a});
   Graph link = small(), network = small();
   link.rules.push_back({dataflow::Transfer{FlowId(0), link.spaces[0].tuple, false},
                         FlowId(2),
@@ -151,7 +152,7 @@ TEST(Parse, DomainsReadBack) {
        {"i = 2", "i >= 1 and j < i + 3", "i = 1 or i = 3", "(i = 1 and j > 1) or j = 4 or (i > 3 and j < 5)",
         "i mod 2 = 0", "(i + j) mod 3 = 1", "i mod 3 <= 1", "i mod 2 = 1 and (j mod 4 <= 2 or i >= 2)",
         "exists (a, b : i = 2a + 3b and 0 <= a <= 1 and 0 <= b <= 1)", "i > 100", "1 = 1"}) {
-    Graph graph = with_terms({a});
+    Graph graph = with_terms({flow_a});
     const auto set = poly::Set::parse(graph.context, graph.dims, domain);
     ASSERT_TRUE(set.has_value()) << domain;
     graph.rules[0].domain = graph.rules[0].domain.intersect(*set);
@@ -164,7 +165,7 @@ TEST(Parse, DomainsReadBack) {
 TEST(Parse, NamesAreFree) {
   for (const char* name :
        {"e1", "mod", "floor", "exists", "everywhere", "inf", "max", "_", "_1", "αβ", "x·y"}) {
-    Graph graph = with_terms({a, b, Apply{Op::multiply, 0, {0, 1}}});
+    Graph graph = with_terms({flow_a, flow_b, Apply{Op::multiply, 0, {0, 1}}});
     graph.dims[0] = name;
     graph.tensors[1].name = name;
     graph.flows[1].name = name;

@@ -16,10 +16,6 @@ using recurrence::blocks_of;
 using recurrence::reassociate;
 using recurrence::Reduce;
 
-Elements outputs(const System& system, const std::string& name) {
-  return SystemEvaluator(system, sample_inputs(system)).run().at(name);
-}
-
 /// The indices of the reductions around each other, outermost first.
 std::vector<std::string> nest(const System& system, recurrence::ExprId id) {
   const auto& node = system.at(id).node;

@@ -47,10 +47,6 @@ std::size_t reductions(const System& system, recurrence::ExprId id) {
   return count;
 }
 
-Elements outputs(const System& system, const std::string& name) {
-  return SystemEvaluator(system, sample_inputs(system)).run().at(name);
-}
-
 TEST(SplitReductions, KeepsSystemsWithOneReduction) {
   for (const auto& system : {matmul(3, 4, 5), trsm(4, 3), cholesky(5), prefix_sum(5), stencil(3, 5)}) {
     EXPECT_EQ(recurrence::split_reductions(system), system);

@@ -5,8 +5,6 @@
 namespace cyclotron::poly {
 namespace {
 
-const std::vector<std::string> names{"i", "j"};
-
 TEST(Affine, Arithmetic) {
   const auto i = variable(2, 0), j = variable(2, 1);
   const auto form = 2 * i - j + constant(2, 5);
@@ -20,10 +18,10 @@ TEST(Affine, Arithmetic) {
 
 TEST(Affine, Text) {
   const auto i = variable(2, 0), j = variable(2, 1);
-  EXPECT_EQ(to_string(constant(2, 0), names), "0");
-  EXPECT_EQ(to_string(constant(2, -3), names), "-3");
-  EXPECT_EQ(to_string(i - j, names), "i-j");
-  EXPECT_EQ(to_string(-1 * i + 2 * j - constant(2, 1), names), "-i+2j-1");
+  EXPECT_EQ(to_string(constant(2, 0), {"i", "j"}), "0");
+  EXPECT_EQ(to_string(constant(2, -3), {"i", "j"}), "-3");
+  EXPECT_EQ(to_string(i - j, {"i", "j"}), "i-j");
+  EXPECT_EQ(to_string(-1 * i + 2 * j - constant(2, 1), {"i", "j"}), "-i+2j-1");
 }
 
 }  // namespace

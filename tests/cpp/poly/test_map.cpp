@@ -5,11 +5,9 @@
 namespace cyclotron::poly {
 namespace {
 
-const std::vector<std::string> names{"i", "j"};
-
 class Maps : public ::testing::Test {
  protected:
-  Set set_of(const std::string& constraints) const { return *Set::parse(context, names, constraints); }
+  Set set_of(const std::string& constraints) const { return *Set::parse(context, {"i", "j"}, constraints); }
 
   Context context;
   Affine i = variable(2, 0), j = variable(2, 1);

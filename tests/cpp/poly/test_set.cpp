@@ -12,10 +12,9 @@ namespace cyclotron::poly {
 namespace {
 
 using Point = std::vector<std::int64_t>;
-const std::vector<std::string> names{"i", "j"};
 
 Set set_of(const Context& context, const std::string& constraints) {
-  auto set = Set::parse(context, names, constraints);
+  auto set = Set::parse(context, {"i", "j"}, constraints);
   EXPECT_TRUE(set.has_value()) << constraints;
   return set.value_or(Set::empty(context, 2));
 }
@@ -102,14 +101,14 @@ TEST(Set, Equalities) {
 TEST(Set, MalformedTextIsNoSet) {
   const Context context;
   for (const char* text : {"i <", "q = 0", "((", "i = 0 and", "\xFF"})
-    EXPECT_EQ(Set::parse(context, names, text), std::nullopt) << text;
-  EXPECT_TRUE(Set::parse(context, names, "i = 0").has_value()) << "an error leaves the context usable";
+    EXPECT_EQ(Set::parse(context, {"i", "j"}, text), std::nullopt) << text;
+  EXPECT_TRUE(Set::parse(context, {"i", "j"}, "i = 0").has_value()) << "an error leaves the context usable";
 }
 
 TEST(Set, TextOfConstraints) {
   const Context context;
   const auto text = [&](const std::string& constraints) {
-    return set_of(context, constraints).constraints_text(names);
+    return set_of(context, constraints).constraints_text({"i", "j"});
   };
   EXPECT_EQ(text("0 <= i < 4 and j = 2"), "0 <= i <= 3 and j = 2");
   EXPECT_EQ(text("j < i and i > 2"), "i >= 3 and j < i");
@@ -142,9 +141,9 @@ TEST(Set, TextReadsBack) {
       text += ")";
     }
     const auto set = set_of(context, text);
-    const auto again = Set::parse(context, names, set.constraints_text(names));
-    ASSERT_TRUE(again.has_value()) << text << " became " << set.constraints_text(names);
-    EXPECT_EQ(*again, set) << text << " became " << set.constraints_text(names);
+    const auto again = Set::parse(context, {"i", "j"}, set.constraints_text({"i", "j"}));
+    ASSERT_TRUE(again.has_value()) << text << " became " << set.constraints_text({"i", "j"});
+    EXPECT_EQ(*again, set) << text << " became " << set.constraints_text({"i", "j"});
   }
 }
 

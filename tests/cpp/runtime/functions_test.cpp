@@ -11,7 +11,7 @@ namespace {
 
 using Complex = std::complex<double>;
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 template <class R, class... T>
 R scalar(Op op, DType dtype, T... operands) {
@@ -33,7 +33,7 @@ TEST(Functions, TheRegistrySaysWhichDtypesHaveAKernel) {
 }
 
 TEST(Functions, TilesGiveTheBitsOfScalars) {
-  const std::vector<double> a{1.5, -2.25, 0, 7, nan, -0.0}, b{4, 3, -0.25, 7, 1, 2};
+  const std::vector<double> a{1.5, -2.25, 0, 7, not_a_number, -0.0}, b{4, 3, -0.25, 7, 1, 2};
   Scratch scratch;
   for (std::size_t o = 0; o < operators::operator_count; ++o) {
     const auto op = static_cast<Op>(o);
@@ -57,10 +57,10 @@ TEST(Functions, TilesGiveTheBitsOfScalars) {
 
 TEST(Functions, ComparisonsWithNanAreFalse) {
   for (const Op op : {Op::equal, Op::less, Op::less_equal, Op::greater, Op::greater_equal}) {
-    EXPECT_EQ((scalar<std::uint8_t>(op, DType::float64, nan, 1.0)), 0);
-    EXPECT_EQ((scalar<std::uint8_t>(op, DType::complex128, Complex{1, nan}, Complex{2, 0})), 0);
+    EXPECT_EQ((scalar<std::uint8_t>(op, DType::float64, not_a_number, 1.0)), 0);
+    EXPECT_EQ((scalar<std::uint8_t>(op, DType::complex128, Complex{1, not_a_number}, Complex{2, 0})), 0);
   }
-  EXPECT_EQ((scalar<std::uint8_t>(Op::not_equal, DType::float64, nan, nan)), 1);
+  EXPECT_EQ((scalar<std::uint8_t>(Op::not_equal, DType::float64, not_a_number, not_a_number)), 1);
   EXPECT_EQ((scalar<std::uint8_t>(Op::equal, DType::float64, 0.0, -0.0)), 1);
 }
 
@@ -75,10 +75,10 @@ TEST(Functions, IntegerDivisionRoundsDownAndReportsZero) {
 
 TEST(Functions, ConversionsOfWhatDoesNotFit) {
   const std::int64_t least = std::numeric_limits<std::int64_t>::min();
-  EXPECT_EQ((scalar<std::int64_t>(Op::to_int64, DType::float64, nan)), least);
+  EXPECT_EQ((scalar<std::int64_t>(Op::to_int64, DType::float64, not_a_number)), least);
   EXPECT_EQ((scalar<std::int64_t>(Op::to_int64, DType::float64, 1e300)), least);
   EXPECT_EQ((scalar<std::int64_t>(Op::to_int64, DType::float64, -2.75)), -2);
-  EXPECT_EQ((scalar<std::uint8_t>(Op::to_bool, DType::float64, nan)), 1);
+  EXPECT_EQ((scalar<std::uint8_t>(Op::to_bool, DType::float64, not_a_number)), 1);
   EXPECT_EQ((scalar<float>(Op::to_float32, DType::float64, 1e300)), std::numeric_limits<float>::infinity());
 }
 
