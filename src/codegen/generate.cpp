@@ -47,6 +47,76 @@ program::Disjunction to_program(const std::vector<poly::Conjunction>& conjunctio
   return result;
 }
 
+/// The class without code.
+program::PeClass named_class(const Mapping& mapping, std::size_t index) {
+  const auto& region = mapping.classes[index].region;
+  program::PeClass result;
+  result.name = fmt::format("class {}", index);
+  result.region_text = region.constraints_text(mapping.grid.names);
+  const auto conditions = region.conjunctions();
+  if (conditions) {
+    result.region = to_program(*conditions);
+    return result;
+  }
+  constexpr std::size_t most = 120;
+  auto text = result.region_text;
+  if (text.size() > most) text = text.substr(0, most) + "…";
+  const auto& rules = mapping.graph.rules;
+  throw LegalityError({.code = "CYC225",
+                       .span = rules.empty() ? Span{} : rules.front().span,
+                       .message = fmt::format(
+                           "the PEs where {} do the same, and no plain conditions tell which they are", text),
+                       .notes = {},
+                       .help = "fold in blocks (cy.block), or on a number of PEs that divides the extent"});
+}
+
+using Group = std::vector<std::size_t>;  ///< Statements, in order.
+
+/// What a class runs before its loops, or in them.
+struct Part {
+  std::vector<Group> groups;  ///< Of statements that run at the same points: one to the loop generator.
+  poly::Node nest;
+};
+
+/// The groups of a part, and their points.
+poly::Region region_of(const Mapping& mapping, const mapping::PeClass& cell, bool prologue,
+                       std::vector<Group>& groups) {
+  const auto forms = mapping.point_forms();
+  const auto coordinates = mapping.grid.extents.size();
+  const auto width = coordinates + mapping.grid.time.size();
+  std::vector<poly::Affine> keep;
+  for (std::size_t g = 0; g < coordinates; ++g) keep.push_back(poly::variable(width, g));
+  const auto here = cell.region.preimage(keep, width);
+  poly::Region result{cell.region, {}};
+  for (const auto s : cell.statements) {
+    if (mapping.statements[s].prologue != prologue) continue;
+    auto domain = mapping.statements[s].domain.preimage(forms, width).intersect(here).coalesce();
+    if (mapping.grid.space.empty()) domain = domain.intersect({poly::variable(width, 0), true});
+    if (!groups.empty() && result.statements.back().domain == domain) {
+      groups.back().push_back(s);
+      continue;
+    }
+    result.statements.push_back({std::move(domain), static_cast<std::int64_t>(groups.size())});
+    groups.push_back({s});
+  }
+  return result;
+}
+
+/// For each class its prologue and its loops.
+std::vector<std::vector<Part>> parts_of(const Mapping& mapping) {
+  std::vector<std::vector<Part>> result(mapping.classes.size());
+  std::vector<poly::Region> regions;
+  for (std::size_t c = 0; c < mapping.classes.size(); ++c) {
+    for (const bool prologue : {true, false}) {
+      auto& part = result[c].emplace_back();
+      regions.push_back(region_of(mapping, mapping.classes[c], prologue, part.groups));
+    }
+  }
+  auto nests = poly::generate_loops(regions, mapping.grid.time.size());
+  for (std::size_t n = 0; n < nests.size(); ++n) result[n / 2][n % 2].nest = std::move(nests[n]);
+  return result;
+}
+
 /// Writes the code of one PE class.
 class ClassWriter {
  public:
@@ -59,14 +129,9 @@ class ClassWriter {
         cell_(cell),
         slots_(graph_.flows.size()) {}
 
-  program::PeClass write(std::string name) {
-    result_.name = std::move(name);
-    const auto region = cell_.region.conjunctions();
-    if (!region) refuse_region();
-    result_.region = to_program(*region);
-    result_.region_text = cell_.region.constraints_text(mapping_.grid.names);
-    write_nest(true);
-    write_nest(false);
+  program::PeClass write(program::PeClass named, const std::vector<Part>& parts) {
+    result_ = std::move(named);
+    for (const auto& part : parts) write_node(part.nest, part.groups);
     return std::move(result_);
   }
 
@@ -75,45 +140,6 @@ class ClassWriter {
   [[nodiscard]] std::size_t variables() const {
     return coordinates() + poly::loop_variables(mapping_.grid.time.size());
   }
-
-  [[noreturn]] void refuse_region() const {
-    constexpr std::size_t most = 120;
-    auto text = cell_.region.constraints_text(mapping_.grid.names);
-    if (text.size() > most) text = text.substr(0, most) + "…";
-    throw LegalityError(
-        {.code = "CYC225",
-         .span = graph_.rules.empty() ? Span{} : graph_.rules.front().span,
-         .message =
-             fmt::format("the PEs where {} do the same, and no plain conditions tell which they are", text),
-         .notes = {},
-         .help = "fold in blocks (cy.block), or on a number of PEs that divides the extent"});
-  }
-
-  void write_nest(bool prologue) {
-    std::vector<poly::Statement> statements;
-    std::vector<Group> groups;
-    const auto forms = mapping_.point_forms();
-    const auto width = coordinates() + mapping_.grid.time.size();
-    std::vector<poly::Affine> keep;
-    for (std::size_t g = 0; g < coordinates(); ++g) keep.push_back(poly::variable(width, g));
-    const auto here = cell_.region.preimage(keep, width);
-    for (const auto s : cell_.statements) {
-      if (mapping_.statements[s].prologue != prologue) continue;
-      auto domain = mapping_.statements[s].domain.preimage(forms, width).intersect(here).coalesce();
-      if (mapping_.grid.space.empty()) domain = domain.intersect({poly::variable(width, 0), true});
-      // Neighbours in order that run at the same points are one statement to the loop generator.
-      if (!groups.empty() && statements.back().domain == domain) {
-        groups.back().push_back(s);
-        continue;
-      }
-      statements.push_back({std::move(domain), static_cast<std::int64_t>(groups.size())});
-      groups.push_back({s});
-    }
-    if (statements.empty()) return;
-    write_node(poly::generate_loops(statements, cell_.region, mapping_.grid.time.size()), groups);
-  }
-
-  using Group = std::vector<std::size_t>;  ///< Statements, in order.
 
   void write_node(const poly::Node& node, const std::vector<Group>& groups) {
     switch (node.kind) {
@@ -439,9 +465,11 @@ program::Program generate(const Mapping& mapping, const machine::Machine& machin
          0});
   }
   const auto storage = detail::choose_storage(mapping);
-  for (const auto& cell : mapping.classes) {
-    result.classes.push_back(
-        ClassWriter(mapping, storage, tensors, cell).write(fmt::format("class {}", result.classes.size())));
+  for (std::size_t c = 0; c < mapping.classes.size(); ++c) result.classes.push_back(named_class(mapping, c));
+  const auto parts = parts_of(mapping);
+  for (std::size_t c = 0; c < parts.size(); ++c) {
+    ClassWriter writer(mapping, storage, tensors, mapping.classes[c]);
+    result.classes[c] = writer.write(std::move(result.classes[c]), parts[c]);
   }
   if (!mapping.time_function.empty()) result.notes["time"] = mapping.time_function;
   return result;

@@ -4,9 +4,12 @@
 #include <isl/ast.h>
 #include <isl/ast_build.h>
 #include <isl/id.h>
+#include <isl/mat.h>
 #include <isl/union_map.h>
 #include <isl/union_set.h>
 
+#include <algorithm>
+#include <functional>
 #include <map>
 
 #include "detail.hpp"
@@ -344,12 +347,82 @@ isl_set* with_parameters(isl_set* set, std::size_t parameters) {
   return set;
 }
 
-}  // namespace
+/// Regions with the same statements, as far as the points of each go.
+struct Family {
+  std::vector<Statement> statements;  ///< Without what the first region says.
+  Set parameters;                     ///< A superset of all its regions, by affine constraints.
+  std::vector<std::size_t> regions;
+};
 
-Node generate_loops(const std::vector<Statement>& statements, const Set& parameter_region,
-                    std::size_t times) {
-  const Context& context = parameter_region.context();
-  const auto parameters = parameter_region.dimensions();
+/// The parameters as the first coordinates of points with times.
+Set with_times(const Set& parameters, std::size_t times) {
+  return {parameters.context(),
+          checked(parameters.context(),
+                  isl_set_add_dims(parameters.copy(), isl_dim_set, static_cast<unsigned>(times)))};
+}
+
+std::size_t free_dimensions(const Set& set) {
+  isl_basic_set* hull = checked(set.context(), isl_set_affine_hull(set.copy()));
+  isl_mat* equalities =
+      isl_basic_set_equalities_matrix(hull, isl_dim_set, isl_dim_div, isl_dim_param, isl_dim_cst);
+  const auto rows = static_cast<std::size_t>(isl_mat_rows(equalities));
+  isl_mat_free(equalities);
+  isl_basic_set_free(hull);
+  return set.dimensions() - std::min(rows, set.dimensions());
+}
+
+bool belongs(const Region& region, const Set& everywhere, const Family& family) {
+  return std::ranges::equal(region.statements, family.statements, [&](const auto& own, const auto& general) {
+    return own.position == general.position && own.domain == general.domain.intersect(everywhere);
+  });
+}
+
+Set simple_hull(const Set& a, const Set& b) {
+  isl_basic_set* hull = isl_set_simple_hull(isl_set_union(a.copy(), b.copy()));
+  return {a.context(), isl_set_from_basic_set(checked(a.context(), hull))};
+}
+
+std::vector<Family> families_of(const std::vector<Region>& regions, std::size_t times) {
+  // The largest first: the others are likely to be special cases.
+  std::vector<std::pair<std::size_t, std::size_t>> order;
+  for (std::size_t r = 0; r < regions.size(); ++r) {
+    if (!regions[r].statements.empty()) order.emplace_back(free_dimensions(regions[r].parameters), r);
+  }
+  std::ranges::stable_sort(order, std::greater{}, &std::pair<std::size_t, std::size_t>::first);
+  std::vector<Family> result;
+  for (const auto& [dimensions, r] : order) {
+    const Region& region = regions[r];
+    const auto everywhere = with_times(region.parameters, times);
+    const auto found = std::ranges::find_if(
+        result, [&](const Family& family) { return belongs(region, everywhere, family); });
+    if (found != result.end()) {
+      found->parameters = simple_hull(found->parameters, region.parameters);
+      found->regions.push_back(r);
+      continue;
+    }
+    Family family{{}, region.parameters, {r}};
+    for (const auto& [domain, position] : region.statements)
+      family.statements.push_back({domain.gist(everywhere), position});
+    result.push_back(std::move(family));
+  }
+  return result;
+}
+
+/// The region without what it says of parameters that no domain mentions.
+Set mentioned(const Set& region, const std::vector<Statement>& statements) {
+  isl_set* result = region.copy();
+  for (unsigned p = 0; p < region.dimensions(); ++p) {
+    const bool used = std::ranges::any_of(statements, [&](const Statement& statement) {
+      return checked(region.context(), isl_set_involves_dims(statement.domain.get(), isl_dim_set, p, 1));
+    });
+    if (!used) result = isl_set_eliminate(result, isl_dim_set, p, 1);
+  }
+  return {region.context(), checked(region.context(), result)};
+}
+
+Node nest_of(const std::vector<Statement>& statements, const Set& region, std::size_t times) {
+  const Context& context = region.context();
+  const auto parameters = region.dimensions();
   isl_union_map* schedule = nullptr;
   for (std::size_t s = 0; s < statements.size(); ++s) {
     isl_set* domain = with_parameters(statements[s].domain.copy(), parameters);
@@ -363,7 +436,7 @@ Node generate_loops(const std::vector<Statement>& statements, const Set& paramet
     schedule = schedule == nullptr ? one : isl_union_map_union(schedule, one);
   }
   if (schedule == nullptr) return {};
-  isl_set* known = with_parameters(parameter_region.copy(), parameters);
+  isl_set* known = with_parameters(region.copy(), parameters);
   isl_ast_build* build = isl_ast_build_from_context(isl_set_params(known));
   std::string tuple;
   for (std::size_t t = 0; t <= times; ++t) tuple += fmt::format("{}t{}", t == 0 ? "" : ", ", t);
@@ -374,6 +447,52 @@ Node generate_loops(const std::vector<Statement>& statements, const Set& paramet
   checked(context, tree);
   Node result = Reader(context, parameters, times).read(tree);
   isl_ast_node_free(tree);
+  return result;
+}
+
+/// The nest without what never runs where `known` holds of parameters and loop variables.
+std::optional<Node> reachable(const Node& nest, const Set& known, std::size_t depth) {
+  Node result = nest;
+  result.children.clear();
+  Set inside = known;
+  if (nest.kind == Node::Kind::visit) return result;
+  if (nest.kind == Node::Kind::guard) {
+    inside = Set::empty(known.context(), known.dimensions());
+    for (const auto& all : nest.condition)
+      inside = inside.unite(known.intersect(Set::where(known.context(), known.dimensions(), all)));
+  }
+  if (nest.kind == Node::Kind::loop) {
+    std::vector<Constraint> bounds;
+    const auto counter = variable(known.dimensions(), depth);
+    for (const auto& [form, divisor] : nest.lower) bounds.push_back({divisor * counter - form, false});
+    for (const auto& [form, divisor] : nest.upper) bounds.push_back({form - divisor * counter, false});
+    inside = inside.intersect(Set::where(known.context(), known.dimensions(), bounds));
+    ++depth;
+  }
+  if (nest.kind != Node::Kind::block && inside.is_empty()) return std::nullopt;
+  for (const auto& child : nest.children) {
+    if (auto kept = reachable(child, inside, depth)) result.children.push_back(std::move(*kept));
+  }
+  if (result.children.empty()) return std::nullopt;
+  return result;
+}
+
+}  // namespace
+
+std::vector<Node> generate_loops(const std::vector<Region>& regions, std::size_t times) {
+  std::vector<Node> result(regions.size());
+  for (const auto& family : families_of(regions, times)) {
+    const Node nest = nest_of(family.statements, mentioned(family.parameters, family.statements), times);
+    if (family.regions.size() == 1) {
+      result[family.regions.front()] = nest;
+      continue;
+    }
+    for (const auto r : family.regions) {
+      const Set& parameters = regions[r].parameters;
+      const auto known = with_times(parameters, loop_variables(times));
+      result[r] = reachable(nest, known, parameters.dimensions()).value_or(Node{});
+    }
+  }
   return result;
 }
 

@@ -64,9 +64,11 @@ void run(const Node& node, Point& environment, std::size_t depth, std::vector<Vi
   }
 }
 
-/// The texts name the parameters p, q and the times s, t.
-void expect_exact(const std::vector<std::string>& domains, std::size_t parameters, std::size_t times,
-                  const std::string& region = "true") {
+using Domains = std::vector<std::string>;
+
+/// Regions with their statements; the texts name the parameters p, q and the times s, t.
+void expect_each_exact(const std::vector<std::pair<std::string, Domains>>& texts, std::size_t parameters,
+                       std::size_t times) {
   const Context context;
   const std::vector<std::string> all_names{"p", "q", "s", "t"};
   std::vector<std::string> names(all_names.begin(),
@@ -74,17 +76,21 @@ void expect_exact(const std::vector<std::string>& domains, std::size_t parameter
   const std::vector<std::string> parameter_names = names;
   names.insert(names.end(), all_names.begin() + 2,
                all_names.begin() + 2 + static_cast<std::ptrdiff_t>(times));
-  std::vector<Statement> statements;
-  for (const auto& domain : domains) {
-    const auto set = Set::parse(context, names, domain);
-    ASSERT_TRUE(set.has_value()) << domain;
-    statements.push_back({*set, static_cast<std::int64_t>(statements.size())});
+  std::vector<Region> regions;
+  for (const auto& [region, domains] : texts) {
+    const auto known = Set::parse(context, parameter_names, region);
+    ASSERT_TRUE(known.has_value()) << region;
+    regions.push_back({*known, {}});
+    for (const auto& domain : domains) {
+      const auto set = Set::parse(context, names, domain + " and (" + region + ")");
+      ASSERT_TRUE(set.has_value()) << domain;
+      regions.back().statements.push_back(
+          {*set, static_cast<std::int64_t>(regions.back().statements.size())});
+    }
   }
-  const auto known = Set::parse(context, parameter_names, region);
-  ASSERT_TRUE(known.has_value()) << region;
-  const auto nest = generate_loops(statements, *known, times);
+  const auto nests = generate_loops(regions, times);
+  ASSERT_EQ(nests.size(), regions.size());
 
-  Point parameter(parameters, 0);
   const auto member = [](const Set& set, const Point& point) {
     auto rest = set;
     for (std::size_t v = 0; v < point.size(); ++v)
@@ -105,21 +111,34 @@ void expect_exact(const std::vector<std::string>& domains, std::size_t parameter
     }
     return result;
   };
-  for (const auto& p : combinations(parameters, 0, 4)) {
-    if (!member(*known, p)) continue;
-    std::vector<Visit> expected, visits;
-    for (const auto& t : combinations(times, -6, 9)) {
-      Point point = p;
-      point.insert(point.end(), t.begin(), t.end());
-      for (std::size_t s = 0; s < statements.size(); ++s) {
-        if (member(statements[s].domain, point)) expected.push_back(visit_of(s, t));
+  for (std::size_t r = 0; r < regions.size(); ++r) {
+    for (const auto& p : combinations(parameters, 0, 4)) {
+      if (!member(regions[r].parameters, p)) continue;
+      std::vector<Visit> expected, visits;
+      for (const auto& t : combinations(times, -6, 9)) {
+        Point point = p;
+        point.insert(point.end(), t.begin(), t.end());
+        for (std::size_t s = 0; s < regions[r].statements.size(); ++s) {
+          if (member(regions[r].statements[s].domain, point)) expected.push_back(visit_of(s, t));
+        }
       }
+      Point environment(parameters + loop_variables(times), 0);
+      std::copy(p.begin(), p.end(), environment.begin());
+      run(nests[r], environment, parameters, visits);
+      EXPECT_EQ(visits, expected) << texts[r].first << " at parameters " << (p.empty() ? 0 : p[0]);
     }
-    Point environment(parameters + loop_variables(times), 0);
-    std::copy(p.begin(), p.end(), environment.begin());
-    run(nest, environment, parameters, visits);
-    EXPECT_EQ(visits, expected) << domains.front() << " … at parameters " << (p.empty() ? 0 : p[0]);
   }
+}
+
+void expect_exact(const Domains& domains, std::size_t parameters, std::size_t times,
+                  const std::string& region = "true") {
+  expect_each_exact({{region, domains}}, parameters, times);
+}
+
+std::size_t visits_in(const Node& nest) {
+  std::size_t count = nest.kind == Node::Kind::visit ? 1 : 0;
+  for (const auto& child : nest.children) count += visits_in(child);
+  return count;
 }
 
 TEST(Loops, Boxes) {
@@ -167,6 +186,35 @@ TEST(Loops, RegionsOfParameters) {
   expect_exact({"0 <= s < p", "q <= s < p"}, 2, 1, "q < p");
   expect_exact({"0 <= s < p and p mod 2 = 0", "s = 0"}, 1, 1);
   expect_exact({"p <= s <= q", "s = p", "s = q"}, 2, 1, "p = 0 or q = 4");
+}
+
+// Statements that are special cases of others' in a smaller region share their nest.
+TEST(Loops, Families) {
+  const Domains upto_q{"0 <= s < q", "s = 0", "1 <= s < q", "s = q"};
+  expect_each_exact({{"2 <= q < p", upto_q},
+                     {"2 <= q and q = p", {"0 <= s < p", "s = 0", "1 <= s < p", "s = p"}},
+                     {"q = 3", {"0 <= s <= 2", "s = 0", "s = 1 or s = 2", "s = 3"}},
+                     {"q = 1", {"s = 0", "s = 0", "false", "s = 1"}},
+                     {"q = 0", {"s = 0"}},
+                     {"q > p", {}}},
+                    2, 1);
+  // The second piece of the family does not reach the first.
+  const Domains halves{"(p < 2 and 0 <= s < 3) or (p >= 2 and 4 <= s < 4 + p)"};
+  expect_each_exact({{"p <= 4", halves}, {"p = 1", {"0 <= s <= 2"}}, {"p = 3", {"4 <= s <= 6"}}}, 1, 1);
+}
+
+TEST(Loops, NoDeadVisitsInAFamily) {
+  const Context context;
+  const auto set = [&](const std::vector<std::string>& names, const char* text) {
+    return *Set::parse(context, names, text);
+  };
+  const auto nests =
+      generate_loops({{set({"p"}, "0 <= p <= 4"),
+                       {{set({"p", "s"}, "0 <= p <= 4 and ((p < 2 and s = 0) or (p >= 2 and s = p))")}}},
+                      {set({"p"}, "p = 1"), {{set({"p", "s"}, "p = 1 and s = 0")}}}},
+                     1);
+  EXPECT_EQ(visits_in(nests[0]), 2U);
+  EXPECT_EQ(visits_in(nests[1]), 1U);
 }
 
 // Expressions with divisions of parameters and of outer loops.

@@ -40,10 +40,17 @@ struct Node {
   std::vector<Affine> time;            ///< visit: the time vector, over parameters and loop variables
 };
 
-/// Requires: every domain has `parameters + times` coordinates and is bounded. `parameter_region` is what
-/// is known of the parameters. The result does not depend on the number of points (isl_ast_build with
-/// parameters; design section 1).
-[[nodiscard]] Node generate_loops(const std::vector<Statement>& statements, const Set& parameter_region,
-                                  std::size_t times);
+/// Statements, and what is known of the parameters where they run.
+struct Region {
+  Set parameters;
+  std::vector<Statement> statements;
+};
+
+/// A nest for each region. Regions whose statements are one family share a nest: what runs for k < j where
+/// j >= 2 also runs so on the diagonal i = j, and in the last row.
+///
+/// Requires: every domain has its region's dimensions plus `times` coordinates and is bounded. The result does
+/// not depend on the number of points (isl_ast_build with parameters; design section 1).
+[[nodiscard]] std::vector<Node> generate_loops(const std::vector<Region>& regions, std::size_t times);
 
 }  // namespace cyclotron::poly
