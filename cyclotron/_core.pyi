@@ -58,6 +58,9 @@ class System:
 def dependences(system: System) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The statements of the loop nest that spells a system, and their dependences."""
 
+def schedule_tree(system: System) -> tuple[str, str]:
+    """isl's schedule tree of the statements, and the C code of its nest."""
+
 class PeClass:
     """The program of all PEs in one region of the grid."""
 

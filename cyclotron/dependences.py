@@ -42,6 +42,25 @@ class Access:
 
 
 @dataclass(frozen=True)
+class ScheduleTree:
+    """A loop nest as a tree; see `Recurrences.schedule_tree`.
+
+    Attributes
+    ----------
+    tree : str
+        Domain, sequence, filter and band nodes in isl's notation (YAML).
+    code : str
+        The nest in C; a statement is a call, ``S1(i, j, k);``.
+    """
+
+    tree: str
+    code: str
+
+    def __str__(self) -> str:
+        return f"{self.tree}\n{self.code}"
+
+
+@dataclass(frozen=True)
 class Statement:
     """A statement of the loop nest that spells a system; see `Recurrences.statements`.
 

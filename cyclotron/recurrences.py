@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from cyclotron import _core
-from cyclotron.dependences import Access, Dependence, Dependences, SpaceLoop, Statement
+from cyclotron.dependences import Access, Dependence, Dependences, ScheduleTree, SpaceLoop, Statement
 from cyclotron.errors import Span
 from cyclotron.notation import aligned, to_latex, words
 from cyclotron.tables import html_table
@@ -102,6 +102,16 @@ class Recurrences:
         ``S2``.
         """
         return {statement.name: statement.schedule for statement in self.statements}
+
+    @functools.cached_property
+    def schedule_tree(self) -> ScheduleTree:
+        """A loop nest for `statements` as a schedule tree, and the code generated from it (AS-012).
+
+        isl's scheduler makes the tree: it keeps all dependences but reads of inputs, brings the ends of each
+        close together, and marks loops that carry none as coincident (they may be space loops). The
+        compiler itself orders PE programs by the schedule's time, not by this tree.
+        """
+        return ScheduleTree(*_core.schedule_tree(self.core))
 
     @property
     def space_loops(self) -> tuple[SpaceLoop, ...]:

@@ -54,6 +54,13 @@ void bind_dependences(py::module_& module) {
         return py::make_tuple(statements, between);
       },
       py::arg("system"), "The statements of the loop nest that spells a system, and their dependences.");
+  module.def(
+      "schedule_tree",
+      [](const System& system) {
+        const auto found = schedule_tree(system);
+        return py::make_tuple(found.tree, found.code);
+      },
+      py::arg("system"), "isl's schedule tree of the statements, and the C code of its nest.");
 }
 
 }  // namespace cyclotron::bindings

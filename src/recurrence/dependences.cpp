@@ -246,4 +246,18 @@ std::string_view name(DependenceKind kind) {
 
 Dependences dependences(const System& system) { return Analysis(system).run(); }
 
+poly::ScheduleTree schedule_tree(const System& system) {
+  const auto found = dependences(system);
+  std::vector<std::string> domains, validity, proximity;
+  for (const auto& statement : found.statements) domains.push_back(statement.domain);
+  for (const auto& dependence : found.dependences) {
+    const bool input = std::ranges::any_of(system.tensors, [&](const Tensor& tensor) {
+      return tensor.name == dependence.cell && tensor.role == Role::input;
+    });
+    if (!input) validity.push_back(dependence.relation);
+    proximity.push_back(dependence.relation);
+  }
+  return poly::schedule_tree(poly::Context(), domains, validity, proximity);
+}
+
 }  // namespace cyclotron::recurrence

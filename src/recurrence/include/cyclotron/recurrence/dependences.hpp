@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <cyclotron/poly/schedule_tree.hpp>
 #include <cyclotron/recurrence/system.hpp>
 
 namespace cyclotron::recurrence {
@@ -65,5 +66,8 @@ struct Dependences {
 
 /// Requires: verify(system). Exact for the given shapes; independent of their size.
 [[nodiscard]] Dependences dependences(const System& system);
+
+/// Requires: verify(system). The statements in an order that keeps their dependences, reads of inputs aside.
+[[nodiscard]] poly::ScheduleTree schedule_tree(const System& system);
 
 }  // namespace cyclotron::recurrence
