@@ -24,6 +24,9 @@ _CAUSES = (
 )
 
 
+_INCHES_A_CHARACTER = 0.085
+
+
 def occupancy(result: common.ResultLike, *, ax: Axes | None = None, path: str | Path | None = None) -> Figure:
     """Draw how each PE spends its cycles: computing, waiting for data, waiting for space, idle.
 
@@ -82,7 +85,9 @@ def _bars(ax: Axes, result: common.ResultLike, shares: dict[str, NDArray[np.floa
         base = base + shares[key]
     labels = common.pe_labels(result.grid)
     step = -(-count // 32)
-    turned = max(map(len, labels)) * count / step > 60
+    figure = common.figure_of(ax)
+    inches = ax.get_position().width * figure.get_figwidth()
+    turned = (max(map(len, labels)) + 1) * count / step * _INCHES_A_CHARACTER > inches
     ax.set_xticks(np.arange(0, count, step), labels[::step], rotation=90 if turned else 0)
     ax.set_xlim(-0.6, count - 0.4)
 
