@@ -82,6 +82,7 @@ from cyclotron.proof import Depths, Proof, prove
 from cyclotron.recurrences import Recurrences
 from cyclotron.results import Result
 from cyclotron.schedule import Fold, Schedule, block, cyclic
+from cyclotron.sweep import Sweep, sweep
 from cyclotron.systolic import SystolicArrays, systolic_arrays
 
 __version__ = "0.1.0"
@@ -114,6 +115,7 @@ __all__ = [
     "ScheduleError",
     "ShapeError",
     "Spec",
+    "Sweep",
     "SystolicArrays",
     "TraceError",
     "abs",
@@ -174,6 +176,7 @@ __all__ = [
     "spec",
     "sqrt",
     "square",
+    "sweep",
     "systolic_arrays",
     "tanh",
     "where",

@@ -108,6 +108,9 @@ class Program:
     def to_bytes(self) -> bytes:
         """The bytes of the program file."""
 
+    def with_machine(self, machine: dict[str, Any]) -> Program:
+        """The same program where operators, links and memories are another machine's."""
+
     @staticmethod
     def from_bytes(data: bytes) -> Program:
         """Read, check and return a program from file bytes."""

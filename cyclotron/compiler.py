@@ -256,6 +256,48 @@ class Program:
         """
         return least_depths(self.core, limit)
 
+    def with_machine(self, machine: Machine) -> Program:
+        """Return the same PE programs on a machine with other operators, links or memories.
+
+        Its cycles differ, its results do not; nothing is compiled again.
+
+        Parameters
+        ----------
+        machine : Machine
+            Of the topology that the program was compiled for; its grid is the program's, or None.
+
+        Raises
+        ------
+        ShapeError
+            If the grid or the topology is another.
+        ProgramError
+            If the PEs' memory is too small.
+        """
+        if not isinstance(machine, Machine):
+            raise ShapeError(
+                f"the machine is a `{type(machine).__name__}`", code="CYC400", help="pass a cy.Machine"
+            )
+        topology: str = self.core.machine["topology"]
+        own = self.machine.grid if self.machine else None
+        if machine.topology != topology or machine.grid not in (None, self.grid, own):
+            size = "x".join(map(str, self.grid))
+            other = "x".join(map(str, machine.grid or self.grid))
+            raise ShapeError(
+                f"the program is for a {topology} of {size} PEs, the machine a {machine.topology} of {other}",
+                code="CYC400",
+                help="compile the kernel for this machine",
+            )
+        with errors_at_call():
+            core = self.core.with_machine(machine.to_core())
+        return Program(
+            core,
+            kernel=self.kernel,
+            arguments=self.arguments,
+            system=self._system,
+            compiled=self._compiled,
+            machine=dataclasses.replace(machine, grid=own or self.grid),
+        )
+
     def save(self, path: str | Path) -> None:
         """Write the program file; every backend runs the same bytes.
 

@@ -183,6 +183,28 @@ class Machine:
             "pe": self.pe.to_core(),
         }
 
+    @classmethod
+    def from_core(cls, data: Mapping[str, Any]) -> Machine:
+        """Return the machine of a compiled program's plain data; the inverse of `to_core`.
+
+        Parameters
+        ----------
+        data : mapping
+            ``{"grid": ..., "topology": ..., "link": ..., "broadcast": ..., "pe": ...}``, names with units.
+        """
+        link, broadcast = (
+            Link(
+                *(
+                    data[name][f]
+                    for f in ("latency_cycles", "response_latency_cycles", "words_per_cycle", "depth")
+                )
+            )
+            for name in ("link", "broadcast")
+        )
+        pe = PE(data["pe"]["memory_bytes"], data["pe"]["flops_per_cycle"], dict(data["pe"]["cycles"]))
+        grid = tuple(data["grid"]) or None
+        return cls(grid=grid, topology=data["topology"], link=link, broadcast=broadcast, pe=pe)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, as `from_dict` and TOML files have it; a grid of any size is left out."""
         result: dict[str, Any] = {}

@@ -11,6 +11,7 @@ from ._gantt import timeline
 from ._heatmap import utilization
 from ._iteration import iteration_space
 from ._node import node
+from ._pareto import pareto
 from ._shares import occupancy
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ __all__ = [
     "iteration_space",
     "node",
     "occupancy",
+    "pareto",
     "timeline",
     "utilization",
 ]

@@ -5,6 +5,7 @@
 #include <cyclotron/poly/set.hpp>
 
 #include "bindings.hpp"
+#include "machines.hpp"
 
 namespace py = pybind11;
 namespace cyclotron::bindings {
@@ -56,23 +57,6 @@ PySchedule from_schedule(const schedule::Schedule& value) {
   for (const auto& [index, parts, into] : value.reassociations)
     reassociations.emplace_back(index, parts, into);
   return {value.space, value.time, moves, folds, rotations, reassociations, residences, panels};
-}
-
-machine::Link to_link(const py::dict& value) {
-  return {value["latency_cycles"].cast<std::int64_t>(), value["response_latency_cycles"].cast<std::int64_t>(),
-          value["words_per_cycle"].cast<std::int64_t>(), value["depth"].cast<std::int64_t>()};
-}
-
-machine::Machine to_machine(const py::dict& value) {
-  machine::Machine result;
-  if (!value["grid"].is_none()) result.grid = value["grid"].cast<std::vector<std::int64_t>>();
-  result.topology = machine::topology_from_name(value["topology"].cast<std::string>()).value();
-  result.link = to_link(value["link"]);
-  result.broadcast = to_link(value["broadcast"]);
-  const py::dict pe = value["pe"];
-  result.pe = {pe["memory_bytes"].cast<std::int64_t>(), pe["flops_per_cycle"].cast<std::int64_t>(),
-               pe["cycles"].cast<std::map<std::string, std::int64_t>>()};
-  return result;
 }
 
 }  // namespace

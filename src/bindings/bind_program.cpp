@@ -8,6 +8,7 @@
 #include <cyclotron/program/program.hpp>
 
 #include "bindings.hpp"
+#include "machines.hpp"
 
 namespace py = pybind11;
 using namespace py::literals;
@@ -79,6 +80,16 @@ program::Program from_bytes(const py::bytes& bytes) {
   return program;
 }
 
+program::Program with_machine(program::Program program, const py::dict& machine) {
+  const auto grid = program.machine.grid;
+  program.machine = to_machine(machine);
+  program.machine.grid = grid;
+  const py::gil_scoped_release release;
+  program::verify(program);
+  memory::verify_layout(program);
+  return program;
+}
+
 void bind_class(py::module_& module) {
   py::class_<ClassView>(module, "PeClass", "The program of all PEs in one region of the grid.")
       .def_property_readonly("name", [](const ClassView& c) { return c.pe_class->name; })
@@ -111,6 +122,8 @@ void bind_program(py::module_& module) {
       .def(
           "to_bytes", [](const program::Program& p) { return py::bytes(serialize(p)); },
           "The bytes of the program file.")
+      .def("with_machine", &with_machine, py::arg("machine"),
+           "The same program where operators, links and memories are another machine's.")
       .def_static("from_bytes", &from_bytes, py::arg("data"),
                   "Read, check and return a program from file bytes.")
       .def(

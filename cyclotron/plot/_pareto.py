@@ -1,0 +1,91 @@
+"""Designs of a sweep as points, with their Pareto front."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import _common as common
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from cyclotron.sweep import Sweep
+
+_FRONT = "#c8553d"
+_OTHERS = "#9bb8c0"
+_WIDE = 30  # largest over smallest, from where an axis is logarithmic
+
+
+def _is_wide(values: Sequence[float]) -> bool:
+    return bool(values) and 0 < min(values) < max(values) / _WIDE
+
+
+def _title(column: str) -> str:
+    return "PEs" if column == "pes" else column.replace("_", " ")
+
+
+def pareto(
+    sweep: Sweep,
+    x: str = "pes",
+    y: str = "cycles",
+    *,
+    ax: Axes | None = None,
+    path: str | Path | None = None,
+) -> Figure:
+    """Draw the designs of a sweep over two measures, and those that no other beats in both.
+
+    Parameters
+    ----------
+    sweep : Sweep
+        From `cyclotron.sweep`.
+    x, y : str
+        Numeric columns, smaller is better; with a leading minus larger is.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+    path : str or Path, optional
+        File to save to, its type by its suffix.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Raises
+    ------
+    ExecutionError
+        If a column does not hold numbers.
+    BackendUnavailable
+        If matplotlib is not installed.
+    """
+    front = sweep.pareto(x, y)
+    names = [x.removeprefix("-"), y.removeprefix("-")]
+    ax = ax or common.new_figure(6.0, 4.2).add_subplot()
+    done = [record for record in sweep.records if record["error"] is None]
+    across, up = ([record[name] for record in done] for name in names)
+    ax.scatter(across, up, s=18, color=_OTHERS, label=f"{len(done)} designs")
+    best = sorted({(r[names[0]], r[names[1]]) for r in front.records})
+    ax.plot(
+        [point[0] for point in best],
+        [point[1] for point in best],
+        marker="o",
+        markersize=5,
+        color=_FRONT,
+        label=f"Pareto front, {len(best)} point{'' if len(best) == 1 else 's'}",
+    )
+    if _is_wide(across):
+        ax.set_xscale("log")
+    if _is_wide(up):
+        ax.set_yscale("log")
+    ax.set_xlabel(_title(names[0]))
+    ax.set_ylabel(_title(names[1]))
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    better = [
+        f"{'larger' if name.startswith('-') else 'smaller'} {name.removeprefix('-')}" for name in (x, y)
+    ]
+    common.set_title(ax, "Design space", f"better: {' and '.join(better)}".replace("_", " "))
+    ax.legend(frameon=False)
+    return common.finish(common.figure_of(ax), path)

@@ -1,0 +1,223 @@
+"""`cy.sweep`: every record is what a compile and a run of that design say."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+
+import numpy as np
+import pytest
+
+import cyclotron as cy
+
+
+@cy.kernel
+def matmul(A, B):
+    C = cy.empty((A.shape[0], B.shape[1]), dtype=A.dtype)
+    for i in range(A.shape[0]):
+        for j in range(B.shape[1]):
+            C[i, j] = sum(A[i, k] * B[k, j] for k in range(A.shape[1]))
+    return C
+
+
+SPECS = cy.spec((5, 7)), cy.spec((7, 4))
+OUTPUT_STATIONARY = cy.schedules.output_stationary(matmul)
+WEIGHT_STATIONARY = cy.schedules.weight_stationary(matmul)
+
+
+def machine_of(record):
+    link = cy.Link(latency=record["link_latency"], depth=record["depth"])
+    return cy.Machine(
+        grid=record.get("grid"),
+        link=link,
+        broadcast=link,
+        pe=cy.PE(memory=1 << 20, cycles={"multiply_add": 3}),
+    )
+
+
+def compiled_and_run(record):
+    program = matmul.compile(*SPECS, schedule=record["schedule"], machine=machine_of(record))
+    return program, cy.run(program, backend="sim", functional=False)
+
+
+def test_every_record_is_a_run():
+    schedules = [OUTPUT_STATIONARY, WEIGHT_STATIONARY, None]
+    base = cy.Machine(pe=cy.PE(memory=1 << 20, cycles={"multiply_add": 3}))
+    axes = {"schedule": schedules, "grid": [(2, 2), (8, 8)], "link_latency": [1, 4], "depth": [1, 2]}
+    swept = cy.sweep(matmul, *SPECS, machine=base, **axes)
+    assert swept.complete
+    assert [tuple(r[name] for name in axes) for r in swept] == list(itertools.product(*axes.values()))
+    for record in swept:
+        if record["error"] is not None:
+            with pytest.raises(cy.CyclotronError) as caught:
+                compiled_and_run(record)
+            assert record["error"] == f"{caught.value.code} {caught.value.message}"
+            assert record["cycles"] is None
+            continue
+        program, run = compiled_and_run(record)
+        assert record["cycles"] == run.cycles
+        assert record["pes"] == np.prod(run.grid)
+        assert record["utilization"] == pytest.approx(run.utilization.mean())
+        assert record["stall_full"] == pytest.approx(run.stats["stall_full"].mean() / run.cycles)
+        assert record["memory_bytes"] == program.memory_bytes
+        total = sum(record[name] for name in ("utilization", "stall_empty", "stall_full", "idle"))
+        assert total == pytest.approx(1.0)
+    assert any(record["error"] is None for record in swept)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_program_and_any_number_of_threads(threads):
+    program = matmul.compile(*SPECS, schedule=OUTPUT_STATIONARY)
+    latencies, depths = [1, 2, 3], [1, 2, 8]
+    swept = cy.sweep(program, link_latency=latencies, depth=depths, threads=threads)
+    kernel = cy.sweep(matmul, *SPECS, schedule=OUTPUT_STATIONARY, link_latency=latencies, depth=depths)
+    without = [{k: v for k, v in record.items() if k != "schedule"} for record in kernel]
+    assert list(swept) == without
+    assert len(swept) == 9
+    assert swept.columns[:2] == ("link_latency", "depth")
+
+
+def test_a_loaded_program(tmp_path):
+    program = matmul.compile(*SPECS, schedule=OUTPUT_STATIONARY)
+    program.save(tmp_path / "p.cyc")
+    assert list(cy.sweep(cy.load(tmp_path / "p.cyc"), depth=[1, 4])) == list(cy.sweep(program, depth=[1, 4]))
+
+
+def test_one_design():
+    (record,) = cy.sweep(matmul, *SPECS, schedule=OUTPUT_STATIONARY)
+    assert record["cycles"] == 5 + 7 + 4 - 2
+    assert record["schedule"] == OUTPUT_STATIONARY
+
+
+def test_what_is_refused_is_a_record():
+    swept = cy.sweep(matmul, *SPECS, schedule=[cy.Schedule().space("q"), OUTPUT_STATIONARY], depth=[1])
+    refused, done = swept
+    assert refused["error"].startswith("CYC310")
+    assert refused["cycles"] is None
+    assert done["error"] is None
+    assert list(swept.pareto()) == [done]
+    assert "CYC310" in str(swept)
+
+
+def test_deadlock_is_a_record():
+    @cy.kernel
+    def both(a, b):
+        x = cy.empty_like(a)
+        for i in range(a.shape[0]):
+            x[i] = a[i] + sum(b[k] for k in range(b.shape[0]))
+        return x
+
+    records = cy.sweep(
+        both, cy.spec((3,)), cy.spec((4,)), schedule=cy.Schedule().space("i"), depth=[1, 2, 100]
+    )
+    for record in records:
+        assert (record["cycles"] is None) == (record["error"] is not None)
+
+
+def test_pareto():
+    def record(cycles, pes, error=None):
+        return {"cycles": cycles, "pes": pes, "utilization": pes and 1.0 / pes, "error": error}
+
+    records = [record(10, 4), record(10, 5), record(8, 5), record(12, 3), record(12, 4), record(8, 5)]
+    swept = cy.Sweep([*records, record(None, None, "CYC220 no")])
+    assert [(r["cycles"], r["pes"]) for r in swept.pareto()] == [(10, 4), (8, 5), (12, 3), (8, 5)]
+    assert [r["cycles"] for r in swept.pareto("cycles")] == [8, 8]
+    assert [r["pes"] for r in swept.pareto("-utilization")] == [3]
+    with pytest.raises(cy.ExecutionError) as caught:
+        swept.pareto("speed")
+    assert caught.value.code == "CYC716"
+    assert "cycles, pes, utilization" in str(caught.value)
+    assert list(cy.Sweep([]).pareto()) == []
+
+
+def test_csv(tmp_path):
+    swept = cy.sweep(matmul, *SPECS, schedule=OUTPUT_STATIONARY, grid=(5, 4), depth=[1, 2])
+    text = swept.to_csv(tmp_path / "sweep.csv")
+    assert (tmp_path / "sweep.csv").read_text() == text
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [int(row["cycles"]) for row in rows] == [record["cycles"] for record in swept]
+    assert rows[0]["grid"] == "5x4"
+
+
+def test_table_and_html():
+    swept = cy.sweep(matmul, *SPECS, schedule=OUTPUT_STATIONARY, link_latency=list(range(1, 43)), depth=[4])
+    assert str(swept).splitlines()[0].split()[:3] == ["schedule", "link_latency", "depth"]
+    assert str(swept).endswith("and 2 more")
+    assert "42 designs" in swept._repr_html_()
+    assert isinstance(swept[:3], cy.Sweep)
+    assert len(swept[:3]) == 3
+    assert str(cy.Sweep([])) == "no designs"
+
+
+def test_ctrl_c_keeps_what_is_done(monkeypatch):
+    program = matmul.compile(*SPECS, schedule=OUTPUT_STATIONARY)
+    module = __import__("sys").modules["cyclotron.sweep"]
+    measured, calls = module._measured, itertools.count()
+
+    def interrupted(*args):
+        if next(calls) == 30:
+            raise KeyboardInterrupt
+        return measured(*args)
+
+    monkeypatch.setattr(module, "_measured", interrupted)
+    swept = cy.sweep(program, depth=list(range(1, 101)), threads=2)
+    assert not swept.complete
+    assert 0 < len(swept) < 100
+    assert [r["depth"] for r in swept] == sorted(r["depth"] for r in swept)
+    assert "stopped before all were done" in str(swept)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "axes", "text"),
+    [
+        ((matmul, *SPECS), {"depth": []}, "`depth` has no value"),
+        ((3,), {}, "sweep() got a `int`"),
+    ],
+)
+def test_refusals(arguments, axes, text):
+    with pytest.raises(cy.ExecutionError) as caught:
+        cy.sweep(*arguments, **axes)
+    assert caught.value.code == "CYC716"
+    assert text in caught.value.message
+
+
+def test_a_program_has_its_mapping():
+    program = matmul.compile(*SPECS, schedule=OUTPUT_STATIONARY)
+    for axes in ({"grid": (2, 2)}, {"schedule": [OUTPUT_STATIONARY]}, {"topology": "torus"}):
+        with pytest.raises(cy.ExecutionError, match="already"):
+            cy.sweep(program, **axes)
+    with pytest.raises(cy.ExecutionError, match="arguments already"):
+        cy.sweep(program, *SPECS)
+
+
+def test_with_machine():
+    program = matmul.compile(*SPECS, schedule=OUTPUT_STATIONARY, machine=cy.Machine(grid=(8, 8)))
+    assert program.grid == (5, 4)
+    slow = program.with_machine(cy.Machine(link=cy.Link(latency=9)))
+    machine = cy.Machine(grid=(8, 8), link=cy.Link(latency=9))
+    again = matmul.compile(*SPECS, schedule=OUTPUT_STATIONARY, machine=machine)
+    assert slow == again
+    assert slow.machine == again.machine
+    rng = np.random.default_rng(1)
+    A, B = rng.integers(-9, 9, (5, 7)).astype(float), rng.integers(-9, 9, (7, 4)).astype(float)
+    assert np.array_equal(cy.run(slow, A, B, backend="sim").output, A @ B)
+    for other in (cy.Machine(grid=(3, 3)), cy.Machine(topology="torus")):
+        with pytest.raises(cy.ShapeError, match="mesh of 5x4") as caught:
+            program.with_machine(other)
+        assert caught.value.code == "CYC400"
+    with pytest.raises(cy.ShapeError, match="`int`"):
+        program.with_machine(3)
+    with pytest.raises(cy.ProgramError):
+        program.with_machine(cy.Machine(pe=cy.PE(memory=8)))
+
+
+def test_pareto_picture(tmp_path):
+    swept = cy.sweep(
+        matmul, *SPECS, schedule=[OUTPUT_STATIONARY, WEIGHT_STATIONARY], grid=[(1, 1), (2, 2), (4, 4), (8, 8)]
+    )
+    figure = swept.plot(path=tmp_path / "front.png")
+    (front,) = figure.axes[0].lines
+    points = sorted({(r["pes"], r["cycles"]) for r in swept.pareto()})
+    assert [tuple(p) for p in front.get_xydata()] == points
+    assert (tmp_path / "front.png").stat().st_size > 5000
