@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 # The machine where none is given: as large as the program needs, unit costs.
 _DEEP = Link(depth=UNBOUNDED)
-UNLIMITED = Machine(link=_DEEP, broadcast=_DEEP, pe=PE(memory=1 << 40))
+_UNLIMITED = Machine(link=_DEEP, broadcast=_DEEP, pe=PE(memory=1 << 40))
 
 _cache: weakref.WeakKeyDictionary[Kernel, dict[Any, Program]] = weakref.WeakKeyDictionary()
 
@@ -347,6 +347,17 @@ class Program:
         return f"<b>{html.escape(repr(self)[1:-1])}</b>{rows}"
 
 
+def unlimited(schedule: Schedule | None) -> Machine:
+    """Return the machine that is compiled for where none is given: ample, with rings for a rotation.
+
+    Parameters
+    ----------
+    schedule : Schedule or None
+    """
+    rings = schedule is not None and schedule.rotations
+    return dataclasses.replace(_UNLIMITED, topology="torus") if rings else _UNLIMITED
+
+
 def compile_kernel(
     kernel: Kernel, values: tuple[Any, ...], schedule: Schedule | None, machine: Machine | None
 ) -> Program:
@@ -366,11 +377,7 @@ def compile_kernel(
             code="CYC301",
             help="pass a cy.Schedule, for example cy.Schedule().space('i', 'j')",
         )
-    target = machine
-    if target is None:
-        # A rotation needs rings.
-        rings = schedule is not None and schedule.rotations
-        target = dataclasses.replace(UNLIMITED, topology="torus") if rings else UNLIMITED
+    target = unlimited(schedule) if machine is None else machine
     if not isinstance(target, Machine):
         raise ShapeError(
             f"the machine is a `{type(target).__name__}`", code="CYC400", help="pass a cy.Machine"

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from cyclotron import _core
-from cyclotron.compiler import UNLIMITED, Program, compile_kernel
+from cyclotron.compiler import Program, compile_kernel, unlimited
 from cyclotron.errors import BackendUnavailable, CyclotronError, ExecutionError
 from cyclotron.language import Kernel
 from cyclotron.machine import Machine
@@ -283,11 +283,12 @@ def _compiled(
     try:
         if isinstance(design, Program):
             return design if base is None else design.with_machine(base)
-        target = base or UNLIMITED
+        schedule = chosen.get("schedule")
+        target = base or unlimited(schedule)
         machine = dataclasses.replace(
             target, grid=chosen.get("grid", target.grid), topology=chosen.get("topology", target.topology)
         )
-        return compile_kernel(design, design.bind(*args), chosen.get("schedule"), machine)
+        return compile_kernel(design, design.bind(*args), schedule, machine)
     except CyclotronError as error:
         return error
 

@@ -92,6 +92,7 @@ poly::Region region_of(const Mapping& mapping, const mapping::PeClass& cell, boo
     if (mapping.statements[s].prologue != prologue) continue;
     auto domain = mapping.statements[s].domain.preimage(forms, width).intersect(here).coalesce();
     if (mapping.grid.space.empty()) domain = domain.intersect({poly::variable(width, 0), true});
+    // Neighbours in order that run at the same points are one statement to the loop generator.
     if (!groups.empty() && result.statements.back().domain == domain) {
       groups.back().push_back(s);
       continue;

@@ -90,6 +90,11 @@ def test_one_design():
     assert record["schedule"] == OUTPUT_STATIONARY
 
 
+def test_a_rotation_gets_its_rings():
+    swept = cy.sweep(matmul, cy.spec((4, 4)), cy.spec((4, 4)), schedule=cy.schedules.cannon(matmul))
+    assert [record["cycles"] for record in swept] == [4]
+
+
 def test_what_is_refused_is_a_record():
     swept = cy.sweep(matmul, *SPECS, schedule=[cy.Schedule().space("q"), OUTPUT_STATIONARY], depth=[1])
     refused, done = swept
