@@ -151,7 +151,9 @@ class Schedule:
         tensor : str
             Name of the tensor; this replaces an earlier movement of it.
         along : str or iterable of str, optional
-            Space indices to move along, in this order; by default the compiler chooses.
+            Space indices to move along, in this order, ``"-i"`` towards smaller ones; by default the compiler
+            chooses. An index that the operand varies with will do where a step of time makes up for it:
+            ``stream("x", along="-k")`` hands ``x[i + k]`` to the PE of the tap before, for the next output.
         """
         return self._move(tensor, "stream", along)
 

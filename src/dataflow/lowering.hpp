@@ -66,6 +66,11 @@ class Router {
   [[nodiscard]] bool made_beyond(const Flow& flow, std::size_t dim) const;
   [[nodiscard]] std::vector<Axis> axes_of(const Flow& flow, const schedule::Move* move) const;
   [[nodiscard]] std::optional<std::size_t> relay_axis(const Flow& flow, const schedule::Move* move) const;
+  [[nodiscard]] std::optional<std::vector<std::int64_t>> oblique_step(const Flow& flow,
+                                                                      const schedule::Move& move,
+                                                                      std::size_t dim) const;
+  void propagate(FlowId id, const std::vector<std::int64_t>& step, poly::Set& starts,
+                 std::vector<Rule>& rules) const;
   [[nodiscard]] std::optional<Turning> turning_of(const Flow& flow, std::size_t axis) const;
   void follow_turning(FlowId id, const Axis& axis, const Turning& turning, poly::Set& starts,
                       std::vector<Rule>& rules) const;

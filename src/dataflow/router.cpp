@@ -183,6 +183,35 @@ std::optional<std::size_t> Router::relay_axis(const Flow& flow, const schedule::
   return std::nullopt;
 }
 
+/// A step along `dim`, as the movement names it, and along one time dim that together leave the element the
+/// same: x[i + k] is the same one PE on and one step back. The lines of Kung's systolic convolutions (1982).
+std::optional<std::vector<std::int64_t>> Router::oblique_step(const Flow& flow, const schedule::Move& move,
+                                                              std::size_t dim) const {
+  const auto rank = graph_.dims.size();
+  const auto& space = graph_.at(flow.space);
+  const std::int64_t direction =
+      std::ranges::find(move.along, "-" + graph_.dims[dim]) == move.along.end() ? 1 : -1;
+  for (std::size_t time = 0; time < rank; ++time) {
+    if (is_space(time) || std::ranges::find(space.own, time) == space.own.end()) continue;
+    const auto by_time = std::ranges::find_if(
+        flow.element, [time](const poly::Affine& form) { return form.coefficients[time] != 0; });
+    if (by_time == flow.element.end()) continue;
+    const std::int64_t along = by_time->coefficients[dim], each = by_time->coefficients[time];
+    if (along == 0 || along % each != 0) continue;
+    auto step = unit(rank, dim, direction);
+    step[time] = -direction * along / each;
+    const auto moves = [&](const poly::Affine& form) {
+      return form.coefficients[dim] * step[dim] + form.coefficients[time] * step[time] != 0;
+    };
+    if (std::ranges::any_of(flow.element, moves)) continue;
+    // The step must move no fixed coordinate either.
+    bool fixed = false;
+    for (std::size_t d = 0; d < rank; ++d) fixed = fixed || (d != dim && d != time && moves(space.tuple[d]));
+    if (!fixed) return step;
+  }
+  return std::nullopt;
+}
+
 /// Whether an input travels that varies with an index cut into panels.
 bool Router::comes_in_panels(const Flow& flow, const std::vector<Axis>& axes) const {
   const auto travels = [&](const Axis& axis) { return is_space(axis.dim); };
@@ -221,6 +250,13 @@ std::vector<Rule> Router::route(FlowId id) {
   std::vector<Rule> first;
   if (is_held(flow)) {
     hand_over(root, starts, first);
+  } else if (const auto step = relayed && move->kind == Movement::stream && !starts.equality_for(*relayed)
+                                   ? oblique_step(flow, *move, *relayed)
+                                   : std::nullopt) {
+    std::vector<Rule> passing;
+    propagate(root, *step, starts, passing);
+    inject(root, starts, first);
+    first.insert(first.end(), passing.begin(), passing.end());
   } else if (relayed) {
     relay(root, *relayed, move->kind == Movement::broadcast, starts, first);
   } else {
@@ -228,6 +264,18 @@ std::vector<Rule> Router::route(FlowId id) {
   }
   first.insert(first.end(), rules.begin(), rules.end());
   return first;
+}
+
+/// The points that have a predecessor one step back take the value from it; the others remain as starts.
+void Router::propagate(FlowId id, const std::vector<std::int64_t>& step, poly::Set& starts,
+                       std::vector<Rule>& rules) const {
+  const auto domain = starts.intersect(starts.translate(step)).coalesce();
+  if (domain.is_empty()) return;
+  starts = starts.subtract(domain).coalesce();
+  auto back = step;
+  for (auto& component : back) component = -component;
+  rules.push_back({Transfer{id, shifted(graph_.dims.size(), back), false}, id, domain, Origin::propagate,
+                   graph_.at(id).span});
 }
 
 /// Propagate: the points that have a predecessor along the axis take the value from it; the others remain
@@ -244,11 +292,7 @@ FlowId Router::follow(FlowId id, const Axis& axis, poly::Set& starts, std::vecto
     return id;
   }
   if (!axis.broadcast) {
-    const auto domain = starts.intersect(starts.translate(unit(rank, axis.dim, axis.direction))).coalesce();
-    if (domain.is_empty()) return id;
-    starts = starts.subtract(domain).coalesce();
-    rules.push_back({Transfer{id, shifted(rank, unit(rank, axis.dim, -axis.direction)), false}, id, domain,
-                     Origin::propagate, flow.span});
+    propagate(id, unit(rank, axis.dim, axis.direction), starts, rules);
     return id;
   }
   // { p -> q : same line along the axis, q its first point }

@@ -183,7 +183,7 @@ def filters(rng, n, *taps):
     return integers(rng, n), *(rng.integers(-1, 2, k).astype(float) for k in taps)
 
 
-OBLIQUE = "x[i + k] is used again one step later and one tap before, along no single axis"
+OPPOSED = "x and y pass the points of one PE in opposite orders within a step"
 OLD_OUTPUTS = "outputs of several ages are needed, each made in the PE of its time"
 RING = "y is made where the sum ends and needed where it starts"
 
@@ -199,7 +199,11 @@ ENTRIES = {
             "weights loaded": SPACE("k").prefetch("w"),
             "grid": SPACE("i", "k"),
             "folded": SPACE("i").fold(i=2),
-            "line handed on": Refused(SPACE("k").stream("x", along="-k"), "CYC313", OBLIQUE),
+            "line handed on": SPACE("k").stream("x", along="-k"),
+            "line handed on to outputs": SPACE("i").stream("x", along="-i"),
+            "line handed on, folded": Refused(
+                SPACE("k").stream("x", along="-k").fold(k=2), "CYC221", OPPOSED
+            ),
         },
     ),
     "convolve-handed-on": Entry(
