@@ -109,7 +109,9 @@ class Sweep(Sequence[Record]):
             if not all(isinstance(cell, (int, float)) for cell in cells):
                 numeric = [key for key, cell in records[0].items() if isinstance(cell, (int, float))]
                 raise ExecutionError(
-                    f"`{name}` is no column of numbers", code="CYC716", help=f"use of: {', '.join(numeric)}"
+                    f"`{name}` is no column of numbers",
+                    code="CYC716",
+                    help=f"use one of: {', '.join(numeric)}",
                 )
             columns.append([sign * float(cell) for cell in cells if cell is not None])
         return np.array(columns).T
