@@ -273,10 +273,7 @@ class Program:
         ProgramError
             If the PEs' memory is too small.
         """
-        if not isinstance(machine, Machine):
-            raise ShapeError(
-                f"the machine is a `{type(machine).__name__}`", code="CYC400", help="pass a cy.Machine"
-            )
+        _check_machine(machine)
         topology: str = self.core.machine["topology"]
         own = self.machine.grid if self.machine else None
         if machine.topology != topology or machine.grid not in (None, self.grid, own):
@@ -347,6 +344,13 @@ class Program:
         return f"<b>{html.escape(repr(self)[1:-1])}</b>{rows}"
 
 
+def _check_machine(machine: object) -> None:
+    if not isinstance(machine, Machine):
+        raise ShapeError(
+            f"the machine is a `{type(machine).__name__}`", code="CYC400", help="pass a cy.Machine"
+        )
+
+
 def unlimited(schedule: Schedule | None) -> Machine:
     """Return the machine that is compiled for where none is given: ample, with rings for a rotation.
 
@@ -378,10 +382,7 @@ def compile_kernel(
             help="pass a cy.Schedule, for example cy.Schedule().space('i', 'j')",
         )
     target = unlimited(schedule) if machine is None else machine
-    if not isinstance(target, Machine):
-        raise ShapeError(
-            f"the machine is a `{type(target).__name__}`", code="CYC400", help="pass a cy.Machine"
-        )
+    _check_machine(target)
     key = _key(kernel, values, schedule, target)
     programs = _cache.setdefault(kernel, {}) if key is not None else {}
     known = programs.get(key)

@@ -192,15 +192,8 @@ class Machine:
         data : mapping
             ``{"grid": ..., "topology": ..., "link": ..., "broadcast": ..., "pe": ...}``, names with units.
         """
-        link, broadcast = (
-            Link(
-                *(
-                    data[name][f]
-                    for f in ("latency_cycles", "response_latency_cycles", "words_per_cycle", "depth")
-                )
-            )
-            for name in ("link", "broadcast")
-        )
+        names = "latency_cycles", "response_latency_cycles", "words_per_cycle", "depth"
+        link, broadcast = (Link(*(data[kind][name] for name in names)) for kind in ("link", "broadcast"))
         pe = PE(data["pe"]["memory_bytes"], data["pe"]["flops_per_cycle"], dict(data["pe"]["cycles"]))
         grid = tuple(data["grid"]) or None
         return cls(grid=grid, topology=data["topology"], link=link, broadcast=broadcast, pe=pe)

@@ -7,9 +7,10 @@ import dataclasses
 import importlib
 import io
 import itertools
+import math
+import numbers
 import os
 import threading
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
@@ -24,7 +25,6 @@ from cyclotron.language import Kernel
 from cyclotron.machine import Machine
 from cyclotron.places import errors_at_call
 from cyclotron.progress import progress_bar
-from cyclotron.results import Result
 from cyclotron.schedule import Schedule
 from cyclotron.tables import html_table, text_table
 
@@ -34,14 +34,13 @@ if TYPE_CHECKING:
 
 Record = dict[str, Any]
 
-# Axes in the order of the table, and the field of the machine's links and broadcasts that each sets.
+# Axes that change no program, with the field of the machine's links and broadcasts that each sets.
 _LINK_FIELDS = {
     "link_latency": "latency",
     "response_latency": "response_latency",
     "words_per_cycle": "words_per_cycle",
     "depth": "depth",
 }
-AXES = ("schedule", "grid", "topology", *_LINK_FIELDS)
 _MEASURED = ("cycles", "pes", "utilization", "stall_empty", "stall_full", "idle", "memory_bytes", "error")
 _MOST_ROWS = 40
 
@@ -106,14 +105,14 @@ class Sweep(Sequence[Record]):
         for objective in objectives:
             name, sign = objective.removeprefix("-"), -1.0 if objective.startswith("-") else 1.0
             cells = [record.get(name) for record in records]
-            if not all(isinstance(cell, (int, float)) for cell in cells):
-                numeric = [key for key, cell in records[0].items() if isinstance(cell, (int, float))]
+            if not all(isinstance(cell, numbers.Real) for cell in cells):
+                numeric = [key for key, cell in records[0].items() if isinstance(cell, numbers.Real)]
                 raise ExecutionError(
                     f"`{name}` is no column of numbers",
                     code="CYC716",
                     help=f"use one of: {', '.join(numeric)}",
                 )
-            columns.append([sign * float(cell) for cell in cells if cell is not None])
+            columns.append(sign * np.array(cells, dtype=np.float64))
         return np.array(columns).T
 
     def to_csv(self, path: str | Path | None = None) -> str:
@@ -126,7 +125,8 @@ class Sweep(Sequence[Record]):
         text = io.StringIO()
         writer = csv.DictWriter(text, self.columns, lineterminator="\n")
         writer.writeheader()
-        writer.writerows({key: _cell(value) for key, value in record.items()} for record in self.records)
+        for record in self.records:
+            writer.writerow({key: _text(value) for key, value in record.items()})
         if path is not None:
             Path(path).write_text(text.getvalue(), encoding="utf-8")
         return text.getvalue()
@@ -240,14 +240,14 @@ def sweep(
         "schedule": _several(schedule, Schedule),
         "grid": _grids(grid),
         "topology": _several(topology, str),
-        "link_latency": _several(link_latency, int),
-        "response_latency": _several(response_latency, int),
-        "words_per_cycle": _several(words_per_cycle, int),
-        "depth": _several(depth, int),
+        "link_latency": _several(link_latency),
+        "response_latency": _several(response_latency),
+        "words_per_cycle": _several(words_per_cycle),
+        "depth": _several(depth),
     }
     given = {name: values for name, values in axes.items() if values is not None}
     _check(design, args, given)
-    records: list[Record | None] = [None] * _product(given.values())
+    records: list[Record | None] = [None] * math.prod(map(len, given.values()))
     stop = threading.Event()
     with progress_bar("sweeping") as progress:
         try:
@@ -321,7 +321,7 @@ def _measure_all(
     progress: Any,
 ) -> None:
     """Simulate on several threads; the compiler runs on this one, a few designs ahead."""
-    workers = threads or os.cpu_count() or 1
+    workers = threads if threads > 0 else os.cpu_count() or 1
     finished = 0
     with ThreadPoolExecutor(workers) as pool:
         running: dict[Future[Record], int] = {}
@@ -365,7 +365,6 @@ def _measured(design: _Design, stop: threading.Event) -> Record:
 
 
 def _measures(program: Program, stop: threading.Event) -> Record:
-    started = time.perf_counter()
     timing = _core.simulate(
         program.core,
         [],
@@ -374,41 +373,34 @@ def _measures(program: Program, stop: threading.Event) -> Record:
         engine="auto",
         progress=lambda fraction: not stop.is_set(),
     )
-    result = Result(program, "sim", {}, time.perf_counter() - started, timing)
-    total = max(result.cycles * int(np.prod(result.grid)), 1)
-    shares = {
-        name: float(result.stats[name].sum()) / total
-        for name in ("busy", "stall_empty", "stall_full", "idle")
-    }
-    values = {
-        "cycles": result.cycles,
-        "pes": int(np.prod(result.grid)),
-        "utilization": shares.pop("busy"),
-        **shares,
+    pes = math.prod(program.grid)
+
+    def share(name: str) -> float:
+        return float(np.sum(timing[name]) / max(timing["cycles"] * pes, 1))
+
+    return {
+        "cycles": int(timing["cycles"]),
+        "pes": pes,
+        "utilization": share("busy"),
+        "stall_empty": share("stall_empty"),
+        "stall_full": share("stall_full"),
+        "idle": share("idle"),
         "memory_bytes": program.memory_bytes,
         "error": None,
     }
-    return {name: values[name] for name in _MEASURED}
 
 
-def _several(value: Any, kind: type) -> list[Any] | None:
+def _several(value: Any, kind: type | tuple[type, ...] = ()) -> list[Any] | None:
     if value is None:
         return None
-    return [value] if isinstance(value, kind) else list(value)
+    return list(value) if isinstance(value, Iterable) and not isinstance(value, kind) else [value]
 
 
-def _grids(grid: Any) -> list[tuple[int, ...]] | None:
-    if grid is None:
-        return None
-    grids = list(grid)
-    return [tuple(grids)] if grids and all(isinstance(extent, int) for extent in grids) else grids
-
-
-def _product(axes: Iterable[Sequence[Any]]) -> int:
-    count = 1
-    for values in axes:
-        count *= len(values)
-    return count
+def _grids(grid: Any) -> list[Any] | None:
+    grids = _several(grid)
+    if grids and all(isinstance(extent, numbers.Integral) for extent in grids):
+        return [tuple(grids)]
+    return grids and [tuple(one) if isinstance(one, Iterable) else one for one in grids]
 
 
 def _check(design: Any, args: tuple[Any, ...], given: Mapping[str, Sequence[Any]]) -> None:
@@ -435,9 +427,11 @@ def _check(design: Any, args: tuple[Any, ...], given: Mapping[str, Sequence[Any]
             design.bind(*args)
 
 
+def _text(value: Any) -> Any:
+    return "x".join(map(str, value)) if isinstance(value, tuple) else value
+
+
 def _cell(value: Any) -> str:
     if value is None:
         return ""
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return f"{value:.4g}" if isinstance(value, float) else str(_text(value))

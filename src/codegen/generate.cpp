@@ -93,11 +93,11 @@ poly::Region region_of(const Mapping& mapping, const mapping::PeClass& cell, boo
     auto domain = mapping.statements[s].domain.preimage(forms, width).intersect(here).coalesce();
     if (mapping.grid.space.empty()) domain = domain.intersect({poly::variable(width, 0), true});
     // Neighbours in order that run at the same points are one statement to the loop generator.
-    if (!groups.empty() && result.statements.back().domain == domain) {
+    if (!groups.empty() && result.statements.back() == domain) {
       groups.back().push_back(s);
       continue;
     }
-    result.statements.push_back({std::move(domain), static_cast<std::int64_t>(groups.size())});
+    result.statements.push_back(std::move(domain));
     groups.push_back({s});
   }
   return result;

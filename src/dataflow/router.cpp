@@ -189,8 +189,7 @@ std::optional<std::vector<std::int64_t>> Router::oblique_step(const Flow& flow, 
                                                               std::size_t dim) const {
   const auto rank = graph_.dims.size();
   const auto& space = graph_.at(flow.space);
-  const std::int64_t direction =
-      std::ranges::find(move.along, "-" + graph_.dims[dim]) == move.along.end() ? 1 : -1;
+  const std::int64_t direction = given_direction(&move, dim).value_or(1);
   for (std::size_t time = 0; time < rank; ++time) {
     if (is_space(time) || std::ranges::find(space.own, time) == space.own.end()) continue;
     const auto by_time = std::ranges::find_if(

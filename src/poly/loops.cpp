@@ -349,8 +349,8 @@ isl_set* with_parameters(isl_set* set, std::size_t parameters) {
 
 /// Regions with the same statements, as far as the points of each go.
 struct Family {
-  std::vector<Statement> statements;  ///< Without what the first region says.
-  Set parameters;                     ///< A superset of all its regions, by affine constraints.
+  std::vector<Set> statements;  ///< Without what the first region says.
+  Set parameters;               ///< A superset of all its regions, by affine constraints.
   std::vector<std::size_t> regions;
 };
 
@@ -372,8 +372,8 @@ std::size_t free_dimensions(const Set& set) {
 }
 
 bool belongs(const Region& region, const Set& everywhere, const Family& family) {
-  return std::ranges::equal(region.statements, family.statements, [&](const auto& own, const auto& general) {
-    return own.position == general.position && own.domain == general.domain.intersect(everywhere);
+  return std::ranges::equal(region.statements, family.statements, [&](const Set& own, const Set& general) {
+    return own == general.intersect(everywhere);
   });
 }
 
@@ -401,37 +401,35 @@ std::vector<Family> families_of(const std::vector<Region>& regions, std::size_t 
       continue;
     }
     Family family{{}, region.parameters, {r}};
-    for (const auto& [domain, position] : region.statements)
-      family.statements.push_back({domain.gist(everywhere), position});
+    for (const auto& domain : region.statements) family.statements.push_back(domain.gist(everywhere));
     result.push_back(std::move(family));
   }
   return result;
 }
 
 /// The region without what it says of parameters that no domain mentions.
-Set mentioned(const Set& region, const std::vector<Statement>& statements) {
+Set mentioned(const Set& region, const std::vector<Set>& statements) {
   isl_set* result = region.copy();
   for (unsigned p = 0; p < region.dimensions(); ++p) {
-    const bool used = std::ranges::any_of(statements, [&](const Statement& statement) {
-      return checked(region.context(), isl_set_involves_dims(statement.domain.get(), isl_dim_set, p, 1));
+    const bool used = std::ranges::any_of(statements, [&](const Set& domain) {
+      return checked(region.context(), isl_set_involves_dims(domain.get(), isl_dim_set, p, 1));
     });
     if (!used) result = isl_set_eliminate(result, isl_dim_set, p, 1);
   }
   return {region.context(), checked(region.context(), result)};
 }
 
-Node nest_of(const std::vector<Statement>& statements, const Set& region, std::size_t times) {
+Node nest_of(const std::vector<Set>& statements, const Set& region, std::size_t times) {
   const Context& context = region.context();
   const auto parameters = region.dimensions();
   isl_union_map* schedule = nullptr;
   for (std::size_t s = 0; s < statements.size(); ++s) {
-    isl_set* domain = with_parameters(statements[s].domain.copy(), parameters);
+    isl_set* domain = with_parameters(statements[s].copy(), parameters);
     domain = isl_set_set_tuple_name(domain, fmt::format("S{}", s).c_str());
     isl_map* time = isl_set_identity(domain);
     time = isl_map_reset_tuple_id(time, isl_dim_out);
     time = isl_map_add_dims(time, isl_dim_out, 1);
-    time = isl_map_fix_si(time, isl_dim_out, static_cast<unsigned>(times),
-                          static_cast<int>(statements[s].position));
+    time = isl_map_fix_si(time, isl_dim_out, static_cast<unsigned>(times), static_cast<int>(s));
     isl_union_map* one = isl_union_map_from_map(time);
     schedule = schedule == nullptr ? one : isl_union_map_union(schedule, one);
   }

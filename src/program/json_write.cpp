@@ -195,8 +195,8 @@ class Writer {
 std::string format::to_json(const Program& program) {
   try {
     return Writer().write(program).dump();
-  } catch (
-      const OrderedJson::exception&) {  // The library's text may quote the bad bytes, so it is not passed on.
+  } catch (const OrderedJson::exception&) {
+    // The library's text may quote the bad bytes, so it is not passed on.
     throw ProgramError({.code = "CYC605",
                         .span = {},
                         .message = "the program has names or notes that are not UTF-8",

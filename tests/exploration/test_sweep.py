@@ -105,19 +105,47 @@ def test_what_is_refused_is_a_record():
     assert "CYC310" in str(swept)
 
 
-def test_deadlock_is_a_record():
-    @cy.kernel
-    def both(a, b):
-        x = cy.empty_like(a)
-        for i in range(a.shape[0]):
-            x[i] = a[i] + sum(b[k] for k in range(b.shape[0]))
-        return x
+@cy.kernel
+def late_exchange(A):
+    """Neighbours exchange what they made five steps ago: links must hold five."""
+    T, n = A.shape
+    X = cy.empty_like(A)
+    for t in range(T):
+        for i in range(n):
+            if t < 5:
+                X[t, i] = A[t, i]
+            elif i == 0:
+                X[t, i] = X[t - 5, i + 1]
+            else:
+                X[t, i] = X[t - 5, i - 1]
+    return X
 
-    records = cy.sweep(
-        both, cy.spec((3,)), cy.spec((4,)), schedule=cy.Schedule().space("i"), depth=[1, 2, 100]
-    )
-    for record in records:
-        assert (record["cycles"] is None) == (record["error"] is not None)
+
+def test_a_deadlock_is_a_record():
+    swept = cy.sweep(late_exchange, cy.spec((12, 2)), schedule=cy.Schedule().space("i"), depth=[2, 5, 6])
+    assert [record["error"] and record["error"][:6] for record in swept] == ["CYC801", None, None]
+    assert swept[1]["cycles"] is not None
+
+
+@pytest.mark.parametrize("depth", [3, np.int64(3), (3,), np.array([3])], ids=repr)
+def test_one_value_or_several(depth):
+    (record,) = cy.sweep(matmul, *SPECS, schedule=OUTPUT_STATIONARY, depth=depth)
+    assert record["depth"] == 3
+    assert list(cy.Sweep([record]).pareto("depth")) == [record]
+
+
+@pytest.mark.parametrize(
+    ("grid", "grids"), [(3, [(3,)]), ((2, 2), [(2, 2)]), ([[2, 2], (1, 4)], [(2, 2), (1, 4)])]
+)
+def test_grids(grid, grids):
+    swept = cy.sweep(matmul, *SPECS, schedule=OUTPUT_STATIONARY, grid=grid)
+    assert [record["grid"] for record in swept] == grids
+
+
+def test_what_no_machine_has_is_a_record():
+    for axes in ({"depth": [0]}, {"link_latency": ["x"]}, {"grid": [(2.5, 1)]}, {"topology": ["star"]}):
+        (record,) = cy.sweep(matmul, *SPECS, schedule=OUTPUT_STATIONARY, **axes)
+        assert record["error"].startswith("CYC4")
 
 
 def test_pareto():
@@ -142,6 +170,7 @@ def test_csv(tmp_path):
     assert (tmp_path / "sweep.csv").read_text() == text
     rows = list(csv.DictReader(io.StringIO(text)))
     assert [int(row["cycles"]) for row in rows] == [record["cycles"] for record in swept]
+    assert [float(row["utilization"]) for row in rows] == [record["utilization"] for record in swept]
     assert rows[0]["grid"] == "5x4"
 
 

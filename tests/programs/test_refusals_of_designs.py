@@ -6,7 +6,7 @@ import zlib
 import kernels
 import numpy as np
 import pytest
-from test_refusals import without_line_numbers
+from test_refusals import text_of_refusal
 
 import cyclotron as cy
 from cyclotron import _core
@@ -19,18 +19,8 @@ def compiled(schedule=None, machine=None):
     return kernels.matmul.compile(*SPECS, schedule=schedule, machine=machine)
 
 
-def file_with(edit):
-    """The program file of a product, after an edit of its bytes."""
-    data = bytearray(compiled().core.to_bytes())
-    edit(data)
-    return lambda: _core.Program.from_bytes(bytes(data))
-
-
-def put(at, value):
-    def edit(data):
-        data[at : at + len(value)] = value
-
-    return edit
+def read(data):
+    return lambda: _core.Program.from_bytes(data)
 
 
 def body(text):
@@ -58,9 +48,9 @@ REFUSALS = {
     ),
     "no-latency": (cy.ShapeError, "CYC401", lambda: cy.Link(latency=0)),
     "unknown-entry-of-a-machine": (cy.ShapeError, "CYC402", lambda: cy.Machine.from_dict({"gird": [4]})),
-    "file-of-something-else": (cy.ProgramError, "CYC601", file_with(put(0, b"GIF89a"))),
-    "file-of-no-text": (cy.ProgramError, "CYC604", lambda: _core.Program.from_bytes(body(b"{"))),
-    "file-of-a-list": (cy.ProgramError, "CYC605", lambda: _core.Program.from_bytes(body(b"[]"))),
+    "file-of-something-else": (cy.ProgramError, "CYC601", read(b"GIF89a" + bytes(40))),
+    "file-of-no-text": (cy.ProgramError, "CYC604", read(body(b"{"))),
+    "file-of-a-list": (cy.ProgramError, "CYC605", read(body(b"[]"))),
     "sweep-without-values": (cy.ExecutionError, "CYC716", lambda: cy.sweep(kernels.matmul, *SPECS, depth=[])),
     "sweep-of-a-fixed-grid": (cy.ExecutionError, "CYC716", lambda: cy.sweep(compiled(), grid=(2, 2))),
     "front-of-words": (
@@ -73,15 +63,7 @@ REFUSALS = {
 
 @pytest.mark.parametrize("name", REFUSALS)
 def test_refusal(name, golden):
-    kind, code, action = REFUSALS[name]
-    with pytest.raises(kind) as caught:
-        action()
-    assert caught.value.code == code
-    text = str(caught.value)
-    assert f"[{code}]" in text.splitlines()[0]
-    assert "help: " in text
-    assert len(text.splitlines()) <= 15
-    golden(f"refusals/{name}.txt", without_line_numbers(text))
+    golden(f"refusals/{name}.txt", text_of_refusal(*REFUSALS[name]))
 
 
 def test_a_refused_file_is_read_again():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import random_kernels
 import random_schedules
-from random_search import Judge, on_machine
+from random_search import Judge
 
 import cyclotron as cy
 from cyclotron import _core
@@ -45,20 +46,21 @@ def programs(seed: int, folder: Path, long: int = 0) -> Iterator[cy.Program]:
 def retimed(rng: random.Random, program: cy.Program) -> cy.Program:
     """The program on a machine with random latencies, response latencies, widths, depths and costs."""
 
-    def change(machine: dict[str, Any]) -> None:
-        for link in ("link", "broadcast"):
-            machine[link] = {
-                "latency_cycles": rng.choice((1, 1, 2, 3, 9)),
-                "response_latency_cycles": rng.choice((0, 0, 1, 1, 2, 6)),
-                "words_per_cycle": rng.choice((1, 1, 2, 3)),
-                "depth": rng.choice(DEPTHS),
-            }
-        most = rng.choice((1, 1, 3, 12))
-        machine["pe"]["cycles"] = {
-            name: rng.randint(0 if rng.random() < 0.2 else 1, most) for name in OPERATORS
-        }
+    def link() -> cy.Link:
+        return cy.Link(
+            latency=rng.choice((1, 1, 2, 3, 9)),
+            response_latency=rng.choice((0, 0, 1, 1, 2, 6)),
+            words_per_cycle=rng.choice((1, 1, 2, 3)),
+            depth=rng.choice(DEPTHS),
+        )
 
-    return on_machine(program, change)
+    machine = program.machine
+    assert machine is not None
+    links = link(), link()
+    most = rng.choice((1, 1, 3, 12))
+    cycles = {name: rng.randint(0 if rng.random() < 0.2 else 1, most) for name in OPERATORS}
+    pe = dataclasses.replace(machine.pe, cycles=cycles)
+    return program.with_machine(dataclasses.replace(machine, link=links[0], broadcast=links[1], pe=pe))
 
 
 def measured(result: cy.Result) -> dict[str, Any]:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import collections
 import contextlib
 import dataclasses
-import json
 import multiprocessing
 import os
 import queue
 import random
-import struct
 import tempfile
 import time
 import warnings
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -191,12 +189,7 @@ class Judge:
 
     def recompile(self, problem: Problem, kernel: Any, arguments: list[Any], program: cy.Program) -> None:
         """A program whose depth is replaced is the one that a machine of that depth gives; stages print."""
-        old = program.machine
-        machine = dataclasses.replace(
-            old,
-            link=dataclasses.replace(old.link, depth=2),
-            broadcast=dataclasses.replace(old.broadcast, depth=2),
-        )
+        machine = machine_at_depth(program.machine, 2)
         again = kernel.compile(*arguments, schedule=problem.schedule, machine=machine)
         if again.core.to_bytes() != at_depth(program, 2).core.to_bytes():
             raise Failure("the depth changes the program")
@@ -209,30 +202,14 @@ class Judge:
 
 def at_depth(program: cy.Program, depth: int) -> cy.Program:
     """The same program on a machine whose links and broadcasts have another depth."""
-
-    def change(machine: dict[str, Any]) -> None:
-        for link in ("link", "broadcast"):
-            machine[link]["depth"] = depth
-
-    return on_machine(program, change)
+    return program.with_machine(machine_at_depth(program.machine, depth))
 
 
-def on_machine(program: cy.Program, change: Callable[[dict[str, Any]], None]) -> cy.Program:
-    """The same program on a machine with other timing; `change` edits the one in the program file."""
-    data = program.core.to_bytes()
-    start = data.index(b'"machine":') + len(b'"machine":')
-    machine, length = json.JSONDecoder().raw_decode(data[start : start + 4000].decode())
-    change(machine)
-    body = data[24:start] + json.dumps(machine, separators=(",", ":")).encode() + data[start + length :]
-    header = data[:8] + struct.pack("<QI", len(body), zlib.crc32(body)) + data[20:24]
-    core = type(program.core).from_bytes(header + body)
-    return cy.Program(
-        core,
-        kernel=program.kernel,
-        arguments=program.arguments,
-        system=program._system,
-        compiled=program._compiled,
-        machine=program.machine,
+def machine_at_depth(machine: Any, depth: int) -> cy.Machine:
+    return dataclasses.replace(
+        machine,
+        link=dataclasses.replace(machine.link, depth=depth),
+        broadcast=dataclasses.replace(machine.broadcast, depth=depth),
     )
 
 

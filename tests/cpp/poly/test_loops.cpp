@@ -84,8 +84,7 @@ void expect_each_exact(const std::vector<std::pair<std::string, Domains>>& texts
     for (const auto& domain : domains) {
       const auto set = Set::parse(context, names, domain + " and (" + region + ")");
       ASSERT_TRUE(set.has_value()) << domain;
-      regions.back().statements.push_back(
-          {*set, static_cast<std::int64_t>(regions.back().statements.size())});
+      regions.back().statements.push_back(*set);
     }
   }
   const auto nests = generate_loops(regions, times);
@@ -119,7 +118,7 @@ void expect_each_exact(const std::vector<std::pair<std::string, Domains>>& texts
         Point point = p;
         point.insert(point.end(), t.begin(), t.end());
         for (std::size_t s = 0; s < regions[r].statements.size(); ++s) {
-          if (member(regions[r].statements[s].domain, point)) expected.push_back(visit_of(s, t));
+          if (member(regions[r].statements[s], point)) expected.push_back(visit_of(s, t));
         }
       }
       Point environment(parameters + loop_variables(times), 0);
@@ -210,8 +209,8 @@ TEST(Loops, NoDeadVisitsInAFamily) {
   };
   const auto nests =
       generate_loops({{set({"p"}, "0 <= p <= 4"),
-                       {{set({"p", "s"}, "0 <= p <= 4 and ((p < 2 and s = 0) or (p >= 2 and s = p))")}}},
-                      {set({"p"}, "p = 1"), {{set({"p", "s"}, "p = 1 and s = 0")}}}},
+                       {set({"p", "s"}, "0 <= p <= 4 and ((p < 2 and s = 0) or (p >= 2 and s = p))")}},
+                      {set({"p"}, "p = 1"), {set({"p", "s"}, "p = 1 and s = 0")}}},
                      1);
   EXPECT_EQ(visits_in(nests[0]), 2U);
   EXPECT_EQ(visits_in(nests[1]), 1U);

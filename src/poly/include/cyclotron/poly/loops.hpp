@@ -9,14 +9,6 @@
 
 namespace cyclotron::poly {
 
-/// Visits, for fixed parameter values, every time vector in `domain` in lexicographic order; statements at
-/// the same time in order of
-/// `position`. The domain's first `parameters` coordinates are the parameters.
-struct Statement {
-  Set domain;
-  std::int64_t position = 0;
-};
-
 /// Loop variables in the forms of a nest: one a time coordinate, and some for quotients, each a loop of one
 /// step.
 [[nodiscard]] constexpr std::size_t loop_variables(std::size_t times) { return times + 9; }
@@ -40,10 +32,12 @@ struct Node {
   std::vector<Affine> time;            ///< visit: the time vector, over parameters and loop variables
 };
 
-/// Statements, and what is known of the parameters where they run.
+/// What runs where `parameters` hold: for fixed parameter values every time vector in each statement's domain,
+/// in lexicographic order; statements at the same time in their order here. A domain's first coordinates are
+/// the parameters.
 struct Region {
   Set parameters;
-  std::vector<Statement> statements;
+  std::vector<Set> statements;
 };
 
 /// A nest for each region. Regions whose statements are one family share a nest: what runs for k < j where
