@@ -168,6 +168,19 @@ def check_name(what: str, name: object) -> str:
     return name
 
 
+def _read_index(name: object, pattern: re.Pattern[str] | None, what: str) -> str:
+    if pattern and isinstance(name, str):
+        if pattern.fullmatch(name):
+            return re.sub(r"[\s*]", "", name)
+        if pattern is FORM and not name.isidentifier():
+            raise ScheduleError(
+                f"{what} is `{name}`, which is not an affine form of the indices",
+                code="CYC314",
+                help='write sums of indices with whole factors, for example "i-k" or "2*i+j"',
+            )
+    return check_name(what, name)
+
+
 def read_indices(
     where: str, names: Indices, pattern: re.Pattern[str] | None = None, what: str = "an index"
 ) -> tuple[str, ...]:
@@ -178,12 +191,7 @@ def read_indices(
         names = (names,)
     if not isinstance(names, Iterable) or isinstance(names, Mapping):
         raise wrong_type(f"{what} of {where}", cast(object, names), "names as strings")
-    result = tuple(
-        re.sub(r"[\s*]", "", name)
-        if pattern and isinstance(name, str) and pattern.fullmatch(name)
-        else check_name(f"{what} of {where}", name)
-        for name in names
-    )
+    result = tuple(_read_index(name, pattern, f"{what} of {where}") for name in names)
     repeated = [name for n, name in enumerate(result) if name in result[:n]]
     if repeated:
         raise ScheduleError(

@@ -53,9 +53,17 @@ def run(_mpi: Any, program: bytes, world: int, layout: Layout) -> CyclotronError
         except CyclotronError as error:
             if unmapped is None:
                 return error
-            return ExecutionError(f"the arrays cannot be mapped: {unmapped}", code="CYC730")
+            return ExecutionError(
+                f"the arrays cannot be mapped: {unmapped}",
+                code="CYC730",
+                help="the ranks of a pool share this machine's memory; run on several machines under mpirun",
+            )
     except Exception as error:
-        return ExecutionError(f"{type(error).__name__}: {error}", code="CYC730")
+        return ExecutionError(
+            f"{type(error).__name__}: {error}",
+            code="CYC730",
+            help="run it again; if it fails again, please report it",
+        )
     return None
 
 

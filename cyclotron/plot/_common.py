@@ -67,7 +67,7 @@ def new_figure(width: float, height: float) -> Figure:
     except ImportError:
         raise BackendUnavailable(
             "pictures need matplotlib, which is not installed",
-            code="CYC730",
+            code="CYC722",
             help="pip install matplotlib, or pip install 'cyclotron[viz]'",
         ) from None
 

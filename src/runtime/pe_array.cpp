@@ -227,7 +227,8 @@ ExecutionError failure_in(const PeArray& array, const Pe& pe, const KernelFailur
 }
 
 ExecutionError interrupted() {
-  return ExecutionError({.code = "CYC702", .span = {}, .message = "interrupted", .notes = {}, .help = {}});
+  return ExecutionError(
+      {.code = "CYC702", .span = {}, .message = "interrupted", .notes = {}, .help = "run it again"});
 }
 
 }  // namespace cyclotron::runtime

@@ -28,6 +28,13 @@ inline void expect_golden(const std::string& name, const std::string& text) {
   EXPECT_EQ(text, expected.str()) << "differs from " << path << "; CYCLOTRON_UPDATE_GOLDEN=1 rewrites it";
 }
 
+/// Compares what an error says, but for its places, with tests/golden/refusals/<name>.txt.
+inline void expect_golden_refusal(const std::string& name, const Diagnostic& diagnostic) {
+  std::string text = diagnostic.message + " [" + diagnostic.code + "]\n";
+  for (const auto& note : diagnostic.notes) text += "     = note: " + note.text + "\n";
+  expect_golden("refusals/" + name + ".txt", text + "     = help: " + diagnostic.help + "\n");
+}
+
 /// The diagnostic of the error that the call throws; a test failure where it throws none or another.
 template <class E, class F>
 Diagnostic error_of(F call) {

@@ -69,17 +69,22 @@ def test_long_files_are_found(tmp_path):
     assert [line.split(":")[0] for line in found] == ["cyclotron/a.py", "src/bindings/c.cpp"]
 
 
-def test_untested_codes_are_found(tmp_path):
+def test_codes_without_a_text_are_found(tmp_path):
+    nines = "CYC9"  # not a code of ours, and none of this file
     for path, text in {
-        "src/a.cpp": 'throw Error({.code = "CYC9' + '98"}); // see CYC9' + "97",
-        "cyclotron/b.py": "raise Error(code='CYC9" + "96')",
-        "tests/test_b.py": "assert code == 'CYC9" + "96'",
+        "src/a.cpp": f'throw Error({{.code = "{nines}98"}}); // see {nines}97',
+        "cyclotron/b.py": f"raise Error(code='{nines}96')",
+        "tests/golden/errors/b.txt": f"a message [{nines}96]\n     = help: a help\n",
+        "tests/golden/refusals/c.txt": f"a message [{nines}96]\n" + "line\n" * 15,
     }.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
-    raised = error_codes.raised(tmp_path)
-    assert sorted(raised) == ["CYC9" + "96", "CYC9" + "98"]
-    assert error_codes.tested(tmp_path) == {"CYC9" + "96"}
+    assert sorted(error_codes.raised(tmp_path)) == [f"{nines}96", f"{nines}98"]
+    assert [fault.split(": ") for fault in error_codes.faults(tmp_path)] == [
+        ["src/a.cpp", f"{nines}98 is in no text of tests/golden/errors and tests/golden/refusals"],
+        ["tests/golden/refusals/c.txt", "16 lines, more than 15"],
+        ["tests/golden/refusals/c.txt", "does not say what to do"],
+    ]
 
 
 def test_this_tree_has_no_include_that_points_up():

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from ast import literal_eval
 from pathlib import Path
 
 import pytest
@@ -106,7 +107,7 @@ def test_errors_are_raised_on_all_ranks_alike():
     ]
 
 
-def test_different_programs_and_other_rank_counts():
+def test_different_programs_and_other_rank_counts(golden):
     lines = launch(
         2,
         """
@@ -114,16 +115,18 @@ def test_different_programs_and_other_rank_counts():
             try:
                 mpi.run(*program, [np.zeros((2, 2))] * 3, ranks)
             except CyclotronError as error:
-                report(f"{error.code} {error.message}")
+                report(repr(str(error)))
         """,
     )
-    assert lines == [
-        *["CYC731 the 2 ranks were given different programs"] * 2,
-        *["CYC733 ranks=4 under a launcher that started 2"] * 2,
-    ]
+    other_count, different = (literal_eval(line) for line in lines[1::2])
+    assert lines[0::2] == lines[1::2]  # each rank was told
+    assert "the 2 ranks were given different programs [CYC731]" in different
+    assert "ranks=4 under a launcher that started 2 [CYC733]" in other_count
+    golden("refusals/different-programs.txt", different)
+    golden("refusals/other-rank-count.txt", other_count)
 
 
-def test_interrupt_on_one_rank_stops_all():
+def test_interrupt_on_one_rank_stops_all(golden):
     lines = launch(
         2,
         """
@@ -136,7 +139,9 @@ def test_interrupt_on_one_rank_stops_all():
         except KeyboardInterrupt:
             report("interrupted")
         except CyclotronError as error:
-            report(f"{error.code} {error.message}")
+            report(repr(str(error)))
         """,
     )
-    assert lines == ["CYC702 interrupted, on rank 1", "interrupted"]
+    told, itself = lines
+    assert itself == "interrupted"
+    golden("refusals/interrupt-of-another-rank.txt", literal_eval(told))

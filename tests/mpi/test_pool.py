@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -114,15 +115,16 @@ def test_wrong_arrays_and_programs():
     assert caught.value.code == "CYC733"
 
 
-def test_arrays_that_cannot_be_mapped():
+def test_arrays_that_cannot_be_mapped(golden):
     program, _ = programs.matmul(2, 2, 2)
     processes = mpi.default_pool(2)._processes
     failure = processes.run((program, Layout("/nonexistent", ())))
     assert failure.code == "CYC730"
     assert "No such file" in failure.message
+    golden("refusals/ranks-without-their-arrays.txt", str(failure))
 
 
-def test_dead_rank_is_reported_and_replaced():
+def test_dead_rank_is_reported_and_replaced(golden):
     run_matmul(4, 4, 4, 1, 3)
     pool = mpi.default_pool(3)
     pids = pool.pids
@@ -135,6 +137,8 @@ def test_dead_rank_is_reported_and_replaced():
     assert time.monotonic() - begun < 2.3
     assert caught.value.code == "CYC732"
     assert caught.value.message == f"rank 1 of 3 died (process {pids[1]})"
+    text = str(caught.value).replace(str(pids[1]), "PID")
+    golden("refusals/rank-that-died.txt", re.sub(r"(?m)^ +=? note: .*\n", "", text))  # what its launcher said
     assert pool.closed
     assert_gone(pids)
     run_matmul(4, 4, 4, 1, 3)
@@ -219,12 +223,13 @@ def test_pool_is_a_context_manager():
         pool.run(program, tensors, [a, b, c])
 
 
-def test_without_mpirun(monkeypatch):
+def test_without_mpirun(monkeypatch, golden):
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(BackendUnavailable) as caught:
         mpi.Pool(2)
     assert caught.value.code == "CYC722"
     assert "apt-get install libopenmpi-dev openmpi-bin" in caught.value.help
+    golden("refusals/no-mpirun.txt", str(caught.value))
 
 
 def test_without_the_extension(monkeypatch):

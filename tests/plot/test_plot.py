@@ -158,7 +158,7 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
     for draw in PICTURES:
         with pytest.raises(BackendUnavailable, match="pip install matplotlib") as caught:
             draw(wavefront((2, 2), 3))
-        assert caught.value.code == "CYC730"
+        assert caught.value.code == "CYC722"
 
 
 def test_shrink_averages_ragged_blocks():

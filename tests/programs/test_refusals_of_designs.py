@@ -1,4 +1,4 @@
-"""How refusals of schedules, machines, files and sweeps read: the whole text, at most 15 lines."""
+"""How refusals of kernels, schedules, machines, files and sweeps read: the whole text, at most 15 lines."""
 
 import struct
 import zlib
@@ -6,6 +6,9 @@ import zlib
 import kernels
 import numpy as np
 import pytest
+from corpus import factorizations
+from test_placements import mirrored_halves
+from test_proofs import compile_late
 from test_refusals import text_of_refusal
 
 import cyclotron as cy
@@ -13,6 +16,70 @@ from cyclotron import _core
 
 S = cy.Schedule()
 SPECS = cy.spec((3, 4)), cy.spec((4, 4))
+
+
+@cy.kernel
+def squares_of_tiles(A):
+    C = cy.empty_like(A)
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            C[i, j] = A[i, j] @ A[i, j]
+    return C
+
+
+@cy.kernel
+def empty_maximum(A):
+    X = cy.empty_like(A)
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            X[i, j] = max(A[k, j] for k in range(i))
+    return X
+
+
+@cy.kernel
+def no_first_value(x):
+    X = cy.empty_like(x)
+    for i in range(len(x)):
+        for k in range(len(x)):
+            X[i] += x[k]
+    return X
+
+
+@cy.kernel
+def of_another_stride(x):
+    X = cy.zeros(8)
+    Y = cy.zeros(8)
+    for i in range(4):
+        X[2 * i] += x[i]
+    for i in range(8):
+        Y[i] = X[i]
+    return Y
+
+
+@cy.kernel
+def products_of_batches(A, B):
+    C = cy.empty((A.shape[0], A.shape[1], B.shape[1]))
+    for b in range(A.shape[0]):
+        for i in range(A.shape[1]):
+            for j in range(B.shape[1]):
+                C[b, i, j] = sum(A[b, i, k] * B[b, j, k] for k in range(A.shape[2]))
+    return C
+
+
+def without_source():
+    names = {}
+    exec("def f(A):\n    return A\n", names)
+    return cy.kernel(names["f"]).recurrences(np.ones(3))
+
+
+def steps_without_loops():
+    schedule = S.space("j+i").time("j").prefetch("B").prefetch("C")
+    return mirrored_halves.compile(np.ones(7), np.ones(3), schedule=schedule)
+
+
+def classes_without_regions():
+    machine = cy.Machine(topology="torus")
+    return factorizations.ldl.compile(np.eye(6), schedule=S.space("i").fold(i=cy.cyclic(4)), machine=machine)
 
 
 def compiled(schedule=None, machine=None):
@@ -30,10 +97,31 @@ def body(text):
 
 
 REFUSALS = {
+    "no-source": (cy.TraceError, "CYC100", without_source),
+    "empty-maximum": (cy.LegalityError, "CYC205", lambda: empty_maximum.compile(np.ones((3, 3)))),
+    "tiles-that-do-not-fit": (
+        cy.ShapeError,
+        "CYC206",
+        lambda: squares_of_tiles.compile(cy.blocked(np.ones((4, 3)), (2, 3))),
+    ),
+    "unknown-dtype": (
+        cy.ShapeError,
+        "CYC207",
+        lambda: _core.System("copy").add_tensor("A", "float16", "input", [2], None, ("", 0, 0, 0, 0)),
+    ),
+    "too-few-arrays": (cy.ShapeError, "CYC208", lambda: _core.simulate(compiled().core, [np.ones((3, 4))])),
+    "accumulated-from-nothing": (cy.LegalityError, "CYC215", lambda: no_first_value.compile(np.ones(3))),
+    "written-at-another-stride": (cy.LegalityError, "CYC216", lambda: of_another_stride.compile(np.ones(4))),
+    "classes-without-regions": (cy.LegalityError, "CYC225", classes_without_regions),
+    "steps-without-loops": (cy.LegalityError, "CYC226", steps_without_loops),
+    "points-of-another-space": (cy.ShapeError, "CYC240", lambda: compiled().dataflow.points("gemm")),
+    "node-of-another-rank": (cy.ShapeError, "CYC241", lambda: compiled().dataflow.node(1, 2)),
+    "dataflow-of-something-else": (cy.ProgramError, "CYC650", lambda: cy.Dataflow.parse("C = A @ B")),
     "no-schedule": (cy.ScheduleError, "CYC301", lambda: compiled(5)),
     "space-and-time": (cy.ScheduleError, "CYC302", lambda: S.space("i", "j").time("i")),
     "named-twice": (cy.ScheduleError, "CYC303", lambda: S.space("i", "i")),
     "recipe-of-another-kernel": (cy.ScheduleError, "CYC304", lambda: cy.schedules.cannon(kernels.prefix_sum)),
+    "product-of-indices": (cy.ScheduleError, "CYC314", lambda: S.space("i*j")),
     "mapped-twice": (cy.ScheduleError, "CYC311", lambda: compiled(S.space("i+j").time("j+i", "k"))),
     "broadcast-across-a-skewed-fold": (
         cy.ScheduleError,
@@ -51,6 +139,12 @@ REFUSALS = {
     "file-of-something-else": (cy.ProgramError, "CYC601", read(b"GIF89a" + bytes(40))),
     "file-of-no-text": (cy.ProgramError, "CYC604", read(body(b"{"))),
     "file-of-a-list": (cy.ProgramError, "CYC605", read(body(b"[]"))),
+    "picture-of-four-indices": (
+        cy.ShapeError,
+        "CYC735",
+        lambda: products_of_batches.compile(*[cy.spec((2, 2, 2))] * 2).plot.iteration_space(),
+    ),
+    "proof-of-a-deadlock": (cy.DeadlockError, "CYC802", lambda: cy.prove(compile_late(2))),
     "sweep-without-values": (cy.ExecutionError, "CYC716", lambda: cy.sweep(kernels.matmul, *SPECS, depth=[])),
     "sweep-of-a-fixed-grid": (cy.ExecutionError, "CYC716", lambda: cy.sweep(compiled(), grid=(2, 2))),
     "front-of-words": (

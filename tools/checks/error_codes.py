@@ -1,4 +1,4 @@
-"""Checks that every error code raised by a source appears in a test."""
+"""Checks that the whole text of an error of every code that the sources raise is kept in tests/golden."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 CODE = re.compile(r"\bCYC\d{3}\b")
 RAISED = re.compile(r"[\"'](CYC\d{3})[\"']")
+ERRORS = ("tests/golden/errors", "tests/golden/refusals")
+MOST_LINES = 15
 # Ours alone: CYC000 means none was given.
 NEVER_RAISED = {"CYC000"}
 
@@ -30,18 +32,37 @@ def raised(root: Path) -> dict[str, str]:
     return {code: where for code, where in codes.items() if code not in NEVER_RAISED}
 
 
-def tested(root: Path) -> set[str]:
-    """The codes anywhere in the tests."""
-    suffixes = {".py", ".cpp", ".hpp", ".txt", ".golden", ".cyc", ".json", ".toml"}
-    return {code for path in files(root, {"tests": suffixes}) for code in CODE.findall(path.read_text())}
+def shown(root: Path) -> dict[str, list[Path]]:
+    """The codes of the errors whose text is kept, with the files."""
+    codes: dict[str, list[Path]] = {}
+    for path in files(root, {folder: {".txt"} for folder in ERRORS}):
+        for code in CODE.findall(path.read_text()):
+            codes.setdefault(code, []).append(path)
+    return codes
+
+
+def faults(root: Path) -> list[str]:
+    """What is missing: the text of a code, or from a text."""
+    known = shown(root)
+    result = [
+        f"{where}: {code} is in no text of {' and '.join(ERRORS)}"
+        for code, where in sorted(raised(root).items())
+        if code not in known
+    ]
+    for path in sorted({path for paths in known.values() for path in paths}):
+        lines = path.read_text().splitlines()
+        if len(lines) > MOST_LINES:
+            result.append(f"{path.relative_to(root)}: {len(lines)} lines, more than {MOST_LINES}")
+        if not any(line.startswith("     = help: ") for line in lines):
+            result.append(f"{path.relative_to(root)}: does not say what to do")
+    return result
 
 
 def main() -> int:
-    known = tested(ROOT)
-    missing = {code: where for code, where in sorted(raised(ROOT).items()) if code not in known}
-    for code, where in missing.items():
-        print(f"{where}: {code} is in no test")
-    return 1 if missing else 0
+    found = faults(ROOT)
+    for fault in found:
+        print(fault)
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

@@ -61,16 +61,18 @@ std::string write(const char* name, const Diagnostic& diagnostic, int rank) {
 }
 
 std::string describe(const std::exception_ptr& failure, int rank) {
+  constexpr const char* help = "run it again; if it fails again, please report it";
   try {
     std::rethrow_exception(failure);
   } catch (const Error& error) {
     return write(error.python_name(), error.diagnostic(), rank);
   } catch (const std::exception& error) {
     return write("ExecutionError",
-                 {.code = "CYC730", .span = {}, .message = error.what(), .notes = {}, .help = {}}, rank);
+                 {.code = "CYC730", .span = {}, .message = error.what(), .notes = {}, .help = help}, rank);
   } catch (...) {
     return write("ExecutionError",
-                 {.code = "CYC730", .span = {}, .message = "unknown failure", .notes = {}, .help = {}}, rank);
+                 {.code = "CYC730", .span = {}, .message = "unknown failure", .notes = {}, .help = help},
+                 rank);
   }
 }
 

@@ -21,7 +21,7 @@ void check(int code, const char* call) {
                         .span = {},
                         .message = fmt::format("{} failed: {}", call, text),
                         .notes = {},
-                        .help = {}});
+                        .help = "see that MPI works alone: mpirun -n 2 hostname"});
 }
 
 Transport::Transport(MPI_Comm parent) {

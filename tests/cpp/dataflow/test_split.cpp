@@ -121,9 +121,11 @@ TEST(SplitReductions, LoweringNeedsThePasses) {
   };
   const auto second = lower(nested());
   EXPECT_EQ(second.code, "CYC210");
+  expect_golden_refusal("second-reduction", second);
   EXPECT_TRUE(second.span.known());
   const auto bounds = lower(banded(6));
   EXPECT_EQ(bounds.code, "CYC212");
+  expect_golden_refusal("reduction-of-two-bounds", bounds);
   EXPECT_NE(bounds.message.find("has 2 upper bounds"), std::string::npos) << bounds.message;
 }
 

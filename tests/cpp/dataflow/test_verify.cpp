@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "golden.hpp"
 #include "sample_systems.hpp"
 
 namespace cyclotron::dataflow {
@@ -14,14 +15,11 @@ Graph matmul() {
   return lower(system, schedule::complete(system, {{"i", "j"}, {}, {}}));
 }
 
-void expect_refused(const Graph& graph, const char* fault) {
-  try {
-    verify(graph);
-    FAIL() << fault;
-  } catch (const LegalityError& error) {
-    EXPECT_EQ(error.diagnostic().code, "CYC214");
-    EXPECT_NE(error.diagnostic().message.find(fault), std::string::npos) << error.what();
-  }
+void expect_refused(const Graph& graph, const char* fault, const std::string& name) {
+  const auto found = cyclotron::testing::error_of<LegalityError>([&] { verify(graph); });
+  EXPECT_EQ(found.code, "CYC214");
+  EXPECT_NE(found.message.find(fault), std::string::npos) << found.message;
+  cyclotron::testing::expect_golden_refusal(name, found);
 }
 
 TEST(Verify, AcceptsWhatLowerMakes) { EXPECT_NO_THROW(verify(matmul())); }
@@ -29,20 +27,20 @@ TEST(Verify, AcceptsWhatLowerMakes) { EXPECT_NO_THROW(verify(matmul())); }
 TEST(Verify, FindsAValueDefinedTwice) {
   auto graph = matmul();
   graph.rules.push_back(graph.rules.front());
-  expect_refused(graph, "for the second time");
+  expect_refused(graph, "for the second time", "dataflow-defined-twice");
 }
 
 TEST(Verify, FindsAValueThatNoRuleDefines) {
   auto graph = matmul();
   graph.rules.erase(graph.rules.begin());
-  expect_refused(graph, "that no rule defines");
+  expect_refused(graph, "that no rule defines", "dataflow-of-an-undefined-value");
 }
 
 TEST(Verify, FindsAnotherElementsValue) {
   auto graph = matmul();
   auto& element = graph.flows.at(graph.rules.front().flow.index()).element;
   element.front() = element.front() + poly::variable(3, 1);  // now it varies along the stream
-  expect_refused(graph, "another element");
+  expect_refused(graph, "another element", "dataflow-of-another-element");
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "golden.hpp"
+
 namespace cyclotron::poly {
 namespace {
 
@@ -20,6 +22,7 @@ TEST(Context, StopsBeyondItsOperations) {
     FAIL();
   } catch (const LegalityError& error) {
     EXPECT_EQ(error.diagnostic().code, "CYC299");
+    cyclotron::testing::expect_golden_refusal("analysis-that-takes-too-long", error.diagnostic());
   }
 }
 

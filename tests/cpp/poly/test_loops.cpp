@@ -200,6 +200,9 @@ TEST(Loops, Families) {
   // The second piece of the family does not reach the first.
   const Domains halves{"(p < 2 and 0 <= s < 3) or (p >= 2 and 4 <= s < 4 + p)"};
   expect_each_exact({{"p <= 4", halves}, {"p = 1", {"0 <= s <= 2"}}, {"p = 3", {"4 <= s <= 6"}}}, 1, 1);
+  // As many statements, but one more or one less of each one's points.
+  expect_each_exact({{"1 <= p <= 4", {"0 <= s < p"}}, {"p = 5", {"0 <= s <= 5"}}, {"p = 6", {"0 <= s < 5"}}},
+                    1, 1);
 }
 
 TEST(Loops, NoDeadVisitsInAFamily) {

@@ -8,6 +8,7 @@
 #include <cyclotron/proof/proof.hpp>
 #include <cyclotron/runtime/runtime.hpp>
 
+#include "golden.hpp"
 #include "runtime/programs.hpp"
 #include "sample_systems.hpp"
 
@@ -247,6 +248,7 @@ TEST(Prove, TilesThatDoNotFit) {
   program.classes[0].slots[1].address = program.classes[0].slots[0].address;
   const auto found = fault_of(program);
   EXPECT_EQ(found.code, "CYC667");
+  samples::expect_golden_refusal("proof-of-an-overwritten-factor", found);
   EXPECT_EQ(found.message, "`transpose` reads slot `a` while it writes slot `r` over it, in PE (0)");
 }
 
@@ -296,8 +298,9 @@ TEST(Prove, EquationsThatAreNone) {
     return b;
   };
   auto b = start();
-  EXPECT_EQ(message(b.equation("y", {"k"}, 1, "0 <= k < 2", b.at("x", {"k"})).build()),
-            "`y[2]` is never assigned");
+  const auto gap = b.equation("y", {"k"}, 1, "0 <= k < 2", b.at("x", {"k"})).build();
+  EXPECT_EQ(message(gap), "`y[2]` is never assigned");
+  samples::expect_golden_refusal("proof-of-a-gap", fault_of(doubled(), &gap));
   b = start();
   b.equation("y", {"k"}, 1, "0 <= k < 3", b.at("x", {"k"}));
   EXPECT_EQ(message(b.equation("y", {"k"}, 1, "k = 1", b.at("x", {"k"})).build()),

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "golden.hpp"
+
 namespace cyclotron {
 namespace {
 
@@ -24,7 +26,12 @@ TEST(Check, ReportsABugOfOurs) {
     CYC_CHECK(1 + 1 == 3, "arithmetic");
     FAIL();
   } catch (const InternalError& error) {
-    EXPECT_EQ(error.diagnostic().code, "CYC900");
+    Diagnostic diagnostic = error.diagnostic();
+    EXPECT_EQ(diagnostic.code, "CYC900");
+    const auto file = diagnostic.message.find(__FILE__);
+    ASSERT_NE(file, std::string::npos);
+    diagnostic.message.replace(file, diagnostic.message.rfind(": ") - file, "FILE:LINE");
+    testing::expect_golden_refusal("internal-error", diagnostic);
     EXPECT_NE(error.diagnostic().message.find("1 + 1 == 3"), std::string::npos);
     EXPECT_NE(error.diagnostic().message.find("arithmetic"), std::string::npos);
   }

@@ -23,7 +23,8 @@ class Poll {
   void ask() {
     left_ = 1 << 16;
     if (!go_on_ || go_on_()) return;
-    throw ExecutionError({.code = "CYC702", .span = {}, .message = "interrupted", .notes = {}, .help = {}});
+    throw ExecutionError(
+        {.code = "CYC702", .span = {}, .message = "interrupted", .notes = {}, .help = "run it again"});
   }
 
   GoOn go_on_;
