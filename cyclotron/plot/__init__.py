@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ._activity import activity
+from ._animation import animation
 from ._array import array
 from ._common import ResultLike
 from ._gantt import timeline
@@ -13,6 +15,8 @@ from ._iteration import iteration_space
 from ._node import node
 from ._pareto import pareto
 from ._shares import occupancy
+from ._stalls import stalls
+from ._wavefront import wavefront
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,13 +27,17 @@ if TYPE_CHECKING:
 __all__ = [
     "Plots",
     "ProgramPlots",
+    "activity",
+    "animation",
     "array",
     "iteration_space",
     "node",
     "occupancy",
     "pareto",
+    "stalls",
     "timeline",
     "utilization",
+    "wavefront",
 ]
 
 
@@ -51,8 +59,27 @@ class Plots:
         """Draw how each PE spends its cycles; see `cyclotron.plot.occupancy`."""
         return occupancy(self._result, ax=ax, path=path)
 
+    def stalls(self, ax: Axes | None = None, path: str | Path | None = None) -> Figure:
+        """Draw where the cycles of the whole array go; see `cyclotron.plot.stalls`."""
+        return stalls(self._result, ax=ax, path=path)
+
+    def activity(self, ax: Axes | None = None, path: str | Path | None = None) -> Figure:
+        """Draw how many PEs compute when; see `cyclotron.plot.activity`."""
+        return activity(self._result, ax=ax, path=path)
+
+    def wavefront(self, cycle: int, ax: Axes | None = None, path: str | Path | None = None) -> Figure:
+        """Draw what each PE computes at a cycle; see `cyclotron.plot.wavefront`."""
+        return wavefront(self._result, cycle, ax=ax, path=path)
+
+    def animation(self, path: str | Path, *, frames: int = 120, frames_per_second: int = 10) -> None:
+        """Write the wavefronts as a GIF or a web page; see `cyclotron.plot.animation`."""
+        animation(self._result, path, frames=frames, frames_per_second=frames_per_second)
+
     def __repr__(self) -> str:
-        return "Plots: utilization(), timeline(), occupancy()"
+        return (
+            "Plots: utilization(), timeline(), occupancy(), stalls(), activity(), wavefront(cycle), "
+            "animation(path)"
+        )
 
 
 class ProgramPlots:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import ShapeError
 from ..explain import Explanation, Motion
 from . import _arrows as arrows
 from . import _common as common
@@ -49,12 +48,9 @@ def array(program: Program, *, ax: Axes | None = None, path: str | Path | None =
     BackendUnavailable
         If matplotlib is not installed.
     """
-    if len(program.grid) > 2:
-        raise ShapeError(
-            f"the grid of `{program.kernel_name}` has {len(program.grid)} dimensions, a picture shows 1 or 2",
-            code="CYC735",
-            help="read it instead: print(program.explain())",
-        )
+    common.check_dimensions(
+        program.kernel_name, program.grid, help="read it instead: print(program.explain())"
+    )
     picture = _Picture(program)
     places = [arrows.place(pe) for pe in picture.pes]
     if ax is None:

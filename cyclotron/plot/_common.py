@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import BackendUnavailable
+from ..errors import BackendUnavailable, ShapeError
+from ..events import Recorded
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.text import Annotation
 
 # A PE has a name on an axis, and a bar or a row of its own, up to here.
 MOST_SINGLE_PES = 64
@@ -35,7 +37,7 @@ class ProgramLike(Protocol):
     def core(self) -> Any: ...
 
 
-class ResultLike(Protocol):
+class ResultLike(Recorded, Protocol):
     """What the pictures need of a simulation's result."""
 
     @property
@@ -43,15 +45,7 @@ class ResultLike(Protocol):
     @property
     def grid(self) -> tuple[int, ...]: ...
     @property
-    def cycles(self) -> int: ...
-    @property
     def utilization(self) -> NDArray[np.float64]: ...
-    @property
-    def stats(self) -> Mapping[str, Any]: ...
-    @property
-    def events(self) -> NDArray[Any]: ...
-    @property
-    def events_dropped(self) -> int: ...
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -109,11 +103,36 @@ def headline(result: ResultLike) -> str:
     return f"{result.program.kernel_name} on {count} {'PE' if pe_count(result) == 1 else 'PEs'}"
 
 
-def set_title(ax: Axes, first: str, second: str) -> None:
-    """Put a bold line and a plain one above the axes."""
+def check_dimensions(kernel_name: str, grid: tuple[int, ...], help: str) -> None:
+    """Refuse a grid that paper does not have the dimensions for.
+
+    Parameters
+    ----------
+    kernel_name : str
+        Of the program.
+    grid : tuple of int
+        PEs a dimension.
+    help : str
+        What to do instead.
+
+    Raises
+    ------
+    ShapeError
+        If the grid has more than two dimensions.
+    """
+    if len(grid) > 2:
+        raise ShapeError(
+            f"the grid of `{kernel_name}` has {len(grid)} dimensions, a picture shows 1 or 2",
+            code="CYC735",
+            help=help,
+        )
+
+
+def set_title(ax: Axes, first: str, second: str) -> Annotation:
+    """Put a bold line and a plain one above the axes; return the plain one."""
     ax.set_title(first, fontsize=11, fontweight="bold", color=INK, loc="left", pad=20)
     # In points, not in shares of the axes, so that the lines keep their distance whatever the size.
-    ax.annotate(
+    return ax.annotate(
         second,
         (0, 1),
         xycoords="axes fraction",
@@ -182,6 +201,15 @@ def slices(values: NDArray[Any]) -> list[tuple[tuple[int, ...], NDArray[Any]]]:
 def pe_labels(grid: tuple[int, ...]) -> list[str]:
     """Return the coordinates of each PE as text, last dimension fastest."""
     return [", ".join(map(str, index)) for index in np.ndindex(grid)]
+
+
+def cycle_axis(ax: Axes, result: ResultLike) -> None:
+    """Let cycles run to the right, with ticks at whole ones."""
+    from matplotlib.ticker import MaxNLocator
+
+    ax.set_xlabel("cycle", color=INK)
+    ax.set_xlim(0, max(int(result.cycles), 1))
+    ax.xaxis.set_major_locator(MaxNLocator(nbins=10, integer=True, min_n_ticks=1))
 
 
 def quiet_frame(ax: Axes) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _common as common
+from ._cells import draw_cells, size_of_cells
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 _COLORS = "viridis"
 _MOST_NUMBERS = 12  # a side, up to which each cell says its number
-_MOST_LINES = 32  # a side, up to which the cells are set apart
 _MOST_SLICES = 12
 
 
@@ -77,7 +77,7 @@ def draw_maps(result: common.ResultLike, shares: NDArray[np.float64]) -> Figure:
     chosen = [every[n] for n in np.unique(np.linspace(0, len(every) - 1, _MOST_SLICES).astype(int))]
     columns = math.ceil(math.sqrt(len(chosen)))
     rows = math.ceil(len(chosen) / columns)
-    width, height = _size(chosen[0][1].shape, len(chosen))
+    width, height = size_of_cells(chosen[0][1].shape, len(chosen))
     # Room for titles, ticks and the colour bar; never narrower than the title.
     figure = common.new_figure(max(width * columns + 1.2, 4.2), max(height * rows + 1.3, 2.2))
     for position, (index, values) in enumerate(chosen):
@@ -101,62 +101,14 @@ def draw_map(ax: Axes, shares: NDArray[Any], names: list[str]) -> AxesImage:
     names : list of str
         A name for each dimension; the last runs to the right, the one before down.
     """
-    from matplotlib.ticker import MaxNLocator
-
-    line = shares.ndim == 1
-    extents = (1, *shares.shape) if line else shares.shape
-    cells, blocks = common.shrink(shares.reshape(extents))
-    image = ax.imshow(
-        cells,
-        cmap=_COLORS,
-        vmin=0,
-        vmax=1,
-        interpolation="nearest",
-        aspect="auto" if _is_strip(extents) else "equal",
-        extent=(-0.5, extents[1] - 0.5, extents[0] - 0.5, -0.5),
-    )
-    averaged = f" (means over {'×'.join(map(str, blocks[line:]))} PEs)" if max(blocks) > 1 else ""
-    ax.set_xlabel(names[-1] + averaged, color=common.INK)
-    wide = extents[1] >= 0.6 * extents[0]
-    ax.xaxis.set_major_locator(MaxNLocator(nbins=9 if wide else 4, integer=True, min_n_ticks=1))
-    if line:
-        ax.set_yticks([])
-    else:
-        ax.set_ylabel(names[-2], color=common.INK)
-        ax.yaxis.set_major_locator(MaxNLocator(nbins=9, integer=True, min_n_ticks=1))
-    ax.set_xlim(-0.5, extents[1] - 0.5)
-    ax.set_ylim(extents[0] - 0.5, -0.5)
-    ax.tick_params(colors=common.INK, labelsize=8, length=0)
-    for spine in ax.spines.values():
-        spine.set_visible(False)
-    if max(extents) <= _MOST_LINES:
-        ax.set_xticks(np.arange(extents[1] + 1) - 0.5, minor=True)
-        ax.set_yticks(np.arange(extents[0] + 1) - 0.5, minor=True)
-        ax.grid(which="minor", color="white", linewidth=1.2 if max(extents) <= 16 else 0.5)
-        ax.tick_params(which="minor", length=0)
-    if max(extents) <= _MOST_NUMBERS:
+    image = draw_cells(ax, shares, names, cmap=_COLORS, vmin=0, vmax=1)
+    if max(shares.shape) <= _MOST_NUMBERS:
+        cells = np.atleast_2d(shares)
         for row, column in np.ndindex(cells.shape):
             share = float(cells[row, column])
             color = "white" if share < 0.6 else "black"
             ax.text(column, row, f"{100 * share:.0f}", ha="center", va="center", color=color, fontsize=8)
     return image
-
-
-def _is_strip(extents: tuple[int, ...]) -> bool:
-    """Whether square cells would make the map too thin to see."""
-    return max(extents) > 4 * min(extents)
-
-
-def _size(shape: tuple[int, ...], panels: int) -> tuple[float, float]:
-    """Width and height in inches of one map."""
-    side = {1: 4.4, 2: 3.4, 3: 3.0, 4: 3.0}.get(panels, 2.3)
-    rows, columns = shape
-    if _is_strip(shape):
-        thin = max(0.6, min(1.4, min(shape) * 0.3))
-        return (1.7 * side, thin) if columns > rows else (thin + 0.8, 1.7 * side)
-    longest = max(shape)
-    side = min(side, 1.0 + 0.8 * longest)
-    return columns / longest * side, rows / longest * side
 
 
 def _color_bar(figure: Figure, image: AxesImage, axes: list[Axes]) -> None:

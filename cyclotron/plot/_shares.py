@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Key in the statistics, what it means, colour.
-_CAUSES = (
+CAUSES = (
     ("busy", "computing", "#2a788e"),
     ("stall_empty", "waiting for data", "#f2a541"),
     ("stall_full", "waiting for space", "#c8553d"),
@@ -73,14 +73,14 @@ def _shares(result: common.ResultLike) -> dict[str, NDArray[np.float64]]:
     cycles = max(int(result.cycles), 1)
     return {
         key: np.asarray(result.stats[key], dtype=np.float64).reshape(result.grid) / cycles
-        for key, _, _ in _CAUSES
+        for key, _, _ in CAUSES
     }
 
 
 def _bars(ax: Axes, result: common.ResultLike, shares: dict[str, NDArray[np.float64]]) -> None:
     count = common.pe_count(result)
     base = np.zeros(count)
-    for key, name, color in _CAUSES:
+    for key, name, color in CAUSES:
         ax.bar(np.arange(count), shares[key], bottom=base, width=0.85, color=color, label=name)
         base = base + shares[key]
     labels = common.pe_labels(result.grid)
@@ -96,10 +96,10 @@ def _areas(ax: Axes, result: common.ResultLike, shares: dict[str, NDArray[np.flo
     from matplotlib.ticker import MaxNLocator
 
     count = common.pe_count(result)
-    stacked = np.stack([common.shrink(shares[key])[0] for key, _, _ in _CAUSES])
+    stacked = np.stack([common.shrink(shares[key])[0] for key, _, _ in CAUSES])
     edges = np.linspace(0, count, stacked.shape[1] + 1)
     tops = np.cumsum(stacked, axis=0)
-    for row, (_, name, color) in enumerate(_CAUSES):
+    for row, (_, name, color) in enumerate(CAUSES):
         base = tops[row - 1] if row else np.zeros(stacked.shape[1])
         ax.stairs(tops[row], edges, baseline=base, fill=True, color=color, label=name)
     ax.set_xlim(0, count)
@@ -116,7 +116,7 @@ def _dress(ax: Axes, result: common.ResultLike, shares: dict[str, NDArray[np.flo
     ax.set_xlabel(f"PE ({', '.join(common.axis_names(result))})", color=common.INK)
     common.set_title(ax, common.headline(result), f"{result.cycles:,} cycles")
     handles, names = ax.get_legend_handles_labels()
-    means = [f"{name}, {common.percent(float(shares[key].mean()))}" for key, name, _ in _CAUSES]
+    means = [f"{name}, {common.percent(float(shares[key].mean()))}" for key, name, _ in CAUSES]
     assert len(names) == len(means)
     ax.legend(
         handles[::-1],
@@ -135,7 +135,7 @@ def _maps(result: common.ResultLike, shares: dict[str, NDArray[np.float64]]) -> 
 
     figure = common.new_figure(8.4, 7.4)
     names = common.axis_names(result)[-2:]
-    for position, (key, name, _) in enumerate(_CAUSES):
+    for position, (key, name, _) in enumerate(CAUSES):
         values = shares[key]
         if values.ndim > 2:
             values = values.mean(axis=tuple(range(values.ndim - 2)))

@@ -12,11 +12,11 @@ from matplotlib.figure import Figure
 from wavefront import wavefront
 
 from cyclotron.errors import BackendUnavailable
-from cyclotron.plot import Plots, occupancy, timeline, utilization
+from cyclotron.plot import Plots, activity, occupancy, stalls, timeline, utilization
+from cyclotron.plot._activity import busy_in_bins
 from cyclotron.plot._common import percent, shrink
-from cyclotron.plot._gantt import _busy_in_bins
 
-PICTURES = (utilization, timeline, occupancy)
+PICTURES = (utilization, timeline, occupancy, stalls, activity)
 GRIDS = [(1, 1), (5,), (100,), (3, 4), (1, 9), (16, 16), (2, 3, 4), (5, 2, 4, 3), (600, 30)]
 
 
@@ -91,7 +91,7 @@ def test_timeline_of_many_pes_counts_the_busy_ones():
     ax = timeline(result).axes[0]
     area = sum(np.sum(patch.get_data().values - patch.get_data().baseline) for patch in ax.patches)
     assert area == pytest.approx(result.stats["busy"].sum())
-    assert "all 100 PEs" in texts(ax.figure)
+    assert "PEs computing, of 100" in texts(ax.figure)
 
 
 def test_timeline_without_events_and_with_dropped_ones():
@@ -141,7 +141,8 @@ def test_no_cycles_at_all():
     result = wavefront((2, 2), 3, events=False)
     result.cycles = 0
     result.utilization = np.zeros((2, 2))
-    result.stats = {key: np.zeros((2, 2), np.int64) for key in ("busy", "stall_empty", "stall_full", "idle")}
+    nothing = {key: np.zeros((2, 2), np.int64) for key in ("busy", "stall_empty", "stall_full", "idle")}
+    result.stats = {**nothing, "busy_by_operator": {}, "channels": []}
     for draw in PICTURES:
         draw(result)
 
@@ -169,7 +170,7 @@ def test_shrink_averages_ragged_blocks():
 
 def test_busy_in_bins_is_exact():
     edges = np.array([0.0, 2.0, 4.0, 10.0])
-    busy = _busy_in_bins(np.array([0, 1]), np.array([3, 5]), edges)
+    busy = busy_in_bins(np.array([0, 1]), np.array([3, 5]), edges)
     np.testing.assert_allclose(busy, [1.5, 1.5, 1 / 6])
 
 

@@ -41,7 +41,11 @@ def wavefront(grid: tuple[int, ...], steps: int, *, kernel: str = "matmul", even
         "stall_empty": starts.reshape(grid),
         "stall_full": shape * stalls,
         "idle": cycles - stalls - steps - starts.reshape(grid),
-        "channels": [{"name": "A.j+1", "messages": 10, "words": 10, "peak_occupancy": 1}],
+        "busy_by_operator": {"multiply_add": shape * (steps - 1), "divide": shape},
+        "channels": [
+            {"name": f"A.j+{n}", "messages": n, "words": n, "peak_occupancy": 1, "utilization": n / 40}
+            for n in range(1, 15)
+        ],
     }
     log = np.empty(count * steps if events else 0, EVENT)
     if events:

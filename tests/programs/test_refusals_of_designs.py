@@ -86,6 +86,10 @@ def compiled(schedule=None, machine=None):
     return kernels.matmul.compile(*SPECS, schedule=schedule, machine=machine)
 
 
+def simulated(**options):
+    return cy.run(compiled(S.space("i", "j")), functional=False, backend="sim", **options)
+
+
 def read(data):
     return lambda: _core.Program.from_bytes(data)
 
@@ -143,6 +147,17 @@ REFUSALS = {
         cy.ShapeError,
         "CYC735",
         lambda: products_of_batches.compile(*[cy.spec((2, 2, 2))] * 2).plot.iteration_space(),
+    ),
+    "cycle-after-the-last": (cy.ExecutionError, "CYC735", lambda: simulated().plot.wavefront(1000)),
+    "animation-of-another-type": (
+        cy.ExecutionError,
+        "CYC735",
+        lambda: simulated().plot.animation("wavefronts.mp4"),
+    ),
+    "activity-of-dropped-events": (
+        cy.ExecutionError,
+        "CYC717",
+        lambda: simulated(event_limit=9).plot.activity(),
     ),
     "proof-of-a-deadlock": (cy.DeadlockError, "CYC802", lambda: cy.prove(compile_late(2))),
     "sweep-without-values": (cy.ExecutionError, "CYC716", lambda: cy.sweep(kernels.matmul, *SPECS, depth=[])),

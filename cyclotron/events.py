@@ -1,0 +1,82 @@
+"""What the events of a simulation tell: whether they are all there, and how many PEs compute when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cyclotron.errors import ExecutionError
+
+
+class Recorded(Protocol):
+    """What is needed of a simulation's result."""
+
+    @property
+    def cycles(self) -> int: ...
+    @property
+    def stats(self) -> Mapping[str, Any]: ...
+    @property
+    def events(self) -> NDArray[Any]: ...
+    @property
+    def events_dropped(self) -> int: ...
+
+
+def all_events(result: Recorded) -> NDArray[Any]:
+    """Return the events of a simulation that kept all of them.
+
+    Parameters
+    ----------
+    result : Result
+        Of a simulation.
+
+    Returns
+    -------
+    ndarray
+        `Result.events`; they cover each cycle in which a PE computes.
+
+    Raises
+    ------
+    ExecutionError
+        If events are missing.
+    """
+    events = np.asarray(result.events)
+    told = int((events["end"] - events["start"]).sum())
+    busy = int(np.sum(result.stats["busy"]))
+    if told == busy:
+        return events
+    # A run with event_limit=0 does not count what it drops.
+    needed = f"={len(events) + result.events_dropped}" if result.events_dropped else " large enough"
+    raise ExecutionError(
+        f"the events tell of {told:,} cycles of computing, and the PEs compute for {busy:,}",
+        code="CYC717",
+        notes=[(None, f"{len(events):,} computations were recorded, {result.events_dropped:,} dropped")],
+        help=f"run again with event_limit{needed} to keep them all",
+    )
+
+
+def active_pes(result: Recorded) -> NDArray[np.int64]:
+    """Count the PEs that compute in each cycle.
+
+    Parameters
+    ----------
+    result : Result
+        Of a simulation that kept all events.
+
+    Returns
+    -------
+    ndarray, int64, shape (cycles,)
+        PEs.
+
+    Raises
+    ------
+    ExecutionError
+        If events are missing.
+    """
+    events = all_events(result)
+    moments = result.cycles + 1
+    begun = np.bincount(events["start"], minlength=moments)
+    ended = np.bincount(events["end"], minlength=moments)
+    return np.cumsum(begun - ended, dtype=np.int64)[: result.cycles]
