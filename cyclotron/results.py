@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cyclotron.errors import ExecutionError
+from cyclotron.events import active_pes
+from cyclotron.trace import trace_of
 
 if TYPE_CHECKING:
     from cyclotron.compiler import Program
@@ -87,6 +89,17 @@ class Result:
         return np.asarray(busy / max(self.cycles, 1), dtype=np.float64)
 
     @functools.cached_property
+    def active(self) -> NDArray[np.int64]:
+        """How many PEs compute in each cycle, int64, shape ``(cycles,)``; from `events`.
+
+        Raises
+        ------
+        ExecutionError
+            If events were dropped (`events_dropped`) or none were kept: run with a larger ``event_limit``.
+        """
+        return active_pes(self)
+
+    @functools.cached_property
     def stats(self) -> dict[str, Any]:
         """Exact accounting; ``busy + stall_empty + stall_full + idle == cycles`` for every PE.
 
@@ -131,7 +144,7 @@ class Result:
 
     @property
     def plot(self) -> Plots:
-        """Pictures: ``plot.utilization()``, ``plot.timeline()``, ``plot.occupancy()``."""
+        """Pictures: ``plot.utilization()`` and the others of `cyclotron.plot.Plots`."""
         self._measured  # noqa: B018 - a run without cycles has nothing to draw
         from cyclotron.plot import Plots
 
@@ -140,26 +153,15 @@ class Result:
     def save_trace(self, path: str | Path) -> None:
         """Write the events in Chrome's trace format, for Perfetto; one cycle is one microsecond.
 
+        A PE is a thread named by its place, a row of the grid a process; a slice tells the values of its
+        loop variables. Messages are not recorded, so there are no arrows between PEs.
+
         Parameters
         ----------
         path : str or Path
             By habit ``*.json``.
         """
-        columns = self.program.grid[-1]
-        records: list[dict[str, Any]] = []
-        for event in self.events:
-            pe = int(event["pe"])
-            records.append(
-                {
-                    "ph": "X",
-                    "name": str(event["operator"]),
-                    "ts": int(event["start"]),
-                    "dur": int(event["end"] - event["start"]),
-                    "pid": pe // columns,
-                    "tid": pe % columns,
-                }
-            )
-        Path(path).write_text(json.dumps({"traceEvents": records, "displayTimeUnit": "ms"}))
+        Path(path).write_text(json.dumps(trace_of(self)))
 
     @property
     def _measured(self) -> Mapping[str, Any]:
@@ -179,11 +181,16 @@ class Result:
 
     def _repr_html_(self) -> str:
         rows = [("backend", self.backend), ("outputs", ", ".join(self.outputs) or "none")]
+        picture = ""
         if self._timing is not None:
+            from cyclotron.plot import color_scale_svg, heat_map_svg
+
             shares = {
                 name: f"{self.stats[name].mean() / max(self.cycles, 1):.1%}"
                 for name in ("busy", "stall_empty", "stall_full", "idle")
             }
             rows += [("cycles", f"{self.cycles:,}"), *((k.replace("_", " "), v) for k, v in shares.items())]
+            scale = f"<small>cycles computing: 0 % {color_scale_svg()} 100 %</small>"
+            picture = f"<div>{heat_map_svg(self.utilization)}<br>{scale}</div>"
         body = "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in rows)
-        return f"<b>{html.escape(self.program.kernel_name)}</b><table>{body}</table>"
+        return f"<b>{html.escape(self.program.kernel_name)}</b>{picture}<table>{body}</table>"

@@ -16,6 +16,7 @@ from ._node import node
 from ._pareto import pareto
 from ._shares import occupancy
 from ._stalls import stalls
+from ._svg import color_scale_svg, heat_map_svg
 from ._wavefront import wavefront
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ __all__ = [
     "activity",
     "animation",
     "array",
+    "color_scale_svg",
+    "heat_map_svg",
     "iteration_space",
     "node",
     "occupancy",

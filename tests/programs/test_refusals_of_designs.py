@@ -154,11 +154,7 @@ REFUSALS = {
         "CYC735",
         lambda: simulated().plot.animation("wavefronts.mp4"),
     ),
-    "activity-of-dropped-events": (
-        cy.ExecutionError,
-        "CYC717",
-        lambda: simulated(event_limit=9).plot.activity(),
-    ),
+    "activity-of-dropped-events": (cy.ExecutionError, "CYC717", lambda: simulated(event_limit=9).active),
     "proof-of-a-deadlock": (cy.DeadlockError, "CYC802", lambda: cy.prove(compile_late(2))),
     "sweep-without-values": (cy.ExecutionError, "CYC716", lambda: cy.sweep(kernels.matmul, *SPECS, depth=[])),
     "sweep-of-a-fixed-grid": (cy.ExecutionError, "CYC716", lambda: cy.sweep(compiled(), grid=(2, 2))),

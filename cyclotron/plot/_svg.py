@@ -1,0 +1,81 @@
+"""The utilisation of an array as a small static SVG, for notebooks; needs no matplotlib."""
+
+from __future__ import annotations
+
+from html import escape
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _common as common
+
+_MOST_CELLS = 64  # a side
+_SIDE = 240  # pixels, of the longer side at most
+_MOST_PIXELS = 20  # a cell
+# Matplotlib's viridis at 0, 1/8, ..., 1: the colours of `utilization`.
+_VIRIDIS = np.array(
+    [
+        (68, 1, 84),
+        (71, 45, 123),
+        (59, 82, 139),
+        (44, 114, 142),
+        (33, 145, 140),
+        (40, 174, 128),
+        (94, 201, 98),
+        (173, 220, 48),
+        (253, 231, 37),
+    ]
+)
+
+
+def heat_map_svg(shares: NDArray[Any]) -> str:
+    """Return the map of an array as an ``<svg>`` element.
+
+    Parameters
+    ----------
+    shares : ndarray, float64
+        For each PE of the grid a share in [0, 1]. A line is drawn as a row, of more than two dimensions the
+        mean over the leading ones, of a large grid the means over blocks of PEs.
+
+    Returns
+    -------
+    str
+        At most 64×64 cells, neighbours of one whole percentage in one piece.
+    """
+    flat = shares.mean(axis=tuple(range(shares.ndim - 2))) if shares.ndim > 2 else np.atleast_2d(shares)
+    cells, _ = common.shrink(flat, _MOST_CELLS)
+    rows, columns = cells.shape
+    pixels = min(_MOST_PIXELS, _SIDE / max(rows, columns))
+    pieces: dict[int, str] = {}
+    for y, row in enumerate(np.rint(100 * cells).astype(int).tolist()):
+        for percentage, run in groupby(range(columns), key=row.__getitem__):
+            xs = list(run)
+            piece = f"M{xs[0]} {y}h{len(xs)}v1h-{len(xs)}z"
+            pieces[percentage] = pieces.get(percentage, "") + piece
+    paths = "".join(f'<path fill="{_color(p / 100)}" d="{d}"/>' for p, d in sorted(pieces.items()))
+    label = f"{rows}×{columns} cells, {cells.min():.0%} to {cells.max():.0%} of the cycles computing"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{columns * pixels:.0f}" '
+        f'height="{rows * pixels:.0f}" viewBox="0 0 {columns} {rows}" preserveAspectRatio="none" '
+        f'shape-rendering="crispEdges"><title>{escape(label)}</title>{paths}</svg>'
+    )
+
+
+def color_scale_svg() -> str:
+    """Return the colours of `heat_map_svg` from 0 to 1, as an ``<svg>`` element as high as text."""
+    steps = len(_VIRIDIS)
+    rects = "".join(
+        f'<rect x="{n}" width="1" height="1" fill="{_color(n / (steps - 1))}"/>' for n in range(steps)
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="90" height="10" viewBox="0 0 {steps} 1" '
+        f'preserveAspectRatio="none" shape-rendering="crispEdges">{rects}</svg>'
+    )
+
+
+def _color(share: float) -> str:
+    stops = np.linspace(0, 1, len(_VIRIDIS))
+    red, green, blue = (round(float(np.interp(share, stops, channel))) for channel in _VIRIDIS.T)
+    return f"#{red:02x}{green:02x}{blue:02x}"

@@ -1,0 +1,160 @@
+"""What a result tells: the PEs that compute in each cycle, its trace, how it shows in a notebook."""
+
+import json
+import re
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from kernels import cholesky_scalar, matmul, prefix_sum, solve_scalar
+
+import cyclotron as cy
+from cyclotron.plot import heat_map_svg
+
+
+def run(kernel, *arguments, space=("i", "j"), **options):
+    program = kernel.compile(*arguments, schedule=cy.Schedule().space(*space))
+    return cy.run(program, backend="sim", **options)
+
+
+RUNS = {
+    "matmul": lambda **options: run(matmul, np.ones((3, 5)), np.ones((5, 4)), **options),
+    "cholesky": lambda **options: run(cholesky_scalar, np.eye(6), **options),
+    "solve": lambda **options: run(solve_scalar, np.eye(5), np.ones((5, 2)), space=("i",), **options),
+    "one": lambda **options: run(prefix_sum, np.ones(7), space=(), **options),
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("functional", [True, False])
+def test_active_counts_the_events_of_each_cycle(name, functional):
+    result = RUNS[name](functional=functional)
+    spelt = [sum(e["start"] <= t < e["end"] for e in result.events) for t in range(result.cycles)]
+    assert result.active.tolist() == spelt
+    assert result.active.dtype == np.int64
+    assert result.active.sum() == result.stats["busy"].sum()
+
+
+def test_the_wavefront_of_a_product_grows_and_shrinks_by_one_diagonal():
+    """An n×n output-stationary array: PE (i, j) computes from cycle i + j for n cycles."""
+    schedule = cy.Schedule().space("i", "j").stream("A", along="j").stream("B", along="i")
+    result = cy.run(matmul.compile(np.eye(3), np.eye(3), schedule=schedule), backend="sim")
+    assert result.active.tolist() == [1, 3, 6, 7, 6, 3, 1]
+
+
+@pytest.mark.parametrize(
+    ("options", "limit"),
+    [
+        ({"event_limit": 10}, "event_limit=60"),
+        ({"event_limit": 59, "functional": False}, "event_limit=60"),
+        ({"event_limit": 0}, "event_limit large enough"),
+        ({"event_limit": 0, "functional": False}, "event_limit large enough"),
+    ],
+)
+def test_dropped_events_are_told_with_the_limit_that_keeps_them(options, limit):
+    with pytest.raises(cy.ExecutionError, match=limit) as caught:
+        RUNS["matmul"](**options).active
+    assert caught.value.code == "CYC717"
+    assert RUNS["matmul"](event_limit=60).active.sum() == 60
+
+
+def trace_of(result, tmp_path):
+    result.save_trace(tmp_path / "trace.json")
+    return json.loads((tmp_path / "trace.json").read_text())
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_trace_follows_the_format(name, tmp_path):
+    """Chrome's trace event format: the fields that every event and each kind of event must have."""
+    result = RUNS[name]()
+    trace = trace_of(result, tmp_path)
+    assert trace["otherData"] == {
+        "kernel": result.program.kernel_name,
+        "cycles": result.cycles,
+        "events_dropped": 0,
+    }
+    threads, processes = {}, {}
+    for event in trace["traceEvents"]:
+        assert event["ph"] in ("M", "X")
+        assert all(isinstance(event[key], int) and event[key] >= 0 for key in ("pid", "tid", "ts"))
+        if event["ph"] == "X":
+            assert isinstance(event["name"], str)
+            assert event["dur"] >= 0
+            assert (event["pid"], event["tid"]) in threads  # named before it is used
+        elif event["name"].endswith("_name"):
+            assert isinstance(event["args"]["name"], str)
+            known = threads if event["name"] == "thread_name" else processes
+            key = (event["pid"], event["tid"]) if known is threads else event["pid"]
+            assert key not in known
+            known[key] = event["args"]["name"]
+        else:
+            assert event["name"] in ("process_sort_index", "thread_sort_index")
+            assert isinstance(event["args"]["sort_index"], int)
+    assert len({tid for _, tid in threads}) == len(threads)
+    assert {pid for pid, _ in threads} == set(processes)
+    slices = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+    assert len(slices) == len(result.events)
+    assert sum(event["dur"] for event in slices) == result.stats["busy"].sum()
+
+
+def test_tracks_are_the_pes_in_the_order_of_the_grid(tmp_path):
+    trace = trace_of(RUNS["cholesky"](), tmp_path)["traceEvents"]
+    names = [e["args"]["name"] for e in trace if e["name"] == "thread_name"]
+    assert names == [f"PE {i}, {j}" for i in range(6) for j in range(i + 1)]
+    rows = [e["args"]["name"] for e in trace if e["name"] == "process_name"]
+    assert rows == [f"i = {i}" for i in range(6)]
+    order = [e["args"]["sort_index"] for e in trace if e["name"] == "thread_sort_index"]
+    assert order == sorted(order)
+
+
+def test_slices_tell_operator_time_and_loops(tmp_path):
+    result = RUNS["matmul"]()
+    first = next(e for e in trace_of(result, tmp_path)["traceEvents"] if e["ph"] == "X")
+    event = result.events[0]
+    assert first["name"] == event["operator"]
+    assert (first["ts"], first["dur"]) == (event["start"], event["end"] - event["start"])
+    assert first["args"]["loops"] == event["loops"][: event["depth"]].tolist()
+
+
+def cells(svg):
+    """The percentage of each cell, spelt out from the pieces of one colour, in their order."""
+    root = ET.fromstring(svg)
+    columns, rows = (int(n) for n in root.get("viewBox").split()[2:])
+    found = np.full((rows, columns), -1)
+    for number, path in enumerate(root.iter("{http://www.w3.org/2000/svg}path")):
+        for x, y, width in re.findall(r"M(\d+) (\d+)h(\d+)v1h-\d+z", path.get("d")):
+            assert (found[int(y), int(x) : int(x) + int(width)] == -1).all()
+            found[int(y), int(x) : int(x) + int(width)] = number
+    return found
+
+
+def test_the_map_has_a_cell_for_each_pe():
+    shares = np.array([[0.0, 0.0, 1.0], [0.5, 1.0, 0.0]])
+    svg = heat_map_svg(shares)
+    np.testing.assert_array_equal(cells(svg), 2 * shares)
+    assert re.findall(r'path fill="(#\w+)"', svg) == ["#440154", "#21918c", "#fde725"]
+    assert "0% to 100% of the cycles computing" in svg
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"), [((5,), (1, 5)), ((2, 3, 4), (3, 4)), ((64, 64), (64, 64)), ((65, 200), (33, 50))]
+)
+def test_the_map_of_every_grid_is_small(shape, expected):
+    svg = heat_map_svg(np.random.default_rng(0).random(shape))
+    found = cells(svg)
+    assert found.shape == expected
+    assert (found >= 0).all()
+    assert len(svg) < 100_000
+
+
+def test_a_result_shows_its_map_above_its_accounting():
+    result = RUNS["cholesky"]()
+    text = result._repr_html_()
+    ET.fromstring(f"<div>{text.replace('<br>', '<br/>')}</div>")
+    assert text.index("<svg") < text.index("<table>")
+    assert cells(re.search(r"<svg.*?</svg>", text).group()).shape == (6, 6)
+    assert "script" not in text
+    assert f"<td>{result.cycles:,}</td>" in text
+    other = cy.run(result.program, np.eye(6), backend="local")._repr_html_()
+    assert "<svg" not in other
+    assert "<table>" in other
