@@ -9,6 +9,14 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+PICTURES = {
+    "attention_activity": ["attention_activity.png"],
+    "cholesky_utilization": ["cholesky_utilization.png", "cholesky_utilization_wavefront.png"],
+    "convolution": ["convolution_utilization.png"],
+    "quickstart": ["quickstart_utilization.png"],
+    "stencil": ["stencil_utilization.png"],
+    "trsm_utilization": ["trsm_utilization.png"],
+}
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=[path.stem for path in EXAMPLES])
@@ -25,6 +33,7 @@ def test_example(path, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
+    assert sorted(picture.name for picture in tmp_path.iterdir()) == PICTURES.get(path.stem, [])
+    assert all(picture.stat().st_size > 10_000 for picture in tmp_path.iterdir())
     if path.stem == "quickstart":
-        assert (tmp_path / "quickstart_utilization.png").stat().st_size > 10_000
         assert done.stdout.count("same bits") == 6
