@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_MOST_BINS = 1000
+_MOST_BINS = 400  # each wide enough to be seen
 
 
 def activity(result: common.ResultLike, *, ax: Axes | None = None, path: str | Path | None = None) -> Figure:
     """Draw how many PEs compute in each cycle, stacked by operator.
 
-    Of more than a thousand cycles, means over bins of equal length are drawn.
+    Of more than 400 cycles, means over bins of equal length are drawn.
 
     Parameters
     ----------
@@ -60,6 +60,8 @@ def activity(result: common.ResultLike, *, ax: Axes | None = None, path: str | P
 
 def draw_activity(ax: Axes, result: common.ResultLike, events: NDArray[Any]) -> None:
     """Draw areas stacked over the cycles, one an operator, and a legend."""
+    from matplotlib.ticker import MaxNLocator
+
     cycles = max(int(result.cycles), 1)
     labels, codes = operators_of(events)
     edges = np.linspace(0, cycles, min(cycles, _MOST_BINS) + 1)
@@ -76,6 +78,7 @@ def draw_activity(ax: Axes, result: common.ResultLike, events: NDArray[Any]) -> 
         ax.text(cycles, count, f"all {count:,} PEs", ha="right", va="bottom", fontsize=8, color=common.INK)
         top = count
     ax.set_ylim(0, max(top, 1) * 1.1)
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     ax.set_ylabel(f"PEs computing, of {count:,}", color=common.INK)
     ax.grid(axis="y", color="#eeeeee")
     ax.set_axisbelow(True)

@@ -104,10 +104,7 @@ def _film(result: common.ResultLike, cycles: NDArray[np.int64]) -> Iterator[Imag
     canvas: Any = FigureCanvasAgg(picture.figure)
     picture.figure.set_dpi(_DPI)
     picture.figure.set_layout_engine("constrained", w_pad=0.1, h_pad=0.1)
-    picture.show(0)
     # Laid out and drawn once, except for what changes from cycle to cycle.
-    picture.figure.draw_without_rendering()
-    picture.figure.set_layout_engine("none")
     for artist in picture.changing:
         artist.set_animated(True)
     canvas.draw()

@@ -108,9 +108,11 @@ class Wavefronts:
         rows, columns = self._result.grid if len(self._result.grid) == 2 else (1, *self._result.grid)
         width, height = size_of_cells((rows, columns), 1)
         longest = max(len(headline), len(self._caption(self._result.cycles, 0)))
-        return common.new_figure(
+        figure = common.new_figure(
             max(width + 2.2, _INCHES_A_CHARACTER * longest + 1.0), max(height + 1.0, 2.6)
-        ).add_subplot()
+        )
+        # A small map leaves the room for its title to the right.
+        return figure.add_subplot(anchor="W")
 
     def show(self, cycle: int) -> None:
         """Draw a cycle in place of the one before.

@@ -14,10 +14,12 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from PIL import Image
 from test_plot import texts
+from test_program_pictures import on_canvas, overlaps
 from wavefront import wavefront as simulated
 
 import cyclotron as cy
 from cyclotron.plot import Plots, activity, animation, stalls, wavefront
+from cyclotron.plot._animation import _film
 from cyclotron.plot._operators import COLORS, IDLE, ranked
 
 FIRST, SECOND = (color.lower() for color in COLORS[:2])  # multiply_add, divide
@@ -115,6 +117,13 @@ def test_a_gif_has_a_frame_a_cycle(tmp_path):
     assert found == [[1, 0], [2, 0], [1, 1], [0, 1]]
 
 
+def test_nothing_is_left_of_the_frame_before():
+    result = simulated((2, 3), 4)
+    *_, last = _film(result, np.arange(result.cycles))
+    (alone,) = _film(result, np.array([result.cycles - 1]))
+    np.testing.assert_array_equal(np.asarray(last.convert("RGB")), np.asarray(alone.convert("RGB")))
+
+
 def test_long_runs_are_sampled_from_the_first_to_the_last_cycle(tmp_path):
     path = tmp_path / "film.html"
     animation(simulated((2,), 300), path, frames=4, frames_per_second=20)
@@ -157,17 +166,21 @@ def heights(figure):
 
 
 def test_activity_is_the_number_of_pes_in_each_cycle():
-    figure = activity(simulated((3,), 4))
-    multiplying, all_ = heights(figure)
-    np.testing.assert_allclose(multiplying, [1, 2, 3, 2, 1, 0])
-    np.testing.assert_allclose(all_, [1, 2, 3, 3, 2, 1])
+    """Three PEs, one cycle after another: an addition, two products, a division."""
+    result = simulated((3,), 4)
+    result.events["operator"][::4] = "add"
+    figure = activity(result)
+    multiplying, with_adding, with_dividing = heights(figure)
+    np.testing.assert_allclose(multiplying, [0, 1, 2, 2, 1, 0])
+    np.testing.assert_allclose(with_adding, [1, 2, 3, 2, 1, 0])
+    np.testing.assert_allclose(with_dividing, [1, 2, 3, 3, 2, 1])
     assert "6 cycles, on average 2.0 of 3 PEs compute" in texts(figure)
 
 
 def test_activity_of_a_long_run_is_in_bins():
     result = simulated((3,), 6000)
     top = heights(activity(result))[-1]
-    assert len(top) == 1000
+    assert len(top) == 400
     assert top.mean() * result.cycles == pytest.approx(result.stats["busy"].sum())
 
 
@@ -191,6 +204,31 @@ def test_stalls_add_up_and_say_their_shares():
     assert [label.get_text() for label in channels.get_yticklabels()][:2] == ["A.j+14", "A.j+13"]
     assert "14 messages, at most 1 in a queue" in texts(figure)
     assert "the busiest 12 of 14" in texts(figure)
+
+
+@pytest.mark.parametrize("grid", [(1, 1), (9, 1), (1, 9), (3,), (40, 40)])
+def test_titles_and_legends_fit(grid):
+    """With twelve operators and a long name, no texts overlap and none is cut off, in films too."""
+    result = simulated(grid, 24, kernel="a_kernel_with_a_long_name")
+    result.events["operator"] = [f"operator_{n % 12}" for n in range(len(result.events))]
+    operators = np.unique(result.events["operator"], return_counts=True)
+    result.stats["busy_by_operator"] = dict(zip(*operators, strict=True))
+    for figure in (wavefront(result, 5), activity(result), stalls(result)):
+        assert not overlaps(on_canvas(figure))
+    figure = on_canvas(wavefront(result, result.cycles // 2))
+    figure.draw_without_rendering()
+    ax = figure.axes[0]
+    for text in (ax._left_title, *ax.texts, *ax.get_legend().get_texts()):
+        box = text.get_window_extent()
+        assert figure.bbox.x0 <= box.x0
+        assert box.x1 <= figure.bbox.x1
+        assert figure.bbox.y0 <= box.y0
+        assert box.y1 <= figure.bbox.y1
+
+
+def test_the_plots_say_what_there_is():
+    named = set(re.findall(r"(\w+)\(", repr(Plots(simulated((2,), 3)))))
+    assert named == {name for name in vars(Plots) if not name.startswith("_")}
 
 
 def test_many_operators_share_the_last_colour():

@@ -76,7 +76,9 @@ def test_a_trace_follows_the_format(name, tmp_path):
     threads, processes = {}, {}
     for event in trace["traceEvents"]:
         assert event["ph"] in ("M", "X")
-        assert all(isinstance(event[key], int) and event[key] >= 0 for key in ("pid", "tid", "ts"))
+        assert all(isinstance(event[key], int) for key in ("pid", "tid", "ts"))
+        assert min(event["pid"], event["tid"]) > 0  # 0 is the idle task
+        assert event["ts"] >= 0
         if event["ph"] == "X":
             assert isinstance(event["name"], str)
             assert event["dur"] >= 0
