@@ -198,6 +198,7 @@ def simulate(
     functional: bool = True,
     event_limit: int = 200_000,
     engine: str = "auto",
+    threads: int = 0,
     progress: Callable[[float], bool] | None = None,
 ) -> dict[str, Any]:
     """Run on the cycle-accurate simulator; outputs are written into their arrays."""

@@ -51,10 +51,10 @@ def run(
     functional : bool
         ``sim`` only: False simulates time without numbers, needs no inputs and gives no outputs.
     threads : int
-        ``local`` only: threads to use, 0 for one a core.
+        ``local``, and ``sim`` for the numbers: threads to use, 0 for one a core. Any number gives the same
+        bits and cycles.
     event_limit : int
-        ``sim`` only: computations to keep for timelines. With ``functional=False`` all are kept or, where
-        there are more, none.
+        ``sim`` only: computations to keep for timelines. All are kept or, where there are more, none.
     engine : {"auto", "general", "fast-forward"}
         ``sim`` with ``functional=False`` only. ``"general"`` runs each instruction of each PE;
         ``"fast-forward"`` skips whole periods where all PEs repeat themselves, and so takes the same time for
@@ -110,6 +110,7 @@ def run(
                 functional=functional,
                 event_limit=event_limit,
                 engine=engine,
+                threads=threads,
                 progress=progress,
             )
     elif backend == "local":

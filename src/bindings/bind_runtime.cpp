@@ -95,9 +95,10 @@ runtime::Engine engine_of(const std::string& name) {
 }
 
 py::dict simulate(const program::Program& program, const std::vector<py::array>& arrays, bool functional,
-                  std::int64_t event_limit, const std::string& engine, const py::object& progress) {
+                  std::int64_t event_limit, const std::string& engine, int threads,
+                  const py::object& progress) {
   const runtime::SimulatorOptions options{
-      .functional = functional, .event_limit = event_limit, .engine = engine_of(engine)};
+      .functional = functional, .event_limit = event_limit, .engine = engine_of(engine), .threads = threads};
   const auto views = functional ? to_views(program, arrays) : runtime::Arrays{};
   Timing timing;
   run_interruptibly(progress, [&](const runtime::Progress& call) {
@@ -126,7 +127,7 @@ void run_local(const program::Program& program, const std::vector<py::array>& ar
 void bind_runtime(py::module_& module) {
   module.def("simulate", &simulate, py::arg("program"), py::arg("arrays"), py::kw_only(),
              py::arg("functional") = true, py::arg("event_limit") = 200'000, py::arg("engine") = "auto",
-             py::arg("progress") = py::none(),
+             py::arg("threads") = 0, py::arg("progress") = py::none(),
              "Run on the cycle-accurate simulator; outputs are written into their arrays.");
   module.def("run_local", &run_local, py::arg("program"), py::arg("arrays"), py::kw_only(),
              py::arg("threads") = 0, py::arg("progress") = py::none(),

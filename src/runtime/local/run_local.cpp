@@ -1,8 +1,8 @@
-// The host of PEs on threads of this process.
+#include "run_local.hpp"
+
+#include <limits>
 #include <system_error>
 #include <thread>
-
-#include <cyclotron/runtime/runtime.hpp>
 
 #include "../interpreter.hpp"
 #include "../messages.hpp"
@@ -22,10 +22,11 @@ class Worker {
  public:
   static constexpr bool functional = true;
 
-  Worker(Shared& shared, std::size_t number, const Progress& progress);
+  /// `alone`: there are no other threads yet.
+  Worker(Shared& shared, std::size_t number, bool alone, const Progress& progress);
 
   /// Runs PEs until the run is over. `on_work` is called after every turn with its work, about an instruction
-  /// a unit.
+  /// a unit, and returns whether this thread is still alone.
   template <class OnWork>
   void run(OnWork on_work);
 
@@ -39,64 +40,41 @@ class Worker {
 
  private:
   static constexpr std::int64_t steps_a_turn = 4096;
-  [[nodiscard]] static bool has_place(Queue& queue);
-  void put(Queue& queue, std::uint32_t channel, const Packet& packet);
+  static void put(Queue& queue, const Packet& packet);
   void wake(std::uint32_t pe) {
     if (pe != PeArray::none) shared_.scheduler.wake(number_, pe);
   }
+  void wake_neighbours(const Pe& pe);
 
   Shared& shared_;
   std::size_t number_;
   Pulse pulse_;
   std::int64_t tile_work_ = 0;
+  bool alone_;
 };
 
-Worker::Worker(Shared& shared, std::size_t number, const Progress& progress)
-    : shared_(shared), number_(number), pulse_(progress) {}
+Worker::Worker(Shared& shared, std::size_t number, bool alone, const Progress& progress)
+    : shared_(shared), number_(number), pulse_(progress), alone_(alone) {}
 
-/// Where there is no place, the sender is woken when there is.
-bool Worker::has_place(Queue& queue) {
-  const std::lock_guard lock(queue.mutex);
-  if (queue.messages.size() < queue.depth) return true;
-  queue.sender_waits = true;
-  return false;
-}
-
-/// Requires: has_place(queue). Numbers are copied outside of the lock.
-void Worker::put(Queue& queue, std::uint32_t channel, const Packet& packet) {
-  Payload payload;
-  payload.size = packet.size;
-  if (Payload::fits(packet.bytes)) {
-    copy_scalar(payload.few.data(), packet.data, packet.bytes);
-  } else {
-    {
-      const std::lock_guard lock(queue.mutex);
-      if (!queue.free.empty()) {
-        payload.many = std::move(queue.free.back());
-        queue.free.pop_back();
-      }
+/// Requires: queue.has_place().
+void Worker::put(Queue& queue, const Packet& packet) {
+  queue.put(packet.size, [&](std::byte* place) {
+    if (Payload::fits(packet.bytes)) {
+      copy_scalar(place, packet.data, packet.bytes);
+    } else {
+      std::memcpy(place, packet.data, packet.bytes);
     }
-    if (!payload.many)
-      payload.many = std::make_unique_for_overwrite<std::byte[]>(shared_.message_bytes[channel]);
-    std::memcpy(payload.many.get(), packet.data, packet.bytes);
-  }
-  bool waits = false;
-  {
-    const std::lock_guard lock(queue.mutex);
-    queue.messages.push(std::move(payload));
-    waits = std::exchange(queue.receiver_waits, false);
-  }
-  if (waits) wake(queue.receiver);
+  });
 }
 
 bool Worker::send(Pe& pe, const Step& step, const Packet& packet) {
   const std::uint32_t number = pe.queues[step.port];
-  const std::uint32_t channel = pe.code->ports[step.port].channel;
-  const auto& what = shared_.array.program().channels[channel];
+  const auto& what = shared_.array.program().channels[pe.code->ports[step.port].channel];
   if (number == PeArray::none) no_neighbour(what);
   require_fits(what, packet.size);
-  if (!has_place(shared_.links[number])) return false;
-  put(shared_.links[number], channel, packet);
+  Queue& queue = shared_.links[number];
+  if (!queue.has_place()) return false;
+  put(queue, packet);
   return true;
 }
 
@@ -110,10 +88,13 @@ bool Worker::broadcast(Pe& pe, const Step& step, std::int64_t first, std::int64_
     return shared_.network_queue(number, shared_.array.on_line(pe, channel.axis, to), own, pe.ordinal);
   };
   for (std::int64_t to = first; to <= last; ++to) {
-    if (to != own && !has_place(queue_to(to))) return false;
+    if (to != own && !queue_to(to).has_place()) return false;
   }
   for (std::int64_t to = first; to <= last; ++to) {
-    if (to != own) put(queue_to(to), number, packet);
+    if (to == own) continue;
+    Queue& queue = queue_to(to);
+    put(queue, packet);
+    if (queue.take_receiver_waits(alone_)) wake(queue.receiver());
   }
   return true;
 }
@@ -121,33 +102,34 @@ bool Worker::broadcast(Pe& pe, const Step& step, std::int64_t first, std::int64_
 template <class Deliver>
 bool Worker::receive(Pe& pe, const Step& step, std::int64_t sender, Deliver&& deliver) {
   const Port port = pe.code->ports[step.port];
-  Queue* queue = nullptr;
-  if (port.kind == Port::Kind::network_in) {
-    const auto axis = shared_.array.program().channels[port.channel].axis;
-    const auto sender_index = shared_.array.on_line(pe, axis, sender);
-    queue = &shared_.network_queue(port.channel, pe.index, sender, shared_.array.ordinal(sender_index));
-  } else {
-    queue = &shared_.links[pe.queues[step.port]];
+  if (port.kind != Port::Kind::network_in) {
+    Queue& queue = shared_.links[pe.queues[step.port]];
+    if (!queue.has_message()) return false;
+    queue.take(deliver);
+    return true;
   }
-  Payload payload;
-  bool waits = false;
-  {
-    const std::lock_guard lock(queue->mutex);
-    if (queue->messages.empty()) {
-      queue->receiver_waits = true;
-      return false;
-    }
-    payload = std::move(queue->messages.front());
-    queue->messages.pop();
-    waits = std::exchange(queue->sender_waits, false);
-  }
-  deliver(payload.size, payload.data());
-  if (payload.many) {
-    const std::lock_guard lock(queue->mutex);
-    queue->free.push_back(std::move(payload.many));
-  }
-  if (waits) wake(queue->sender);
+  const auto axis = shared_.array.program().channels[port.channel].axis;
+  const auto sender_ordinal = shared_.array.ordinal(shared_.array.on_line(pe, axis, sender));
+  Queue& queue = shared_.network_queue(port.channel, pe.index, sender, sender_ordinal);
+  if (!queue.has_message()) return false;
+  queue.take(deliver);
+  if (queue.take_sender_waits(alone_)) wake(queue.sender());
   return true;
+}
+
+/// After a turn: those that wait for what the PE put into its links or took out of them.
+void Worker::wake_neighbours(const Pe& pe) {
+  for (std::size_t p = 0; p < pe.code->ports.size(); ++p) {
+    const Port::Kind kind = pe.code->ports[p].kind;
+    if (pe.queues[p] == PeArray::none) continue;
+    if (kind == Port::Kind::link_out) {
+      Queue& queue = shared_.links[pe.queues[p]];
+      if (queue.take_receiver_waits(alone_)) wake(queue.receiver());
+    } else if (kind == Port::Kind::link_in) {
+      Queue& queue = shared_.links[pe.queues[p]];
+      if (queue.take_sender_waits(alone_)) wake(queue.sender());
+    }
+  }
 }
 
 void Worker::computed(Pe& pe, const Step&, std::span<const Shape> operands) {
@@ -169,7 +151,8 @@ void Worker::run(OnWork on_work) {
       const Outcome outcome = interpreter.run(pe, steps_a_turn);
       const std::int64_t work = outcome == Outcome::paused ? steps_a_turn : pe.executed - before + 1;
       pulse_.tick(work, [&] { return PeArray::fraction_done(pe); });
-      on_work(work + tile_work_);
+      wake_neighbours(pe);
+      alone_ = on_work(work + tile_work_);
       tile_work_ = 0;
       switch (outcome) {  // from here on the PE may be another thread's
         case Outcome::done: shared_.scheduler.finish(); break;
@@ -184,33 +167,42 @@ void Worker::run(OnWork on_work) {
 }
 
 }  // namespace
-}  // namespace local
 
-void run_local(const program::Program& program, const Arrays& arrays, int threads, const Progress& progress) {
+bool run(const program::Program& program, const Arrays& arrays, const Settings& settings,
+         const Progress& progress) {
   constexpr std::int64_t work_of_a_thread =
       1 << 15;  // Below that, starting a thread takes longer than it saves.
-  program::verify(program);
   const SingleThreadedBlas single_threaded;
-  const std::size_t workers =
-      threads > 0 ? static_cast<std::size_t>(threads) : std::max(1U, std::thread::hardware_concurrency());
-  local::Shared shared(program, arrays, workers);
+  const std::size_t workers = settings.threads > 0 ? static_cast<std::size_t>(settings.threads)
+                                                   : std::max(1U, std::thread::hardware_concurrency());
+  Shared shared(program, arrays, workers, settings.least_depth);
   const std::size_t useful = std::min<std::size_t>(workers, shared.array.count());
   std::vector<std::jthread> helpers;
   std::int64_t work = 0;
-  local::Worker(shared, 0, progress).run([&](std::int64_t done) {
+  Worker(shared, 0, true, progress).run([&](std::int64_t done) {
     work += done;
-    if (work < work_of_a_thread || !helpers.empty()) return;
+    if (work < work_of_a_thread || !helpers.empty()) return helpers.empty();
     try {
       for (std::size_t n = 1; n < useful; ++n) {
-        helpers.emplace_back([&shared, n] { local::Worker(shared, n, {}).run([](std::int64_t) {}); });
+        helpers.emplace_back(
+            [&shared, n] { Worker(shared, n, false, {}).run([](std::int64_t) { return false; }); });
       }
     } catch (const std::system_error&) {  // no more threads to be had: those that there are suffice
       work = std::numeric_limits<std::int64_t>::min();
     }
+    return helpers.empty();
   });
   helpers.clear();
+  return shared.scheduler.all_finished();
+}
+
+}  // namespace local
+
+void run_local(const program::Program& program, const Arrays& arrays, int threads, const Progress& progress) {
+  program::verify(program);
+  const bool finished = local::run(program, arrays, {.threads = threads, .least_depth = 1}, progress);
   // Where a run stops does not depend on the host, so the simulator explains it.
-  if (!shared.scheduler.all_finished()) simulator::throw_deadlock(program, 0, progress);
+  if (!finished) simulator::throw_deadlock(program, 0, progress);
 }
 
 }  // namespace cyclotron::runtime

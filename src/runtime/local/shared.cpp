@@ -1,22 +1,29 @@
 #include "shared.hpp"
 
+#include <algorithm>
+
 #include "../messages.hpp"
 
 namespace cyclotron::runtime::local {
 
-Shared::Shared(const program::Program& program, const Arrays& arrays, std::size_t workers)
+Shared::Shared(const program::Program& program, const Arrays& arrays, std::size_t workers,
+               std::int64_t least_depth)
     : array(program, true),
       tensors(access_tensors(program, arrays, true)),
       links(array.links().size()),
       rows(array.network_rows()),
-      scheduler(array.count(), workers) {
+      scheduler(array.count(), workers),
+      least_depth_(least_depth) {
   for (std::size_t q = 0; q < links.size(); ++q) {
     const Link& link = array.links()[q];
-    links[q].sender = link.sender;
-    links[q].receiver = link.receiver;
-    links[q].depth = static_cast<std::size_t>(array.depth(link.channel));
+    set_up(links[q], link.channel, link.sender, link.receiver);
   }
-  for (const auto& channel : program.channels) message_bytes.push_back(runtime::message_bytes(channel));
+}
+
+void Shared::set_up(Queue& queue, std::uint32_t channel, std::uint32_t sender, std::uint32_t receiver) const {
+  const program::Channel& what = array.program().channels[channel];
+  queue.set_up(std::max(array.depth(channel), least_depth_), sender, receiver,
+               {.bytes = message_bytes(what), .scalar = what.tile.rows == 1 && what.tile.columns == 1});
 }
 
 Queue& Shared::network_queue(std::uint32_t channel, std::uint32_t receiver_index, std::int64_t coordinate,
@@ -26,9 +33,7 @@ Queue& Shared::network_queue(std::uint32_t channel, std::uint32_t receiver_index
   return row.queues.find(coordinate, [&] {
     const std::lock_guard all(network_mutex);
     Queue& queue = network_queues.emplace_back();
-    queue.sender = sender;
-    queue.receiver = array.ordinal(receiver_index);
-    queue.depth = static_cast<std::size_t>(array.depth(channel));
+    set_up(queue, channel, sender, array.ordinal(receiver_index));
     return &queue;
   });
 }

@@ -2,21 +2,13 @@
 
 #include <optional>
 
+#include "../local/run_local.hpp"
 #include "deadlock.hpp"
 #include "fast_forward.hpp"
 #include "simulation.hpp"
 
 namespace cyclotron::runtime {
 namespace {
-
-template <bool functional>
-Timing simulate_as(const program::Program& program, const Arrays& arrays, const SimulatorOptions& options,
-                   const Progress& progress) {
-  simulator::Simulation<functional> simulation(
-      program, arrays, {.event_limit = options.event_limit, .uniform_depth = 0}, progress);
-  if (!simulation.run()) throw simulator::deadlock_error(simulation.array(), simulation.waits(), progress);
-  return simulation.timing();
-}
 
 /// The engines for time alone. None where only the interpreter can tell the time, or what is wrong.
 std::optional<Timing> simulate_time(const program::Program& program, Engine which, const Progress& progress) {
@@ -47,12 +39,26 @@ std::optional<Timing> simulate_time(const program::Program& program, Engine whic
                         .help = "take tiles that divide the shapes, or engine=\"general\""});
 }
 
-/// Time alone by the interpreter, which also tells the events.
-Timing interpret_time(const program::Program& program, const SimulatorOptions& options,
-                      const Progress& progress) {
-  Timing timing = simulate_as<false>(program, {}, options, progress);
-  timing.engine = "general";
+/// By the interpreter, which also tells the events.
+template <bool functional>
+Timing interpret(const program::Program& program, const Arrays& arrays, const SimulatorOptions& options,
+                 const Progress& progress) {
+  simulator::Simulation<functional> simulation(
+      program, arrays, {.event_limit = options.event_limit, .uniform_depth = 0}, progress);
+  if (!simulation.run()) throw simulator::deadlock_error(simulation.array(), simulation.waits(), progress);
+  Timing timing = simulation.timing();
+  timing.engine = functional ? "functional" : "general";
   return timing;
+}
+
+/// The numbers alone of a program that does not deadlock.
+void compute(const program::Program& program, const Arrays& arrays, const SimulatorOptions& options,
+             const Progress& progress) {
+  constexpr std::int64_t deep =
+      4096;  // messages: a PE goes on for long, and what it needs stays in the cache
+  const bool finished =
+      local::run(program, arrays, {.threads = options.threads, .least_depth = deep}, progress);
+  CYC_CHECK(finished, "a run that the simulator finished");
 }
 
 }  // namespace
@@ -61,22 +67,22 @@ Timing simulate(const program::Program& program, const Arrays& arrays, const Sim
                 const Progress& progress) {
   program::verify(program);
   const SingleThreadedBlas single_threaded;
-  if (options.functional) {
-    Timing timing = simulate_as<true>(program, arrays, options, progress);
-    timing.engine = "functional";
-    return timing;
-  }
-  auto timing = simulate_time(program, options.engine, progress);
+  auto timing = simulate_time(program, options.functional ? Engine::automatic : options.engine, progress);
   if (!timing) {
+    if (options.functional) return interpret<true>(program, arrays, options, progress);
     if (options.engine == Engine::fast_forward) no_fast_forward();
-    return interpret_time(program, options, progress);
+    return interpret<false>(program, arrays, options, progress);
   }
-  if (options.event_limit <= 0) {
-    timing->events_dropped = 0;
-  } else if (timing->events_dropped <= options.event_limit) {
-    timing->events = interpret_time(program, options, progress).events;
-    timing->events_dropped = 0;
+  // Numbers do not depend on the time, nor the time on numbers: each has an engine that is faster alone.
+  const bool keeps_events = options.event_limit > 0 && timing->events_dropped <= options.event_limit;
+  if (options.functional) {
+    if (keeps_events) return interpret<true>(program, arrays, options, progress);
+    compute(program, arrays, options, progress);
+    timing->engine = "functional";
+  } else if (keeps_events) {
+    timing->events = interpret<false>(program, {}, options, progress).events;
   }
+  if (keeps_events || options.event_limit <= 0) timing->events_dropped = 0;
   return *std::move(timing);
 }
 

@@ -279,6 +279,10 @@ Timing Simulation<f>::timing() {
   };
   for (Queue& queue : links_) add(queue);
   for (Queue& queue : network_queues_) add(queue);
+  if (events_dropped_ > 0) {
+    events_dropped_ += static_cast<std::int64_t>(events_.size());
+    events_.clear();
+  }
   result.events = std::move(events_);
   std::stable_sort(result.events.begin(), result.events.end(), [](const Event& a, const Event& b) {
     return std::tie(a.start, a.pe) < std::tie(b.start, b.pe);

@@ -166,11 +166,18 @@ TEST(Simulator, WideMessagesKeepTheLinkBusy) {
   EXPECT_EQ(run(program, m).timing.cycles, 3);  // 4 words: arrival one cycle later than with one word
 }
 
-TEST(Simulator, EventsBeyondTheLimitAreCounted) {
+TEST(Simulator, MoreEventsThanTheLimitAreCountedOnly) {
   const Matmul m{2, 2, 4};
-  const auto timing = run(output_stationary(m), m, {.functional = true, .event_limit = 5}).timing;
-  EXPECT_EQ(timing.events.size(), 5U);
-  EXPECT_EQ(timing.events_dropped, 11);
+  for (const bool functional : {true, false}) {
+    const auto events = [&](std::int64_t limit) {
+      const auto timing =
+          run(output_stationary(m), m, {.functional = functional, .event_limit = limit}).timing;
+      return std::pair(std::int64_t(timing.events.size()), timing.events_dropped);
+    };
+    EXPECT_EQ(events(16), std::pair(std::int64_t{16}, std::int64_t{0}));
+    EXPECT_EQ(events(15), std::pair(std::int64_t{0}, std::int64_t{16}));
+    EXPECT_EQ(events(0), std::pair(std::int64_t{0}, std::int64_t{0}));
+  }
 }
 
 /// PE 0 of each row broadcasts x[i, k] along the row; all PEs add what they got.

@@ -73,9 +73,10 @@ enum class Engine : std::uint8_t {
 
 struct SimulatorOptions {
   bool functional = true;  ///< Move and compute numbers too; false: time only, arrays may be empty.
-  /// Compute events to keep; 0 keeps none. A run of time alone keeps all or, where there are more, none.
+  /// Compute events to keep; 0 keeps none. A run keeps all or, where there are more, none.
   std::int64_t event_limit = 200'000;
   Engine engine = Engine::automatic;  ///< Of a run of time alone.
+  int threads = 0;                    ///< For the numbers; 0: one a core.
 };
 
 /// Cycle-accurate simulation (CY-118, CY-119): each PE has a local clock.

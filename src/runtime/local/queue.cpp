@@ -1,0 +1,61 @@
+#include "queue.hpp"
+
+#include <algorithm>
+
+namespace cyclotron::runtime::local {
+
+namespace {
+constexpr std::size_t block_bytes = 1024;  // Larger blocks are slower to allocate and gain nothing.
+constexpr std::uint32_t first_places = 4;
+}  // namespace
+
+void Queue::set_up(std::int64_t depth, std::uint32_t sender, std::uint32_t receiver, MessageShape shape) {
+  depth_ = depth;
+  sender_ = sender;
+  receiver_ = receiver;
+  scalar_ = shape.scalar;
+  constexpr std::size_t unit = alignof(Block);
+  stride_ = shape.scalar ? shape.bytes : unit + (shape.bytes + unit - 1) / unit * unit;
+}
+
+Queue::~Queue() {
+  while (first_ != nullptr) {
+    Block* const next = first_->next;
+    delete_block(first_);
+    first_ = next;
+  }
+}
+
+/// Requires: the last block is full, or there is none. What is written here, the receiver reads after `sent_`.
+void Queue::append_block() {
+  const auto most = static_cast<std::uint32_t>(std::max<std::size_t>(1, block_bytes / stride_));
+  const std::uint32_t places = std::min(most, last_ == nullptr ? first_places : 2 * last_->places);
+  Block* const block = new_block(places);
+  if (last_ == nullptr) {
+    first_ = block;
+  } else {
+    last_->next = block;
+  }
+  last_ = block;
+  last_at_ = 0;
+}
+
+/// Requires: the first block is read, and there is a message in the next one.
+void Queue::drop_block() {
+  Block* const next = first_->next;
+  delete_block(first_);
+  first_ = next;
+  first_at_ = 0;
+}
+
+Queue::Block* Queue::new_block(std::uint32_t places) const {
+  void* const memory = ::operator new(sizeof(Block) + places * stride_);
+  return new (memory) Block{.next = nullptr, .places = places};
+}
+
+void Queue::delete_block(Block* block) {
+  block->~Block();
+  ::operator delete(block);
+}
+
+}  // namespace cyclotron::runtime::local
