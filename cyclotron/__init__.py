@@ -77,7 +77,7 @@ from cyclotron.language import (
     zeros,
     zeros_like,
 )
-from cyclotron.machine import PE, Link, Machine
+from cyclotron.machine import PE, Link, Machine, Unit
 from cyclotron.proof import Depths, Proof, prove
 from cyclotron.recurrences import Recurrences
 from cyclotron.results import Result
@@ -118,6 +118,7 @@ __all__ = [
     "Sweep",
     "SystolicArrays",
     "TraceError",
+    "Unit",
     "abs",
     "arctan2",
     "block",

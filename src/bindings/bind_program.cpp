@@ -22,19 +22,6 @@ struct ClassView {
   const program::PeClass* pe_class;
 };
 
-py::dict to_dict(const machine::Link& link) {
-  return py::dict("latency_cycles"_a = link.latency_cycles,
-                  "response_latency_cycles"_a = link.response_latency_cycles,
-                  "words_per_cycle"_a = link.words_per_cycle, "depth"_a = link.depth);
-}
-py::dict to_dict(const machine::Machine& machine) {
-  const auto topology = machine::name(machine.topology);
-  return py::dict(
-      "grid"_a = machine.grid, "topology"_a = topology, "link"_a = to_dict(machine.link),
-      "broadcast"_a = to_dict(machine.broadcast),
-      "pe"_a = py::dict("memory_bytes"_a = machine.pe.memory_bytes,
-                        "flops_per_cycle"_a = machine.pe.flops_per_cycle, "cycles"_a = machine.pe.cycles));
-}
 py::dict to_dict(const program::Tensor& tensor) {
   return py::dict("name"_a = tensor.name, "dtype"_a = operators::name(tensor.dtype),
                   "role"_a = tensor.role == program::Role::input ? "input" : "output",

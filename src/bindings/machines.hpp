@@ -1,4 +1,4 @@
-// A machine from the plain data of `Machine.to_core`, which has checked it.
+// A machine from the plain data of `Machine.to_core`, which has checked it, and back.
 #pragma once
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -12,6 +12,12 @@ inline machine::Link to_link(const pybind11::dict& value) {
           value["words_per_cycle"].cast<std::int64_t>(), value["depth"].cast<std::int64_t>()};
 }
 
+inline std::optional<machine::Unit> to_unit(const pybind11::object& value) {
+  if (value.is_none()) return std::nullopt;
+  return machine::Unit{value["shape"].cast<std::vector<std::int64_t>>(),
+                       value["cycles"].cast<std::int64_t>()};
+}
+
 inline machine::Machine to_machine(const pybind11::dict& value) {
   machine::Machine result;
   if (!value["grid"].is_none()) result.grid = value["grid"].cast<std::vector<std::int64_t>>();
@@ -19,8 +25,50 @@ inline machine::Machine to_machine(const pybind11::dict& value) {
   result.link = to_link(value["link"]);
   result.broadcast = to_link(value["broadcast"]);
   const pybind11::dict pe = value["pe"];
-  result.pe = {pe["memory_bytes"].cast<std::int64_t>(), pe["flops_per_cycle"].cast<std::int64_t>(),
-               pe["cycles"].cast<std::map<std::string, std::int64_t>>()};
+  result.pe = {pe["memory_bytes"].cast<std::int64_t>(),
+               pe["flops_per_cycle"].cast<std::int64_t>(),
+               pe["cycles"].cast<std::map<std::string, std::int64_t>>(),
+               to_unit(pe["matrix"]),
+               to_unit(pe["vector"]),
+               to_unit(pe["scalar"])};
+  return result;
+}
+
+inline pybind11::dict to_dict(const machine::Link& link) {
+  pybind11::dict result;
+  result["latency_cycles"] = link.latency_cycles;
+  result["response_latency_cycles"] = link.response_latency_cycles;
+  result["words_per_cycle"] = link.words_per_cycle;
+  result["depth"] = link.depth;
+  return result;
+}
+
+inline pybind11::object to_dict(const std::optional<machine::Unit>& unit) {
+  if (!unit) return pybind11::none();
+  pybind11::dict result;
+  result["shape"] = unit->shape;
+  result["cycles"] = unit->cycles;
+  return result;
+}
+
+inline pybind11::dict to_dict(const machine::Pe& pe) {
+  pybind11::dict result;
+  result["memory_bytes"] = pe.memory_bytes;
+  result["flops_per_cycle"] = pe.flops_per_cycle;
+  result["cycles"] = pe.cycles;
+  result["matrix"] = to_dict(pe.matrix);
+  result["vector"] = to_dict(pe.vector);
+  result["scalar"] = to_dict(pe.scalar);
+  return result;
+}
+
+inline pybind11::dict to_dict(const machine::Machine& machine) {
+  pybind11::dict result;
+  result["grid"] = machine.grid;
+  result["topology"] = machine::name(machine.topology);
+  result["link"] = to_dict(machine.link);
+  result["broadcast"] = to_dict(machine.broadcast);
+  result["pe"] = to_dict(machine.pe);
   return result;
 }
 

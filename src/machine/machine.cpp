@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cyclotron/support/error.hpp>
 
@@ -13,6 +14,8 @@ namespace {
 
 // Far beyond any hardware, and small enough that sums of a few never overflow.
 constexpr std::int64_t limit = std::int64_t{1} << 40;
+// A product of the largest tiles takes at most 2^45 passes, and so less than 2^62 cycles.
+constexpr std::int64_t pass_limit = std::int64_t{1} << 16;
 
 void require(std::string_view field, std::int64_t value, std::int64_t least, std::int64_t most = limit) {
   if (value >= least && value <= most) return;
@@ -30,6 +33,15 @@ void require(std::string_view field, const Link& link) {
   require(fmt::format("{}.depth", field), link.depth, 1);
 }
 
+void require(std::string_view field, const std::optional<Unit>& unit, std::int64_t dimensions) {
+  if (!unit) return;
+  const auto given = static_cast<std::int64_t>(unit->shape.size());
+  require(fmt::format("{}.shape dimensions", field), given, dimensions, dimensions);
+  for (std::size_t d = 0; d < unit->shape.size(); ++d)
+    require(fmt::format("{}.shape[{}]", field, d), unit->shape[d], 1);
+  require(fmt::format("{}.cycles", field), unit->cycles, 1, pass_limit);
+}
+
 std::string depth_text(std::int64_t depth) {
   return depth >= unbounded_depth ? "unbounded" : fmt::format("{}", depth);
 }
@@ -40,6 +52,13 @@ std::string bytes_text(std::int64_t bytes) {
   if (bytes >= mib && bytes % mib == 0) return fmt::format("{} MiB", bytes / mib);
   if (bytes >= kib && bytes % kib == 0) return fmt::format("{} KiB", bytes / kib);
   return fmt::format("{} bytes", bytes);
+}
+
+std::string unit_text(std::string_view kind, const std::optional<Unit>& unit) {
+  if (!unit) return "";
+  std::string text = fmt::format(", {} unit ", kind);
+  if (!unit->shape.empty()) text += fmt::format("{} ", fmt::join(unit->shape, "x"));
+  return text + fmt::format("cycles {}", unit->cycles);
 }
 
 }  // namespace
@@ -92,6 +111,9 @@ void verify(const Machine& machine) {
   require("pe.memory_bytes", machine.pe.memory_bytes, 1, std::int64_t{1} << 50);
   require("pe.flops_per_cycle", machine.pe.flops_per_cycle, 1);
   for (const auto& [op, cycles] : machine.pe.cycles) require(fmt::format("pe.cycles[{}]", op), cycles, 0);
+  require("pe.matrix", machine.pe.matrix, 3);
+  require("pe.vector", machine.pe.vector, 1);
+  require("pe.scalar", machine.pe.scalar, 0);
 }
 
 std::string to_string(const Machine& machine) {
@@ -108,7 +130,9 @@ std::string to_string(const Machine& machine) {
     text += fmt::format(", broadcast latency {} depth {}", machine.broadcast.latency_cycles,
                         depth_text(machine.broadcast.depth));
   }
-  return text + fmt::format(", {} a PE", bytes_text(machine.pe.memory_bytes));
+  text += fmt::format(", {} a PE", bytes_text(machine.pe.memory_bytes));
+  return text + unit_text("matrix", machine.pe.matrix) + unit_text("vector", machine.pe.vector) +
+         unit_text("scalar", machine.pe.scalar);
 }
 
 }  // namespace cyclotron::machine

@@ -162,6 +162,8 @@ bool is_elementwise(Op op) { return info(op).flops_per_element.has_value(); }
 
 bool is_accumulating(Op op) { return op >= Op::multiply_add; }
 
+bool is_reduction(Op op) { return op >= Op::row_sum && op <= Op::column_min; }
+
 bool is_defined(Op op, DType dtype) {
   return info(op).kinds.find(entry(dtype).kind) != std::string_view::npos;
 }

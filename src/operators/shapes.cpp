@@ -108,6 +108,15 @@ Shape result_shape(Op op, Flags flags, std::span<const Shape> operands) {
   check_failed("every operator that is not elementwise has a shape rule", __FILE__, __LINE__, {});
 }
 
+std::optional<ProductSize> product_size(Op op, Flags flags, std::span<const Shape> operands) {
+  const bool matmul = op == Op::matmul || op == Op::matmul_add || op == Op::matmul_subtract;
+  if (!matmul && op != Op::syrk && op != Op::syrk_add && op != Op::syrk_subtract) return std::nullopt;
+  const Shape result = result_shape(op, flags, operands);
+  const Shape left = operands[is_accumulating(op) ? 1 : 0];
+  const bool transposes = matmul && (flags & transpose_a) != 0;
+  return ProductSize{result.rows, result.columns, transposes ? left.rows : left.columns};
+}
+
 std::int64_t flops(Op op, Flags flags, std::span<const Shape> operands) {
   const Shape result = result_shape(op, flags, operands);
   const std::int64_t elements = result.rows * result.columns;
@@ -116,13 +125,12 @@ std::int64_t flops(Op op, Flags flags, std::span<const Shape> operands) {
   if (is_elementwise(op)) return elements * *info(op).flops_per_element;
   switch (op) {
     case Op::transpose: return 0;
-    case Op::matmul: return 2 * elements * ((flags & transpose_a) != 0 ? a.rows : a.columns);
+    case Op::matmul:
     case Op::matmul_add:
-    case Op::matmul_subtract:
-      return 2 * elements * ((flags & transpose_a) != 0 ? operands[1].rows : operands[1].columns);
-    case Op::syrk: return n * (n + 1) * a.columns;
+    case Op::matmul_subtract: return 2 * elements * product_size(op, flags, operands)->depth;
+    case Op::syrk:
     case Op::syrk_add:
-    case Op::syrk_subtract: return n * (n + 1) * operands[1].columns;
+    case Op::syrk_subtract: return n * (n + 1) * product_size(op, flags, operands)->depth;
     case Op::solve_triangular: return elements * ((flags & unit_diagonal) != 0 ? n - 1 : n);
     case Op::inv_triangular: return n * (n * n + 2) / 3;
     case Op::cholesky: return n * (n + 1) * (2 * n + 1) / 6;

@@ -1,5 +1,6 @@
 // Reads programs from untrusted JSON.
 #include <limits>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
@@ -71,6 +72,12 @@ class Reader {
   template <class T>
   void get(Fields& fields, const char* key, T& result) {
     read(fields.at(key), Path(fields.path(), key), result);
+  }
+
+  /// Of a field that files of version 1.0 do not have.
+  template <class T>
+  void get_if_there(Fields& fields, const char* key, std::optional<T>& result) {
+    if (fields.has(key)) get(fields, key, result.emplace());
   }
 
   template <class T>
@@ -176,11 +183,20 @@ class Reader {
     get(fields, "depth", link.depth);
     fields.finish();
   }
+  void read(const Json& value, const Path& path, machine::Unit& unit) {
+    Fields fields(value, path);
+    get(fields, "shape", unit.shape);
+    get(fields, "cycles", unit.cycles);
+    fields.finish();
+  }
   void read(const Json& value, const Path& path, machine::Pe& pe) {
     Fields fields(value, path);
     get(fields, "memory_bytes", pe.memory_bytes);
     get(fields, "flops_per_cycle", pe.flops_per_cycle);
     get(fields, "cycles", pe.cycles);
+    get_if_there(fields, "matrix", pe.matrix);
+    get_if_there(fields, "vector", pe.vector);
+    get_if_there(fields, "scalar", pe.scalar);
     fields.finish();
   }
   void read(const Json& value, const Path& path, machine::Machine& machine) {

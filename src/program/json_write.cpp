@@ -52,15 +52,24 @@ class Writer {
             {"words_per_cycle", link.words_per_cycle},
             {"depth", link.depth}};
   }
+  static OrderedJson write(const machine::Pe& pe) {
+    OrderedJson result = {{"memory_bytes", pe.memory_bytes},
+                          {"flops_per_cycle", pe.flops_per_cycle},
+                          {"cycles", OrderedJson(pe.cycles)}};
+    const auto add = [&](const char* key, const std::optional<machine::Unit>& unit) {
+      if (unit) result[key] = {{"shape", unit->shape}, {"cycles", unit->cycles}};
+    };
+    add("matrix", pe.matrix);
+    add("vector", pe.vector);
+    add("scalar", pe.scalar);
+    return result;
+  }
   static OrderedJson write(const machine::Machine& machine) {
     return {{"grid", machine.grid},
             {"topology", name_of(machine.topology, format::topologies)},
             {"link", write(machine.link)},
             {"broadcast", write(machine.broadcast)},
-            {"pe",
-             {{"memory_bytes", machine.pe.memory_bytes},
-              {"flops_per_cycle", machine.pe.flops_per_cycle},
-              {"cycles", OrderedJson(machine.pe.cycles)}}}};
+            {"pe", write(machine.pe)}};
   }
   static OrderedJson write(operators::Shape tile) { return OrderedJson::array({tile.rows, tile.columns}); }
   static OrderedJson write(DType dtype) { return std::string(operators::name(dtype)); }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <cyclotron/program/timing.hpp>
 #include <cyclotron/support/error.hpp>
 #include <cyclotron/support/overloaded.hpp>
 
@@ -120,9 +121,7 @@ class Executor {
     for (std::size_t at = 0; at < pe_class.code.size(); ++at) {
       const auto* compute = std::get_if<Compute>(&pe_class.code[at].action);
       if (compute == nullptr) continue;
-      const auto& cycles = program_.machine.pe.cycles;
-      const auto given = cycles.find(std::string(operators::info(compute->op).name));
-      costs[at] = given == cycles.end() ? -1 : given->second;
+      costs[at] = program::given_cycles(program_.machine.pe, compute->op).value_or(-1);
     }
   }
 
@@ -259,9 +258,8 @@ class Executor {
     if (cycles < 0) {
       std::array<Shape, 8> shapes;
       for (std::size_t i = 0; i < arity; ++i) shapes[i] = terms_.shape(operands[i]);
-      const auto flops = operators::flops(compute.op, compute.flags, std::span(shapes.data(), arity));
-      const auto rate = program_.machine.pe.flops_per_cycle;
-      cycles = std::max<std::int64_t>(1, flops / rate + (flops % rate != 0 ? 1 : 0));
+      cycles =
+          program::cycles_of(program_.machine.pe, compute.op, compute.flags, std::span(shapes.data(), arity));
     }
     pes_[pe_].now += cycles;
   }

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <cyclotron/program/timing.hpp>
 #include <cyclotron/support/division.hpp>
 #include <cyclotron/support/error.hpp>
 #include <cyclotron/support/overloaded.hpp>
@@ -332,15 +333,15 @@ class Decoder {
       require(false, fmt::format("`{}` is not defined on {}", info.name, operators::name(step().dtype)),
               "CYC610");
     }
-    const auto& cycles = program_.machine.pe.cycles;
-    const auto given = cycles.find(std::string(info.name));
-    step().costs_flops = given == cycles.end();
-    if (!step().costs_flops) {
-      step().cycles = given->second;
+    const auto& pe = program_.machine.pe;
+    if (const auto given = program::given_cycles(pe, compute.op)) {
+      step().cycles = *given;
     } else if (step().scalar) {
       const std::array<Shape, 3> ones{};
-      step().cycles = operator_cycles(program_.machine.pe, step(), std::span(ones.data(), sources.size()));
-      step().costs_flops = false;
+      step().cycles =
+          program::cycles_of(pe, compute.op, compute.flags, std::span(ones.data(), sources.size()));
+    } else {
+      step().sized = true;
     }
   }
 
@@ -384,9 +385,7 @@ Code decode(const program::Program& program, std::size_t class_index) {
 }
 
 std::int64_t operator_cycles(const machine::Pe& pe, const Step& step, std::span<const Shape> operands) {
-  if (!step.costs_flops) return step.cycles;
-  const std::int64_t flops = operators::flops(step.op, step.flags, operands);
-  return std::max<std::int64_t>(1, ceil_divide(flops, pe.flops_per_cycle));
+  return step.sized ? program::cycles_of(pe, step.op, step.flags, operands) : step.cycles;
 }
 
 std::int64_t lower_limit(const Code& code, Range range, const std::int64_t* variables) {

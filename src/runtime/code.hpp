@@ -93,7 +93,7 @@ struct Step {
   DType dtype = DType::float64;
   Op op = Op::add;
   bool scalar = false;       ///< Every tile named is 1x1 by its type.
-  bool costs_flops = false;  ///< Cycles depend on the shapes; else they are `cycles`.
+  bool sized = false;        ///< Cycles depend on the shapes; else they are `cycles`.
   std::uint8_t element = 0;  ///< Bytes of a scalar.
   Flags flags = 0;
   std::uint32_t variable = 0;  ///< Of a loop.

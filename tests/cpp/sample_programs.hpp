@@ -84,6 +84,8 @@ inline Program everything() {
   result.kernel = "all \"of\" it ✓";
   result.machine.topology = machine::Topology::torus;
   result.machine.pe.cycles = {{"matmul", 3}, {"move", 0}};
+  result.machine.pe.matrix = machine::Unit{{4, 4, 2}, 3};
+  result.machine.pe.scalar = machine::Unit{{}, 2};
   Channel network;
   network.name = "X";
   network.kind = Channel::Kind::network;

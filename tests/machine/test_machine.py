@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cyclotron as cy
-from cyclotron.machine import PE, Link, Machine
+from cyclotron.machine import PE, Link, Machine, Unit
 
 links = st.builds(
     Link,
@@ -18,6 +18,13 @@ links = st.builds(
     words_per_cycle=st.integers(1, 100),
     depth=st.integers(1, 2**40),
 )
+
+
+def units(sizes):
+    shapes = st.tuples(*[st.integers(1, 2**40)] * sizes)
+    return st.builds(Unit, shape=shapes, cycles=st.integers(1, 2**16))
+
+
 machines = st.builds(
     Machine,
     grid=st.none() | st.lists(st.integers(1, 100), min_size=1, max_size=8).map(tuple),
@@ -29,6 +36,9 @@ machines = st.builds(
         memory=st.integers(1, 2**50),
         flops_per_cycle=st.integers(1, 1000),
         cycles=st.dictionaries(st.sampled_from(["divide", "sqrt", 'o"d\\d']), st.integers(0, 50)),
+        matrix=st.none() | units(3),
+        vector=st.none() | units(1),
+        scalar=st.none() | units(0),
     ),
 )
 
@@ -39,7 +49,14 @@ def test_defaults_are_those_of_the_core():
         "topology": "mesh",
         "link": {"latency_cycles": 1, "response_latency_cycles": 1, "words_per_cycle": 1, "depth": 2},
         "broadcast": {"latency_cycles": 1, "response_latency_cycles": 1, "words_per_cycle": 1, "depth": 2},
-        "pe": {"memory_bytes": 48 * 1024, "flops_per_cycle": 2, "cycles": {}},
+        "pe": {
+            "memory_bytes": 48 * 1024,
+            "flops_per_cycle": 2,
+            "cycles": {},
+            "matrix": None,
+            "vector": None,
+            "scalar": None,
+        },
     }
 
 
@@ -76,6 +93,14 @@ def test_a_file_needs_only_what_differs(tmp_path):
     assert Machine.load(path) == Machine(grid=(8, 8), link=Link(depth=4), pe=PE(cycles={"divide": 12}))
 
 
+def test_a_file_with_units(tmp_path):
+    path = tmp_path / "m.toml"
+    path.write_text("[pe.matrix]\nshape = [16, 16, 16]\ncycles = 16\n[pe.vector]\nshape = [8]\n")
+    machine = Machine(pe=PE(matrix=Unit((16, 16, 16), 16), vector=Unit((8,))))
+    assert Machine.load(path) == machine
+    assert eval(repr(machine), {"cy": cy}) == machine
+
+
 def test_repr_leaves_defaults_out():
     assert repr(Machine()) == "cy.Machine()"
     assert (
@@ -88,6 +113,8 @@ def test_str_says_the_main_things():
     assert str(Machine()) == "mesh of any size, link latency 1 depth 2, 48 KiB a PE"
     assert str(Machine(grid=(2, 3), pe=PE(memory=100))) == "mesh 2×3, link latency 1 depth 2, 100 bytes a PE"
     assert "broadcast latency 5" in str(Machine(broadcast=Link(latency=5)))
+    units = PE(matrix=Unit((4, 4, 8), 16), scalar=Unit(cycles=3))
+    assert str(Machine(pe=units)).endswith("48 KiB a PE, matrix unit 4×4×8 cycles 16, scalar unit cycles 3")
 
 
 def test_values_do_not_change():
@@ -141,6 +168,13 @@ def test_unit_is_the_textbook_array():
         (lambda: Machine(link=3), "CYC402", "cy.Link(...)"),
         (lambda: PE(cycles=[3]), "CYC402", "of type list"),
         (lambda: PE(cycles={3: 3}), "CYC402", "of type int"),
+        (lambda: Unit(shape=(16, 0)), "CYC401", "`unit.shape[1]` is 0, outside 1 .. "),
+        (lambda: Unit(cycles=2**16 + 1), "CYC401", "give at most 65536"),
+        (lambda: Unit(shape=16), "CYC402", "of type int"),
+        (lambda: PE(matrix=(16, 16, 16)), "CYC402", "give a cy.Unit(shape=(m, n, k), cycles=...), or None"),
+        (lambda: PE(matrix=Unit(shape=(16,))), "CYC402", "of 1 sizes instead of 3"),
+        (lambda: PE(vector=Unit()), "CYC402", "give a cy.Unit(shape=(lanes,), cycles=...)"),
+        (lambda: Machine.from_dict({"pe": {"vector": {"lanes": 4}}}), "CYC402", "`pe.vector` has no field"),
         (lambda: Machine.from_dict({"gird": [4]}), "CYC402", "did you mean `grid`?"),
         (lambda: Machine.from_dict({"link": {"dept": 4}}), "CYC402", "did you mean `depth`?"),
         (lambda: Machine.from_dict({"link": 4}), "CYC402", "of type int"),

@@ -139,6 +139,7 @@ REFUSALS = {
         lambda: compiled(S.space("i", "j")).with_machine(cy.Machine(grid=(9, 9))),
     ),
     "no-latency": (cy.ShapeError, "CYC401", lambda: cy.Link(latency=0)),
+    "unit-of-another-shape": (cy.ShapeError, "CYC402", lambda: cy.PE(matrix=cy.Unit(shape=(16,)))),
     "unknown-entry-of-a-machine": (cy.ShapeError, "CYC402", lambda: cy.Machine.from_dict({"gird": [4]})),
     "file-of-something-else": (cy.ProgramError, "CYC601", read(b"GIF89a" + bytes(40))),
     "file-of-no-text": (cy.ProgramError, "CYC604", read(body(b"{"))),

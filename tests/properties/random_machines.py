@@ -17,6 +17,9 @@ import cyclotron as cy
 from cyclotron import _core
 
 OPERATORS = [name for name, *_ in _core.operators()]
+# Those that the reference simulator knows on units: products, not transposed, and elementwise operators.
+_OTHERS = ("transpose", "syrk", "solve_", "inv_", "cholesky", "lu", "ldl", "row_", "column_")
+ON_UNITS = [name for name in OPERATORS if not name.startswith(_OTHERS)]
 DEPTHS = (1, 1, 2, 2, 3, 4, 7, 40, 1 << 30)
 
 
@@ -54,12 +57,22 @@ def retimed(rng: random.Random, program: cy.Program) -> cy.Program:
             depth=rng.choice(DEPTHS),
         )
 
+    def unit(sizes: int) -> cy.Unit:
+        return cy.Unit(shape=[rng.randint(1, 4) for _ in range(sizes)], cycles=rng.choice((1, 1, 2, 5)))
+
     machine = program.machine
     assert machine is not None
     links = link(), link()
     most = rng.choice((1, 1, 3, 12))
     cycles = {name: rng.randint(0 if rng.random() < 0.2 else 1, most) for name in OPERATORS}
-    pe = dataclasses.replace(machine.pe, cycles=cycles)
+    units: dict[str, cy.Unit] = {}
+    if rng.random() < 0.5:
+        for name in rng.sample(ON_UNITS, rng.randint(1, len(ON_UNITS))):
+            del cycles[name]
+        units = {"matrix": unit(3), "vector": unit(1), "scalar": unit(0)}
+        if rng.random() < 0.5:
+            del units["scalar"]
+    pe = dataclasses.replace(machine.pe, cycles=cycles, **units)
     return program.with_machine(dataclasses.replace(machine, link=links[0], broadcast=links[1], pe=pe))
 
 

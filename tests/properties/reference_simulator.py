@@ -153,10 +153,25 @@ class _Simulation:
     ) -> Iterator[None]:
         operands = [_size(operand, environment, sizes) for operand in step["operands"]]
         sizes[_element(step["destination"], environment)] = _result(step["op"], operands)
-        cycles = self.machine["pe"]["cycles"][step["op"]]
+        cycles = self.cycles(step["op"], operands)
         clock.now += cycles
         clock.busy[step["op"]] = clock.busy.get(step["op"], 0) + cycles
         return iter(())
+
+    def cycles(self, op: str, operands: list[tuple[int, int]]) -> int:
+        """As the machine gives them by name, else the passes of a unit."""
+        pe = self.machine["pe"]
+        if op in pe["cycles"]:
+            return int(pe["cycles"][op])
+        result = _result(op, operands)
+        if op.startswith("matmul"):
+            unit, sizes = pe["matrix"], (*result, operands[-1][0])
+        elif "scalar" in pe and result == (1, 1):
+            unit, sizes = pe["scalar"], ()
+        else:
+            unit, sizes = pe["vector"], (math.prod(result),)
+        passes = math.prod(-(-size // most) for size, most in zip(sizes, unit["shape"], strict=True))
+        return int(passes * unit["cycles"])
 
     def send(self, step: Json, environment: list[int], pe: Any, clock: Clock, sizes: Any) -> Iterator[None]:
         channel = self.program["channels"][step["channel"]]

@@ -23,6 +23,15 @@ TEST(Machine, PrintsOneLine) {
             "torus of any size, link latency 3 depth 2, broadcast latency 1 depth 2, 1000 bytes a PE");
 }
 
+TEST(Machine, PrintsItsUnits) {
+  Machine machine = mesh({4});
+  machine.pe.matrix = Unit{{8, 8, 16}, 32};
+  machine.pe.scalar = Unit{{}, 3};
+  EXPECT_EQ(
+      to_string(machine),
+      "mesh 4, link latency 1 depth 2, 48 KiB a PE, matrix unit 8x8x16 cycles 32, scalar unit cycles 3");
+}
+
 TEST(Machine, DefaultsAreValid) {
   EXPECT_NO_THROW(verify(Machine{}));
   EXPECT_NO_THROW(verify(mesh({1, 1000000})));
@@ -48,6 +57,13 @@ TEST(Machine, NumbersOutOfRangeAreNamed) {
             std::string::npos);
   EXPECT_NE(message([](Machine& m) { m.pe.cycles["add"] = -1; }).find("pe.cycles[add]"), std::string::npos);
   EXPECT_NE(message([](Machine& m) { m.pe.memory_bytes = 0; }).find("pe.memory_bytes"), std::string::npos);
+  EXPECT_NE(
+      message([](Machine& m) { m.pe.matrix = Unit{{4, 4}, 1}; }).find("`pe.matrix.shape dimensions` is 2"),
+      std::string::npos);
+  EXPECT_NE(message([](Machine& m) { m.pe.vector = Unit{{0}, 1}; }).find("`pe.vector.shape[0]` is 0"),
+            std::string::npos);
+  EXPECT_NE(message([](Machine& m) { m.pe.scalar = Unit{{}, 65537}; }).find("`pe.scalar.cycles` is 65537"),
+            std::string::npos);
   EXPECT_NE(message([](Machine& m) { m.grid.assign(9, 1); }).find("grid dimensions"), std::string::npos);
   EXPECT_NE(message([](Machine& m) { m.grid.assign(3, std::int64_t{1} << 30); }).find("grid size"),
             std::string::npos);

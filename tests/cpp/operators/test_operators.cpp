@@ -163,6 +163,29 @@ TEST(Shapes, ErrorsNameBothShapes) {
   EXPECT_THROW((void)shape(Op::add, 0, {{1, 1}}), ShapeError);
 }
 
+TEST(Products, HaveThreeExtents) {
+  const auto size = [](Op op, Flags flags, std::vector<Shape> operands) {
+    const auto found = product_size(op, flags, operands);
+    return found ? std::vector{found->rows, found->columns, found->depth} : std::vector<std::int64_t>{};
+  };
+  EXPECT_EQ(size(Op::matmul, 0, {{2, 3}, {3, 5}}), (std::vector<std::int64_t>{2, 5, 3}));
+  EXPECT_EQ(size(Op::matmul, transpose_b, {{2, 3}, {5, 3}}), (std::vector<std::int64_t>{2, 5, 3}));
+  EXPECT_EQ(size(Op::matmul_add, transpose_a, {{2, 5}, {3, 2}, {3, 5}}),
+            (std::vector<std::int64_t>{2, 5, 3}));
+  EXPECT_EQ(size(Op::syrk, 0, {{2, 3}}), (std::vector<std::int64_t>{2, 2, 3}));
+  EXPECT_EQ(size(Op::syrk_subtract, 0, {{2, 2}, {2, 3}}), (std::vector<std::int64_t>{2, 2, 3}));
+  EXPECT_EQ(size(Op::multiply_add, 0, {{2, 2}, {2, 2}, {2, 2}}), std::vector<std::int64_t>{});
+}
+
+TEST(Reductions, AreThoseOfRowsAndColumns) {
+  std::vector<std::string_view> names;
+  for (std::size_t n = 0; n < operator_count; ++n) {
+    if (is_reduction(static_cast<Op>(n))) names.push_back(info(static_cast<Op>(n)).name);
+  }
+  EXPECT_EQ(names, (std::vector<std::string_view>{"row_sum", "row_max", "row_min", "column_sum", "column_max",
+                                                  "column_min"}));
+}
+
 TEST(Flops, AreLapacksCounts) {
   EXPECT_EQ(count(Op::add, 0, {{3, 1}, {1, 4}}), 12);
   EXPECT_EQ(count(Op::multiply_add, 0, {{1, 1}, {1, 1}, {1, 1}}), 2);

@@ -63,10 +63,18 @@ TEST(File, RoundTripIsExact) {
   }
 }
 
+TEST(File, WhatVersion10DoesNotHaveIsWrittenWhereItIsThere) {
+  EXPECT_EQ(serialize(matmul()).find("matrix"), std::string::npos);
+  Program program = matmul();
+  program.machine.pe.vector = machine::Unit{{16}, 2};
+  EXPECT_NE(serialize(program).find("\"vector\":{\"shape\":[16],\"cycles\":2}"), std::string::npos);
+  EXPECT_EQ(deserialize(serialize(program)), program);
+}
+
 TEST(File, PreambleIsAsDocumented) {
   const std::string bytes = serialize(matmul());
   EXPECT_EQ(bytes, framed(bytes.substr(preamble)));
-  EXPECT_EQ(bytes.substr(0, 8), std::string("CYCP\1\0\0\0", 8));
+  EXPECT_EQ(bytes.substr(0, 8), std::string("CYCP\1\0\1\0", 8));
   EXPECT_EQ(bytes.substr(preamble, 20), "{\"kernel\":\"matmul\",\"");
 }
 

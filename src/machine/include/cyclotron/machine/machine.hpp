@@ -28,13 +28,25 @@ struct Link {
   bool operator==(const Link&) const = default;
 };
 
+/// A functional unit of a PE: what one pass works on at most, and how long it takes.
+struct Unit {
+  std::vector<std::int64_t>
+      shape;                ///< Each at least 1: {m, n, k} of a matrix unit, which multiplies an m x k
+                            ///< by a k x n tile; {lanes} of a vector unit; {} of a scalar unit.
+  std::int64_t cycles = 1;  ///< A pass, 1 to 2^16.
+  bool operator==(const Unit&) const = default;
+};
+
 /// A processing element.
 struct Pe {
   std::int64_t memory_bytes = 48 * 1024;
   std::int64_t flops_per_cycle =
-      2;  ///< Default cost of an operator: ceil(flops / flops_per_cycle), at least 1.
+      2;  ///< Cost of an operator without a unit: ceil(flops / flops_per_cycle), at least 1.
   std::map<std::string, std::int64_t>
-      cycles;  ///< Cost by operator name in cycles, overriding the default; 0 is allowed.
+      cycles;                    ///< Cost by operator name in cycles, whatever its unit; 0 is allowed.
+  std::optional<Unit> matrix{};  ///< Runs products of tiles.
+  std::optional<Unit> vector{};  ///< Runs elementwise operators and reductions of rows and columns.
+  std::optional<Unit> scalar{};  ///< Runs elementwise operators on single elements, before `vector`.
   bool operator==(const Pe&) const = default;
 };
 

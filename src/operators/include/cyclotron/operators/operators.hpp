@@ -96,6 +96,8 @@ struct Info {
 [[nodiscard]] bool is_elementwise(Op op);
 /// Whether the first operand is an accumulator, which the result may overwrite.
 [[nodiscard]] bool is_accumulating(Op op);
+/// Whether it is a reduction of rows or of columns.
+[[nodiscard]] bool is_reduction(Op op);
 /// Whether there is a kernel for the dtype.
 [[nodiscard]] bool is_defined(Op op, DType dtype);
 
@@ -116,6 +118,15 @@ struct Info {
 /// Shape of the result. Throws ShapeError naming both shapes where they do not fit (elementwise operands
 /// broadcast as in NumPy: equal, or 1 in a dimension).
 [[nodiscard]] Shape result_shape(Op op, Flags flags, std::span<const Shape> operands);
+
+/// Of a product of tiles: the result's rows and columns, and the length of its sums.
+struct ProductSize {
+  std::int64_t rows = 1;
+  std::int64_t columns = 1;
+  std::int64_t depth = 1;
+};
+/// Of the matmul and syrk families, nullopt for other operators. Throws as `result_shape`.
+[[nodiscard]] std::optional<ProductSize> product_size(Op op, Flags flags, std::span<const Shape> operands);
 
 /// Floating-point operations of one application (a multiply-add counts 2; LAPACK's counts for solves and
 /// factors).

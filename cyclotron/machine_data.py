@@ -1,0 +1,135 @@
+"""Machines as plain data: dicts, TOML files, and what the C++ core takes."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from .errors import ShapeError
+from .machine_parts import PE, UNITS, Link, Unit, wrong_type
+
+if TYPE_CHECKING:
+    from .machine import Machine
+
+__all__ = ["from_core", "from_dict", "to_core", "to_dict", "to_toml"]
+
+# The names of the core, which have units.
+_LINK = {
+    "latency": "latency_cycles",
+    "response_latency": "response_latency_cycles",
+    "words_per_cycle": "words_per_cycle",
+    "depth": "depth",
+}
+
+
+def to_core(machine: Machine) -> dict[str, Any]:
+    """See `Machine.to_core`."""
+    pe = machine.pe
+    return {
+        "grid": list(machine.grid or ()),
+        "topology": machine.topology,
+        "link": _link_to_core(machine.link),
+        "broadcast": _link_to_core(machine.broadcast),
+        "pe": {
+            "memory_bytes": pe.memory,
+            "flops_per_cycle": pe.flops_per_cycle,
+            "cycles": dict(pe.cycles),
+            **{name: _plain(getattr(pe, name)) for name in UNITS},
+        },
+    }
+
+
+def from_core(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of the machine that the C++ core reports, in the form of `to_core`."""
+    pe = data["pe"]
+    units = {name: Unit(**pe[name]) if pe[name] else None for name in UNITS}
+    return {
+        "grid": tuple(data["grid"]) or None,
+        "topology": data["topology"],
+        "link": _link_from_core(data["link"]),
+        "broadcast": _link_from_core(data["broadcast"]),
+        "pe": PE(pe["memory_bytes"], pe["flops_per_cycle"], dict(pe["cycles"]), **units),
+    }
+
+
+def to_dict(machine: Machine) -> dict[str, Any]:
+    """See `Machine.to_dict`."""
+    result: dict[str, Any] = _plain(machine)
+    return result
+
+
+def from_dict(data: Mapping[str, Any], kind: type[Machine]) -> dict[str, Any]:
+    """Return the fields of the machine that `to_dict` describes; see `Machine.from_dict`."""
+    values = dict(_known("machine", data, kind))
+    for field in ("link", "broadcast"):
+        if field in values:
+            values[field] = Link(**_known(field, values[field], Link))
+    if "pe" in values:
+        parts = dict(_known("pe", values["pe"], PE))
+        for name in UNITS:
+            if name in parts:
+                parts[name] = Unit(**_known(f"pe.{name}", parts[name], Unit))
+        values["pe"] = PE(**parts)
+    return values
+
+
+def to_toml(machine: Machine) -> str:
+    """Return the text of a TOML file with the entries of `to_dict`."""
+    return "\n".join(_toml_table("", to_dict(machine))).lstrip() + "\n"
+
+
+def _link_to_core(link: Link) -> dict[str, int]:
+    return {name: getattr(link, field) for field, name in _LINK.items()}
+
+
+def _link_from_core(data: Mapping[str, int]) -> Link:
+    return Link(**{field: data[name] for field, name in _LINK.items()})
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as dicts, lists and numbers; fields that are None are left out."""
+    if dataclasses.is_dataclass(value):
+        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        return {name: _plain(field) for name, field in fields.items() if field is not None}
+    if isinstance(value, Mapping):
+        return dict(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _toml_table(name: str, table: Mapping[str, Any]) -> list[str]:
+    """Return the lines of a table, then those of the tables in it; empty ones are left out."""
+    inner = {key: value for key, value in table.items() if isinstance(value, Mapping)}
+    lines = [f"{_toml_key(key)} = {_toml(value)}" for key, value in table.items() if key not in inner]
+    if name and lines:
+        lines = ["", f"[{name}]", *lines]
+    for key, value in inner.items():
+        lines += _toml_table(f"{name}.{_toml_key(key)}" if name else _toml_key(key), value)
+    return lines
+
+
+def _toml(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def _toml_key(name: str) -> str:
+    if name.isidentifier() and name.isascii():
+        return name
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _known(what: str, data: object, kind: type) -> Mapping[str, Any]:
+    """Return data if it is a mapping whose keys are fields of the class."""
+    if not isinstance(data, Mapping):
+        raise wrong_type(what, data, "a table of its fields")
+    names = [field.name for field in dataclasses.fields(kind)]
+    for key in data:
+        if key not in names:
+            close = difflib.get_close_matches(str(key), names, 1)
+            hint = f"did you mean `{close[0]}`? " if close else ""
+            raise ShapeError(
+                f"`{what}` has no field `{key}`", code="CYC402", help=f"{hint}it has: {', '.join(names)}"
+            )
+    return data

@@ -1,0 +1,214 @@
+"""The parts of a machine: links, functional units, processing elements, and the checks of their numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections.abc import Mapping
+from typing import Any
+
+from .errors import ShapeError
+
+__all__ = ["PE", "UNBOUNDED", "Link", "Unit"]
+
+# A channel depth that no program fills.
+UNBOUNDED = 1 << 30
+
+# As the core: far beyond any hardware, and small enough that sums of a few never overflow.
+MOST = 2**40
+_MOST_MEMORY = 2**50
+_MOST_OF_A_PASS = 2**16
+_KIB = 1024
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Link:
+    """One hop between neighbouring PEs: a bounded first-in-first-out channel.
+
+    Parameters
+    ----------
+    latency : int
+        Cycles from sending to arrival, at least 1.
+    response_latency : int
+        Cycles from the removal of a message until the sender sees the free place, at least 0.
+    words_per_cycle : int
+        Elements a cycle, at least 1.
+    depth : int
+        Messages in flight or queued, at least 1; 2**30 or more is printed as unbounded.
+    """
+
+    latency: int = 1
+    response_latency: int = 1
+    words_per_cycle: int = 1
+    depth: int = 2
+
+    def __post_init__(self) -> None:
+        for field, least in (("latency", 1), ("response_latency", 0), ("words_per_cycle", 1), ("depth", 1)):
+            _set_integer(self, "link", field, least, MOST)
+
+    def __repr__(self) -> str:
+        return code(self)
+
+    @property
+    def depth_text(self) -> str:
+        """The depth, for people."""
+        return "unbounded" if self.depth >= UNBOUNDED else str(self.depth)
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Unit:
+    """A functional unit of a PE: what one pass works on at most, and how long it takes.
+
+    An operator takes as many passes as cover its tiles; they do not overlap.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of a matrix unit ``(m, n, k)``: a pass multiplies an m×k by a k×n tile, and a product of tiles with
+        M×N results that are sums of K takes ``ceil(M/m) * ceil(N/n) * ceil(K/k)`` passes. Of a vector unit
+        ``(lanes,)``: a tile takes ``ceil(elements/lanes)``. Of a scalar unit ``()``: one pass.
+    cycles : int
+        Of a pass, from 1 to 2**16.
+    """
+
+    shape: tuple[int, ...] = ()
+    cycles: int = 1
+
+    def __post_init__(self) -> None:
+        if isinstance(self.shape, str | Mapping) or not hasattr(self.shape, "__iter__"):
+            raise wrong_type("unit `shape`", self.shape, "a tuple of integers, for example (16, 16, 16)")
+        shape = tuple(integer(f"unit.shape[{d}]", size, 1, MOST) for d, size in enumerate(self.shape))
+        object.__setattr__(self, "shape", shape)
+        _set_integer(self, "unit", "cycles", 1, _MOST_OF_A_PASS)
+
+    def __repr__(self) -> str:
+        return code(self)
+
+    def __str__(self) -> str:
+        return f"{'×'.join(map(str, self.shape))} cycles {self.cycles}".lstrip()
+
+
+# The units of a PE, and their shapes.
+UNITS: dict[str, tuple[str, ...]] = {"matrix": ("m", "n", "k"), "vector": ("lanes",), "scalar": ()}
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class PE:
+    """A processing element.
+
+    An operator costs the passes of the unit that runs it, as `Unit` says; without a unit it costs
+    ``ceil(flops / flops_per_cycle)`` cycles, at least 1.
+
+    Parameters
+    ----------
+    memory : int
+        Bytes of local memory.
+    flops_per_cycle : int
+        Floating-point operations a cycle, of operators without a unit.
+    cycles : mapping of str to int
+        Cycles by operator name, for example ``{"divide": 12}``, instead of all that; 0 is allowed.
+    matrix : Unit, optional
+        Runs products of tiles (``A @ B``, ``A @ A.T``, accumulated or not).
+    vector : Unit, optional
+        Runs elementwise operators, on the elements of their result, and reductions of rows or columns, on the
+        elements of their operand.
+    scalar : Unit, optional
+        Runs elementwise operators whose result is a single element, instead of the vector unit.
+    """
+
+    memory: int = 48 * _KIB
+    flops_per_cycle: int = 2
+    cycles: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    matrix: Unit | None = None
+    vector: Unit | None = None
+    scalar: Unit | None = None
+
+    def __post_init__(self) -> None:
+        _set_integer(self, "pe", "memory", 1, _MOST_MEMORY)
+        _set_integer(self, "pe", "flops_per_cycle", 1, MOST)
+        if not isinstance(self.cycles, Mapping):
+            raise wrong_type("pe.cycles", self.cycles, 'a mapping, for example {"divide": 12}')
+        costs: dict[str, int] = {}
+        for name, value in self.cycles.items():
+            if not isinstance(name, str):
+                raise wrong_type("an operator in pe.cycles", name, "its name as a string")
+            costs[name] = integer(f"pe.cycles[{name!r}]", value, 0, MOST)
+        object.__setattr__(self, "cycles", FrozenDict(costs))
+        for name, sizes in UNITS.items():
+            _check_unit(name, getattr(self, name), sizes)
+
+    def __repr__(self) -> str:
+        return code(self)
+
+    @property
+    def memory_text(self) -> str:
+        """The memory, for people."""
+        for unit, size in (("GiB", _KIB**3), ("MiB", _KIB**2), ("KiB", _KIB)):
+            if self.memory % size == 0:
+                return f"{self.memory // size} {unit}"
+        return f"{self.memory} bytes"
+
+
+class FrozenDict(dict[Any, Any]):
+    """A dict that does not change, and hashes."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+    def _refuse(self, *_: object, **__: object) -> Any:
+        raise TypeError("a machine does not change; use dataclasses.replace")
+
+    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (FrozenDict, (dict(self),))
+
+
+def code(value: Any) -> str:
+    """Return the code that rebuilds a part or a machine; fields that have their default are left out."""
+    default = type(value)()
+    given = [
+        f"{field.name}={getattr(value, field.name)!r}"
+        for field in dataclasses.fields(value)
+        if getattr(value, field.name) != getattr(default, field.name)
+    ]
+    return f"cy.{type(value).__name__}({', '.join(given)})"
+
+
+def wrong_type(what: str, value: object, wanted: str) -> ShapeError:
+    """Return the error of a value of another type (CYC402)."""
+    return ShapeError(
+        f"{what} is {value!r}, of type {type(value).__name__}", code="CYC402", help=f"give {wanted}"
+    )
+
+
+def integer(field: str, value: object, least: int, most: int) -> int:
+    """Return an integer in a range; ShapeError of another type (CYC402) or outside of it (CYC401)."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise wrong_type(f"machine `{field}`", value, "an integer")
+    number = operator.index(value)
+    if not least <= number <= most:
+        raise ShapeError(
+            f"machine `{field}` is {number}, outside {least} .. {most}",
+            code="CYC401",
+            help=f"give `{field}` a value of at least {least}" if number < least else f"give at most {most}",
+        )
+    return int(number)
+
+
+def _set_integer(target: Link | Unit | PE, prefix: str, field: str, least: int, most: int) -> None:
+    object.__setattr__(target, field, integer(f"{prefix}.{field}", getattr(target, field), least, most))
+
+
+def _check_unit(name: str, unit: object, sizes: tuple[str, ...]) -> None:
+    if unit is None:
+        return
+    example = f"cy.Unit(shape=({', '.join(sizes)}{',' * (len(sizes) == 1)}), cycles=...)"
+    if not isinstance(unit, Unit):
+        raise wrong_type(f"machine `pe.{name}`", unit, f"a {example}, or None")
+    if len(unit.shape) != len(sizes):
+        raise ShapeError(
+            f"machine `pe.{name}` has a shape of {len(unit.shape)} sizes instead of {len(sizes)}",
+            code="CYC402",
+            help=f"give a {example}",
+        )

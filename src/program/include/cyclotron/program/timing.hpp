@@ -1,0 +1,22 @@
+// What a machine makes of a program: the cycles of its operators.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include <cyclotron/program/program.hpp>
+
+namespace cyclotron::program {
+
+/// The cycles that `pe.cycles` gives an operator by name, whatever its operands; else nullopt.
+[[nodiscard]] std::optional<std::int64_t> given_cycles(const machine::Pe& pe, Op op);
+
+/// Cycles on tiles of these shapes of an operator that has none by name. A unit takes its cycles for each pass:
+/// a product of tiles with M x N results that are sums of K takes ceil(M / m) ceil(N / n) ceil(K / k) passes of the
+/// matrix unit, other operators on the vector unit ceil(elements / lanes), of the result where they are elementwise,
+/// of the operand where they reduce; on the scalar unit one. Without a unit it is ceil(flops / flops_per_cycle), at
+/// least 1. Throws ShapeError where the shapes do not fit.
+[[nodiscard]] std::int64_t cycles_of(const machine::Pe& pe, Op op, Flags flags,
+                                     std::span<const operators::Shape> operands);
+
+}  // namespace cyclotron::program

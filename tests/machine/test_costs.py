@@ -1,0 +1,99 @@
+"""What units make of the cycles of a program, in closed form; every engine agrees."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import cyclotron as cy
+from cyclotron.machine import PE, Machine, Unit
+
+
+@cy.kernel
+def product_of_tiles(A, B):
+    C = cy.empty((A.shape[0], B.shape[1]))
+    for i in range(A.shape[0]):
+        for j in range(B.shape[1]):
+            C[i, j] = A[i, 0] @ B[0, j]
+    return C
+
+
+@cy.kernel
+def exponentials(A):
+    C = cy.empty_like(A)
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            C[i, j] = cy.exp(A[i, j])
+    return C
+
+
+@cy.kernel
+def sums_of_rows(A):
+    C = cy.empty((A.shape[0], 1))
+    for i in range(A.shape[0]):
+        C[i, 0] = cy.row_sum(A[i, 0])
+    return C
+
+
+@cy.kernel
+def product(A, B):
+    C = cy.empty((A.shape[0], B.shape[1]))
+    for i in range(A.shape[0]):
+        for j in range(B.shape[1]):
+            C[i, j] = sum(A[i, k] * B[k, j] for k in range(A.shape[1]))
+    return C
+
+
+def tile(rows, columns):
+    """A matrix that is one tile."""
+    return cy.blocked(np.ones((rows, columns)), (rows, columns))
+
+
+PRODUCT = product_of_tiles, tile(5, 7), tile(7, 3)
+EXPONENTIAL = exponentials, tile(5, 7)
+SCALAR = exponentials, np.ones((1, 1))
+SUM = sums_of_rows, tile(5, 7)
+MATRIX = PE(matrix=Unit((2, 2, 2), 3))
+VECTOR = PE(vector=Unit((8,), 2))
+
+
+@pytest.mark.parametrize(
+    ("what", "pe", "cycles"),
+    [
+        (PRODUCT, PE(), 5 * 7 * 3),
+        (PRODUCT, VECTOR, 5 * 7 * 3),
+        (PRODUCT, MATRIX, 3 * 2 * 4 * 3),
+        (PRODUCT, PE(matrix=Unit((5, 3, 7), 20)), 20),
+        (PRODUCT, PE(matrix=Unit((4, 1, 100))), 2 * 3 * 1),
+        (PRODUCT, replace(MATRIX, cycles={"matmul": 9}), 9),
+        (EXPONENTIAL, MATRIX, 18),
+        (EXPONENTIAL, VECTOR, 5 * 2),
+        (EXPONENTIAL, PE(vector=Unit((35,), 4)), 4),
+        (EXPONENTIAL, PE(scalar=Unit(cycles=7)), 18),
+        (EXPONENTIAL, replace(VECTOR, cycles={"exp": 0}), 0),
+        (SCALAR, VECTOR, 2),
+        (SCALAR, replace(VECTOR, scalar=Unit(cycles=7)), 7),
+        (SUM, PE(), 15),
+        (SUM, replace(VECTOR, scalar=Unit(cycles=7)), 5 * 2),
+    ],
+)
+def test_operators_take_the_passes_of_their_unit(tmp_path, what, pe, cycles):
+    kernel, *arguments = what
+    program = kernel.compile(*arguments).with_machine(Machine(pe=pe))
+    assert cy.run(program, backend="sim").cycles == cycles
+    for engine in ("general", "fast-forward"):
+        assert cy.run(program, backend="sim", functional=False, engine=engine).cycles == cycles
+    program.save(tmp_path / "program.cyc")
+    loaded = cy.load(tmp_path / "program.cyc")
+    assert Machine.from_core(loaded.core.machine).pe == pe
+    assert cy.run(loaded, backend="sim", functional=False).cycles == cycles
+
+
+def test_the_checker_keeps_the_same_time():
+    """A place is free again 1 + 1 cycles after its message: at the full rate two are needed, at less one."""
+    A, B = cy.spec((6, 6)), cy.spec((6, 6))
+    program = product.compile(A, B, schedule=cy.schedules.output_stationary(product))
+    for cycles, depth in ((1, 2), (2, 1)):
+        machine = Machine(pe=PE(vector=Unit((4,), cycles)))
+        depths = program.with_machine(machine).least_depths()
+        assert {channel.no_stall for channel in depths.channels} == {depth}
