@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from . import machine_data
 from .errors import ShapeError
-from .machine_parts import MOST, PE, UNBOUNDED, UNITS, Link, Unit, code, integer, wrong_type
+from .machine_parts import MOST, PE, UNBOUNDED, UNITS, FrozenDict, Link, Unit, code, integer, wrong_type
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -41,6 +41,9 @@ class Machine:
         The broadcast network, from a feeder to the PEs of a line.
     pe : PE
         Each processing element.
+    links : mapping of tuple of int to Link
+        Instead of ``link`` along these hops, by the offset from sender to receiver, one number a grid
+        dimension, as channels have it: ``{(0, 1): cy.Link(latency=4)}`` slows the way along a row, not back.
 
     Examples
     --------
@@ -54,6 +57,7 @@ class Machine:
     link: Link = dataclasses.field(default_factory=Link)
     broadcast: Link = dataclasses.field(default_factory=Link)
     pe: PE = dataclasses.field(default_factory=PE)
+    links: Mapping[tuple[int, ...], Link] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.grid is not None:
@@ -68,6 +72,7 @@ class Machine:
             value = getattr(self, field)
             if not isinstance(value, kind):
                 raise wrong_type(f"machine `{field}`", value, f"a cy.{kind.__name__}(...)")
+        object.__setattr__(self, "links", _links(self.links, self.topology, len(self.grid or ()) or None))
 
     @property
     def pe_count(self) -> int | None:
@@ -85,7 +90,8 @@ class Machine:
         Returns
         -------
         dict
-            ``{"grid": list of int, "topology": str, "link": dict, "broadcast": dict, "pe": dict}``.
+            ``{"grid": list of int, "topology": str, "link": dict, "broadcast": dict, "pe": dict,
+            "links": list of (offset, link)}``.
         """
         return machine_data.to_core(self)
 
@@ -96,7 +102,7 @@ class Machine:
         Parameters
         ----------
         data : mapping
-            ``{"grid": ..., "topology": ..., "link": ..., "broadcast": ..., "pe": ...}``, names with units.
+            ``{"grid": ..., "topology": ..., "link": ..., ...}``, names with units.
         """
         return cls(**machine_data.from_core(data))
 
@@ -111,7 +117,8 @@ class Machine:
         Parameters
         ----------
         data : mapping
-            ``{"grid": [8, 8], "topology": "mesh", "link": {...}, "broadcast": {...}, "pe": {...}}``.
+            ``{"grid": [8, 8], "topology": "mesh", "link": {...}, "broadcast": {...}, "pe": {...},
+            "links": {"0,1": {...}}}``.
 
         Raises
         ------
@@ -156,11 +163,42 @@ class Machine:
     def __str__(self) -> str:
         grid = " of any size" if self.grid is None else " " + "×".join(map(str, self.grid))
         text = f"{self.topology}{grid}, link latency {self.link.latency} depth {self.link.depth_text}"
+        for offset, link in self.links.items():
+            text += f", link {offset} latency {link.latency} depth {link.depth_text}"
         if self.broadcast != self.link:
             text += f", broadcast latency {self.broadcast.latency} depth {self.broadcast.depth_text}"
         units = {name: getattr(self.pe, name) for name in UNITS}
         text += f", {self.pe.memory_text} a PE"
         return text + "".join(f", {name} unit {unit}" for name, unit in units.items() if unit)
+
+
+def _links(links: object, topology: Topology, dimensions: int | None) -> FrozenDict:
+    if not isinstance(links, Mapping):
+        raise wrong_type("machine `links`", links, "a mapping, for example {(0, 1): cy.Link(latency=4)}")
+    result = {}
+    for offset, link in links.items():
+        field = f"links[{offset}]"
+        if not isinstance(offset, tuple):
+            raise wrong_type(f"machine `{field}`: the offset", offset, "a tuple, for example (0, 1)")
+        if not isinstance(link, Link):
+            raise wrong_type(f"machine `{field}`", link, "a cy.Link(...)")
+        steps = tuple(integer(field, step, -MOST, MOST) for step in offset)
+        dimensions = dimensions or len(steps)
+        wrong = None
+        if len(steps) != dimensions:
+            wrong = f"has {len(steps)} numbers, and the grid {dimensions} dimensions"
+        elif not _is_hop(steps, topology):
+            wrong = f"is no hop of a {topology}"
+        if wrong:
+            help = "give the offset of a neighbour, receiver minus sender, for example (0, 1)"
+            raise ShapeError(f"machine `{field}` {wrong}", code="CYC401", help=help)
+        result[steps] = link
+    return FrozenDict(result)
+
+
+def _is_hop(offset: tuple[int, ...], topology: Topology) -> bool:
+    steps = [abs(step) for step in offset if step]
+    return steps == [1] or (topology == "hexagonal" and offset in ((1, 1), (-1, -1)))
 
 
 def _grid(grid: object) -> tuple[int, ...]:

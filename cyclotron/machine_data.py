@@ -38,6 +38,7 @@ def to_core(machine: Machine) -> dict[str, Any]:
             "cycles": dict(pe.cycles),
             **{name: _plain(getattr(pe, name)) for name in UNITS},
         },
+        "links": [(list(offset), _link_to_core(link)) for offset, link in machine.links.items()],
     }
 
 
@@ -51,13 +52,15 @@ def from_core(data: Mapping[str, Any]) -> dict[str, Any]:
         "link": _link_from_core(data["link"]),
         "broadcast": _link_from_core(data["broadcast"]),
         "pe": PE(pe["memory_bytes"], pe["flops_per_cycle"], dict(pe["cycles"]), **units),
+        "links": {tuple(offset): _link_from_core(link) for offset, link in data["links"]},
     }
 
 
 def to_dict(machine: Machine) -> dict[str, Any]:
     """See `Machine.to_dict`."""
     result: dict[str, Any] = _plain(machine)
-    return result
+    links = {",".join(map(str, offset)): link for offset, link in result.pop("links").items()}
+    return {**result, "links": links} if links else result
 
 
 def from_dict(data: Mapping[str, Any], kind: type[Machine]) -> dict[str, Any]:
@@ -72,6 +75,11 @@ def from_dict(data: Mapping[str, Any], kind: type[Machine]) -> dict[str, Any]:
             if name in parts:
                 parts[name] = Unit(**_known(f"pe.{name}", parts[name], Unit))
         values["pe"] = PE(**parts)
+    if "links" in values:
+        links = _mapping("links", values["links"])
+        values["links"] = {
+            _offset(key): Link(**_known(f"links.{key}", link, Link)) for key, link in links.items()
+        }
     return values
 
 
@@ -94,7 +102,7 @@ def _plain(value: Any) -> Any:
         fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
         return {name: _plain(field) for name, field in fields.items() if field is not None}
     if isinstance(value, Mapping):
-        return dict(value)
+        return {key: _plain(entry) for key, entry in value.items()}
     return list(value) if isinstance(value, tuple) else value
 
 
@@ -122,14 +130,29 @@ def _toml_key(name: str) -> str:
 
 def _known(what: str, data: object, kind: type) -> Mapping[str, Any]:
     """Return data if it is a mapping whose keys are fields of the class."""
-    if not isinstance(data, Mapping):
-        raise wrong_type(what, data, "a table of its fields")
     names = [field.name for field in dataclasses.fields(kind)]
-    for key in data:
+    for key in _mapping(what, data):
         if key not in names:
             close = difflib.get_close_matches(str(key), names, 1)
             hint = f"did you mean `{close[0]}`? " if close else ""
             raise ShapeError(
                 f"`{what}` has no field `{key}`", code="CYC402", help=f"{hint}it has: {', '.join(names)}"
             )
+    return _mapping(what, data)
+
+
+def _mapping(what: str, data: object) -> Mapping[str, Any]:
+    if not isinstance(data, Mapping):
+        raise wrong_type(what, data, "a table of its fields")
     return data
+
+
+def _offset(key: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(step) for step in key.split(","))
+    except ValueError:
+        raise ShapeError(
+            f"machine `links` has the key `{key}`",
+            code="CYC402",
+            help='give the offset of a hop, for example "0,1"',
+        ) from None

@@ -216,7 +216,7 @@ def sweep(
     topology : str or sequence of str, optional
         As of `Machine`.
     link_latency, response_latency : int or sequence of int, optional
-        Cycles, of links and broadcasts.
+        Cycles, of all links and broadcasts, those in ``Machine.links`` too.
     words_per_cycle : int or sequence of int, optional
         Elements a cycle.
     depth : int or sequence of int, optional
@@ -307,6 +307,9 @@ def _retimed(program: Program | CyclotronError, fields: Mapping[str, int]) -> Pr
                 grid=None,
                 link=dataclasses.replace(machine.link, **changed),
                 broadcast=dataclasses.replace(machine.broadcast, **changed),
+                links={
+                    offset: dataclasses.replace(link, **changed) for offset, link in machine.links.items()
+                },
             )
         )
     except CyclotronError as error:

@@ -72,6 +72,7 @@ program::Program with_machine(program::Program program, const py::dict& machine)
   program.machine = to_machine(machine);
   program.machine.grid = grid;
   const py::gil_scoped_release release;
+  machine::verify(program.machine);
   program::verify(program);
   memory::verify_layout(program);
   return program;

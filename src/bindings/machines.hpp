@@ -31,6 +31,10 @@ inline machine::Machine to_machine(const pybind11::dict& value) {
                to_unit(pe["matrix"]),
                to_unit(pe["vector"]),
                to_unit(pe["scalar"])};
+  for (const auto& item : value["links"]) {
+    const auto [offset, link] = item.cast<std::pair<std::vector<std::int64_t>, pybind11::dict>>();
+    result.links.emplace(offset, to_link(link));
+  }
   return result;
 }
 
@@ -69,6 +73,9 @@ inline pybind11::dict to_dict(const machine::Machine& machine) {
   result["link"] = to_dict(machine.link);
   result["broadcast"] = to_dict(machine.broadcast);
   result["pe"] = to_dict(machine.pe);
+  pybind11::list links;
+  for (const auto& [offset, link] : machine.links) links.append(pybind11::make_tuple(offset, to_dict(link)));
+  result["links"] = links;
   return result;
 }
 

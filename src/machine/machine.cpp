@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -42,8 +43,44 @@ void require(std::string_view field, const std::optional<Unit>& unit, std::int64
   require(fmt::format("{}.cycles", field), unit->cycles, 1, pass_limit);
 }
 
+/// Whether PEs at this offset are neighbours.
+bool is_hop(Topology topology, const std::vector<std::int64_t>& offset) {
+  if (!std::ranges::all_of(offset, [](std::int64_t step) { return std::abs(step) <= 1; })) return false;
+  const auto steps = std::ranges::count_if(offset, [](std::int64_t step) { return step != 0; });
+  const bool diagonal =
+      topology == Topology::hexagonal && offset.size() == 2 && steps == 2 && offset[0] == offset[1];
+  return steps == 1 || diagonal;
+}
+
+void require_links(const Machine& machine) {
+  const auto refuse = [](std::string message) {
+    throw ShapeError({.code = "CYC401",
+                      .span = {},
+                      .message = std::move(message),
+                      .notes = {},
+                      .help = "give the offset of a neighbour, receiver minus sender, for example (0, 1)"});
+  };
+  for (const auto& [offset, link] : machine.links) {
+    const auto field = fmt::format("links[({})]", fmt::join(offset, ", "));
+    if (offset.size() != dimensions(machine)) {
+      refuse(fmt::format("machine `{}` has {} numbers, and the grid {} dimensions", field, offset.size(),
+                         *dimensions(machine)));
+    }
+    if (!is_hop(machine.topology, offset))
+      refuse(fmt::format("machine `{}` is no hop of a {}", field, name(machine.topology)));
+    require(field, link);
+  }
+}
+
 std::string depth_text(std::int64_t depth) {
   return depth >= unbounded_depth ? "unbounded" : fmt::format("{}", depth);
+}
+
+std::string link_text(const Link& link) {
+  auto text = fmt::format(" latency {} depth {}", link.latency_cycles, depth_text(link.depth));
+  if (link.words_per_cycle != 1) text += fmt::format(" width {}", link.words_per_cycle);
+  if (link.response_latency_cycles != 1) text += fmt::format(" response {}", link.response_latency_cycles);
+  return text;
 }
 
 std::string bytes_text(std::int64_t bytes) {
@@ -79,6 +116,12 @@ std::optional<Topology> topology_from_name(std::string_view text) {
   return std::nullopt;
 }
 
+std::optional<std::size_t> dimensions(const Machine& machine) {
+  if (!machine.grid.empty()) return machine.grid.size();
+  if (!machine.links.empty()) return machine.links.begin()->first.size();
+  return std::nullopt;
+}
+
 std::int64_t hops(const Machine& machine, const std::vector<std::int64_t>& extents,
                   const std::vector<std::int64_t>& offset) {
   std::int64_t total = 0;
@@ -107,6 +150,7 @@ void verify(const Machine& machine) {
     pes *= machine.grid[d];
   }
   require("link", machine.link);
+  require_links(machine);
   require("broadcast", machine.broadcast);
   require("pe.memory_bytes", machine.pe.memory_bytes, 1, std::int64_t{1} << 50);
   require("pe.flops_per_cycle", machine.pe.flops_per_cycle, 1);
@@ -122,11 +166,10 @@ std::string to_string(const Machine& machine) {
   for (std::size_t d = 0; d < machine.grid.size(); ++d) {
     text += fmt::format("{}{}", d == 0 ? " " : "x", machine.grid[d]);
   }
-  const Link& link = machine.link;
-  text += fmt::format(", link latency {} depth {}", link.latency_cycles, depth_text(link.depth));
-  if (link.words_per_cycle != 1) text += fmt::format(" width {}", link.words_per_cycle);
-  if (link.response_latency_cycles != 1) text += fmt::format(" response {}", link.response_latency_cycles);
-  if (machine.broadcast != link) {
+  text += ", link" + link_text(machine.link);
+  for (const auto& [offset, link] : machine.links)
+    text += fmt::format(", link ({}){}", fmt::join(offset, ", "), link_text(link));
+  if (machine.broadcast != machine.link) {
     text += fmt::format(", broadcast latency {} depth {}", machine.broadcast.latency_cycles,
                         depth_text(machine.broadcast.depth));
   }

@@ -63,18 +63,20 @@ Grid make_grid(const dataflow::Graph& graph, const schedule::Schedule& schedule,
     grid.extents.push_back(1);
     grid.names.emplace_back("pe");
   }
+  const auto dimensions = machine::dimensions(machine).value_or(grid.extents.size());
   const bool fits =
-      machine.grid.empty() || (machine.grid.size() == grid.extents.size() &&
-                               std::ranges::equal(grid.extents, machine.grid, std::less_equal{}));
+      dimensions == grid.extents.size() &&
+      (machine.grid.empty() || std::ranges::equal(grid.extents, machine.grid, std::less_equal{}));
   if (!fits) {
+    const auto there = machine.grid.empty() ? fmt::format("{} dimensions", dimensions)
+                                            : fmt::format("{}", fmt::join(machine.grid, "x"));
     throw CapacityError(
         {.code = "CYC502",
          .span = {},
          .message = fmt::format("the schedule needs a grid of {} PEs, and the machine has {}",
-                                fmt::join(grid.extents, "x"), fmt::join(machine.grid, "x")),
+                                fmt::join(grid.extents, "x"), there),
          .notes = {},
-         .help = fmt::format("map as many indices to space as the machine has dimensions ({})",
-                             machine.grid.size())});
+         .help = fmt::format("map as many indices to space as the machine has dimensions ({})", dimensions)});
   }
   return grid;
 }

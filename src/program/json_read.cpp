@@ -199,6 +199,18 @@ class Reader {
     get_if_there(fields, "scalar", pe.scalar);
     fields.finish();
   }
+  void read_links(const Json& value, const Path& path,
+                  std::map<std::vector<std::int64_t>, machine::Link>& result) {
+    if (!value.is_array()) wrong_type(value, "a list", path);
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      const Path here(path, i);
+      Fields fields(value[i], here);
+      std::vector<std::int64_t> offset;
+      get(fields, "offset", offset);
+      get(fields, "link", result[offset]);
+      fields.finish();
+    }
+  }
   void read(const Json& value, const Path& path, machine::Machine& machine) {
     Fields fields(value, path);
     get(fields, "grid", machine.grid);
@@ -206,6 +218,7 @@ class Reader {
     get(fields, "link", machine.link);
     get(fields, "broadcast", machine.broadcast);
     get(fields, "pe", machine.pe);
+    if (fields.has("links")) read_links(fields.at("links"), Path(path, "links"), machine.links);
     fields.finish();
   }
 

@@ -65,11 +65,14 @@ class Writer {
     return result;
   }
   static OrderedJson write(const machine::Machine& machine) {
-    return {{"grid", machine.grid},
-            {"topology", name_of(machine.topology, format::topologies)},
-            {"link", write(machine.link)},
-            {"broadcast", write(machine.broadcast)},
-            {"pe", write(machine.pe)}};
+    OrderedJson result = {{"grid", machine.grid},
+                          {"topology", name_of(machine.topology, format::topologies)},
+                          {"link", write(machine.link)},
+                          {"broadcast", write(machine.broadcast)},
+                          {"pe", write(machine.pe)}};
+    for (const auto& [offset, link] : machine.links)
+      result["links"].push_back({{"offset", offset}, {"link", write(link)}});
+    return result;
   }
   static OrderedJson write(operators::Shape tile) { return OrderedJson::array({tile.rows, tile.columns}); }
   static OrderedJson write(DType dtype) { return std::string(operators::name(dtype)); }

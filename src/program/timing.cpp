@@ -31,4 +31,14 @@ std::int64_t cycles_of(const machine::Pe& pe, Op op, Flags flags,
   return std::max<std::int64_t>(1, ceil_divide(operators::flops(op, flags, operands), pe.flops_per_cycle));
 }
 
+const machine::Link& link_of(const machine::Machine& machine, const Channel& channel) {
+  if (channel.kind == Channel::Kind::network) return machine.broadcast;
+  const auto found = machine.links.find(channel.offset);
+  return found == machine.links.end() ? machine.link : found->second;
+}
+
+std::int64_t depth_of(const machine::Machine& machine, const Channel& channel) {
+  return channel.depth > 0 ? channel.depth : link_of(machine, channel).depth;
+}
+
 }  // namespace cyclotron::program

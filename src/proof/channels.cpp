@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <cyclotron/program/timing.hpp>
+
 #include "violations.hpp"
 
 namespace cyclotron::proof {
@@ -189,11 +191,7 @@ ChannelProgram channels_of(const program::Program& program, const Trace& trace) 
 
 std::vector<std::int64_t> depths_of(const program::Program& program) {
   std::vector<std::int64_t> result;
-  for (const auto& channel : program.channels) {
-    const bool link = channel.kind == program::Channel::Kind::link;
-    const auto& machine = program.machine;
-    result.push_back(channel.depth > 0 ? channel.depth : (link ? machine.link : machine.broadcast).depth);
-  }
+  for (const auto& channel : program.channels) result.push_back(program::depth_of(program.machine, channel));
   return result;
 }
 

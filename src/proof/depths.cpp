@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include <cyclotron/program/timing.hpp>
 #include <cyclotron/proof/channels.hpp>
 
 #include "execute.hpp"
@@ -68,11 +69,10 @@ Depths least_depths(const program::Program& program, std::int64_t limit, const G
     const auto number = trace.queues[q].channel;
     auto& channel = result.channels[number];
     const auto& times = executed.times[q];
-    const bool link = program.channels[number].kind == program::Channel::Kind::link;
-    const auto& medium = link ? program.machine.link : program.machine.broadcast;
+    const auto& link = program::link_of(program.machine, program.channels[number]);
     ++channel.queues;
     channel.messages = std::max(channel.messages, static_cast<std::int64_t>(times.sent.size()));
-    channel.no_stall = std::max(channel.no_stall, without_stall(times, medium.response_latency_cycles));
+    channel.no_stall = std::max(channel.no_stall, without_stall(times, link.response_latency_cycles));
     enough[number] = std::max(enough[number], channel.messages);
   }
   const auto least = lower_each(channels, std::move(enough), go_on);

@@ -153,13 +153,13 @@ class Executor {
           Overloaded{[&](const Load& load) { this->load(load, arguments); },
                      [&](const Store& store) { this->store(store, arguments); },
                      [&](const Send& send) {
-                       push(read(send.source, arguments[0]), arguments + 1, 1, program_.machine.link,
+                       push(read(send.source, arguments[0]), arguments + 1, 1, link_of(send.channel),
                             messages_[static_cast<std::size_t>(arguments[1])].link_free);
                      },
                      [&](const Broadcast& broadcast) {
                        if (arguments[1] == 0) return;
                        push(read(broadcast.source, arguments[0]), arguments + 2, arguments[1],
-                            program_.machine.broadcast, pe.port_free[broadcast.channel.index()]);
+                            link_of(broadcast.channel), pe.port_free[broadcast.channel.index()]);
                      },
                      [&](const Move& move) {
                        write(move.destination, arguments[0], operand(move.source, arguments[1]));
@@ -208,6 +208,10 @@ class Executor {
     result_.times[queue].received.push_back(now);
     write(receive.destination, arguments[0], message.term);
     return true;
+  }
+
+  [[nodiscard]] const machine::Link& link_of(ChannelId channel) const {
+    return program::link_of(program_.machine, program_.channels[channel.index()]);
   }
 
   /// `free` is when the link or the network's port takes the next message.

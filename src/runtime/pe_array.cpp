@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cyclotron/program/timing.hpp>
+
 namespace cyclotron::runtime {
 namespace {
 
@@ -172,10 +174,7 @@ std::string PeArray::name(std::uint32_t grid_index) const {
 }
 
 std::int64_t PeArray::depth(std::uint32_t channel) const {
-  const auto& found = program_->channels[channel];
-  if (found.depth > 0) return found.depth;
-  return found.kind == program::Channel::Kind::link ? program_->machine.link.depth
-                                                    : program_->machine.broadcast.depth;
+  return program::depth_of(program_->machine, program_->channels[channel]);
 }
 
 double PeArray::fraction_done(const Pe& pe) {

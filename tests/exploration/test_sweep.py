@@ -142,6 +142,13 @@ def test_grids(grid, grids):
     assert [record["grid"] for record in swept] == grids
 
 
+def test_links_of_a_direction_are_swept_too():
+    machine = cy.Machine(links={(0, 1): cy.Link(latency=7, depth=64)}, link=cy.Link(depth=64))
+    swept = cy.sweep(matmul, *SPECS, schedule=OUTPUT_STATIONARY, link_latency=[1, 3], machine=machine)
+    plain = cy.sweep(matmul, *SPECS, schedule=OUTPUT_STATIONARY, link_latency=[1, 3], depth=64)
+    assert [record["cycles"] for record in swept] == [record["cycles"] for record in plain]
+
+
 def test_what_no_machine_has_is_a_record():
     for axes in ({"depth": [0]}, {"link_latency": ["x"]}, {"grid": [(2.5, 1)]}, {"topology": ["star"]}):
         (record,) = cy.sweep(matmul, *SPECS, schedule=OUTPUT_STATIONARY, **axes)

@@ -1,4 +1,4 @@
-"""What units make of the cycles of a program, in closed form; every engine agrees."""
+"""What units and links make of the cycles of a program, in closed form; every engine agrees."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cyclotron as cy
-from cyclotron.machine import PE, Machine, Unit
+from cyclotron.machine import PE, Link, Machine, Unit
 
 
 @cy.kernel
@@ -79,13 +79,59 @@ VECTOR = PE(vector=Unit((8,), 2))
 )
 def test_operators_take_the_passes_of_their_unit(tmp_path, what, pe, cycles):
     kernel, *arguments = what
-    program = kernel.compile(*arguments).with_machine(Machine(pe=pe))
+    judge(kernel.compile(*arguments).with_machine(Machine(pe=pe)), cycles, tmp_path)
+
+
+PLAIN = Link()
+SLOW = Link(latency=5)
+
+
+@pytest.mark.parametrize(
+    ("links", "right", "down"),
+    [
+        ({}, 1, 1),
+        ({(0, 1): SLOW}, 5, 1),
+        ({(1, 0): SLOW}, 1, 5),
+        ({(0, -1): SLOW, (-1, 0): SLOW}, 1, 1),
+        ({(0, 1): SLOW, (1, 0): Link(latency=3)}, 5, 3),
+    ],
+)
+def test_each_direction_has_its_latency(tmp_path, links, right, down):
+    """The last PE starts after the hops to it; a place is there for each message."""
+    n, k, m = 4, 6, 5
+    A, B = np.ones((n, k)), np.ones((k, m))
+    program = product.compile(A, B, schedule=cy.schedules.output_stationary(product))
+    deep = {offset: replace(link, depth=16) for offset, link in links.items()}
+    machine = Machine(link=Link(depth=16), links=deep)
+    judge(program.with_machine(machine), k + (n - 1) * down + (m - 1) * right, tmp_path)
+
+
+def test_each_direction_has_its_depth_width_and_response():
+    """What counts is the link that a channel takes, the machine's where it has no own."""
+    A, B = cy.spec((6, 12)), cy.spec((12, 6))
+    program = product.compile(A, B, schedule=cy.schedules.output_stationary(product))
+
+    def cycles(**machine):
+        return cy.run(program.with_machine(Machine(**machine)), backend="sim", functional=False).cycles
+
+    for own in (Link(depth=1), Link(response_latency=7), Link(latency=2, depth=1)):
+        slow = cycles(links={(0, 1): own})
+        assert slow == cycles(links={(1, 0): own})
+        assert slow == cycles(link=own, links={(1, 0): PLAIN})
+        assert slow == cycles(link=own, links={(0, 1): own, (1, 0): PLAIN, (-1, 0): own})
+        assert slow > cycles()
+    depths = program.with_machine(Machine(links={(0, 1): Link(response_latency=7, depth=9)})).least_depths()
+    assert [(channel.given, channel.no_stall) for channel in depths.channels] == [(9, 8), (2, 2)]
+
+
+def judge(program, cycles, folder):
+    """Every engine counts these cycles, of the program in a file too."""
     assert cy.run(program, backend="sim").cycles == cycles
     for engine in ("general", "fast-forward"):
         assert cy.run(program, backend="sim", functional=False, engine=engine).cycles == cycles
-    program.save(tmp_path / "program.cyc")
-    loaded = cy.load(tmp_path / "program.cyc")
-    assert Machine.from_core(loaded.core.machine).pe == pe
+    program.save(folder / "program.cyc")
+    loaded = cy.load(folder / "program.cyc")
+    assert Machine.from_core(loaded.core.machine) == replace(program.machine, grid=program.grid)
     assert cy.run(loaded, backend="sim", functional=False).cycles == cycles
 
 

@@ -25,12 +25,14 @@ def units(sizes):
     return st.builds(Unit, shape=shapes, cycles=st.integers(1, 2**16))
 
 
+hops = st.dictionaries(st.sampled_from([(0, 1), (0, -1), (1, 0), (-1, 0)]), links)
 machines = st.builds(
     Machine,
-    grid=st.none() | st.lists(st.integers(1, 100), min_size=1, max_size=8).map(tuple),
+    grid=st.none() | st.tuples(st.integers(1, 100), st.integers(1, 100)),
     topology=st.sampled_from(["mesh", "torus"]),
     link=links,
     broadcast=links,
+    links=hops,
     pe=st.builds(
         PE,
         memory=st.integers(1, 2**50),
@@ -57,6 +59,7 @@ def test_defaults_are_those_of_the_core():
             "vector": None,
             "scalar": None,
         },
+        "links": [],
     }
 
 
@@ -99,6 +102,25 @@ def test_a_file_with_units(tmp_path):
     machine = Machine(pe=PE(matrix=Unit((16, 16, 16), 16), vector=Unit((8,))))
     assert Machine.load(path) == machine
     assert eval(repr(machine), {"cy": cy}) == machine
+
+
+def test_a_file_with_links(tmp_path):
+    path = tmp_path / "m.toml"
+    path.write_text('[links."0,1"]\nlatency = 4\n[links."-1,0"]\ndepth = 8\n')
+    machine = Machine(links={(0, 1): Link(latency=4), (-1, 0): Link(depth=8)})
+    assert Machine.load(path) == machine
+    assert machine.to_dict()["links"]["0,1"]["latency"] == 4
+    assert str(machine) == (
+        "mesh of any size, link latency 1 depth 2, link (0, 1) latency 4 depth 2,"
+        " link (-1, 0) latency 1 depth 8, 48 KiB a PE"
+    )
+
+
+def test_hexagonal_links_have_one_diagonal():
+    assert Machine(topology="hexagonal", links={(-1, -1): Link(latency=2)}).links[-1, -1].latency == 2
+    for topology, offset in (("mesh", (1, 1)), ("torus", (1, 1)), ("hexagonal", (1, -1))):
+        with pytest.raises(cy.ShapeError, match=f"is no hop of a {topology}"):
+            Machine(topology=topology, links={offset: Link()})
 
 
 def test_repr_leaves_defaults_out():
@@ -175,6 +197,22 @@ def test_unit_is_the_textbook_array():
         (lambda: PE(matrix=Unit(shape=(16,))), "CYC402", "of 1 sizes instead of 3"),
         (lambda: PE(vector=Unit()), "CYC402", "give a cy.Unit(shape=(lanes,), cycles=...)"),
         (lambda: Machine.from_dict({"pe": {"vector": {"lanes": 4}}}), "CYC402", "`pe.vector` has no field"),
+        (lambda: Machine(links={(0, 2): Link()}), "CYC401", "`links[(0, 2)]` is no hop of a mesh"),
+        (lambda: Machine(links={(0, 0): Link()}), "CYC401", "is no hop of a mesh"),
+        (lambda: Machine(links={(): Link()}), "CYC401", "is no hop of a mesh"),
+        (
+            lambda: Machine(grid=(4,), links={(0, 1): Link()}),
+            "CYC401",
+            "2 numbers, and the grid 1 dimensions",
+        ),
+        (lambda: Machine(links={(0, 1): Link(), (1,): Link()}), "CYC401", "and the grid 2 dimensions"),
+        (lambda: Machine(links=[Link()]), "CYC402", "of type list"),
+        (lambda: Machine(links={1: Link()}), "CYC402", "of type int"),
+        (lambda: Machine(links={(0.5, 0): Link()}), "CYC402", "of type float"),
+        (lambda: Machine(links={(0, 1): 4}), "CYC402", "a cy.Link(...)"),
+        (lambda: Machine.from_dict({"links": {"east": {}}}), "CYC402", "the key `east`"),
+        (lambda: Machine.from_dict({"links": {"0,1": {"dept": 4}}}), "CYC402", "did you mean `depth`?"),
+        (lambda: Machine.from_dict({"links": [4]}), "CYC402", "of type list"),
         (lambda: Machine.from_dict({"gird": [4]}), "CYC402", "did you mean `grid`?"),
         (lambda: Machine.from_dict({"link": {"dept": 4}}), "CYC402", "did you mean `depth`?"),
         (lambda: Machine.from_dict({"link": 4}), "CYC402", "of type int"),

@@ -140,6 +140,17 @@ REFUSALS = {
     ),
     "no-latency": (cy.ShapeError, "CYC401", lambda: cy.Link(latency=0)),
     "unit-of-another-shape": (cy.ShapeError, "CYC402", lambda: cy.PE(matrix=cy.Unit(shape=(16,)))),
+    "link-to-no-neighbour": (cy.ShapeError, "CYC401", lambda: cy.Machine(links={(0, 2): cy.Link()})),
+    "links-of-another-grid": (
+        cy.ShapeError,
+        "CYC401",
+        lambda: compiled(S.space("i")).with_machine(cy.Machine(links={(0, 1): cy.Link()})),
+    ),
+    "schedule-of-another-grid": (
+        cy.CapacityError,
+        "CYC502",
+        lambda: compiled(S.space("i"), machine=cy.Machine(links={(0, 1): cy.Link()})),
+    ),
     "unknown-entry-of-a-machine": (cy.ShapeError, "CYC402", lambda: cy.Machine.from_dict({"gird": [4]})),
     "file-of-something-else": (cy.ProgramError, "CYC601", read(b"GIF89a" + bytes(40))),
     "file-of-no-text": (cy.ProgramError, "CYC604", read(body(b"{"))),

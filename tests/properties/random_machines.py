@@ -62,7 +62,8 @@ def retimed(rng: random.Random, program: cy.Program) -> cy.Program:
 
     machine = program.machine
     assert machine is not None
-    links = link(), link()
+    hops = {tuple(channel["offset"]) for channel in program.channels if channel["kind"] == "link"}
+    links = {hop: link() for hop in sorted(hops) if rng.random() < 0.4}
     most = rng.choice((1, 1, 3, 12))
     cycles = {name: rng.randint(0 if rng.random() < 0.2 else 1, most) for name in OPERATORS}
     units: dict[str, cy.Unit] = {}
@@ -73,7 +74,9 @@ def retimed(rng: random.Random, program: cy.Program) -> cy.Program:
         if rng.random() < 0.5:
             del units["scalar"]
     pe = dataclasses.replace(machine.pe, cycles=cycles, **units)
-    return program.with_machine(dataclasses.replace(machine, link=links[0], broadcast=links[1], pe=pe))
+    return program.with_machine(
+        dataclasses.replace(machine, link=link(), broadcast=link(), links=links, pe=pe)
+    )
 
 
 def measured(result: cy.Result) -> dict[str, Any]:

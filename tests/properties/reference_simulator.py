@@ -238,8 +238,11 @@ class _Simulation:
         queue.left.append(now)
 
     def link(self, number: int) -> Json:
-        kind = self.program["channels"][number]["kind"]
-        return self.machine["link" if kind == "link" else "broadcast"]
+        channel = self.program["channels"][number]
+        if channel["kind"] == "network":
+            return self.machine["broadcast"]
+        along = (own["link"] for own in self.machine.get("links", []) if own["offset"] == channel["offset"])
+        return next(along, self.machine["link"])
 
     def queue(self, number: int, sender: Any, receiver: Any) -> Queue:
         depth = self.program["channels"][number]["depth"] or self.link(number)["depth"]

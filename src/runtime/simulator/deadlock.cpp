@@ -117,15 +117,18 @@ DeadlockError deadlock_error(const PeArray& array, const std::vector<Wait>& wait
     notes.push_back({{}, fmt::format("{} of {} PEs cannot go on", waits.size(), array.count())});
   }
   const auto depth = smallest_depth(program, progress);
-  return DeadlockError({.code = "CYC801",
-                        .span = span(first),
-                        .message = std::move(message),
-                        .notes = std::move(notes),
-                        .help = depth
-                                    ? fmt::format("a depth of {} for every channel lets it pass: "
-                                                  "cy.Machine(link=cy.Link(depth={}), ...)",
-                                                  *depth, *depth)
-                                    : "no channel depth helps: a message that is waited for is never sent"});
+  return DeadlockError(
+      {.code = "CYC801",
+       .span = span(first),
+       .message = std::move(message),
+       .notes = std::move(notes),
+       .help = depth
+                   ? fmt::format(
+                         "a depth of {} for every channel lets it pass: "
+                         "cy.Machine(link=cy.Link(depth={}), ...){}",
+                         *depth, *depth,
+                         array.program().machine.links.empty() ? "" : ", and as deep in each of its `links`")
+                   : "no channel depth helps: a message that is waited for is never sent"});
 }
 
 void throw_deadlock(const program::Program& program, std::int64_t uniform_depth, const Progress& progress) {

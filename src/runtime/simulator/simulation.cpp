@@ -2,6 +2,8 @@
 
 #include <tuple>
 
+#include <cyclotron/program/timing.hpp>
+
 #include "../messages.hpp"
 
 namespace cyclotron::runtime::simulator {
@@ -27,7 +29,10 @@ Simulation<f>::Simulation(const program::Program& program, const Arrays& arrays,
     set_up(links_[q], link.channel, link.sender,
            link.receiver == PeArray::none ? PeArray::none : array_.grid_index(link.receiver));
   }
-  for (const auto& channel : program.channels) buffers_.emplace_back(message_bytes(channel));
+  for (const auto& channel : program.channels) {
+    buffers_.emplace_back(message_bytes(channel));
+    link_of_.push_back(&program::link_of(program.machine, channel));
+  }
   for (std::uint32_t o = 0; o < array_.count(); ++o) ready_.push(o);
 }
 
@@ -57,13 +62,6 @@ bool Simulation<f>::run() {
                 [&] { return array_.fraction_done(); });
   }
   return done_ == array_.count();
-}
-
-template <bool f>
-const machine::Link& Simulation<f>::link_of(std::uint32_t channel) const {
-  const auto& program = array_.program();
-  return program.channels[channel].kind == program::Channel::Kind::link ? program.machine.link
-                                                                        : program.machine.broadcast;
 }
 
 template <bool f>
@@ -124,7 +122,7 @@ bool Simulation<f>::send(Pe& pe, const Step& step, const Packet& packet) {
   Queue& queue = links_[number];
   require_fits(array_.program().channels[channel], packet.size);
   if (!has_place(queue)) return wait(pe, queue, true), false;
-  const machine::Link& link = array_.program().machine.link;
+  const machine::Link& link = *link_of_[channel];
   Clock& clock = clocks_[pe.ordinal];
   const std::int64_t sent = std::max({clock.now, place_free_at(queue, link), queue.link_free});
   clock.stall_full += sent - clock.now;
@@ -141,7 +139,7 @@ bool Simulation<f>::broadcast(Pe& pe, const Step& step, std::int64_t first, std:
   const std::uint32_t number = pe.code->ports[step.port].channel;
   const auto& channel = array_.program().channels[number];
   require_fits(channel, packet.size);
-  const machine::Link& link = array_.program().machine.broadcast;
+  const machine::Link& link = *link_of_[number];
   const std::int64_t own = pe.variables[channel.axis];
   Clock& clock = clocks_[pe.ordinal];
   std::int64_t& port_free = port_free_[array_.port_number(pe, step.port)];
@@ -170,7 +168,7 @@ template <class Deliver>
 bool Simulation<f>::receive(Pe& pe, const Step& step, std::int64_t sender, Deliver&& deliver) {
   const Port port = pe.code->ports[step.port];
   const bool network = port.kind == Port::Kind::network_in;
-  const machine::Link& link = link_of(port.channel);
+  const machine::Link& link = *link_of_[port.channel];
   Queue* queue = nullptr;
   if (network) {
     const auto axis = array_.program().channels[port.channel].axis;

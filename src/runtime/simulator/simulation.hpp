@@ -108,7 +108,6 @@ class Simulation {
   void wake(std::uint32_t ordinal) {
     if (ordinal != PeArray::none) ready_.push(ordinal);
   }
-  [[nodiscard]] const machine::Link& link_of(std::uint32_t channel) const;
 
   PeArray array_;
   Settings settings_;
@@ -117,10 +116,11 @@ class Simulation {
   std::vector<Queue> links_;
   std::deque<Queue> network_queues_;
   std::vector<QueueRow<Queue>> rows_;
-  std::vector<std::int64_t> port_free_;    ///< When a network's sender may send again, by port number.
-  std::vector<BufferPool> buffers_;        ///< By channel.
-  std::vector<Clock> clocks_;              ///< By ordinal.
-  std::vector<const Queue*> waiting_for_;  ///< By ordinal.
+  std::vector<std::int64_t> port_free_;        ///< When a network's sender may send again, by port number.
+  std::vector<BufferPool> buffers_;            ///< By channel.
+  std::vector<const machine::Link*> link_of_;  ///< By channel.
+  std::vector<Clock> clocks_;                  ///< By ordinal.
+  std::vector<const Queue*> waiting_for_;      ///< By ordinal.
   Ring<std::uint32_t> ready_;
   std::uint32_t done_ = 0;
   std::vector<Event> events_;

@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include <cyclotron/program/timing.hpp>
+
 #include "simulation.hpp"
 #include "tile_sizes.hpp"
 
@@ -223,18 +225,17 @@ class Compactor {
 
 TimedChannel time_channel(const program::Program& program, std::size_t number, TileSize size) {
   const auto& channel = program.channels[number];
-  const bool network = channel.kind == program::Channel::Kind::network;
-  const machine::Link& link = network ? program.machine.broadcast : program.machine.link;
+  const machine::Link& link = program::link_of(program.machine, channel);
   TimedChannel result;
   result.transfer = transfer_cycles(size, link);
   result.delay = link.latency_cycles + result.transfer - 1;
   result.response = link.response_latency_cycles;
   result.words = size.words();
-  const std::int64_t depth = channel.depth > 0 ? channel.depth : link.depth;
+  const std::int64_t depth = program::depth_of(program.machine, channel);
   result.depth = static_cast<std::uint32_t>(std::min(depth, machine::unbounded_depth));
   result.places = std::uint64_t{result.depth} * (result.response == 0 ? 3 : 2);
   result.axis = channel.axis;
-  result.network = network;
+  result.network = channel.kind == program::Channel::Kind::network;
   return result;
 }
 

@@ -32,6 +32,44 @@ TEST(Machine, PrintsItsUnits) {
       "mesh 4, link latency 1 depth 2, 48 KiB a PE, matrix unit 8x8x16 cycles 32, scalar unit cycles 3");
 }
 
+TEST(Machine, PrintsItsLinks) {
+  Machine machine = mesh({4, 4});
+  machine.links[{0, 1}] = {.latency_cycles = 4, .response_latency_cycles = 2, .words_per_cycle = 8};
+  EXPECT_EQ(
+      to_string(machine),
+      "mesh 4x4, link latency 1 depth 2, link (0, 1) latency 4 depth 2 width 8 response 2, 48 KiB a PE");
+}
+
+TEST(Machine, DimensionsAreThoseOfTheGridOrTheLinks) {
+  Machine machine;
+  EXPECT_EQ(dimensions(machine), std::nullopt);
+  machine.links[{0, 1}] = {};
+  EXPECT_EQ(dimensions(machine), 2);
+  machine.grid = {4, 4, 4};
+  EXPECT_EQ(dimensions(machine), 3);
+}
+
+TEST(Machine, LinksJoinNeighbours) {
+  const auto message = [](Topology topology, std::vector<std::int64_t> offset) -> std::string {
+    Machine machine = mesh({4, 4});
+    machine.topology = topology;
+    machine.links[std::move(offset)] = {};
+    try {
+      verify(machine);
+    } catch (const ShapeError& error) {
+      EXPECT_EQ(error.diagnostic().code, "CYC401");
+      return error.diagnostic().message;
+    }
+    return "nothing thrown";
+  };
+  EXPECT_EQ(message(Topology::mesh, {0, -1}), "nothing thrown");
+  EXPECT_EQ(message(Topology::hexagonal, {-1, -1}), "nothing thrown");
+  EXPECT_EQ(message(Topology::hexagonal, {-1, 1}), "machine `links[(-1, 1)]` is no hop of a hexagonal");
+  EXPECT_EQ(message(Topology::torus, {3, 0}), "machine `links[(3, 0)]` is no hop of a torus");
+  EXPECT_EQ(message(Topology::mesh, {0, 0}), "machine `links[(0, 0)]` is no hop of a mesh");
+  EXPECT_EQ(message(Topology::mesh, {1}), "machine `links[(1)]` has 1 numbers, and the grid 2 dimensions");
+}
+
 TEST(Machine, DefaultsAreValid) {
   EXPECT_NO_THROW(verify(Machine{}));
   EXPECT_NO_THROW(verify(mesh({1, 1000000})));
@@ -63,6 +101,8 @@ TEST(Machine, NumbersOutOfRangeAreNamed) {
   EXPECT_NE(message([](Machine& m) { m.pe.vector = Unit{{0}, 1}; }).find("`pe.vector.shape[0]` is 0"),
             std::string::npos);
   EXPECT_NE(message([](Machine& m) { m.pe.scalar = Unit{{}, 65537}; }).find("`pe.scalar.cycles` is 65537"),
+            std::string::npos);
+  EXPECT_NE(message([](Machine& m) { m.links[{1}].depth = 0; }).find("`links[(1)].depth` is 0"),
             std::string::npos);
   EXPECT_NE(message([](Machine& m) { m.grid.assign(9, 1); }).find("grid dimensions"), std::string::npos);
   EXPECT_NE(message([](Machine& m) { m.grid.assign(3, std::int64_t{1} << 30); }).find("grid size"),

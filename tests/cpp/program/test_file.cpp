@@ -67,7 +67,9 @@ TEST(File, WhatVersion10DoesNotHaveIsWrittenWhereItIsThere) {
   EXPECT_EQ(serialize(matmul()).find("matrix"), std::string::npos);
   Program program = matmul();
   program.machine.pe.vector = machine::Unit{{16}, 2};
+  program.machine.links[{0, 1}].depth = 7;
   EXPECT_NE(serialize(program).find("\"vector\":{\"shape\":[16],\"cycles\":2}"), std::string::npos);
+  EXPECT_NE(serialize(program).find("\"links\":[{\"offset\":[0,1],\"link\":{"), std::string::npos);
   EXPECT_EQ(deserialize(serialize(program)), program);
 }
 
@@ -162,6 +164,8 @@ TEST(File, FieldsAreChecked) {
             "`classes[2].code[5].source.real` is `one`, which this version does not know");
   EXPECT_EQ(message("\"tile\":[1,1],\"count\"", "\"tile\":[1],\"count\""),
             "`classes[0].slots[0].tile` has 1 entries, expected 2");
+  EXPECT_EQ(message("\"links\":[{", "\"links\":[1,{"), "`machine.links[0]` is number, expected an object");
+  EXPECT_EQ(message("\"links\":[{", "\"links\":[{\"x\":1,"), "`machine.links[0]` has an unknown field `x`");
   EXPECT_EQ(message("\"move\":0", "\"move\":\"0\""),
             "`machine.pe.cycles.move` is string, expected an integer");
 }

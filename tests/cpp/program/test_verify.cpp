@@ -30,6 +30,7 @@ std::vector<Fault> table_faults() {
       {"GridNames", [](Program& p) { p.grid_names.pop_back(); }, "CYC608", "grid_names"},
       {"MachineGrid", [](Program& p) { p.machine.grid = {4, 5}; }, "CYC606", "machine.grid"},
       {"MachineUnit", [](Program& p) { p.machine.pe.matrix->shape.pop_back(); }, "CYC606", "machine"},
+      {"MachineLink", [](Program& p) { p.machine.links[{0, 2}] = {}; }, "CYC606", "machine"},
       {"MachineDepth", [](Program& p) { p.machine.link.depth = 0; }, "CYC606", "machine"},
       {"TensorRank", [](Program& p) { p.tensors[0].shape.assign(9, 1); }, "CYC606", "tensors[0].shape"},
       {"TensorShape", [](Program& p) { p.tensors[0].shape[1] = -1; }, "CYC606", "tensors[0].shape[1]"},

@@ -293,6 +293,17 @@ TEST(Deadlock, CircleOfFullChannelsNamesTheDepthThatHelps) {
             "a depth of 7 for every channel lets it pass: cy.Machine(link=cy.Link(depth=7), ...)");
 }
 
+TEST(Deadlock, LinksOfADirectionAreNamedToo) {
+  Program program = facing(true, 7);
+  program.machine.links[{1}].depth = 4;
+  const auto found = deadlock(program);
+  EXPECT_EQ(found.notes[0].text, "PE (0) waits at cycle 3 to send on `right` to PE (1): full (depth 4)");
+  EXPECT_EQ(
+      found.help,
+      "a depth of 7 for every channel lets it pass: cy.Machine(link=cy.Link(depth=7), ...), and as deep in "
+      "each of its `links`");
+}
+
 TEST(Deadlock, CircleOfEmptyChannelsSaysThatNoDepthHelps) {
   const auto found = deadlock(facing(false, 1));
   EXPECT_EQ(found.notes[0].text, "PE (0) waits at cycle 0 to receive on `left` from PE (1): empty");

@@ -57,15 +57,21 @@ struct Machine {
   Link link;
   Link broadcast;  ///< The broadcast network from a feeder to the PEs of a line.
   Pe pe;
+  std::map<std::vector<std::int64_t>, Link>
+      links{};  ///< Instead of `link` along these hops: receiver minus sender, one a grid dimension.
   bool operator==(const Machine&) const = default;
 };
+
+/// Dimensions of the grid, where its extents or its links tell.
+[[nodiscard]] std::optional<std::size_t> dimensions(const Machine& machine);
 
 /// The fewest links between two PEs of an array of these extents (a torus wraps at the machine's own grid
 /// where it has one).
 [[nodiscard]] std::int64_t hops(const Machine& machine, const std::vector<std::int64_t>& extents,
                                 const std::vector<std::int64_t>& offset);
 
-/// Throws ShapeError where a number is out of range (names it, its value and the range).
+/// Throws ShapeError where a number is out of range (names it, its value and the range), or an offset in `links`
+/// is no hop of the topology.
 void verify(const Machine& machine);
 
 /// One line, for example `mesh 4x4, link latency 1 depth 2, 48 KiB a PE`.

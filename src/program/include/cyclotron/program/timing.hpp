@@ -1,4 +1,4 @@
-// What a machine makes of a program: the cycles of its operators.
+// What a machine makes of a program: the cycles of its operators, the links of its channels.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -18,5 +18,12 @@ namespace cyclotron::program {
 /// least 1. Throws ShapeError where the shapes do not fit.
 [[nodiscard]] std::int64_t cycles_of(const machine::Pe& pe, Op op, Flags flags,
                                      std::span<const operators::Shape> operands);
+
+/// What a channel's messages travel on: the machine's link along its offset, or the broadcast network. Refers to
+/// the machine.
+[[nodiscard]] const machine::Link& link_of(const machine::Machine& machine, const Channel& channel);
+
+/// Messages that each queue of a channel holds: the channel's own depth, or that of its link.
+[[nodiscard]] std::int64_t depth_of(const machine::Machine& machine, const Channel& channel);
 
 }  // namespace cyclotron::program
