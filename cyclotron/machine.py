@@ -10,7 +10,19 @@ from typing import Any, Literal
 
 from . import machine_data
 from .errors import ShapeError
-from .machine_parts import MOST, PE, UNBOUNDED, UNITS, FrozenDict, Link, Unit, code, integer, wrong_type
+from .machine_parts import (
+    MOST,
+    PE,
+    UNBOUNDED,
+    UNITS,
+    FrozenDict,
+    Link,
+    Unit,
+    code,
+    integer,
+    positive,
+    wrong_type,
+)
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -19,8 +31,8 @@ else:
 
 __all__ = ["PE", "UNBOUNDED", "Link", "Machine", "Topology", "Unit"]
 
-Topology = Literal["mesh", "torus", "hexagonal"]
-_TOPOLOGIES: tuple[Topology, ...] = ("mesh", "torus", "hexagonal")
+Topology = Literal["mesh", "torus", "hexagonal", "ring"]
+_TOPOLOGIES: tuple[Topology, ...] = ("mesh", "torus", "hexagonal", "ring")
 _MOST_DIMENSIONS = 8
 _MOST_PES = 2**62
 
@@ -33,8 +45,9 @@ class Machine:
     ----------
     grid : tuple of int, optional
         PEs along each dimension; None: as large as the program needs.
-    topology : {"mesh", "torus", "hexagonal"}
-        Without or with links that wrap around.
+    topology : {"mesh", "torus", "hexagonal", "ring"}
+        Without or with links that wrap around, hexagonal with those of one diagonal; a ring is a torus of one
+        dimension.
     link : Link
         Between neighbours.
     broadcast : Link
@@ -44,6 +57,8 @@ class Machine:
     links : mapping of tuple of int to Link
         Instead of ``link`` along these hops, by the offset from sender to receiver, one number a grid
         dimension, as channels have it: ``{(0, 1): cy.Link(latency=4)}`` slows the way along a row, not back.
+    clock : float, optional
+        Cycles a second, in Hz; None: unknown.
 
     Examples
     --------
@@ -58,6 +73,7 @@ class Machine:
     broadcast: Link = dataclasses.field(default_factory=Link)
     pe: PE = dataclasses.field(default_factory=PE)
     links: Mapping[tuple[int, ...], Link] = dataclasses.field(default_factory=dict)
+    clock: float | None = None
 
     def __post_init__(self) -> None:
         if self.grid is not None:
@@ -68,11 +84,20 @@ class Machine:
                 code="CYC402",
                 help=f"it is one of: {', '.join(_TOPOLOGIES)}",
             )
+        if self.topology == "ring" and self.grid is not None and len(self.grid) > 1:
+            raise ShapeError(
+                f"machine `grid` has {len(self.grid)} dimensions, and a ring has 1",
+                code="CYC401",
+                help='give the PEs along it, for example grid=(8,), or topology="torus"',
+            )
         for field, kind in (("link", Link), ("broadcast", Link), ("pe", PE)):
             value = getattr(self, field)
             if not isinstance(value, kind):
                 raise wrong_type(f"machine `{field}`", value, f"a cy.{kind.__name__}(...)")
-        object.__setattr__(self, "links", _links(self.links, self.topology, len(self.grid or ()) or None))
+        dimensions = 1 if self.topology == "ring" else len(self.grid or ()) or None
+        object.__setattr__(self, "links", _links(self.links, self.topology, dimensions))
+        if self.clock is not None:
+            object.__setattr__(self, "clock", positive("clock", self.clock))
 
     @property
     def pe_count(self) -> int | None:
@@ -91,7 +116,7 @@ class Machine:
         -------
         dict
             ``{"grid": list of int, "topology": str, "link": dict, "broadcast": dict, "pe": dict,
-            "links": list of (offset, link)}``.
+            "links": list of (offset, link), "clock_hz": float or None}``.
         """
         return machine_data.to_core(self)
 
@@ -118,7 +143,7 @@ class Machine:
         ----------
         data : mapping
             ``{"grid": [8, 8], "topology": "mesh", "link": {...}, "broadcast": {...}, "pe": {...},
-            "links": {"0,1": {...}}}``.
+            "links": {"0,1": {...}}, "clock": 1.2e9}``.
 
         Raises
         ------
@@ -169,7 +194,8 @@ class Machine:
             text += f", broadcast latency {self.broadcast.latency} depth {self.broadcast.depth_text}"
         units = {name: getattr(self.pe, name) for name in UNITS}
         text += f", {self.pe.memory_text} a PE"
-        return text + "".join(f", {name} unit {unit}" for name, unit in units.items() if unit)
+        text += "".join(f", {name} unit {unit}" for name, unit in units.items() if unit)
+        return text if self.clock is None else f"{text}, {self.clock / 1e6:g} MHz"
 
 
 def _links(links: object, topology: Topology, dimensions: int | None) -> FrozenDict:

@@ -39,6 +39,7 @@ def to_core(machine: Machine) -> dict[str, Any]:
             **{name: _plain(getattr(pe, name)) for name in UNITS},
         },
         "links": [(list(offset), _link_to_core(link)) for offset, link in machine.links.items()],
+        "clock_hz": machine.clock,
     }
 
 
@@ -53,6 +54,7 @@ def from_core(data: Mapping[str, Any]) -> dict[str, Any]:
         "broadcast": _link_from_core(data["broadcast"]),
         "pe": PE(pe["memory_bytes"], pe["flops_per_cycle"], dict(pe["cycles"]), **units),
         "links": {tuple(offset): _link_from_core(link) for offset, link in data["links"]},
+        "clock": data["clock_hz"],
     }
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import operator
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 from .errors import ShapeError
@@ -194,6 +196,23 @@ def integer(field: str, value: object, least: int, most: int) -> int:
             help=f"give `{field}` a value of at least {least}" if number < least else f"give at most {most}",
         )
     return int(number)
+
+
+def positive(field: str, value: object) -> float:
+    """Return a positive number; ShapeError of another type (CYC402) or out of range (CYC401)."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise wrong_type(f"machine `{field}`", value, "a number, for example 1.2e9")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not 0 < number < math.inf:
+        raise ShapeError(
+            f"machine `{field}` is {value}, not a positive number",
+            code="CYC401",
+            help="give one, for example 1.2e9",
+        )
+    return number
 
 
 def _set_integer(target: Link | Unit | PE, prefix: str, field: str, least: int, most: int) -> None:

@@ -78,6 +78,25 @@ class Result:
         return int(self._measured["cycles"])
 
     @property
+    def simulated_seconds(self) -> float:
+        """Simulated time: `cycles` at the machine's clock.
+
+        Raises
+        ------
+        ExecutionError
+            If the machine has no clock, or the backend measures no cycles.
+        """
+        cycles = self.cycles
+        clock: float | None = self.program.core.machine["clock_hz"]
+        if clock is None:
+            raise ExecutionError(
+                "the machine has no clock, so that its cycles are no seconds",
+                code="CYC712",
+                help="give it one, in Hz: cy.Machine(clock=1.2e9, ...)",
+            )
+        return cycles / clock
+
+    @property
     def engine(self) -> str:
         """What simulated it: ``functional``, ``general`` or ``fast-forward``."""
         return str(self._measured["engine"])

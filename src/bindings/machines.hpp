@@ -35,6 +35,7 @@ inline machine::Machine to_machine(const pybind11::dict& value) {
     const auto [offset, link] = item.cast<std::pair<std::vector<std::int64_t>, pybind11::dict>>();
     result.links.emplace(offset, to_link(link));
   }
+  result.clock_hz = value["clock_hz"].cast<std::optional<double>>();
   return result;
 }
 
@@ -76,6 +77,7 @@ inline pybind11::dict to_dict(const machine::Machine& machine) {
   pybind11::list links;
   for (const auto& [offset, link] : machine.links) links.append(pybind11::make_tuple(offset, to_dict(link)));
   result["links"] = links;
+  result["clock_hz"] = machine.clock_hz;
   return result;
 }
 

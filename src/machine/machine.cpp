@@ -1,6 +1,7 @@
 #include <cyclotron/machine/machine.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
@@ -105,19 +106,23 @@ std::string_view name(Topology topology) {
     case Topology::mesh: return "mesh";
     case Topology::torus: return "torus";
     case Topology::hexagonal: return "hexagonal";
+    case Topology::ring: return "ring";
   }
   return "";
 }
 
 std::optional<Topology> topology_from_name(std::string_view text) {
-  for (const auto topology : {Topology::mesh, Topology::torus, Topology::hexagonal}) {
+  for (const auto topology : {Topology::mesh, Topology::torus, Topology::hexagonal, Topology::ring}) {
     if (name(topology) == text) return topology;
   }
   return std::nullopt;
 }
 
+bool wraps_around(Topology topology) { return topology == Topology::torus || topology == Topology::ring; }
+
 std::optional<std::size_t> dimensions(const Machine& machine) {
   if (!machine.grid.empty()) return machine.grid.size();
+  if (machine.topology == Topology::ring) return 1;
   if (!machine.links.empty()) return machine.links.begin()->first.size();
   return std::nullopt;
 }
@@ -127,7 +132,7 @@ std::int64_t hops(const Machine& machine, const std::vector<std::int64_t>& exten
   std::int64_t total = 0;
   for (std::size_t d = 0; d < offset.size(); ++d) {
     auto steps = std::abs(offset[d]);
-    if (machine.topology == Topology::torus) {
+    if (wraps_around(machine.topology)) {
       const auto around = machine.grid.empty() ? extents[d] : machine.grid.at(d);
       steps = std::min(steps % around, around - steps % around);
     }
@@ -142,6 +147,8 @@ std::int64_t hops(const Machine& machine, const std::vector<std::int64_t>& exten
 
 void verify(const Machine& machine) {
   require("grid dimensions", static_cast<std::int64_t>(machine.grid.size()), 0, 8);
+  if (machine.topology == Topology::ring && !machine.grid.empty())
+    require("grid dimensions of a ring", static_cast<std::int64_t>(machine.grid.size()), 1, 1);
   std::int64_t pes = 1;
   for (std::size_t d = 0; d < machine.grid.size(); ++d) {
     require(fmt::format("grid[{}]", d), machine.grid[d], 1, limit);
@@ -158,6 +165,14 @@ void verify(const Machine& machine) {
   require("pe.matrix", machine.pe.matrix, 3);
   require("pe.vector", machine.pe.vector, 1);
   require("pe.scalar", machine.pe.scalar, 0);
+  if (machine.clock_hz && !(std::isfinite(*machine.clock_hz) && *machine.clock_hz > 0)) {
+    throw ShapeError(
+        {.code = "CYC401",
+         .span = {},
+         .message = fmt::format("machine `clock_hz` is {}, not a positive number", *machine.clock_hz),
+         .notes = {},
+         .help = "give cycles a second, for example 1.2e9"});
+  }
 }
 
 std::string to_string(const Machine& machine) {
@@ -175,7 +190,8 @@ std::string to_string(const Machine& machine) {
   }
   text += fmt::format(", {} a PE", bytes_text(machine.pe.memory_bytes));
   return text + unit_text("matrix", machine.pe.matrix) + unit_text("vector", machine.pe.vector) +
-         unit_text("scalar", machine.pe.scalar);
+         unit_text("scalar", machine.pe.scalar) +
+         (machine.clock_hz ? fmt::format(", {:g} MHz", *machine.clock_hz / 1e6) : "");
 }
 
 }  // namespace cyclotron::machine

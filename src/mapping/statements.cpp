@@ -204,7 +204,7 @@ class Builder {
   /// An offset on a ring, the short way round; both ways are one link where there are only two PEs.
   [[nodiscard]] std::int64_t wrapped(std::int64_t step, std::size_t g) const {
     const auto extent = mapping_.grid.extents[g];
-    if (machine_.topology != machine::Topology::torus || std::abs(step) <= 1) return step;
+    if (!machine::wraps_around(machine_.topology) || std::abs(step) <= 1) return step;
     return step > 0 ? step - extent : step + extent;
   }
 

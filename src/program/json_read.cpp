@@ -219,6 +219,7 @@ class Reader {
     get(fields, "broadcast", machine.broadcast);
     get(fields, "pe", machine.pe);
     if (fields.has("links")) read_links(fields.at("links"), Path(path, "links"), machine.links);
+    get_if_there(fields, "clock_hz", machine.clock_hz);
     fields.finish();
   }
 

@@ -72,6 +72,7 @@ class Writer {
                           {"pe", write(machine.pe)}};
     for (const auto& [offset, link] : machine.links)
       result["links"].push_back({{"offset", offset}, {"link", write(link)}});
+    if (machine.clock_hz) result["clock_hz"] = *machine.clock_hz;
     return result;
   }
   static OrderedJson write(operators::Shape tile) { return OrderedJson::array({tile.rows, tile.columns}); }

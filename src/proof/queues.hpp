@@ -34,7 +34,7 @@ class Queues {
     for (std::size_t d = 0; d < stride_.size(); ++d) {
       const std::int64_t extent = program_.grid[d];
       std::int64_t x = from[d] + channel.offset[d];
-      if (program_.machine.topology == machine::Topology::torus) x = (x % extent + extent) % extent;
+      if (machine::wraps_around(program_.machine.topology)) x = (x % extent + extent) % extent;
       if (x < 0 || x >= extent) return std::nullopt;
       index += x * stride_[d];
     }

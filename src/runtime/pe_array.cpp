@@ -154,7 +154,7 @@ std::optional<std::size_t> PeArray::neighbour(std::size_t grid_index, const prog
   for (std::size_t d = 0; d < at.size(); ++d) {
     const std::int64_t extent = program_->grid[d];
     std::int64_t x = at[d] + channel.offset[d];
-    if (program_->machine.topology == machine::Topology::torus) x = (x % extent + extent) % extent;
+    if (machine::wraps_around(program_->machine.topology)) x = (x % extent + extent) % extent;
     if (x < 0 || x >= extent) return std::nullopt;
     result += x * grid_stride_[d];
   }

@@ -44,6 +44,14 @@ def product(A, B):
     return C
 
 
+@cy.kernel
+def matvec(A, x):
+    y = cy.empty(A.shape[0])
+    for i in range(A.shape[0]):
+        y[i] = sum(A[i, k] * x[k] for k in range(A.shape[1]))
+    return y
+
+
 def tile(rows, columns):
     """A matrix that is one tile."""
     return cy.blocked(np.ones((rows, columns)), (rows, columns))
@@ -122,6 +130,42 @@ def test_each_direction_has_its_depth_width_and_response():
         assert slow > cycles()
     depths = program.with_machine(Machine(links={(0, 1): Link(response_latency=7, depth=9)})).least_depths()
     assert [(channel.given, channel.no_stall) for channel in depths.channels] == [(9, 8), (2, 2)]
+
+
+ROTATION = cy.Schedule().space("i").rotate("k", by="i")
+
+
+def test_a_ring_is_a_torus_of_one_dimension(tmp_path):
+    """x goes round: each PE multiplies in each of the n cycles."""
+    n = 6
+    A, x = np.arange(36.0).reshape(n, n), np.arange(6.0)
+    for machine in (Machine(topology="ring"), Machine(topology="torus", grid=(n,))):
+        program = matvec.compile(A, x, schedule=ROTATION, machine=machine)
+        judge(program, n, tmp_path)
+        assert np.array_equal(cy.run(program, backend="local").output, A @ x)
+        assert cy.prove(program)
+    slow = replace(machine, topology="ring", links={(-1,): Link(latency=3)})
+    judge(matvec.compile(A, x, schedule=ROTATION, machine=slow), 1 + 3 * (n - 1), tmp_path)
+
+
+def test_a_ring_has_one_dimension():
+    with pytest.raises(cy.CapacityError, match="needs a grid of 4x4 PEs, and the machine has 1 dimensions"):
+        product.compile(
+            *[cy.spec((4, 4))] * 2,
+            schedule=cy.schedules.output_stationary(product),
+            machine=Machine(topology="ring"),
+        )
+
+
+def test_a_clock_makes_cycles_seconds(tmp_path):
+    program = exponentials.compile(tile(5, 7))
+    program = program.with_machine(Machine(pe=VECTOR, clock=2.5e6))
+    assert cy.run(program, backend="sim").simulated_seconds == 4e-6
+    program.save(tmp_path / "program.cyc")
+    loaded = cy.run(cy.load(tmp_path / "program.cyc"), backend="sim", functional=False)
+    assert loaded.simulated_seconds == 4e-6
+    with pytest.raises(cy.ExecutionError, match="measures no cycles"):
+        cy.run(program, backend="local").simulated_seconds
 
 
 def judge(program, cycles, folder):

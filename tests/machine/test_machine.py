@@ -33,6 +33,7 @@ machines = st.builds(
     link=links,
     broadcast=links,
     links=hops,
+    clock=st.none() | st.floats(0, exclude_min=True, allow_infinity=False),
     pe=st.builds(
         PE,
         memory=st.integers(1, 2**50),
@@ -60,6 +61,7 @@ def test_defaults_are_those_of_the_core():
             "scalar": None,
         },
         "links": [],
+        "clock_hz": None,
     }
 
 
@@ -136,6 +138,7 @@ def test_str_says_the_main_things():
     assert str(Machine(grid=(2, 3), pe=PE(memory=100))) == "mesh 2×3, link latency 1 depth 2, 100 bytes a PE"
     assert "broadcast latency 5" in str(Machine(broadcast=Link(latency=5)))
     units = PE(matrix=Unit((4, 4, 8), 16), scalar=Unit(cycles=3))
+    assert str(Machine(topology="ring", clock=7e8)).endswith("48 KiB a PE, 700 MHz")
     assert str(Machine(pe=units)).endswith("48 KiB a PE, matrix unit 4×4×8 cycles 16, scalar unit cycles 3")
 
 
@@ -185,7 +188,15 @@ def test_unit_is_the_textbook_array():
         (lambda: Link(depth=True), "CYC402", "of type bool"),
         (lambda: Machine(grid=4), "CYC402", "of type int"),
         (lambda: Machine(grid="44"), "CYC402", "of type str"),
-        (lambda: Machine(topology="ring"), "CYC402", "mesh, torus"),
+        (lambda: Machine(topology="star"), "CYC402", "mesh, torus"),
+        (lambda: Machine(topology="ring", grid=(2, 2)), "CYC401", "2 dimensions, and a ring has 1"),
+        (lambda: Machine(topology="ring", links={(0, 1): Link()}), "CYC401", "and the grid 1 dimensions"),
+        (lambda: Machine(clock=0), "CYC401", "`clock` is 0, not a positive number"),
+        (lambda: Machine(clock=float("nan")), "CYC401", "`clock` is nan"),
+        (lambda: Machine(clock=10**400), "CYC401", "not a positive number"),
+        (lambda: Machine(clock=float("inf")), "CYC401", "`clock` is inf"),
+        (lambda: Machine(clock="1 GHz"), "CYC402", "of type str"),
+        (lambda: Machine(clock=True), "CYC402", "of type bool"),
         (lambda: Machine(topology=["mesh"]), "CYC402", "mesh, torus"),
         (lambda: Machine(link=3), "CYC402", "cy.Link(...)"),
         (lambda: PE(cycles=[3]), "CYC402", "of type list"),

@@ -140,6 +140,16 @@ REFUSALS = {
     ),
     "no-latency": (cy.ShapeError, "CYC401", lambda: cy.Link(latency=0)),
     "unit-of-another-shape": (cy.ShapeError, "CYC402", lambda: cy.PE(matrix=cy.Unit(shape=(16,)))),
+    "ring-of-two-dimensions": (
+        cy.ShapeError,
+        "CYC401",
+        lambda: cy.Machine(topology="ring", grid=(4, 4)),
+    ),
+    "seconds-without-a-clock": (
+        cy.ExecutionError,
+        "CYC712",
+        lambda: cy.run(compiled(), backend="sim", functional=False).simulated_seconds,
+    ),
     "link-to-no-neighbour": (cy.ShapeError, "CYC401", lambda: cy.Machine(links={(0, 2): cy.Link()})),
     "links-of-another-grid": (
         cy.ShapeError,

@@ -99,9 +99,8 @@ def machine(rng: random.Random, schedule: cy.Schedule | None) -> cy.Machine | No
     if rng.random() < 0.92 or rotated:
         return None
     grid = rng.choice([(2, 2, 2), (3,), (2, 3), (8, 8), (4, 4, 4)])
-    return cy.Machine(
-        grid=grid, topology=rng.choice(["mesh", "torus", "hexagonal"]) if len(grid) == 2 else "mesh"
-    )
+    topologies = {1: ["mesh", "ring"], 2: ["mesh", "torus", "hexagonal"]}.get(len(grid), ["mesh"])
+    return cy.Machine(grid=grid, topology=rng.choice(topologies))
 
 
 def smaller(schedule: cy.Schedule | None) -> Iterator[cy.Schedule | None]:

@@ -176,7 +176,7 @@ class _Simulation:
     def send(self, step: Json, environment: list[int], pe: Any, clock: Clock, sizes: Any) -> Iterator[None]:
         channel = self.program["channels"][step["channel"]]
         to = tuple(
-            (x + dx) % n if self.machine["topology"] == "torus" else x + dx
+            (x + dx) % n if self.machine["topology"] in ("torus", "ring") else x + dx
             for x, dx, n in zip(pe, channel["offset"], self.program["grid"], strict=True)
         )
         size = sizes.get(_element(step["source"], environment), (1, 1))
@@ -221,7 +221,7 @@ class _Simulation:
         channel = self.program["channels"][step["channel"]]
         if channel["kind"] == "link":
             sender = tuple(
-                (x - dx) % n if self.machine["topology"] == "torus" else x - dx
+                (x - dx) % n if self.machine["topology"] in ("torus", "ring") else x - dx
                 for x, dx, n in zip(pe, channel["offset"], self.program["grid"], strict=True)
             )
         else:

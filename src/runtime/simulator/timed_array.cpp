@@ -111,13 +111,13 @@ void TimedArray::connect() {
 
 std::uint32_t TimedArray::neighbour(const std::vector<std::int64_t>& at,
                                     const std::vector<std::int64_t>& offset) const {
-  const bool torus = program_.source->machine.topology == machine::Topology::torus;
+  const bool wraps = machine::wraps_around(program_.source->machine.topology);
   std::int64_t result = 0;
   for (std::size_t d = 0; d < at.size(); ++d) {
     const std::int64_t extent = program_.source->grid[d];
     std::int64_t x = at[d] + offset[d];
     if (x < 0 || x >= extent) {
-      if (!torus) return none;
+      if (!wraps) return none;
       x = (x % extent + extent) % extent;
     }
     result += x * stride_[d];

@@ -1,5 +1,7 @@
 #include <cyclotron/machine/machine.hpp>
 
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include <cyclotron/support/error.hpp>
@@ -27,9 +29,10 @@ TEST(Machine, PrintsItsUnits) {
   Machine machine = mesh({4});
   machine.pe.matrix = Unit{{8, 8, 16}, 32};
   machine.pe.scalar = Unit{{}, 3};
-  EXPECT_EQ(
-      to_string(machine),
-      "mesh 4, link latency 1 depth 2, 48 KiB a PE, matrix unit 8x8x16 cycles 32, scalar unit cycles 3");
+  machine.clock_hz = 7e8;
+  EXPECT_EQ(to_string(machine),
+            "mesh 4, link latency 1 depth 2, 48 KiB a PE, matrix unit 8x8x16 cycles 32, scalar unit cycles "
+            "3, 700 MHz");
 }
 
 TEST(Machine, PrintsItsLinks) {
@@ -47,6 +50,17 @@ TEST(Machine, DimensionsAreThoseOfTheGridOrTheLinks) {
   EXPECT_EQ(dimensions(machine), 2);
   machine.grid = {4, 4, 4};
   EXPECT_EQ(dimensions(machine), 3);
+}
+
+TEST(Machine, ARingIsATorusOfOneDimension) {
+  Machine ring;
+  ring.topology = Topology::ring;
+  EXPECT_EQ(dimensions(ring), 1);
+  EXPECT_EQ(hops(ring, {6}, {5}), 1);
+  EXPECT_EQ(topology_from_name("ring"), Topology::ring);
+  EXPECT_NO_THROW(verify(ring));
+  ring.grid = {6, 6};
+  EXPECT_THROW(verify(ring), ShapeError);
 }
 
 TEST(Machine, LinksJoinNeighbours) {
@@ -103,6 +117,10 @@ TEST(Machine, NumbersOutOfRangeAreNamed) {
   EXPECT_NE(message([](Machine& m) { m.pe.scalar = Unit{{}, 65537}; }).find("`pe.scalar.cycles` is 65537"),
             std::string::npos);
   EXPECT_NE(message([](Machine& m) { m.links[{1}].depth = 0; }).find("`links[(1)].depth` is 0"),
+            std::string::npos);
+  EXPECT_NE(message([](Machine& m) { m.clock_hz = -1; }).find("`clock_hz` is -1, not a positive number"),
+            std::string::npos);
+  EXPECT_NE(message([](Machine& m) { m.clock_hz = std::numeric_limits<double>::quiet_NaN(); }).find("is nan"),
             std::string::npos);
   EXPECT_NE(message([](Machine& m) { m.grid.assign(9, 1); }).find("grid dimensions"), std::string::npos);
   EXPECT_NE(message([](Machine& m) { m.grid.assign(3, std::int64_t{1} << 30); }).find("grid size"),

@@ -164,6 +164,8 @@ TEST(File, FieldsAreChecked) {
             "`classes[2].code[5].source.real` is `one`, which this version does not know");
   EXPECT_EQ(message("\"tile\":[1,1],\"count\"", "\"tile\":[1],\"count\""),
             "`classes[0].slots[0].tile` has 1 entries, expected 2");
+  EXPECT_EQ(message("\"clock_hz\":", "\"clock_hz\":-"),
+            "`machine` is out of range: machine `clock_hz` is -1500000000, not a positive number");
   EXPECT_EQ(message("\"links\":[{", "\"links\":[1,{"), "`machine.links[0]` is number, expected an object");
   EXPECT_EQ(message("\"links\":[{", "\"links\":[{\"x\":1,"), "`machine.links[0]` has an unknown field `x`");
   EXPECT_EQ(message("\"move\":0", "\"move\":\"0\""),

@@ -10,10 +10,13 @@
 namespace cyclotron::machine {
 
 /// How the PEs are wired: neighbours along each grid dimension, without or with wrap-around; hexagonal is a
-/// mesh whose PEs are also joined to those at (1, 1) and (-1, -1) (Kung and Leiserson's arrays).
-enum class Topology : std::uint8_t { mesh, torus, hexagonal };
+/// mesh whose PEs are also joined to those at (1, 1) and (-1, -1) (Kung and Leiserson's arrays), a ring is a
+/// torus of one dimension.
+enum class Topology : std::uint8_t { mesh, torus, hexagonal, ring };
 [[nodiscard]] std::string_view name(Topology topology);
 [[nodiscard]] std::optional<Topology> topology_from_name(std::string_view text);
+/// Whether the PEs at the two ends of a grid dimension are neighbours.
+[[nodiscard]] bool wraps_around(Topology topology);
 
 /// A depth that no program fills.
 inline constexpr std::int64_t unbounded_depth = std::int64_t{1} << 30;
@@ -59,10 +62,11 @@ struct Machine {
   Pe pe;
   std::map<std::vector<std::int64_t>, Link>
       links{};  ///< Instead of `link` along these hops: receiver minus sender, one a grid dimension.
+  std::optional<double> clock_hz{};  ///< Cycles a second, above 0, where they are known.
   bool operator==(const Machine&) const = default;
 };
 
-/// Dimensions of the grid, where its extents or its links tell.
+/// Dimensions of the grid, where its extents, its topology or its links tell.
 [[nodiscard]] std::optional<std::size_t> dimensions(const Machine& machine);
 
 /// The fewest links between two PEs of an array of these extents (a torus wraps at the machine's own grid
