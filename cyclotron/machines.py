@@ -1,10 +1,15 @@
-"""Ready-made machines."""
+"""Ready-made machines: the ideal array, and models of real ones with the sources of their numbers.
+
+A model is what a simulation needs and no more: each docstring says where its numbers come from, which of
+them are assumptions, and what it leaves out. ``dataclasses.replace`` changes one.
+"""
 
 from __future__ import annotations
 
-from .machine import PE, Link, Machine, Topology
+from .machine import PE, UNBOUNDED, Link, Machine, Topology, Unit
+from .machine_parts import positive
 
-__all__ = ["unit"]
+__all__ = ["cluster", "gemmini_16", "spyre_ring", "tpu_v1", "unit", "wormhole", "wse2"]
 
 
 def unit(*grid: int, topology: Topology = "mesh", memory: int = 2**30) -> Machine:
@@ -19,8 +24,8 @@ def unit(*grid: int, topology: Topology = "mesh", memory: int = 2**30) -> Machin
     ----------
     *grid : int
         PEs along each dimension; none: as large as the program needs.
-    topology : {"mesh", "torus", "hexagonal"}
-        Without or with links that wrap around.
+    topology : {"mesh", "torus", "hexagonal", "ring"}
+        As of `Machine`.
     memory : int
         Bytes of memory of each PE.
 
@@ -37,3 +42,184 @@ def unit(*grid: int, topology: Topology = "mesh", memory: int = 2**30) -> Machin
         broadcast=link,
         pe=PE(memory=memory, flops_per_cycle=2**30),
     )
+
+
+def tpu_v1() -> Machine:
+    """Return the matrix unit of Google's first TPU: 256×256 cells of one multiply-add a cycle, at 700 MHz.
+
+    N. P. Jouppi et al., "In-Datacenter Performance Analysis of a Tensor Processing Unit", ISCA 2017, section
+    2: weights stay in the cells, inputs come from the left, partial sums leave at the bottom. Its schedule
+    is `schedules.weight_stationary`: n×k weights and a k×m input take n + 2k + m - 3 cycles.
+
+    Returns
+    -------
+    Machine
+        A mesh of 256×256 cells.
+
+    Notes
+    -----
+    The memory of a cell, 1 KiB, is an assumption: room for the operands as programs lay them out, where the
+    chip has two 8-bit weights. Left out: the unified buffer, the accumulators, the weight FIFO and DRAM
+    (operands are there at the edges in time), and that a multiply-add and its hop are one stage of the chip:
+    here a partial sum takes two cycles a cell.
+    """
+    return _systolic_array(256, clock=700e6)
+
+
+def gemmini_16() -> Machine:
+    """Return the spatial array of Gemmini's usual instance: 16×16 PEs of one multiply-add a cycle.
+
+    H. Genc et al., "Gemmini: Enabling Systematic Deep-Learning Architecture Evaluation via Full-Stack
+    Integration", DAC 2021, section III: the fully pipelined array, with a register between any two PEs,
+    which runs both `schedules.weight_stationary` and `schedules.output_stationary`.
+
+    Returns
+    -------
+    Machine
+        A mesh of 16×16 PEs.
+
+    Notes
+    -----
+    The memory of a PE, 1 KiB, is an assumption: room for the operands as programs lay them out. There is no
+    clock, which depends on the process. Left out: scratchpad, accumulator, DMA and the host's instructions
+    (operands are there at the edges in time), and that a multiply-add and its hop are one stage: here a
+    partial sum takes two cycles a PE.
+    """
+    return _systolic_array(16)
+
+
+def wormhole() -> Machine:
+    """Return one socket of Tenstorrent's Wormhole n300d: 8×8 Tensix cores on a torus, at 1 GHz.
+
+    "TL: Automatic End-to-End Compiler of Tile-Based Languages for Spatial Dataflow Architectures": 64 cores
+    at 1 GHz, 1024 FP16 operations a cycle in each (section 3.1), 1.5 MB of scratchpad a core, rings along
+    rows and columns (section 2.4).
+
+    Returns
+    -------
+    Machine
+        A torus of 8×8 cores.
+
+    Notes
+    -----
+    Assumptions, since the paper measures these and does not print them: the shape of the matrix unit, 8×8×8,
+    of which only the rate is known; 32 lanes of the vector unit; 16 elements of FP16 (32 bytes) a cycle and
+    one cycle a hop on the network. Left out: the DRAM channels, the second network, that messages of several
+    tensors share a link, and the time that cores take to issue.
+    """
+    link = Link(words_per_cycle=16)
+    pe = PE(memory=1536 * 1024, matrix=Unit((8, 8, 8)), vector=Unit((32,)))
+    return Machine(grid=(8, 8), topology="torus", link=link, broadcast=link, pe=pe, clock=1e9)
+
+
+def wse2(rows: int, columns: int) -> Machine:
+    """Return a rectangle of PEs of Cerebras' second Wafer-Scale Engine.
+
+    D. Van Essendelft et al., "A System Level Compiler for Massively-Parallel, Spatial, Dataflow
+    Architectures" (MACH): 48 KB for program and variables (section 5.5); one operand a cycle to or from the
+    network, and one or two cycles a hop (figure 1), of which this takes one.
+
+    Parameters
+    ----------
+    rows, columns : int
+        PEs along each dimension.
+
+    Returns
+    -------
+    Machine
+        A mesh.
+
+    Notes
+    -----
+    One multiply-add a cycle is an assumption, after the three reads and one write a cycle of figure 1. There
+    is no clock, which the paper does not give. Left out: the memory of the instructions, the 50 to 60 cycles
+    that setting up an operation takes (section 4.1), and routers that pass messages on without the PE.
+    """
+    return Machine(grid=(rows, columns), pe=PE(memory=48 * 1024, flops_per_cycle=2))
+
+
+def spyre_ring(cores: int = 32) -> Machine:
+    """Return cores on a ring, as of IBM's Spyre accelerator.
+
+    "TL: Automatic End-to-End Compiler of Tile-Based Languages for Spatial Dataflow Architectures", section
+    2.4, listing 8 and figure 4: cores in one dimension on three rings.
+
+    Parameters
+    ----------
+    cores : int
+        Along the ring.
+
+    Returns
+    -------
+    Machine
+        A ring.
+
+    Notes
+    -----
+    The numbers are not the paper's: 32 cores are IBM's, 2 MiB of memory a core, one multiply-add and one
+    element a cycle, one cycle a hop are assumptions, to be replaced by measured ones. The three rings carry
+    a tensor each; that more tensors share them is left out, and so are the memories outside the cores.
+    """
+    return Machine(grid=(cores,), topology="ring", pe=PE(memory=2 * 1024**2))
+
+
+def cluster(
+    *nodes: int,
+    flops_per_second: float,
+    bytes_per_second: float,
+    latency_seconds: float,
+    memory: int,
+    topology: Topology = "torus",
+    element_bytes: int = 8,
+) -> Machine:
+    """Return computers on a network, by the two numbers of its links: latency and bandwidth.
+
+    A message of n bytes takes ``latency_seconds + n / bytes_per_second`` (R. W. Hockney, "The communication
+    challenge for MPP: Intel Paragon and Meiko CS-2", Parallel Computing 20, 1994). A cycle is the time of
+    one element on a link, and `Result.simulated_seconds` the time; latency and rate are rounded to whole
+    cycles and flops, and are at least 1. Any number of messages may be under way. Left out: congestion, and
+    what sending and receiving cost the computer.
+
+    Parameters
+    ----------
+    *nodes : int
+        Computers along each dimension.
+    flops_per_second : float
+        Of one computer, above 0.
+    bytes_per_second : float
+        Of one link, above 0.
+    latency_seconds : float
+        Of one link, above 0.
+    memory : int
+        Bytes of a computer.
+    topology : {"mesh", "torus", "hexagonal", "ring"}
+        As of `Machine`.
+    element_bytes : int
+        Bytes of an element of the tensors.
+
+    Returns
+    -------
+    Machine
+        A grid of computers, whose clock is one element of a link a cycle.
+
+    Raises
+    ------
+    ShapeError
+        If a number is out of range.
+    """
+    clock = positive("bytes_per_second", bytes_per_second) / positive("element_bytes", element_bytes)
+    link = Link(
+        latency=max(1, round(positive("latency_seconds", latency_seconds) * clock)),
+        response_latency=0,
+        depth=UNBOUNDED,
+    )
+    rate = max(1, round(positive("flops_per_second", flops_per_second) / clock))
+    pe = PE(memory=memory, flops_per_cycle=rate)
+    return Machine(grid=nodes, topology=topology, link=link, broadcast=link, pe=pe, clock=clock)
+
+
+def _systolic_array(side: int, clock: float | None = None) -> Machine:
+    """Return a square of multiply-add cells in lockstep: one register in each link."""
+    link = Link(latency=1, response_latency=0, words_per_cycle=1, depth=1)
+    pe = PE(memory=1024, flops_per_cycle=2)
+    return Machine(grid=(side, side), link=link, broadcast=link, pe=pe, clock=clock)

@@ -1,0 +1,139 @@
+"""The ready-made machines: small products on a part of each take the cycles that their numbers give."""
+
+import numpy as np
+import pytest
+
+import cyclotron as cy
+from cyclotron import machines
+from cyclotron.machine import Machine
+
+NETWORK = {"flops_per_second": 1e12, "bytes_per_second": 8e9, "latency_seconds": 1e-6, "memory": 2**30}
+READY_MADE = {
+    "unit": machines.unit(4, 4),
+    "tpu_v1": machines.tpu_v1(),
+    "gemmini_16": machines.gemmini_16(),
+    "wormhole": machines.wormhole(),
+    "wse2": machines.wse2(20, 30),
+    "spyre_ring": machines.spyre_ring(),
+    "cluster": machines.cluster(3, 3, **NETWORK),
+}
+
+
+@cy.kernel
+def product(A, B):
+    C = cy.empty((A.shape[0], B.shape[1]))
+    for i in range(A.shape[0]):
+        for j in range(B.shape[1]):
+            C[i, j] = sum(A[i, k] * B[k, j] for k in range(A.shape[1]))
+    return C
+
+
+@cy.kernel
+def product_of_tiles(A, B):
+    C = cy.empty((A.shape[0], B.shape[1]))
+    for i in range(A.shape[0]):
+        for j in range(B.shape[1]):
+            C[i, j] = sum(A[i, k] @ B[k, j] for k in range(A.shape[1]))
+    return C
+
+
+def simulated(machine, recipe, n, k, m):
+    """Cycles of a product of n×k by k×m, and where the PEs wait."""
+    A, B = np.arange(1.0 * n * k).reshape(n, k), np.arange(1.0 * k * m).reshape(k, m)
+    result = cy.run(product.compile(A, B, schedule=recipe(product), machine=machine), backend="sim")
+    assert np.array_equal(result.output, A @ B)
+    return result
+
+
+def simulated_tiles(machine, recipe, n, k, m, side):
+    """The same, of tiles."""
+    A, B = np.ones((n * side, k * side)), np.ones((k * side, m * side))
+    arguments = [cy.blocked(X, (side, side)) for X in (A, B)]
+    program = product_of_tiles.compile(*arguments, schedule=recipe(product_of_tiles), machine=machine)
+    result = cy.run(program, backend="sim")
+    assert np.array_equal(result.output, A @ B)
+    return result
+
+
+@pytest.mark.parametrize("name", READY_MADE)
+def test_files_and_text(name, tmp_path):
+    machine = READY_MADE[name]
+    machine.save(tmp_path / "machine.toml")
+    assert Machine.load(tmp_path / "machine.toml") == machine
+    assert eval(repr(machine), {"cy": cy}) == machine
+    assert str(machine).startswith(machine.topology)
+
+
+@pytest.mark.parametrize("name", ["unit", "tpu_v1", "gemmini_16", "wse2"])
+@pytest.mark.parametrize(("n", "k", "m"), [(3, 4, 4), (4, 3, 2), (1, 4, 1)])
+def test_arrays_of_multiply_adds(name, n, k, m):
+    """One multiply-add and one hop a cycle: the wavefront's cycles, and nobody waits for a place."""
+    for recipe, cycles in (
+        (cy.schedules.output_stationary, n + k + m - 2),
+        (cy.schedules.weight_stationary, n + 2 * k + m - 3),
+    ):
+        result = simulated(READY_MADE[name], recipe, n, k, m)
+        assert result.cycles == cycles
+        assert result.stats["stall_full"].sum() == 0
+
+
+def test_the_first_tpu_is_92_tera_operations_a_second():
+    tpu = machines.tpu_v1()
+    assert tpu.pe_count * tpu.pe.flops_per_cycle * tpu.clock == pytest.approx(92e12, rel=0.01)
+    assert simulated(tpu, cy.schedules.weight_stationary, 4, 4, 4).simulated_seconds == 13 / 700e6
+
+
+@pytest.mark.parametrize(("n", "k", "m"), [(2, 3, 4), (8, 3, 8), (1, 5, 1)])
+@pytest.mark.parametrize("side", [16, 32])
+def test_wormhole(n, k, m, side):
+    """A tile takes (side / 8)^3 passes, and side^2 / 16 cycles on a link, which is no less up to 32."""
+    hop, compute = side**2 // 16, (side // 8) ** 3
+    result = simulated_tiles(machines.wormhole(), cy.schedules.output_stationary, n, k, m, side)
+    fed = hop if n * m > 1 else compute
+    assert result.cycles == (n + m - 2) * hop + (k - 1) * fed + compute
+    assert result.simulated_seconds == result.cycles / 1e9
+
+
+def test_wormholes_rings():
+    """Cannon's algorithm: 8 products, and 7 tiles from the neighbours."""
+    result = simulated_tiles(machines.wormhole(), cy.schedules.cannon, 8, 8, 8, 32)
+    assert result.cycles == 8 * 64
+    assert result.utilization.min() == 1
+
+
+def test_wormholes_peak():
+    wormhole = machines.wormhole()
+    m, n, k = wormhole.pe.matrix.shape
+    assert wormhole.pe_count * 2 * m * n * k / wormhole.pe.matrix.cycles * wormhole.clock == 65.536e12
+
+
+def test_a_ring_of_cores():
+    """Rows of A and C stay, those of B go round: n steps of n multiply-adds."""
+    rotation = cy.Schedule().space("i").rotate("k", by="i")
+    result = simulated(machines.spyre_ring(6), lambda _: rotation, 6, 6, 6)
+    assert (result.cycles, result.utilization.min()) == (36, 1)
+    one_dimension = cy.Schedule().space("i").stream("B", along="i")
+    assert simulated(machines.spyre_ring(), lambda _: one_dimension, 4, 3, 5).cycles == 3 + 3 * 5
+
+
+@pytest.mark.parametrize(("n", "k", "m"), [(2, 3, 3), (3, 5, 3), (1, 2, 2)])
+def test_cluster(n, k, m):
+    """Each hop is the latency and a tile's words; then the words of the tiles alone, and one product."""
+    words, latency, compute = 32 * 32, 1000, -(-2 * 32**3 // 1000)
+    result = simulated_tiles(READY_MADE["cluster"], cy.schedules.output_stationary, n, k, m, 32)
+    hops = (n + m - 2) * (latency + words - 1)
+    assert result.cycles == hops + (k - 1) * words + compute
+    assert result.simulated_seconds == pytest.approx(result.cycles * 1e-9)
+
+
+def test_a_cluster_has_the_two_numbers_of_its_links():
+    slow = machines.cluster(4, **{**NETWORK, "bytes_per_second": 1e9}, topology="ring", element_bytes=4)
+    assert slow.clock == 250e6
+    assert (slow.link.latency, slow.link.words_per_cycle, slow.pe.flops_per_cycle) == (250, 1, 4000)
+    assert machines.cluster(4, **{**NETWORK, "latency_seconds": 1e-12}).link.latency == 1
+
+
+@pytest.mark.parametrize("name", [name for name in NETWORK if name != "memory"])
+def test_a_cluster_needs_positive_numbers(name):
+    with pytest.raises(cy.ShapeError, match=f"`{name}` is 0, not a positive number"):
+        machines.cluster(4, **{**NETWORK, name: 0})
