@@ -212,7 +212,7 @@ def _links(links: object, topology: Topology, dimensions: int | None) -> FrozenD
         dimensions = dimensions or len(steps)
         wrong = None
         if len(steps) != dimensions:
-            wrong = f"has {len(steps)} numbers, and the grid {dimensions} dimensions"
+            wrong = f"has rank {len(steps)}, and the grid rank {dimensions}"
         elif not _is_hop(steps, topology):
             wrong = f"is no hop of a {topology}"
         if wrong:

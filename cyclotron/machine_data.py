@@ -149,9 +149,9 @@ def _mapping(what: str, data: object) -> Mapping[str, Any]:
     return data
 
 
-def _offset(key: str) -> tuple[int, ...]:
+def _offset(key: object) -> tuple[int, ...]:
     try:
-        return tuple(int(step) for step in key.split(","))
+        return tuple(int(step) for step in str(key).split(","))
     except ValueError:
         raise ShapeError(
             f"machine `links` has the key `{key}`",

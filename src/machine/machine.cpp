@@ -64,7 +64,7 @@ void require_links(const Machine& machine) {
   for (const auto& [offset, link] : machine.links) {
     const auto field = fmt::format("links[({})]", fmt::join(offset, ", "));
     if (offset.size() != dimensions(machine)) {
-      refuse(fmt::format("machine `{}` has {} numbers, and the grid {} dimensions", field, offset.size(),
+      refuse(fmt::format("machine `{}` has rank {}, and the grid rank {}", field, offset.size(),
                          *dimensions(machine)));
     }
     if (!is_hop(machine.topology, offset))

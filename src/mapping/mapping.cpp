@@ -68,8 +68,9 @@ Grid make_grid(const dataflow::Graph& graph, const schedule::Schedule& schedule,
       dimensions == grid.extents.size() &&
       (machine.grid.empty() || std::ranges::equal(grid.extents, machine.grid, std::less_equal{}));
   if (!fits) {
-    const auto there = machine.grid.empty() ? fmt::format("{} dimensions", dimensions)
-                                            : fmt::format("{}", fmt::join(machine.grid, "x"));
+    const auto there = machine.grid.empty()
+                           ? fmt::format("{} dimension{}", dimensions, dimensions == 1 ? "" : "s")
+                           : fmt::format("{}", fmt::join(machine.grid, "x"));
     throw CapacityError(
         {.code = "CYC502",
          .span = {},

@@ -149,7 +149,7 @@ def test_a_ring_is_a_torus_of_one_dimension(tmp_path):
 
 
 def test_a_ring_has_one_dimension():
-    with pytest.raises(cy.CapacityError, match="needs a grid of 4x4 PEs, and the machine has 1 dimensions"):
+    with pytest.raises(cy.CapacityError, match="needs a grid of 4x4 PEs, and the machine has 1 dimension"):
         product.compile(
             *[cy.spec((4, 4))] * 2,
             schedule=cy.schedules.output_stationary(product),
