@@ -46,7 +46,7 @@ void require(std::string_view field, const std::optional<Unit>& unit, std::int64
 
 /// Whether PEs at this offset are neighbours.
 bool is_hop(Topology topology, const std::vector<std::int64_t>& offset) {
-  if (!std::ranges::all_of(offset, [](std::int64_t step) { return std::abs(step) <= 1; })) return false;
+  if (!std::ranges::all_of(offset, [](std::int64_t step) { return step >= -1 && step <= 1; })) return false;
   const auto steps = std::ranges::count_if(offset, [](std::int64_t step) { return step != 0; });
   const bool diagonal =
       topology == Topology::hexagonal && offset.size() == 2 && steps == 2 && offset[0] == offset[1];

@@ -79,6 +79,8 @@ TEST(Machine, LinksJoinNeighbours) {
   EXPECT_EQ(message(Topology::mesh, {0, -1}), "nothing thrown");
   EXPECT_EQ(message(Topology::hexagonal, {-1, -1}), "nothing thrown");
   EXPECT_EQ(message(Topology::hexagonal, {-1, 1}), "machine `links[(-1, 1)]` is no hop of a hexagonal");
+  EXPECT_EQ(message(Topology::mesh, {std::numeric_limits<std::int64_t>::min(), 0}),
+            "machine `links[(-9223372036854775808, 0)]` is no hop of a mesh");
   EXPECT_EQ(message(Topology::torus, {3, 0}), "machine `links[(3, 0)]` is no hop of a torus");
   EXPECT_EQ(message(Topology::mesh, {0, 0}), "machine `links[(0, 0)]` is no hop of a mesh");
   EXPECT_EQ(message(Topology::mesh, {1}), "machine `links[(1)]` has rank 1, and the grid rank 2");
