@@ -170,7 +170,9 @@ class Result:
         return Plots(self)
 
     def save_trace(self, path: str | Path) -> None:
-        """Write the events in Chrome's trace format, for Perfetto; one cycle is one microsecond.
+        """Write the events in Chrome's trace format, for Perfetto, in the time of the machine's clock.
+
+        Without a clock, a cycle is a microsecond.
 
         A PE is a thread named by its place, a row of the grid a process; a slice tells the values of its
         loop variables. Messages are not recorded, so there are no arrows between PEs.

@@ -15,7 +15,8 @@ Record = dict[str, Any]
 def trace_of(result: Result) -> Record:
     """Return a trace: a process a row of the grid, a thread a PE, a slice a computation.
 
-    Machines have no clock rate, so one cycle is one microsecond. PEs that compute nothing have no track.
+    Times are those of the machine's clock; without one, a cycle is a microsecond. PEs that compute nothing
+    have no track.
 
     Parameters
     ----------
@@ -29,8 +30,10 @@ def trace_of(result: Result) -> Record:
     """
     events = result.events
     names = result.program.grid_names
+    clock: float | None = result.program.core.machine["clock_hz"]
+    microseconds = 1 if clock is None else 1e6 / clock  # a cycle
     records = _tracks([int(pe) for pe in np.unique(events["pe"])], result.grid, tuple(names))
-    records += [_slice(event, result.grid[-1]) for event in events]
+    records += [_slice(event, result.grid[-1], microseconds) for event in events]
     return {
         "traceEvents": records,
         "displayTimeUnit": "ms",
@@ -69,13 +72,13 @@ def _metadata(kind: str, ids: dict[str, int], name: str, place: int) -> list[Rec
     ]
 
 
-def _slice(event: Any, columns: int) -> Record:
+def _slice(event: Any, columns: int, microseconds: float) -> Record:
     start, end = int(event["start"]), int(event["end"])
     loops = event["loops"][: int(event["depth"])].tolist()
     return {
         "ph": "X",
-        "ts": start,
-        "dur": end - start,
+        "ts": start * microseconds,
+        "dur": (end - start) * microseconds,
         **_ids(int(event["pe"]), columns),
         "name": str(event["operator"]),
         "args": {"instruction": int(event["instruction"]), "loops": loops},

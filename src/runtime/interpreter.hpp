@@ -234,13 +234,13 @@ class Interpreter {
       require_on_line(sender, array_.program().channels[port.channel].axis);
     }
     return host_.receive(pe, step, sender, [&](TileSize size, const std::byte* data) {
+      if (step.scalar) {
+        if constexpr (Host::functional) copy_scalar(address(pe, place, at), data, step.element);
+        return;
+      }
       set_size(pe, place, at, size);
       if constexpr (Host::functional) {
-        if (step.scalar) {
-          copy_scalar(address(pe, place, at), data, step.element);
-        } else {
-          std::memcpy(address(pe, place, at), data, static_cast<std::size_t>(size.words()) * step.element);
-        }
+        std::memcpy(address(pe, place, at), data, static_cast<std::size_t>(size.words()) * step.element);
       }
     });
   }

@@ -25,16 +25,24 @@ std::size_t aligned(std::int64_t bytes) {
 
 }  // namespace
 
+void check_grid_size(const program::Program& program) {
+  std::int64_t size = 1;
+  for (const std::int64_t extent : program.grid) {
+    if (__builtin_mul_overflow(size, extent, &size) || size > pe_limit) {
+      too_large(fmt::format("a grid of {} has more than {} PEs", fmt::join(program.grid, " x "), pe_limit),
+                "fold the grid onto fewer PEs");
+    }
+  }
+}
+
 PeArray::PeArray(const program::Program& program, bool functional, Part part)
     : program_(&program), part_(part) {
+  check_grid_size(program);
   std::int64_t size = 1;
   grid_stride_.assign(program.grid.size(), 1);
   for (std::size_t d = program.grid.size(); d-- > 0;) {
     grid_stride_[d] = size;
-    if (__builtin_mul_overflow(size, program.grid[d], &size) || size > pe_limit) {
-      too_large(fmt::format("a grid of {} has more than {} PEs", fmt::join(program.grid, " x "), pe_limit),
-                "fold the grid onto fewer PEs");
-    }
+    size *= program.grid[d];
   }
   ordinal_.assign(static_cast<std::size_t>(size), none);
   for (std::size_t c = 0; c < program.classes.size(); ++c) codes_.push_back(decode(program, c));

@@ -18,6 +18,9 @@ namespace cyclotron::runtime {
 /// process.
 inline constexpr std::int64_t pe_limit = std::int64_t{1} << 22;
 
+/// Throws ExecutionError CYC705 where the grid has more PEs.
+void check_grid_size(const program::Program& program);
+
 /// What is one PE's own. Tables are shared between PEs and owned by PeArray.
 struct Pe {
   const Code* code = nullptr;

@@ -63,6 +63,19 @@ def trace_of(result, tmp_path):
     return json.loads((tmp_path / "trace.json").read_text())
 
 
+def test_a_trace_is_in_the_time_of_the_clock(tmp_path):
+    """At 2 MHz a cycle takes half of a microsecond."""
+    program = matmul.compile(np.ones((3, 5)), np.ones((5, 4)), schedule=cy.Schedule().space("i", "j"))
+
+    def slices(machine):
+        trace = trace_of(cy.run(program.with_machine(machine), backend="sim"), tmp_path)
+        return [(e["ts"], e["dur"]) for e in trace["traceEvents"] if e["ph"] == "X"]
+
+    cycles, seconds = slices(cy.Machine()), slices(cy.Machine(clock=2e6))
+    assert seconds == [(start / 2, length / 2) for start, length in cycles]
+    assert len(cycles) == 60
+
+
 @pytest.mark.parametrize("name", RUNS)
 def test_a_trace_follows_the_format(name, tmp_path):
     """Chrome's trace event format: the fields that every event and each kind of event must have."""

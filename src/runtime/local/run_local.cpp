@@ -40,7 +40,10 @@ class Worker {
 
  private:
   static constexpr std::int64_t steps_a_turn = 4096;
-  static void put(Queue& queue, const Packet& packet);
+  static void put(Queue& queue, const Step& step, const Packet& packet);
+  [[nodiscard]] const program::Channel& channel_of(const Pe& pe, const Step& step) const {
+    return shared_.array.program().channels[pe.code->ports[step.port].channel];
+  }
   void wake(std::uint32_t pe) {
     if (pe != PeArray::none) shared_.scheduler.wake(number_, pe);
   }
@@ -57,9 +60,9 @@ Worker::Worker(Shared& shared, std::size_t number, bool alone, const Progress& p
     : shared_(shared), number_(number), pulse_(progress), alone_(alone) {}
 
 /// Requires: queue.has_place().
-void Worker::put(Queue& queue, const Packet& packet) {
+void Worker::put(Queue& queue, const Step& step, const Packet& packet) {
   queue.put(packet.size, [&](std::byte* place) {
-    if (Payload::fits(packet.bytes)) {
+    if (step.scalar) {
       copy_scalar(place, packet.data, packet.bytes);
     } else {
       std::memcpy(place, packet.data, packet.bytes);
@@ -69,12 +72,11 @@ void Worker::put(Queue& queue, const Packet& packet) {
 
 bool Worker::send(Pe& pe, const Step& step, const Packet& packet) {
   const std::uint32_t number = pe.queues[step.port];
-  const auto& what = shared_.array.program().channels[pe.code->ports[step.port].channel];
-  if (number == PeArray::none) no_neighbour(what);
-  require_fits(what, packet.size);
+  if (number == PeArray::none) no_neighbour(channel_of(pe, step));
+  if (!step.scalar) require_fits(channel_of(pe, step), packet.size);
   Queue& queue = shared_.links[number];
   if (!queue.has_place()) return false;
-  put(queue, packet);
+  put(queue, step, packet);
   return true;
 }
 
@@ -93,7 +95,7 @@ bool Worker::broadcast(Pe& pe, const Step& step, std::int64_t first, std::int64_
   for (std::int64_t to = first; to <= last; ++to) {
     if (to == own) continue;
     Queue& queue = queue_to(to);
-    put(queue, packet);
+    put(queue, step, packet);
     if (queue.take_receiver_waits(alone_)) wake(queue.receiver());
   }
   return true;
@@ -151,7 +153,7 @@ void Worker::run(OnWork on_work) {
       const Outcome outcome = interpreter.run(pe, steps_a_turn);
       const std::int64_t work = outcome == Outcome::paused ? steps_a_turn : pe.executed - before + 1;
       pulse_.tick(work, [&] { return PeArray::fraction_done(pe); });
-      wake_neighbours(pe);
+      if (pe.executed > before) wake_neighbours(pe);  // else they would wake each other for ever
       alone_ = on_work(work + tile_work_);
       tile_work_ = 0;
       switch (outcome) {  // from here on the PE may be another thread's
@@ -175,7 +177,7 @@ bool run(const program::Program& program, const Arrays& arrays, const Settings& 
   const SingleThreadedBlas single_threaded;
   const std::size_t workers = settings.threads > 0 ? static_cast<std::size_t>(settings.threads)
                                                    : std::max(1U, std::thread::hardware_concurrency());
-  Shared shared(program, arrays, workers, settings.least_depth);
+  Shared shared(program, arrays, workers, settings.least_bytes);
   const std::size_t useful = std::min<std::size_t>(workers, shared.array.count());
   std::vector<std::jthread> helpers;
   std::int64_t work = 0;
@@ -200,7 +202,7 @@ bool run(const program::Program& program, const Arrays& arrays, const Settings& 
 
 void run_local(const program::Program& program, const Arrays& arrays, int threads, const Progress& progress) {
   program::verify(program);
-  const bool finished = local::run(program, arrays, {.threads = threads, .least_depth = 1}, progress);
+  const bool finished = local::run(program, arrays, {.threads = threads, .least_bytes = 0}, progress);
   // Where a run stops does not depend on the host, so the simulator explains it.
   if (!finished) simulator::throw_deadlock(program, 0, progress);
 }

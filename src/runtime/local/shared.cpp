@@ -7,13 +7,13 @@
 namespace cyclotron::runtime::local {
 
 Shared::Shared(const program::Program& program, const Arrays& arrays, std::size_t workers,
-               std::int64_t least_depth)
+               std::size_t least_bytes)
     : array(program, true),
       tensors(access_tensors(program, arrays, true)),
       links(array.links().size()),
       rows(array.network_rows()),
       scheduler(array.count(), workers),
-      least_depth_(least_depth) {
+      least_bytes_(least_bytes) {
   for (std::size_t q = 0; q < links.size(); ++q) {
     const Link& link = array.links()[q];
     set_up(links[q], link.channel, link.sender, link.receiver);
@@ -22,8 +22,9 @@ Shared::Shared(const program::Program& program, const Arrays& arrays, std::size_
 
 void Shared::set_up(Queue& queue, std::uint32_t channel, std::uint32_t sender, std::uint32_t receiver) const {
   const program::Channel& what = array.program().channels[channel];
-  queue.set_up(std::max(array.depth(channel), least_depth_), sender, receiver,
-               {.bytes = message_bytes(what), .scalar = what.tile.rows == 1 && what.tile.columns == 1});
+  const MessageShape shape{.bytes = message_bytes(what), .scalar = what.tile == Shape{}};
+  const auto fit = static_cast<std::int64_t>(least_bytes_ / shape.bytes);
+  queue.set_up(std::max(array.depth(channel), fit), sender, receiver, shape);
 }
 
 Queue& Shared::network_queue(std::uint32_t channel, std::uint32_t receiver_index, std::int64_t coordinate,

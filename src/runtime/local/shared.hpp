@@ -16,9 +16,8 @@ namespace cyclotron::runtime::local {
 
 /// What all threads of a run share.
 struct Shared {
-  /// Queues are at least `least_depth` deep.
-  Shared(const program::Program& program, const Arrays& arrays, std::size_t workers,
-         std::int64_t least_depth);
+  /// Queues are as deep as the machine says, or deeper where they hold fewer than `least_bytes`.
+  Shared(const program::Program& program, const Arrays& arrays, std::size_t workers, std::size_t least_bytes);
   Queue& network_queue(std::uint32_t channel, std::uint32_t receiver_index, std::int64_t coordinate,
                        std::uint32_t sender);
 
@@ -36,7 +35,7 @@ struct Shared {
 
  private:
   void set_up(Queue& queue, std::uint32_t channel, std::uint32_t sender, std::uint32_t receiver) const;
-  std::int64_t least_depth_;
+  std::size_t least_bytes_;
 };
 
 }  // namespace cyclotron::runtime::local

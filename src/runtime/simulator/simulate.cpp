@@ -54,10 +54,9 @@ Timing interpret(const program::Program& program, const Arrays& arrays, const Si
 /// The numbers alone of a program that does not deadlock.
 void compute(const program::Program& program, const Arrays& arrays, const SimulatorOptions& options,
              const Progress& progress) {
-  constexpr std::int64_t deep =
-      4096;  // messages: a PE goes on for long, and what it needs stays in the cache
-  const bool finished =
-      local::run(program, arrays, {.threads = options.threads, .least_depth = deep}, progress);
+  // A PE goes on for long, and what it needs stays in the cache.
+  const local::Settings settings{.threads = options.threads, .least_bytes = 4096};
+  const bool finished = local::run(program, arrays, settings, progress);
   CYC_CHECK(finished, "a run that the simulator finished");
 }
 
@@ -66,6 +65,7 @@ void compute(const program::Program& program, const Arrays& arrays, const Simula
 Timing simulate(const program::Program& program, const Arrays& arrays, const SimulatorOptions& options,
                 const Progress& progress) {
   program::verify(program);
+  if (options.functional) check_grid_size(program);  // before time is simulated, which has no such limit
   const SingleThreadedBlas single_threaded;
   auto timing = simulate_time(program, options.functional ? Engine::automatic : options.engine, progress);
   if (!timing) {
