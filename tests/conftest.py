@@ -40,3 +40,22 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == file.read_text(encoding="utf-8"), f"{file} differs; see --update-golden"
 
     return compare
+
+
+@pytest.fixture
+def golden_refusal(golden: Callable[[str, str], None]) -> Callable[..., None]:
+    """``golden_refusal("no-machine", cy.ShapeError, "CYC400", action)``: what a refused action says.
+
+    Kept in tests/golden/refusals, with file names only and without line numbers, which change with the test.
+    """
+
+    def compare(name: str, kind: type[Exception], code: str, action: Callable[[], object]) -> None:
+        with pytest.raises(kind) as caught:
+            action()
+        text = str(caught.value)
+        assert f"[{code}]" in text.splitlines()[0], text
+        text = re.sub(r"--> .*/(\w+\.py):\d+:", r"--> \1:LINE:", text)
+        text = re.sub(r"(?m)^ +(\d*) +\|", lambda m: " LINE |" if m.group(1) else "      |", text)
+        golden(f"refusals/{name}.txt", text)
+
+    return compare

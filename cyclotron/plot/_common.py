@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.text import Annotation
 
+# Of small text, on average.
+INCHES_A_CHARACTER = 0.085
 # A PE has a name on an axis, and a bar or a row of its own, up to here.
 MOST_SINGLE_PES = 64
 # More cells than pixels say nothing.

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from . import _common as common
 from ._heatmap import draw_map
+from ._operators import legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,9 +23,6 @@ CAUSES = (
     ("stall_full", "waiting for space", "#c8553d"),
     ("idle", "idle", "#dddddd"),
 )
-
-
-_INCHES_A_CHARACTER = 0.085
 
 
 def occupancy(result: common.ResultLike, *, ax: Axes | None = None, path: str | Path | None = None) -> Figure:
@@ -80,14 +78,14 @@ def _shares(result: common.ResultLike) -> dict[str, NDArray[np.float64]]:
 def _bars(ax: Axes, result: common.ResultLike, shares: dict[str, NDArray[np.float64]]) -> None:
     count = common.pe_count(result)
     base = np.zeros(count)
-    for key, name, color in CAUSES:
-        ax.bar(np.arange(count), shares[key], bottom=base, width=0.85, color=color, label=name)
+    for key, _, color in CAUSES:
+        ax.bar(np.arange(count), shares[key], bottom=base, width=0.85, color=color)
         base = base + shares[key]
     labels = common.pe_labels(result.grid)
     step = -(-count // 32)
     figure = common.figure_of(ax)
     inches = ax.get_position().width * figure.get_figwidth()
-    turned = (max(map(len, labels)) + 1) * count / step * _INCHES_A_CHARACTER > inches
+    turned = (max(map(len, labels)) + 1) * count / step * common.INCHES_A_CHARACTER > inches
     ax.set_xticks(np.arange(0, count, step), labels[::step], rotation=90 if turned else 0)
     ax.set_xlim(-0.6, count - 0.4)
 
@@ -99,14 +97,15 @@ def _areas(ax: Axes, result: common.ResultLike, shares: dict[str, NDArray[np.flo
     stacked = np.stack([common.shrink(shares[key])[0] for key, _, _ in CAUSES])
     edges = np.linspace(0, count, stacked.shape[1] + 1)
     tops = np.cumsum(stacked, axis=0)
-    for row, (_, name, color) in enumerate(CAUSES):
+    for row, (_, _, color) in enumerate(CAUSES):
         base = tops[row - 1] if row else np.zeros(stacked.shape[1])
-        ax.stairs(tops[row], edges, baseline=base, fill=True, color=color, label=name)
+        ax.stairs(tops[row], edges, baseline=base, fill=True, color=color)
     ax.set_xlim(0, count)
     ax.xaxis.set_major_locator(MaxNLocator(nbins=10, integer=True))
 
 
 def _dress(ax: Axes, result: common.ResultLike, shares: dict[str, NDArray[np.float64]]) -> None:
+    from matplotlib.patches import Patch
     from matplotlib.ticker import PercentFormatter
 
     common.quiet_frame(ax)
@@ -115,19 +114,11 @@ def _dress(ax: Axes, result: common.ResultLike, shares: dict[str, NDArray[np.flo
     ax.set_ylabel("share of cycles", color=common.INK)
     ax.set_xlabel(f"PE ({', '.join(common.axis_names(result))})", color=common.INK)
     common.set_title(ax, common.headline(result), f"{result.cycles:,} cycles")
-    handles, names = ax.get_legend_handles_labels()
-    means = [f"{name}, {common.percent(float(shares[key].mean()))}" for key, name, _ in CAUSES]
-    assert len(names) == len(means)
-    ax.legend(
-        handles[::-1],
-        means[::-1],
-        loc="center left",
-        bbox_to_anchor=(1.01, 0.5),
-        frameon=False,
-        fontsize=8,
-        handlelength=1,
-        handleheight=1,
-    )
+    entries = [
+        Patch(color=color, label=f"{name}, {common.percent(float(shares[key].mean()))}")
+        for key, name, color in CAUSES
+    ]
+    legend(ax, entries[::-1])
 
 
 def _maps(result: common.ResultLike, shares: dict[str, NDArray[np.float64]]) -> Figure:

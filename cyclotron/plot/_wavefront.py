@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_INCHES_A_CHARACTER = 0.085
-
 
 def wavefront(
     result: common.ResultLike, cycle: int, *, ax: Axes | None = None, path: str | Path | None = None
@@ -109,7 +107,7 @@ class Wavefronts:
         width, height = size_of_cells((rows, columns), 1)
         longest = max(len(headline), len(self._caption(self._result.cycles, 0)))
         figure = common.new_figure(
-            max(width + 2.2, _INCHES_A_CHARACTER * longest + 1.0), max(height + 1.0, 2.6)
+            max(width + 2.2, common.INCHES_A_CHARACTER * longest + 1.0), max(height + 1.0, 2.6)
         )
         # A small map leaves the room for its title to the right.
         return figure.add_subplot(anchor="W")

@@ -72,7 +72,7 @@ program::Program with_machine(program::Program program, const py::dict& machine)
   program.machine = to_machine(machine);
   program.machine.grid = grid;
   const py::gil_scoped_release release;
-  machine::verify(program.machine);
+  machine::verify(program.machine);  // so that the machine is to blame, not the program
   program::verify(program);
   memory::verify_layout(program);
   return program;

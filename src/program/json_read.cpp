@@ -207,7 +207,9 @@ class Reader {
       Fields fields(value[i], here);
       std::vector<std::int64_t> offset;
       get(fields, "offset", offset);
-      get(fields, "link", result[offset]);
+      const auto [entry, is_new] = result.try_emplace(std::move(offset));
+      if (!is_new) fail("CYC611", here, "is a second link along one hop", "give each hop one link");
+      get(fields, "link", entry->second);
       fields.finish();
     }
   }

@@ -299,24 +299,19 @@ def read_too_early(x):
 
 
 @pytest.mark.parametrize(
-    ("kernel", "code", "message"),
+    ("kernel", "code"),
     [
-        (no_first_value, "CYC215", "`X[i]` reads `X[0]` at i = 0, k = 0, to which nothing is assigned yet"),
-        (read_too_early, "CYC215", "`y[i]` reads `y[1]` at i = 1, to which nothing is assigned yet"),
-        (of_another_stride, "CYC216", "what `X[i]` reads was written at a point that is no affine function"),
-        (keeps_a_stride, "CYC216", "the elements of `x` that keep this value"),
-        (never_assigned, "CYC202", "`X[4]` is never assigned, and `X` is returned"),
-        (outside, "CYC203", "`x[i+1]` is `x[4]` at i = 3, but `x` has shape (4)"),
+        (no_first_value, "CYC215"),
+        (read_too_early, "CYC215"),
+        (of_another_stride, "CYC216"),
+        (keeps_a_stride, "CYC216"),
+        (never_assigned, "CYC202"),
+        (outside, "CYC203"),
     ],
     ids=lambda value: value.name if isinstance(value, cy.Kernel) else None,
 )
-def test_nests_that_are_refused(kernel: cy.Kernel, code: str, message: str) -> None:
-    with pytest.raises(cy.LegalityError) as caught:
-        kernel.compile(integers(4))
-    error = caught.value
-    assert (error.code, message in str(error)) == (code, True), str(error)
-    assert error.span is not None
-    assert error.help
+def test_nests_that_are_refused(kernel: cy.Kernel, code: str, golden_refusal) -> None:
+    golden_refusal(f"nest-{kernel.name}", cy.LegalityError, code, lambda: kernel.compile(integers(4)))
 
 
 @cy.kernel

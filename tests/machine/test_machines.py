@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from test_costs import product
 
 import cyclotron as cy
 from cyclotron import machines
@@ -17,15 +18,6 @@ READY_MADE = {
     "spyre_ring": machines.spyre_ring(),
     "cluster": machines.cluster(3, 3, **NETWORK),
 }
-
-
-@cy.kernel
-def product(A, B):
-    C = cy.empty((A.shape[0], B.shape[1]))
-    for i in range(A.shape[0]):
-        for j in range(B.shape[1]):
-            C[i, j] = sum(A[i, k] * B[k, j] for k in range(A.shape[1]))
-    return C
 
 
 @cy.kernel

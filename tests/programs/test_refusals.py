@@ -363,27 +363,9 @@ REFUSALS = {
 }
 
 
-def without_line_numbers(text):
-    """The rendering with file names only and without line numbers, which change with this file."""
-    text = re.sub(r"--> .*/(\w+\.py):\d+:", r"--> \1:LINE:", text)
-    return re.sub(r"(?m)^ +(\d*) +\|", lambda m: " LINE |" if m.group(1) else "      |", text)
-
-
-def text_of_refusal(kind, code, action):
-    """What an action says when it is refused, as kept in tests/golden/refusals."""
-    with pytest.raises(kind) as caught:
-        action()
-    assert caught.value.code == code
-    text = str(caught.value)
-    assert f"[{code}]" in text.splitlines()[0]
-    assert "help: " in text
-    assert len(text.splitlines()) <= 15
-    return without_line_numbers(text)
-
-
 @pytest.mark.parametrize("name", REFUSALS)
-def test_refusal(name, golden):
-    golden(f"refusals/{name}.txt", text_of_refusal(*REFUSALS[name]))
+def test_refusal(name, golden_refusal):
+    golden_refusal(name, *REFUSALS[name])
 
 
 @pytest.mark.parametrize("backend", ["sim", "local"])

@@ -7,7 +7,6 @@ import zlib
 import kernels
 import numpy as np
 import pytest
-from test_refusals import text_of_refusal
 
 import cyclotron as cy
 from cyclotron import _core
@@ -148,8 +147,8 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("name", REFUSALS)
-def test_refusal(name, golden):
-    golden(f"refusals/{name}.txt", text_of_refusal(*REFUSALS[name]))
+def test_refusal(name, golden_refusal):
+    golden_refusal(name, *REFUSALS[name])
 
 
 def test_an_unchanged_file_is_read():

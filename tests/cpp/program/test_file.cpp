@@ -168,6 +168,10 @@ TEST(File, FieldsAreChecked) {
             "`machine` is out of range: machine `clock_hz` is -1500000000, not a positive number");
   EXPECT_EQ(message("\"links\":[{", "\"links\":[1,{"), "`machine.links[0]` is number, expected an object");
   EXPECT_EQ(message("\"links\":[{", "\"links\":[{\"x\":1,"), "`machine.links[0]` has an unknown field `x`");
+  const std::string again =
+      R"({"offset":[1,0],"link":{"latency_cycles":1,"response_latency_cycles":1,"words_per_cycle":1,"depth":1}},)";
+  EXPECT_EQ(message("\"links\":[", "\"links\":[" + again),
+            "`machine.links[1]` is a second link along one hop");
   EXPECT_EQ(message("\"move\":0", "\"move\":\"0\""),
             "`machine.pe.cycles.move` is string, expected an integer");
 }
