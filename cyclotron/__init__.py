@@ -33,6 +33,7 @@ from cyclotron.language import (
     col_min,
     col_sum,
     conj,
+    copy,
     cos,
     cosh,
     einsum,
@@ -81,6 +82,7 @@ from cyclotron.machine import PE, Link, Machine, Unit
 from cyclotron.proof import Depths, Proof, prove
 from cyclotron.recurrences import Recurrences
 from cyclotron.results import Result
+from cyclotron.scale_sim import ScaleSimReport, scale_sim
 from cyclotron.schedule import Fold, Schedule, block, cyclic
 from cyclotron.sweep import Sweep, sweep
 from cyclotron.systolic import SystolicArrays, systolic_arrays
@@ -111,6 +113,7 @@ __all__ = [
     "Proof",
     "Recurrences",
     "Result",
+    "ScaleSimReport",
     "Schedule",
     "ScheduleError",
     "ShapeError",
@@ -130,6 +133,7 @@ __all__ = [
     "col_min",
     "col_sum",
     "conj",
+    "copy",
     "cos",
     "cosh",
     "cyclic",
@@ -169,6 +173,7 @@ __all__ = [
     "row_min",
     "row_sum",
     "run",
+    "scale_sim",
     "schedules",
     "show_config",
     "sign",

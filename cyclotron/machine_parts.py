@@ -30,7 +30,8 @@ class Link:
     Parameters
     ----------
     latency : int
-        Cycles from sending to arrival, at least 1.
+        Cycles from sending to arrival, at least 0; 0 where the hop and the operator whose result it carries
+        are one stage of the pipeline, as in a chain of multiply-adds.
     response_latency : int
         Cycles from the removal of a message until the sender sees the free place, at least 0.
     words_per_cycle : int
@@ -45,7 +46,7 @@ class Link:
     depth: int = 2
 
     def __post_init__(self) -> None:
-        for field, least in (("latency", 1), ("response_latency", 0), ("words_per_cycle", 1), ("depth", 1)):
+        for field, least in (("latency", 0), ("response_latency", 0), ("words_per_cycle", 1), ("depth", 1)):
             _set_integer(self, "link", field, least, MOST)
 
     def __repr__(self) -> str:

@@ -6,10 +6,12 @@ them are assumptions, and what it leaves out. ``dataclasses.replace`` changes on
 
 from __future__ import annotations
 
+from typing import Literal
+
 from .machine import PE, UNBOUNDED, Link, Machine, Topology, Unit
 from .machine_parts import positive
 
-__all__ = ["cluster", "gemmini_16", "spyre_ring", "tpu_v1", "unit", "wormhole", "wse2"]
+__all__ = ["cluster", "gemmini_16", "scale_sim", "spyre_ring", "tpu_v1", "unit", "wormhole", "wse2"]
 
 
 def unit(*grid: int, topology: Topology = "mesh", memory: int = 2**30) -> Machine:
@@ -86,6 +88,37 @@ def gemmini_16() -> Machine:
     partial sum takes two cycles a PE.
     """
     return _systolic_array(16)
+
+
+def scale_sim(rows: int, columns: int, dataflow: Literal["os", "ws", "is"] = "os") -> Machine:
+    """Return the array that SCALE-Sim assumes: multiply-adds in lockstep, one register between any two.
+
+    A. Samajdar et al., "A Systematic Methodology for Characterizing Scalability of DNN Accelerators using
+    SCALE-Sim", ISPASS 2020, section II, and the tool's version 3: operands move by one PE a cycle, and where
+    partial sums move (``"ws"``, ``"is"``), a multiply-add and the hop of its sum down the column are one
+    cycle together. `cyclotron.scale_sim` runs products on it.
+
+    Parameters
+    ----------
+    rows, columns : int
+        PEs along each dimension.
+    dataflow : {"os", "ws", "is"}
+        What stays in the array: the result, the filters, or the inputs.
+
+    Returns
+    -------
+    Machine
+        A mesh.
+
+    Notes
+    -----
+    Links down the columns have latency 0 in ``"ws"`` and ``"is"``: what they carry leaves the register that
+    its operator has just written. Memory is ample. Left out: SCALE-Sim's buffers and their bandwidth.
+    """
+    link = Link(latency=1, response_latency=0, words_per_cycle=1, depth=1)
+    down = Link(latency=0, response_latency=0, words_per_cycle=1, depth=1)
+    links: dict[tuple[int, ...], Link] = {} if dataflow == "os" else {(1, 0): down}
+    return Machine(grid=(rows, columns), link=link, broadcast=link, links=links, pe=PE(memory=2**20))
 
 
 def wormhole() -> Machine:

@@ -194,7 +194,7 @@ class Element(Refusals):
             return _fold(function.__name__.removeprefix("a"), args[0], **kwargs)
         if function is np.where and len(args) == 3 and not kwargs:
             return where(*args)
-        if function in (np.real, np.imag) and len(args) == 1:
+        if function in (np.real, np.imag, np.copy) and len(args) == 1:
             return apply(function.__name__, *args)
         raise not_an_operator(f"`np.{function.__name__}`")
 

@@ -52,6 +52,11 @@ ceil = _elementwise("ceil", "ceil", "The least whole number not below each scala
 conj = _elementwise("conj", "conj", "The complex conjugate of each scalar.")
 real = _elementwise("real", "real", "The real part of each scalar.")
 imag = _elementwise("imag", "imag", "The imaginary part of each scalar.")
+copy = _elementwise(
+    "copy",
+    "copy",
+    "Each scalar, through a register: it takes the time of an operator, where assigning takes none.",
+)
 maximum = _elementwise("maximum", "maximum", "The larger of each pair of scalars; NaN where one is NaN.")
 minimum = _elementwise("minimum", "minimum", "The smaller of each pair of scalars; NaN where one is NaN.")
 isnan = _elementwise("isnan", "is_nan", "Whether each scalar is NaN.")

@@ -71,6 +71,7 @@ OPERATORS: Mapping[str, Operator] = {
     "conj": Operator(np.conjugate, "ifc"),
     "real": Operator(np.real, "bifc", "part"),
     "imag": Operator(np.imag, "bifc", "part"),
+    "copy": Operator(np.copy, "bifc"),
     "equal": Operator(np.equal, "bifc", "truth"),
     "not_equal": Operator(np.not_equal, "bifc", "truth"),
     "less": Operator(np.less, "bifc", "truth"),

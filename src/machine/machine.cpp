@@ -29,7 +29,7 @@ void require(std::string_view field, std::int64_t value, std::int64_t least, std
 }
 
 void require(std::string_view field, const Link& link) {
-  require(fmt::format("{}.latency_cycles", field), link.latency_cycles, 1);
+  require(fmt::format("{}.latency_cycles", field), link.latency_cycles, 0);
   require(fmt::format("{}.response_latency_cycles", field), link.response_latency_cycles, 0);
   require(fmt::format("{}.words_per_cycle", field), link.words_per_cycle, 1);
   require(fmt::format("{}.depth", field), link.depth, 1);

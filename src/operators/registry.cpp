@@ -63,6 +63,7 @@ constexpr std::array<Info, operator_count> registry{{
     {Op::conj, "conj", 1, "", "np.conj(a)", "conj", "ifc", same, 0},
     {Op::real, "real", 1, "", "np.real(a)", "real", "bifc", part, 0},
     {Op::imag, "imag", 1, "", "np.imag(a)", "imag", "bifc", part, 0},
+    {Op::copy, "copy", 1, "", "np.copy(a)", "register", "bifc", same, 0},
     {Op::equal, "equal", 2, "", "a == b", "compare", "bifc", truth, 1},
     {Op::not_equal, "not_equal", 2, "", "a != b", "compare", "bifc", truth, 1},
     {Op::less, "less", 2, "", "a < b", "compare", "bifc", truth, 1},

@@ -13,7 +13,7 @@ from cyclotron.machine import PE, Link, Machine, Unit
 
 links = st.builds(
     Link,
-    latency=st.integers(1, 100),
+    latency=st.integers(0, 100),
     response_latency=st.integers(0, 100),
     words_per_cycle=st.integers(1, 100),
     depth=st.integers(1, 2**40),
@@ -174,7 +174,7 @@ def test_unit_is_the_textbook_array():
 @pytest.mark.parametrize(
     ("make", "code", "words"),
     [
-        (lambda: Link(latency=0), "CYC401", "`link.latency` is 0, outside 1 .. "),
+        (lambda: Link(latency=-1), "CYC401", "`link.latency` is -1, outside 0 .. "),
         (lambda: Link(response_latency=-1), "CYC401", "`link.response_latency` is -1, outside 0 .. "),
         (lambda: Link(words_per_cycle=0), "CYC401", "words_per_cycle"),
         (lambda: Link(depth=2**41), "CYC401", "give at most"),

@@ -13,6 +13,7 @@ READY_MADE = {
     "unit": machines.unit(4, 4),
     "tpu_v1": machines.tpu_v1(),
     "gemmini_16": machines.gemmini_16(),
+    "scale_sim": machines.scale_sim(4, 6, "ws"),
     "wormhole": machines.wormhole(),
     "wse2": machines.wse2(20, 30),
     "spyre_ring": machines.spyre_ring(),

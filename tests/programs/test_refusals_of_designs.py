@@ -88,7 +88,7 @@ REFUSALS = {
         "CYC400",
         lambda: compiled(S.space("i", "j")).with_machine(cy.Machine(grid=(9, 9))),
     ),
-    "no-latency": (cy.ShapeError, "CYC401", lambda: cy.Link(latency=0)),
+    "negative-latency": (cy.ShapeError, "CYC401", lambda: cy.Link(latency=-1)),
     "unit-of-another-shape": (cy.ShapeError, "CYC402", lambda: cy.PE(matrix=cy.Unit(shape=(16,)))),
     "ring-of-two-dimensions": (
         cy.ShapeError,

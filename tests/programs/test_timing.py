@@ -77,24 +77,28 @@ def test_output_stationary_with_other_costs(cost, hop):
     }
 
 
-@pytest.mark.parametrize(("hop", "cost", "response"), [(1, 1, 0), (2, 1, 1), (4, 1, 2), (3, 2, 1), (4, 3, 0)])
-def test_least_depth_for_full_rate(hop, cost, response):
-    """ceil((h + r) / c), at least 1: exact (table in the capabilities)."""
+@pytest.mark.parametrize("hop", [0, 1, 2, 3, 5, 8])
+@pytest.mark.parametrize("response", [0, 1, 2, 5])
+@pytest.mark.parametrize("cost", [1, 2, 3, 7])
+def test_full_rate_exactly_from_the_least_depth_on(hop, cost, response):
+    """ceil((h + r) / c), at least 1: there each PE computes every c cycles, at any less some wait."""
+    n, m, k = 5, 4, 40
+    program = kernels.matmul.compile(
+        cy.spec((n, k)), cy.spec((k, m)), schedule=cases.MATMUL["output-stationary"]
+    )
+    operators = {"multiply": cost, "multiply_add": cost, "matmul": cost, "matmul_add": cost}
 
     def cycles(depth):
-        machine = cy.Machine(
-            link=cy.Link(latency=hop, response_latency=response, depth=depth),
-            pe=cy.PE(cycles={"multiply": cost, "multiply_add": cost, "matmul": cost, "matmul_add": cost}),
-        )
-        program = kernels.matmul.compile(
-            np.ones((6, 24)), np.ones((24, 6)), schedule=cases.MATMUL["output-stationary"], machine=machine
-        )
-        return cy.run(program, backend="sim", functional=False).cycles
+        link = cy.Link(latency=hop, response_latency=response, depth=depth)
+        retimed = program.with_machine(cy.Machine(link=link, pe=cy.PE(cycles=operators)))
+        return cy.run(retimed, backend="sim", functional=False).cycles
 
     least = max(1, -(-(hop + response) // cost))
-    unbounded = cycles(64)
-    assert cycles(least) == unbounded
-    assert least == 1 or cycles(least - 1) > unbounded
+    full_rate = hop * (n + m - 2) + cost * k
+    for depth in range(1, least):
+        assert cycles(depth) > full_rate
+    for depth in (least, least + 1, least + 7, 1 << 20):
+        assert cycles(depth) == full_rate
 
 
 def test_gemms_of_later_rows_overlap_solves_of_earlier_ones():

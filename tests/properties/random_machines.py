@@ -51,7 +51,7 @@ def retimed(rng: random.Random, program: cy.Program) -> cy.Program:
 
     def link() -> cy.Link:
         return cy.Link(
-            latency=rng.choice((1, 1, 2, 3, 9)),
+            latency=rng.choice((0, 1, 1, 2, 3, 9)),
             response_latency=rng.choice((0, 0, 1, 1, 2, 6)),
             words_per_cycle=rng.choice((1, 1, 2, 3)),
             depth=rng.choice(DEPTHS),

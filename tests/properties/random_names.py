@@ -206,7 +206,7 @@ class Product:
         return Wrong(action, cy.ShapeError, "CYC710", (f"{count} inputs", "has 2: A, B"))
 
     def wrong_machine(self) -> Wrong:
-        field, least = self.rng.choice([("depth", 1), ("latency", 1), ("words_per_cycle", 1)])
+        field, least = self.rng.choice([("depth", 1), ("latency", 0), ("words_per_cycle", 1)])
         value = self.rng.choice([least - 1, -self.rng.randint(1, 99), 2**41 + self.rng.randrange(99)])
         return Wrong(lambda: cy.Link(**{field: value}), cy.ShapeError, "CYC401", (field, str(value)))
 

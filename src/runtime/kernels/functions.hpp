@@ -124,6 +124,7 @@ auto visit(Op op, Use use) {
     case Op::absolute: return use([](T a) { return absolute(a); });
     case Op::real: return use([](T a) { return real_part(a); });
     case Op::imag: return use([](T a) { return imaginary_part(a); });
+    case Op::copy: return use([](T a) { return a; });
     case Op::multiply_add: return use([](T c, T a, T b) { return add(c, multiply(a, b)); });
     case Op::where: return use([](Boolean c, T a, T b) { return c != 0 ? a : b; });
     default: break;

@@ -105,7 +105,7 @@ TEST(Machine, NumbersOutOfRangeAreNamed) {
   };
   EXPECT_EQ(message([](Machine& m) { m.grid = {2, 0}; }).substr(0, 23), "machine `grid[1]` is 0,");
   EXPECT_EQ(message([](Machine& m) { m.link.depth = 0; }).substr(0, 26), "machine `link.depth` is 0,");
-  EXPECT_NE(message([](Machine& m) { m.link.latency_cycles = 0; }).find("link.latency_cycles"),
+  EXPECT_NE(message([](Machine& m) { m.link.latency_cycles = -1; }).find("link.latency_cycles"),
             std::string::npos);
   EXPECT_NE(message([](Machine& m) { m.broadcast.words_per_cycle = -1; }).find("broadcast.words_per_cycle"),
             std::string::npos);
@@ -128,6 +128,7 @@ TEST(Machine, NumbersOutOfRangeAreNamed) {
   EXPECT_NE(message([](Machine& m) { m.grid.assign(3, std::int64_t{1} << 30); }).find("grid size"),
             std::string::npos);
   EXPECT_EQ(message([](Machine& m) { m.link.response_latency_cycles = 0; }), "nothing thrown");
+  EXPECT_EQ(message([](Machine& m) { m.link.latency_cycles = 0; }), "nothing thrown");
 }
 
 }  // namespace

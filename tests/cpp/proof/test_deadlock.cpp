@@ -40,7 +40,7 @@ class Generator {
     machine.topology = random_.chance(30) ? machine::Topology::torus : machine::Topology::mesh;
     for (auto* link : {&machine.link, &machine.broadcast}) {
       link->depth = random_.between(1, 3);
-      link->latency_cycles = random_.between(1, 3);
+      link->latency_cycles = random_.between(0, 3);
       link->response_latency_cycles = random_.between(0, 3);
     }
     machine.pe.cycles = {{"add", random_.between(paced_ ? 1 : 0, 3)}};

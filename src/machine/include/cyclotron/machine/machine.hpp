@@ -23,7 +23,8 @@ inline constexpr std::int64_t unbounded_depth = std::int64_t{1} << 30;
 
 /// One hop between neighbouring PEs: a bounded first-in-first-out channel (CY-122 … CY-124).
 struct Link {
-  std::int64_t latency_cycles = 1;  ///< From SEND to arrival, at least 1.
+  std::int64_t latency_cycles =
+      1;  ///< From SEND to arrival; 0 where the hop is part of the operator that sends.
   std::int64_t response_latency_cycles =
       1;                             ///< From dequeue until the sender sees the free place, at least 0.
   std::int64_t words_per_cycle = 1;  ///< Elements a cycle, at least 1.

@@ -23,7 +23,7 @@ enum class Op : std::uint8_t {
   floor_divide, remainder, arctan2, hypot,
   negative, sqrt, exp, log, absolute,                             // elementwise, one operand
   sign, floor, ceil, sin, cos, sinh, cosh, tanh, log1p, expm1,
-  conj, real, imag,
+  conj, real, imag, copy,
   equal, not_equal, less, less_equal, greater, greater_equal,     // comparisons: bool
   is_nan, is_finite,
   logical_and, logical_or, logical_xor, logical_not,              // truth of any dtype: bool
