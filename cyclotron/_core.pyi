@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 # Coefficients and constant of an affine form; it and its relation; a union of conjunctions of these.
@@ -76,6 +77,10 @@ class PeClass:
     def memory_bytes(self) -> int: ...
     @property
     def memory_map(self) -> str: ...
+    @property
+    def peak_flops_per_cycle(self) -> float: ...
+    @property
+    def lines(self) -> list[tuple[str, int]]: ...
     @property
     def instructions(self) -> int: ...
 
@@ -190,6 +195,26 @@ def prove(program: Program, system: System | None, limit: int, other_terms: str 
 
 def least_depths(program: Program, limit: int) -> dict[str, Any]:
     """The least depths of each channel, without deadlock and without a stall."""
+
+class Counters:
+    """What each PE did; arrays over the grid, last dimension fastest."""
+
+    def instructions(self) -> dict[str, NDArray[np.int64]]:
+        """Executed, by kind."""
+    def flops(self) -> NDArray[np.int64]:
+        """Floating-point operations."""
+    def words_loaded(self) -> NDArray[np.int64]:
+        """Elements that LOADs read."""
+    def words_stored(self) -> NDArray[np.int64]:
+        """Elements that STOREs wrote."""
+    def bytes_loaded(self) -> NDArray[np.int64]:
+        """Their bytes."""
+    def bytes_stored(self) -> NDArray[np.int64]:
+        """Their bytes."""
+    def words_sent(self, channel: int) -> NDArray[np.int64]:
+        """Elements sent on a channel; of a broadcast those of one message."""
+    def words_received(self, channel: int) -> NDArray[np.int64]:
+        """Elements received from a channel."""
 
 def simulate(
     program: Program,

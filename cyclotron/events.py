@@ -22,6 +22,10 @@ class Recorded(Protocol):
     def events(self) -> NDArray[Any]: ...
     @property
     def events_dropped(self) -> int: ...
+    @property
+    def messages(self) -> NDArray[Any]: ...
+    @property
+    def messages_dropped(self) -> int: ...
 
 
 def all_events(result: Recorded) -> NDArray[Any]:
@@ -54,6 +58,41 @@ def all_events(result: Recorded) -> NDArray[Any]:
         code="CYC717",
         notes=[(None, f"{len(events):,} computations were recorded, {result.events_dropped:,} dropped")],
         help=f"run again with event_limit{needed} to keep them all",
+    )
+
+
+def all_messages(result: Recorded) -> NDArray[Any]:
+    """Return the messages of a simulation that kept all of them.
+
+    Parameters
+    ----------
+    result : Result
+        Of a simulation.
+
+    Returns
+    -------
+    ndarray
+        `Result.messages`.
+
+    Raises
+    ------
+    ExecutionError
+        If messages are missing.
+    """
+    messages = np.asarray(result.messages)
+    sent = sum(int(channel["messages"]) for channel in result.stats["channels"])
+    if len(messages) == sent:
+        return messages
+    raise ExecutionError(
+        f"{len(messages):,} messages were recorded, and the PEs sent {sent:,}",
+        code="CYC717",
+        notes=[
+            (
+                None,
+                f"event_limit bounds messages as it does computations; {result.messages_dropped:,} dropped",
+            )
+        ],
+        help=f"run again with event_limit={sent} to keep them all",
     )
 
 

@@ -54,7 +54,8 @@ def run(
         ``local``, and ``sim`` for the numbers: threads to use, 0 for one a core. Any number gives the same
         bits and cycles.
     event_limit : int
-        ``sim`` only: computations to keep for timelines. All are kept or, where there are more, none.
+        ``sim`` only: computations to keep for timelines, and messages. All of a kind are kept or, where there
+        are more, none; and no messages without the computations.
     engine : {"auto", "general", "fast-forward"}
         ``sim`` with ``functional=False`` only. ``"general"`` runs each instruction of each PE;
         ``"fast-forward"`` skips whole periods where all PEs repeat themselves, and so takes the same time for

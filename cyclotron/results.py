@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cyclotron.counters import counts_of, described
 from cyclotron.errors import ExecutionError
 from cyclotron.events import active_pes
 from cyclotron.trace import trace_of
@@ -122,12 +123,21 @@ class Result:
     def stats(self) -> dict[str, Any]:
         """Exact accounting; ``busy + stall_empty + stall_full + idle == cycles`` for every PE.
 
-        Keys: ``busy``, ``stall_empty`` (waiting for a message), ``stall_full`` (waiting for a place in a
+        Times: ``busy``, ``stall_empty`` (waiting for a message), ``stall_full`` (waiting for a place in a
         channel), ``idle`` (int64 arrays of shape ``grid``, cycles), ``busy_by_operator`` (dict of such
-        arrays), ``channels`` (list of dicts: name; messages and words; queues, the pairs of PEs that it
-        joins; busy_cycles, which messages kept these busy; utilization, their share of all cycles of all
-        queues, 0 to 1; peak_occupancy of any queue), ``instructions`` (int),
-        ``words_moved`` (int), ``cycles_skipped`` (int, by fast-forward; the others were run step by step).
+        arrays), ``cycles_skipped`` (int, by fast-forward; the others were run step by step).
+
+        Work, counted whatever the engine and however many cycles it skips: ``flops`` (floating-point
+        operations as the operators count them, a multiply-add 2, on every dtype), ``words_loaded``,
+        ``words_stored``, ``bytes_loaded`` and ``bytes_stored`` (between PEs and tensors, by LOAD and STORE; a
+        word is an element), ``instructions_by_kind`` (dict: load, store, move, send, receive, broadcast,
+        compute), ``words_sent`` and ``words_received`` (dicts by channel; a broadcast is sent once and
+        received by many), all int64 arrays of shape ``grid``; ``arithmetic_intensity`` (float, flops a byte
+        loaded or stored; infinite without any), ``instructions`` (int), ``words_moved`` (int, over channels).
+
+        ``channels`` (list of dicts): name; kind, link or network; messages, words and bytes, of a broadcast
+        those of every receiver; queues, the pairs of PEs that it joins; busy_cycles, which messages kept
+        these busy; utilization, their share of all cycles of all queues, 0 to 1; peak_occupancy of any queue.
         """
         timing = self._measured
         stats: dict[str, Any] = {
@@ -139,9 +149,10 @@ class Result:
             for name, cycles in timing.get("busy_by_operator", {}).items()
         }
         stats["channels"] = [
-            {**channel, "utilization": channel["busy_cycles"] / max(channel["queues"] * self.cycles, 1)}
-            for channel in timing["channels"]
+            described(channel, statistics, self.cycles)
+            for channel, statistics in zip(self.program.channels, timing["channels"], strict=True)
         ]
+        stats |= counts_of(timing["counters"], self.program)
         stats["instructions"] = int(timing["instructions"])
         stats["words_moved"] = sum(int(channel["words"]) for channel in timing["channels"])
         stats["cycles_skipped"] = int(timing["cycles_skipped"])
@@ -151,8 +162,9 @@ class Result:
     def events(self) -> NDArray[Any]:
         """One record a computation, up to the event limit.
 
-        Fields: pe (linear index), instruction, operator, start and end (cycles), loops (values of the loop
-        variables) and depth (how many of them hold).
+        Fields: pe (linear index), instruction, operator, start and end (cycles), order (its number among the
+        PE's computations, sends and receives), loops (values of the loop variables) and depth (how many of
+        them hold).
         """
         return np.asarray(self._measured["events"])
 
@@ -160,6 +172,23 @@ class Result:
     def events_dropped(self) -> int:
         """Computations beyond the event limit."""
         return int(self._measured["events_dropped"])
+
+    @functools.cached_property
+    def messages(self) -> NDArray[Any]:
+        """One record a message, where events are kept and up to their limit.
+
+        Fields: channel (number in `Program.channels`), sender and receiver (linear indices; a broadcast is a
+        message to each receiver), words; in cycles, ready (the sender came to its instruction), sent,
+        link_free (the next one may enter the link), arrival, waiting (the receiver came to its instruction)
+        and received (-1: never); send_instruction, receive_instruction; send_order, receive_order (as of
+        `events`).
+        """
+        return np.asarray(self._measured["messages"])
+
+    @property
+    def messages_dropped(self) -> int:
+        """Messages beyond the event limit."""
+        return int(self._measured["messages_dropped"])
 
     @property
     def plot(self) -> Plots:

@@ -6,6 +6,7 @@
 #include <cyclotron/memory/layout.hpp>
 #include <cyclotron/program/file.hpp>
 #include <cyclotron/program/program.hpp>
+#include <cyclotron/program/timing.hpp>
 
 #include "bindings.hpp"
 #include "machines.hpp"
@@ -78,6 +79,14 @@ program::Program with_machine(program::Program program, const py::dict& machine)
   return program;
 }
 
+/// File and line of the Python text of each instruction; line 0 where there is none.
+std::vector<std::pair<std::string, int>> lines(const ClassView& view) {
+  std::vector<std::pair<std::string, int>> result;
+  for (const auto& instruction : view.pe_class->code)
+    result.emplace_back(instruction.span.file, instruction.span.line);
+  return result;
+}
+
 void bind_class(py::module_& module) {
   py::class_<ClassView>(module, "PeClass", "The program of all PEs in one region of the grid.")
       .def_property_readonly("name", [](const ClassView& c) { return c.pe_class->name; })
@@ -87,6 +96,11 @@ void bind_class(py::module_& module) {
       .def_property_readonly("memory_bytes", [](const ClassView& c) { return c.pe_class->memory_bytes; })
       .def_property_readonly("memory_map",
                              [](const ClassView& c) { return memory::memory_map(*c.program, *c.pe_class); })
+      .def_property_readonly("lines", &lines)
+      .def_property_readonly("peak_flops_per_cycle",
+                             [](const ClassView& c) {
+                               return program::peak_flops_per_cycle(c.program->machine.pe, *c.pe_class);
+                             })
       .def_property_readonly("instructions", [](const ClassView& c) { return c.pe_class->code.size(); })
       .def("__str__", [](const ClassView& c) { return to_string(*c.program, *c.pe_class); });
 }

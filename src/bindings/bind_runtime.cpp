@@ -7,6 +7,7 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "events.hpp"
 #include "progress.hpp"
 
 namespace py = pybind11;
@@ -29,51 +30,6 @@ py::dict busy_by_operator(const Timing& timing) {
   for (const auto& [name, cycles] : timing.busy_by_operator) {
     result[name.c_str()] = py::array_t<std::int64_t>(static_cast<py::ssize_t>(cycles.size()), cycles.data());
   }
-  return result;
-}
-
-/// A record array: pe, instruction, operator, start, end, and the loop variables, outermost first (0 beyond
-/// `depth`).
-py::array events(const program::Program& program, const Timing& timing) {
-  std::size_t deepest = 0;
-  for (const auto& event : timing.events) deepest = std::max(deepest, event.loops.size());
-  const py::ssize_t count = static_cast<py::ssize_t>(timing.events.size());
-  py::array_t<std::uint32_t> pe(count), instruction(count), depth(count);
-  py::array_t<std::int64_t> start(count), end(count);
-  py::array_t<std::int32_t> loops({count, static_cast<py::ssize_t>(deepest)});
-  py::list names;
-  std::vector<std::size_t> classes(timing.pes.size(), program::Program::no_class);
-  for (py::ssize_t n = 0; n < count; ++n) {
-    const auto& event = timing.events[static_cast<std::size_t>(n)];
-    pe.mutable_at(n) = event.pe;
-    instruction.mutable_at(n) = event.instruction;
-    start.mutable_at(n) = event.start;
-    end.mutable_at(n) = event.end;
-    depth.mutable_at(n) = static_cast<std::uint32_t>(event.loops.size());
-    for (std::size_t d = 0; d < deepest; ++d)
-      loops.mutable_at(n, d) = d < event.loops.size() ? event.loops[d] : 0;
-    auto& found = classes[event.pe];
-    if (found == program::Program::no_class) {
-      std::vector<std::int64_t> at(program.grid.size());
-      std::int64_t rest = event.pe;
-      for (std::size_t d = at.size(); d-- > 0; rest /= program.grid[d]) at[d] = rest % program.grid[d];
-      found = program.class_of(at);
-    }
-    const auto& action = program.classes[found].code[event.instruction].action;
-    names.append(py::str(std::string(operators::info(std::get<program::Compute>(action).op).name)));
-  }
-  const py::list fields = py::list(py::make_tuple(
-      py::make_tuple("pe", "u4"), py::make_tuple("instruction", "u4"), py::make_tuple("operator", "U20"),
-      py::make_tuple("start", "i8"), py::make_tuple("end", "i8"), py::make_tuple("depth", "u4"),
-      py::make_tuple("loops", "i4", py::make_tuple(deepest))));
-  py::array result(py::dtype::from_args(fields), std::vector<py::ssize_t>{count});
-  result["pe"] = pe;
-  result["instruction"] = instruction;
-  if (count > 0) result["operator"] = names;
-  result["start"] = start;
-  result["end"] = end;
-  result["depth"] = depth;
-  if (deepest > 0) result["loops"] = loops;
   return result;
 }
 
@@ -110,9 +66,10 @@ py::dict simulate(const program::Program& program, const std::vector<py::array>&
                   "stall_full"_a = column(timing, [](const auto& pe) { return pe.stall_full; }),
                   "idle"_a = column(timing, [](const auto& pe) { return pe.idle; }),
                   "busy_by_operator"_a = busy_by_operator(timing), "channels"_a = channels(timing),
-                  "events"_a = events(program, timing), "events_dropped"_a = timing.events_dropped,
-                  "instructions"_a = timing.instructions, "engine"_a = timing.engine,
-                  "cycles_skipped"_a = timing.cycles_skipped);
+                  "counters"_a = py::cast(std::move(timing.counters)), "events"_a = events(program, timing),
+                  "events_dropped"_a = timing.events_dropped, "messages"_a = messages(timing),
+                  "messages_dropped"_a = timing.messages_dropped, "instructions"_a = timing.instructions,
+                  "engine"_a = timing.engine, "cycles_skipped"_a = timing.cycles_skipped);
 }
 
 void run_local(const program::Program& program, const std::vector<py::array>& arrays, int threads,
@@ -125,6 +82,7 @@ void run_local(const program::Program& program, const std::vector<py::array>& ar
 }  // namespace
 
 void bind_runtime(py::module_& module) {
+  describe_messages();
   module.def("simulate", &simulate, py::arg("program"), py::arg("arrays"), py::kw_only(),
              py::arg("functional") = true, py::arg("event_limit") = 200'000, py::arg("engine") = "auto",
              py::arg("threads") = 0, py::arg("progress") = py::none(),

@@ -11,5 +11,6 @@ PYBIND11_MODULE(_core, module) {
   cyclotron::bindings::bind_program(module);
   cyclotron::bindings::bind_driver(module);
   cyclotron::bindings::bind_proof(module);
+  cyclotron::bindings::bind_counters(module);
   cyclotron::bindings::bind_runtime(module);
 }

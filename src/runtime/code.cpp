@@ -334,12 +334,13 @@ class Decoder {
               "CYC610");
     }
     const auto& pe = program_.machine.pe;
+    const std::array<Shape, 3> scalars{};
+    const std::span operands(scalars.data(), sources.size());
+    if (step().scalar) step().flops = operators::flops(compute.op, compute.flags, operands);
     if (const auto given = program::given_cycles(pe, compute.op)) {
       step().cycles = *given;
     } else if (step().scalar) {
-      const std::array<Shape, 3> ones{};
-      step().cycles =
-          program::cycles_of(pe, compute.op, compute.flags, std::span(ones.data(), sources.size()));
+      step().cycles = program::cycles_of(pe, compute.op, compute.flags, operands);
     } else {
       step().sized = true;
     }

@@ -105,6 +105,7 @@ struct Step {
   Range lower{}, upper{};  ///< Limits of a loop or broadcast; `lower` also conjunctions of a branch.
   std::int64_t step = 1;
   std::int64_t cycles = 0;
+  std::int64_t flops = 0;  ///< Of a computation on scalars.
   ScalarKernel kernel = nullptr;
   Form sender{};  ///< Of a receive from a network.
 };

@@ -33,6 +33,7 @@ enum class Outcome : std::uint8_t { blocked, done, paused };
 ///   bool receive(Pe&, const Step&, std::int64_t sender, auto&& deliver);   // sender: of a network, else 0
 ///   void computed(Pe&, const Step&, std::span<const Shape> operands);      // operands empty: all 1x1
 ///   void stored(const Step&, const std::int64_t* index);
+///   void moved(Pe&, const Step&, TileSize);  // after a load, a store or a move
 template <class Host>
 class Interpreter {
  public:
@@ -184,10 +185,13 @@ class Interpreter {
     if (step.scalar) {
       const std::byte* from = tensor.scalar(index);
       if constexpr (Host::functional) copy_scalar(address(pe, place, at), from, step.element);
+      host_.moved(pe, step, {1, 1});
       return;
     }
-    set_size(pe, place, at, tensor.size(index));
+    const TileSize loaded = tensor.size(index);
+    set_size(pe, place, at, loaded);
     if constexpr (Host::functional) tensor.read(index, address(pe, place, at));
+    host_.moved(pe, step, loaded);
   }
 
   void store(Pe& pe, const Step& step) {
@@ -195,15 +199,17 @@ class Interpreter {
     const std::int64_t at = element(pe, place);
     const std::int64_t* index = tensor_index(pe, step);
     const TensorAccess& tensor = tensors_[step.tensor];
+    TileSize stored{1, 1};
     if (step.scalar) {
       std::byte* to = tensor.scalar(index);
       if constexpr (Host::functional) copy_scalar(to, address(pe, place, at), step.element);
     } else {
-      const TileSize stored = written_size(pe, place, at);
+      stored = written_size(pe, place, at);
       (void)tensor.size(index);
       if constexpr (Host::functional) tensor.write(index, address(pe, place, at), stored);
     }
     host_.stored(step, index);
+    host_.moved(pe, step, stored);
   }
 
   [[nodiscard]] Packet packet(const Pe& pe, const Step& step) const {
@@ -282,6 +288,7 @@ class Interpreter {
         std::memmove(address(pe, place, at), from, static_cast<std::size_t>(size.words()) * step.element);
       }
     }
+    host_.moved(pe, step, size);
   }
 
   void compute_scalar(Pe& pe, const Step& step) {

@@ -4,12 +4,13 @@ import cases
 import kernels
 import numpy as np
 import pytest
+from test_counters import ARRAYS as COUNTERS
 from test_proofs import compile_late
 
 import cyclotron as cy
 
 CASES = list(cases.all_cases())
-COUNTS = ("busy", "stall_empty", "stall_full", "idle")
+COUNTS = ("busy", "stall_empty", "stall_full", "idle", *COUNTERS)
 
 
 def apart(program, *inputs, threads=1):

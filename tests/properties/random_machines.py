@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import random_kernels
 import random_schedules
+import reference_simulator
 from random_search import Judge
 
 import cyclotron as cy
@@ -88,6 +89,9 @@ def measured(result: cy.Result) -> dict[str, Any]:
     found["busy_by_operator"] = {
         name: cycles.ravel().tolist() for name, cycles in stats["busy_by_operator"].items()
     }
+    found |= {name: stats[name].ravel().tolist() for name in reference_simulator.WORK}
+    for by_name in ("instructions_by_kind", "words_sent", "words_received"):
+        found[by_name] = {name: words.ravel().tolist() for name, words in stats[by_name].items()}
     return {
         "cycles": result.cycles,
         "channels": stats["channels"],

@@ -9,13 +9,21 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 import cyclotron as cy
 
 Json = dict[str, Any]
+KINDS = ("load", "store", "move", "send", "receive", "broadcast", "compute")
+WORK = ("flops", "words_loaded", "words_stored", "bytes_loaded", "bytes_stored")
+# Operators that count no floating-point operation.
+MOVES = ("conj", "real", "imag", "where", "transpose")
+CHOOSES = ("logical_", "bit_", "to_")
 
 
 class Deadlock(Exception):  # noqa: N818 (as in `random_search`)
@@ -44,6 +52,7 @@ class Clock:
     stall_empty: int = 0
     stall_full: int = 0
     instructions: int = 0
+    work: Counter[Any] = field(default_factory=Counter)  # by name, or by name and kind or channel
 
 
 def simulate(program: cy.Program) -> Json:
@@ -83,6 +92,8 @@ class _Simulation:
             channels.append(
                 {
                     "name": channel["name"],
+                    "kind": channel["kind"],
+                    "bytes": words * np.dtype(channel["dtype"]).itemsize,
                     "messages": sum(len(queue.sent) for queue in queues),
                     "words": words,
                     "queues": used,
@@ -101,6 +112,19 @@ class _Simulation:
             "busy_by_operator": {name: [clock.busy.get(name, 0) for clock in clocks] for name in names},
             "channels": channels,
             "instructions": sum(clock.instructions for clock in clocks),
+            **self.work(clocks),
+        }
+
+    def work(self, clocks: list[Clock]) -> Json:
+        def counted(*key: str) -> list[int]:
+            return [clock.work[key] for clock in clocks]
+
+        channels = [channel["name"] for channel in self.program["channels"]]
+        return {
+            **{name: counted(name) for name in WORK},
+            "instructions_by_kind": {kind: counted("instructions", kind) for kind in KINDS},
+            "words_sent": {name: counted("sent", name) for name in channels},
+            "words_received": {name: counted("received", name) for name in channels},
         }
 
     def execute(self, pe: tuple[int, ...], clock: Clock) -> Iterator[None]:
@@ -127,6 +151,7 @@ class _Simulation:
             else:
                 yield from getattr(self, step["do"])(step, environment, pe, clock, sizes)
                 clock.instructions += 1
+                clock.work["instructions", step["do"]] += 1
                 at += 1
 
     def load(self, step: Json, environment: list[int], pe: Any, clock: Clock, sizes: Any) -> Iterator[None]:
@@ -135,14 +160,21 @@ class _Simulation:
             min(tile, extent - _value(index, environment) * tile)
             for tile, extent, index in zip(tensor["tile"], tensor["shape"], step["index"], strict=True)
         ]
+        self.touched("loaded", tensor, math.prod(shape), clock)
         sizes[_element(step["destination"], environment)] = (
             math.prod(shape[:-1]) if len(shape) > 1 else math.prod(shape),
             shape[-1] if len(shape) > 1 else 1,
         )
         return iter(())
 
-    def store(self, *_: Any) -> Iterator[None]:
+    def store(self, step: Json, environment: list[int], pe: Any, clock: Clock, sizes: Any) -> Iterator[None]:
+        tensor = self.program["tensors"][step["tensor"]]
+        self.touched("stored", tensor, math.prod(_size(step["source"], environment, sizes)), clock)
         return iter(())
+
+    def touched(self, how: str, tensor: Json, words: int, clock: Clock) -> None:
+        clock.work[f"words_{how}",] += words
+        clock.work[f"bytes_{how}",] += words * np.dtype(tensor["dtype"]).itemsize
 
     def move(self, step: Json, environment: list[int], pe: Any, clock: Clock, sizes: Any) -> Iterator[None]:
         sizes[_element(step["destination"], environment)] = _size(step["source"], environment, sizes)
@@ -153,6 +185,7 @@ class _Simulation:
     ) -> Iterator[None]:
         operands = [_size(operand, environment, sizes) for operand in step["operands"]]
         sizes[_element(step["destination"], environment)] = _result(step["op"], operands)
+        clock.work["flops",] += _flops(step["op"], operands)
         cycles = self.cycles(step["op"], operands)
         clock.now += cycles
         clock.busy[step["op"]] = clock.busy.get(step["op"], 0) + cycles
@@ -212,6 +245,7 @@ class _Simulation:
             queue.arrived.append(sent + link["latency_cycles"] + transfer - 1)
             queue.sizes.append(size)
         self.network_free[number, pe] = sent + transfer
+        clock.work["sent", self.program["channels"][number]["name"]] += math.prod(size)
         clock.stall_full += sent - clock.now
         clock.now = sent
 
@@ -235,6 +269,7 @@ class _Simulation:
         now = max(clock.now, arrived)
         clock.stall_empty += now - clock.now
         clock.now = now
+        clock.work["received", channel["name"]] += math.prod(queue.sizes[len(queue.left)])
         queue.left.append(now)
 
     def link(self, number: int) -> Json:
@@ -292,6 +327,14 @@ def _result(op: str, operands: list[tuple[int, int]]) -> tuple[int, int]:
     if op.startswith(("matmul_", "syrk_")):
         return operands[0]
     return max(rows for rows, _ in operands), max(columns for _, columns in operands)
+
+
+def _flops(op: str, operands: list[tuple[int, int]]) -> int:
+    """Of the operators that `_result` knows."""
+    elements = math.prod(_result(op, operands))
+    if op.startswith("matmul"):
+        return 2 * elements * operands[-1][0]
+    return elements * (0 if op in MOVES or op.startswith(CHOOSES) else 2 if op.startswith("multiply_") else 1)
 
 
 def _element(reference: Json, environment: list[int]) -> tuple[int, int]:

@@ -37,6 +37,7 @@ class Worker {
   bool receive(Pe& pe, const Step& step, std::int64_t sender, Deliver&& deliver);
   void computed(Pe& pe, const Step& step, std::span<const Shape> operands);
   void stored(const Step&, const std::int64_t*) {}
+  void moved(Pe&, const Step&, TileSize) {}
 
  private:
   static constexpr std::int64_t steps_a_turn = 4096;

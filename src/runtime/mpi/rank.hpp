@@ -44,6 +44,7 @@ class Rank {
   bool receive(Pe& pe, const Step& step, std::int64_t sender, Deliver&& deliver);
   void computed(Pe& pe, const Step& step, std::span<const Shape> operands);
   void stored(const Step& step, const std::int64_t* index);
+  void moved(Pe&, const Step&, TileSize) {}
 
  private:
   struct Queue {

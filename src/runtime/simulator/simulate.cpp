@@ -1,6 +1,7 @@
 #include <cyclotron/runtime/runtime.hpp>
 
 #include <optional>
+#include <utility>
 
 #include "../local/run_local.hpp"
 #include "deadlock.hpp"
@@ -51,6 +52,12 @@ Timing interpret(const program::Program& program, const Arrays& arrays, const Si
   return timing;
 }
 
+std::int64_t count_messages(const Timing& timing) {
+  std::int64_t result = 0;
+  for (const auto& channel : timing.channels) result += channel.messages;
+  return result;
+}
+
 /// The numbers alone of a program that does not deadlock.
 void compute(const program::Program& program, const Arrays& arrays, const SimulatorOptions& options,
              const Progress& progress) {
@@ -80,8 +87,12 @@ Timing simulate(const program::Program& program, const Arrays& arrays, const Sim
     compute(program, arrays, options, progress);
     timing->engine = "functional";
   } else if (keeps_events) {
-    timing->events = interpret<false>(program, {}, options, progress).events;
+    Timing recorded = interpret<false>(program, {}, options, progress);
+    timing->events = std::move(recorded.events);
+    timing->messages = std::move(recorded.messages);
+    timing->messages_dropped = recorded.messages_dropped;
   }
+  if (!keeps_events && options.event_limit > 0) timing->messages_dropped = count_messages(*timing);
   if (keeps_events || options.event_limit <= 0) timing->events_dropped = 0;
   return *std::move(timing);
 }

@@ -1,16 +1,26 @@
 #include "simulation.hpp"
 
 #include <tuple>
+#include <utility>
 
 #include <cyclotron/program/timing.hpp>
 
 #include "../messages.hpp"
+#include "work.hpp"
 
 namespace cyclotron::runtime::simulator {
 
 namespace {
+
 constexpr std::int64_t steps_a_turn = 4096;
+
+/// Those of the executed instructions that are nothing else: a broadcast to nobody tells its host nothing.
+void count_broadcasts(Work& work, std::int64_t executed) {
+  work.count(Action::broadcast) = 0;
+  work.count(Action::broadcast) = executed - all_instructions(work);
 }
+
+}  // namespace
 
 template <bool f>
 Simulation<f>::Simulation(const program::Program& program, const Arrays& arrays, const Settings& settings,
@@ -23,6 +33,7 @@ Simulation<f>::Simulation(const program::Program& program, const Arrays& arrays,
       rows_(array_.network_rows()),
       port_free_(array_.port_count()),
       clocks_(array_.count()),
+      work_(array_.count()),
       waiting_for_(array_.count()) {
   for (std::size_t q = 0; q < links_.size(); ++q) {
     const Link& link = array_.links()[q];
@@ -98,6 +109,7 @@ void Simulation<f>::push(Queue& queue, const machine::Link& link, std::int64_t s
       std::memcpy(message.payload.many.get(), packet.data, packet.bytes);
     }
   }
+  record_send(array_.pe(queue.sender), queue, message, transfer);
   queue.messages.push(std::move(message));
   ++queue.sent;
   queue.words += packet.size.words();
@@ -106,6 +118,27 @@ void Simulation<f>::push(Queue& queue, const machine::Link& link, std::int64_t s
     queue.receiver_waits = false;
     wake(queue.receiver);
   }
+}
+
+/// Requires: the sender's clock is at the sending, and it came to the instruction at `ready_at_`.
+template <bool f>
+void Simulation<f>::record_send(const Pe& pe, Queue& queue, Message& message, std::int64_t transfer) {
+  if (messages_.size() >= static_cast<std::size_t>(settings_.event_limit)) {
+    if (settings_.event_limit > 0) ++messages_dropped_;
+    message.record = PeArray::none;
+    return;
+  }
+  message.record = static_cast<std::uint32_t>(messages_.size());
+  messages_.push_back({.channel = queue.channel,
+                       .sender = pe.index,
+                       .receiver = queue.receiver_index,
+                       .send_instruction = pe.counter,
+                       .send_order = clocks_[pe.ordinal].actions,
+                       .words = message.payload.size.words(),
+                       .ready = ready_at_,
+                       .sent = message.sent,
+                       .link_free = message.sent + transfer,
+                       .arrival = message.arrival});
 }
 
 template <bool f>
@@ -119,6 +152,7 @@ bool Simulation<f>::send(Pe& pe, const Step& step, const Packet& packet) {
   const std::uint32_t number = pe.queues[step.port];
   const std::uint32_t channel = pe.code->ports[step.port].channel;
   if (number == PeArray::none) no_neighbour(array_.program().channels[channel]);
+  Work& work = work_[pe.ordinal];
   Queue& queue = links_[number];
   require_fits(array_.program().channels[channel], packet.size);
   if (!has_place(queue)) return wait(pe, queue, true), false;
@@ -126,9 +160,12 @@ bool Simulation<f>::send(Pe& pe, const Step& step, const Packet& packet) {
   Clock& clock = clocks_[pe.ordinal];
   const std::int64_t sent = std::max({clock.now, place_free_at(queue, link), queue.link_free});
   clock.stall_full += sent - clock.now;
-  clock.now = sent;
+  ready_at_ = std::exchange(clock.now, sent);
   queue.link_free = sent + transfer_cycles(packet.size, link);
   push(queue, link, sent, packet);
+  ++clock.actions;
+  ++work.count(Action::send);
+  work.on(channel).sent += packet.size.words();
   return true;
 }
 
@@ -154,12 +191,14 @@ bool Simulation<f>::broadcast(Pe& pe, const Step& step, std::int64_t first, std:
   }
   if (!any) return true;
   clock.stall_full += sent - clock.now;
-  clock.now = sent;
+  ready_at_ = std::exchange(clock.now, sent);
   port_free = sent + transfer_cycles(packet.size, link);
+  work_[pe.ordinal].on(number).sent += packet.size.words();
   for (std::int64_t to = first; to <= last; ++to) {
     if (to == own) continue;
     push(network_queue(number, array_.on_line(pe, channel.axis, to), own, pe.ordinal), link, sent, packet);
   }
+  ++clock.actions;
   return true;
 }
 
@@ -169,6 +208,7 @@ bool Simulation<f>::receive(Pe& pe, const Step& step, std::int64_t sender, Deliv
   const Port port = pe.code->ports[step.port];
   const bool network = port.kind == Port::Kind::network_in;
   const machine::Link& link = *link_of_[port.channel];
+  Work& work = work_[pe.ordinal];
   Queue* queue = nullptr;
   if (network) {
     const auto axis = array_.program().channels[port.channel].axis;
@@ -179,10 +219,20 @@ bool Simulation<f>::receive(Pe& pe, const Step& step, std::int64_t sender, Deliv
   if (queue->messages.empty()) return wait(pe, *queue, false), false;
   Message& message = queue->messages.front();
   deliver(message.payload.size, message.payload.data());
+  ++work.count(Action::receive);
+  work.on(port.channel).received += message.payload.size.words();
   if (message.payload.many) buffers_[port.channel].give(std::move(message.payload.many));
   Clock& clock = clocks_[pe.ordinal];
   const std::int64_t now = std::max(clock.now, message.arrival);
   clock.stall_empty += now - clock.now;
+  if (message.record < messages_.size()) {
+    MessageRecord& record = messages_[message.record];
+    record.receive_instruction = pe.counter;
+    record.receive_order = clock.actions;
+    record.waiting = clock.now;
+    record.received = now;
+  }
+  ++clock.actions;
   clock.now = now;
   depart(*queue, link, now);
   return true;
@@ -212,9 +262,29 @@ void Simulation<f>::depart(Queue& queue, const machine::Link& link, std::int64_t
 }
 
 template <bool f>
+void Simulation<f>::moved(Pe& pe, const Step& step, TileSize size) {
+  Work& work = work_[pe.ordinal];
+  const std::int64_t words = size.words();
+  if (step.kind == Step::Kind::load) {
+    ++work.count(Action::load);
+    work.words_loaded += words;
+    work.bytes_loaded += words * step.element;
+  } else if (step.kind == Step::Kind::store) {
+    ++work.count(Action::store);
+    work.words_stored += words;
+    work.bytes_stored += words * step.element;
+  } else {
+    ++work.count(Action::move);
+  }
+}
+
+template <bool f>
 void Simulation<f>::computed(Pe& pe, const Step& step, std::span<const Shape> operands) {
   const std::int64_t cycles = operator_cycles(array_.program().machine.pe, step, operands);
   Clock& clock = clocks_[pe.ordinal];
+  Work& work = work_[pe.ordinal];
+  ++work.count(Action::compute);
+  work.flops += operands.empty() ? step.flops : operators::flops(step.op, step.flags, operands);
   clock.busy += cycles;
   clock.busy_by_operator[static_cast<std::size_t>(step.op)] += cycles;
   if (events_.size() < static_cast<std::size_t>(settings_.event_limit)) {
@@ -222,6 +292,7 @@ void Simulation<f>::computed(Pe& pe, const Step& step, std::span<const Shape> op
                 .instruction = pe.counter,
                 .start = clock.now,
                 .end = clock.now + cycles,
+                .order = clock.actions,
                 .loops = {}};
     for (std::uint32_t at = 0; at < pe.counter; ++at) {
       const Step& outer = pe.code->steps[at];
@@ -237,6 +308,7 @@ void Simulation<f>::computed(Pe& pe, const Step& step, std::span<const Shape> op
     ++events_dropped_;
   }
   clock.now += cycles;
+  ++clock.actions;
   if (f && !operands.empty()) pulse_.tick(tile_work(operands), [&] { return array_.fraction_done(); });
 }
 
@@ -246,6 +318,7 @@ Timing Simulation<f>::timing() {
   for (const Clock& clock : clocks_) result.cycles = std::max(result.cycles, clock.now);
   result.pes.assign(array_.grid_size(),
                     PeCycles{.busy = 0, .stall_empty = 0, .stall_full = 0, .idle = result.cycles});
+  result.counters.group_of.assign(array_.grid_size(), Counters::none);
   for (std::uint32_t o = 0; o < array_.count(); ++o) {
     const Clock& clock = clocks_[o];
     PeCycles& pe = result.pes[array_.grid_index(o)];
@@ -262,6 +335,9 @@ Timing Simulation<f>::timing() {
       column[array_.grid_index(o)] = clock.busy_by_operator[op];
     }
     result.instructions += array_.pe(o).executed;
+    count_broadcasts(work_[o], array_.pe(o).executed);
+    result.counters.group_of[array_.grid_index(o)] = o;
+    result.counters.groups.push_back({.once = work_[o], .repeated = {}});
   }
   for (const auto& channel : array_.program().channels) {
     result.channels.emplace_back().name = channel.name;
@@ -286,6 +362,12 @@ Timing Simulation<f>::timing() {
     return std::tie(a.start, a.pe) < std::tie(b.start, b.pe);
   });
   result.events_dropped = events_dropped_;
+  if (messages_dropped_ > 0 || events_dropped_ > 0) {
+    messages_dropped_ += static_cast<std::int64_t>(messages_.size());
+    messages_.clear();
+  }
+  result.messages = std::move(messages_);
+  result.messages_dropped = messages_dropped_;
   return result;
 }
 

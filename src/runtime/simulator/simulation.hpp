@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include <cyclotron/runtime/counters.hpp>
 #include <cyclotron/runtime/runtime.hpp>
 
 #include "../interpreter.hpp"
@@ -19,6 +20,7 @@ using operators::operator_count;
 struct Message {
   std::int64_t sent = 0;
   std::int64_t arrival = 0;
+  std::uint32_t record = 0;  ///< In the records of messages, where these are kept.
   Payload payload;
 };
 
@@ -50,6 +52,7 @@ struct Clock {
   std::int64_t busy = 0;
   std::int64_t stall_empty = 0;
   std::int64_t stall_full = 0;
+  std::uint32_t actions = 0;  ///< Computations, sends and receives.
   std::array<std::int64_t, operator_count> busy_by_operator{};
 };
 
@@ -95,6 +98,7 @@ class Simulation {
   bool receive(Pe& pe, const Step& step, std::int64_t sender, Deliver&& deliver);
   void computed(Pe& pe, const Step& step, std::span<const Shape> operands);
   void stored(const Step&, const std::int64_t*) {}
+  void moved(Pe& pe, const Step& step, TileSize size);
 
  private:
   void set_up(Queue& queue, std::uint32_t channel, std::uint32_t sender, std::uint32_t receiver_index);
@@ -103,6 +107,7 @@ class Simulation {
   [[nodiscard]] bool has_place(const Queue& queue) const { return queue.sent - queue.received < queue.depth; }
   [[nodiscard]] std::int64_t place_free_at(Queue& queue, const machine::Link& link) const;
   void push(Queue& queue, const machine::Link& link, std::int64_t sent, const Packet& packet);
+  void record_send(const Pe& pe, Queue& queue, Message& message, std::int64_t transfer);
   void depart(Queue& queue, const machine::Link& link, std::int64_t now);
   void wait(Pe& pe, Queue& queue, bool full);
   void wake(std::uint32_t ordinal) {
@@ -120,11 +125,15 @@ class Simulation {
   std::vector<BufferPool> buffers_;            ///< By channel.
   std::vector<const machine::Link*> link_of_;  ///< By channel.
   std::vector<Clock> clocks_;                  ///< By ordinal.
+  std::vector<Work> work_;                     ///< By ordinal.
   std::vector<const Queue*> waiting_for_;      ///< By ordinal.
   Ring<std::uint32_t> ready_;
   std::uint32_t done_ = 0;
   std::vector<Event> events_;
   std::int64_t events_dropped_ = 0;
+  std::vector<MessageRecord> messages_;
+  std::int64_t messages_dropped_ = 0;
+  std::int64_t ready_at_ = 0;  ///< When the PE came to the instruction that sends.
 };
 
 extern template class Simulation<true>;

@@ -23,9 +23,7 @@ Snapshot::Snapshot(const TimedArray& array)
     : registers_(array.state().registers),
       times_(array.state().times),
       port_free_(array.state().port_free),
-      messages_(array.state().messages),
-      instructions_(array.state().instructions),
-      computations_(array.state().computations) {
+      messages_(array.state().messages) {
   pes_.reserve(array.state().pes.size());
   for (const TimedPe& pe : array.state().pes) pes_.push_back({pe.now, pe.stall_full, pe.counter});
   queues_.reserve(array.state().queues.size());
@@ -120,9 +118,9 @@ std::int64_t Snapshot::skip(TimedArray& array, std::int64_t times) const {
     // Registers of loops that are not open have no meaning; of one that is, they are two numbers each.
     const TimedCode& code = array.code(pe);
     const std::uint32_t open = pe.registers + 2U * code.ops[pe.counter].level;
-    const std::uint32_t busy = pe.registers + 2U * code.loops;
+    const std::uint32_t blocks = pe.registers + 2U * code.loops;
     for (std::uint32_t r = pe.registers; r < open; ++r) repeat(state.registers[r], registers_[r], times);
-    for (std::uint32_t r = busy; r < pe.registers + code.registers(); ++r)
+    for (std::uint32_t r = blocks; r < pe.registers + code.registers(); ++r)
       repeat(state.registers[r], registers_[r], times);
   }
   for (std::size_t c = 0; c < messages_.size(); ++c) repeat(state.messages[c], messages_[c], times);
@@ -139,8 +137,6 @@ std::int64_t Snapshot::skip(TimedArray& array, std::int64_t times) const {
     queue.link_free = link_free;
   }
   for (std::size_t p = 0; p < port_free_.size(); ++p) repeat(state.port_free[p], port_free_[p], times);
-  repeat(state.instructions, instructions_, times);
-  repeat(state.computations, computations_, times);
   return most;
 }
 

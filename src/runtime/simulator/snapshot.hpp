@@ -54,8 +54,6 @@ class Snapshot {
   std::vector<std::int64_t> times_;
   std::vector<std::int64_t> port_free_;
   std::vector<std::int64_t> messages_;
-  std::int64_t instructions_ = 0;
-  std::int64_t computations_ = 0;
 };
 
 }  // namespace cyclotron::runtime::simulator

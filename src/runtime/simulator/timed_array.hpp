@@ -44,8 +44,6 @@ struct TimedState {
   std::vector<std::int64_t> times;      ///< The rings of all queues.
   std::vector<std::int64_t> port_free;  ///< When a network's sender may send again, by port; empty if none.
   std::vector<std::int64_t> messages;   ///< By channel: those that its queues no longer count.
-  std::int64_t instructions = 0;
-  std::int64_t computations = 0;
 };
 
 class TimedArray {

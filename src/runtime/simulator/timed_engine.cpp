@@ -52,12 +52,11 @@ TimedEngine::Outcome TimedEngine::advance(std::uint32_t ordinal, [[maybe_unused]
   const std::uint32_t* const queues = array_.queues_of(pe).data();
   const TimedChannel* const channels = array_.program().channels.data();
   std::int64_t* const registers = state.registers.data() + pe.registers;
-  std::int64_t* const busy = registers + std::size_t{2} * code.loops;
-  std::int64_t now = pe.now, stall_full = pe.stall_full, instructions = 0, computations = 0;
+  std::int64_t* const blocks = registers + std::size_t{2} * code.loops;
+  std::int64_t now = pe.now, stall_full = pe.stall_full;
   std::int64_t turns = iterations_a_turn;
   const auto count = [&](const TimedOp& control, std::int64_t times) {
-    instructions += times * control.instructions;
-    computations += times * control.computations;
+    if (control.block != TimedOp::uncounted) blocks[control.block] += times;
   };
   [[maybe_unused]] const auto ends_round = [&](const TimedOp& repeat) {
     return ((repeat.rounds >> level) & 1U) != 0;
@@ -74,8 +73,6 @@ TimedEngine::Outcome TimedEngine::advance(std::uint32_t ordinal, [[maybe_unused]
   const auto leave = [&](Outcome outcome) {
     save();
     pe.counter = static_cast<std::uint32_t>(op - ops);
-    state.instructions += instructions;
-    state.computations += computations;
     if (now > latest) too_long();
     return outcome;
   };
@@ -104,10 +101,7 @@ TimedEngine::Outcome TimedEngine::advance(std::uint32_t ordinal, [[maybe_unused]
         put(queue, channel, sent);
         break;
       }
-      case TimedOp::Kind::compute:
-        now += op->cycles;
-        busy[op->operation] += op->cycles;
-        break;
+      case TimedOp::Kind::compute: now += op->cycles; break;
       case TimedOp::Kind::body: {
         const TimedOp& end = ops[op->target];
         if (is_round && ends_round(end)) break;

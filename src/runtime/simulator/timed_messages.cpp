@@ -74,6 +74,7 @@ bool TimedEngine::broadcast(std::uint32_t ordinal, const TimedOp& op) {
   pe.stall_full += sent - pe.now;
   pe.now = sent;
   port_free = sent + channel.transfer;
+  ++state.registers[pe.registers + std::size_t{2} * array_.code(pe).loops + op.block];
   for (std::int64_t to = first; to <= last; ++to) {
     if (to != own) put(queue_to(to), channel, sent);
   }
@@ -174,8 +175,6 @@ std::int64_t TimedEngine::run_body(TimedPe& pe, const TimedBody& body, std::int6
       if (std::exchange(queue.sender_waits, false)) ready_.insert(queue.sender);
     }
   }
-  std::int64_t* const busy = state.registers.data() + pe.registers + std::size_t{2} * array_.code(pe).loops;
-  for (const auto& [operation, cycles] : body.busy) busy[operation] += iterations * cycles;
   return iterations;
 }
 

@@ -8,6 +8,7 @@
 
 #include "simulation.hpp"
 #include "tile_sizes.hpp"
+#include "work.hpp"
 
 namespace cyclotron::runtime::simulator {
 namespace {
@@ -74,9 +75,22 @@ class Compactor {
 
   TimedOp& push_control(TimedOp::Kind kind, std::uint32_t at) {
     TimedOp& op = push(kind, at);
-    op.instructions = std::exchange(instructions_, 0);
-    op.computations = std::exchange(computations_, 0);
+    op.block = end_block();
     return op;
+  }
+
+  /// Where the instructions since the last control are counted.
+  std::uint32_t end_block() {
+    if (!in_block_) return TimedOp::uncounted;
+    in_block_ = false;
+    if (open_.empty() && branches_ == 0) {  // every PE comes here once, and has to, to finish
+      const TimedBlock block = std::exchange(block_, {});
+      add_work(result_.once.work, block.work);
+      result_.once.busy.insert(result_.once.busy.end(), block.busy.begin(), block.busy.end());
+      return TimedOp::uncounted;
+    }
+    result_.blocks.push_back(std::exchange(block_, {}));
+    return static_cast<std::uint32_t>(result_.blocks.size() - 1);
   }
 
   void add(std::uint32_t at) {
@@ -84,13 +98,17 @@ class Compactor {
     switch (step.kind) {
       case Step::Kind::loop: return open(at);
       case Step::Kind::repeat: return close(at);
-      case Step::Kind::branch: push_control(TimedOp::Kind::branch, at); return;
+      case Step::Kind::branch:
+        push_control(TimedOp::Kind::branch, at);
+        ++branches_;
+        return;
       case Step::Kind::skip:
-        if (instructions_ > 0) push_control(TimedOp::Kind::skip, at);
+        if (in_block_) push_control(TimedOp::Kind::skip, at);
+        --branches_;
         return;
       case Step::Kind::load:
       case Step::Kind::store:
-      case Step::Kind::move: ++instructions_; return;
+      case Step::Kind::move: return count(step);
       case Step::Kind::send: return push_port(TimedOp::Kind::send, at);
       case Step::Kind::broadcast: return push_port(TimedOp::Kind::broadcast, at);
       case Step::Kind::receive: {
@@ -135,26 +153,29 @@ class Compactor {
     TimedOp& op = push(kind, at);
     op.port = static_cast<std::uint16_t>(code_.steps[at].port);
     op.channel = static_cast<std::uint16_t>(code_.ports[op.port].channel);
-    ++instructions_;
+    count(code_.steps[at]);
+    if (kind != TimedOp::Kind::broadcast) return;
+    TimedBlock message;
+    message.work.on(op.channel).sent = program_.channels[op.channel].words;
+    op.block = static_cast<std::uint32_t>(result_.blocks.size());
+    result_.blocks.push_back(std::move(message));
+  }
+
+  /// Of a broadcast, its message not.
+  void count(const Step& step) {
+    in_block_ = true;
+    add_step(block_.work, code_, step, slots_, program_.channels);
   }
 
   void compute(std::uint32_t at) {
     TimedOp& op = push(TimedOp::Kind::compute, at);
     op.cycles = cycles(code_.steps[at]);
-    op.operation = operation(code_.steps[at].op);
-    ++instructions_;
-    ++computations_;
+    count(code_.steps[at]);
+    if (op.cycles > 0) block_.busy.emplace_back(code_.steps[at].op, op.cycles);
   }
 
   [[nodiscard]] std::int64_t cycles(const Step& step) const {
     return operator_cycles(program_.source->machine.pe, step, operand_shapes(code_, step, slots_));
-  }
-
-  std::uint32_t operation(Op op) {
-    const auto found = std::find(result_.operators.begin(), result_.operators.end(), op);
-    const auto result = static_cast<std::uint32_t>(found - result_.operators.begin());
-    if (found == result_.operators.end()) result_.operators.push_back(op);
-    return result;
   }
 
   [[nodiscard]] bool is_general(const Step& step) const {
@@ -171,7 +192,6 @@ class Compactor {
       const Step& step = code_.steps[n];
       if (step.kind == Step::Kind::compute) {
         body.ops.push_back({.cycles = cycles(step)});
-        body.busy.emplace_back(operation(step.op), cycles(step));
       } else if (step.kind == Step::Kind::send || step.kind == Step::Kind::receive) {
         add_message(body, step);
       }
@@ -217,9 +237,10 @@ class Compactor {
   const std::vector<TileSize>& slots_;
   TimedCode result_;
   std::vector<std::uint32_t> place_;  // Of each step, the first op at or after it.
-  std::uint32_t instructions_ = 0;    // Since the last control.
-  std::uint32_t computations_ = 0;
-  bool after_body_ = false;  // The loop's first step is its body's.
+  TimedBlock block_;                  // Since the last control.
+  bool in_block_ = false;             // Whether there is anything.
+  std::uint32_t branches_ = 0;        // Around.
+  bool after_body_ = false;           // The loop's first step is its body's.
   std::vector<Open> open_;
 };
 

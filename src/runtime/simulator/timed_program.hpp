@@ -7,12 +7,14 @@
 #include <vector>
 
 #include <cyclotron/program/program.hpp>
+#include <cyclotron/runtime/counters.hpp>
 
 #include "../code.hpp"
 
 namespace cyclotron::runtime::simulator {
 
 struct TimedOp {
+  static constexpr std::uint32_t uncounted = 0xffffffffU;
   enum class Kind : std::uint8_t {
     send,
     receive,       ///< From a link.
@@ -36,10 +38,9 @@ struct TimedOp {
   std::uint16_t channel = 0;  ///< In the program's.
   std::uint32_t target = 0;   ///< In `ops`; of a body, its repeat.
   std::uint32_t step = 0;     ///< In the class's `Code`, for its forms.
-  std::uint32_t instructions =
-      0;  ///< Of control: those since the control before it, which count when it runs.
-  std::uint32_t computations = 0;  ///< Of these.
-  std::uint32_t operation = 0;     ///< Of a compute: in `operators`.
+  /// Of control: in `blocks`, the instructions since the control before it, which count when it runs. Of a broadcast:
+  /// its message, which counts when anybody receives it.
+  std::uint32_t block = uncounted;
   std::uint32_t body = 0;
   std::int64_t cycles = 0;  ///< Of a compute.
   std::int64_t first = 0;   ///< Of a fixed loop: the variable's first value.
@@ -66,19 +67,25 @@ struct TimedBody {
   };
   std::vector<Lane> lanes;
   std::vector<Op> ops;
-  std::vector<std::pair<std::uint32_t, std::int64_t>> busy;  ///< Operations and their cycles, an iteration.
+};
+
+/// What instructions without control between them do.
+struct TimedBlock {
+  Work work;
+  std::vector<std::pair<Op, std::int64_t>> busy;  ///< Operators and their cycles, if these are any.
 };
 
 struct TimedCode {
   std::vector<TimedOp> ops;
   std::vector<TimedBody> bodies;
-  std::vector<Op> operators;  ///< That take cycles, each once.
-  std::uint32_t loops = 0;    ///< Deepest nest.
+  TimedBlock once;                 ///< What every PE does once.
+  std::vector<TimedBlock> blocks;  ///< The others, each of which a PE counts.
+  std::uint32_t loops = 0;         ///< Deepest nest.
   std::uint32_t ports = 0;
-  /// A PE's own numbers: of each loop around, its variable and the iterations left with this one; then the
-  /// cycles of each operator.
+  /// A PE's own numbers: of each loop around, its variable and the iterations left with this one; then how many
+  /// times it did each block.
   [[nodiscard]] std::uint32_t registers() const {
-    return 2 * loops + static_cast<std::uint32_t>(operators.size());
+    return 2 * loops + static_cast<std::uint32_t>(blocks.size());
   }
 };
 

@@ -6,8 +6,19 @@
 #include <cyclotron/support/error.hpp>
 
 #include "timed_engine.hpp"
+#include "work.hpp"
 
 namespace cyclotron::runtime::simulator {
+namespace {
+
+/// sum += times * amount, exactly.
+void add(std::int64_t& sum, std::int64_t times, std::int64_t amount) {
+  std::int64_t product = 0;
+  if (__builtin_mul_overflow(times, amount, &product) || __builtin_add_overflow(sum, product, &sum))
+    too_long();
+}
+
+}  // namespace
 
 /// A guess from the outermost loops of some of the PEs.
 double TimedEngine::fraction_done() const {
@@ -50,15 +61,31 @@ Timing TimedEngine::timing() const {
     }
     return *found;
   };
+  Counters& counters = result.counters;
+  counters.group_of.assign(array_.grid_size(), Counters::none);
+  for (const TimedCode& code : array_.program().classes) {
+    auto& group = counters.groups.emplace_back(Counters::Group{.once = code.once.work, .repeated = {}});
+    for (const TimedBlock& block : code.blocks) group.repeated.push_back(block.work);
+  }
   for (std::uint32_t o = 0; o < array_.count(); ++o) {
     const TimedPe& pe = state.pes[o];
     const TimedCode& code = array_.code(pe);
-    const std::int64_t* busy = state.registers.data() + pe.registers + std::size_t{2} * code.loops;
     PeCycles& cycles = result.pes[array_.grid_index(o)];
-    for (std::size_t n = 0; n < code.operators.size(); ++n) {
-      if (busy[n] == 0) continue;
-      cycles.busy += busy[n];
-      column(code.operators[n])[array_.grid_index(o)] = busy[n];
+    const auto did = [&](const TimedBlock& block, std::int64_t times) {
+      add(result.instructions, times, all_instructions(block.work));
+      add(result.events_dropped, times, block.work.count(Action::compute));
+      for (const auto& [op, one] : block.busy) {
+        if (times == 0) continue;
+        cycles.busy += times * one;
+        column(op)[array_.grid_index(o)] += times * one;
+      }
+    };
+    counters.group_of[array_.grid_index(o)] = pe.pe_class;
+    did(code.once, 1);
+    const std::int64_t* times = state.registers.data() + pe.registers + std::size_t{2} * code.loops;
+    for (const TimedBlock& block : code.blocks) {
+      did(block, *times);
+      counters.times.push_back(*times++);
     }
     cycles.stall_full = pe.stall_full;
     cycles.stall_empty = pe.now - cycles.busy - pe.stall_full;
@@ -81,8 +108,6 @@ Timing TimedEngine::timing() const {
     result.channels[c].words = result.channels[c].messages * constants.words;
     result.channels[c].busy_cycles = result.channels[c].messages * constants.transfer;
   }
-  result.instructions = state.instructions;
-  result.events_dropped = state.computations;
   return result;
 }
 

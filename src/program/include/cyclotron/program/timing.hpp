@@ -19,6 +19,15 @@ namespace cyclotron::program {
 [[nodiscard]] std::int64_t cycles_of(const machine::Pe& pe, Op op, Flags flags,
                                      std::span<const operators::Shape> operands);
 
+/// The most floating-point operations a cycle that a PE reaches with an operator: full passes of the unit that runs it;
+/// on operands of these shapes where the operator has cycles by name (0 where these are none); else flops_per_cycle.
+/// Throws as `cycles_of`.
+[[nodiscard]] double peak_flops_per_cycle(const machine::Pe& pe, Op op, Flags flags,
+                                          std::span<const operators::Shape> operands);
+
+/// The largest of those of the class's instructions, on tiles as large as its slots'; 0 where it computes nothing.
+[[nodiscard]] double peak_flops_per_cycle(const machine::Pe& pe, const PeClass& pe_class);
+
 /// What a channel's messages travel on: the machine's link along its offset, or the broadcast network. Refers to
 /// the machine.
 [[nodiscard]] const machine::Link& link_of(const machine::Machine& machine, const Channel& channel);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <cyclotron/program/program.hpp>
+#include <cyclotron/runtime/counters.hpp>
 
 namespace cyclotron::runtime {
 
@@ -30,7 +31,27 @@ struct Event {
   std::uint32_t instruction = 0;  ///< Index into the class's code.
   std::int64_t start = 0;
   std::int64_t end = 0;
+  std::uint32_t order = 0;          ///< Its number among the PE's computations, sends and receives, from 0.
   std::vector<std::int32_t> loops;  ///< Values of the loop variables around it.
+};
+
+/// One message, from the sender's wait for a place to the receiver's. A broadcast is a message to each receiver, all
+/// of the same `send_order`. Times in cycles.
+struct MessageRecord {
+  std::uint32_t channel = 0;
+  std::uint32_t sender = 0;  ///< Linear PE index, as of an event.
+  std::uint32_t receiver = 0;
+  std::uint32_t send_instruction = 0;     ///< Index into the code of the sender's class.
+  std::uint32_t receive_instruction = 0;  ///< Of the receiver's.
+  std::uint32_t send_order = 0;           ///< As `Event::order`, in the sender.
+  std::uint32_t receive_order = 0;        ///< In the receiver.
+  std::int64_t words = 0;
+  std::int64_t ready = 0;      ///< The sender came to the instruction.
+  std::int64_t sent = 0;       ///< The message entered the channel.
+  std::int64_t link_free = 0;  ///< The next one may enter the link.
+  std::int64_t arrival = 0;
+  std::int64_t waiting = 0;    ///< The receiver came to the instruction.
+  std::int64_t received = -1;  ///< The message left the channel; -1: it never did.
 };
 
 /// Cycles of one PE by what it did; they add up to the makespan.
@@ -57,11 +78,14 @@ struct Timing {
   std::vector<PeCycles> pes;
   std::map<std::string, std::vector<std::int64_t>> busy_by_operator;  ///< Of those that took time.
   std::vector<ChannelStatistics> channels;
+  Counters counters;
   std::vector<Event> events;
   std::int64_t events_dropped = 0;  ///< Beyond the limit.
-  std::int64_t instructions = 0;    ///< Executed, all PEs.
-  std::string engine;               ///< `functional`, `general` or `fast-forward`: what measured it.
-  std::int64_t cycles_skipped = 0;  ///< By fast-forward; the rest was run step by step.
+  std::vector<MessageRecord> messages;
+  std::int64_t messages_dropped = 0;  ///< Beyond the limit.
+  std::int64_t instructions = 0;      ///< Executed, all PEs.
+  std::string engine;                 ///< `functional`, `general` or `fast-forward`: what measured it.
+  std::int64_t cycles_skipped = 0;    ///< By fast-forward; the rest was run step by step.
 };
 
 /// How time alone is simulated. All measure the same, bit for bit.
@@ -73,7 +97,8 @@ enum class Engine : std::uint8_t {
 
 struct SimulatorOptions {
   bool functional = true;  ///< Move and compute numbers too; false: time only, arrays may be empty.
-  /// Compute events to keep; 0 keeps none. A run keeps all or, where there are more, none.
+  /// Compute events to keep, and messages; 0 keeps none. A run keeps all of a kind or, where there are more, none; and
+  /// no messages without the events.
   std::int64_t event_limit = 200'000;
   Engine engine = Engine::automatic;  ///< Of a run of time alone.
   int threads = 0;                    ///< For the numbers; 0: one a core.

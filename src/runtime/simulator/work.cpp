@@ -1,0 +1,69 @@
+#include "work.hpp"
+
+#include <numeric>
+
+#include <cyclotron/support/error.hpp>
+
+#include "tile_sizes.hpp"
+
+namespace cyclotron::runtime::simulator {
+
+void add_step(Work& work, const Code& code, const Step& step, const std::vector<TileSize>& slots,
+              const std::vector<TimedChannel>& channels) {
+  const auto words_in_place = [&] {
+    const Place& place = code.places[step.place];
+    return place.scalar ? 1 : slots[place.slot].words();
+  };
+  const auto channel = [&] { return code.ports[step.port].channel; };
+  switch (step.kind) {
+    case Step::Kind::load:
+      ++work.count(Action::load);
+      work.words_loaded += words_in_place();
+      work.bytes_loaded += words_in_place() * step.element;
+      return;
+    case Step::Kind::store:
+      ++work.count(Action::store);
+      work.words_stored += words_in_place();
+      work.bytes_stored += words_in_place() * step.element;
+      return;
+    case Step::Kind::move: ++work.count(Action::move); return;
+    case Step::Kind::send:
+      ++work.count(Action::send);
+      work.on(channel()).sent += channels[channel()].words;
+      return;
+    case Step::Kind::receive:
+      ++work.count(Action::receive);
+      work.on(channel()).received += channels[channel()].words;
+      return;
+    case Step::Kind::broadcast: ++work.count(Action::broadcast); return;
+    case Step::Kind::compute:
+      ++work.count(Action::compute);
+      work.flops += operators::flops(step.op, step.flags, operand_shapes(code, step, slots));
+      return;
+    case Step::Kind::loop:
+    case Step::Kind::branch:
+    case Step::Kind::repeat:
+    case Step::Kind::skip:
+    case Step::Kind::halt: CYC_CHECK(false, "control is not counted");
+  }
+}
+
+void add_work(Work& work, const Work& other) {
+  for (std::size_t n = 0; n < work.instructions.size(); ++n) work.instructions[n] += other.instructions[n];
+  work.flops += other.flops;
+  work.words_loaded += other.words_loaded;
+  work.words_stored += other.words_stored;
+  work.bytes_loaded += other.bytes_loaded;
+  work.bytes_stored += other.bytes_stored;
+  for (const auto& traffic : other.traffic) {
+    auto& on = work.on(traffic.channel);
+    on.sent += traffic.sent;
+    on.received += traffic.received;
+  }
+}
+
+std::int64_t all_instructions(const Work& work) {
+  return std::accumulate(work.instructions.begin(), work.instructions.end(), std::int64_t{0});
+}
+
+}  // namespace cyclotron::runtime::simulator

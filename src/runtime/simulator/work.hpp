@@ -1,0 +1,21 @@
+// What a step does, where the sizes of all tiles are known before the run.
+#pragma once
+#include <vector>
+
+#include <cyclotron/runtime/counters.hpp>
+
+#include "../code.hpp"
+#include "timed_program.hpp"
+
+namespace cyclotron::runtime::simulator {
+
+/// Adds one execution of a step that is no control. Of a broadcast only the instruction: whether a message is sent
+/// depends on its range. Requires: the sizes are those of the step's class.
+void add_step(Work& work, const Code& code, const Step& step, const std::vector<TileSize>& slots,
+              const std::vector<TimedChannel>& channels);
+
+void add_work(Work& work, const Work& other);
+
+[[nodiscard]] std::int64_t all_instructions(const Work& work);
+
+}  // namespace cyclotron::runtime::simulator
