@@ -17,15 +17,20 @@ FAST_FORWARDS = int(os.environ.get("CYCLOTRON_FAST_FORWARDS", "400"))
 
 
 def judged(program):
-    """Whether the reference simulator's run ended; the engine agrees with it or fails here."""
+    """Whether the reference simulator's run ended; the engines agree with it or fail here."""
+
+    def run(engine):
+        return cy.run(program, backend="sim", functional=False, event_limit=0, engine=engine)
+
     try:
         expected = reference_simulator.simulate(program)
     except reference_simulator.Deadlock:
-        with pytest.raises(cy.DeadlockError):
-            cy.run(program, backend="sim", functional=False, event_limit=0)
+        for engine in ("auto", "general"):
+            with pytest.raises(cy.DeadlockError):
+                run(engine)
         return False
-    found = random_machines.measured(cy.run(program, backend="sim", functional=False, event_limit=0))
-    assert found == expected, program.machine
+    for engine in ("auto", "general"):
+        assert random_machines.measured(run(engine)) == expected, program.machine
     return True
 
 

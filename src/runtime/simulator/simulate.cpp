@@ -11,9 +11,28 @@
 namespace cyclotron::runtime {
 namespace {
 
+/// None where a queue is ever full.
+std::optional<Timing> simulate_ahead(const program::Program& program, const Progress& progress) {
+  if (!simulator::may_run_ahead(program)) return std::nullopt;
+  auto timed = simulator::time_program(program, simulator::Senders::ahead);
+  if (!timed) return std::nullopt;
+  simulator::TimedEngine engine(std::move(*timed), progress);
+  try {
+    if (engine.run() && engine.within_depths()) return engine.timing();
+  } catch (const simulator::Full&) {
+  }
+  return std::nullopt;
+}
+
 /// The engines for time alone. None where only the interpreter can tell the time, or what is wrong.
 std::optional<Timing> simulate_time(const program::Program& program, Engine which, const Progress& progress) {
   try {
+    if (which == Engine::general) {
+      if (auto timing = simulate_ahead(program, progress)) {
+        timing->engine = "general";
+        return timing;
+      }
+    }
     auto timed = simulator::time_program(program);
     if (!timed) return std::nullopt;
     simulator::TimedEngine engine(std::move(*timed), progress);

@@ -17,7 +17,8 @@ namespace {
 /// A shallow queue gets all places that it can need, another some when it needs them.
 std::uint32_t first_places(const TimedChannel& channel) {
   constexpr std::uint64_t shallow = 16, first = 4;
-  return static_cast<std::uint32_t>(std::bit_ceil(channel.places <= shallow ? channel.places : first));
+  const bool all = channel.places <= shallow || channel.window > channel.depth;
+  return static_cast<std::uint32_t>(std::bit_ceil(all ? channel.places : first));
 }
 
 [[noreturn]] void too_large(const TimedProgram& program) {

@@ -4,13 +4,6 @@
 #include <array>
 
 namespace cyclotron::runtime::simulator {
-namespace {
-
-// Iterations of a PE at a turn: enough to make the turn cheap, few enough that its messages stay in the cache.
-constexpr std::uint32_t iterations_a_turn = 16;
-
-}  // namespace
-
 TimedEngine::TimedEngine(TimedProgram program, const Progress& progress)
     : array_(std::move(program)), pulse_(progress), ready_(array_.count()) {
   for (std::uint32_t o = 0; o < array_.count(); ++o) ready_.insert(o);
@@ -19,9 +12,16 @@ TimedEngine::TimedEngine(TimedProgram program, const Progress& progress)
 bool TimedEngine::run() {
   for (const std::uint32_t ordinal : waiting_) ready_.insert(ordinal);
   waiting_.clear();
-  least_places_ = iterations_a_turn;
+  least_room_ = iterations_a_turn;
   run_ready<false>(0);
   return finished();
+}
+
+bool TimedEngine::within_depths() const {
+  const auto& channels = array_.program().channels;
+  return std::ranges::all_of(array_.state().queues, [&](const TimedQueue& queue) {
+    return queue.sent - queue.received <= channels[queue.channel].depth;
+  });
 }
 
 bool TimedEngine::run_round(std::uint32_t level) {

@@ -15,18 +15,23 @@ namespace cyclotron::runtime::simulator {
 /// then says what and where.
 struct Irregular {};
 
+/// Thrown where a sender that had run ahead would have had to wait for a place.
+struct Full {};
+
 class TimedEngine {
  public:
   /// Throws ExecutionError CYC705 where the PEs do not fit this computer.
   TimedEngine(TimedProgram program, const Progress& progress);
 
-  /// Runs to the end. False: no PE can go on. Throws Irregular, and ExecutionError CYC708 where cycles no longer
-  /// fit 62 bits.
+  /// Runs to the end. False: no PE can go on. Throws Irregular, Full where senders run ahead, and ExecutionError CYC708
+  /// where cycles no longer fit 62 bits.
   bool run();
   /// Each PE that is not done or blocked runs on to the next iteration of its loop at the nesting level (0: the
   /// outermost), or of its innermost one where that is further out. False: none is left; `finished` says why.
   bool run_round(std::uint32_t level);
   [[nodiscard]] bool finished() const { return done_ == array_.count(); }
+  /// Whether no queue holds more than its depth, which at the end is so unless a sender ran ahead.
+  [[nodiscard]] bool within_depths() const;
 
   [[nodiscard]] TimedArray& array() { return array_; }
   [[nodiscard]] const TimedArray& array() const { return array_; }
@@ -56,12 +61,13 @@ class TimedEngine {
   TimedArray array_;
   Pulse pulse_;
   ReadySet ready_;
-  std::uint32_t least_places_ = 1;      // Of a deep queue that is used: for the messages of a turn.
+  std::uint32_t least_room_ = 1;        // Of a deep queue: for the messages of a turn.
   std::vector<std::uint32_t> waiting_;  // For the next round.
   std::uint32_t done_ = 0;
 };
 
 inline std::int64_t TimedEngine::place_free_at(const TimedQueue& queue, const TimedChannel& channel) const {
+  if (queue.sent - queue.received >= channel.depth) return TimedArray::never;  // `take` will see
   if (channel.depth > queue.mask + 1) return TimedArray::never;  // departures that bind are in the ring
   const std::int64_t* ring = array_.state().times.data() + queue.ring;
   return ring[(queue.sent - channel.depth) & queue.mask] + channel.response;
@@ -85,6 +91,10 @@ inline void TimedEngine::take(TimedQueue& queue, const TimedChannel& channel, st
   // and sends are in order, so one comparison tells, and the peak rises by one at most.
   if (ring[(queue.received - queue.peak) & queue.mask] >= arrival - channel.delay) ++queue.peak;
   place = now = std::max(now, arrival);
+  if (queue.sent - queue.received > channel.depth) {  // the message that takes its place went ahead
+    const std::int64_t sent = ring[(queue.received + channel.depth) & queue.mask] - channel.delay;
+    if (sent < now + channel.response) throw Full{};
+  }
   ++queue.received;
   if (queue.sender_waits) {
     queue.sender_waits = false;

@@ -1,8 +1,6 @@
 // How messages enter and leave queues.
 #include <algorithm>
-#include <array>
-#include <utility>
-
+#include <bit>
 #include "timed_engine.hpp"
 
 namespace cyclotron::runtime::simulator {
@@ -16,27 +14,28 @@ void TimedEngine::start_anew(TimedQueue& queue) {
   array_.state().messages[queue.channel] += half;
 }
 
-/// Not where the queue holds `depth`. Makes the ring larger where times in it may still bind.
+/// Not where the queue holds all that it may. Makes the ring larger where times in it may still bind.
 [[gnu::noinline]] bool TimedEngine::make_room(TimedQueue& queue, const TimedChannel& channel) {
   const std::uint32_t held = queue.sent - queue.received;
   start_anew(queue);
-  if (held >= channel.depth) return false;
+  if (held >= channel.window) return false;
   for (;;) {
     const std::uint32_t places = queue.mask + 1;
     if (places >= channel.places) {
-      queue.stop = queue.received + channel.depth;
+      queue.stop = queue.received + channel.window;
       return true;
     }
     const std::int64_t* ring = array_.state().times.data() + queue.ring;
     const std::int64_t next = held > 0 ? ring[queue.received & queue.mask] - channel.delay : queue.link_free;
     const std::int64_t binds = std::max<std::int64_t>(1, channel.response);
+    if (channel.depth == machine::unbounded_depth) queue.oldest = queue.received;  // none binds
     while (queue.oldest != queue.received && ring[queue.oldest & queue.mask] + binds <= next) ++queue.oldest;
     const std::uint32_t used = std::max(held + queue.peak, queue.sent - queue.oldest);
-    if (used < places && places >= least_places_) {
-      queue.stop = queue.sent + std::min(channel.depth - held, places - used);
+    if (used + least_room_ <= places) {
+      queue.stop = queue.sent + std::min(channel.window - held, places - used);
       return true;
     }
-    array_.grow(queue, std::max(2 * places, least_places_));
+    array_.grow(queue, std::max(2 * places, std::bit_ceil(used + least_room_)));
   }
 }
 
@@ -96,86 +95,6 @@ bool TimedEngine::receive_from(std::uint32_t ordinal, const TimedOp& op) {
   }
   take(queue, channel, state.pes[ordinal].now);
   return true;
-}
-
-/// Runs up to `most` iterations, as many as have their messages and places; returns how many. The times of a queue
-/// stay in registers meanwhile, and its other end is woken once.
-std::int64_t TimedEngine::run_body(TimedPe& pe, const TimedBody& body, std::int64_t most) {
-  struct Lane {
-    std::int64_t* ring;
-    std::uint32_t mask;
-    std::uint32_t at;
-    std::uint32_t back;  ///< Of receives, the peak; of sends, the depth, or 0 where it binds nobody.
-    std::int64_t link_free;
-  };
-  TimedState& state = array_.state();
-  const std::uint32_t* const queues = array_.queues_of(pe).data();
-  const TimedChannel* const channels = array_.program().channels.data();
-  std::int64_t iterations = most;
-  for (const auto& lane : body.lanes) {
-    const std::uint32_t number = queues[lane.port];
-    if (number == TimedArray::none) return 0;
-    TimedQueue& queue = state.queues[number];
-    if (queue.sender == queue.receiver) return 0;  // it feeds itself
-    std::uint32_t messages = queue.sent - queue.received;
-    if (lane.sends) {
-      if (queue.sent == queue.stop) make_room(queue, channels[lane.channel]);
-      messages = queue.stop - queue.sent;
-    }
-    if (lane.messages > 1) messages /= lane.messages;
-    iterations = std::min<std::int64_t>(iterations, messages);
-  }
-  if (iterations == 0) return 0;
-  std::array<Lane, TimedBody::most_lanes> lanes;
-  for (std::size_t n = 0; n < body.lanes.size(); ++n) {
-    const TimedQueue& queue = state.queues[queues[body.lanes[n].port]];
-    const std::uint32_t depth = channels[queue.channel].depth;
-    const bool binds = depth <= queue.mask + 1;
-    lanes[n] = {.ring = state.times.data() + queue.ring,
-                .mask = queue.mask,
-                .at = body.lanes[n].sends ? queue.sent : queue.received,
-                .back = body.lanes[n].sends ? (binds ? depth : 0) : queue.peak,
-                .link_free = queue.link_free};
-  }
-  std::int64_t clock = pe.now, stalled = pe.stall_full;
-  for (std::int64_t left = iterations; left > 0; --left) {
-    for (const TimedBody::Op& op : body.ops) {
-      if (op.kind == TimedOp::Kind::compute) {
-        clock += op.cycles;
-        continue;
-      }
-      Lane& lane = lanes[op.lane];
-      std::int64_t& place = lane.ring[lane.at & lane.mask];
-      if (op.kind == TimedOp::Kind::receive) {  // as `take`
-        const std::int64_t arrival = place;
-        if (lane.ring[(lane.at - lane.back) & lane.mask] >= arrival - op.cycles) ++lane.back;
-        place = clock = std::max(clock, arrival);
-      } else {  // as `place_free_at` and `put`
-        std::int64_t sent = std::max(clock, lane.link_free);
-        if (lane.back > 0) sent = std::max(sent, lane.ring[(lane.at - lane.back) & lane.mask] + op.response);
-        stalled += sent - clock;
-        clock = sent;
-        lane.link_free = sent + op.transfer;
-        place = sent + op.cycles;
-      }
-      ++lane.at;
-    }
-  }
-  pe.now = clock;
-  pe.stall_full = stalled;
-  for (std::size_t n = 0; n < body.lanes.size(); ++n) {
-    TimedQueue& queue = state.queues[queues[body.lanes[n].port]];
-    if (body.lanes[n].sends) {
-      queue.sent = lanes[n].at;
-      queue.link_free = lanes[n].link_free;
-      if (std::exchange(queue.receiver_waits, false)) ready_.insert(queue.receiver);
-    } else {
-      queue.received = lanes[n].at;
-      queue.peak = lanes[n].back;
-      if (std::exchange(queue.sender_waits, false)) ready_.insert(queue.sender);
-    }
-  }
-  return iterations;
 }
 
 }  // namespace cyclotron::runtime::simulator

@@ -192,17 +192,21 @@ class Compactor {
       const Step& step = code_.steps[n];
       if (step.kind == Step::Kind::compute) {
         body.ops.push_back({.cycles = cycles(step)});
+        body.cycles += cycles(step);
       } else if (step.kind == Step::Kind::send || step.kind == Step::Kind::receive) {
         add_message(body, step);
       }
     }
     const auto shallow = [&](const TimedBody::Lane& lane) {
-      return program_.channels[lane.channel].depth < std::uint64_t{4} * lane.messages;
+      return program_.channels[lane.channel].window < std::uint64_t{4} * lane.messages;
     };
     if (body.lanes.empty() || body.lanes.size() > TimedBody::most_lanes ||
         std::any_of(body.lanes.begin(), body.lanes.end(), shallow)) {
       return;
     }
+    body.steady = std::all_of(body.lanes.begin(), body.lanes.end(), [&](const TimedBody::Lane& lane) {
+      return lane.messages == 1 && (!lane.sends || program_.channels[lane.channel].transfer <= body.cycles);
+    });
     TimedOp& op = push(TimedOp::Kind::body, at);
     op.body = static_cast<std::uint32_t>(result_.bodies.size());
     op.target = code_.steps[at].target - 1;
@@ -224,6 +228,7 @@ class Compactor {
     body.ops.push_back({.kind = sends ? TimedOp::Kind::send : TimedOp::Kind::receive,
                         .lane = static_cast<std::uint8_t>(std::min<std::size_t>(lane, 0xff)),
                         .cycles = channel.delay,
+                        .before = body.cycles,
                         .transfer = channel.transfer,
                         .response = channel.response});
   }
@@ -244,7 +249,8 @@ class Compactor {
   std::vector<Open> open_;
 };
 
-TimedChannel time_channel(const program::Program& program, std::size_t number, TileSize size) {
+TimedChannel time_channel(const program::Program& program, std::size_t number, TileSize size,
+                          Senders senders) {
   const auto& channel = program.channels[number];
   const machine::Link& link = program::link_of(program.machine, channel);
   TimedChannel result;
@@ -254,9 +260,11 @@ TimedChannel time_channel(const program::Program& program, std::size_t number, T
   result.words = size.words();
   const std::int64_t depth = program::depth_of(program.machine, channel);
   result.depth = static_cast<std::uint32_t>(std::min(depth, machine::unbounded_depth));
-  result.places = std::uint64_t{result.depth} * (result.response == 0 ? 3 : 2);
-  result.axis = channel.axis;
   result.network = channel.kind == program::Channel::Kind::network;
+  const bool ahead = senders == Senders::ahead && !result.network && result.depth < iterations_a_turn;
+  result.window = ahead ? iterations_a_turn : result.depth;
+  result.places = result.window + std::uint64_t{result.depth} * (result.response == 0 ? 2 : 1);
+  result.axis = channel.axis;
   return result;
 }
 
@@ -269,14 +277,25 @@ std::int64_t loop_trips(std::int64_t first, std::int64_t last, std::int64_t step
       std::min<std::uint64_t>(span / static_cast<std::uint64_t>(step), std::uint64_t{1} << 62) + 1);
 }
 
-std::optional<TimedProgram> time_program(const program::Program& program) {
+bool may_run_ahead(const program::Program& program) {
+  constexpr double most_bytes = 16 << 20;  // about what stays in a cache
+  double queues = 0;
+  for (const auto& channel : program.channels) {
+    if (program::link_of(program.machine, channel).response_latency_cycles == 0) return false;
+    if (channel.kind == program::Channel::Kind::link) ++queues;
+  }
+  for (const std::int64_t extent : program.grid) queues *= static_cast<double>(extent);
+  return queues * 2 * iterations_a_turn * sizeof(std::int64_t) <= most_bytes;
+}
+
+std::optional<TimedProgram> time_program(const program::Program& program, Senders senders) {
   TimedProgram result{.source = &program, .codes = {}, .classes = {}, .channels = {}};
   if (program.channels.size() > std::numeric_limits<std::uint16_t>::max()) return std::nullopt;
   for (std::size_t c = 0; c < program.classes.size(); ++c) result.codes.push_back(decode(program, c));
   const auto sizes = constant_tile_sizes(program, result.codes);
   if (!sizes) return std::nullopt;
   for (std::size_t n = 0; n < program.channels.size(); ++n)
-    result.channels.push_back(time_channel(program, n, sizes->channels[n]));
+    result.channels.push_back(time_channel(program, n, sizes->channels[n], senders));
   for (std::size_t c = 0; c < program.classes.size(); ++c) {
     auto code = Compactor(result, result.codes[c], sizes->slots[c]).run();
     if (!code) return std::nullopt;

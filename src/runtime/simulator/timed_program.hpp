@@ -13,6 +13,9 @@
 
 namespace cyclotron::runtime::simulator {
 
+/// Iterations of a PE at a turn: enough to make the turn cheap, few enough that its messages stay in the cache.
+inline constexpr std::uint32_t iterations_a_turn = 16;
+
 struct TimedOp {
   static constexpr std::uint32_t uncounted = 0xffffffffU;
   enum class Kind : std::uint8_t {
@@ -62,11 +65,15 @@ struct TimedBody {
     TimedOp::Kind kind = TimedOp::Kind::compute;
     std::uint8_t lane = 0;
     std::int64_t cycles = 0;  ///< Of a compute; of a message, from sending to arrival.
+    std::int64_t before = 0;  ///< Of a message: cycles of the computes before it, this iteration.
     std::int64_t transfer = 0;
     std::int64_t response = 0;
   };
   std::vector<Lane> lanes;
   std::vector<Op> ops;
+  std::int64_t cycles = 0;  ///< Of all its computes.
+  /// Each lane has one message an iteration, and its computes take longer than any link is busy with a message.
+  bool steady = false;
 };
 
 /// What instructions without control between them do.
@@ -96,8 +103,11 @@ struct TimedChannel {
   std::int64_t response = 1;  ///< From departure until the sender sees the free place.
   std::int64_t words = 1;     ///< Of a message.
   std::uint32_t depth = 1;    ///< Messages; no queue ever holds `unbounded_depth`.
+  std::uint32_t window =
+      1;  ///< Messages that a queue may hold meanwhile: the depth, or more (`Senders::ahead`).
   /// A message must find the departures of those `depth` before it and of those that were in the queue with it (at
-  /// most `depth`; twice that where a place that is left may be taken in the same cycle): so many places hold them.
+  /// most `depth`; twice that where a place that is left may be taken in the same cycle), besides those in the queue: so
+  /// many places hold them.
   std::uint64_t places = 2;
   std::uint32_t axis = 0;
   bool network = false;
@@ -113,8 +123,20 @@ struct TimedProgram {
 /// Iterations of a loop from `first` to `last`; at most 2^62 + 1.
 [[nodiscard]] std::int64_t loop_trips(std::int64_t first, std::int64_t last, std::int64_t step);
 
+/// When a sender goes on.
+enum class Senders : std::uint8_t {
+  kept,  ///< Once the message that it takes the place of has left.
+  ahead,  ///< At once, as if there were a place in time; the receiver sees later whether there was. Where no queue is
+          ///< ever full, that is exact, and a PE has more to do at a turn.
+};
+
+/// Whether senders may run ahead: a place takes time to be free again, so that no PEs can wait for each other in no
+/// time, and what the queues hold meanwhile is little.
+[[nodiscard]] bool may_run_ahead(const program::Program& program);
+
 /// None where time depends on what only the interpreter keeps (`constant_tile_sizes`), or a table is too large
 /// for the compact form. Throws ProgramError as `decode`.
-[[nodiscard]] std::optional<TimedProgram> time_program(const program::Program& program);
+[[nodiscard]] std::optional<TimedProgram> time_program(const program::Program& program,
+                                                       Senders senders = Senders::kept);
 
 }  // namespace cyclotron::runtime::simulator

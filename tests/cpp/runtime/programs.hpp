@@ -13,6 +13,7 @@ namespace cyclotron::runtime::testing {
 
 using namespace program;
 using operators::Shape;
+using program::Action;  // not the kind that is counted
 
 inline Affine constant(std::int64_t value) { return {{}, value}; }
 /// The environment's variable `v`, plus a constant.
