@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import NoReturn, SupportsIndex
+from operator import index as as_integer
+from typing import NoReturn, SupportsIndex, TypeGuard
 
 from cyclotron.errors import Span, TraceError
 from cyclotron.language.position import here
@@ -297,14 +298,17 @@ def affine(value: object) -> Affine | None:
     """Return an affine form for an integer or affine form, else None."""
     if isinstance(value, Affine):
         return value
-    if isinstance(value, SupportsIndex) and not isinstance(value, Extremum):
-        return Affine({}, int(value.__index__()))
-    return None
+    return Affine({}, as_integer(value)) if _is_integer(value) else None
+
+
+def _is_integer(value: object) -> TypeGuard[SupportsIndex]:
+    """Whether a value is an integer on the host; its class tells, much faster than the protocol."""
+    return hasattr(type(value), "__index__") and not isinstance(value, Extremum)
 
 
 def _is_host(value: object) -> bool:
     """Whether an operand of an affine form is not an element, which has operators of its own."""
-    return isinstance(value, (Affine, SupportsIndex, float, complex)) and not isinstance(value, Extremum)
+    return isinstance(value, (Affine, float, complex)) or _is_integer(value)
 
 
 def _operand(left: Affine, value: object, operator: str) -> Affine:

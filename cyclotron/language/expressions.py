@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import copy
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from typing import TypeVar
 
 from cyclotron.language.names import Names
 from cyclotron.language.source import Source
+from cyclotron.language.syntax import copied, walk
 
 _REDUCTIONS: Mapping[object, str] = {
     builtins.sum: "sum",
@@ -54,7 +54,7 @@ class Expressions(ast.NodeTransformer):
 
     def rewrite(self, node: ast.expr) -> ast.expr:
         """Return an expression in the intermediate language, with the positions of the original."""
-        result: ast.expr = self.visit(copy.deepcopy(node))
+        result: ast.expr = self.visit(copied(node))
         return located(result, node)
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
@@ -74,7 +74,7 @@ class Expressions(ast.NodeTransformer):
         values = [self.visit(value) for value in (node.left, *node.comparators)]
         pairs: list[ast.expr] = []
         for position, operator in enumerate(node.ops):
-            left, right = copy.deepcopy(values[position]), values[position + 1]
+            left, right = copied(values[position]), values[position + 1]
             pair = ast.Compare(left=left, ops=[operator], comparators=[right])
             pairs.append(ast.copy_location(pair, node))
         return self._call(node, "all_of", pairs)
@@ -97,7 +97,7 @@ class Expressions(ast.NodeTransformer):
         )
         if reduction and node.args and isinstance(node.args[0], (ast.GeneratorExp, ast.ListComp)):
             return self._reduction_call(node, reduction, node.args[0])
-        symbolic = bool(self._indices) or any(isinstance(part, ast.Subscript) for part in ast.walk(node))
+        symbolic = bool(self._indices) or any(isinstance(part, ast.Subscript) for part in walk(node))
         if symbolic and not node.keywords:
             if extremum and len(node.args) > 1:
                 return self._call(node, extremum, [self.visit(argument) for argument in node.args])
@@ -106,7 +106,7 @@ class Expressions(ast.NodeTransformer):
         return self._generic(node)
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
-        parameters = [argument.arg for argument in ast.walk(node.args) if isinstance(argument, ast.arg)]
+        parameters = [argument.arg for argument in walk(node.args) if isinstance(argument, ast.arg)]
         with self._bound(parameters, symbolic=False):
             return self._generic(node)
 
@@ -153,8 +153,8 @@ class Expressions(ast.NodeTransformer):
             if rest:
                 term = self.reduction(node, kind, body, rest)
             else:
-                term = self.visit(copy.deepcopy(body))
-            tests = [self.visit(copy.deepcopy(test)) for test in comprehension.ifs]
+                term = self.visit(copied(body))
+            tests = [self.visit(copied(test)) for test in comprehension.ifs]
         self._indices.pop()
         if tests:
             test = tests[0] if len(tests) == 1 else call(self._il, "all_of", tests)
@@ -184,7 +184,7 @@ class Expressions(ast.NodeTransformer):
                 f"the name `{index.id}` is used for two nested indices",
                 "give the index of the reduction another name",
             )
-        return index.id, [self.visit(copy.deepcopy(bound)) for bound in iterated.args]
+        return index.id, [self.visit(copied(bound)) for bound in iterated.args]
 
     def _reduction_call(
         self, node: ast.Call, kind: str, generator: ast.GeneratorExp | ast.ListComp
@@ -218,7 +218,7 @@ class Expressions(ast.NodeTransformer):
                 "a comprehension in a loop is no reduction",
                 "write `sum(...)`, `max(...)` or another reduction over `for k in range(...)`",
             )
-        targets = [part.id for g in generators for part in ast.walk(g.target) if isinstance(part, ast.Name)]
+        targets = [part.id for g in generators for part in walk(g.target) if isinstance(part, ast.Name)]
         with self._bound(targets, symbolic=False):
             return self._generic(node)
 

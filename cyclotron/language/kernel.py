@@ -9,7 +9,7 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable, Mapping
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from cyclotron.language.build import SystemBuilder, build, build_nest
 from cyclotron.language.nests import may_be_nest
 from cyclotron.language.reference import unwrap, wrap
 from cyclotron.language.source import Source, closure_of
+from cyclotron.language.syntax import walk
 from cyclotron.language.trace import ACTIVE, Reference, Trace
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class Kernel:
         self.signature = inspect.signature(function)
         self._function = function
         self._is_il = is_il
+        self._factories: dict[tuple[str, ...], CodeType] = {}  # by the free variables that have a value
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Compile for these arguments (cached) and run; returns arrays as the function does."""
@@ -258,24 +260,30 @@ class Kernel:
 
     def _il_function(self) -> Callable[..., Any]:
         """Make the function of the intermediate language, with the globals and closure of the original."""
-        rewritten = self._rewritten
         free = closure_of(self._function)
-        parameters = [ast.arg(arg=name) for name in (rewritten.il, *free)]
-        factory = ast.parse("def factory(): return None").body[0]
-        assert isinstance(factory, ast.FunctionDef)
-        factory.args.args = parameters
-        factory.body = [rewritten.node, ast.Return(value=ast.Name(id=rewritten.node.name, ctx=ast.Load()))]
-        module = ast.fix_missing_locations(ast.Module(body=[factory], type_ignores=[]))
+        names = tuple(free)
+        if names not in self._factories:
+            self._factories[names] = self._factory(names)
         local: dict[str, Any] = {}
-        exec(compile(module, self.file, "exec"), self._function.__globals__, local)
+        exec(self._factories[names], self._function.__globals__, local)
         il = importlib.import_module("cyclotron.language.il")
         function: Callable[..., Any] = local["factory"](il, *free.values())
         return function
 
+    def _factory(self, free: tuple[str, ...]) -> CodeType:
+        """Compile `def factory(il, *free)`, which returns the function of the intermediate language."""
+        rewritten = self._rewritten
+        factory = ast.parse("def factory(): return None").body[0]
+        assert isinstance(factory, ast.FunctionDef)
+        factory.args.args = [ast.arg(arg=name) for name in (rewritten.il, *free)]
+        factory.body = [rewritten.node, ast.Return(value=ast.Name(id=rewritten.node.name, ctx=ast.Load()))]
+        module = ast.fix_missing_locations(ast.Module(body=[factory], type_ignores=[]))
+        return compile(module, self.file, "exec")
+
     def _preamble(self, rewritten: Rewritten) -> list[str]:
         """Imports and constants that the printed text needs."""
         lines = ["from cyclotron import il" + (f" as {rewritten.il}" if rewritten.il != "il" else "")]
-        names = {node.id for node in ast.walk(rewritten.node) if isinstance(node, ast.Name)}
+        names = {node.id for node in walk(rewritten.node) if isinstance(node, ast.Name)}
         outer: Mapping[str, Any] = {**self._function.__globals__, **closure_of(self._function)}
         for name in sorted(names - set(self._function.__code__.co_varnames) - {rewritten.il}):
             value = outer.get(name)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from cyclotron.errors import Span, TraceError
 from cyclotron.language.source import Source
+from cyclotron.language.syntax import walk
 
 _CARRIED = "carries its value from one iteration to the next"
 _AFTER_LOOP = "is assigned in a loop and read after it"
@@ -33,7 +34,7 @@ class Names:
 
     def is_symbolic(self, node: ast.AST) -> bool:
         """Whether an expression mentions an index or what was computed from one."""
-        return any(isinstance(part, ast.Name) and part.id in self._symbolic for part in ast.walk(node))
+        return any(isinstance(part, ast.Name) and part.id in self._symbolic for part in walk(node))
 
     def store(self, name: str, symbolic: bool) -> None:
         """Note an assignment."""
@@ -56,14 +57,14 @@ class Names:
             help=_HELP[reason].format(name=node.id),
         )
 
-    def enter_loop(self, body: Sequence[ast.stmt]) -> None:
+    def enter_loop(self, assigned: Sequence[ast.Name]) -> None:
         """What the body assigns is not yet known when an iteration begins."""
-        for name in assigned_names(body):
+        for name in assigned:
             self._stale[name.id] = (_CARRIED, self._source.span(name))
 
-    def leave_loop(self, body: Sequence[ast.stmt]) -> None:
+    def leave_loop(self, assigned: Sequence[ast.Name]) -> None:
         """What the body assigned has no last value."""
-        for name in assigned_names(body):
+        for name in assigned:
             self._stale[name.id] = (_AFTER_LOOP, self._source.span(name))
 
     def leave_branches(self, bodies: Iterable[Sequence[ast.stmt]]) -> None:
@@ -90,16 +91,13 @@ class Names:
 
 def assigned_names(body: Sequence[ast.stmt]) -> list[ast.Name]:
     """The local variables that statements assign, but not the indices of their loops."""
-    loop_targets = {
-        id(part)
-        for statement in body
-        for node in ast.walk(statement)
-        if isinstance(node, (ast.For, ast.comprehension))
-        for part in ast.walk(node.target)
-    }
-    return [
-        node
-        for statement in body
-        for node in ast.walk(statement)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in loop_targets
-    ]
+    found: list[ast.Name] = []
+    indices: set[int] = set()
+    for statement in body:
+        for node in walk(statement):
+            if isinstance(node, ast.Name):
+                if isinstance(node.ctx, ast.Store):
+                    found.append(node)
+            elif isinstance(node, (ast.For, ast.comprehension)):
+                indices.update(id(part) for part in walk(node.target))
+    return [node for node in found if id(node) not in indices]

@@ -17,6 +17,7 @@ from cyclotron.language.expressions import Expressions, call, located, lookup, n
 from cyclotron.language.markers import host, ignore
 from cyclotron.language.names import Names, assigned_names
 from cyclotron.language.source import MISSING, Source
+from cyclotron.language.syntax import copied, walk
 
 _DECLARATIONS: Mapping[object, str] = {
     np.einsum: "einsum",
@@ -107,8 +108,12 @@ class _Statements:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        used = {node.id for node in ast.walk(source.node) if isinstance(node, ast.Name)}
-        used |= {node.arg for node in ast.walk(source.node) if isinstance(node, ast.arg)}
+        used: set[str] = set()
+        for node in walk(source.node):
+            if isinstance(node, ast.Name):
+                used.add(node.id)
+            elif isinstance(node, ast.arg):
+                used.add(node.arg)
         self._il = next(
             n for n in itertools.chain(["il"], (f"il{k}" for k in itertools.count(2))) if n not in used
         )
@@ -143,10 +148,10 @@ class _Statements:
                 f"`{original.name}` returns nothing",
                 "end it with `return X`, where X is a tensor that it computes",
             )
-        arguments = copy.deepcopy(original.args)
+        arguments = copied(original.args)
         arguments.defaults = []
         arguments.kw_defaults = [None] * len(arguments.kwonlyargs)
-        for argument in ast.walk(arguments):
+        for argument in walk(arguments):
             if isinstance(argument, ast.arg):
                 argument.annotation = None
         node = copy.copy(original)  # keeps fields that only newer Pythons have
@@ -180,12 +185,13 @@ class _Statements:
         if sums is not None:
             return sums
         new_bounds = [self._rewrite(bound) for bound in bounds]
-        self._names.enter_loop(node.body)
+        assigned = assigned_names(node.body)
+        self._names.enter_loop(assigned)
         self._names.store(index, symbolic=True)
         self._indices.append(index)
         body = self._block(node.body)
         self._indices.pop()
-        self._names.leave_loop(node.body)
+        self._names.leave_loop(assigned)
         opened = call(self._il, "loop", [ast.Constant(index), *new_bounds])
         return [
             _with(
@@ -239,15 +245,15 @@ class _Statements:
                 return None
             grown.append((statement.target.id, statement))
         names = {target for target, _ in grown}
-        parts = [part for _, statement in grown for part in ast.walk(statement.value)]
+        parts = [part for _, statement in grown for part in walk(statement.value)]
         if len(names) != len(grown) or any(isinstance(part, ast.Name) and part.id in names for part in parts):
             return None
         result: list[ast.stmt] = []
         for target, statement in grown:
             comprehension = ast.comprehension(
                 target=name(index, store=True),
-                iter=copy.deepcopy(node.iter),
-                ifs=[copy.deepcopy(test) for test in tests],
+                iter=copied(node.iter),
+                ifs=[copied(test) for test in tests],
                 is_async=0,
             )
             rewriter = Expressions(self._source, self._il, self._names, self._indices)
@@ -297,7 +303,7 @@ class _Statements:
         if managers == [host]:
             for target in assigned_names(node.body):
                 self._names.store(target.id, symbolic=bool(self._indices))
-            return [copy.deepcopy(node)]
+            return [copied(node)]
         raise self._source.error(
             node.items[0].context_expr,
             "CYC101",
@@ -435,10 +441,10 @@ class _Statements:
                 " once, while tracing)",
             )
         for child in ast.iter_child_nodes(node):
-            for part in ast.walk(child):
+            for part in walk(child):
                 if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
                     self._names.load(part)
-        return [copy.deepcopy(node)]
+        return [copied(node)]
 
 
 def _with(manager: ast.expr, body: list[ast.stmt], target: ast.expr | None = None) -> ast.With:
