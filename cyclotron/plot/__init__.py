@@ -14,12 +14,15 @@ from ._heatmap import utilization
 from ._iteration import iteration_space
 from ._node import node
 from ._pareto import pareto
+from ._roofline import roofline
 from ._shares import occupancy
 from ._stalls import stalls
 from ._svg import color_scale_svg, heat_map_svg
 from ._wavefront import wavefront
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -37,6 +40,7 @@ __all__ = [
     "node",
     "occupancy",
     "pareto",
+    "roofline",
     "stalls",
     "timeline",
     "utilization",
@@ -70,6 +74,16 @@ class Plots:
         """Draw how many PEs compute when; see `cyclotron.plot.activity`."""
         return activity(self._result, ax=ax, path=path)
 
+    def roofline(
+        self,
+        *others: ResultLike,
+        labels: Sequence[str] | None = None,
+        ax: Axes | None = None,
+        path: str | Path | None = None,
+    ) -> Figure:
+        """Draw flops a cycle over flops a byte, with others to compare; see `cyclotron.plot.roofline`."""
+        return roofline(self._result, *others, labels=labels, ax=ax, path=path)
+
     def wavefront(self, cycle: int, ax: Axes | None = None, path: str | Path | None = None) -> Figure:
         """Draw what each PE computes at a cycle; see `cyclotron.plot.wavefront`."""
         return wavefront(self._result, cycle, ax=ax, path=path)
@@ -80,8 +94,8 @@ class Plots:
 
     def __repr__(self) -> str:
         return (
-            "Plots: utilization(), timeline(), occupancy(), stalls(), activity(), wavefront(cycle), "
-            "animation(path)"
+            "Plots: utilization(), timeline(), occupancy(), stalls(), activity(), roofline(), "
+            "wavefront(cycle), animation(path)"
         )
 
 

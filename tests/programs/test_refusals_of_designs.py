@@ -44,6 +44,19 @@ def simulated(**options):
     return cy.run(compiled(S.space("i", "j")), functional=False, backend="sim", **options)
 
 
+@cy.kernel
+def copied(A):
+    B = cy.empty_like(A)
+    for i in range(A.shape[0]):
+        B[i] = A[i]
+    return B
+
+
+def roofline_of_moves():
+    program = copied.compile(cy.spec((3,)))
+    return cy.run(program, backend="sim", functional=False).plot.roofline()
+
+
 def read(data):
     return lambda: _core.Program.from_bytes(data)
 
@@ -122,6 +135,7 @@ REFUSALS = {
         lambda: simulated().plot.animation("wavefronts.mp4"),
     ),
     "activity-of-dropped-events": (cy.ExecutionError, "CYC717", lambda: simulated(event_limit=9).active),
+    "roofline-of-moves": (cy.ExecutionError, "CYC718", roofline_of_moves),
     "proof-of-a-deadlock": (cy.DeadlockError, "CYC802", lambda: cy.prove(compile_late(2))),
     "sweep-without-values": (cy.ExecutionError, "CYC716", lambda: cy.sweep(kernels.matmul, *SPECS, depth=[])),
     "sweep-of-a-fixed-grid": (cy.ExecutionError, "CYC716", lambda: cy.sweep(compiled(), grid=(2, 2))),
