@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cyclotron.counters import counts_of, described
+from cyclotron.critical_path import CriticalPath, critical_path
 from cyclotron.errors import ExecutionError
 from cyclotron.events import active_pes
 from cyclotron.trace import trace_of
@@ -189,6 +190,18 @@ class Result:
     def messages_dropped(self) -> int:
         """Messages beyond the event limit."""
         return int(self._measured["messages_dropped"])
+
+    def critical_path(self) -> CriticalPath:
+        """Return the chain of operators and messages that the cycles are the sum of.
+
+        It prints as a table of what it goes through: `cyclotron.critical_path.CriticalPath`.
+
+        Raises
+        ------
+        ExecutionError
+            If events or messages were dropped: run with a larger ``event_limit``.
+        """
+        return critical_path(self)
 
     @property
     def plot(self) -> Plots:

@@ -9,6 +9,7 @@ from ._activity import activity
 from ._animation import animation
 from ._array import array
 from ._common import ResultLike
+from ._critical_path import critical_path
 from ._gantt import timeline
 from ._heatmap import utilization
 from ._iteration import iteration_space
@@ -35,6 +36,7 @@ __all__ = [
     "animation",
     "array",
     "color_scale_svg",
+    "critical_path",
     "heat_map_svg",
     "iteration_space",
     "node",
@@ -74,6 +76,10 @@ class Plots:
         """Draw how many PEs compute when; see `cyclotron.plot.activity`."""
         return activity(self._result, ax=ax, path=path)
 
+    def critical_path(self, ax: Axes | None = None, path: str | Path | None = None) -> Figure:
+        """Draw the chain that the cycles are the sum of; see `cyclotron.plot.critical_path`."""
+        return critical_path(self._result, ax=ax, path=path)
+
     def roofline(
         self,
         *others: ResultLike,
@@ -95,7 +101,7 @@ class Plots:
     def __repr__(self) -> str:
         return (
             "Plots: utilization(), timeline(), occupancy(), stalls(), activity(), roofline(), "
-            "wavefront(cycle), animation(path)"
+            "critical_path(), wavefront(cycle), animation(path)"
         )
 
 

@@ -135,6 +135,11 @@ REFUSALS = {
         lambda: simulated().plot.animation("wavefronts.mp4"),
     ),
     "activity-of-dropped-events": (cy.ExecutionError, "CYC717", lambda: simulated(event_limit=9).active),
+    "critical-path-of-dropped-messages": (
+        cy.ExecutionError,
+        "CYC717",
+        lambda: simulated(event_limit=50).critical_path(),
+    ),
     "roofline-of-moves": (cy.ExecutionError, "CYC718", roofline_of_moves),
     "proof-of-a-deadlock": (cy.DeadlockError, "CYC802", lambda: cy.prove(compile_late(2))),
     "sweep-without-values": (cy.ExecutionError, "CYC716", lambda: cy.sweep(kernels.matmul, *SPECS, depth=[])),

@@ -1,0 +1,327 @@
+"""The critical path of a simulation: the chain of operators and messages that its cycles are the sum of."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cyclotron.events import all_events, all_messages
+from cyclotron.links import depth_of, link_of
+from cyclotron.tables import html_table, text_table
+
+if TYPE_CHECKING:
+    from cyclotron.results import Result
+
+StepKind = Literal["compute", "data", "broadcast", "capacity", "bandwidth"]
+# What each kind of step is, and what would shorten it.
+KINDS: dict[StepKind, tuple[str, str]] = {
+    "compute": ("an operator computes", "fewer cycles of the operator: cy.PE(cycles=...), a wider unit"),
+    "data": ("a message travels", "a lower latency or more words a cycle: cy.Link"),
+    "broadcast": ("a message travels over a network", "another cy.Machine(broadcast=cy.Link(...))"),
+    "capacity": ("a place becomes free in a full channel", "deeper channels: cy.Link(depth=...)"),
+    "bandwidth": ("the message before leaves the link", "more words a cycle: cy.Link(words_per_cycle=...)"),
+}
+
+
+class Step(NamedTuple):
+    """One step of a critical path; the next one begins when it ends.
+
+    Attributes
+    ----------
+    kind : {"compute", "data", "broadcast", "capacity", "bandwidth"}
+        An operator computes; a message travels over a link or over a network; a sender waits until a place in
+        a full channel is free and it has learnt so (the response latency), or until the message before has
+        left the link.
+    name : str
+        The operator, or the channel.
+    start, end : int
+        Cycles.
+    source, pe : int
+        Linear indices of the PEs where it begins and ends; of an operator, the same.
+    line : str
+        ``file.py:12``, the Python text of the operator, or of the value that is sent; or empty.
+    """
+
+    kind: StepKind
+    name: str
+    start: int
+    end: int
+    source: int
+    pe: int
+    line: str
+
+    @property
+    def cycles(self) -> int:
+        """How long it takes; the steps of a path add up to the run's cycles."""
+        return self.end - self.start
+
+
+class CriticalPath:
+    """What a run's cycles are the sum of: each step begins when the one before ends, the last ends the run.
+
+    A longer step makes the run longer by as much. What is not on the path has slack, or ties with it: to
+    shorten it never makes the run shorter.
+
+    Attributes
+    ----------
+    result : Result
+        The run.
+    steps : tuple of Step
+        From cycle 0 on.
+    """
+
+    def __init__(self, result: Result, steps: tuple[Step, ...]) -> None:
+        self.result = result
+        self.steps = steps
+
+    @property
+    def cycles(self) -> int:
+        """The sum of the steps: the run's cycles."""
+        return sum(step.cycles for step in self.steps)
+
+    @property
+    def by_kind(self) -> dict[str, int]:
+        """Cycles of each kind of step that occurs."""
+        return self._sums(lambda step: step.kind)
+
+    @property
+    def by_name(self) -> dict[str, int]:
+        """Cycles of each operator, and of each channel whatever the kind."""
+        return self._sums(lambda step: step.name)
+
+    @property
+    def by_line(self) -> dict[str, int]:
+        """Cycles of each line of the kernel, as ``file.py:12``."""
+        return self._sums(lambda step: step.line)
+
+    @functools.cached_property
+    def by_pe(self) -> NDArray[np.int64]:
+        """Cycles that the path spends in each PE, or on the way to it; int64, shape ``grid``."""
+        found = np.zeros(int(np.prod(self.result.grid)), dtype=np.int64)
+        for step in self.steps:
+            found[step.pe] += step.cycles
+        return found.reshape(self.result.grid)
+
+    def _sums(self, key: Any) -> dict[str, int]:
+        sums: Counter[str] = Counter()
+        for step in self.steps:
+            sums[key(step)] += step.cycles
+        return dict(sums.most_common())
+
+    def _rows(self) -> list[list[str]]:
+        """What the path goes through, the longest first."""
+        cycles: Counter[tuple[StepKind, str, str]] = Counter()
+        steps: Counter[tuple[StepKind, str, str]] = Counter()
+        for step in self.steps:
+            cycles[step.kind, step.name, step.line] += step.cycles
+            steps[step.kind, step.name, step.line] += 1
+        return [
+            [
+                kind,
+                name,
+                line,
+                f"{steps[kind, name, line]:,}",
+                f"{total:,}",
+                f"{total / max(self.cycles, 1):.1%}",
+            ]
+            for (kind, name, line), total in cycles.most_common()
+        ]
+
+    def _caption(self) -> str:
+        count = "×".join(map(str, self.result.grid))
+        visited = len({step.pe for step in self.steps} | {step.source for step in self.steps})
+        pes = f"{visited:,} PE" + ("" if visited == 1 else "s")
+        name = self.result.program.kernel_name
+        return f"critical path of {name} on {count}: {self.cycles:,} cycles, {len(self.steps):,} steps, {pes}"
+
+    def _advice(self) -> list[str]:
+        return [
+            f"{kind}: {KINDS[kind][0]}; shorter by {KINDS[kind][1]}" for kind in KINDS if kind in self.by_kind
+        ]
+
+    def __str__(self) -> str:
+        parts = [self._caption()]
+        if self.steps:
+            parts += [text_table(_HEADER, self._rows()), "\n".join(self._advice())]
+        return "\n\n".join(parts)
+
+    def __repr__(self) -> str:
+        return f"<{self._caption()}>"
+
+    def _repr_html_(self) -> str:
+        return html_table(_HEADER, self._rows(), self._caption())
+
+
+_HEADER = ("kind", "through", "line", "steps", "cycles", "share")
+
+
+def critical_path(result: Result) -> CriticalPath:
+    """Follow the last event of a run backwards to cycle 0, through what each event waited for.
+
+    Where several chains are as long, it follows the one that stays in a PE longest.
+
+    Parameters
+    ----------
+    result : Result
+        Of a simulation that kept its events and messages.
+
+    Returns
+    -------
+    CriticalPath
+
+    Raises
+    ------
+    ExecutionError
+        If events or messages are missing; tells the ``event_limit`` that keeps them.
+    """
+    return CriticalPath(result, tuple(_Log(result).back())[::-1])
+
+
+class _Log:
+    """The computations, sends and receives of every PE, in its order.
+
+    An action is a number: an event, then a message's receive, then its send.
+    """
+
+    def __init__(self, result: Result) -> None:
+        self.program = result.program
+        self.grid, self.cycles = result.grid, result.cycles
+        self.events, self.messages = all_events(result), all_messages(result)
+        events, messages = self.events, self.messages
+        self.receives, self.sends = len(events), len(events) + len(messages)
+        pe = np.concatenate([events["pe"], messages["receiver"], messages["sender"]]).astype(np.int64)
+        order = np.concatenate([events["order"], messages["receive_order"], messages["send_order"]])
+        self.end = np.concatenate([events["end"], messages["received"], messages["sent"]])
+        self.key = (pe << 32) | order
+        self.sorted = np.argsort(self.key, kind="stable")
+        self.sorted_keys = self.key[self.sorted]
+        self.queue, self.queue_place = self._ranked("sender", "receiver")
+        self.port, self.port_place = self._ranked("sender")
+        self.lines = [pe_class.lines for pe_class in self.program.core.classes]
+        self.class_of: dict[int, int] = {}  # of the PEs that the path came to
+        machine = self.program.core.machine
+        self.depths = [depth_of(machine, channel) for channel in self.program.channels]
+        self.responses = [
+            int(link_of(machine, channel)["response_latency_cycles"]) for channel in self.program.channels
+        ]
+
+    def _ranked(self, *ends: str) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The messages sorted by channel, ends and order of sending, and the place of each among them."""
+        m = self.messages
+        rank = np.lexsort([m["send_order"], *[m[end] for end in reversed(ends)], m["channel"]])
+        place = np.empty_like(rank)
+        place[rank] = np.arange(len(rank))
+        return rank, place
+
+    def back(self) -> Iterator[Step]:
+        """The steps, from the last to the first."""
+        action = self._last()
+        while action is not None:
+            if action < self.receives:
+                yield self._compute(action)
+                action = self._before(action)
+            elif action < self.sends:
+                message = action - self.receives
+                step = self._arrival(message)
+                if step is not None:
+                    yield step
+                action = self._before(action) if step is None else self.sends + message
+            else:
+                found = self._place(action - self.sends)
+                if found is not None:
+                    yield found[0]
+                action = self._before(action) if found is None else found[1]
+
+    def _last(self) -> int | None:
+        """The last action of a PE that ends with the run."""
+        ends = self.end[self.sorted] == self.cycles
+        pe = self.sorted_keys >> 32
+        last_of_pe = np.append(pe[1:] != pe[:-1], True)[: len(pe)]
+        found = np.flatnonzero(ends & last_of_pe)
+        return int(self.sorted[found[0]]) if len(found) else None
+
+    def _before(self, action: int) -> int | None:
+        """What the PE did before."""
+        at = int(np.searchsorted(self.sorted_keys, self.key[action])) - 1
+        if at < 0 or self.sorted_keys[at] >> 32 != self.key[action] >> 32:
+            return None
+        return int(self.sorted[at])
+
+    def _compute(self, number: int) -> Step:
+        event = self.events[number]
+        pe = int(event["pe"])
+        line = self._line(pe, int(event["instruction"]))
+        return Step("compute", str(event["operator"]), int(event["start"]), int(event["end"]), pe, pe, line)
+
+    def _arrival(self, number: int) -> Step | None:
+        """The way of a message that its receiver waited for; None where it did not wait."""
+        message = self.messages[number]
+        if message["received"] == message["waiting"]:
+            return None
+        network = self.program.channels[message["channel"]]["kind"] == "network"
+        sender, receiver = int(message["sender"]), int(message["receiver"])
+        return self._message("broadcast" if network else "data", message, message["sent"], sender, receiver)
+
+    def _place(self, number: int) -> tuple[Step, int] | None:
+        """What a sender waited for, and the action that ended the wait; None where it did not wait."""
+        message = self.messages[number]
+        channel, sent, sender = int(message["channel"]), message["sent"], int(message["sender"])
+        if sent == message["ready"]:
+            return None
+        first, last = self._group(number)
+        before = int(self.port[first - 1]) if first > 0 else -1
+        if before >= 0 and self._same_port(before, number) and self.messages["link_free"][before] == sent:
+            start = self.messages["sent"][before]
+            return self._message("bandwidth", message, start, sender, sender), self.sends + before
+        for member in self.port[first:last]:  # of a broadcast, the receiver that is last to have a place
+            at = self.queue_place[member] - self.depths[channel]
+            earlier = int(self.queue[at]) if at >= 0 else -1
+            if earlier < 0 or not self._same_queue(earlier, int(member)):
+                continue
+            left = self.messages["received"][earlier]
+            if left + self.responses[channel] == sent:
+                receiver = int(self.messages["receiver"][earlier])
+                return self._message("capacity", message, left, receiver, sender), self.receives + earlier
+        raise AssertionError(f"message {number} waited for nothing")
+
+    def _group(self, number: int) -> tuple[int, int]:
+        """Where in `port` the messages of one send lie: several of a broadcast."""
+        order = self.messages["send_order"][number]
+        first = last = int(self.port_place[number])
+        while first > 0 and self._is_in(first - 1, number, order):
+            first -= 1
+        while last < len(self.port) and self._is_in(last, number, order):
+            last += 1
+        return first, last
+
+    def _is_in(self, place: int, number: int, order: int) -> bool:
+        other = int(self.port[place])
+        return self._same_port(other, number) and self.messages["send_order"][other] == order
+
+    def _same_port(self, a: int, b: int) -> bool:
+        m = self.messages
+        return bool(m["channel"][a] == m["channel"][b] and m["sender"][a] == m["sender"][b])
+
+    def _same_queue(self, a: int, b: int) -> bool:
+        return self._same_port(a, b) and bool(self.messages["receiver"][a] == self.messages["receiver"][b])
+
+    def _message(self, kind: StepKind, message: Any, start: int, source: int, pe: int) -> Step:
+        """A step of a message, which ends when it is sent, or received where it travels."""
+        end = message["received"] if kind in ("data", "broadcast") else message["sent"]
+        name = self.program.channels[message["channel"]]["name"]
+        line = self._line(int(message["sender"]), int(message["send_instruction"]))
+        return Step(kind, name, int(start), int(end), source, pe, line)
+
+    def _line(self, pe: int, instruction: int) -> str:
+        if pe not in self.class_of:
+            found = self.program.core.class_of([int(at) for at in np.unravel_index(pe, self.grid)])
+            assert found is not None
+            self.class_of[pe] = found
+        file, line = self.lines[self.class_of[pe]][instruction]
+        return f"{Path(file).name}:{line}" if line else ""

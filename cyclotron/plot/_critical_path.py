@@ -1,0 +1,117 @@
+"""The critical path of a run, drawn over what its PEs compute."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from . import _common as common
+from ._operators import COLORS, IDLE, legend
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from ..critical_path import CriticalPath, Step
+
+# Okabe and Ito's colours; a wait is dashed.
+_STYLES: dict[str, tuple[str, Literal["-", "--"]]] = {
+    "compute": (COLORS[0], "-"),
+    "data": (COLORS[1], "-"),
+    "broadcast": (COLORS[3], "-"),
+    "capacity": (COLORS[5], "--"),
+    "bandwidth": (COLORS[2], "--"),
+}
+_WIDTH = 2.2  # points
+
+
+def critical_path(result: Any, *, ax: Axes | None = None, path: str | Path | None = None) -> Figure:
+    """Draw the critical path: cycles to the right, a row for each PE that it visits.
+
+    Bars are operators on the path, slanted lines messages, dashed ones waits for a full channel or a busy
+    link; in the background, all that these PEs compute. The legend tells the cycles of each kind.
+
+    Parameters
+    ----------
+    result : Result
+        Of a simulation that kept its events and messages.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+    path : str or Path, optional
+        File to save to, its type by its suffix.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Raises
+    ------
+    ExecutionError
+        If events or messages are missing.
+    BackendUnavailable
+        If matplotlib is not installed.
+    """
+    found: CriticalPath = result.critical_path()
+    visited = sorted({pe for step in found.steps for pe in (step.source, step.pe)})
+    rows = {pe: row for row, pe in enumerate(visited)}
+    if ax is None:
+        height = 1.7 + min(0.24 * max(len(rows), 3), 9.0)
+        ax = common.new_figure(9, height).add_subplot()
+    _background(ax, result, rows)
+    _steps(ax, found, rows)
+    common.quiet_frame(ax)
+    subtitle = f"critical path: {found.cycles:,} cycles in {len(found.steps):,} steps over {len(rows):,} PEs"
+    common.set_title(ax, common.headline(result), subtitle)
+    _rows(ax, result, visited)
+    common.cycle_axis(ax, result)
+    return common.finish(common.figure_of(ax), path)
+
+
+def _rows(ax: Axes, result: Any, visited: list[int]) -> None:
+    ax.set_ylim(max(len(visited), 1) - 0.5, -0.5)
+    step = -(-max(len(visited), 1) // common.MOST_SINGLE_PES)
+    places = [", ".join(map(str, np.unravel_index(pe, result.grid))) for pe in visited[::step]]
+    ax.set_yticks(np.arange(0, len(visited), step), places)
+    ax.set_ylabel(f"PE ({', '.join(common.axis_names(result))})", color=common.INK)
+    ax.grid(axis="x", color="#eeeeee")
+    ax.set_axisbelow(True)
+
+
+def _background(ax: Axes, result: Any, rows: dict[int, int]) -> None:
+    from matplotlib.collections import PolyCollection
+
+    events = result.events
+    events = events[np.isin(events["pe"], list(rows))]
+    top = np.array([rows[int(pe)] for pe in events["pe"]], dtype=np.float64) - 0.3
+    start, end = events["start"].astype(np.float64), events["end"].astype(np.float64)
+    corners = np.stack([start, top, end, top, end, top + 0.6, start, top + 0.6], axis=1).reshape(-1, 4, 2)
+    ax.add_collection(PolyCollection(list(corners), facecolors=IDLE, edgecolors="white", linewidths=0.4))
+
+
+def _steps(ax: Axes, found: CriticalPath, rows: dict[int, int]) -> None:
+    from matplotlib.collections import LineCollection
+    from matplotlib.lines import Line2D
+
+    def ends(step: Step) -> list[tuple[float, float]]:
+        return [(step.start, rows[step.source]), (step.end, rows[step.pe])]
+
+    entries = []
+    for kind, cycles in found.by_kind.items():
+        color, dashes = _STYLES[kind]
+        width = 3 * _WIDTH if kind == "compute" else _WIDTH
+        lines = [ends(step) for step in found.steps if step.kind == kind]
+        ax.add_collection(
+            LineCollection(
+                lines, colors=color, linestyles=dashes, linewidths=width, capstyle="butt", zorder=3
+            )
+        )
+        share = common.percent(cycles / max(found.cycles, 1))
+        entries.append(
+            Line2D(
+                [], [], color=color, linestyle=dashes, linewidth=width, label=f"{kind}: {cycles:,}, {share}"
+            )
+        )
+    legend(ax, entries)

@@ -1,0 +1,98 @@
+"""What each thing that a PE does has to wait for, as a graph, and the longest paths in it.
+
+The graph comes from the order of things in the slow simulator, not from its clocks.
+"""
+
+from __future__ import annotations
+
+import graphlib
+import json
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+import reference_simulator
+
+import cyclotron as cy
+
+
+@dataclass
+class Node:
+    """The end of a computation, a send or a receive, or a PE's start."""
+
+    pe: tuple[int, ...]
+    waits: list[tuple[int, int, str]] = field(default_factory=list)  # node, cycles, kind
+
+
+def longest_paths(program: cy.Program) -> tuple[list[Node], list[int]]:
+    """All nodes, and the length of the longest path to each."""
+    graph = _Graph(json.loads(program.core.to_bytes()[24:]))
+    graph.run()
+    nodes = graph.nodes
+    sorter = graphlib.TopologicalSorter(
+        {n: {before for before, _, _ in node.waits} for n, node in enumerate(nodes)}
+    )
+    length = [0] * len(nodes)
+    for n in sorter.static_order():
+        length[n] = max((length[w] + cycles for w, cycles, _ in nodes[n].waits), default=0)
+    return nodes, length
+
+
+class _Graph(reference_simulator._Simulation):
+    def __init__(self, program: Any) -> None:
+        super().__init__(program)
+        self.nodes: list[Node] = []
+        self.last: dict[Any, int] = {}  # node by PE
+        self.last_on: dict[Any, tuple[int, int]] = {}  # node and transfer by channel and sender
+        self.sends: dict[int, list[int]] = defaultdict(list)  # nodes by queue
+        self.receives: dict[int, list[int]] = defaultdict(list)
+
+    def add(self, pe: Any, cycles: int = 0, kind: str = "order") -> Node:
+        """A node after the PE's last."""
+        if pe not in self.last:  # its start
+            self.last[pe] = len(self.nodes)
+            self.nodes.append(Node(pe))
+        node = Node(pe, [(self.last[pe], cycles, kind)])
+        self.last[pe] = len(self.nodes)
+        self.nodes.append(node)
+        return node
+
+    def compute(self, step: Any, environment: Any, pe: Any, clock: Any, sizes: Any) -> Any:
+        before = sum(clock.busy.values())
+        done = super().compute(step, environment, pe, clock, sizes)
+        self.add(pe, sum(clock.busy.values()) - before, "compute")
+        return done
+
+    def enter(self, number: int, pe: Any, receivers: Any, size: Any, clock: Any) -> Any:
+        yield from super().enter(number, pe, receivers, size, clock)
+        if not receivers:
+            return
+        node = self.add(pe)
+        link = self.link(number)
+        if (number, pe) in self.last_on:
+            node.waits.append((*self.last_on[number, pe], "bandwidth"))
+        self.last_on[number, pe] = (self.last[pe], reference_simulator._transfer(size, link))
+        for to in receivers:
+            queue = self.queue(number, pe, to)
+            message = len(self.sends[id(queue)])
+            self.sends[id(queue)].append(self.last[pe])
+            if message >= queue.depth:
+                left = self.receives[id(queue)][message - queue.depth]
+                node.waits.append((left, link["response_latency_cycles"], "capacity"))
+
+    def receive(self, step: Any, environment: Any, pe: Any, clock: Any, sizes: Any) -> Any:
+        before = {key: len(queue.left) for key, queue in self.queues.items()}
+        yield from super().receive(step, environment, pe, clock, sizes)
+        ((number, _, _), queue) = next(
+            (key, queue)
+            for key, queue in self.queues.items()
+            if key[2] == pe and len(queue.left) > before.get(key, 0)
+        )
+        message = len(self.receives[id(queue)])
+        link = self.link(number)
+        transfer = reference_simulator._transfer(queue.sizes[message], link)
+        node = self.add(pe)
+        kind = "data" if self.program["channels"][number]["kind"] == "link" else "broadcast"
+        delay = link["latency_cycles"] + transfer - 1
+        node.waits.append((self.sends[id(queue)][message], delay, kind))
+        self.receives[id(queue)].append(self.last[pe])
