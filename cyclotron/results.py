@@ -211,20 +211,23 @@ class Result:
 
         return Plots(self)
 
-    def save_trace(self, path: str | Path) -> None:
-        """Write the events in Chrome's trace format, for Perfetto, in the time of the machine's clock.
+    def save_trace(self, path: str | Path, *, message_limit: int = 50_000) -> None:
+        """Write events and messages in Chrome's trace format, for Perfetto.
 
-        Without a clock, a cycle is a microsecond.
+        Times are those of the machine's clock; without one, a cycle is a microsecond.
 
-        A PE is a thread named by its place, a row of the grid a process; a slice tells the values of its
-        loop variables. Messages are not recorded, so there are no arrows between PEs.
+        A PE is a thread named by its place, a row of the grid a process; the slice of a computation tells the
+        values of its loop variables, and that of a send or a receive how long the PE waits. An arrow leads
+        from each send to its receive.
 
         Parameters
         ----------
         path : str or Path
             By habit ``*.json``.
+        message_limit : int
+            Messages to draw, those that are sent first: a few hundred bytes each. 0 draws computations alone.
         """
-        Path(path).write_text(json.dumps(trace_of(self)))
+        Path(path).write_text(json.dumps(trace_of(self, message_limit), separators=(",", ":")))
 
     @property
     def _measured(self) -> Mapping[str, Any]:

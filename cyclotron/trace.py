@@ -12,37 +12,99 @@ if TYPE_CHECKING:
 Record = dict[str, Any]
 
 
-def trace_of(result: Result) -> Record:
-    """Return a trace: a process a row of the grid, a thread a PE, a slice a computation.
+def trace_of(result: Result, message_limit: int) -> Record:
+    """Return a trace: a process a row of the grid, a thread a PE, a slice a computation, a send or a receive.
 
-    Times are those of the machine's clock; without one, a cycle is a microsecond. PEs that compute nothing
-    have no track.
+    A send lasts as long as the PE waits for a place in the channel, a receive as long as it waits for the
+    message; an arrow (a flow) leads from one to the other. Times are those of the machine's clock; without
+    one, a cycle is a microsecond. PEs that do nothing have no track.
 
     Parameters
     ----------
     result : Result
-        Of a simulation; of its events there are as many as it kept.
+        Of a simulation; of its events and messages there are as many as it kept.
+    message_limit : int
+        Messages to draw, those that are sent first.
 
     Returns
     -------
     dict
-        For `json.dump`; ``otherData`` tells the kernel, the cycles and how many events were not kept.
+        For `json.dump`; ``otherData`` tells the kernel, the cycles, and how many events and messages are not
+        drawn.
     """
     events = result.events
-    names = result.program.grid_names
+    messages = result.messages[np.argsort(result.messages["sent"], kind="stable")[:message_limit]]
     clock: float | None = result.program.core.machine["clock_hz"]
-    microseconds = 1 if clock is None else 1e6 / clock  # a cycle
-    records = _tracks([int(pe) for pe in np.unique(events["pe"])], result.grid, tuple(names))
-    records += [_slice(event, result.grid[-1], microseconds) for event in events]
+    draw = _Drawing(1 if clock is None else 1e6 / clock, result.grid[-1])
+    for event in events:
+        draw.computation(event)
+    names = [channel["name"] for channel in result.program.channels]
+    drawn: set[tuple[int, int]] = set()
+    for number, message in enumerate(messages, start=1):
+        send = int(message["sender"]), int(message["send_order"])
+        draw.message(number, message, names[message["channel"]], first=send not in drawn)
+        drawn.add(send)  # of a broadcast once, with an arrow to each receiver
     return {
-        "traceEvents": records,
+        "traceEvents": _tracks(draw.pes, result.grid, tuple(result.program.grid_names)) + draw.records(),
         "displayTimeUnit": "ms",
         "otherData": {
             "kernel": result.program.kernel_name,
             "cycles": result.cycles,
             "events_dropped": result.events_dropped,
+            "messages_dropped": result.messages_dropped + len(result.messages) - len(messages),
         },
     }
+
+
+class _Drawing:
+    """Slices and arrows. An arrow's end belongs to the slice on its track that is before it in the file."""
+
+    def __init__(self, microseconds: float, columns: int) -> None:
+        self._microseconds, self._columns = microseconds, columns
+        self._records: list[tuple[tuple[int, int, int, int], Record]] = []
+
+    @property
+    def pes(self) -> list[int]:
+        return sorted({place[1] for place, _ in self._records})
+
+    def records(self) -> list[Record]:
+        """All in the order of time, and of what each PE does."""
+        return [record for _, record in sorted(self._records, key=lambda entry: entry[0])]
+
+    def computation(self, event: Any) -> None:
+        loops = event["loops"][: int(event["depth"])].tolist()
+        arguments = {"instruction": int(event["instruction"]), "loops": loops}
+        times = int(event["start"]), int(event["end"])
+        self._slice(
+            "compute", str(event["operator"]), int(event["pe"]), int(event["order"]), times, arguments
+        )
+
+    def message(self, number: int, message: Any, channel: str, *, first: bool) -> None:
+        """An arrow between two slices; the first of a broadcast draws the sender's."""
+        words = {"words": int(message["words"])}
+        sender, receiver = int(message["sender"]), int(message["receiver"])
+        order, then = int(message["send_order"]), int(message["receive_order"])
+        sent, received = int(message["sent"]), int(message["received"])
+        if first:
+            self._slice("send", f"send {channel}", sender, order, (int(message["ready"]), sent), words)
+        if received < 0:
+            return
+        times = int(message["waiting"]), received
+        self._slice("receive", f"receive {channel}", receiver, then, times, words)
+        arrow = {"cat": "message", "name": channel, "id": number}
+        self._add((sent, sender, order, 1), {"ph": "s", **arrow})
+        self._add((received, receiver, then, 1), {"ph": "f", "bp": "e", **arrow})
+
+    def _slice(
+        self, kind: str, name: str, pe: int, order: int, times: tuple[int, int], arguments: Record
+    ) -> None:
+        start, end = times
+        record = {"ph": "X", "cat": kind, "name": name, "dur": (end - start) * self._microseconds}
+        self._add((start, pe, order, 0), {**record, "args": arguments})
+
+    def _add(self, place: tuple[int, int, int, int], record: Record) -> None:
+        where = _ids(place[1], self._columns)
+        self._records.append((place, {**record, "ts": place[0] * self._microseconds, **where}))
 
 
 def _ids(pe: int, columns: int) -> dict[str, int]:
@@ -70,16 +132,3 @@ def _metadata(kind: str, ids: dict[str, int], name: str, place: int) -> list[Rec
         {"ph": "M", "ts": 0, **ids, "name": f"{kind}_name", "args": {"name": name}},
         {"ph": "M", "ts": 0, **ids, "name": f"{kind}_sort_index", "args": {"sort_index": place}},
     ]
-
-
-def _slice(event: Any, columns: int, microseconds: float) -> Record:
-    start, end = int(event["start"]), int(event["end"])
-    loops = event["loops"][: int(event["depth"])].tolist()
-    return {
-        "ph": "X",
-        "ts": start * microseconds,
-        "dur": (end - start) * microseconds,
-        **_ids(int(event["pe"]), columns),
-        "name": str(event["operator"]),
-        "args": {"instruction": int(event["instruction"]), "loops": loops},
-    }
