@@ -38,7 +38,7 @@ class alignas(64) Queue {
   }
   /// Requires: has_place(). `fill(place)` writes the numbers.
   template <class Fill>
-  void put(TileSize size, Fill fill);
+  void put(TileSize size, const Fill& fill);
   /// After messages were put: whether the receiver waits for one. It does no longer.
   [[nodiscard]] bool take_receiver_waits(bool alone) { return answer(receiver_waits_, alone); }
 
@@ -50,7 +50,7 @@ class alignas(64) Queue {
   }
   /// Requires: has_message(). `use(size, numbers)` reads the first message, which then leaves.
   template <class Use>
-  void take(Use use);
+  void take(const Use& use);
   /// After messages were taken: whether the sender waits for a place. It does no longer.
   [[nodiscard]] bool take_sender_waits(bool alone) { return answer(sender_waits_, alone); }
 
@@ -104,7 +104,7 @@ class alignas(64) Queue {
 };
 
 template <class Fill>
-void Queue::put(TileSize size, Fill fill) {
+[[gnu::always_inline]] inline void Queue::put(TileSize size, const Fill& fill) {
   if (last_ == nullptr || last_at_ == last_->places) append_block();
   std::byte* place = last_->at(last_at_ * stride_);
   if (!scalar_) {
@@ -117,7 +117,7 @@ void Queue::put(TileSize size, Fill fill) {
 }
 
 template <class Use>
-void Queue::take(Use use) {
+[[gnu::always_inline]] inline void Queue::take(const Use& use) {
   if (first_at_ == first_->places) drop_block();
   const std::byte* place = first_->at(first_at_ * stride_);
   if (scalar_) {
