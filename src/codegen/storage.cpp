@@ -123,15 +123,19 @@ class Chooser {
       }
       read_order.push_back(poly::constant(total, read.position));
       write_order.push_back(poly::constant(total, write.position));
-      for (std::size_t o = 0; o < order; ++o) {
-        pairs = pairs.intersect({poly::variable(total, rank + o) - write_order[o], true});
-      }
-      for (const auto d : mapping_.grid.space) pairs = pairs.intersect({p[d] - q[d], true});
-      for (const auto d : dims) pairs = pairs.intersect({widen(value.point[d], 0) - q[d], true});
+      std::vector<poly::Constraint> same_cell;
+      for (std::size_t o = 0; o < order; ++o)
+        same_cell.push_back({poly::variable(total, rank + o) - write_order[o], true});
+      for (const auto d : mapping_.grid.space) same_cell.push_back({p[d] - q[d], true});
+      for (const auto d : dims) same_cell.push_back({widen(value.point[d], 0) - q[d], true});
+      pairs = pairs.intersect(same_cell);
       for (std::size_t o = 0; o < order; ++o) {  // write_order lexicographically before read_order
-        auto before = pairs.intersect({read_order[o] - write_order[o] - one, false});
-        result = result.unite(before);
-        pairs = pairs.intersect({read_order[o] - write_order[o], true});
+        const auto later = read_order[o] - write_order[o];
+        if (poly::is_constant(later) && later.constant < 0) break;
+        if (poly::is_constant(later) && later.constant == 0) continue;
+        result = result.unite(pairs.intersect({later - one, false}));
+        if (poly::is_constant(later)) break;
+        pairs = pairs.intersect({later, true});
       }
     }
     return result;
@@ -147,7 +151,7 @@ class Chooser {
         if (!read.domain.is_subset(last.domain())) return false;
         // What the last writer left must be what the read wants: the same element, or the same partial
         // result.
-        auto pairs = last.wrap();
+        const auto pairs = last.wrap();
         const auto total = 2 * rank + order;
         std::vector<poly::Affine> q, p;
         for (std::size_t d = 0; d < rank; ++d) {
@@ -155,18 +159,18 @@ class Chooser {
           p.push_back(poly::variable(total, d));
         }
         const auto& definition = graph_.at(flow);
-        auto same = pairs;
+        std::vector<poly::Constraint> wanted_element;
         const auto require = [&](const poly::Affine& form) {
           const auto found = poly::substitute(form, q, total);
           const auto wanted = poly::substitute(poly::substitute(form, value.point, rank), p, total);
-          same = same.intersect({found - wanted, true});
+          wanted_element.push_back({found - wanted, true});
         };
         if (definition.computed) {
           for (const auto d : graph_.at(definition.space).own) require(poly::variable(rank, d));
         } else {
           for (const auto& form : definition.element) require(form);
         }
-        if (!pairs.is_subset(same)) return false;
+        if (!pairs.is_subset(poly::Set::where(graph_.context, total, wanted_element))) return false;
       }
     }
     return true;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <isl/mat.h>
 #include <isl/version.h>
 
 #include <algorithm>
@@ -15,15 +16,25 @@ using detail::take_int;
 
 namespace {
 
-isl_constraint* to_isl(isl_local_space* space, const Constraint& constraint) {
-  isl_ctx* ctx = isl_local_space_get_ctx(space);
-  isl_constraint* result =
-      constraint.equality ? isl_constraint_alloc_equality(space) : isl_constraint_alloc_inequality(space);
-  for (std::size_t v = 0; v < constraint.form.coefficients.size(); ++v) {
-    result = isl_constraint_set_coefficient_val(result, isl_dim_set, static_cast<int>(v),
-                                                isl_val_int_from_si(ctx, constraint.form.coefficients[v]));
+/// The equalities among constraints, or the others: one a row, coefficients before the constant.
+isl_mat* to_matrix(const Context& context, std::size_t dimensions, const std::vector<Constraint>& all,
+                   bool equalities) {
+  const auto rows = std::ranges::count(all, equalities, &Constraint::equality);
+  isl_mat* result =
+      isl_mat_alloc(context.get(), static_cast<unsigned>(rows), static_cast<unsigned>(dimensions + 1));
+  int row = 0;
+  const auto set = [&](std::size_t column, std::int64_t value) {
+    result = isl_mat_set_element_val(result, row, static_cast<int>(column),
+                                     isl_val_int_from_si(context.get(), value));
+  };
+  for (const auto& [form, equality] : all) {
+    if (equality != equalities) continue;
+    CYC_CHECK(form.coefficients.size() == dimensions);
+    for (std::size_t v = 0; v < dimensions; ++v) set(v, form.coefficients[v]);
+    set(dimensions, form.constant);
+    ++row;
   }
-  return isl_constraint_set_constant_val(result, isl_val_int_from_si(ctx, constraint.form.constant));
+  return result;
 }
 
 isl_space* set_space(const Context& context, std::size_t dimensions) {
@@ -119,13 +130,10 @@ Set Set::empty(const Context& context, std::size_t dimensions) {
 }
 
 Set Set::where(const Context& context, std::size_t dimensions, const std::vector<Constraint>& all) {
-  isl_space* space = set_space(context, dimensions);
-  isl_local_space* local = isl_local_space_from_space(isl_space_copy(space));
-  isl_basic_set* result = isl_basic_set_universe(space);
-  for (const auto& constraint : all) {
-    result = isl_basic_set_add_constraint(result, to_isl(isl_local_space_copy(local), constraint));
-  }
-  isl_local_space_free(local);
+  // All at once: isl simplifies a set after each constraint that is added.
+  isl_basic_set* result = isl_basic_set_from_constraint_matrices(
+      set_space(context, dimensions), to_matrix(context, dimensions, all, true),
+      to_matrix(context, dimensions, all, false), isl_dim_set, isl_dim_div, isl_dim_param, isl_dim_cst);
   return {context, isl_set_from_basic_set(result)};
 }
 
@@ -157,8 +165,9 @@ bool Set::is_empty() const { return checked(context_, isl_set_is_empty(set_)); }
 bool Set::is_subset(const Set& other) const { return checked(context_, isl_set_is_subset(set_, other.set_)); }
 bool Set::operator==(const Set& other) const { return checked(context_, isl_set_is_equal(set_, other.set_)); }
 Set Set::intersect(const Set& other) const { return {context_, isl_set_intersect(copy(), other.copy())}; }
-Set Set::intersect(const Constraint& constraint) const {
-  return intersect(where(context_, dimensions(), {constraint}));
+Set Set::intersect(const Constraint& constraint) const { return intersect(std::vector{constraint}); }
+Set Set::intersect(const std::vector<Constraint>& all) const {
+  return intersect(where(context_, dimensions(), all));
 }
 Set Set::unite(const Set& other) const { return {context_, isl_set_union(copy(), other.copy())}; }
 Set Set::subtract(const Set& other) const { return {context_, isl_set_subtract(copy(), other.copy())}; }
@@ -168,13 +177,12 @@ Set Set::gist(const Set& context_set) const {
 }
 
 Set Set::translate(const std::vector<std::int64_t>& offset) const {
-  std::vector<Affine> forms;
+  std::vector<Affine> back;  // a preimage needs no projection
   for (std::size_t v = 0; v < dimensions(); ++v) {
-    Affine form = variable(dimensions(), v);
-    form.constant = offset.at(v);
-    forms.push_back(std::move(form));
+    back.push_back(variable(dimensions(), v));
+    back.back().constant = -offset.at(v);
   }
-  return image(forms);
+  return preimage(back, dimensions());
 }
 
 Set Set::project(const std::vector<std::size_t>& keep) const {

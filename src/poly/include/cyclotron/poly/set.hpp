@@ -53,6 +53,7 @@ class Set {
   [[nodiscard]] bool operator==(const Set& other) const;  ///< The same points.
   [[nodiscard]] Set intersect(const Set& other) const;
   [[nodiscard]] Set intersect(const Constraint& constraint) const;
+  [[nodiscard]] Set intersect(const std::vector<Constraint>& all) const;
   [[nodiscard]] Set unite(const Set& other) const;
   [[nodiscard]] Set subtract(const Set& other) const;
   [[nodiscard]] Set coalesce() const;
