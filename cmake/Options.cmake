@@ -1,6 +1,7 @@
 # Options shared by presets, pip and plain cmake.
 option(CYCLOTRON_PYTHON "Build the Python extension" ON)
 option(CYCLOTRON_TESTS "Build the C++ tests" OFF)
+set(CYCLOTRON_TEST_LAYERS "" CACHE STRING "Of which layers, as for proof;poly; all where empty")
 option(CYCLOTRON_HEADER_CHECKS "Compile every header on its own" OFF)
 option(CYCLOTRON_WERROR "Treat warnings as errors" OFF)
 option(CYCLOTRON_COVERAGE "Instrument for gcov" OFF)
@@ -22,9 +23,9 @@ set(CMAKE_INTERPROCEDURAL_OPTIMIZATION OFF)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
-# One translation unit for a dozen files halves a build from nothing; a developer's build compiles them one by one.
+# One translation unit for two dozen files halves a build from nothing; a developer's build compiles them one by one.
 set(CMAKE_UNITY_BUILD ON CACHE BOOL "Compile the files of a layer together")
-set(CMAKE_UNITY_BUILD_BATCH_SIZE 12 CACHE STRING "How many at most")
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 24 CACHE STRING "How many at most")
 find_program(CYCLOTRON_CCACHE ccache)
 if(CYCLOTRON_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CYCLOTRON_CCACHE})
