@@ -184,7 +184,7 @@ def critical_path(result: Result) -> CriticalPath:
 
 
 class _Log:
-    """The computations, sends and receives of every PE, in its order.
+    """The computations, sends and receives of every PE, in order.
 
     An action is a number: an event, then a message's receive, then its send.
     """

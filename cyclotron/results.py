@@ -164,8 +164,8 @@ class Result:
         """One record a computation, up to the event limit.
 
         Fields: pe (linear index), instruction, operator, start and end (cycles), order (its number among the
-        PE's computations, sends and receives), loops (values of the loop variables) and depth (how many of
-        them hold).
+        computations, sends and receives of all PEs, in an order in which they can happen), loops (values of
+        the loop variables) and depth (how many of them hold).
         """
         return np.asarray(self._measured["events"])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -56,19 +56,28 @@ def trace_of(result: Result, message_limit: int) -> Record:
     }
 
 
+class _Place(NamedTuple):
+    """Where in the file."""
+
+    cycle: int
+    order: int
+    part: int  # 0: the slice, 1: an end of an arrow
+    pe: int
+
+
 class _Drawing:
     """Slices and arrows. An arrow's end belongs to the slice on its track that is before it in the file."""
 
     def __init__(self, microseconds: float, columns: int) -> None:
         self._microseconds, self._columns = microseconds, columns
-        self._records: list[tuple[tuple[int, int, int, int], Record]] = []
+        self._records: list[tuple[_Place, Record]] = []
 
     @property
     def pes(self) -> list[int]:
-        return sorted({place[1] for place, _ in self._records})
+        return sorted({place.pe for place, _ in self._records})
 
     def records(self) -> list[Record]:
-        """All in the order of time, and of what each PE does."""
+        """All in the order of time, and at one time in the order in which they can happen."""
         return [record for _, record in sorted(self._records, key=lambda entry: entry[0])]
 
     def computation(self, event: Any) -> None:
@@ -92,19 +101,19 @@ class _Drawing:
         times = int(message["waiting"]), received
         self._slice("receive", f"receive {channel}", receiver, then, times, words)
         arrow = {"cat": "message", "name": channel, "id": number}
-        self._add((sent, sender, order, 1), {"ph": "s", **arrow})
-        self._add((received, receiver, then, 1), {"ph": "f", "bp": "e", **arrow})
+        self._add(_Place(sent, order, 1, sender), {"ph": "s", **arrow})
+        self._add(_Place(received, then, 1, receiver), {"ph": "f", "bp": "e", **arrow})
 
     def _slice(
         self, kind: str, name: str, pe: int, order: int, times: tuple[int, int], arguments: Record
     ) -> None:
         start, end = times
         record = {"ph": "X", "cat": kind, "name": name, "dur": (end - start) * self._microseconds}
-        self._add((start, pe, order, 0), {**record, "args": arguments})
+        self._add(_Place(start, order, 0, pe), {**record, "args": arguments})
 
-    def _add(self, place: tuple[int, int, int, int], record: Record) -> None:
-        where = _ids(place[1], self._columns)
-        self._records.append((place, {**record, "ts": place[0] * self._microseconds, **where}))
+    def _add(self, place: _Place, record: Record) -> None:
+        where = _ids(place.pe, self._columns)
+        self._records.append((place, {**record, "ts": place.cycle * self._microseconds, **where}))
 
 
 def _ids(pe: int, columns: int) -> dict[str, int]:

@@ -1,12 +1,18 @@
 """Critical paths that can be worked out by hand, as values, as tables and as pictures."""
 
+import sys
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import kernels
 import numpy as np
 import pytest
 
 import cyclotron as cy
+
+sys.path.append(str(Path(__file__).parents[2] / "examples"))
+
+import critical_path as example
 
 
 def product(n, k, m, recipe=cy.schedules.output_stationary, *, functional=False, tile=None, **machine):
@@ -45,6 +51,17 @@ def test_a_narrow_link_is_on_the_path_and_a_wider_one_is_shorter():
     wide = product(4, 24, 4, tile=(2, 2), pe=free, link=cy.Link(depth=9, words_per_cycle=4)).critical_path()
     assert "bandwidth" not in wide.by_kind
     assert wide.cycles < narrow.cycles
+
+
+def test_each_change_of_the_example_is_what_the_path_before_suggests():
+    results = [example.simulate(machine) for machine in example.MACHINES.values()]
+    cycles = [result.cycles for result in results]
+    assert cycles == sorted(cycles, reverse=True)
+    narrow, shallow, deep = map(example.shares, results)
+    assert max(narrow, key=narrow.get) == "data"
+    assert shallow["capacity"] > narrow["capacity"]
+    assert max(deep, key=deep.get) == "compute"
+    assert "capacity" not in deep
 
 
 def test_broadcasts_are_named():

@@ -13,6 +13,7 @@ PICTURES = {
     "attention_activity": ["attention_activity.png"],
     "cholesky_utilization": ["cholesky_utilization.png", "cholesky_utilization_wavefront.png"],
     "convolution": ["convolution_utilization.png"],
+    "critical_path": ["critical_path.png", "roofline.png"],
     "quickstart": ["quickstart_utilization.png"],
     "scale_sim": ["scale_sim.png"],
     "stencil": ["stencil_utilization.png"],

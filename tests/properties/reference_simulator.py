@@ -22,7 +22,7 @@ Json = dict[str, Any]
 KINDS = ("load", "store", "move", "send", "receive", "broadcast", "compute")
 WORK = ("flops", "words_loaded", "words_stored", "bytes_loaded", "bytes_stored")
 # Operators that count no floating-point operation.
-MOVES = ("conj", "real", "imag", "where", "transpose")
+MOVES = ("copy", "conj", "real", "imag", "where", "transpose")
 CHOOSES = ("logical_", "bit_", "to_")
 
 

@@ -133,7 +133,7 @@ void Simulation<f>::record_send(const Pe& pe, Queue& queue, Message& message, st
                        .sender = pe.index,
                        .receiver = queue.receiver_index,
                        .send_instruction = pe.counter,
-                       .send_order = clocks_[pe.ordinal].actions,
+                       .send_order = actions_,
                        .words = message.payload.size.words(),
                        .ready = ready_at_,
                        .sent = message.sent,
@@ -163,7 +163,7 @@ bool Simulation<f>::send(Pe& pe, const Step& step, const Packet& packet) {
   ready_at_ = std::exchange(clock.now, sent);
   queue.link_free = sent + transfer_cycles(packet.size, link);
   push(queue, link, sent, packet);
-  ++clock.actions;
+  ++actions_;
   ++work.count(Action::send);
   work.on(channel).sent += packet.size.words();
   return true;
@@ -198,7 +198,7 @@ bool Simulation<f>::broadcast(Pe& pe, const Step& step, std::int64_t first, std:
     if (to == own) continue;
     push(network_queue(number, array_.on_line(pe, channel.axis, to), own, pe.ordinal), link, sent, packet);
   }
-  ++clock.actions;
+  ++actions_;
   return true;
 }
 
@@ -228,11 +228,11 @@ bool Simulation<f>::receive(Pe& pe, const Step& step, std::int64_t sender, Deliv
   if (message.record < messages_.size()) {
     MessageRecord& record = messages_[message.record];
     record.receive_instruction = pe.counter;
-    record.receive_order = clock.actions;
+    record.receive_order = actions_;
     record.waiting = clock.now;
     record.received = now;
   }
-  ++clock.actions;
+  ++actions_;
   clock.now = now;
   depart(*queue, link, now);
   return true;
@@ -292,7 +292,7 @@ void Simulation<f>::computed(Pe& pe, const Step& step, std::span<const Shape> op
                 .instruction = pe.counter,
                 .start = clock.now,
                 .end = clock.now + cycles,
-                .order = clock.actions,
+                .order = actions_,
                 .loops = {}};
     for (std::uint32_t at = 0; at < pe.counter; ++at) {
       const Step& outer = pe.code->steps[at];
@@ -308,7 +308,7 @@ void Simulation<f>::computed(Pe& pe, const Step& step, std::span<const Shape> op
     ++events_dropped_;
   }
   clock.now += cycles;
-  ++clock.actions;
+  ++actions_;
   if (f && !operands.empty()) pulse_.tick(tile_work(operands), [&] { return array_.fraction_done(); });
 }
 

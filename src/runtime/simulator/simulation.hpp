@@ -52,7 +52,6 @@ struct Clock {
   std::int64_t busy = 0;
   std::int64_t stall_empty = 0;
   std::int64_t stall_full = 0;
-  std::uint32_t actions = 0;  ///< Computations, sends and receives.
   std::array<std::int64_t, operator_count> busy_by_operator{};
 };
 
@@ -132,6 +131,7 @@ class Simulation {
   std::vector<Event> events_;
   std::int64_t events_dropped_ = 0;
   std::vector<MessageRecord> messages_;
+  std::uint32_t actions_ = 0;  ///< Computations, sends and receives; may wrap around where none is recorded.
   std::int64_t messages_dropped_ = 0;
   std::int64_t ready_at_ = 0;  ///< When the PE came to the instruction that sends.
 };

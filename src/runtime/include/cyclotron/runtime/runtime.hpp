@@ -31,7 +31,8 @@ struct Event {
   std::uint32_t instruction = 0;  ///< Index into the class's code.
   std::int64_t start = 0;
   std::int64_t end = 0;
-  std::uint32_t order = 0;          ///< Its number among the PE's computations, sends and receives, from 0.
+  /// Its number among the computations, sends and receives of all PEs, from 0, in an order in which they can happen.
+  std::uint32_t order = 0;
   std::vector<std::int32_t> loops;  ///< Values of the loop variables around it.
 };
 
@@ -43,8 +44,8 @@ struct MessageRecord {
   std::uint32_t receiver = 0;
   std::uint32_t send_instruction = 0;     ///< Index into the code of the sender's class.
   std::uint32_t receive_instruction = 0;  ///< Of the receiver's.
-  std::uint32_t send_order = 0;           ///< As `Event::order`, in the sender.
-  std::uint32_t receive_order = 0;        ///< In the receiver.
+  std::uint32_t send_order = 0;           ///< As `Event::order`.
+  std::uint32_t receive_order = 0;        ///< The same.
   std::int64_t words = 0;
   std::int64_t ready = 0;      ///< The sender came to the instruction.
   std::int64_t sent = 0;       ///< The message entered the channel.
