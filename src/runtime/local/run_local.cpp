@@ -1,13 +1,17 @@
 #include "run_local.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <system_error>
 #include <thread>
+
+#include <cyclotron/program/timing.hpp>
 
 #include "../interpreter.hpp"
 #include "../messages.hpp"
 #include "../pulse.hpp"
 #include "../simulator/deadlock.hpp"
+#include "../simulator/time_alone.hpp"
 #include "shared.hpp"
 
 namespace cyclotron::runtime {
@@ -203,7 +207,17 @@ bool run(const program::Program& program, const Arrays& arrays, const Settings& 
 
 void run_local(const program::Program& program, const Arrays& arrays, int threads, const Progress& progress) {
   program::verify(program);
-  const bool finished = local::run(program, arrays, {.threads = threads, .least_bytes = 0}, progress);
+  const auto shallow = [&](const program::Channel& channel) {
+    const auto depth = static_cast<double>(program::depth_of(program.machine, channel));
+    return depth * static_cast<double>(message_bytes(channel)) < local::bytes_of_a_turn;
+  };
+  local::Settings settings{.threads = threads};
+  if (std::any_of(program.channels.begin(), program.channels.end(), shallow)) {
+    // Time alone tells in little time whether the depths suffice; numbers then need not keep to them.
+    const bool suffice = simulator::simulate_time(program, Engine::automatic, progress).has_value();
+    if (suffice) settings.least_bytes = local::bytes_of_a_turn;
+  }
+  const bool finished = local::run(program, arrays, settings, progress);
   // Where a run stops does not depend on the host, so the simulator explains it.
   if (!finished) simulator::throw_deadlock(program, 0, progress);
 }

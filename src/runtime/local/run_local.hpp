@@ -6,10 +6,13 @@
 
 namespace cyclotron::runtime::local {
 
+/// Bytes of numbers that make a turn of a PE long enough, and that stay in the cache.
+inline constexpr std::size_t bytes_of_a_turn = 4096;
+
 /// How a run uses the host.
 struct Settings {
   int threads = 0;              ///< 0: one a core.
-  std::size_t least_bytes = 0;  ///< That a queue holds; 0: as many messages as the machine says.
+  std::size_t least_bytes = 0;  ///< That a queue holds at least, besides as many messages as the machine says.
 };
 
 /// Returns whether every PE is done; otherwise none could go on. Requires: program::verify(program).

@@ -5,49 +5,11 @@
 
 #include "../local/run_local.hpp"
 #include "deadlock.hpp"
-#include "fast_forward.hpp"
 #include "simulation.hpp"
+#include "time_alone.hpp"
 
 namespace cyclotron::runtime {
 namespace {
-
-/// None where a queue is ever full.
-std::optional<Timing> simulate_ahead(const program::Program& program, const Progress& progress) {
-  if (!simulator::may_run_ahead(program)) return std::nullopt;
-  auto timed = simulator::time_program(program, simulator::Senders::ahead);
-  if (!timed) return std::nullopt;
-  simulator::TimedEngine engine(std::move(*timed), progress);
-  try {
-    if (engine.run() && engine.within_depths()) return engine.timing();
-  } catch (const simulator::Full&) {
-  }
-  return std::nullopt;
-}
-
-/// The engines for time alone. None where only the interpreter can tell the time, or what is wrong.
-std::optional<Timing> simulate_time(const program::Program& program, Engine which, const Progress& progress) {
-  try {
-    if (which == Engine::general) {
-      if (auto timing = simulate_ahead(program, progress)) {
-        timing->engine = "general";
-        return timing;
-      }
-    }
-    auto timed = simulator::time_program(program);
-    if (!timed) return std::nullopt;
-    simulator::TimedEngine engine(std::move(*timed), progress);
-    const std::int64_t skipped = which == Engine::general ? 0 : simulator::fast_forward(engine);
-    if (engine.run()) {
-      Timing timing = engine.timing();
-      timing.engine = which == Engine::fast_forward || skipped > 0 ? "fast-forward" : "general";
-      timing.cycles_skipped = skipped;
-      return timing;
-    }
-  } catch (const simulator::Irregular&) {
-    return std::nullopt;
-  }
-  simulator::throw_deadlock(program, 0, progress);
-}
 
 [[noreturn]] void no_fast_forward() {
   throw ExecutionError({.code = "CYC709",
@@ -80,8 +42,7 @@ std::int64_t count_messages(const Timing& timing) {
 /// The numbers alone of a program that does not deadlock.
 void compute(const program::Program& program, const Arrays& arrays, const SimulatorOptions& options,
              const Progress& progress) {
-  // A PE goes on for long, and what it needs stays in the cache.
-  const local::Settings settings{.threads = options.threads, .least_bytes = 4096};
+  const local::Settings settings{.threads = options.threads, .least_bytes = local::bytes_of_a_turn};
   const bool finished = local::run(program, arrays, settings, progress);
   CYC_CHECK(finished, "a run that the simulator finished");
 }
@@ -93,7 +54,7 @@ Timing simulate(const program::Program& program, const Arrays& arrays, const Sim
   program::verify(program);
   if (options.functional) check_grid_size(program);  // before time is simulated, which has no such limit
   const SingleThreadedBlas single_threaded;
-  auto timing = simulate_time(program, options.functional ? Engine::automatic : options.engine, progress);
+  auto timing = simulator::simulate_time(program, options.functional ? Engine::automatic : options.engine, progress);
   if (!timing) {
     if (options.functional) return interpret<true>(program, arrays, options, progress);
     if (options.engine == Engine::fast_forward) no_fast_forward();

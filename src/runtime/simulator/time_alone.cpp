@@ -1,0 +1,50 @@
+#include "time_alone.hpp"
+
+#include "deadlock.hpp"
+#include "fast_forward.hpp"
+#include "timed_engine.hpp"
+#include "timed_program.hpp"
+
+namespace cyclotron::runtime::simulator {
+namespace {
+
+/// None where a queue is ever full.
+std::optional<Timing> simulate_ahead(const program::Program& program, const Progress& progress) {
+  if (!may_run_ahead(program)) return std::nullopt;
+  auto timed = time_program(program, Senders::ahead);
+  if (!timed) return std::nullopt;
+  TimedEngine engine(std::move(*timed), progress);
+  try {
+    if (engine.run() && engine.within_depths()) return engine.timing();
+  } catch (const Full&) {
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Timing> simulate_time(const program::Program& program, Engine which, const Progress& progress) {
+  try {
+    if (which == Engine::general) {
+      if (auto timing = simulate_ahead(program, progress)) {
+        timing->engine = "general";
+        return timing;
+      }
+    }
+    auto timed = time_program(program);
+    if (!timed) return std::nullopt;
+    TimedEngine engine(std::move(*timed), progress);
+    const std::int64_t skipped = which == Engine::general ? 0 : fast_forward(engine);
+    if (engine.run()) {
+      Timing timing = engine.timing();
+      timing.engine = which == Engine::fast_forward || skipped > 0 ? "fast-forward" : "general";
+      timing.cycles_skipped = skipped;
+      return timing;
+    }
+  } catch (const Irregular&) {
+    return std::nullopt;
+  }
+  throw_deadlock(program, 0, progress);
+}
+
+}  // namespace cyclotron::runtime::simulator
