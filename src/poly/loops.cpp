@@ -436,10 +436,13 @@ Node nest_of(const std::vector<Set>& statements, const Set& region, std::size_t 
   if (schedule == nullptr) return {};
   isl_set* known = with_parameters(region.copy(), parameters);
   isl_ast_build* build = isl_ast_build_from_context(isl_set_params(known));
-  std::string tuple;
-  for (std::size_t t = 0; t <= times; ++t) tuple += fmt::format("{}t{}", t == 0 ? "" : ", ", t);
-  const auto options = fmt::format("{{ [{}] -> separate[x] : 0 <= x < {} }}", tuple, times);
-  build = isl_ast_build_set_options(build, isl_union_map_read_from_str(context.get(), options.c_str()));
+  // One conjunction is in one piece already.
+  if (statements.size() > 1 || isl_set_n_basic_set(statements.front().get()) > 1) {
+    std::string tuple;
+    for (std::size_t t = 0; t <= times; ++t) tuple += fmt::format("{}t{}", t == 0 ? "" : ", ", t);
+    const auto options = fmt::format("{{ [{}] -> separate[x] : 0 <= x < {} }}", tuple, times);
+    build = isl_ast_build_set_options(build, isl_union_map_read_from_str(context.get(), options.c_str()));
+  }
   isl_ast_node* tree = isl_ast_build_node_from_schedule_map(build, schedule);
   isl_ast_build_free(build);
   checked(context, tree);
