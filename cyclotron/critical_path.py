@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import html
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -66,7 +67,7 @@ class CriticalPath:
     """What a run's cycles are the sum of: each step begins when the one before ends, the last ends the run.
 
     A longer step makes the run longer by as much. What is not on the path has slack, or ties with it: to
-    shorten it never makes the run shorter.
+    shorten it never makes the run shorter. It tells where stalls (CY-127) come from.
 
     Attributes
     ----------
@@ -155,7 +156,8 @@ class CriticalPath:
         return f"<{self._caption()}>"
 
     def _repr_html_(self) -> str:
-        return html_table(_HEADER, self._rows(), self._caption())
+        advice = "".join(f"<li>{html.escape(line)}</li>" for line in self._advice())
+        return f"<div>{html_table(_HEADER, self._rows(), self._caption())}<ul>{advice}</ul></div>"
 
 
 _HEADER = ("kind", "through", "line", "steps", "cycles", "share")

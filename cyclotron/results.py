@@ -113,6 +113,8 @@ class Result:
     def active(self) -> NDArray[np.int64]:
         """How many PEs compute in each cycle, int64, shape ``(cycles,)``; from `events`.
 
+        A PE executes one operator at a time: this is the number of active instructions, too (CY-128).
+
         Raises
         ------
         ExecutionError

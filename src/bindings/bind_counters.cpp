@@ -27,9 +27,9 @@ py::array_t<std::int64_t> total(const Counters& counters) {
 
 py::dict instructions(const Counters& counters) {
   py::dict result;
-  for (std::size_t n = 0; n < runtime::action_names.size(); ++n) {
-    result[py::str(std::string(runtime::action_names[n]))] =
-        to_array(counters.instructions(static_cast<runtime::Action>(n)));
+  for (std::size_t n = 0; n < runtime::instruction_names.size(); ++n) {
+    result[py::str(std::string(runtime::instruction_names[n]))] =
+        to_array(counters.instructions(static_cast<runtime::InstructionKind>(n)));
   }
   return result;
 }

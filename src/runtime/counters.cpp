@@ -54,8 +54,8 @@ Work::Traffic& Work::on(std::uint32_t channel) {
   return found != traffic.end() ? *found : traffic.emplace_back(Traffic{.channel = channel});
 }
 
-std::vector<std::int64_t> Counters::instructions(Action action) const {
-  return sums(*this, [&](const Work& work) { return work.count(action); });
+std::vector<std::int64_t> Counters::instructions(InstructionKind kind) const {
+  return sums(*this, [&](const Work& work) { return work.count(kind); });
 }
 
 std::vector<std::int64_t> Counters::total(std::int64_t Work::* member) const {

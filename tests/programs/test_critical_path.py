@@ -102,6 +102,7 @@ data: a message travels; shorter by a lower latency or more words a cycle: cy.Li
     assert path.by_pe.tolist() == [[0, 0, 0, 0, 0], [1, 0, 0, 0, 0], [1, 1, 1, 1, 5]]
     table = ET.fromstring(path._repr_html_())
     assert [cell.text for cell in table.iter("td")][:3] == ["data", "A^mul along j", "kernels.py:11"]
+    assert [item.text.split(":")[0] for item in table.iter("li")] == ["compute", "data"]
 
 
 def test_the_picture_draws_every_step(tmp_path):

@@ -16,8 +16,8 @@ constexpr std::int64_t steps_a_turn = 4096;
 
 /// Those of the executed instructions that are nothing else: a broadcast to nobody tells its host nothing.
 void count_broadcasts(Work& work, std::int64_t executed) {
-  work.count(Action::broadcast) = 0;
-  work.count(Action::broadcast) = executed - all_instructions(work);
+  work.count(InstructionKind::broadcast) = 0;
+  work.count(InstructionKind::broadcast) = executed - all_instructions(work);
 }
 
 }  // namespace
@@ -164,7 +164,7 @@ bool Simulation<f>::send(Pe& pe, const Step& step, const Packet& packet) {
   queue.link_free = sent + transfer_cycles(packet.size, link);
   push(queue, link, sent, packet);
   ++actions_;
-  ++work.count(Action::send);
+  ++work.count(InstructionKind::send);
   work.on(channel).sent += packet.size.words();
   return true;
 }
@@ -219,7 +219,7 @@ bool Simulation<f>::receive(Pe& pe, const Step& step, std::int64_t sender, Deliv
   if (queue->messages.empty()) return wait(pe, *queue, false), false;
   Message& message = queue->messages.front();
   deliver(message.payload.size, message.payload.data());
-  ++work.count(Action::receive);
+  ++work.count(InstructionKind::receive);
   work.on(port.channel).received += message.payload.size.words();
   if (message.payload.many) buffers_[port.channel].give(std::move(message.payload.many));
   Clock& clock = clocks_[pe.ordinal];
@@ -266,15 +266,15 @@ void Simulation<f>::moved(Pe& pe, const Step& step, TileSize size) {
   Work& work = work_[pe.ordinal];
   const std::int64_t words = size.words();
   if (step.kind == Step::Kind::load) {
-    ++work.count(Action::load);
+    ++work.count(InstructionKind::load);
     work.words_loaded += words;
     work.bytes_loaded += words * step.element;
   } else if (step.kind == Step::Kind::store) {
-    ++work.count(Action::store);
+    ++work.count(InstructionKind::store);
     work.words_stored += words;
     work.bytes_stored += words * step.element;
   } else {
-    ++work.count(Action::move);
+    ++work.count(InstructionKind::move);
   }
 }
 
@@ -283,7 +283,7 @@ void Simulation<f>::computed(Pe& pe, const Step& step, std::span<const Shape> op
   const std::int64_t cycles = operator_cycles(array_.program().machine.pe, step, operands);
   Clock& clock = clocks_[pe.ordinal];
   Work& work = work_[pe.ordinal];
-  ++work.count(Action::compute);
+  ++work.count(InstructionKind::compute);
   work.flops += operands.empty() ? step.flops : operators::flops(step.op, step.flags, operands);
   clock.busy += cycles;
   clock.busy_by_operator[static_cast<std::size_t>(step.op)] += cycles;

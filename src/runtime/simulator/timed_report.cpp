@@ -73,7 +73,7 @@ Timing TimedEngine::timing() const {
     PeCycles& cycles = result.pes[array_.grid_index(o)];
     const auto did = [&](const TimedBlock& block, std::int64_t times) {
       add(result.instructions, times, all_instructions(block.work));
-      add(result.events_dropped, times, block.work.count(Action::compute));
+      add(result.events_dropped, times, block.work.count(InstructionKind::compute));
       for (const auto& [op, one] : block.busy) {
         if (times == 0) continue;
         cycles.busy += times * one;

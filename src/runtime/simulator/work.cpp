@@ -17,27 +17,27 @@ void add_step(Work& work, const Code& code, const Step& step, const std::vector<
   const auto channel = [&] { return code.ports[step.port].channel; };
   switch (step.kind) {
     case Step::Kind::load:
-      ++work.count(Action::load);
+      ++work.count(InstructionKind::load);
       work.words_loaded += words_in_place();
       work.bytes_loaded += words_in_place() * step.element;
       return;
     case Step::Kind::store:
-      ++work.count(Action::store);
+      ++work.count(InstructionKind::store);
       work.words_stored += words_in_place();
       work.bytes_stored += words_in_place() * step.element;
       return;
-    case Step::Kind::move: ++work.count(Action::move); return;
+    case Step::Kind::move: ++work.count(InstructionKind::move); return;
     case Step::Kind::send:
-      ++work.count(Action::send);
+      ++work.count(InstructionKind::send);
       work.on(channel()).sent += channels[channel()].words;
       return;
     case Step::Kind::receive:
-      ++work.count(Action::receive);
+      ++work.count(InstructionKind::receive);
       work.on(channel()).received += channels[channel()].words;
       return;
-    case Step::Kind::broadcast: ++work.count(Action::broadcast); return;
+    case Step::Kind::broadcast: ++work.count(InstructionKind::broadcast); return;
     case Step::Kind::compute:
-      ++work.count(Action::compute);
+      ++work.count(InstructionKind::compute);
       work.flops += operators::flops(step.op, step.flags, operand_shapes(code, step, slots));
       return;
     case Step::Kind::loop:

@@ -15,14 +15,14 @@ TEST(Counters, SumTheBlocksOfEachPe) {
   group.once.on(2).sent = 7;
   group.repeated.resize(2);
   group.repeated[0].flops = 10;
-  group.repeated[1].count(Action::load) = 1;
+  group.repeated[1].count(InstructionKind::load) = 1;
   group.repeated[1].on(2).received = 3;
   counters.groups.emplace_back().once.flops = 1;
   counters.group_of = {0, Counters::none, 1, 0};
   counters.times = {2, 3, 4, 0};
   using Numbers = std::vector<std::int64_t>;
   EXPECT_EQ(counters.total(&Work::flops), (Numbers{25, 0, 1, 45}));
-  EXPECT_EQ(counters.instructions(Action::load), (Numbers{3, 0, 0, 0}));
+  EXPECT_EQ(counters.instructions(InstructionKind::load), (Numbers{3, 0, 0, 0}));
   EXPECT_EQ(counters.words_sent(2), (Numbers{7, 0, 0, 7}));
   EXPECT_EQ(counters.words_received(2), (Numbers{9, 0, 0, 0}));
   EXPECT_EQ(counters.words_sent(0), (Numbers{0, 0, 0, 0}));

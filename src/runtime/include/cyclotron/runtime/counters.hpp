@@ -9,9 +9,9 @@
 namespace cyclotron::runtime {
 
 /// The instructions that are counted: all but control.
-enum class Action : std::uint8_t { load, store, move, send, receive, broadcast, compute };
-inline constexpr std::array<std::string_view, 7> action_names{"load",    "store",     "move",   "send",
-                                                              "receive", "broadcast", "compute"};
+enum class InstructionKind : std::uint8_t { load, store, move, send, receive, broadcast, compute };
+inline constexpr std::array<std::string_view, 7> instruction_names{"load",    "store",     "move",   "send",
+                                                                   "receive", "broadcast", "compute"};
 
 /// Sums over some instructions of one PE. A word is one element of whatever dtype.
 struct Work {
@@ -22,7 +22,7 @@ struct Work {
     std::int64_t received = 0;  ///< Words.
     bool operator==(const Traffic&) const = default;
   };
-  std::array<std::int64_t, action_names.size()> instructions{};
+  std::array<std::int64_t, instruction_names.size()> instructions{};
   std::int64_t flops = 0;  ///< As the operator registry counts, on every dtype.
   std::int64_t words_loaded = 0;
   std::int64_t words_stored = 0;
@@ -31,9 +31,11 @@ struct Work {
   std::vector<Traffic> traffic;  ///< Each channel once.
   bool operator==(const Work&) const = default;
 
-  [[nodiscard]] std::int64_t& count(Action action) { return instructions[static_cast<std::size_t>(action)]; }
-  [[nodiscard]] std::int64_t count(Action action) const {
-    return instructions[static_cast<std::size_t>(action)];
+  [[nodiscard]] std::int64_t& count(InstructionKind kind) {
+    return instructions[static_cast<std::size_t>(kind)];
+  }
+  [[nodiscard]] std::int64_t count(InstructionKind kind) const {
+    return instructions[static_cast<std::size_t>(kind)];
   }
   [[nodiscard]] Traffic& on(std::uint32_t channel);
 };
@@ -51,7 +53,7 @@ struct Counters {
   std::vector<std::int64_t> times;      ///< By PE, and by what its group repeated.
 
   /// One number a PE. Each throws ExecutionError CYC708 where a number does not fit 63 bits.
-  [[nodiscard]] std::vector<std::int64_t> instructions(Action action) const;
+  [[nodiscard]] std::vector<std::int64_t> instructions(InstructionKind kind) const;
   [[nodiscard]] std::vector<std::int64_t> total(std::int64_t Work::* member) const;
   [[nodiscard]] std::vector<std::int64_t> words_sent(std::uint32_t channel) const;
   [[nodiscard]] std::vector<std::int64_t> words_received(std::uint32_t channel) const;
