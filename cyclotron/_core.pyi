@@ -116,6 +116,9 @@ class Program:
     def with_machine(self, machine: dict[str, Any]) -> Program:
         """The same program where operators, links and memories are another machine's."""
 
+    def with_depths(self, depths: dict[str, int]) -> Program:
+        """The same program where the channels of these names have these depths; 0: the machine's."""
+
     @staticmethod
     def from_bytes(data: bytes) -> Program:
         """Read, check and return a program from file bytes."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import html
 import weakref
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,10 +14,11 @@ import numpy as np
 
 from cyclotron import _core
 from cyclotron.dataflow import Dataflow
-from cyclotron.errors import ProgramError, ScheduleError, ShapeError
+from cyclotron.errors import CapacityError, ProgramError, ScheduleError, ShapeError
 from cyclotron.language import Blocked, Kernel
 from cyclotron.language.arguments import TensorArgument
 from cyclotron.machine import PE, UNBOUNDED, Link, Machine
+from cyclotron.machine_parts import MOST, integer
 from cyclotron.notation import aligned, to_latex
 from cyclotron.places import errors_at_call
 from cyclotron.proof import VERIFY_LIMIT, Depths, least_depths, prove
@@ -270,7 +272,7 @@ class Program:
         ------
         ShapeError
             If the grid or the topology is another.
-        ProgramError
+        CapacityError
             If the PEs' memory is too small.
         """
         _check_machine(machine)
@@ -284,15 +286,52 @@ class Program:
                 code="CYC400",
                 help="compile the kernel for this machine",
             )
+        if self.memory_bytes > machine.pe.memory:
+            raise CapacityError(
+                f"`{self.kernel_name}` needs {self.memory_bytes} bytes of PE memory, but the machine has "
+                f"{machine.pe.memory} a PE",
+                code="CYC501",
+                help=f"use a machine with memory of at least {self.memory_bytes} bytes, or smaller tiles",
+            )
         with errors_at_call():
             core = self.core.with_machine(machine.to_core())
+        return self._with(core, dataclasses.replace(machine, grid=own or self.grid))
+
+    def with_depths(self, depths: Mapping[str, int]) -> Program:
+        """Return the same PE programs with channels of other depths than the machine's.
+
+        Parameters
+        ----------
+        depths : mapping of str to int
+            Messages that each queue of a channel holds, by the channel's name as in `channels`; 0: as the
+            machine says. Others keep their depth.
+
+        Raises
+        ------
+        ShapeError
+            If there is no channel of that name, or a depth is out of range.
+        """
+        names = [channel["name"] for channel in self.channels]
+        given = {}
+        for name, depth in depths.items():
+            if name not in names:
+                raise ShapeError(
+                    f"`{self.kernel_name}` has no channel `{name}`",
+                    code="CYC403",
+                    help=f"its channels are: {', '.join(names)}" if names else "its PEs send no messages",
+                )
+            given[name] = integer(f"channels[{name!r}].depth", depth, 0, MOST)
+        return self._with(self.core.with_depths(given), self.machine)
+
+    def _with(self, core: Any, machine: Machine | None) -> Program:
+        """Return the same compilation with other PE programs."""
         return Program(
             core,
             kernel=self.kernel,
             arguments=self.arguments,
             system=self._system,
             compiled=self._compiled,
-            machine=dataclasses.replace(machine, grid=own or self.grid),
+            machine=machine,
         )
 
     def save(self, path: str | Path) -> None:

@@ -105,7 +105,8 @@ class ChannelDepth:
     least : int
         With all channels at their ``least`` the program passes, and no one of them can shrink alone.
     no_stall : int
-        With all channels at their ``no_stall`` no PE ever waits for a place; each is the least such depth.
+        With all channels at their ``no_stall`` no PE ever waits for a place; each is the least such depth,
+        but not below ``least``.
     """
 
     name: str

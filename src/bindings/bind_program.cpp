@@ -1,7 +1,9 @@
 // `_core.Program` and `_core.PeClass`: compiled programs, read-only.
 #include <pybind11/stl.h>
 
+#include <map>
 #include <optional>
+#include <string>
 
 #include <cyclotron/memory/layout.hpp>
 #include <cyclotron/program/file.hpp>
@@ -87,6 +89,15 @@ std::vector<std::pair<std::string, int>> lines(const ClassView& view) {
   return result;
 }
 
+program::Program with_depths(program::Program program, const std::map<std::string, std::int64_t>& depths) {
+  for (auto& channel : program.channels) {
+    if (const auto given = depths.find(channel.name); given != depths.end()) channel.depth = given->second;
+  }
+  const py::gil_scoped_release release;
+  program::verify(program);
+  return program;
+}
+
 void bind_class(py::module_& module) {
   py::class_<ClassView>(module, "PeClass", "The program of all PEs in one region of the grid.")
       .def_property_readonly("name", [](const ClassView& c) { return c.pe_class->name; })
@@ -126,6 +137,8 @@ void bind_program(py::module_& module) {
           "The bytes of the program file.")
       .def("with_machine", &with_machine, py::arg("machine"),
            "The same program where operators, links and memories are another machine's.")
+      .def("with_depths", &with_depths, py::arg("depths"),
+           "The same program where the channels of these names have these depths; 0: the machine's.")
       .def_static("from_bytes", &from_bytes, py::arg("data"),
                   "Read, check and return a program from file bytes.")
       .def(

@@ -76,7 +76,11 @@ Depths least_depths(const program::Program& program, std::int64_t limit, const G
     enough[number] = std::max(enough[number], channel.messages);
   }
   const auto least = lower_each(channels, std::move(enough), go_on);
-  for (std::size_t c = 0; c < least.size(); ++c) result.channels[c].least = least[c];
+  for (std::size_t c = 0; c < least.size(); ++c) {
+    result.channels[c].least = least[c];
+    // Where hops take no time, a place may be free in time only because of the message that needs it.
+    result.channels[c].no_stall = std::max(result.channels[c].no_stall, least[c]);
+  }
   result.passes_as_given = run_channels(channels, given).finished();
   result.rendezvous = run_channels(channels, std::vector<std::int64_t>(given.size(), 0)).finished();
   return result;

@@ -4,6 +4,7 @@ import itertools
 import os
 import random
 
+import advice
 import numpy as np
 import pytest
 import random_machines
@@ -26,8 +27,9 @@ def judged(program):
         expected = reference_simulator.simulate(program)
     except reference_simulator.Deadlock:
         for engine in ("auto", "general"):
-            with pytest.raises(cy.DeadlockError):
+            with pytest.raises(cy.DeadlockError) as caught:
                 run(engine)
+        advice.exact(program, caught.value)
         return False
     for engine in ("auto", "general"):
         assert random_machines.measured(run(engine)) == expected, program.machine

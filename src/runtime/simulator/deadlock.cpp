@@ -1,111 +1,111 @@
 #include "deadlock.hpp"
 
-#include <limits>
-#include <map>
+#include <algorithm>
 #include <optional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cyclotron/program/timing.hpp>
+
+#include "depth_advice.hpp"
+#include "wait_circle.hpp"
 
 namespace cyclotron::runtime::simulator {
 namespace {
 
-constexpr std::int64_t unbounded = std::numeric_limits<std::int64_t>::max() / 2;
-
-/// Most messages in a queue where every queue has this depth, or none where the run blocks.
-std::optional<std::int64_t> passes(const program::Program& program, std::int64_t depth,
-                                   const Progress& progress) {
-  Simulation<false> simulation(program, {}, {.event_limit = 0, .uniform_depth = depth}, progress);
-  if (!simulation.run()) return std::nullopt;
-  return simulation.peak_occupancy();
-}
-
-/// The smallest depth of all queues with which the program ends, or none. A larger depth never blocks where a
-/// smaller one passes, and what a run without bounds holds at most is enough.
-std::optional<std::int64_t> smallest_depth(const program::Program& program, const Progress& progress) {
-  const auto most = passes(program, unbounded, progress);
-  if (!most) return std::nullopt;
-  std::int64_t blocks = 0, enough = *most;
-  for (std::int64_t depth = 1; depth < enough; depth *= 2) {  // it is mostly small
-    if (passes(program, depth, progress)) {
-      enough = depth;
-      break;
-    }
-    blocks = depth;
-  }
-  while (enough - blocks > 1) {
-    const std::int64_t middle = blocks + (enough - blocks) / 2;
-    (passes(program, middle, progress) ? enough : blocks) = middle;
-  }
-  return enough;
-}
-
 std::string text(const PeArray& array, const Wait& wait) {
-  const std::string& channel = array.program().channels[wait.channel].name;
+  const auto& channel = array.program().channels[wait.channel];
   const std::string pe = array.name(array.grid_index(wait.pe));
   const std::string peer = wait.peer_index == PeArray::none ? "" : array.name(wait.peer_index);
   if (wait.full) {
-    return fmt::format("{} waits at cycle {} to send on `{}` to {}: full (depth {})", pe, wait.cycle, channel,
-                       peer, wait.depth);
+    const bool network = channel.kind == program::Channel::Kind::network;
+    return fmt::format("{} waits at cycle {} to {} on `{}` to {}: full (depth {})", pe, wait.cycle,
+                       network ? "broadcast" : "send", channel.name, peer, wait.depth);
   }
   if (peer.empty())
     return fmt::format("{} waits at cycle {} to receive on `{}`: empty, and no PE sends to it", pe,
-                       wait.cycle, channel);
-  return fmt::format("{} waits at cycle {} to receive on `{}` from {}: empty", pe, wait.cycle, channel, peer);
+                       wait.cycle, channel.name);
+  return fmt::format("{} waits at cycle {} to receive on `{}` from {}: empty", pe, wait.cycle, channel.name,
+                     peer);
 }
 
-/// The circle of waits, or where there is none the chain that ends in a PE that is done.
-std::vector<Wait> explain(const std::vector<Wait>& waits, bool& circle) {
-  std::map<std::uint32_t, std::size_t> by_pe;
-  for (std::size_t i = 0; i < waits.size(); ++i) by_pe[waits[i].pe] = i;
-  std::vector<std::size_t> seen_from(waits.size(), waits.size());
-  std::vector<Wait> chain;
-  for (std::size_t start = 0; start < waits.size(); ++start) {
-    std::vector<Wait> path;
-    std::size_t at = start;
-    while (seen_from[at] == waits.size()) {
-      seen_from[at] = start;
-      path.push_back(waits[at]);
-      const auto next = by_pe.find(waits[at].peer);
-      if (next == by_pe.end()) {
-        if (chain.empty()) chain = path;
-        break;
-      }
-      at = next->second;
-      if (seen_from[at] != start) continue;
-      circle = true;
-      std::size_t first = 0;
-      while (path[first].pe != waits[at].pe) ++first;
-      return {path.begin() + static_cast<std::ptrdiff_t>(first), path.end()};
+/// The machine whose links and networks have at least a depth, as Python; empty where the program sets a depth
+/// itself, which is less.
+std::string machine_text(const program::Program& program, std::int64_t depth) {
+  const auto& machine = program.machine;
+  bool link = false, broadcast = false;
+  std::vector<std::string> links;
+  for (const auto& channel : program.channels) {
+    if (program::depth_of(machine, channel) >= depth) continue;
+    if (channel.depth > 0) return {};
+    const auto own = machine.links.find(channel.offset);
+    if (channel.kind == program::Channel::Kind::network) {
+      broadcast = true;
+    } else if (own == machine.links.end()) {
+      link = true;
+    } else {
+      links.push_back(fmt::format("({}{}): cy.Link(depth={})", fmt::join(own->first, ", "),
+                                  own->first.size() == 1 ? "," : "", depth));
     }
   }
-  circle = false;
-  return {chain.back()};
+  std::sort(links.begin(), links.end());
+  links.erase(std::unique(links.begin(), links.end()), links.end());
+  std::string result;
+  if (link) result += fmt::format("link=cy.Link(depth={}), ", depth);
+  if (broadcast) result += fmt::format("broadcast=cy.Link(depth={}), ", depth);
+  if (!links.empty()) result += fmt::format("links={{{}}}, ", fmt::join(links, ", "));
+  return fmt::format("cy.Machine({}...)", result);
 }
 
-}  // namespace
+std::string help(const program::Program& program, const DepthAdvice& advice) {
+  if (!advice.for_ever.waits.empty())
+    return "no channel depth helps: a message that is waited for is never sent";
+  const std::string machine = machine_text(program, advice.uniform);
+  const std::string uniform = fmt::format("a depth of {} for every channel{}{}", advice.uniform,
+                                          machine.empty() ? "" : ": ", machine);
+  if (!advice.uniform_passes)
+    return fmt::format("it takes at least {}; for how deep, see program.least_depths()", uniform);
+  if (advice.changes.empty()) return uniform + " lets it pass";
+  std::vector<std::string> words, code;
+  for (const auto& [channel, given, needed] : advice.changes) {
+    const std::string& name = program.channels[channel].name;
+    words.push_back(fmt::format("{} for `{}` (now {})", needed, name, given));
+    code.push_back(fmt::format("\"{}\": {}", name, needed));
+  }
+  return fmt::format("a depth of {} lets it pass: program.with_depths({{{}}}); so does {}",
+                     fmt::join(words, " and of "), fmt::join(code, ", "), uniform);
+}
 
-DeadlockError deadlock_error(const PeArray& array, const std::vector<Wait>& waits, const Progress& progress) {
+ChannelDepths given_depths(const program::Program& program) {
+  ChannelDepths result;
+  for (const auto& channel : program.channels) result.push_back(program::depth_of(program.machine, channel));
+  return result;
+}
+
+/// `waiting`: PEs that cannot go on, those of the circle included.
+DeadlockError make_error(const PeArray& array, const WaitCircle& found, std::size_t waiting,
+                         std::string help) {
   constexpr std::size_t most_notes = 16;
   const auto& program = array.program();
-  bool circle = false;
-  const auto circle_or_end = explain(waits, circle);
+  const auto& [circle, closed] = found;
   const auto span = [&](const Wait& wait) {
     const auto grid_index = array.grid_index(wait.pe);
     const auto pe_class = program.class_of(array.coordinates(grid_index));
     return program.classes[pe_class].code[wait.instruction].span;
   };
   std::vector<Note> notes;
-  for (const auto& wait : circle_or_end) {
+  for (const auto& wait : circle) {
     if (notes.size() == most_notes) break;
     notes.push_back({span(wait), text(array, wait)});
   }
-  if (circle_or_end.size() > most_notes) {
-    notes.push_back({{}, fmt::format("and {} more PEs in the circle", circle_or_end.size() - most_notes)});
+  if (circle.size() > most_notes) {
+    notes.push_back({{}, fmt::format("and {} more PEs in the circle", circle.size() - most_notes)});
   }
-  const Wait& first = circle_or_end.front();
+  const Wait& first = circle.front();
   std::string message;
-  if (circle) {
-    message = fmt::format("no PE can go on: {} PEs wait for each other in a circle", circle_or_end.size());
+  if (closed) {
+    message = fmt::format("no PE can go on: {} PEs wait for each other in a circle", circle.size());
   } else if (first.full) {
     message = fmt::format("no PE can go on: {} waits for a place in a channel that nobody empties",
                           array.name(array.grid_index(first.pe)));
@@ -113,28 +113,38 @@ DeadlockError deadlock_error(const PeArray& array, const std::vector<Wait>& wait
     message = fmt::format("no PE can go on: {} waits for a message that nobody sends",
                           array.name(array.grid_index(first.pe)));
   }
-  if (waits.size() > circle_or_end.size()) {
-    notes.push_back({{}, fmt::format("{} of {} PEs cannot go on", waits.size(), array.count())});
+  if (waiting > circle.size()) {
+    notes.push_back({{}, fmt::format("{} of {} PEs cannot go on", waiting, array.count())});
   }
-  const auto depth = smallest_depth(program, progress);
-  return DeadlockError(
-      {.code = "CYC801",
-       .span = span(first),
-       .message = std::move(message),
-       .notes = std::move(notes),
-       .help = depth
-                   ? fmt::format(
-                         "a depth of {} for every channel lets it pass: "
-                         "cy.Machine(link=cy.Link(depth={}), ...){}",
-                         *depth, *depth,
-                         array.program().machine.links.empty() ? "" : ", and as deep in each of its `links`")
-                   : "no channel depth helps: a message that is waited for is never sent"});
+  return DeadlockError({.code = "CYC801",
+                        .span = span(first),
+                        .message = std::move(message),
+                        .notes = std::move(notes),
+                        .help = std::move(help)});
+}
+
+/// Of a run with depths `given`; where no depth helps, why not.
+DeadlockError explain(const PeArray& array, const std::vector<Wait>& waits, const ChannelDepths& given,
+                      const Progress& progress) {
+  constexpr std::int64_t step_limit = std::int64_t{1} << 26;  // about a second
+  const DepthAdvice advice = advise_depths(array.program(), given, step_limit, progress);
+  const std::string text = help(array.program(), advice);
+  if (!advice.for_ever.waits.empty()) return make_error(array, advice.for_ever, advice.waiting, text);
+  return make_error(array, find_circles(waits).front(), waits.size(), text);
+}
+
+}  // namespace
+
+DeadlockError deadlock_error(const PeArray& array, const std::vector<Wait>& waits, const Progress& progress) {
+  return explain(array, waits, given_depths(array.program()), progress);
 }
 
 void throw_deadlock(const program::Program& program, std::int64_t uniform_depth, const Progress& progress) {
-  Simulation<false> simulation(program, {}, {.event_limit = 0, .uniform_depth = uniform_depth}, progress);
+  const ChannelDepths depths =
+      uniform_depth > 0 ? ChannelDepths(program.channels.size(), uniform_depth) : given_depths(program);
+  Simulation<false> simulation(program, {}, {.event_limit = 0, .depths = depths}, progress);
   CYC_CHECK(!simulation.run(), "the simulator ends a run that blocked elsewhere");
-  throw deadlock_error(simulation.array(), simulation.waits(), progress);
+  throw explain(simulation.array(), simulation.waits(), depths, progress);
 }
 
 }  // namespace cyclotron::runtime::simulator

@@ -9,8 +9,9 @@
 
 namespace cyclotron::runtime::simulator {
 
-/// The error of a run in which no PE could go on. Simulates the program again, time only, to find the
-/// smallest depth that lets it pass. Requires: `waits` is not empty.
+/// The error of a run in which no PE could go on: the circle of waits, and the least change of depths that lets it
+/// pass (`advise_depths`), for which the program is simulated again, time only. Where no depth helps, the circle
+/// is that of channels without bounds. Requires: `waits` is not empty.
 [[nodiscard]] DeadlockError deadlock_error(const PeArray& array, const std::vector<Wait>& waits,
                                            const Progress& progress);
 

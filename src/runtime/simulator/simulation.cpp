@@ -54,13 +54,13 @@ void Simulation<f>::set_up(Queue& queue, std::uint32_t channel, std::uint32_t se
   queue.sender = sender;
   queue.receiver_index = receiver_index;
   queue.receiver = receiver_index == PeArray::none ? PeArray::none : array_.ordinal(receiver_index);
-  queue.depth = settings_.uniform_depth > 0 ? settings_.uniform_depth : array_.depth(channel);
+  queue.depth = settings_.depths.empty() ? array_.depth(channel) : settings_.depths[channel];
 }
 
 template <bool f>
 bool Simulation<f>::run() {
   Interpreter interpreter(*this, array_, tensors_);
-  while (!ready_.empty()) {
+  while (!ready_.empty() && steps_ <= settings_.step_limit) {
     const std::uint32_t ordinal = ready_.front();
     ready_.pop();
     Pe& pe = array_.pe(ordinal);
@@ -69,10 +69,25 @@ bool Simulation<f>::run() {
     const Outcome outcome = interpreter.run(pe, steps_a_turn);
     if (outcome == Outcome::done) ++done_;
     if (outcome == Outcome::paused) ready_.push(ordinal);
-    pulse_.tick(outcome == Outcome::paused ? steps_a_turn : pe.executed - before + 1,
-                [&] { return array_.fraction_done(); });
+    const std::int64_t steps = outcome == Outcome::paused ? steps_a_turn : pe.executed - before + 1;
+    steps_ += steps;
+    pulse_.tick(steps, [&] { return array_.fraction_done(); });
   }
   return done_ == array_.count();
+}
+
+template <bool f>
+void Simulation<f>::deepen(std::uint32_t channel, std::int64_t depth) {
+  settings_.depths[channel] = depth;
+  const auto deepen_queue = [&](Queue& queue) {
+    if (queue.channel != channel) return;
+    queue.depth = std::max(queue.depth, depth);
+    if (!queue.sender_waits) return;
+    queue.sender_waits = false;
+    wake(queue.sender);
+  };
+  for (Queue& queue : links_) deepen_queue(queue);
+  for (Queue& queue : network_queues_) deepen_queue(queue);
 }
 
 template <bool f>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -69,7 +70,8 @@ struct Wait {
 
 struct Settings {
   std::int64_t event_limit = 0;
-  std::int64_t uniform_depth = 0;  ///< Of every queue; 0: as the program and the machine say.
+  std::vector<std::int64_t> depths{};  ///< Of queues, by channel; empty: as the program and the machine say.
+  std::int64_t step_limit = std::numeric_limits<std::int64_t>::max();  ///< Of instructions of all PEs, about.
 };
 
 template <bool is_functional>
@@ -80,8 +82,14 @@ class Simulation {
   Simulation(const program::Program& program, const Arrays& arrays, const Settings& settings,
              const Progress& progress);
 
-  /// Runs until every PE is done (true) or none can go on (false).
+  /// Runs until every PE is done (true), or until none can go on or the steps are used up (false). Where none
+  /// could, it goes on from there after `deepen`.
   bool run();
+  /// Steps so far; beyond the limit, the run ended before its time.
+  [[nodiscard]] std::int64_t steps() const { return steps_; }
+  /// Makes all queues of a channel at least as deep from now on. Later times are not those of a run with this
+  /// depth; who waits for whom is. Requires: `Settings::depths` is given.
+  void deepen(std::uint32_t channel, std::int64_t depth);
 
   [[nodiscard]] Timing timing();
   /// After `run` returned false: one entry a PE that is not done, in order.
@@ -128,6 +136,7 @@ class Simulation {
   std::vector<const Queue*> waiting_for_;      ///< By ordinal.
   Ring<std::uint32_t> ready_;
   std::uint32_t done_ = 0;
+  std::int64_t steps_ = 0;
   std::vector<Event> events_;
   std::int64_t events_dropped_ = 0;
   std::vector<MessageRecord> messages_;

@@ -121,7 +121,9 @@ TEST(LocalDeadlock, IsTheSimulators) {
         found,
         "no PE can go on: 5 PEs wait for each other in a circle; PE (0) waits at cycle 1 to send on `ring` "
         "to PE (1): full "
-        "(depth 2); a depth of 3 for every channel lets it pass: cy.Machine(link=cy.Link(depth=3), ...)");
+        "(depth 2); a depth of 3 for `ring` (now 2) lets it pass: program.with_depths({\"ring\": 3}); so "
+        "does a "
+        "depth of 3 for every channel: cy.Machine(link=cy.Link(depth=3), ...)");
   }
 }
 

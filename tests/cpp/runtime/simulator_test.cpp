@@ -290,7 +290,8 @@ TEST(Deadlock, CircleOfFullChannelsNamesTheDepthThatHelps) {
   EXPECT_EQ(found.notes[0].span.line, 4);
   EXPECT_EQ(found.notes[1].text, "PE (1) waits at cycle 1 to send on `left` to PE (0): full (depth 2)");
   EXPECT_EQ(found.help,
-            "a depth of 7 for every channel lets it pass: cy.Machine(link=cy.Link(depth=7), ...)");
+            "a depth of 7 for `right` (now 2) lets it pass: program.with_depths({\"right\": 7}); so does a "
+            "depth of 7 for every channel: cy.Machine(link=cy.Link(depth=7), ...)");
 }
 
 TEST(Deadlock, LinksOfADirectionAreNamedToo) {
@@ -298,10 +299,10 @@ TEST(Deadlock, LinksOfADirectionAreNamedToo) {
   program.machine.links[{1}].depth = 4;
   const auto found = deadlock(program);
   EXPECT_EQ(found.notes[0].text, "PE (0) waits at cycle 3 to send on `right` to PE (1): full (depth 4)");
-  EXPECT_EQ(
-      found.help,
-      "a depth of 7 for every channel lets it pass: cy.Machine(link=cy.Link(depth=7), ...), and as deep in "
-      "each of its `links`");
+  EXPECT_EQ(found.help,
+            "a depth of 7 for `right` (now 4) lets it pass: program.with_depths({\"right\": 7}); so does a "
+            "depth of 7 "
+            "for every channel: cy.Machine(link=cy.Link(depth=7), links={(1,): cy.Link(depth=7)}, ...)");
 }
 
 TEST(Deadlock, CircleOfEmptyChannelsSaysThatNoDepthHelps) {

@@ -71,7 +71,7 @@ struct ChannelDepth {
 /// Depths by channel. All `least` together pass without deadlock, and none of them can shrink alone
 /// (least sums are NP-complete and not looked for). With all `no_stall` together no PE ever waits for a
 /// place, on the machine's latencies and operator cycles (the bandwidth of a link may still hold it up);
-/// each of them is the least such depth whatever the others are.
+/// each of them is the least such depth whatever the others are, but not below its `least`.
 struct Depths {
   std::vector<ChannelDepth> channels;
   bool passes_as_given = false;

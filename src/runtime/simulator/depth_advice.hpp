@@ -1,0 +1,41 @@
+// Which channels have to be deeper for a program that deadlocks to pass, and how deep.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include <cyclotron/runtime/runtime.hpp>
+
+#include "wait_circle.hpp"
+
+namespace cyclotron::runtime::simulator {
+
+/// Messages that each queue of a channel holds, by channel.
+using ChannelDepths = std::vector<std::int64_t>;
+
+struct DepthChange {
+  std::uint32_t channel = 0;
+  std::int64_t given = 0;
+  std::int64_t needed = 0;
+};
+
+struct DepthAdvice {
+  /// Where no depth helps: PEs that wait for messages which are never sent, and how many PEs then wait.
+  WaitCircle for_ever;
+  std::size_t waiting = 0;
+  /// Else: with these alone the program passes. No fewer channels suffice, whatever their depth, and none of these
+  /// depths can be less while the others stay; among sets of as many channels that which adds the fewest places.
+  /// Empty where the search was given up.
+  std::vector<DepthChange> changes;
+  /// The least depth with which the program passes if each channel that is shallower is given it; where the search
+  /// was given up, it takes no less.
+  std::int64_t uniform = 0;
+  bool uniform_passes = true;
+};
+
+/// Exact: whether a program passes depends only on its messages and the depths, never on time, and what passes
+/// with less passes with more. Each attempt is one run, in which queues grow where it blocks; after `step_limit`
+/// steps of all runs the search is given up. Requires: the program deadlocks with depths `given`.
+[[nodiscard]] DepthAdvice advise_depths(const program::Program& program, const ChannelDepths& given,
+                                        std::int64_t step_limit, const Progress& progress);
+
+}  // namespace cyclotron::runtime::simulator

@@ -1,0 +1,56 @@
+"""What a DeadlockError advises, and whether it is exact: the program runs with each change of depths."""
+
+import ast
+import itertools
+import re
+
+import cyclotron as cy
+from cyclotron.machine import UNBOUNDED
+
+
+def changes(error):
+    """The depths of the channels that it names."""
+    found = re.search(r"program\.with_depths\((\{.*?\})\)", error.help)
+    return ast.literal_eval(found.group(1))
+
+
+def uniform(error):
+    """The one depth for all channels."""
+    return int(re.search(r"depth of (\d+) for every channel", error.help).group(1))
+
+
+def passes(program):
+    try:
+        cy.run(program, backend="sim", functional=False, event_limit=0)
+    except cy.DeadlockError:
+        return False
+    return True
+
+
+def given(program):
+    """The depths that the program and its machine give, by channel."""
+    machine = program.core.machine
+    links = {tuple(offset): link for offset, link in machine["links"]}
+
+    def depth(channel):
+        if channel["depth"] > 0:
+            return channel["depth"]
+        if channel["kind"] == "network":
+            return machine["broadcast"]["depth"]
+        return links.get(tuple(channel["offset"]), machine["link"])["depth"]
+
+    return {channel["name"]: depth(channel) for channel in program.channels}
+
+
+def exact(program, error):
+    """The changes pass, none of them can be less, no fewer channels suffice; and so for the one depth."""
+    before, named = given(program), changes(error)
+    assert all(depth > before[name] for name, depth in named.items())
+    assert passes(program.with_depths(named))
+    for name, depth in named.items():
+        assert not passes(program.with_depths({**named, name: depth - 1}))
+    for fewer in itertools.combinations(before, len(named) - 1):
+        assert not passes(program.with_depths(dict.fromkeys(fewer, UNBOUNDED)))
+    depth = uniform(error)
+    assert passes(program.with_depths({name: max(depth, old) for name, old in before.items()}))
+    assert not passes(program.with_depths({name: max(depth - 1, old) for name, old in before.items()}))
