@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from cyclotron.errors import ExecutionError
+from cyclotron.sweep_table import cell
 
 from . import _common as common
+from ._operators import COLORS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from cyclotron.sweep import Sweep
+    from cyclotron.sweep_table import Sweep
 
 _FRONT = "#c8553d"
 _OTHERS = "#9bb8c0"
@@ -27,11 +31,34 @@ def _title(column: str) -> str:
     return "PEs" if column == "pes" else column.replace("_", " ")
 
 
+def _groups(
+    sweep: Sweep, records: Sequence[Mapping[str, Any]], by: str | None
+) -> list[tuple[str, str, str, Sequence[Mapping[str, Any]]]]:
+    """Label, colour, marker and records of the designs that are told apart."""
+    if by is None:
+        return [(f"{len(records)} designs", _OTHERS, "o", records)]
+    if by not in sweep.columns:
+        raise ExecutionError(
+            f"the sweep has no column `{by}`",
+            code="CYC716",
+            help=f"tell designs apart by one of: {', '.join(sweep.columns)}",
+        )
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for record in records:
+        groups.setdefault(cell(record[by]), []).append(record)
+    colors, markers = COLORS, "osD^vPX<>*"
+    return [
+        (label, colors[n % len(colors)], markers[n % len(markers)], group)
+        for n, (label, group) in enumerate(groups.items())
+    ]
+
+
 def pareto(
     sweep: Sweep,
     x: str = "pes",
     y: str = "cycles",
     *,
+    by: str | None = None,
     ax: Axes | None = None,
     path: str | Path | None = None,
 ) -> Figure:
@@ -43,6 +70,8 @@ def pareto(
         From `cyclotron.sweep`.
     x, y : str
         Numeric columns, smaller is better; with a leading minus larger is.
+    by : str, optional
+        Column whose values the points are told apart by, for example ``"schedule"``.
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure.
     path : str or Path, optional
@@ -56,7 +85,7 @@ def pareto(
     Raises
     ------
     ExecutionError
-        If a column does not hold numbers.
+        If a column does not hold numbers, or there is no column `by`.
     BackendUnavailable
         If matplotlib is not installed.
     """
@@ -65,12 +94,16 @@ def pareto(
     ax = ax or common.new_figure(6.0, 4.2).add_subplot()
     done = [record for record in sweep.records if record["error"] is None]
     across, up = ([record[name] for record in done] for name in names)
-    ax.scatter(across, up, s=18, color=_OTHERS, label=f"{len(done)} designs")
+    for number, (label, color, marker, group) in enumerate(_groups(sweep, done, by)):
+        points = [[record[name] for record in group] for name in names]
+        # Hollow ones of growing size, so that designs in one place show.
+        style = {"s": 18} if by is None else {"s": 20 + 35 * number, "facecolors": "none", "zorder": 3}
+        ax.scatter(*points, edgecolors=color, marker=marker, label=label, **({"color": color} | style))
     best = sorted({(r[names[0]], r[names[1]]) for r in front.records})
     ax.plot(
         [point[0] for point in best],
         [point[1] for point in best],
-        marker="o",
+        marker="o" if by is None else None,
         markersize=5,
         color=_FRONT,
         label=f"Pareto front, {len(best)} point{'' if len(best) == 1 else 's'}",

@@ -149,6 +149,68 @@ def test_links_of_a_direction_are_swept_too():
     assert [record["cycles"] for record in swept] == [record["cycles"] for record in plain]
 
 
+def test_names_of_schedules_and_machines():
+    schedules = {"output": OUTPUT_STATIONARY, "weight": WEIGHT_STATIONARY, "chosen": None}
+    machines = {"ideal": cy.machines.unit(), "slow": cy.Machine(link=cy.Link(latency=5, depth=64))}
+    swept = cy.sweep(matmul, *SPECS, schedule=schedules, machine=machines, depth=[3, 64])
+    assert [(r["machine"], r["schedule"], r["depth"]) for r in swept] == list(
+        itertools.product(machines, schedules, [3, 64])
+    )
+    for record in swept:
+        plain = cy.sweep(
+            matmul,
+            *SPECS,
+            schedule=schedules[record["schedule"]],
+            machine=machines[record["machine"]],
+            depth=record["depth"],
+        )
+        assert record["cycles"] == plain[0]["cycles"]
+    program = matmul.compile(*SPECS, schedule=OUTPUT_STATIONARY)
+    assert [(r["machine"], r["cycles"]) for r in cy.sweep(program, machine=machines)] == [
+        (r["machine"], r["cycles"]) for r in swept if (r["schedule"], r["depth"]) == ("output", 64)
+    ]
+
+
+def test_memories():
+    program = matmul.compile(*SPECS, schedule=OUTPUT_STATIONARY)
+    needed = program.memory_bytes
+    swept = cy.sweep(program, memory=[needed - 1, needed], words_per_cycle=[1, 4])
+    assert [record["words_per_cycle"] for record in swept] == [1, 1, 4, 4]
+    assert [record["error"] and record["error"][:6] for record in swept] == ["CYC501", None] * 2
+    kernel = cy.sweep(matmul, *SPECS, schedule=OUTPUT_STATIONARY, memory=[needed - 1, needed])
+    assert [record["cycles"] for record in kernel] == [None, swept[1]["cycles"]]
+
+
+@cy.kernel
+def product_of_three(A, B, C):
+    H = cy.empty((A.shape[0], B.shape[1]))
+    Y = cy.empty((A.shape[0], C.shape[1]))
+    for i in range(A.shape[0]):
+        for j in range(B.shape[1]):
+            H[i, j] = sum(A[i, k] * B[k, j] for k in range(A.shape[1]))
+    for i in range(A.shape[0]):
+        for k in range(C.shape[1]):
+            Y[i, k] = sum(H[i, j] * C[j, k] for j in range(B.shape[1]))
+    return Y
+
+
+@pytest.mark.parametrize("n", [4, 9])
+def test_fusion_raises_throughput_and_utilization(n):
+    """As one program, the second product starts in each PE when the first ends there."""
+    square, space = cy.spec((n, n)), cy.Schedule().space("i", "j")
+    second = cy.Schedule().space("i", "k").time("j").prefetch("A")
+    (one,) = cy.sweep(matmul, square, square, schedule=space.time("k"), machine=cy.machines.unit())
+    (two,) = cy.sweep(matmul, square, square, schedule=second, machine=cy.machines.unit())
+    (both,) = cy.sweep(
+        product_of_three, square, square, square, schedule=space.time("k"), machine=cy.machines.unit()
+    )
+    assert one["cycles"] == 3 * n - 2
+    assert both["cycles"] < one["cycles"] + two["cycles"]
+    apart = sum(record["cycles"] * record["utilization"] for record in (one, two))
+    assert both["cycles"] * both["utilization"] == pytest.approx(apart)
+    assert both["utilization"] > apart / (one["cycles"] + two["cycles"])
+
+
 def test_what_no_machine_has_is_a_record():
     for axes in ({"depth": [0]}, {"link_latency": ["x"]}, {"grid": [(2.5, 1)]}, {"topology": ["star"]}):
         (record,) = cy.sweep(matmul, *SPECS, schedule=OUTPUT_STATIONARY, **axes)
@@ -249,8 +311,9 @@ def test_with_machine():
         assert caught.value.code == "CYC400"
     with pytest.raises(cy.ShapeError, match="`int`"):
         program.with_machine(3)
-    with pytest.raises(cy.ProgramError):
+    with pytest.raises(cy.CapacityError, match="has 8 a PE") as caught:
         program.with_machine(cy.Machine(pe=cy.PE(memory=8)))
+    assert caught.value.code == "CYC501"
 
 
 def test_pareto_picture(tmp_path):
@@ -262,3 +325,9 @@ def test_pareto_picture(tmp_path):
     points = sorted({(r["pes"], r["cycles"]) for r in swept.pareto()})
     assert [tuple(p) for p in front.get_xydata()] == points
     assert (tmp_path / "front.png").stat().st_size > 5000
+    by_grid = swept.plot("pes", "-utilization", by="grid").axes[0]
+    assert [text.get_text() for text in by_grid.get_legend().get_texts()][:4] == ["1x1", "2x2", "4x4", "8x8"]
+    assert [len(points.get_offsets()) for points in by_grid.collections] == [2] * 4
+    with pytest.raises(cy.ExecutionError, match="no column `color`") as caught:
+        swept.plot(by="color")
+    assert caught.value.code == "CYC716"

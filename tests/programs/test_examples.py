@@ -14,6 +14,7 @@ PICTURES = {
     "cholesky_utilization": ["cholesky_utilization.png", "cholesky_utilization_wavefront.png"],
     "convolution": ["convolution_utilization.png"],
     "critical_path": ["critical_path.png", "roofline.png"],
+    "design_space": ["design_space.png"],
     "quickstart": ["quickstart_utilization.png"],
     "scale_sim": ["scale_sim.png"],
     "stencil": ["stencil_utilization.png"],

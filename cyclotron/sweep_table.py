@@ -1,0 +1,182 @@
+"""The designs that a sweep measured, as a table."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import io
+import numbers
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from cyclotron.errors import BackendUnavailable, ExecutionError
+from cyclotron.tables import html_table, text_table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Record = dict[str, Any]
+
+_MOST_ROWS = 40
+
+
+class Sweep(Sequence[Record]):
+    """What a sweep measured, one record a design; prints as a table.
+
+    Attributes
+    ----------
+    records : tuple of dict
+        The values of the axes, then ``cycles``, ``pes`` (PEs), ``utilization`` (mean share of the cycles in
+        which a PE computes, 0 to 1), ``stall_empty``, ``stall_full`` and ``idle`` (mean shares, 0 to 1),
+        ``memory_bytes`` (of the fullest PE) and ``error``: None, or the code and the message of the refusal,
+        in which case the measures are None.
+    complete : bool
+        False where Ctrl-C ended it; the records are those that were done.
+    """
+
+    def __init__(self, records: Iterable[Record], *, complete: bool = True) -> None:
+        self.records = tuple(records)
+        self.complete = complete
+
+    @overload
+    def __getitem__(self, index: int) -> Record: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sweep: ...
+    def __getitem__(self, index: int | slice) -> Record | Sweep:
+        if isinstance(index, slice):
+            return Sweep(self.records[index], complete=self.complete)
+        return self.records[index]
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the fields, axes first."""
+        return tuple(self.records[0]) if self.records else ()
+
+    def pareto(self, *objectives: str) -> Sweep:
+        """Return the designs that no other beats: none is as good in all objectives and better in one.
+
+        Parameters
+        ----------
+        *objectives : str
+            Numeric columns, smaller is better; with a leading minus larger is: ``"-utilization"``. By default
+            ``"cycles"`` and ``"pes"``.
+        """
+        found = [record for record in self.records if record["error"] is None]
+        if not found:
+            return Sweep((), complete=self.complete)
+        values = self._values(found, objectives or ("cycles", "pes"))
+        best = [
+            record
+            for record, own in zip(found, values, strict=True)
+            if not np.any(np.all(values <= own, axis=1) & np.any(values < own, axis=1))
+        ]
+        return Sweep(best, complete=self.complete)
+
+    def _values(self, records: Sequence[Record], objectives: Sequence[str]) -> Any:
+        columns = []
+        for objective in objectives:
+            name, sign = objective.removeprefix("-"), -1.0 if objective.startswith("-") else 1.0
+            cells = [record.get(name) for record in records]
+            if not all(isinstance(cell, numbers.Real) for cell in cells):
+                numeric = [key for key, cell in records[0].items() if isinstance(cell, numbers.Real)]
+                raise ExecutionError(
+                    f"`{name}` is no column of numbers",
+                    code="CYC716",
+                    help=f"use one of: {', '.join(numeric)}",
+                )
+            columns.append(sign * np.array(cells, dtype=np.float64))
+        return np.array(columns).T
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """Return the table as comma-separated values, and write it to `path` if one is given.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+        """
+        text = io.StringIO()
+        writer = csv.DictWriter(text, self.columns, lineterminator="\n")
+        writer.writeheader()
+        for record in self.records:
+            writer.writerow({key: _text(value) for key, value in record.items()})
+        if path is not None:
+            Path(path).write_text(text.getvalue(), encoding="utf-8")
+        return text.getvalue()
+
+    def to_pandas(self) -> Any:
+        """Return a ``pandas.DataFrame``.
+
+        Raises
+        ------
+        BackendUnavailable
+            If pandas is not installed.
+        """
+        try:
+            pandas = importlib.import_module("pandas")
+        except ImportError:
+            raise BackendUnavailable(
+                "pandas is not installed", code="CYC722", help="pip install pandas, or use to_csv()"
+            ) from None
+        return pandas.DataFrame(list(self.records), columns=list(self.columns))
+
+    def plot(
+        self,
+        x: str = "pes",
+        y: str = "cycles",
+        *,
+        by: str | None = None,
+        ax: Axes | None = None,
+        path: str | Path | None = None,
+    ) -> Figure:
+        """Draw all designs as points, and the Pareto front of `x` and `y`; see `cyclotron.plot.pareto`.
+
+        Parameters
+        ----------
+        x, y : str
+            Numeric columns; with a leading minus larger is better.
+        by : str, optional
+            Column whose values the points are told apart by, for example ``"schedule"``.
+        ax : matplotlib Axes, optional
+        path : str or Path, optional
+        """
+        from cyclotron.plot import pareto
+
+        return pareto(self, x, y, by=by, ax=ax, path=path)
+
+    def _table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        shown = [name for name in self.columns if name != "error" or any(r["error"] for r in self.records)]
+        rows = [tuple(cell(record[name]) for name in shown) for record in self.records[:_MOST_ROWS]]
+        return tuple(shown), rows
+
+    def _rest(self) -> str:
+        rest = len(self.records) - _MOST_ROWS
+        text = f"and {rest} more" if rest > 0 else ""
+        return text if self.complete else f"{text}{', ' if text else ''}stopped before all were done"
+
+    def __str__(self) -> str:
+        if not self.records:
+            return "no designs"
+        return "\n".join(part for part in (text_table(*self._table()), self._rest()) if part)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._table(), f"{len(self.records)} designs") + self._rest()
+
+
+def _text(value: Any) -> Any:
+    return "x".join(map(str, value)) if isinstance(value, tuple) else value
+
+
+def cell(value: Any) -> str:
+    """A value of a record, for people."""
+    if value is None:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(_text(value))
