@@ -1,7 +1,7 @@
 """The MPI runtime of Cyclotron."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 from numpy.typing import NDArray
 
@@ -23,12 +23,32 @@ def size(communicator: int) -> int:
 def library_version() -> str:
     """The MPI that is loaded."""
 
+class Distributed:
+    """A tensor of which each rank holds some tiles."""
+
+    @overload
+    def __init__(self) -> None:
+        """An output, before the run."""
+
+    @overload
+    def __init__(self, array: NDArray[Any], tile: Sequence[int], owners: Sequence[int], rank: int) -> None:
+        """This rank's tiles; `owners` is the rank of each, row-major."""
+
+    @property
+    def owners(self) -> list[int]:
+        """The rank of each tile, row-major; -1: none."""
+
+    def gather(self, array: NDArray[Any], communicator: int) -> None:
+        """Collective: all tiles into the array of every rank."""
+
 def run(
     program: bytes,
     communicator: int,
-    arrays: Sequence[NDArray[Any]],
+    tensors: Sequence[NDArray[Any] | Distributed],
     *,
     shared_outputs: bool = False,
+    share_memory: bool = True,
+    deal: Sequence[tuple[int, int]] | None = None,
     progress: Callable[[float], bool] | None = None,
-) -> None:
-    """Run on all ranks; outputs are written into their arrays on every rank."""
+) -> list[dict[str, Any]]:
+    """Run on all ranks; returns where the time of each went."""

@@ -51,7 +51,7 @@ def run_collective(
         On every rank alike; names the rank that failed.
     """
     _mpi = extension.load()
-    communicator = _world(_mpi)
+    communicator = world(_mpi)
     size = _mpi.size(communicator)
     if ranks is not None and ranks != size:
         raise ExecutionError(
@@ -63,7 +63,7 @@ def run_collective(
     return {t["name"]: a for t, a in zip(tensors, arrays, strict=True) if t["role"] == "output"}
 
 
-def _world(_mpi: Any) -> int:
+def world(_mpi: Any) -> int:
     """The Fortran handle of the world, from mpi4py where it is in use."""
     mpi4py: Any = sys.modules.get("mpi4py.MPI")
     if mpi4py is not None and mpi4py.Is_initialized():

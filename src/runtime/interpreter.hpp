@@ -5,6 +5,8 @@
 #include <cstring>
 #include <optional>
 #include <span>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <cyclotron/support/error.hpp>
@@ -18,9 +20,11 @@ namespace cyclotron::runtime {
 
 /// A tile on its way into a channel. `data` is null where only time is simulated.
 struct Packet {
+  static constexpr std::size_t no_tile = static_cast<std::size_t>(-1);
   TileSize size;
   const std::byte* data = nullptr;
   std::size_t bytes = 0;
+  std::size_t tile = no_tile;  ///< Its number, where the host keeps the tiles.
 };
 
 enum class Outcome : std::uint8_t { blocked, done, paused };
@@ -34,6 +38,20 @@ enum class Outcome : std::uint8_t { blocked, done, paused };
 ///   void computed(Pe&, const Step&, std::span<const Shape> operands);      // operands empty: all 1x1
 ///   void stored(const Step&, const std::int64_t* index);
 ///   void moved(Pe&, const Step&, TileSize);  // after a load, a store or a move
+/// A host may keep the tiles itself, each by its number (`PeArray::tile_number`), so that they are passed on by
+/// reference; PE memory then holds scalars only. `receive` may then pass its own references to `deliver`.
+///   using Reference = ...;                                  // data() gives the numbers
+///   const Reference& tile(std::size_t number);
+///   Reference room(std::size_t number, std::size_t bytes);  // of the tile itself, if nobody else refers to it
+///   void put(std::size_t number, Reference);
+///   const Reference* held(const Step&, const std::int64_t* index);  // a tensor's tile, or null: read the array
+///   bool keep(const Step&, const std::int64_t* index, TileSize, const std::byte* numbers, const Reference*);
+///                                                           // stores a tile; false: write the array
+///   void started();                                         // before an operator on tiles, a load or a store
+///   void accessed();                                        // after a load or store
+template <class Host>
+concept KeepsTiles = requires { typename Host::Reference; };
+
 template <class Host>
 class Interpreter {
  public:
@@ -137,6 +155,37 @@ class Interpreter {
     return pe.memory + place.address + index * place.stride;
   }
 
+  /// The numbers of a tile that is read.
+  [[nodiscard]] const std::byte* numbers(const Pe& pe, const Place& place, std::int64_t index) const {
+    if constexpr (KeepsTiles<Host>) {
+      if (!place.scalar) return host_.tile(tile_number(pe, place, index)).data();
+    }
+    return address(pe, place, index);
+  }
+
+  /// Calls fill(numbers) to write a tile of `bytes`; what was there before may be read until that returns.
+  template <class Fill>
+  void write(const Pe& pe, const Place& place, std::int64_t index, std::size_t bytes, Fill fill) {
+    if constexpr (KeepsTiles<Host>) {
+      if (!place.scalar) {
+        const std::size_t number = tile_number(pe, place, index);
+        auto room = host_.room(number, bytes);
+        fill(room.data());
+        host_.put(number, std::move(room));
+        return;
+      }
+    }
+    fill(address(pe, place, index));
+  }
+
+  [[nodiscard]] std::size_t tile_number(const Pe& pe, const Place& place, std::int64_t index) const {
+    return array_.tile_number(size(pe, place, index));
+  }
+
+  static std::size_t bytes_of(TileSize size, const Step& step) {
+    return static_cast<std::size_t>(size.words()) * step.element;
+  }
+
   static TileSize& size(const Pe& pe, const Place& place, std::int64_t index) {
     return pe.sizes[place.sizes + static_cast<std::uint64_t>(index)];
   }
@@ -190,7 +239,21 @@ class Interpreter {
     }
     const TileSize loaded = tensor.size(index);
     set_size(pe, place, at, loaded);
-    if constexpr (Host::functional) tensor.read(index, address(pe, place, at));
+    if constexpr (KeepsTiles<Host>) {
+      const auto* held = host_.held(step, index);
+      if (held != nullptr && !place.scalar) {
+        host_.put(tile_number(pe, place, at), *held);
+        return host_.moved(pe, step, loaded);
+      }
+      host_.started();
+      write(pe, place, at, bytes_of(loaded, step), [&](std::byte* to) {
+        if (held == nullptr) return tensor.read(index, to);
+        std::memcpy(to, held->data(), bytes_of(loaded, step));
+      });
+      host_.accessed();
+    } else if constexpr (Host::functional) {
+      write(pe, place, at, bytes_of(loaded, step), [&](std::byte* to) { tensor.read(index, to); });
+    }
     host_.moved(pe, step, loaded);
   }
 
@@ -206,7 +269,15 @@ class Interpreter {
     } else {
       stored = written_size(pe, place, at);
       (void)tensor.size(index);
-      if constexpr (Host::functional) tensor.write(index, address(pe, place, at), stored);
+      if constexpr (KeepsTiles<Host>) {
+        host_.started();
+        const std::byte* from = numbers(pe, place, at);
+        const auto* reference = place.scalar ? nullptr : &host_.tile(tile_number(pe, place, at));
+        if (!host_.keep(step, index, stored, from, reference)) tensor.write(index, from, stored);
+        host_.accessed();
+      } else if constexpr (Host::functional) {
+        tensor.write(index, numbers(pe, place, at), stored);
+      }
     }
     host_.stored(step, index);
     host_.moved(pe, step, stored);
@@ -217,7 +288,11 @@ class Interpreter {
     const std::int64_t at = element(pe, place);
     if (step.scalar) return {{1, 1}, address(pe, place, at), step.element};
     const TileSize size = written_size(pe, place, at);
-    return {size, address(pe, place, at), static_cast<std::size_t>(size.words()) * step.element};
+    Packet result{size, numbers(pe, place, at), bytes_of(size, step)};
+    if constexpr (KeepsTiles<Host>) {
+      if (!place.scalar) result.tile = tile_number(pe, place, at);
+    }
+    return result;
   }
 
   bool broadcast(Pe& pe, const Step& step) {
@@ -239,14 +314,20 @@ class Interpreter {
       sender = evaluate(*pe.code, step.sender, pe.variables);
       require_on_line(sender, array_.program().channels[port.channel].axis);
     }
-    return host_.receive(pe, step, sender, [&](TileSize size, const std::byte* data) {
-      if (step.scalar) {
-        if constexpr (Host::functional) copy_scalar(address(pe, place, at), data, step.element);
-        return;
-      }
-      set_size(pe, place, at, size);
-      if constexpr (Host::functional) {
-        std::memcpy(address(pe, place, at), data, static_cast<std::size_t>(size.words()) * step.element);
+    return host_.receive(pe, step, sender, [&]<class Data>(TileSize size, Data&& data) {
+      if constexpr (std::is_pointer_v<std::remove_cvref_t<Data>>) {
+        if (step.scalar) {
+          if constexpr (Host::functional) copy_scalar(address(pe, place, at), data, step.element);
+          return;
+        }
+        set_size(pe, place, at, size);
+        if constexpr (Host::functional) {
+          const std::size_t bytes = bytes_of(size, step);
+          write(pe, place, at, bytes, [&](std::byte* to) { std::memcpy(to, data, bytes); });
+        }
+      } else {  // a reference
+        set_size(pe, place, at, size);
+        host_.put(tile_number(pe, place, at), std::forward<Data>(data));
       }
     });
   }
@@ -266,7 +347,7 @@ class Interpreter {
     const Place& place = pe.code->places[source.index];
     const std::int64_t at = element(pe, place);
     size = written_size(pe, place, at);
-    return address(pe, place, at);
+    return numbers(pe, place, at);
   }
 
   const void* scalar_operand(const Pe& pe, const Source& source) const {
@@ -279,13 +360,22 @@ class Interpreter {
     const Place& place = pe.code->places[step.place];
     const std::int64_t at = element(pe, place);
     TileSize size;
-    const void* from = operand(pe, pe.code->sources[step.operands.first], size);
+    const Source& source = pe.code->sources[step.operands.first];
+    const void* from = operand(pe, source, size);
     set_size(pe, place, at, size);
+    if constexpr (KeepsTiles<Host>) {
+      if (!place.scalar && !source.constant && !pe.code->places[source.index].scalar) {
+        const Place& origin = pe.code->places[source.index];
+        return host_.put(tile_number(pe, place, at),
+                         host_.tile(tile_number(pe, origin, element(pe, origin))));
+      }
+    }
     if constexpr (Host::functional) {
       if (step.scalar) {
         copy_scalar(address(pe, place, at), from, step.element);
       } else {
-        std::memmove(address(pe, place, at), from, static_cast<std::size_t>(size.words()) * step.element);
+        const std::size_t bytes = bytes_of(size, step);
+        write(pe, place, at, bytes, [&](std::byte* to) { std::memmove(to, from, bytes); });
       }
     }
     host_.moved(pe, step, size);
@@ -317,11 +407,14 @@ class Interpreter {
     const Shape result = operators::result_shape(step.op, step.flags, operands);
     const Place& place = pe.code->places[step.place];
     const std::int64_t at = element(pe, place);
-    set_size(pe, place, at,
-             {static_cast<std::int32_t>(result.rows), static_cast<std::int32_t>(result.columns)});
+    const TileSize size{static_cast<std::int32_t>(result.rows), static_cast<std::int32_t>(result.columns)};
+    set_size(pe, place, at, size);
+    if constexpr (KeepsTiles<Host>) host_.started();
     if constexpr (Host::functional) {
-      apply({step.op, step.flags, step.dtype}, std::span<const ConstTile>(in.data(), arity),
-            {address(pe, place, at), result}, scratch_);
+      write(pe, place, at, bytes_of(size, step), [&](std::byte* to) {
+        apply({step.op, step.flags, step.dtype}, std::span<const ConstTile>(in.data(), arity), {to, result},
+              scratch_);
+      });
     }
     host_.computed(pe, step, operands);
   }

@@ -36,7 +36,7 @@ void check_grid_size(const program::Program& program) {
 }
 
 PeArray::PeArray(const program::Program& program, bool functional, Part part)
-    : program_(&program), part_(part) {
+    : program_(&program), part_(std::move(part)) {
   check_grid_size(program);
   std::int64_t size = 1;
   grid_stride_.assign(program.grid.size(), 1);
@@ -47,11 +47,7 @@ PeArray::PeArray(const program::Program& program, bool functional, Part part)
   ordinal_.assign(static_cast<std::size_t>(size), none);
   for (std::size_t c = 0; c < program.classes.size(); ++c) codes_.push_back(decode(program, c));
   find_pes();
-  const auto first_of = [&](std::uint64_t number) {
-    return static_cast<std::uint32_t>(number * count() / part_.count);
-  };
-  first_ = first_of(part_.number);
-  last_ = first_of(std::uint64_t{part_.number} + 1);
+  cut_into_parts();
   try {
     allocate(functional);
     connect();
@@ -71,6 +67,45 @@ void PeArray::find_pes() {
   }
 }
 
+/// Ordinals are dense in each part, so PEs that are dealt out are numbered anew.
+void PeArray::cut_into_parts() {
+  if (!part_.dealt) {
+    for (std::uint64_t n = 0; n <= part_.count; ++n) {
+      starts_.push_back(static_cast<std::uint32_t>(n * count() / part_.count));
+    }
+  } else {
+    const BlockCyclic& dealt = *part_.dealt;
+    std::vector<std::vector<std::uint32_t>> parts(part_.count);  // Of old ordinals.
+    for (std::uint32_t o = 0; o < count(); ++o) {
+      const auto at = coordinates(grid_index_[o]);
+      std::int64_t part = 0;
+      for (std::size_t d = 0; d < at.size(); ++d) {
+        part = part * dealt.count[d] + at[d] / dealt.block[d] % dealt.count[d];
+      }
+      parts[static_cast<std::size_t>(part)].push_back(o);
+    }
+    const auto grid_index = grid_index_;
+    const auto class_of = class_of_;
+    std::uint32_t next = 0;
+    for (const auto& members : parts) {
+      starts_.push_back(next);
+      for (const std::uint32_t old : members) {
+        grid_index_[next] = grid_index[old];
+        class_of_[next] = class_of[old];
+        ordinal_[grid_index[old]] = next++;
+      }
+    }
+    starts_.push_back(next);
+  }
+  first_ = starts_[part_.number];
+  last_ = starts_[part_.number + 1];
+}
+
+std::uint32_t PeArray::part_of(std::uint32_t ordinal) const {
+  const auto after = std::upper_bound(starts_.begin(), starts_.end(), ordinal);
+  return static_cast<std::uint32_t>(after - starts_.begin() - 1);
+}
+
 void PeArray::allocate(bool functional) {
   std::size_t bytes = alignment, variables = 0, sizes = 0, ports = 0;
   for (std::uint32_t o = first_; o < last_; ++o) {
@@ -84,6 +119,7 @@ void PeArray::allocate(bool functional) {
   // Zeroed by the system where it is touched: what a program never uses costs nothing.
   sizes_.reset(static_cast<TileSize*>(std::calloc(sizes + 1, sizeof(TileSize))));
   if (!sizes_) throw std::bad_alloc();
+  tile_count_ = sizes;
   queues_.assign(ports, none);
   std::byte* memory = nullptr;
   if (functional) {

@@ -45,17 +45,26 @@ struct Link {
   std::uint32_t receiver = 0;
 };
 
-/// The PEs, by ordinal, are cut into `count` blocks of about the same size; this is one of them. All by
-/// default.
+/// Parts dealt out over the grid: along dimension d, blocks of `block[d]` PEs go round `count[d]` parts; parts
+/// are numbered with the last dimension fastest.
+struct BlockCyclic {
+  std::vector<std::int64_t> count;
+  std::vector<std::int64_t> block;
+};
+
+/// One of `count` parts of the PEs; all by default. Where nothing else is said, a part is a block of PEs in the
+/// order of the grid, all of about the same size.
 struct Part {
   std::uint32_t number = 0;
   std::uint32_t count = 1;
+  std::optional<BlockCyclic> dealt{};
 };
 
 class PeArray {
  public:
   static constexpr std::uint32_t none = 0xffffffffU;
 
+  /// Requires: a dealt part has the grid's dimensions, blocks of at least 1, and no more parts than `count`.
   /// Throws ProgramError where a program cannot be run, ExecutionError CYC705 where its PEs do not fit this
   /// computer.
   PeArray(const program::Program& program, bool functional, Part part = {});
@@ -66,9 +75,7 @@ class PeArray {
   [[nodiscard]] Pe& pe(std::uint32_t ordinal) { return pes_[ordinal - first_]; }
   [[nodiscard]] bool in_part(std::uint32_t ordinal) const { return ordinal >= first_ && ordinal < last_; }
   /// The number of the part that a PE is in.
-  [[nodiscard]] std::uint32_t part_of(std::uint32_t ordinal) const {
-    return static_cast<std::uint32_t>(((std::uint64_t{ordinal} + 1) * part_.count - 1) / count());
-  }
+  [[nodiscard]] std::uint32_t part_of(std::uint32_t ordinal) const;
   /// Number of PEs that have a program, in all parts.
   [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(grid_index_.size()); }
   [[nodiscard]] std::uint32_t grid_size() const { return static_cast<std::uint32_t>(ordinal_.size()); }
@@ -96,6 +103,13 @@ class PeArray {
   }
   [[nodiscard]] std::size_t port_count() const { return queues_.size(); }
 
+  /// A number for each tile in the memories of the part's PEs, below `tile_count`; `size` is its entry in the
+  /// PE's table of sizes.
+  [[nodiscard]] std::size_t tile_number(const TileSize& size) const {
+    return static_cast<std::size_t>(&size - sizes_.get());
+  }
+  [[nodiscard]] std::size_t tile_count() const { return tile_count_; }
+
   /// How far the part has come, in [0, 1]; a guess from the outermost loops.
   [[nodiscard]] double fraction_done() const;
   [[nodiscard]] static double fraction_done(const Pe& pe);
@@ -105,6 +119,7 @@ class PeArray {
 
  private:
   void find_pes();
+  void cut_into_parts();
   void connect();
   void allocate(bool functional);
   [[nodiscard]] std::optional<std::size_t> neighbour(std::size_t grid_index,
@@ -112,7 +127,8 @@ class PeArray {
 
   const program::Program* program_;
   Part part_;
-  std::uint32_t first_ = 0;  // The part's ordinals are [first_, last_).
+  std::vector<std::uint32_t> starts_;  // The first ordinal of each part, and the number of PEs.
+  std::uint32_t first_ = 0;            // The part's ordinals are [first_, last_).
   std::uint32_t last_ = 0;
   std::vector<Code> codes_;
   std::vector<std::int64_t> grid_stride_;
@@ -129,6 +145,7 @@ class PeArray {
   std::unique_ptr<std::byte, Free> memory_;
   std::vector<std::int64_t> variables_;
   std::unique_ptr<TileSize, Free> sizes_;
+  std::size_t tile_count_ = 0;
   std::vector<std::uint32_t> queues_;
 };
 

@@ -106,6 +106,13 @@ void TensorAccess::write(const std::int64_t* index, const std::byte* from, TileS
   });
 }
 
+bool TensorAccess::contains(const std::int64_t* index) const {
+  for (std::size_t d = 0; d < rank(); ++d) {
+    if (index[d] < 0 || index[d] >= dimensions_[d].extent) return false;
+  }
+  return true;
+}
+
 std::size_t TensorAccess::linear(const std::int64_t* index) const {
   std::int64_t result = 0;
   for (std::size_t d = 0; d < rank(); ++d) result = result * dimensions_[d].extent + index[d];

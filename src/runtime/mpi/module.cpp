@@ -4,13 +4,14 @@
 
 #include <string>
 
-#include "../../bindings/arrays.hpp"
 #include "../../bindings/bindings.hpp"
 #include "../../bindings/progress.hpp"
+#include "bind_distributed.hpp"
 #include "run_mpi.hpp"
 #include "transport.hpp"
 
 namespace py = pybind11;
+using namespace py::literals;
 namespace cyclotron {
 namespace {
 
@@ -57,16 +58,41 @@ std::string library_version() {
   return text;
 }
 
-void run(const py::bytes& program, int handle, const std::vector<py::array>& arrays, bool shared_outputs,
-         const py::object& progress) {
+py::dict to_dict(const runtime::mpi::Profile& profile) {
+  py::dict compute;
+  for (std::size_t n = 0; n < profile.compute.size(); ++n) {
+    const std::string name(operators::info(static_cast<operators::Op>(n)).name);
+    if (profile.compute[n] > 0) compute[py::str(name)] = profile.compute[n];
+  }
+  return py::dict("seconds"_a = profile.seconds, "processor_seconds"_a = profile.processor_seconds,
+                  "compute"_a = compute, "load_store"_a = profile.load_store, "lent_bytes"_a = profile.lent,
+                  "sent_bytes"_a = profile.sent, "messages"_a = profile.messages);
+}
+
+std::vector<py::dict> run(const py::bytes& program, int handle, const py::list& tensors, bool shared_outputs,
+                          bool share_memory,
+                          const std::optional<std::vector<std::pair<std::int64_t, std::int64_t>>>& deal,
+                          const py::object& progress) {
   const std::string_view bytes = program;
+  runtime::mpi::Options options{shared_outputs, share_memory, {}};
+  if (deal) {
+    options.dealt.emplace();
+    for (const auto& [ranks, block] : *deal) {
+      options.dealt->count.push_back(ranks);
+      options.dealt->block.push_back(block);
+    }
+  }
+  std::vector<runtime::mpi::Profile> profiles;
   bindings::run_interruptibly(progress, [&](const runtime::Progress& call) {
-    const auto make_arrays = [&](const program::Program& read) {
+    const auto make_tensors = [&](const program::Program& read) {
       const py::gil_scoped_acquire gil;
-      return bindings::to_views(read, arrays);
+      return to_tensors(read, tensors);
     };
-    runtime::mpi::run_mpi(bytes, communicator(handle), make_arrays, shared_outputs, call);
+    profiles = runtime::mpi::run_mpi(bytes, communicator(handle), make_tensors, options, call);
   });
+  std::vector<py::dict> result;
+  for (const auto& profile : profiles) result.push_back(to_dict(profile));
+  return result;
 }
 
 }  // namespace
@@ -82,7 +108,8 @@ PYBIND11_MODULE(_mpi, module) {
   module.def("rank", &rank, py::arg("communicator"), "This process's rank.");
   module.def("size", &size, py::arg("communicator"), "The number of ranks.");
   module.def("library_version", &library_version, "The MPI that is loaded.");
-  module.def("run", &run, py::arg("program"), py::arg("communicator"), py::arg("arrays"), py::kw_only(),
-             py::arg("shared_outputs") = false, py::arg("progress") = py::none(),
-             "Run on all ranks; outputs are written into their arrays on every rank.");
+  module.def("run", &run, py::arg("program"), py::arg("communicator"), py::arg("tensors"), py::kw_only(),
+             py::arg("shared_outputs") = false, py::arg("share_memory") = true, py::arg("deal") = py::none(),
+             py::arg("progress") = py::none(), "Run on all ranks; returns where the time of each went.");
+  bind_distributed(module);
 }

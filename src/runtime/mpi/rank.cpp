@@ -4,20 +4,30 @@
 
 namespace cyclotron::runtime::mpi {
 
-Rank::Rank(const program::Program& program, const Arrays& arrays, Transport& transport,
-           const Progress& progress)
+Rank::Rank(const program::Program& program, const Arrays& arrays, const DistributedTensors& distributed,
+           const std::optional<BlockCyclic>& dealt, Transport& transport, const Progress& progress)
     : transport_(transport),
       array_(program, true,
-             {static_cast<std::uint32_t>(transport.rank()), static_cast<std::uint32_t>(transport.size())}),
+             {static_cast<std::uint32_t>(transport.rank()), static_cast<std::uint32_t>(transport.size()),
+              dealt}),
       tensors_(access_tensors(program, arrays, true)),
       pulse_(progress),
       links_(array_.links().size()),
       rows_(array_.network_rows()),
+      tiles_(array_.tile_count()),
+      distributed_(distributed),
       interpreter_(*this, array_, tensors_) {
   for (std::size_t q = 0; q < links_.size(); ++q) links_[q].receiver = array_.links()[q].receiver;
-  for (const auto& channel : program.channels) buffers_.emplace_back(message_bytes(channel));
   for (std::size_t t = 0; t < tensors_.size(); ++t) {
-    stored_.emplace_back(program.tensors[t].role == program::Role::output ? tensors_[t].tiles() : 0);
+    const bool output = program.tensors[t].role == program::Role::output;
+    stored_.emplace_back(output ? tensors_[t].tiles() : 0);
+    held_.emplace_back();
+    if (distributed_[t] == nullptr) continue;
+    if (output) {
+      held_[t].resize(tensors_[t].tiles());
+    } else {
+      held_[t] = distributed_[t]->tiles;
+    }
   }
   for (const Pe& pe : array_.pes()) ready_.push(pe.ordinal);
 }
@@ -42,15 +52,25 @@ void Rank::work() {
 
 void Rank::exchange() {
   transport_.flush();
-  transport_.poll([&](const Record& record, const std::byte* numbers) { take(record, numbers); });
+  transport_.poll([&](const Record& record, const std::byte* numbers, const Tile& holder) {
+    take(record, numbers, holder);
+  });
   if (transport_.alarmed()) throw Stopped{};
 }
 
-void Rank::take(const Record& record, const std::byte* numbers) {
+void Rank::take(const Record& record, const std::byte* numbers, const Tile& holder) {
   const TileSize size{record.rows, record.columns};
+  if ((record.channel & Record::of_tensor) != 0) {
+    Tile& tile = held_[record.channel & ~Record::of_tensor][record.source];
+    tile =
+        holder ? holder.at(holder.data() + (numbers - holder.data())) : Arena::instance().take(record.bytes);
+    if (!holder) std::memcpy(tile.data(), numbers, record.bytes);
+    --missing_;
+    return;
+  }
   const auto& channel = array_.program().channels[record.channel];
   if (channel.kind == program::Channel::Kind::link) {
-    return push(links_[record.source], record.channel, size, numbers, record.bytes);
+    return push(links_[record.source], size, numbers, record.bytes, holder);
   }
   const auto sender = array_.coordinates(record.source);
   std::int64_t stride = 1;
@@ -60,7 +80,7 @@ void Rank::take(const Record& record, const std::byte* numbers) {
     const auto receiver_index = static_cast<std::uint32_t>(record.source + (to - own) * stride);
     const std::uint32_t receiver = array_.ordinal(receiver_index);
     if (to == own || receiver == PeArray::none || !array_.in_part(receiver)) continue;
-    push(network_queue(record.channel, receiver_index, own), record.channel, size, numbers, record.bytes);
+    push(network_queue(record.channel, receiver_index, own), size, numbers, record.bytes, holder);
   }
 }
 
@@ -73,17 +93,19 @@ Rank::Queue& Rank::network_queue(std::uint32_t channel, std::uint32_t receiver_i
   });
 }
 
-void Rank::push(Queue& queue, std::uint32_t channel, TileSize size, const std::byte* numbers,
-                std::size_t bytes) {
-  Payload payload;
-  payload.size = size;
-  if (Payload::fits(bytes)) {
-    copy_scalar(payload.few.data(), numbers, bytes);
+void Rank::push(Queue& queue, TileSize size, const std::byte* numbers, std::size_t bytes,
+                const Tile& holder) {
+  Message message;
+  message.size = size;
+  if (bytes <= message.few.size()) {
+    copy_scalar(message.few.data(), numbers, bytes);
+  } else if (holder) {
+    message.many = holder.at(holder.data() + (numbers - holder.data()));
   } else {
-    payload.many = buffers_[channel].take();
-    std::memcpy(payload.many.get(), numbers, bytes);
+    message.many = Arena::instance().take(bytes);
+    std::memcpy(message.many.data(), numbers, bytes);
   }
-  queue.messages.push(std::move(payload));
+  queue.messages.push(std::move(message));
   if (queue.receiver_waits) {
     queue.receiver_waits = false;
     ready_.push(queue.receiver);
@@ -99,17 +121,18 @@ bool Rank::send(Pe& pe, const Step& step, const Packet& packet) {
   const std::uint32_t receiver = links_[number].receiver;
   if (receiver == PeArray::none) return true;
   if (array_.in_part(receiver)) {
-    push(links_[number], channel, packet.size, packet.data, packet.bytes);
+    push(links_[number], packet.size, packet.data, packet.bytes, holder_of(packet));
   } else {
     transport_.send(static_cast<int>(array_.part_of(receiver)),
-                    {.channel = channel,
+                    {.numbers = {},
+                     .channel = channel,
                      .source = number,
                      .first = 0,
                      .last = 0,
                      .rows = packet.size.rows,
                      .columns = packet.size.columns,
                      .bytes = packet.bytes},
-                    packet.data);
+                    packet.data, holder_of(packet));
   }
   return true;
 }
@@ -120,27 +143,28 @@ bool Rank::broadcast(Pe& pe, const Step& step, std::int64_t first, std::int64_t 
   const auto& channel = array_.program().channels[number];
   require_fits(channel, packet.size);
   const std::int64_t own = pe.variables[channel.axis];
-  int sent_to = transport_.rank();
+  reached_.assign(static_cast<std::size_t>(transport_.size()), 0);
   for (std::int64_t to = first; to <= last; ++to) {
     const std::uint32_t receiver_index = array_.on_line(pe, channel.axis, to);
     const std::uint32_t receiver = array_.ordinal(receiver_index);
     if (to == own || receiver == PeArray::none) continue;
     if (array_.in_part(receiver)) {
-      push(network_queue(number, receiver_index, own), number, packet.size, packet.data, packet.bytes);
+      push(network_queue(number, receiver_index, own), packet.size, packet.data, packet.bytes,
+           holder_of(packet));
       continue;
     }
-    const int rank = static_cast<int>(array_.part_of(receiver));  // grows along the line
-    if (rank == sent_to) continue;
-    sent_to = rank;
-    transport_.send(rank,
-                    {.channel = number,
+    const std::uint32_t rank = array_.part_of(receiver);
+    if (std::exchange(reached_[rank], 1) != 0) continue;
+    transport_.send(static_cast<int>(rank),
+                    {.numbers = {},
+                     .channel = number,
                      .source = pe.index,
                      .first = static_cast<std::int32_t>(first),
                      .last = static_cast<std::int32_t>(last),
                      .rows = packet.size.rows,
                      .columns = packet.size.columns,
                      .bytes = packet.bytes},
-                    packet.data);
+                    packet.data, holder_of(packet));
   }
   return true;
 }
@@ -154,15 +178,19 @@ bool Rank::receive(Pe& pe, const Step& step, std::int64_t sender, Deliver&& deli
     queue.receiver_waits = true;
     return false;
   }
-  Payload& payload = queue.messages.front();
-  deliver(payload.size, payload.data());
-  if (payload.many) buffers_[port.channel].give(std::move(payload.many));
+  Message message = std::move(queue.messages.front());
   queue.messages.pop();
+  if (message.many) {
+    deliver(message.size, std::move(message.many));
+  } else {
+    deliver(message.size, static_cast<const std::byte*>(message.few.data()));
+  }
   return true;
 }
 
-void Rank::computed(Pe&, const Step&, std::span<const Shape> operands) {
+void Rank::computed(Pe&, const Step& step, std::span<const Shape> operands) {
   if (operands.empty()) return;
+  profile_.compute[static_cast<std::size_t>(step.op)] += watch_.lap();
   // A long operator: others may wait for what is on its way.
   const std::int64_t work = tile_work(operands);
   work_ += work;

@@ -1,5 +1,6 @@
 // The host of the PEs of one MPI rank.
 #pragma once
+#include <array>
 #include <deque>
 #include <vector>
 
@@ -8,6 +9,8 @@
 #include "../interpreter.hpp"
 #include "../pulse.hpp"
 #include "../ring.hpp"
+#include "distributed.hpp"
+#include "profile.hpp"
 #include "transport.hpp"
 
 namespace cyclotron::runtime::mpi {
@@ -19,15 +22,22 @@ class Rank {
  public:
   static constexpr bool functional = true;
 
-  Rank(const program::Program& program, const Arrays& arrays, Transport& transport, const Progress& progress);
+  /// Tensors that are distributed need no array, but its strides. `dealt`: which PEs run here, see `Part`.
+  Rank(const program::Program& program, const Arrays& arrays, const DistributedTensors& distributed,
+       const std::optional<BlockCyclic>& dealt, Transport& transport, const Progress& progress);
+
+  /// Collective: asks for the tiles that this rank loads and others hold, and gives what others ask for.
+  void exchange_tiles();
+  /// Collective: moves what was stored into the distributed outputs.
+  void hand_over_outputs();
 
   /// Runs PEs for a while. Throws ExecutionError where one fails, Stopped where another rank did. Requires:
   /// can_work().
   void work();
-  [[nodiscard]] bool can_work() const { return !ready_.empty(); }
+  [[nodiscard]] bool can_work() const { return missing_ == 0 && !ready_.empty(); }
   [[nodiscard]] bool finished() const { return done_ == array_.pes().size(); }
-  /// A record that has arrived.
-  void take(const Record& record, const std::byte* numbers);
+  /// A record that has arrived; see `Transport::poll`.
+  void take(const Record& record, const std::byte* numbers, const Tile& holder);
   /// Between waits: calls the progress callback now and then.
   void idle() {
     pulse_.beat([] { return -1.0; });
@@ -36,6 +46,7 @@ class Rank {
   /// Which tiles of each tensor this rank stored.
   [[nodiscard]] const std::vector<std::vector<std::uint8_t>>& stored_tiles() const { return stored_; }
   [[nodiscard]] const std::vector<TensorAccess>& tensors() const { return tensors_; }
+  [[nodiscard]] bool distributed(std::size_t tensor) const { return distributed_[tensor] != nullptr; }
 
   // What the interpreter asks for.
   bool send(Pe& pe, const Step& step, const Packet& packet);
@@ -45,10 +56,28 @@ class Rank {
   void computed(Pe& pe, const Step& step, std::span<const Shape> operands);
   void stored(const Step& step, const std::int64_t* index);
   void moved(Pe&, const Step&, TileSize) {}
+  using Reference = Tile;
+  [[nodiscard]] const Tile& tile(std::size_t number) const { return tiles_[number]; }
+  [[nodiscard]] Tile room(std::size_t number, std::size_t bytes) const {
+    return tiles_[number].writable(bytes) ? tiles_[number] : Arena::instance().take(bytes);
+  }
+  void put(std::size_t number, Tile tile) { tiles_[number] = std::move(tile); }
+  [[nodiscard]] const Tile* held(const Step& step, const std::int64_t* index) const;
+  bool keep(const Step& step, const std::int64_t* index, TileSize size, const std::byte* numbers,
+            const Tile* reference);
+  void started() { (void)watch_.lap(); }
+  void accessed() { profile_.load_store += watch_.lap(); }
+  [[nodiscard]] const Profile& profile() const { return profile_; }
 
  private:
+  /// A tile's numbers in flight: in place where they are few.
+  struct Message {
+    TileSize size;
+    alignas(16) std::array<std::byte, 16> few{};
+    Tile many;
+  };
   struct Queue {
-    Ring<Payload> messages;
+    Ring<Message> messages;
     std::uint32_t receiver = PeArray::none;
     bool receiver_waits = false;
   };
@@ -56,7 +85,10 @@ class Rank {
 
   void exchange();
   Queue& network_queue(std::uint32_t channel, std::uint32_t receiver_index, std::int64_t coordinate);
-  void push(Queue& queue, std::uint32_t channel, TileSize size, const std::byte* numbers, std::size_t bytes);
+  void push(Queue& queue, TileSize size, const std::byte* numbers, std::size_t bytes, const Tile& holder);
+  [[nodiscard]] Tile holder_of(const Packet& packet) const {
+    return packet.tile == Packet::no_tile ? Tile() : tiles_[packet.tile];
+  }
 
   Transport& transport_;
   PeArray array_;
@@ -65,8 +97,14 @@ class Rank {
   std::vector<Queue> links_;
   std::vector<QueueRow<Queue>> rows_;
   std::deque<Queue> network_queues_;
-  std::vector<BufferPool> buffers_;
+  std::vector<Tile> tiles_;  // Of the PEs' memories.
   std::vector<std::vector<std::uint8_t>> stored_;
+  DistributedTensors distributed_;
+  std::vector<std::vector<Tile>> held_;  // Of distributed tensors, by tile number.
+  std::size_t missing_ = 0;              // Tiles that others have yet to send.
+  Profile profile_;
+  StopWatch watch_;
+  std::vector<char> reached_;  // Ranks, by one broadcast.
   Ring<std::uint32_t> ready_;
   std::size_t done_ = 0;
   std::int64_t work_ = 0;  // In this turn, about an instruction a unit.

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cyclotron/program/file.hpp>
 
@@ -89,9 +90,10 @@ End run_rank(Transport& transport, Rank* rank, std::exception_ptr& failure) {
       transport.alarm();
     }
     transport.flush();
-    const bool moved = transport.poll([&](const Record& record, const std::byte* numbers) {
-      if (!stopped) rank->take(record, numbers);
-    });
+    const bool moved =
+        transport.poll([&](const Record& record, const std::byte* numbers, const Tile& holder) {
+          if (!stopped) rank->take(record, numbers, holder);
+        });
     stopped = stopped || transport.alarmed();
     if (!stopped && rank->can_work()) continue;
     if (!transport.in_round()) transport.join(rank != nullptr && rank->finished(), stopped);
@@ -138,7 +140,7 @@ void combine_outputs(Transport& transport, const program::Program& program, Rank
     }
   };
   for (std::size_t t = 0; t < program.tensors.size(); ++t) {
-    if (program.tensors[t].role != program::Role::output) continue;
+    if (program.tensors[t].role != program::Role::output || rank.distributed(t)) continue;
     const TensorAccess& tensor = rank.tensors()[t];
     const auto own = rank.stored_tiles()[t];
     std::size_t tile_bytes = operators::size_bytes(program.tensors[t].dtype);
@@ -162,32 +164,70 @@ void combine_outputs(Transport& transport, const program::Program& program, Rank
   }
 }
 
+const std::optional<BlockCyclic>& checked(const std::optional<BlockCyclic>& dealt,
+                                          const program::Program& program, int ranks) {
+  if (!dealt) return dealt;
+  const auto positive = [](std::int64_t n) { return n >= 1; };
+  const std::size_t dimensions = program.grid.size();
+  std::int64_t parts = 1;
+  bool fits = dealt->count.size() == dimensions && dealt->block.size() == dimensions &&
+              std::all_of(dealt->count.begin(), dealt->count.end(), positive) &&
+              std::all_of(dealt->block.begin(), dealt->block.end(), positive);
+  for (const auto count : dealt->count) fits = fits && !__builtin_mul_overflow(parts, count, &parts);
+  if (fits && parts <= ranks) return dealt;
+  throw ExecutionError(
+      {.code = "CYC733",
+       .span = {},
+       .message =
+           fmt::format("PEs of a grid with {} dimensions are dealt out to {} ranks in blocks of {}, of {}",
+                       dimensions, fmt::join(dealt->count, " x "), fmt::join(dealt->block, " x "), ranks),
+       .notes = {},
+       .help = "give a number of ranks and a block for each dimension of the grid"});
+}
+
 }  // namespace
 
-void run_mpi(std::string_view program_bytes, MPI_Comm communicator,
-             const std::function<Arrays(const program::Program&)>& make_arrays, bool shared_outputs,
-             const Progress& progress) {
+std::vector<Profile> run_mpi(std::string_view program_bytes, MPI_Comm communicator,
+                             const std::function<Tensors(const program::Program&)>& make_tensors,
+                             const Options& options, const Progress& progress) {
   const SingleThreadedBlas single_threaded;
-  Transport transport(communicator);
+  Transport transport(communicator, options.share_memory);
   require_same_program(transport, program_bytes);
   program::Program program;
   std::optional<Rank> rank;
   std::exception_ptr failure;
   try {
     program = program::deserialize(program_bytes);
-    rank.emplace(program, make_arrays(program), transport, progress);
+    const Tensors tensors = make_tensors(program);
+    rank.emplace(program, tensors.arrays, tensors.distributed,
+                 checked(options.dealt, program, transport.size()), transport, progress);
   } catch (...) {
     failure = std::current_exception();
   }
+  int ready = rank ? 1 : 0;
+  check(MPI_Allreduce(MPI_IN_PLACE, &ready, 1, MPI_INT, MPI_MIN, transport.communicator()), "MPI_Allreduce");
+  StopWatch watch;
+  const double busy = processor_seconds();
+  if (ready != 0) rank->exchange_tiles();
   switch (run_rank(transport, rank ? &*rank : nullptr, failure)) {
-    case End::finished:
-      if (!shared_outputs) combine_outputs(transport, program, *rank);
-      return;
+    case End::finished: break;
     case End::failed: rethrow_everywhere(transport, failure);
     case End::deadlocked:
       // Where a run stops does not depend on the host, so the simulator explains it, on each rank alike.
       simulator::throw_deadlock(program, std::numeric_limits<std::int64_t>::max() / 2, progress);
   }
+  Profile own = rank->profile();
+  own.seconds = watch.lap();
+  own.processor_seconds = processor_seconds() - busy;
+  own.lent = transport.lent_bytes();
+  own.sent = transport.sent_bytes();
+  own.messages = transport.messages();
+  rank->hand_over_outputs();
+  if (!options.shared_outputs) combine_outputs(transport, program, *rank);
+  std::vector<Profile> all(static_cast<std::size_t>(transport.size()));
+  check(MPI_Allgather(&own, sizeof own, MPI_BYTE, all.data(), sizeof own, MPI_BYTE, transport.communicator()),
+        "MPI_Allgather");
+  return all;
 }
 
 }  // namespace cyclotron::runtime::mpi

@@ -2,19 +2,37 @@
 #pragma once
 #include <mpi.h>
 
+#include <optional>
 #include <string_view>
+#include <vector>
 
 #include <cyclotron/runtime/runtime.hpp>
 
+#include "distributed.hpp"
+#include "profile.hpp"
+
 namespace cyclotron::runtime::mpi {
 
-/// Collective over `communicator`: every rank passes the same program and inputs of the same values, and gets
-/// all outputs. `shared_outputs`: the output arrays are one memory that all ranks have mapped, so nothing is
-/// combined. Same bits as `simulate`; channels are not bounded. What a rank throws, every rank throws, with
-/// the rank's number. Where no rank can go on, all throw DeadlockError. `make_arrays` reads the program and
-/// may throw as well.
-void run_mpi(std::string_view program_bytes, MPI_Comm communicator,
-             const std::function<Arrays(const program::Program&)>& make_arrays, bool shared_outputs,
-             const Progress& progress);
+/// What a rank brings to a run: an array for each tensor, or its tiles.
+struct Tensors {
+  Arrays arrays;  ///< Of a distributed tensor only the strides are looked at.
+  DistributedTensors distributed;
+};
+
+struct Options {
+  bool shared_outputs = false;  ///< The output arrays are one memory that all ranks have mapped.
+  bool share_memory = true;     ///< Ranks of one computer lend each other tiles instead of sending them.
+  /// How the PEs are dealt out to the ranks; else each rank has a block of them in the order of the grid.
+  std::optional<BlockCyclic> dealt{};
+};
+
+/// Collective over `communicator`: every rank passes the same program, inputs of the same values, and the same
+/// tensors distributed. Output arrays are complete on every rank afterwards; distributed ones stay where they
+/// were computed. Same bits as `simulate`; channels are not bounded. Returns the profile of each rank. What a
+/// rank throws, every rank throws, with the rank's number. Where no rank can go on, all throw DeadlockError.
+/// `make_tensors` reads the program and may throw as well.
+std::vector<Profile> run_mpi(std::string_view program_bytes, MPI_Comm communicator,
+                             const std::function<Tensors(const program::Program&)>& make_tensors,
+                             const Options& options, const Progress& progress);
 
 }  // namespace cyclotron::runtime::mpi

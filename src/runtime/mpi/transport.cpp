@@ -1,8 +1,13 @@
 #include "transport.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
+#include <fstream>
+#include <functional>
 #include <limits>
+#include <random>
 #include <string>
 
 #include <fmt/format.h>
@@ -10,6 +15,24 @@
 #include <cyclotron/support/error.hpp>
 
 namespace cyclotron::runtime::mpi {
+namespace {
+
+std::string first_line(const char* path) {
+  std::string line;
+  std::getline(std::ifstream(path), line);
+  return line;
+}
+
+/// Equal where processes run on one system and know each other by the same numbers.
+std::uint64_t this_computer() {
+  std::array<char, 64> processes{};
+  const auto length = readlink("/proc/self/ns/pid", processes.data(), processes.size());
+  return std::hash<std::string>{}(
+      first_line("/proc/sys/kernel/random/boot_id") +
+      std::string(processes.data(), length > 0 ? static_cast<std::size_t>(length) : 0));
+}
+
+}  // namespace
 
 void check(int code, const char* call) {
   if (code == MPI_SUCCESS) return;
@@ -24,12 +47,13 @@ void check(int code, const char* call) {
                         .help = "see that MPI works alone: mpirun -n 2 hostname"});
 }
 
-Transport::Transport(MPI_Comm parent) {
+Transport::Transport(MPI_Comm parent, bool share_memory) {
   check(MPI_Comm_dup(parent, &communicator_), "MPI_Comm_dup");
   check(MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check(MPI_Comm_rank(communicator_, &rank_), "MPI_Comm_rank");
   check(MPI_Comm_size(communicator_, &size_), "MPI_Comm_size");
   outgoing_.resize(static_cast<std::size_t>(size_));
+  find_neighbours(share_memory);
 }
 
 Transport::~Transport() {
@@ -40,29 +64,52 @@ Transport::~Transport() {
   if (communicator_ != MPI_COMM_NULL) MPI_Comm_free(&communicator_);
 }
 
-Transport::Chunk Transport::take_chunk(std::size_t at_least) {
-  if (at_least <= chunk_bytes && !free_.empty()) {
-    Chunk chunk = std::move(free_.back());
-    free_.pop_back();
-    chunk.size = 0;
-    return chunk;
+/// Finds the ranks on this computer. Memory is shared where each of them can map that of all others.
+void Transport::find_neighbours(bool share_memory) {
+  struct Card {
+    std::uint64_t computer;
+    std::uint64_t nonce;
+    Loan loan;
+  };
+  const Tile probe = Arena::instance().take(sizeof(std::uint64_t));
+  const std::uint64_t nonce = std::random_device{}() + (std::uint64_t{std::random_device{}()} << 32);
+  std::memcpy(probe.data(), &nonce, sizeof nonce);
+  const Block& block = *probe.block();
+  const Card own{this_computer(), nonce, {block.owner, block.segment, block.offset, 0}};
+  std::vector<Card> cards(static_cast<std::size_t>(size_));
+  check(MPI_Allgather(&own, sizeof own, MPI_BYTE, cards.data(), sizeof own, MPI_BYTE, communicator_),
+        "MPI_Allgather");
+  int reachable = share_memory ? 1 : 0;
+  for (int r = 0; r < size_; ++r) {
+    const Card& card = cards[static_cast<std::size_t>(r)];
+    if (r == rank_ || card.computer != own.computer) continue;
+    Block* found = card.loan.segment < 0
+                       ? nullptr
+                       : Arena::instance().find(card.loan.owner, card.loan.segment, card.loan.block);
+    const bool same = found != nullptr && std::memcmp(found->bytes(), &card.nonce, sizeof card.nonce) == 0;
+    reachable = reachable != 0 && same ? 1 : 0;
   }
+  check(MPI_Allreduce(MPI_IN_PLACE, &reachable, 1, MPI_INT, MPI_MIN, communicator_), "MPI_Allreduce");
+  for (const Card& card : cards) neighbour_.push_back(reachable != 0 && card.computer == own.computer);
+}
+
+Tile Transport::borrow(const Loan& loan) {
+  Block* block = Arena::instance().find(loan.owner, loan.segment, loan.block);
+  CYC_CHECK(block != nullptr, "memory of another rank cannot be mapped");
+  return {block, block->bytes() + loan.start};
+}
+
+Transport::Chunk Transport::take_chunk(std::size_t at_least) {
   const std::size_t capacity = std::max(at_least, chunk_bytes);
-  return {std::make_unique_for_overwrite<std::byte[]>(capacity), capacity, 0};
+  return {Arena::instance().take(capacity), capacity, 0};
 }
 
-void Transport::give_chunk(Chunk chunk) {
-  constexpr std::size_t most_free = 64;
-  if (chunk.capacity >= chunk_bytes && free_.size() < most_free) free_.push_back(std::move(chunk));
-}
-
-void Transport::send(int destination, const Record& record, const void* numbers) {
-  const std::size_t bytes = sizeof record + padded(record.bytes);
+std::byte* Transport::room(int destination, std::size_t bytes) {
   if (bytes > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
     throw ExecutionError(
         {.code = "CYC730",
          .span = {},
-         .message = fmt::format("a message of {} bytes is more than MPI sends at once", record.bytes),
+         .message = fmt::format("a message of {} bytes is more than MPI sends at once", bytes),
          .notes = {},
          .help = "use smaller tiles"});
   }
@@ -71,9 +118,37 @@ void Transport::send(int destination, const Record& record, const void* numbers)
     flush(destination);
     chunk = take_chunk(bytes);
   }
-  std::memcpy(chunk.bytes.get() + chunk.size, &record, sizeof record);
-  std::memcpy(chunk.bytes.get() + chunk.size + sizeof record, numbers, record.bytes);
+  std::byte* const at = chunk.bytes.data() + chunk.size;
   chunk.size += bytes;
+  return at;
+}
+
+void Transport::send(int destination, Record record, const std::byte* numbers, const Tile& holder) {
+  const bool large = record.bytes >= large_bytes;
+  if (large && holder && holder.block()->segment >= 0 && neighbour_[static_cast<std::size_t>(destination)]) {
+    record.numbers = Record::Numbers::lent;
+    std::byte* const at = room(destination, sizeof record + padded(sizeof(Loan)));
+    Block& block = *holder.block();
+    const Loan loan{block.owner, block.segment, block.offset,
+                    static_cast<std::uint64_t>(numbers - block.bytes())};
+    Arena::lend(holder);
+    lent_bytes_ += static_cast<std::int64_t>(record.bytes);
+    std::memcpy(at, &record, sizeof record);
+    std::memcpy(at + sizeof record, &loan, sizeof loan);
+    return;
+  }
+  if (large) {  // in a message of its own
+    record.numbers = Record::Numbers::aligned;
+    flush(destination);
+    std::byte* const at = room(destination, padded(sizeof record, 64) + padded(record.bytes));
+    std::memcpy(at, &record, sizeof record);
+    std::memcpy(at + padded(sizeof record, 64), numbers, record.bytes);
+    flush(destination);
+    return;
+  }
+  std::byte* const at = room(destination, sizeof record + padded(record.bytes));
+  std::memcpy(at, &record, sizeof record);
+  std::memcpy(at + sizeof record, numbers, record.bytes);
 }
 
 void Transport::flush(int destination) {
@@ -88,10 +163,11 @@ void Transport::flush() {
 
 void Transport::post(int destination, int tag, Chunk chunk) {
   MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Isend(chunk.bytes.get(), static_cast<int>(chunk.size), MPI_BYTE, destination, tag, communicator_,
+  check(MPI_Isend(chunk.bytes.data(), static_cast<int>(chunk.size), MPI_BYTE, destination, tag, communicator_,
                   &request),
         "MPI_Isend");
   ++sent_;
+  sent_bytes_ += static_cast<std::int64_t>(chunk.size);
   send_requests_.push_back(request);
   send_chunks_.push_back(std::move(chunk));
 }
@@ -119,7 +195,7 @@ bool Transport::receive_probed() {
     arrival.tag = status.MPI_TAG;
     arrival.chunk = take_chunk(static_cast<std::size_t>(count));
     arrival.chunk.size = static_cast<std::size_t>(count);
-    check(MPI_Imrecv(arrival.chunk.bytes.get(), count, MPI_BYTE, &message, &arrival.request), "MPI_Imrecv");
+    check(MPI_Imrecv(arrival.chunk.bytes.data(), count, MPI_BYTE, &message, &arrival.request), "MPI_Imrecv");
   }
 }
 
@@ -153,7 +229,6 @@ bool Transport::complete_sends() {
   std::sort(completed_.begin(), completed_.begin() + count, std::greater<>());
   for (int i = 0; i < count; ++i) {  // from the back, so that the places of the others stay
     const auto at = static_cast<std::size_t>(completed_[static_cast<std::size_t>(i)]);
-    give_chunk(std::move(send_chunks_[at]));
     send_chunks_[at] = std::move(send_chunks_.back());
     send_requests_[at] = send_requests_.back();
     send_chunks_.pop_back();

@@ -8,21 +8,35 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <optional>
 #include <vector>
+
+#include "arena.hpp"
 
 namespace cyclotron::runtime::mpi {
 
 /// What precedes a tile's numbers on the wire.
 struct Record {
-  std::uint32_t channel = 0;
-  std::uint32_t source = 0;  ///< A link's number, or a network sender's grid index.
-  std::int32_t first = 0;    ///< On a network: the receivers' coordinates.
+  /// Where the numbers are: behind the record; behind it at a multiple of 64 bytes of the message, for use in
+  /// place; or in memory that both ranks have mapped, and a `Loan` is behind the record.
+  enum class Numbers : std::uint32_t { packed, aligned, lent };
+  Numbers numbers = Numbers::packed;
+  static constexpr std::uint32_t of_tensor = 0x80000000U;
+  std::uint32_t channel = 0;  ///< Or `of_tensor` and a tensor, of which this is a tile.
+  std::uint32_t source = 0;   ///< A link's number, a network sender's grid index, or a tile's number.
+  std::int32_t first = 0;     ///< On a network: the receivers' coordinates.
   std::int32_t last = 0;
   std::int32_t rows = 0;
   std::int32_t columns = 0;
   std::uint64_t bytes = 0;  ///< Of the numbers.
+};
+
+/// A use of a block of which the receiver becomes the holder.
+struct Loan {
+  pid_t owner = 0;
+  std::int32_t segment = -1;
+  std::uint64_t block = 0;  ///< Offset in the segment.
+  std::uint64_t start = 0;  ///< Of the numbers in the block.
 };
 
 /// Sums over all ranks, each sampled while its rank had nothing to do.
@@ -42,7 +56,8 @@ void check(int code, const char* call);
 class Transport {
  public:
   /// Waits for all ranks of `parent`: it is duplicated, so that messages of other users do not meet ours.
-  explicit Transport(MPI_Comm parent);
+  /// `share_memory`: ranks of one computer lend each other tiles; else all are sent.
+  Transport(MPI_Comm parent, bool share_memory);
   ~Transport();
   Transport(const Transport&) = delete;
   Transport& operator=(const Transport&) = delete;
@@ -52,16 +67,21 @@ class Transport {
   [[nodiscard]] MPI_Comm communicator() const { return communicator_; }
 
   /// The record is on its way after the next `flush` at the latest. Records from one rank to another stay in
-  /// order.
-  void send(int destination, const Record& record, const void* numbers);
+  /// order. Where `holder` holds the numbers and the other rank can reach them they are lent, else copied.
+  void send(int destination, Record record, const std::byte* numbers, const Tile& holder = {});
   void flush();
   /// Tells all other ranks to stop.
   void alarm();
   [[nodiscard]] bool alarmed() const { return alarmed_; }
 
-  /// Passes each record that has arrived to take(record, numbers). Returns whether anything moved.
+  /// Passes each record that has arrived to take(record, numbers, holder). Where there is a holder it keeps the
+  /// numbers, else they are gone afterwards. Returns whether anything moved.
   template <class Take>
   bool poll(Take take);
+
+  [[nodiscard]] std::int64_t lent_bytes() const { return lent_bytes_; }
+  [[nodiscard]] std::int64_t sent_bytes() const { return sent_bytes_; }
+  [[nodiscard]] std::int64_t messages() const { return sent_; }
 
   /// Takes part in the next round of sums. Requires: `flush` was called, and the last round's result was
   /// fetched.
@@ -72,7 +92,7 @@ class Transport {
 
  private:
   struct Chunk {
-    std::unique_ptr<std::byte[]> bytes;
+    Tile bytes;
     std::size_t capacity = 0;
     std::size_t size = 0;
   };
@@ -86,9 +106,15 @@ class Transport {
   static constexpr int data_tag = 1;
   static constexpr int alarm_tag = 2;
   static constexpr std::size_t chunk_bytes = std::size_t{1} << 16;
+  /// From here on a tile is lent, or used where it arrives.
+  static constexpr std::size_t large_bytes = std::size_t{1} << 12;
 
-  [[nodiscard]] Chunk take_chunk(std::size_t at_least);
-  void give_chunk(Chunk chunk);
+  void find_neighbours(bool share_memory);
+  [[nodiscard]] static Chunk take_chunk(std::size_t at_least);
+  /// Room for so many bytes to a rank. Throws ExecutionError CYC730 where they are too many for a message.
+  [[nodiscard]] std::byte* room(int destination, std::size_t bytes);
+  /// Takes over the use. Throws InternalError where the memory is out of reach.
+  [[nodiscard]] static Tile borrow(const Loan& loan);
   void flush(int destination);
   void post(int destination, int tag, Chunk chunk);
   bool receive_probed();
@@ -100,12 +126,14 @@ class Transport {
   int rank_ = 0;
   int size_ = 1;
   bool alarmed_ = false;
+  std::vector<char> neighbour_;  // By rank: whether it can reach this rank's memory.
   std::vector<Chunk> outgoing_;  // By destination.
   std::vector<MPI_Request> send_requests_;
   std::vector<Chunk> send_chunks_;
   std::vector<int> completed_;
   std::deque<Arrival> arrivals_;
-  std::vector<Chunk> free_;
+  std::int64_t lent_bytes_ = 0;
+  std::int64_t sent_bytes_ = 0;
   std::int64_t sent_ = 0;
   std::int64_t received_ = 0;
   bool in_round_ = false;
@@ -114,7 +142,9 @@ class Transport {
   std::array<std::int64_t, 4> sums_{};
 };
 
-[[nodiscard]] constexpr std::size_t padded(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
+[[nodiscard]] constexpr std::size_t padded(std::size_t bytes, std::size_t to = 16) {
+  return (bytes + to - 1) / to * to;
+}
 
 template <class Take>
 bool Transport::poll(Take take) {
@@ -123,15 +153,33 @@ bool Transport::poll(Take take) {
     moved = true;
     ++received_;
     if (arrival->tag == alarm_tag) alarmed_ = true;
-    const std::byte* at = arrival->chunk.bytes.get();
-    const std::byte* const end = at + (arrival->tag == data_tag ? arrival->chunk.size : 0);
-    while (at < end) {
+    const Tile& holder = arrival->chunk.bytes;
+    const std::byte* const start = holder.data();
+    const std::size_t end = arrival->tag == data_tag ? arrival->chunk.size : 0;
+    for (std::size_t at = 0; at < end;) {
       Record record;
-      __builtin_memcpy(&record, at, sizeof record);
-      take(record, at + sizeof record);
-      at += sizeof record + padded(record.bytes);
+      __builtin_memcpy(&record, start + at, sizeof record);
+      at += sizeof record;
+      switch (record.numbers) {
+        case Record::Numbers::packed:
+          take(record, start + at, Tile());
+          at += padded(record.bytes);
+          break;
+        case Record::Numbers::aligned:
+          at = padded(at, 64);
+          take(record, start + at, holder);
+          at += padded(record.bytes);
+          break;
+        case Record::Numbers::lent: {
+          Loan loan;
+          __builtin_memcpy(&loan, start + at, sizeof loan);
+          at += padded(sizeof loan);
+          const Tile borrowed = borrow(loan);
+          take(record, borrowed.data(), borrowed);
+          break;
+        }
+      }
     }
-    give_chunk(std::move(arrival->chunk));
   }
   return complete_sends() || moved;
 }

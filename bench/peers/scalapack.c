@@ -1,0 +1,154 @@
+/* Times one routine of ScaLAPACK, or one core's dgemm, on data that are distributed before and after.
+ *
+ *   scalapack_peer gemm|trsm|cholesky N BLOCK ROWS COLUMNS REPEATS      on ROWS x COLUMNS ranks
+ *   scalapack_peer dgemm N 0 1 1 REPEATS                                on one
+ *
+ * Rank 0 prints the wall and processor seconds of each repetition (of the slowest and the busiest rank), then
+ * `residual R`, scaled by n eps. PBLAS_NB sets the logical block of PBLAS, which is 32 as shipped. */
+#include <cblas.h>
+#include <float.h>
+#include <math.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+extern void Cblacs_get(int, int, int *);
+extern void Cblacs_gridinit(int *, const char *, int, int);
+extern void Cblacs_gridinfo(int, int *, int *, int *, int *);
+extern int numroc_(const int *, const int *, const int *, const int *, const int *);
+extern void descinit_(int *, const int *, const int *, const int *, const int *, const int *, const int *,
+                      const int *, const int *, int *);
+extern void pdgemm_(const char *, const char *, const int *, const int *, const int *, const double *,
+                    const double *, const int *, const int *, const int *, const double *, const int *,
+                    const int *, const int *, const double *, double *, const int *, const int *,
+                    const int *);
+extern void pdtrsm_(const char *, const char *, const char *, const char *, const int *, const int *,
+                    const double *, const double *, const int *, const int *, const int *, double *,
+                    const int *, const int *, const int *);
+extern void pdpotrf_(const char *, const int *, double *, const int *, const int *, const int *, int *);
+
+/* Takes the place of PBLAS's own, which is the constant 32. */
+int pilaenv_(const int *context, const char *precision) {
+  (void)context;
+  (void)precision;
+  const char *given = getenv("PBLAS_NB");
+  return given ? atoi(given) : 32;
+}
+
+/* The parts of the matrices that one rank holds, column-major, and their positions in the whole. */
+struct Grid {
+  int n, block, row, column, rows, columns, local_rows, local_columns, descriptor[9];
+};
+
+static int global(int local, int block, int rank, int ranks) {
+  return (local / block * ranks + rank) * block + local % block;
+}
+
+static struct Grid make_grid(int n, int block, int rows, int columns) {
+  struct Grid g = {.n = n, .block = block, .rows = rows, .columns = columns};
+  int context, info;
+  const int zero = 0;
+  Cblacs_get(0, 0, &context);
+  Cblacs_gridinit(&context, "Row", rows, columns);
+  Cblacs_gridinfo(context, &g.rows, &g.columns, &g.row, &g.column);
+  g.local_rows = numroc_(&n, &block, &g.row, &zero, &rows);
+  g.local_columns = numroc_(&n, &block, &g.column, &zero, &columns);
+  const int leading = g.local_rows > 0 ? g.local_rows : 1;
+  descinit_(g.descriptor, &n, &n, &block, &block, &zero, &zero, &context, &leading, &info);
+  return g;
+}
+
+/* Cheap numbers in [-0.5, 0.5) that depend on the position only; symmetric. */
+static double entry(int i, int j) {
+  const unsigned mixed = ((unsigned)i + (unsigned)j) * 2654435761u ^ (unsigned)(i * j) * 2246822519u;
+  return (double)(mixed >> 8) / (1 << 24) - 0.5;
+}
+
+/* `diagonal` is added there; `lower` leaves out the other triangle. */
+static void fill(const struct Grid *g, double *a, double diagonal, int lower) {
+  for (int j = 0; j < g->local_columns; ++j) {
+    const int column = global(j, g->block, g->column, g->columns);
+    for (int i = 0; i < g->local_rows; ++i) {
+      const int row = global(i, g->block, g->row, g->rows);
+      const double value = lower && row < column ? 0 : entry(row, column);
+      a[(size_t)j * g->local_rows + i] = value + (row == column ? diagonal : 0);
+    }
+  }
+}
+
+static double processor_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static double largest(const struct Grid *g, const double *a) {
+  double own = 0, all;
+  const size_t count = (size_t)g->local_rows * g->local_columns;
+  for (size_t i = 0; i < count; ++i) own = fmax(own, fabs(a[i]));
+  MPI_Allreduce(&own, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return all;
+}
+
+/* The largest entry of `left` @ `right` (transposed where asked) - `expected`, relative to n eps |expected|. */
+static double residual(const struct Grid *g, const char *transposed, const double *left, const double *right,
+                       double *expected) {
+  const double one = 1, minus = -1, scale = largest(g, expected);
+  const int first = 1, n = g->n;
+  pdgemm_("N", transposed, &n, &n, &n, &one, left, &first, &first, g->descriptor, right, &first, &first,
+          g->descriptor, &minus, expected, &first, &first, g->descriptor);
+  return largest(g, expected) / (n * DBL_EPSILON * scale);
+}
+
+int main(int argc, char **argv) {
+  if (argc != 7) return 2;
+  MPI_Init(&argc, &argv);
+  const char *kernel = argv[1];
+  const int n = atoi(argv[2]), repeats = atoi(argv[6]), alone = strcmp(kernel, "dgemm") == 0;
+  const struct Grid g = make_grid(n, alone ? n : atoi(argv[3]), atoi(argv[4]), atoi(argv[5]));
+  const int gemm = strcmp(kernel, "gemm") == 0, trsm = strcmp(kernel, "trsm") == 0, first = 1;
+  const double one = 1, zero = 0, diagonal = gemm || alone ? 0 : n;
+  const size_t bytes = sizeof(double) * g.local_rows * g.local_columns + 1;
+  double *a = malloc(bytes), *b = malloc(bytes), *c = malloc(bytes);
+  fill(&g, a, diagonal, trsm);
+  fill(&g, b, 0, 0);
+  int info = 0;
+  for (int repeat = -1; repeat < repeats; ++repeat) { /* the first warms up */
+    fill(&g, c, diagonal, 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double busy = processor_seconds(), started = MPI_Wtime();
+    if (alone) {
+      cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, a, n, b, n, 0, c, n);
+    } else if (gemm) {
+      pdgemm_("N", "N", &n, &n, &n, &one, a, &first, &first, g.descriptor, b, &first, &first, g.descriptor,
+              &zero, c, &first, &first, g.descriptor);
+    } else if (trsm) {
+      pdtrsm_("L", "L", "N", "N", &n, &n, &one, a, &first, &first, g.descriptor, c, &first, &first,
+              g.descriptor);
+    } else {
+      pdpotrf_("L", &n, c, &first, &first, g.descriptor, &info);
+    }
+    const double own[2] = {MPI_Wtime() - started, processor_seconds() - busy};
+    double most[2];
+    MPI_Reduce(own, most, 2, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    if (g.row + g.column == 0 && repeat >= 0) printf("%.9f %.9f\n", most[0], most[1]);
+  }
+  double error = 0;
+  if (trsm) {
+    fill(&g, b, diagonal, 0);
+    error = residual(&g, "N", a, c, b);
+  } else if (!gemm && !alone) {
+    for (int j = 0; j < g.local_columns; ++j) { /* the upper triangle still holds A */
+      for (int i = 0; i < g.local_rows; ++i) {
+        if (global(i, g.block, g.row, g.rows) < global(j, g.block, g.column, g.columns))
+          c[(size_t)j * g.local_rows + i] = 0;
+      }
+    }
+    error = residual(&g, "T", c, c, a);
+  }
+  if (g.row + g.column == 0) printf("residual %.3g\n", error);
+  MPI_Finalize();
+  return info;
+}

@@ -1,0 +1,186 @@
+"""Products, triangular solves and Cholesky on MPI ranks against ScaLAPACK, and against one core's dgemm.
+
+All run on the same BLAS, ranks and sizes, on data that are distributed before and after, in turn. ScaLAPACK
+runs as shipped and tuned (PBLAS_NB=256), each with the best of some blocks and grids. Times are medians, of
+the wall and of the processor: on a machine that others use too only the second means much, and it leaves out
+what a rank waits asleep.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+from common import write
+
+FOLDER = Path(__file__).parent
+ROOT = FOLDER.parent
+BLOCKS = (64, 128, 256)
+TILES = {"gemm": (0,), "trsm": (64, 128, 256), "cholesky": (64, 128, 256)}
+FLOPS = {"gemm": 2.0, "trsm": 1.0, "cholesky": 1 / 3, "dgemm": 2.0}  # times n^3
+
+
+@dataclass
+class Runner:
+    """One way to run a kernel, with the (wall, processor) seconds it took."""
+
+    name: str
+    command: list[str]
+    ranks: int = 1
+    environment: dict[str, str] = field(default_factory=dict)
+    seconds: list[tuple[float, float]] = field(default_factory=list)
+    residual: float = 0.0
+
+    def run(self) -> None:
+        """Launch it once more."""
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
+            "OPENBLAS_NUM_THREADS": "1",
+            "OMPI_MCA_rmaps_base_oversubscribe": "1",
+            "OMPI_MCA_hwloc_base_binding_policy": "none",
+            "OMPI_MCA_mpi_yield_when_idle": str(int(self.ranks > (os.cpu_count() or 1))),
+            **self.environment,
+        }
+        command = ["mpirun", "-n", str(self.ranks), *self.command]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr}")
+        for line in done.stdout.splitlines():
+            words = line.split()
+            if words[0] == "residual":
+                self.residual = float(words[1])
+            elif len(words) == 2:
+                self.seconds.append((float(words[0]), float(words[1])))
+
+    def median(self, clock: int) -> float:
+        """The median of the wall (0) or of the processor (1), in seconds."""
+        return median(times[clock] for times in self.seconds)
+
+
+def fastest(candidates: list[Runner]) -> Runner:
+    """Launch each once and keep the one that is fastest by the wall."""
+    for candidate in candidates:
+        candidate.run()
+    return min(candidates, key=lambda runner: runner.median(0))
+
+
+def cyclotron_runners(kernel: str, n: int, ranks: int, repeats: int) -> list[Runner]:
+    script = str(FOLDER / "peers" / "ranks.py")
+    return [
+        Runner(f"tile {tile}", [sys.executable, script, kernel, str(n), str(tile), str(repeats)], ranks)
+        for tile in TILES[kernel]
+        if tile < n
+    ]
+
+
+def scalapack_runners(peer: Path, kernel: str, n: int, ranks: int, repeats: int, nb: int) -> list[Runner]:
+    shapes = [(rows, ranks // rows) for rows in range(1, ranks + 1) if ranks % rows == 0]
+    return [
+        Runner(
+            f"block {block}, grid {rows}x{columns}, PBLAS_NB={nb}",
+            [str(peer), kernel, str(n), str(block), str(rows), str(columns), str(repeats)],
+            ranks,
+            {"PBLAS_NB": str(nb)},
+        )
+        for block in BLOCKS
+        for rows, columns in shapes
+        if block < n
+    ]
+
+
+def measure(
+    peer: Path | None, kernel: str, n: int, ranks: int, rounds: int, repeats: int
+) -> dict[str, object]:
+    """Run all in turn; return their rates in GFLOP/s a rank and the ratios of Cyclotron's to the others'."""
+    runners = {"cyclotron": fastest(cyclotron_runners(kernel, n, ranks, repeats))}
+    if peer is not None:
+        for name, nb in (("scalapack", 32), ("scalapack_tuned", 256)):
+            runners[name] = fastest(scalapack_runners(peer, kernel, n, ranks, repeats, nb))
+        runners["dgemm"] = Runner("one core", [str(peer), "dgemm", str(n), "0", "1", "1", str(repeats)])
+    else:
+        runners["one_rank"] = cyclotron_runners("gemm", n, 1, repeats)[0]
+    for _ in range(rounds):
+        for runner in runners.values():
+            runner.run()
+    found: dict[str, object] = {"kernel": kernel, "n": n, "ranks": ranks}
+    for clock, unit in enumerate(("wall", "processor")):
+        rates = {}
+        for name, runner in runners.items():
+            flops = FLOPS["gemm" if name in ("dgemm", "one_rank") else kernel] * n**3
+            rates[name] = flops / runner.ranks / runner.median(clock) * 1e-9
+        own = rates["cyclotron"]
+        ratios = {name: own / rate for name, rate in rates.items() if name != "cyclotron"}
+        found[unit] = {"gflops_per_rank": rates, "ratio_to": ratios}
+        text = ", ".join(f"{ratio:.2f} of {name}" for name, ratio in ratios.items())
+        print(
+            f"{kernel:8} n={n:<5} {ranks} ranks, {unit:9}: {own:6.1f} GFLOP/s a rank; ratio {text}",
+            flush=True,
+        )
+    found["settings"] = {name: runner.name for name, runner in runners.items()}
+    found["residuals"] = {name: runner.residual for name, runner in runners.items()}
+    return found
+
+
+def plot(path: Path, figures: list[dict]) -> None:
+    """GFLOP/s a rank against the size, as Figures 15 and 17a of the Cyclotron paper."""
+    from matplotlib.figure import Figure
+
+    groups = sorted({(f["kernel"], f["ranks"]) for f in figures})
+    figure = Figure(figsize=(4 * len(groups), 3.2), layout="constrained")
+    for at, (kernel, ranks) in enumerate(groups):
+        axes = figure.add_subplot(1, len(groups), at + 1)
+        chosen = [f for f in figures if (f["kernel"], f["ranks"]) == (kernel, ranks)]
+        for name in chosen[0]["wall"]["gflops_per_rank"]:
+            rates = [f["wall"]["gflops_per_rank"][name] for f in chosen]
+            axes.plot([f["n"] for f in chosen], rates, marker="o", label=name.replace("_", " "))
+        axes.set(title=f"{kernel}, {ranks} ranks", xlabel="n", ylabel="GFLOP/s a rank", ylim=(0, None))
+        axes.set_xticks([f["n"] for f in chosen])
+    axes.legend(frameon=False)
+    figure.savefig(path, dpi=120)
+
+
+def find_peer(given: Path | None) -> Path | None:
+    """The program that CMake builds where ScaLAPACK is installed."""
+    build = Path(os.environ.get("CYCLOTRON_BUILD", ROOT / "build"))
+    places = [given] if given else [build / "bench" / "peers" / "scalapack_peer"]
+    places += sorted(build.glob("*/bench/peers/scalapack_peer"))
+    return next((place.resolve() for place in places if place.is_file()), None)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path, help="file to write the figures to")
+    parser.add_argument("--plot", type=Path, help="picture to draw")
+    parser.add_argument("--quick", action="store_true", help="a small size, once")
+    parser.add_argument("--peer", type=Path, help="the ScaLAPACK program, if it is not in the build folder")
+    parser.add_argument("--kernels", nargs="+", default=["gemm", "trsm", "cholesky"])
+    parser.add_argument("--sizes", nargs="+", type=int, default=[1024, 2048])
+    parser.add_argument("--ranks", nargs="+", type=int, default=[2, 4])
+    parser.add_argument("--rounds", type=int, default=5)
+    arguments = parser.parse_args()
+    sizes, ranks, rounds, repeats = arguments.sizes, arguments.ranks, arguments.rounds, 5
+    if arguments.quick:
+        sizes, ranks, rounds, repeats = [96], [2], 1, 1
+    peer = find_peer(arguments.peer)
+    print(f"OpenBLAS kernels: {os.environ.get('OPENBLAS_CORETYPE', 'as detected')}")
+    if peer is None:
+        print("ScaLAPACK is not built: install libscalapack-openmpi-dev and run cmake again")
+    figures = [
+        measure(peer, kernel, n, count, rounds, repeats)
+        for kernel in arguments.kernels
+        for count in ranks
+        for n in sizes
+    ]
+    write(arguments.json, {"measured": figures})
+    if arguments.plot:
+        plot(arguments.plot, figures)
+
+
+if __name__ == "__main__":
+    main()

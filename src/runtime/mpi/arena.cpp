@@ -1,0 +1,147 @@
+#include "arena.hpp"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <new>
+#include <string>
+
+namespace cyclotron::runtime::mpi {
+namespace {
+
+constexpr std::size_t segment_bytes = std::size_t{1} << 26;
+constexpr std::size_t smallest = 512;
+
+/// Capacities are powers of two and three quarters of them, so that blocks of about one size are used for each
+/// other.
+std::size_t capacity_for(std::size_t bytes) {
+  const std::size_t power = std::bit_ceil(std::max(bytes, smallest));
+  return bytes <= power / 4 * 3 ? power / 4 * 3 : power;
+}
+
+/// This process; 0 in a child that it forked, which has no say in memory that the two share.
+pid_t process_id() {
+  static pid_t own = [] {
+    pthread_atfork(nullptr, nullptr, [] { own = 0; });
+    return getpid();
+  }();
+  return own;
+}
+
+}  // namespace
+
+Tile::~Tile() {
+  if (block_ == nullptr || process_id() == 0) return;
+  const bool own = block_->owner == process_id();
+  if (block_->users.fetch_sub(1, std::memory_order_acq_rel) == 1 && own) Arena::instance().give(block_);
+}
+
+Arena& Arena::instance() {
+  static Arena& arena = *new Arena;  // never destroyed: Python may hold tiles to the end
+  return arena;
+}
+
+Tile Arena::take(std::size_t bytes) {
+  const std::size_t capacity = capacity_for(bytes);
+  const std::lock_guard lock(mutex_);
+  auto& found = free_[capacity];
+  if (found.empty()) reclaim();
+  Block* block = nullptr;
+  if (found.empty()) {
+    block = carve(capacity);
+  } else {
+    block = found.back();
+    found.pop_back();
+  }
+  block->users.store(1, std::memory_order_relaxed);
+  return {block, block->bytes()};
+}
+
+void Arena::lend(const Tile& tile) {
+  Block& block = *tile.block();
+  block.users.fetch_add(1, std::memory_order_relaxed);
+  if (block.owner != process_id() || block.lent) return;
+  Arena& arena = instance();
+  const std::lock_guard lock(arena.mutex_);
+  block.lent = true;
+  arena.lent_.push_back(&block);
+}
+
+void Arena::give(Block* block) {
+  const std::lock_guard lock(mutex_);
+  if (!block->lent) free_[block->capacity].push_back(block);
+}
+
+/// Finds the blocks that other processes no longer use.
+void Arena::reclaim() {
+  std::erase_if(lent_, [this](Block* block) {
+    if (block->users.load(std::memory_order_acquire) != 0) return false;
+    block->lent = false;
+    free_[block->capacity].push_back(block);
+    return true;
+  });
+}
+
+Block* Arena::carve(std::size_t capacity) {
+  const std::size_t needed = sizeof(Block) + (capacity + 63) / 64 * 64;
+  if (segments_.empty() || segments_.back().size - segments_.back().used < needed) add_segment(needed);
+  Segment& segment = segments_.back();
+  auto* block = new (segment.bytes + segment.used) Block{.users = 0,
+                                                         .segment = segment.file,
+                                                         .owner = process_id(),
+                                                         .lent = false,
+                                                         .offset = segment.used,
+                                                         .capacity = capacity};
+  segment.used += needed;
+  return block;
+}
+
+/// Pages cost nothing until they are touched.
+void Arena::add_segment(std::size_t at_least) {
+  Segment segment;
+  segment.size = (std::max(at_least, segment_bytes) + 4095) / 4096 * 4096;
+  segment.file = memfd_create("cyclotron", MFD_CLOEXEC);
+  if (segment.file >= 0 && ftruncate(segment.file, static_cast<off_t>(segment.size)) != 0) {
+    close(segment.file);
+    segment.file = -1;
+  }
+  const int flags = segment.file >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+  void* mapped = mmap(nullptr, segment.size, PROT_READ | PROT_WRITE, flags, segment.file, 0);
+  if (mapped == MAP_FAILED) {
+    if (segment.file >= 0) close(segment.file);
+    throw std::bad_alloc();
+  }
+  segment.bytes = static_cast<std::byte*>(mapped);
+  segments_.push_back(segment);
+}
+
+Block* Arena::find(pid_t owner, std::int32_t segment, std::uint64_t offset) {
+  const std::lock_guard lock(mutex_);
+  const auto [found, fresh] = foreign_.try_emplace({owner, segment});
+  Segment& mapped = found->second;
+  if (fresh) mapped = map_foreign(owner, segment);
+  if (mapped.bytes == nullptr || offset + sizeof(Block) > mapped.size) return nullptr;
+  return reinterpret_cast<Block*>(mapped.bytes + offset);
+}
+
+Arena::Segment Arena::map_foreign(pid_t owner, std::int32_t segment) {
+  const std::string path = "/proc/" + std::to_string(owner) + "/fd/" + std::to_string(segment);
+  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (file < 0) return {};
+  Segment result;
+  struct stat status{};
+  if (fstat(file, &status) == 0 && status.st_size > 0) {
+    result.size = static_cast<std::size_t>(status.st_size);
+    void* bytes = mmap(nullptr, result.size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (bytes != MAP_FAILED) result.bytes = static_cast<std::byte*>(bytes);
+  }
+  close(file);
+  return result;
+}
+
+}  // namespace cyclotron::runtime::mpi
