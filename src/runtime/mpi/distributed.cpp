@@ -1,5 +1,7 @@
 #include "distributed.hpp"
 
+#include <algorithm>
+
 #include "../tensors.hpp"
 
 namespace cyclotron::runtime::mpi {
@@ -9,7 +11,7 @@ std::size_t bytes_of(TileSize size, DType dtype) {
   return static_cast<std::size_t>(size.words()) * operators::size_bytes(dtype);
 }
 
-/// Follows one PE's control flow.
+/// Follows one PE's control flow, past what loads nothing.
 class Walk {
  public:
   Walk(Pe& pe, const std::function<void(std::uint32_t, const std::int64_t*)>& visit)
@@ -25,6 +27,7 @@ class Walk {
     std::int64_t* const variables = pe_.variables;
     switch (step.kind) {
       case Step::Kind::loop: {
+        if (!loads_between(at, step.target)) return step.target;
         const std::int64_t first = lower_limit(code_, step.lower, variables);
         variables[step.variable] = first;
         pe_.limits[step.variable] = upper_limit(code_, step.upper, variables);
@@ -34,7 +37,8 @@ class Walk {
         if (pe_.limits[step.variable] - variables[step.variable] < step.step) return at + 1;
         variables[step.variable] += step.step;
         return step.target;
-      case Step::Kind::branch: return holds(code_, step.lower, variables) ? at + 1 : step.target;
+      case Step::Kind::branch:
+        return loads_between(at, step.target) && holds(code_, step.lower, variables) ? at + 1 : step.target;
       case Step::Kind::load: load(step); return at + 1;
       case Step::Kind::skip:
       case Step::Kind::store:
@@ -46,6 +50,11 @@ class Walk {
       case Step::Kind::halt: return at + 1;
     }
     return at + 1;
+  }
+
+  [[nodiscard]] bool loads_between(std::uint32_t first, std::uint32_t last) const {
+    return std::any_of(code_.steps.begin() + first, code_.steps.begin() + last,
+                       [](const Step& step) { return step.kind == Step::Kind::load; });
   }
 
   void load(const Step& step) {
