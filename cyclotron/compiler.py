@@ -303,8 +303,8 @@ class Program:
         Parameters
         ----------
         depths : mapping of str to int
-            Messages that each queue of a channel holds, by the channel's name as in `channels`; 0: as the
-            machine says. Others keep their depth.
+            Messages that each queue of a channel holds, by the channel's name as in `channels`, which
+            several may share; 0: as the machine says. Others keep their depth.
 
         Raises
         ------

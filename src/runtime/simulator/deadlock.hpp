@@ -11,7 +11,7 @@ namespace cyclotron::runtime::simulator {
 
 /// The error of a run in which no PE could go on: the circle of waits, and the least change of depths that lets it
 /// pass (`advise_depths`), for which the program is simulated again, time only. Where no depth helps, the circle
-/// is that of channels without bounds. Requires: `waits` is not empty.
+/// is one that deeper channels lead to. Requires: `waits` is not empty.
 [[nodiscard]] DeadlockError deadlock_error(const PeArray& array, const std::vector<Wait>& waits,
                                            const Progress& progress);
 

@@ -2,26 +2,37 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
+#include <string_view>
 
 namespace cyclotron::runtime::simulator {
 namespace {
 
-using Channels = std::vector<std::uint32_t>;  // in order, each once
+using Channels = std::vector<std::uint32_t>;  // in order, each once; the first one stands for all of its name
 
 /// How a run ended in which the channels of a set became deeper where it blocked.
 struct Attempt {
-  std::optional<ChannelDepths> passes;  ///< With these depths; that of one channel is the least.
-  Channels blocked_by;                  ///< Else: one of these has to be deeper, too.
+  std::optional<ChannelDepths> passes;  ///< With these depths.
+  bool least = true;  ///< Each step was forced: no channel of the set can be less, whatever the others are.
+  Channels blocked_by{};  ///< Where it blocks: one of these has to be deeper, too.
 };
+
+constexpr std::int64_t any_places = std::numeric_limits<std::int64_t>::max();
 
 class Search {
  public:
   Search(const program::Program& program, const ChannelDepths& given, std::int64_t steps,
          const Progress& progress)
-      : program_(program), given_(given), steps_left_(steps), progress_(progress) {}
+      : program_(program), given_(given), least_(given), steps_left_(steps), progress_(progress) {
+    std::map<std::string_view, std::uint32_t> first;
+    for (std::uint32_t channel = 0; channel < given.size(); ++channel) {
+      first_.push_back(first.emplace(program.channels[channel].name, channel).first->second);
+      least_[first_.back()] = std::min(least_[first_.back()], given[channel]);
+    }
+  }
 
   DepthAdvice advice() {
     DepthAdvice result = uniform();
@@ -66,12 +77,14 @@ class Search {
     for (std::set<Channels> sets{{}}; best.empty() && !sets.empty();) {
       std::set<Channels> larger;
       for (const Channels& channels : sets) {
-        const Attempt attempt = grow(given_, channels);
+        const std::int64_t fewer = best.empty() ? any_places : places(best) - 1;
+        Attempt attempt = grow(least_, channels, fewer);
+        if (attempt.passes && !attempt.least) attempt.passes = lowered(channels, *std::move(attempt.passes));
+        if (steps_left_ == 0) return best;
         if (attempt.passes) {
           auto changes = changes_of(channels, *attempt.passes);
-          if (best.empty() || places(changes) < places(best)) best = std::move(changes);
+          if (places(changes) <= fewer) best = std::move(changes);
         }
-        if (steps_left_ == 0) return best;
         for (const std::uint32_t channel : attempt.blocked_by) {
           Channels more = channels;
           more.insert(std::ranges::lower_bound(more, channel), channel);
@@ -83,38 +96,67 @@ class Search {
     return best;
   }
 
-  Attempt grow(ChannelDepths depths, const Channels& channels) {
-    Simulation<false> run = simulation(depths);
+  /// Gives up where it is sure to take more places than `most`.
+  Attempt grow(ChannelDepths depths, const Channels& channels, std::int64_t most) {
+    Attempt result;
+    Simulation<false> run = simulation(expanded(depths));
     while (!goes_through(run)) {
       if (steps_left_ == 0) return {};
       std::set<std::uint32_t> too_shallow;
       for (const WaitCircle& circle : find_circles(run.waits())) {
-        const Channels full = full_channels(circle);
+        Channels full = full_channels(circle);
+        for (std::uint32_t& channel : full) channel = first_[channel];
+        std::ranges::sort(full);
+        full.erase(std::ranges::unique(full).begin(), full.end());
         std::optional<std::uint32_t> shallowest;
         for (const std::uint32_t channel : full) {
           if (!std::ranges::binary_search(channels, channel)) continue;
+          result.least = result.least && !shallowest;
           if (!shallowest || depths[channel] < depths[*shallowest]) shallowest = channel;
         }
         if (!shallowest) return {.passes = {}, .blocked_by = full};
         too_shallow.insert(*shallowest);
       }
-      for (const std::uint32_t channel : too_shallow) run.deepen(channel, ++depths[channel]);
+      most -= static_cast<std::int64_t>(too_shallow.size());
+      if (most < 0 && result.least) return {};
+      for (const std::uint32_t channel : too_shallow) ++depths[channel];
+      const ChannelDepths each = expanded(depths);
+      for (std::uint32_t channel = 0; channel < each.size(); ++channel) {
+        if (too_shallow.contains(first_[channel])) run.deepen(channel, each[channel]);
+      }
     }
-    return {.passes = std::move(depths), .blocked_by = {}};
+    result.passes = std::move(depths);
+    return result;
   }
 
   /// Each as shallow as the others allow.
-  std::vector<DepthChange> changes_of(const Channels& channels, ChannelDepths depths) {
+  ChannelDepths lowered(const Channels& channels, ChannelDepths depths) {
     for (const std::uint32_t channel : channels) {
-      if (channels.size() == 1) break;
       ChannelDepths lower = depths;
-      lower[channel] = given_[channel];
-      if (auto attempt = grow(std::move(lower), {channel}); attempt.passes)
+      lower[channel] = least_[channel];
+      if (auto attempt = grow(std::move(lower), {channel}, any_places); attempt.passes)
         depths = *std::move(attempt.passes);
     }
+    return depths;
+  }
+
+  [[nodiscard]] std::vector<DepthChange> changes_of(const Channels& channels,
+                                                    const ChannelDepths& depths) const {
     std::vector<DepthChange> result;
-    for (const std::uint32_t channel : channels)
-      result.push_back({channel, given_[channel], depths[channel]});
+    for (const std::uint32_t channel : channels) {
+      std::int64_t needed = depths[channel];
+      for (std::uint32_t other = 0; other < given_.size(); ++other) {
+        if (first_[other] == channel) needed = std::max(needed, given_[other]);
+      }
+      result.push_back({channel, least_[channel], needed});
+    }
+    return result;
+  }
+
+  /// Of every channel, from those that stand for all of a name.
+  [[nodiscard]] ChannelDepths expanded(const ChannelDepths& depths) const {
+    ChannelDepths result = given_;
+    for (std::size_t c = 0; c < result.size(); ++c) result[c] = std::max(result[c], depths[first_[c]]);
     return result;
   }
 
@@ -137,6 +179,8 @@ class Search {
 
   const program::Program& program_;
   const ChannelDepths& given_;
+  std::vector<std::uint32_t> first_;  ///< By channel: the first of its name.
+  ChannelDepths least_;               ///< By the first of a name: the least of them that is given.
   std::int64_t steps_left_;
   const Progress& progress_;
 };

@@ -12,6 +12,7 @@ namespace cyclotron::runtime::simulator {
 /// Messages that each queue of a channel holds, by channel.
 using ChannelDepths = std::vector<std::int64_t>;
 
+/// Of all channels of a name; `channel` is the first of them.
 struct DepthChange {
   std::uint32_t channel = 0;
   std::int64_t given = 0;
