@@ -197,7 +197,9 @@ class _Log:
         self.events, self.messages = all_events(result), all_messages(result)
         events, messages = self.events, self.messages
         self.receives, self.sends = len(events), len(events) + len(messages)
-        pe = np.concatenate([events["pe"], messages["receiver"], messages["sender"]]).astype(np.int64)
+        # What is never received, as only a program written by hand leaves it, is no PE's.
+        receiver = np.where(messages["received"] < 0, -1, messages["receiver"])
+        pe = np.concatenate([events["pe"], receiver, messages["sender"]]).astype(np.int64)
         order = np.concatenate([events["order"], messages["receive_order"], messages["send_order"]])
         self.end = np.concatenate([events["end"], messages["received"], messages["sent"]])
         self.key = (pe << 32) | order
@@ -208,9 +210,10 @@ class _Log:
         self.lines = [pe_class.lines for pe_class in self.program.core.classes]
         self.class_of: dict[int, int] = {}  # of the PEs that the path came to
         machine = self.program.core.machine
-        self.depths = [depth_of(machine, channel) for channel in self.program.channels]
+        self.channels = self.program.channels
+        self.depths = [depth_of(machine, channel) for channel in self.channels]
         self.responses = [
-            int(link_of(machine, channel)["response_latency_cycles"]) for channel in self.program.channels
+            int(link_of(machine, channel)["response_latency_cycles"]) for channel in self.channels
         ]
 
     def _ranked(self, *ends: str) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -266,7 +269,7 @@ class _Log:
         message = self.messages[number]
         if message["received"] == message["waiting"]:
             return None
-        network = self.program.channels[message["channel"]]["kind"] == "network"
+        network = self.channels[message["channel"]]["kind"] == "network"
         sender, receiver = int(message["sender"]), int(message["receiver"])
         return self._message("broadcast" if network else "data", message, message["sent"], sender, receiver)
 
@@ -316,7 +319,7 @@ class _Log:
     def _message(self, kind: StepKind, message: Any, start: int, source: int, pe: int) -> Step:
         """A step of a message, which ends when it is sent, or received where it travels."""
         end = message["received"] if kind in ("data", "broadcast") else message["sent"]
-        name = self.program.channels[message["channel"]]["name"]
+        name = self.channels[message["channel"]]["name"]
         line = self._line(int(message["sender"]), int(message["send_instruction"]))
         return Step(kind, name, int(start), int(end), source, pe, line)
 
