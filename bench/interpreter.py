@@ -1,4 +1,4 @@
-"""Cost of an instruction on scalars, simulated and on threads, against the bound of 200 ns."""
+"""Cost of an instruction on scalars, simulated, on threads and on an MPI rank, against a bound of 200 ns."""
 
 import numpy as np
 from common import matmul, medians, options, write
@@ -20,8 +20,15 @@ def main() -> None:
     program = matmul.compile(A, B, schedule=cy.schedules.output_stationary(matmul))
     timing = time_alone(program)
     instructions, pe_cycles = timing.stats["instructions"], timing.cycles * timing.utilization.size
+    measures = {}
+    try:
+        cy.run(program, backend="mpi", ranks=1)
+        measures["mpi"] = lambda: cy.run(program, backend="mpi", ranks=1).seconds
+    except cy.BackendUnavailable as error:
+        print(error.message)
     seconds = medians(
         runs,
+        **measures,
         sim=lambda: cy.run(program, backend="sim", event_limit=0).seconds,
         sim_timing_only=lambda: time_alone(program).seconds,
         local=lambda: cy.run(program).seconds,

@@ -63,11 +63,14 @@ class Runner:
         return median(times[clock] for times in self.seconds)
 
 
-def fastest(candidates: list[Runner]) -> Runner:
-    """Launch each once and keep the one that is fastest by the wall."""
+CLOCKS = ("wall", "processor")
+
+
+def fastest(candidates: list[Runner], clock: int) -> Runner:
+    """Launch each once and keep the one that is fastest."""
     for candidate in candidates:
         candidate.run()
-    return min(candidates, key=lambda runner: runner.median(0))
+    return min(candidates, key=lambda runner: runner.median(clock))
 
 
 def cyclotron_runners(kernel: str, n: int, ranks: int, repeats: int) -> list[Runner]:
@@ -95,13 +98,13 @@ def scalapack_runners(peer: Path, kernel: str, n: int, ranks: int, repeats: int,
 
 
 def measure(
-    peer: Path | None, kernel: str, n: int, ranks: int, rounds: int, repeats: int
+    peer: Path | None, kernel: str, n: int, ranks: int, rounds: int, repeats: int, clock: int
 ) -> dict[str, object]:
-    """Run all in turn; return their rates in GFLOP/s a rank and the ratios of Cyclotron's to the others'."""
-    runners = {"cyclotron": fastest(cyclotron_runners(kernel, n, ranks, repeats))}
+    """Run all in turn; return rates in GFLOP/s per rank and the ratios of Cyclotron's to the others'."""
+    runners = {"cyclotron": fastest(cyclotron_runners(kernel, n, ranks, repeats), clock)}
     if peer is not None:
         for name, nb in (("scalapack", 32), ("scalapack_tuned", 256)):
-            runners[name] = fastest(scalapack_runners(peer, kernel, n, ranks, repeats, nb))
+            runners[name] = fastest(scalapack_runners(peer, kernel, n, ranks, repeats, nb), clock)
         runners["dgemm"] = Runner("one core", [str(peer), "dgemm", str(n), "0", "1", "1", str(repeats)])
     else:
         runners["one_rank"] = cyclotron_runners("gemm", n, 1, repeats)[0]
@@ -109,17 +112,17 @@ def measure(
         for runner in runners.values():
             runner.run()
     found: dict[str, object] = {"kernel": kernel, "n": n, "ranks": ranks}
-    for clock, unit in enumerate(("wall", "processor")):
+    for each, unit in enumerate(CLOCKS):
         rates = {}
         for name, runner in runners.items():
             flops = FLOPS["gemm" if name in ("dgemm", "one_rank") else kernel] * n**3
-            rates[name] = flops / runner.ranks / runner.median(clock) * 1e-9
+            rates[name] = flops / runner.ranks / runner.median(each) * 1e-9
         own = rates["cyclotron"]
         ratios = {name: own / rate for name, rate in rates.items() if name != "cyclotron"}
         found[unit] = {"gflops_per_rank": rates, "ratio_to": ratios}
         text = ", ".join(f"{ratio:.2f} of {name}" for name, ratio in ratios.items())
         print(
-            f"{kernel:8} n={n:<5} {ranks} ranks, {unit:9}: {own:6.1f} GFLOP/s a rank; ratio {text}",
+            f"{kernel:8} n={n:<5} {ranks} ranks, {unit:9}: {own:6.1f} GFLOP/s per rank; ratio {text}",
             flush=True,
         )
     found["settings"] = {name: runner.name for name, runner in runners.items()}
@@ -128,7 +131,7 @@ def measure(
 
 
 def plot(path: Path, figures: list[dict]) -> None:
-    """GFLOP/s a rank against the size, as Figures 15 and 17a of the Cyclotron paper."""
+    """GFLOP/s per rank against the size, as Figures 15 and 17a of the Cyclotron paper."""
     from matplotlib.figure import Figure
 
     groups = sorted({(f["kernel"], f["ranks"]) for f in figures})
@@ -139,7 +142,7 @@ def plot(path: Path, figures: list[dict]) -> None:
         for name in chosen[0]["wall"]["gflops_per_rank"]:
             rates = [f["wall"]["gflops_per_rank"][name] for f in chosen]
             axes.plot([f["n"] for f in chosen], rates, marker="o", label=name.replace("_", " "))
-        axes.set(title=f"{kernel}, {ranks} ranks", xlabel="n", ylabel="GFLOP/s a rank", ylim=(0, None))
+        axes.set(title=f"{kernel}, {ranks} ranks", xlabel="n", ylabel="GFLOP/s per rank", ylim=(0, None))
         axes.set_xticks([f["n"] for f in chosen])
     axes.legend(frameon=False)
     figure.savefig(path, dpi=120)
@@ -163,6 +166,7 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", type=int, default=[1024, 2048])
     parser.add_argument("--ranks", nargs="+", type=int, default=[2, 4])
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--clock", choices=CLOCKS, default="wall", help="what decides about tiles and blocks")
     arguments = parser.parse_args()
     sizes, ranks, rounds, repeats = arguments.sizes, arguments.ranks, arguments.rounds, 5
     if arguments.quick:
@@ -172,7 +176,7 @@ def main() -> None:
     if peer is None:
         print("ScaLAPACK is not built: install libscalapack-openmpi-dev and run cmake again")
     figures = [
-        measure(peer, kernel, n, count, rounds, repeats)
+        measure(peer, kernel, n, count, rounds, repeats, CLOCKS.index(arguments.clock))
         for kernel in arguments.kernels
         for count in ranks
         for n in sizes

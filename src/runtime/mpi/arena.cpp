@@ -87,6 +87,24 @@ void Arena::reclaim() {
   });
 }
 
+void Arena::trim(std::size_t keep) {
+  constexpr std::uintptr_t page = 4096;
+  const std::lock_guard lock(mutex_);
+  reclaim();
+  std::size_t kept = 0;
+  for (const auto& [capacity, blocks] : free_) {
+    for (Block* block : blocks) {
+      kept += capacity;
+      if (kept <= keep) continue;
+      const auto bytes = reinterpret_cast<std::uintptr_t>(block->bytes());
+      const std::uintptr_t first = (bytes + page - 1) / page * page, last = (bytes + capacity) / page * page;
+      if (first >= last) continue;
+      const int advice = block->segment >= 0 ? MADV_REMOVE : MADV_DONTNEED;
+      (void)madvise(reinterpret_cast<void*>(first), last - first, advice);  // a hint
+    }
+  }
+}
+
 Block* Arena::carve(std::size_t capacity) {
   const std::size_t needed = sizeof(Block) + (capacity + 63) / 64 * 64;
   if (segments_.empty() || segments_.back().size - segments_.back().used < needed) add_segment(needed);

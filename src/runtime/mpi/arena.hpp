@@ -75,6 +75,8 @@ class Arena {
   static void lend(const Tile& tile);
   /// The last use of one of this process's blocks ended here.
   void give(Block* block);
+  /// Gives the pages of free blocks back to the system where they are more than `keep` bytes.
+  void trim(std::size_t keep);
   /// The block at `offset` of a segment of another process, or null where its memory cannot be mapped.
   [[nodiscard]] Block* find(pid_t owner, std::int32_t segment, std::uint64_t offset);
 

@@ -216,6 +216,7 @@ std::vector<Profile> run_mpi(std::string_view program_bytes, MPI_Comm communicat
       // Where a run stops does not depend on the host, so the simulator explains it, on each rank alike.
       simulator::throw_deadlock(program, std::numeric_limits<std::int64_t>::max() / 2, progress);
   }
+  constexpr std::size_t kept_between_runs = std::size_t{1} << 30;
   Profile own = rank->profile();
   own.seconds = watch.lap();
   own.processor_seconds = processor_seconds() - busy;
@@ -227,6 +228,8 @@ std::vector<Profile> run_mpi(std::string_view program_bytes, MPI_Comm communicat
   std::vector<Profile> all(static_cast<std::size_t>(transport.size()));
   check(MPI_Allgather(&own, sizeof own, MPI_BYTE, all.data(), sizeof own, MPI_BYTE, transport.communicator()),
         "MPI_Allgather");
+  rank.reset();
+  Arena::instance().trim(kept_between_runs);
   return all;
 }
 
