@@ -138,7 +138,7 @@ class Lowering {
       sum = add_flow(equation, space, reduction);
       graph_.flows[sum->index()].computed = false;
       sums_.push_back(*sum);
-      const auto received = totals_at(domain, *total);
+      const auto received = totals_at(domain, *total, equation.span);
       for (const auto& piece : received) {
         add_rule({Transfer{total->flow, piece.forms, false}, *sum, piece.domain, Origin::outer_send,
                   system_.at(reduction).span});
@@ -168,7 +168,7 @@ class Lowering {
                    const std::optional<detail::Holder>& total) {
     Space outer = placement_.outer(equation, &reduce);
     if (total) {
-      for (const auto& piece : totals_at(outer.domain, *total))
+      for (const auto& piece : totals_at(outer.domain, *total, equation.span))
         outer.domain = outer.domain.subtract(piece.domain).coalesce();
     }
     if (outer.domain.is_empty()) return;
@@ -184,8 +184,8 @@ class Lowering {
   }
 
   /// Outer points to the last points of their sums, as affine pieces.
-  [[nodiscard]] std::vector<poly::Map::Piece> totals_at(const poly::Set& outer,
-                                                        const detail::Holder& total) const {
+  [[nodiscard]] std::vector<poly::Map::Piece> totals_at(const poly::Set& outer, const detail::Holder& total,
+                                                        Span span) const {
     std::vector<poly::Affine> key;
     for (const auto d : graph_.at(graph_.at(total.flow).space).own) {
       const auto& element = graph_.at(total.flow).element;
@@ -195,7 +195,15 @@ class Lowering {
     }
     const auto last = poly::Map::function(total.domain, key);
     auto pieces = poly::Map::function(outer, key).then(last.reverse()).pieces();
-    CYC_CHECK(pieces.has_value(), "the end of a sum is affine");
+    if (!pieces) {
+      throw ScheduleError({.code = "CYC317",
+                           .span = std::move(span),
+                           .message =
+                               "the schedule rotates this sum, which PEs far apart take: where it ends is no "
+                               "affine form of their coordinates",
+                           .notes = {},
+                           .help = "leave the rotation out, or let all PEs between them take the sum too"});
+    }
     for (auto& piece : *pieces) piece.forms = detail::as_shifts(piece.domain, std::move(piece.forms));
     return std::move(*pieces);
   }

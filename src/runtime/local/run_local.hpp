@@ -11,8 +11,9 @@ inline constexpr std::size_t bytes_of_a_turn = 4096;
 
 /// How a run uses the host.
 struct Settings {
-  int threads = 0;              ///< 0: one a core.
-  std::size_t least_bytes = 0;  ///< That a queue holds at least, besides as many messages as the machine says.
+  int threads = 0;  ///< 0: one a core.
+  std::size_t least_bytes =
+      0;  ///< That a queue holds at least, besides as many messages as the machine says.
 };
 
 /// Returns whether every PE is done; otherwise none could go on. Requires: program::verify(program).

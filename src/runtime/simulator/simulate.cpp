@@ -54,7 +54,8 @@ Timing simulate(const program::Program& program, const Arrays& arrays, const Sim
   program::verify(program);
   if (options.functional) check_grid_size(program);  // before time is simulated, which has no such limit
   const SingleThreadedBlas single_threaded;
-  auto timing = simulator::simulate_time(program, options.functional ? Engine::automatic : options.engine, progress);
+  auto timing =
+      simulator::simulate_time(program, options.functional ? Engine::automatic : options.engine, progress);
   if (!timing) {
     if (options.functional) return interpret<true>(program, arrays, options, progress);
     if (options.engine == Engine::fast_forward) no_fast_forward();
