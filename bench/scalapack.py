@@ -43,10 +43,13 @@ class Runner:
             "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
             "OPENBLAS_NUM_THREADS": "1",
             "OMPI_MCA_rmaps_base_oversubscribe": "1",
+            "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
             "OMPI_MCA_hwloc_base_binding_policy": "none",
             "OMPI_MCA_mpi_yield_when_idle": str(int(self.ranks > (os.cpu_count() or 1))),
             **self.environment,
         }
+        if os.geteuid() == 0:  # as in a container; Open MPI asks to be told
+            environment["OMPI_ALLOW_RUN_AS_ROOT"] = environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
         command = ["mpirun", "-n", str(self.ranks), *self.command]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         if done.returncode != 0:
