@@ -314,7 +314,7 @@ class Interpreter {
       sender = evaluate(*pe.code, step.sender, pe.variables);
       require_on_line(sender, array_.program().channels[port.channel].axis);
     }
-    return host_.receive(pe, step, sender, [&]<class Data>(TileSize size, Data&& data) {
+    return host_.receive(pe, step, sender, [&]<class Data>(TileSize size, [[maybe_unused]] Data&& data) {
       if constexpr (std::is_pointer_v<std::remove_cvref_t<Data>>) {
         if (step.scalar) {
           if constexpr (Host::functional) copy_scalar(address(pe, place, at), data, step.element);
@@ -325,7 +325,7 @@ class Interpreter {
           const std::size_t bytes = bytes_of(size, step);
           write(pe, place, at, bytes, [&](std::byte* to) { std::memcpy(to, data, bytes); });
         }
-      } else {  // a reference
+      } else if constexpr (KeepsTiles<Host>) {  // a reference
         set_size(pe, place, at, size);
         host_.put(tile_number(pe, place, at), std::forward<Data>(data));
       }

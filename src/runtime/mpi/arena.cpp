@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <memory>
 #include <new>
 #include <string>
 
@@ -88,7 +89,7 @@ void Arena::reclaim() {
 }
 
 void Arena::trim(std::size_t keep) {
-  constexpr std::uintptr_t page = 4096;
+  constexpr std::size_t page = 4096;
   const std::lock_guard lock(mutex_);
   reclaim();
   std::size_t kept = 0;
@@ -96,11 +97,11 @@ void Arena::trim(std::size_t keep) {
     for (Block* block : blocks) {
       kept += capacity;
       if (kept <= keep) continue;
-      const auto bytes = reinterpret_cast<std::uintptr_t>(block->bytes());
-      const std::uintptr_t first = (bytes + page - 1) / page * page, last = (bytes + capacity) / page * page;
-      if (first >= last) continue;
+      void* first = block->bytes();
+      std::size_t bytes = capacity;
+      if (std::align(page, page, first, bytes) == nullptr) continue;
       const int advice = block->segment >= 0 ? MADV_REMOVE : MADV_DONTNEED;
-      (void)madvise(reinterpret_cast<void*>(first), last - first, advice);  // a hint
+      (void)madvise(first, bytes / page * page, advice);  // a hint
     }
   }
 }

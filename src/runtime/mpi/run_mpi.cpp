@@ -164,9 +164,9 @@ void combine_outputs(Transport& transport, const program::Program& program, Rank
   }
 }
 
-const std::optional<BlockCyclic>& checked(const std::optional<BlockCyclic>& dealt,
-                                          const program::Program& program, int ranks) {
-  if (!dealt) return dealt;
+/// Throws ExecutionError CYC733 where PEs cannot be dealt out so.
+void check_deal(const std::optional<BlockCyclic>& dealt, const program::Program& program, int ranks) {
+  if (!dealt) return;
   const auto positive = [](std::int64_t n) { return n >= 1; };
   const std::size_t dimensions = program.grid.size();
   std::int64_t parts = 1;
@@ -174,7 +174,7 @@ const std::optional<BlockCyclic>& checked(const std::optional<BlockCyclic>& deal
               std::all_of(dealt->count.begin(), dealt->count.end(), positive) &&
               std::all_of(dealt->block.begin(), dealt->block.end(), positive);
   for (const auto count : dealt->count) fits = fits && !__builtin_mul_overflow(parts, count, &parts);
-  if (fits && parts <= ranks) return dealt;
+  if (fits && parts <= ranks) return;
   throw ExecutionError(
       {.code = "CYC733",
        .span = {},
@@ -199,8 +199,8 @@ std::vector<Profile> run_mpi(std::string_view program_bytes, MPI_Comm communicat
   try {
     program = program::deserialize(program_bytes);
     const Tensors tensors = make_tensors(program);
-    rank.emplace(program, tensors.arrays, tensors.distributed,
-                 checked(options.dealt, program, transport.size()), transport, progress);
+    check_deal(options.dealt, program, transport.size());
+    rank.emplace(program, tensors.arrays, tensors.distributed, options.dealt, transport, progress);
   } catch (...) {
     failure = std::current_exception();
   }

@@ -128,7 +128,7 @@ TEST(RunAhead, MeasuresTheSameOrSeesThatAQueueWasFull) {
                       .first_cycles = draw(0, 4),
                       .middle_cycles = draw(0, 3),
                       .last_cycles = draw(0, 3),
-                      .link = {.latency_cycles = draw(1, 4),
+                      .link = {.latency_cycles = draw(0, 4),
                                .response_latency_cycles = draw(0, 3),
                                .words_per_cycle = 1,
                                .depth = draw(1, 20)}};
