@@ -51,6 +51,19 @@ std::string other_terms(const schedule::Schedule& schedule) {
   return schedule.rotations.empty() ? "" : "a rotated reduction starts elsewhere than its equation says";
 }
 
+/// PEs that do the work of several in a fixed order may need each other's next value first.
+[[noreturn]] void refuse_circle(const DeadlockError& error, const schedule::Schedule& schedule) {
+  Diagnostic found = error.diagnostic();
+  found.code = "CYC227";
+  found.message =
+      fmt::format("with {} folded, {}", schedule.folds.size() == 1 ? "a grid dimension" : "grid dimensions",
+                  found.message);
+  if (found.notes.size() > 3) found.notes.resize(3);  // the message tells how many there are
+  found.help =
+      "fold in blocks or onto another number of PEs, stream what is broadcast, or leave the fold out";
+  throw LegalityError(std::move(found));
+}
+
 /// The independent checker, on small programs. That channels are too shallow is for the run to say; whatever
 /// else it finds is a bug of the compiler.
 void check_small(const program::Program& program, const recurrence::System& system,
@@ -61,6 +74,9 @@ void check_small(const program::Program& program, const recurrence::System& syst
                         .go_on = {},
                         .other_terms = other_terms(schedule),
                         .throw_deadlock = false});
+  } catch (const DeadlockError& error) {
+    if (!schedule.folds.empty()) refuse_circle(error, schedule);
+    throw InternalError(error.diagnostic());
   } catch (const Error& error) {
     throw InternalError(error.diagnostic());
   }

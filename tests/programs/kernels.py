@@ -80,3 +80,27 @@ def cholesky(A):
             rest = A[i, j] - sum(L[i, k] @ L[j, k].T for k in range(j))
             L[i, j] = cy.linalg.solve_triangular(L[j, j], rest, side="right", trans=True)
     return L
+
+
+@cy.kernel
+def sums_of_all_before(B):
+    n = B.shape[0] + 1
+    X = cy.empty((n,))
+    for i in range(n):
+        if i >= 2:
+            X[i] = max(X[k] for k in range(i)) + cy.maximum(X[i - 2], B[i - 1])
+        else:
+            X[i] = B[i]
+    return X
+
+
+@cy.kernel
+def sums_in_the_border_columns(A, B):
+    X = cy.empty(B.shape)
+    for i in range(B.shape[0]):
+        for j in range(B.shape[1]):
+            if j >= 1 and j + 1 < B.shape[1]:
+                X[i, j] = B[i, j]
+            else:
+                X[i, j] = B[i, j] + sum(A[i, k] for k in range(A.shape[1]))
+    return X

@@ -20,18 +20,6 @@ TILES = cy.blocked(np.ones(6), (2,))  # of scalars, it would be a loop nest
 
 
 @cy.kernel
-def sums_in_the_border_columns(A, B):
-    X = cy.empty(B.shape)
-    for i in range(B.shape[0]):
-        for j in range(B.shape[1]):
-            if j >= 1 and j + 1 < B.shape[1]:
-                X[i, j] = B[i, j]
-            else:
-                X[i, j] = B[i, j] + sum(A[i, k] for k in range(A.shape[1]))
-    return X
-
-
-@cy.kernel
 def twice(A):
     X = cy.empty_like(A)
     for i in range(A.shape[0]):
@@ -306,10 +294,17 @@ REFUSALS = {
         "CYC317",
         lambda: kernels.matmul.compile(A[:3], B, schedule=SPACE("i", "j").rotate("k", by=("i", "j"))),
     ),
+    "folded-pes-in-a-circle": (
+        cy.LegalityError,
+        "CYC227",
+        lambda: kernels.sums_of_all_before.compile(
+            A[0], schedule=SPACE("i").broadcast("X").fold(i=cy.cyclic(2)), machine=None
+        ),
+    ),
     "rotation-of-sums-far-apart": (
         cy.ScheduleError,
         "CYC317",
-        lambda: sums_in_the_border_columns.compile(A, B, schedule=SPACE("j").rotate("k", by="j")),
+        lambda: kernels.sums_in_the_border_columns.compile(A, B, schedule=SPACE("j").rotate("k", by="j")),
     ),
     "rotation-of-space": (
         cy.ScheduleError,
