@@ -127,7 +127,7 @@ struct alignas(32) Times {
     for (std::uint32_t n = 0; n < known; ++n)
       bounds[n] = lane.time(lane.at - lane.depth + n) + op.response - op.before;
   }
-  bounds[0] = std::max(bounds[0], lane.link_free - op.before);
+  raise(bounds.four[0], Four{lane.link_free - op.before, TimedArray::never, TimedArray::never, TimedArray::never});
 }
 
 /// As `take`. `arrivals`: as bounds; `starts`: when the operation before it ends, and after it, when it does.
@@ -216,7 +216,7 @@ std::int64_t TimedEngine::run_body(TimedPe& pe, const TimedBody& body, std::int6
     if (queue.sender == queue.receiver) return 0;  // it feeds itself
     std::uint32_t messages = queue.sent - queue.received;
     if (lane.sends) {
-      if (queue.sent == queue.stop) make_room(queue, channels[lane.channel]);
+      if (queue.stop - queue.sent < iterations * lane.messages) make_room(queue, channels[lane.channel]);
       messages = queue.stop - queue.sent;
     }
     if (lane.messages > 1) messages /= lane.messages;
