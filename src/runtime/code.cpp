@@ -248,9 +248,66 @@ class Decoder {
                 .variable = opening.variable,
                 .target = static_cast<std::uint32_t>(opener + 1),
                 .step = opening.step};
+      add_body(opener, here);
     } else {
       step() = {.kind = Step::Kind::skip};
     }
+  }
+
+  /// Of the loop between these steps, if it has such a body.
+  void add_body(std::size_t opener, std::size_t end) {
+    Body body{.lanes = {},
+              .operations = {},
+              .first = static_cast<std::uint32_t>(opener + 1),
+              .variable = code_.steps[opener].variable,
+              .step = code_.steps[opener].step};
+    for (std::size_t at = opener + 1; at < end; ++at) {
+      if (!add_operation(body, code_.steps[at])) return;
+    }
+    if (body.operations.empty() || body.lanes.size() > Body::most_lanes) return;
+    code_.steps[opener].body = code_.steps[end].body = static_cast<std::uint32_t>(code_.bodies.size());
+    code_.bodies.push_back(std::move(body));
+  }
+
+  /// Whether a body may have such a step.
+  bool add_operation(Body& body, const Step& step) const {
+    if (!step.scalar) return false;
+    Body::Operation operation{.kind = step.kind,
+                              .element = step.element,
+                              .kernel = step.kernel,
+                              .result = {.constant = false, .index = step.place}};
+    switch (step.kind) {
+      case Step::Kind::compute:
+      case Step::Kind::move:
+        operation.operands = static_cast<std::uint8_t>(step.operands.count);
+        std::copy_n(code_.sources.begin() + step.operands.first, step.operands.count,
+                    operation.sources.begin());
+        break;
+      case Step::Kind::load:
+      case Step::Kind::store:
+        operation.tensor = step.tensor;
+        operation.index = step.operands;
+        break;
+      case Step::Kind::send:
+      case Step::Kind::receive: {
+        const Port& port = code_.ports[step.port];
+        const bool link = port.kind == Port::Kind::link_in || port.kind == Port::Kind::link_out;
+        if (!link || program_.channels[port.channel].tile != Shape{}) return false;
+        operation.lane = add_lane(body, step);
+        break;
+      }
+      default: return false;
+    }
+    body.operations.push_back(operation);
+    return true;
+  }
+
+  static std::uint8_t add_lane(Body& body, const Step& step) {
+    auto lane = std::ranges::find(body.lanes, step.port, &Body::Lane::port);
+    if (lane == body.lanes.end())
+      lane = body.lanes.insert(lane, {.port = step.port, .sends = step.kind == Step::Kind::send});
+    ++lane->messages;
+    return static_cast<std::uint8_t>(std::min<std::ptrdiff_t>(lane - body.lanes.begin(), Body::most_lanes));
   }
 
   void add(const program::Load& load) {

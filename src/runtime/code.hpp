@@ -75,6 +75,7 @@ struct Port {
 };
 
 struct Step {
+  static constexpr std::uint32_t no_body = 0xffffffffU;
   enum class Kind : std::uint8_t {
     loop,
     branch,
@@ -100,14 +101,44 @@ struct Step {
   std::uint32_t target = 0;    ///< Where to go: past the End (loop, branch), the loop's first step (repeat).
   std::uint32_t place = 0;     ///< Destination, or what is stored or sent.
   std::uint32_t tensor = 0;
-  std::uint32_t port = 0;  ///< In the class's ports.
-  Range operands{};        ///< Sources of a compute or move; index forms of a load or store.
-  Range lower{}, upper{};  ///< Limits of a loop or broadcast; `lower` also conjunctions of a branch.
+  std::uint32_t port = 0;        ///< In the class's ports.
+  std::uint32_t body = no_body;  ///< Of a loop and its repeat: in `bodies`.
+  Range operands{};              ///< Sources of a compute or move; index forms of a load or store.
+  Range lower{}, upper{};        ///< Limits of a loop or broadcast; `lower` also conjunctions of a branch.
   std::int64_t step = 1;
   std::int64_t cycles = 0;
   std::int64_t flops = 0;  ///< Of a computation on scalars.
   ScalarKernel kernel = nullptr;
   Form sender{};  ///< Of a receive from a network.
+};
+
+/// A loop's iteration without control, on scalars and links alone, so that many iterations can run at once
+/// (body.hpp).
+struct Body {
+  static constexpr std::size_t most_lanes = 16;
+  /// A port that it uses.
+  struct Lane {
+    std::uint32_t port = 0;
+    bool sends = false;
+    std::uint32_t messages = 0;  ///< An iteration.
+  };
+  struct Operation {
+    Step::Kind kind = Step::Kind::compute;
+    std::uint8_t element = 0;  ///< Bytes of a scalar.
+    std::uint8_t lane = 0;
+    std::uint8_t operands = 0;
+    ScalarKernel kernel = nullptr;
+    Source result{};  ///< Of a send or a store: what it reads.
+    std::array<Source, 3> sources{};
+    std::uint32_t tensor = 0;  ///< Of a load or a store.
+    Range index{};
+  };
+  std::vector<Lane> lanes;
+  std::vector<Operation> operations;
+  std::uint32_t first = 0;     ///< Its first step.
+  std::uint32_t variable = 0;  ///< Of the loop.
+  std::int64_t step = 1;
+  [[nodiscard]] std::int64_t steps() const { return static_cast<std::int64_t>(operations.size()) + 1; }
 };
 
 struct alignas(16) ConstantBytes {
@@ -125,6 +156,7 @@ struct Code {
   std::vector<Source> sources;
   std::vector<ConstantBytes> constants;
   std::vector<Port> ports;
+  std::vector<Body> bodies;
   std::uint32_t dimensions = 0;  ///< Of the grid.
   std::uint32_t variables = 0;   ///< Coordinates and the deepest nest's loop variables.
   std::uint32_t sizes = 0;       ///< Tile sizes that a PE keeps.

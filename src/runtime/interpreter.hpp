@@ -11,6 +11,7 @@
 
 #include <cyclotron/support/error.hpp>
 
+#include "body.hpp"
 #include "code.hpp"
 #include "kernels/kernels.hpp"
 #include "pe_array.hpp"
@@ -51,12 +52,20 @@ enum class Outcome : std::uint8_t { blocked, done, paused };
 ///   void accessed();                                        // after a load or store
 template <class Host>
 concept KeepsTiles = requires { typename Host::Reference; };
+/// A host may let messages of links be read and written where they stand, several at once; fewer than there are may
+/// stand side by side. Its other functions are not called then; they would have nothing to count.
+///   Scalars arrived(Pe&, std::uint32_t port);                     // messages that there are
+///   void taken(Pe&, std::uint32_t port, std::int64_t count);      // they leave
+///   Scalars room(Pe&, std::uint32_t port);                        // places for messages
+///   void sent(Pe&, std::uint32_t port, std::int64_t count);       // these are written
+template <class Host>
+concept KeepsStreams = requires(Host& host, Pe& pe) { host.arrived(pe, std::uint32_t{}); };
 
 template <class Host>
 class Interpreter {
  public:
   Interpreter(Host& host, PeArray& array, const std::vector<TensorAccess>& tensors)
-      : host_(host), array_(array), tensors_(tensors) {}
+      : host_(host), array_(array), tensors_(tensors), bodies_(tensors) {}
 
   /// Runs at most `budget` steps. Throws ExecutionError where one fails.
   Outcome run(Pe& pe, std::int64_t budget) {
@@ -89,6 +98,7 @@ class Interpreter {
           pe.variables[step.variable] = first;
           pe.limits[step.variable] = last;
           counter = first <= last ? counter + 1 : step.target;
+          if (first <= last) run_body(pe, step, budget, executed);
           continue;
         }
         case Step::Kind::repeat: {
@@ -98,6 +108,7 @@ class Interpreter {
           if (left >= static_cast<std::uint64_t>(step.step)) {
             variable += step.step;
             counter = step.target;
+            run_body(pe, step, budget, executed);
           } else {
             ++counter;
           }
@@ -132,6 +143,54 @@ class Interpreter {
       ++executed;
     }
     return Outcome::paused;
+  }
+
+  /// At the start of an iteration: runs as many as have their messages and places. The others go step by step.
+  [[gnu::always_inline]] void run_body(Pe& pe, const Step& loop, std::int64_t& budget,
+                                       std::int64_t& executed) {
+    if constexpr (KeepsStreams<Host>) {
+      if (loop.body == Step::no_body) return;
+      const Body& body = pe.code->bodies[loop.body];
+      while (budget > 0 && run_iterations(pe, body, budget, executed)) {
+      }
+    }
+  }
+
+  /// False where the loop has ended or has to go on step by step.
+  bool run_iterations(Pe& pe, const Body& body, std::int64_t& budget, std::int64_t& executed) {
+    const std::int64_t trips = trips_left(pe, body);
+    std::int64_t iterations = std::min(trips, budget / body.steps() + 1);
+    BodyRunner::Streams streams{};
+    for (std::size_t n = 0; n < body.lanes.size(); ++n) {
+      const Body::Lane& lane = body.lanes[n];
+      if (pe.queues[lane.port] == PeArray::none) return false;
+      const Scalars scalars = lane.sends ? host_.room(pe, lane.port) : host_.arrived(pe, lane.port);
+      streams[n] = scalars.first;
+      iterations = std::min(iterations, scalars.count / lane.messages);
+    }
+    if (iterations == 0 || !bodies_.run(pe, body, streams, iterations)) return false;
+    for (const Body::Lane& lane : body.lanes) {
+      if (lane.sends) {
+        host_.sent(pe, lane.port, iterations * lane.messages);
+      } else {
+        host_.taken(pe, lane.port, iterations * lane.messages);
+      }
+    }
+    budget -= iterations * body.steps();
+    executed += iterations * (body.steps() - 1);
+    const bool ends = iterations == trips;
+    pe.variables[body.variable] += (iterations - (ends ? 1 : 0)) * body.step;
+    if (ends) pe.counter = pe.code->steps[body.first - 1].target;
+    return !ends;
+  }
+
+  /// Of the loop, with the one that begins.
+  static std::int64_t trips_left(const Pe& pe, const Body& body) {
+    const auto span = static_cast<std::uint64_t>(pe.limits[body.variable]) -
+                      static_cast<std::uint64_t>(pe.variables[body.variable]);
+    return static_cast<std::int64_t>(
+               std::min<std::uint64_t>(span / static_cast<std::uint64_t>(body.step), 1U << 30)) +
+           1;
   }
 
   [[nodiscard]] std::int64_t element(const Pe& pe, const Place& place) const {
@@ -423,6 +482,7 @@ class Interpreter {
   PeArray& array_;
   const std::vector<TensorAccess>& tensors_;
   Scratch scratch_;
+  BodyRunner bodies_;
   std::array<std::int64_t, 16> index_{};
 };
 

@@ -56,3 +56,55 @@ def test_failures_are_the_same():
     with pytest.raises(cy.DeadlockError, match="depth of 5"):
         apart(compile_late(2))
     np.testing.assert_array_equal(apart(compile_late(5)).output, cy.run(compile_late(5)).output)
+
+
+@cy.kernel
+def root_distances(X, Y):
+    D = cy.empty((X.shape[0], Y.shape[1]))
+    for i in range(X.shape[0]):
+        for j in range(Y.shape[1]):
+            D[i, j] = sum(cy.sqrt(X[i, k] - Y[k, j]) for k in range(X.shape[1]))
+    return D
+
+
+@pytest.mark.parametrize("k", [0, 1, 7, 255, 256, 299])
+def test_a_failure_amid_many_iterations_names_its_own(k):
+    """The root of a negative at one point of a loop whose iterations run many at a time."""
+    X, Y = np.ones((3, 300)), np.zeros((300, 4))
+    Y[k, 2] = 2.0
+    schedule = cy.Schedule().space("i", "j").stream("X", along="j").stream("Y", along="i")
+    program = root_distances.compile(X, Y, schedule=schedule)
+    messages = []
+    for functional in (cy.run, apart):
+        with pytest.raises(cy.ExecutionError, match="negative") as error:
+            functional(program)
+        messages.append(str(error.value))
+    assert messages[0] == messages[1]
+    assert f"k = {k}" in messages[0] or k == 0
+
+
+@cy.kernel
+def running(A, W):
+    """Sums that PEs keep many of: the loop's scalars are elements of slots that move with it."""
+    S = cy.empty((W.shape[0], A.shape[0], A.shape[1]))
+    for i in range(W.shape[0]):
+        for r in range(A.shape[0]):
+            for k in range(A.shape[1]):
+                if r == 0:
+                    S[i, r, k] = W[i, k] * A[r, k]
+                else:
+                    S[i, r, k] = S[i, r - 1, k] + W[i, k] * A[r, k]
+    return S
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (2, 3), (5, 300), (3, 1100)])
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64", "complex128"])
+def test_slots_that_a_loop_walks_along(shape, dtype):
+    rng = np.random.default_rng(5)
+    A, W = rng.integers(-9, 9, shape).astype(dtype), rng.integers(-9, 9, (3, shape[1])).astype(dtype)
+    program = running.compile(A, W, schedule=cy.Schedule().space("i").stream("A", along="i"))
+    expected = running.reference(A, W)
+    for threads in (1, 2):
+        found = apart(program, threads=threads)
+        np.testing.assert_array_equal(found.output, expected)
+        assert found.cycles == cy.run(program, backend="sim").cycles

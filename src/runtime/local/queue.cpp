@@ -26,6 +26,20 @@ Queue::~Queue() {
   }
 }
 
+Scalars Queue::room() {
+  if (!look_for_place()) return {};
+  if (last_ == nullptr || last_at_ == last_->places) append_block();
+  return {last_->at(last_at_ * stride_),
+          std::min<std::int64_t>(depth_ - (sent() - seen_received_), last_->places - last_at_)};
+}
+
+Scalars Queue::arrived() {
+  if (!look_for_message()) return {};
+  if (first_at_ == first_->places) drop_block();
+  return {first_->at(first_at_ * stride_),
+          std::min<std::int64_t>(seen_sent_ - received(), first_->places - first_at_)};
+}
+
 /// Requires: the last block is full, or there is none. What is written here, the receiver reads after `sent_`.
 void Queue::append_block() {
   const auto most = static_cast<std::uint32_t>(std::max<std::size_t>(1, block_bytes / stride_));

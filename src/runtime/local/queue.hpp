@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <new>
 
+#include "../body.hpp"
 #include "../code.hpp"
 #include "../pe_array.hpp"
 
@@ -39,6 +40,13 @@ class alignas(64) Queue {
   /// Requires: has_place(). `fill(place)` writes the numbers.
   template <class Fill>
   void put(TileSize size, const Fill& fill);
+  /// Free places side by side, of scalars; perhaps fewer than there are.
+  [[nodiscard]] Scalars room();
+  /// As `put`, with so many scalars as were written there.
+  void put_written(std::int64_t count) {
+    last_at_ += static_cast<std::uint32_t>(count);
+    sent_.store(sent() + count, std::memory_order_release);
+  }
   /// After messages were put: whether the receiver waits for one. It does no longer.
   [[nodiscard]] bool take_receiver_waits(bool alone) { return answer(receiver_waits_, alone); }
 
@@ -51,6 +59,13 @@ class alignas(64) Queue {
   /// Requires: has_message(). `use(size, numbers)` reads the first message, which then leaves.
   template <class Use>
   void take(const Use& use);
+  /// Messages side by side, of scalars; perhaps fewer than there are.
+  [[nodiscard]] Scalars arrived();
+  /// As `take`, of so many scalars as were read there.
+  void take_read(std::int64_t count) {
+    first_at_ += static_cast<std::uint32_t>(count);
+    received_.store(received() + count, std::memory_order_release);
+  }
   /// After messages were taken: whether the sender waits for a place. It does no longer.
   [[nodiscard]] bool take_sender_waits(bool alone) { return answer(sender_waits_, alone); }
 

@@ -39,6 +39,10 @@ class Worker {
   bool broadcast(Pe& pe, const Step& step, std::int64_t first, std::int64_t last, const Packet& packet);
   template <class Deliver>
   bool receive(Pe& pe, const Step& step, std::int64_t sender, Deliver&& deliver);
+  Scalars arrived(const Pe& pe, std::uint32_t port) { return link(pe, port).arrived(); }
+  void taken(const Pe& pe, std::uint32_t port, std::int64_t count) { link(pe, port).take_read(count); }
+  Scalars room(const Pe& pe, std::uint32_t port) { return link(pe, port).room(); }
+  void sent(const Pe& pe, std::uint32_t port, std::int64_t count) { link(pe, port).put_written(count); }
   void computed(Pe& pe, const Step& step, std::span<const Shape> operands);
   void stored(const Step&, const std::int64_t*) {}
   void moved(Pe&, const Step&, TileSize) {}
@@ -46,6 +50,7 @@ class Worker {
  private:
   static constexpr std::int64_t steps_a_turn = 4096;
   static void put(Queue& queue, const Step& step, const Packet& packet);
+  Queue& link(const Pe& pe, std::uint32_t port) { return shared_.links[pe.queues[port]]; }
   [[nodiscard]] const program::Channel& channel_of(const Pe& pe, const Step& step) const {
     return shared_.array.program().channels[pe.code->ports[step.port].channel];
   }

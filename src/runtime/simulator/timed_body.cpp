@@ -127,7 +127,8 @@ struct alignas(32) Times {
     for (std::uint32_t n = 0; n < known; ++n)
       bounds[n] = lane.time(lane.at - lane.depth + n) + op.response - op.before;
   }
-  raise(bounds.four[0], Four{lane.link_free - op.before, TimedArray::never, TimedArray::never, TimedArray::never});
+  raise(bounds.four[0],
+        Four{lane.link_free - op.before, TimedArray::never, TimedArray::never, TimedArray::never});
 }
 
 /// As `take`. `arrivals`: as bounds; `starts`: when the operation before it ends, and after it, when it does.

@@ -45,6 +45,41 @@ TEST(Queue, IsInOrderAndAsDeepAsItIsSetUp) {
   }
 }
 
+/// One at a time and several where they stand, in turn: no place is beyond the depth, no message is lost.
+TEST(Queue, LetsSeveralScalarsBeWrittenAndReadWhereTheyStand) {
+  for (const std::int64_t depth : {1, 2, 7, 300, 5000}) {
+    Queue queue;
+    queue.set_up(depth, 0, 1, {.bytes = sizeof(std::int64_t), .scalar = true});
+    EXPECT_EQ(queue.arrived().count, 0);
+    std::int64_t sent = 0;
+    std::int64_t received = 0;
+    for (std::int64_t turn = 0; received < 3 * depth; ++turn) {
+      if (turn % 3 == 0 && queue.has_place()) put(queue, sent++);
+      for (Scalars room = queue.room(); room.count > 0; room = queue.room()) {
+        const std::int64_t most = room.count - turn % room.count;
+        for (std::int64_t n = 0; n < most; ++n) {
+          std::memcpy(room.first + n * sizeof sent, &sent, sizeof sent);
+          ++sent;
+        }
+        queue.put_written(most);
+      }
+      ASSERT_EQ(sent - received, depth);
+      ASSERT_TRUE(queue.has_message());
+      if (turn % 2 == 0) {
+        ASSERT_EQ(take(queue), received++);
+      }
+      const Scalars arrived = queue.arrived();
+      ASSERT_LE(arrived.count, sent - received);
+      for (std::int64_t n = 0; n < arrived.count; ++n) {
+        std::int64_t number = -1;
+        std::memcpy(&number, arrived.first + n * sizeof number, sizeof number);
+        ASSERT_EQ(number, received++);
+      }
+      if (arrived.count > 0) queue.take_read(arrived.count);
+    }
+  }
+}
+
 TEST(Queue, KeepsTheSizesOfTiles) {
   Queue queue;
   queue.set_up(100, 0, 1, {.bytes = 96, .scalar = false});
