@@ -90,8 +90,8 @@ void TimedArray::connect() {
       by_receiver[c].assign(ordinal_.size(), none);
     }
   }
+  reserve_queues();
   std::vector<std::int64_t> at(stride_.size());
-  std::vector<std::size_t> used(program_.channels.size(), 0);
   for (std::uint32_t o = 0; o < count(); ++o) {
     const TimedPe& pe = state_.pes[o];
     const std::uint32_t index = grid_index_[o];
@@ -108,6 +108,22 @@ void TimedArray::connect() {
       queue_of_port_[pe.ports + p] = number;
     }
   }
+}
+
+/// For the links' queues, which take most of the memory: as they grew, they would be there twice.
+void TimedArray::reserve_queues() {
+  std::vector<std::size_t> pes(program_.classes.size(), 0);
+  for (const TimedPe& pe : state_.pes) ++pes[pe.pe_class];
+  std::size_t queues = 0, places = 0;
+  for (std::size_t c = 0; c < pes.size(); ++c) {
+    for (const Port& port : program_.codes[c].ports) {
+      if (port.kind != Port::Kind::link_in) continue;
+      queues += pes[c];
+      places += pes[c] * first_places(program_.channels[port.channel]);
+    }
+  }
+  state_.queues.reserve(queues);
+  state_.times.reserve(places);
 }
 
 std::uint32_t TimedArray::neighbour(const std::vector<std::int64_t>& at,
