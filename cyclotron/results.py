@@ -128,7 +128,9 @@ class Result:
 
         Times: ``busy``, ``stall_empty`` (waiting for a message), ``stall_full`` (waiting for a place in a
         channel), ``idle`` (int64 arrays of shape ``grid``, cycles), ``busy_by_operator`` (dict of such
-        arrays), ``cycles_skipped`` (int, by fast-forward; the others were run step by step).
+        arrays), ``cycles_skipped`` and ``pes_skipped`` (ints, by fast-forward: periods of a run that repeat
+        themselves, and PEs that do what a neighbour does, a constant time later; the others were run step by
+        step).
 
         Work, counted whatever the engine and however many cycles it skips: ``flops`` (floating-point
         operations as the operators count them, a multiply-add 2, on every dtype), ``words_loaded``,
@@ -159,6 +161,7 @@ class Result:
         stats["instructions"] = int(timing["instructions"])
         stats["words_moved"] = sum(int(channel["words"]) for channel in timing["channels"])
         stats["cycles_skipped"] = int(timing["cycles_skipped"])
+        stats["pes_skipped"] = int(timing["pes_skipped"])
         return stats
 
     @functools.cached_property

@@ -69,7 +69,8 @@ py::dict simulate(const program::Program& program, const std::vector<py::array>&
                   "counters"_a = py::cast(std::move(timing.counters)), "events"_a = events(program, timing),
                   "events_dropped"_a = timing.events_dropped, "messages"_a = messages(timing),
                   "messages_dropped"_a = timing.messages_dropped, "instructions"_a = timing.instructions,
-                  "engine"_a = timing.engine, "cycles_skipped"_a = timing.cycles_skipped);
+                  "engine"_a = timing.engine, "cycles_skipped"_a = timing.cycles_skipped,
+                  "pes_skipped"_a = timing.pes_skipped);
 }
 
 void run_local(const program::Program& program, const std::vector<py::array>& arrays, int threads,

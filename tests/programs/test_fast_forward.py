@@ -131,3 +131,14 @@ def test_tiles_of_several_sizes_are_interpreted():
     blocked = kernels.matmul.compile(cy.blocked(np.ones((3, 4)), (2, 2)), cy.blocked(np.ones((4, 4)), (2, 2)))
     assert timed(blocked).engine == "general"
     assert timed(blocked).cycles == cy.run(blocked, backend="sim").cycles
+
+
+def test_large_uniform_arrays_are_simulated_by_few_of_their_pes():
+    result = timed(product(100, 150, 1000))
+    assert result.stats["pes_skipped"] == 100 * 150 - 8 * 8
+    i, j = np.indices((100, 150))
+    assert (result.stats["stall_empty"] == i + j).all()
+    assert (result.stats["idle"] == 99 - i + 149 - j).all()
+    general = timed(product(100, 150, 1000), engine="general")
+    assert general.stats["pes_skipped"] == 0
+    assert general.stats["channels"] == result.stats["channels"]

@@ -24,10 +24,11 @@ ON_UNITS = [name for name in OPERATORS if not name.startswith(_OTHERS)]
 DEPTHS = (1, 1, 2, 2, 3, 4, 7, 40, 1 << 30)
 
 
-def programs(seed: int, folder: Path, long: int = 0) -> Iterator[cy.Program]:
+def programs(seed: int, folder: Path, long: int = 0, wide: int = 0) -> Iterator[cy.Program]:
     """Random kernels under random schedules, of random sizes; those that are refused are left out.
 
-    One of the sizes is up to `long`, if that is given: the loops over it go on for a while.
+    One of the sizes is up to `long`, if that is given: the loops over it go on for a while. With
+    `wide` all but one are between half of that and that: large arrays.
     """
     judge = Judge(folder)
     rng = random.Random(seed)
@@ -36,7 +37,9 @@ def programs(seed: int, folder: Path, long: int = 0) -> Iterator[cy.Program]:
         function = judge.kernel(kernel.source)
         for _ in range(3):
             schedule = random_schedules.draw(rng, kernel)
-            sizes = [rng.randint(1, 5) for _ in random_kernels.SIZES]
+            sizes = [rng.randint((wide + 1) // 2 or 1, wide or 5) for _ in random_kernels.SIZES]
+            if wide:
+                sizes[rng.randrange(len(sizes))] = rng.randint(1, 9)
             if long:
                 sizes[rng.randrange(len(sizes))] = rng.randint(long // 3, long)
             arguments = kernel.arguments(tuple(sizes), np.random.default_rng(0))
@@ -77,6 +80,24 @@ def retimed(rng: random.Random, program: cy.Program) -> cy.Program:
     pe = dataclasses.replace(machine.pe, cycles=cycles, **units)
     return program.with_machine(
         dataclasses.replace(machine, link=link(), broadcast=link(), links=links, pe=pe)
+    )
+
+
+def unhurried(program: cy.Program) -> cy.Program:
+    """The program on a machine whose links all take a cycle at least, to and fro."""
+
+    def slower(link: cy.Link) -> cy.Link:
+        return dataclasses.replace(
+            link, latency=max(1, link.latency), response_latency=max(1, link.response_latency)
+        )
+
+    machine = program.machine
+    assert machine is not None
+    links = {hop: slower(link) for hop, link in machine.links.items()}
+    return program.with_machine(
+        dataclasses.replace(
+            machine, link=slower(machine.link), broadcast=slower(machine.broadcast), links=links
+        )
     )
 
 

@@ -105,6 +105,24 @@ def test_fast_forward_on_random_programs(tmp_path, capsys):
     assert skipped > ended // 10
 
 
+@pytest.mark.timeout(1200)
+def test_fast_forward_of_large_arrays(tmp_path, capsys):
+    """Most PEs of uniform arrays are not simulated, but proved to do what their neighbours do."""
+    rng = random.Random(SEED)
+    ended = skipped = 0
+    for number, program in enumerate(random_machines.programs(SEED, tmp_path, wide=24)):
+        if number >= FAST_FORWARDS // 5:
+            break
+        for late in (False, False, True):  # each link takes a cycle, where the machine is not any
+            machine = random_machines.retimed(rng, program)
+            result = both(machine if late else random_machines.unhurried(machine))
+            ended += result is not None
+            skipped += result is not None and result.stats["pes_skipped"] > 0
+    with capsys.disabled():
+        print(f"\nCYCLOTRON_SEED={SEED}: {ended} runs end, {skipped} of them with PEs skipped")
+    assert skipped > 0
+
+
 RECIPES = {
     "output stationary": (cy.schedules.output_stationary, (9, 120, 7)),
     "weight stationary": (cy.schedules.weight_stationary, (6, 8, 150)),

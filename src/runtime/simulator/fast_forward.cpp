@@ -15,7 +15,7 @@ std::uint32_t deepest_nest(const TimedProgram& program) {
 }
 
 /// Rounds in which what happens at one side of the array, or at its start, has reached the other.
-std::int64_t settling(const program::Program& program) {
+std::int64_t settling(const TimedProgram& program) {
   std::int64_t result = 16;
   for (const std::int64_t extent : program.grid) result += extent;
   return 4 * result;
@@ -79,7 +79,7 @@ Period PeriodFinder::look(const TimedArray& array, bool outer_only) {
   return {};
 }
 
-std::int64_t fast_forward(TimedEngine& engine) {
+std::int64_t skip_periods(TimedEngine& engine) {
   const TimedProgram& program = engine.array().program();
   const std::uint32_t levels = deepest_nest(program);
   std::int64_t skipped = 0;
@@ -87,9 +87,14 @@ std::int64_t fast_forward(TimedEngine& engine) {
   // PEs whose innermost loops differ in what they do at an iteration keep step by a loop further out.
   for (std::uint32_t level = levels; goes_on && level-- > 0;) {
     Rounds rounds(engine, level, levels > 1);
-    goes_on = rounds.run(level > 0 ? settling(*program.source) : patience);
+    goes_on = rounds.run(level > 0 ? settling(program) : patience);
     skipped += rounds.skipped();
   }
+  return skipped;
+}
+
+std::int64_t fast_forward(TimedEngine& engine) {
+  const std::int64_t skipped = skip_periods(engine);
   engine.run();
   return skipped;
 }

@@ -25,6 +25,10 @@ class PeriodFinder {
   std::int64_t age_ = 0;
 };
 
+/// Runs the engine round by round, with skips, to its end or to where it no longer looks for periods. Returns the cycles
+/// skipped. Throws as `run`.
+[[nodiscard]] std::int64_t skip_periods(TimedEngine& engine);
+
 /// Runs the engine to the end, with the same clocks and counts as `run`. Returns the cycles skipped. Throws as `run`.
 [[nodiscard]] std::int64_t fast_forward(TimedEngine& engine);
 

@@ -24,6 +24,11 @@ Snapshot::Snapshot(const TimedArray& array)
       times_(array.state().times),
       port_free_(array.state().port_free),
       messages_(array.state().messages) {
+  if (const Recorder* const recorder = array.recorder()) {
+    for (const Stream& stream : recorder->streams) recorded_.push_back(stream.size());
+    skipped_ = recorder->skipped;
+    skipped_.resize(array.state().queues.size());
+  }
   pes_.reserve(array.state().pes.size());
   for (const TimedPe& pe : array.state().pes) pes_.push_back({pe.now, pe.stall_full, pe.counter});
   queues_.reserve(array.state().queues.size());
@@ -107,6 +112,7 @@ bool Snapshot::ports_shifted(const TimedArray& array, std::uint32_t ordinal) con
 
 std::int64_t Snapshot::skip(TimedArray& array, std::int64_t times) const {
   TimedState& state = array.state();
+  Recorder* const recorder = array.recorder();
   std::int64_t most = 0;
   for (std::uint32_t o = 0; o < array.count(); ++o) {
     TimedPe& pe = state.pes[o];
@@ -114,6 +120,10 @@ std::int64_t Snapshot::skip(TimedArray& array, std::int64_t times) const {
     repeat(pe.now, pes_[o].now, times);
     if (pe.now > latest) too_long();  // before its times overflow
     most = std::max(most, pe.now - before);
+    if (recorder != nullptr) {
+      Stream& stream = recorder->streams[o];
+      stream.repeat(stream.size() - recorded_[o], times, before - pes_[o].now);
+    }
     repeat(pe.stall_full, pes_[o].stall_full, times);
     // Registers of loops that are not open have no meaning; of one that is, they are two numbers each.
     const TimedCode& code = array.code(pe);
@@ -123,6 +133,7 @@ std::int64_t Snapshot::skip(TimedArray& array, std::int64_t times) const {
     for (std::uint32_t r = blocks; r < pe.registers + code.registers(); ++r)
       repeat(state.registers[r], registers_[r], times);
   }
+  if (recorder != nullptr) recorder->skipped.resize(queues_.size());
   for (std::size_t c = 0; c < messages_.size(); ++c) repeat(state.messages[c], messages_[c], times);
   for (std::size_t q = 0; q < queues_.size(); ++q) {
     TimedQueue& queue = state.queues[q];
@@ -130,6 +141,7 @@ std::int64_t Snapshot::skip(TimedArray& array, std::int64_t times) const {
     // Their places stay, so the messages that are skipped are only counted. A count may have started anew.
     const auto passed = static_cast<std::int32_t>(queue.sent - queues_[q].sent);
     repeat(state.messages[queue.channel], state.messages[queue.channel] - passed, times);
+    if (recorder != nullptr) repeat(recorder->skipped[q], skipped_[q] - passed, times);
     std::int64_t link_free = queue.link_free;
     repeat(link_free, queues_[q].link_free, times);
     std::int64_t* place = state.times.data() + queue.ring;

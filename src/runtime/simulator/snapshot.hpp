@@ -54,6 +54,8 @@ class Snapshot {
   std::vector<std::int64_t> times_;
   std::vector<std::int64_t> port_free_;
   std::vector<std::int64_t> messages_;
+  // Where sends and receives are recorded: how many of each PE, and the messages of each queue that were skipped.
+  std::vector<std::int64_t> recorded_, skipped_;
 };
 
 }  // namespace cyclotron::runtime::simulator

@@ -1,5 +1,6 @@
 #include "time_alone.hpp"
 
+#include "collapse.hpp"
 #include "deadlock.hpp"
 #include "fast_forward.hpp"
 #include "timed_engine.hpp"
@@ -33,6 +34,9 @@ std::optional<Timing> simulate_time(const program::Program& program, Engine whic
     }
     auto timed = time_program(program);
     if (!timed) return std::nullopt;
+    if (which != Engine::general) {
+      if (auto timing = simulate_collapsed(*timed, progress)) return timing;
+    }
     TimedEngine engine(std::move(*timed), progress);
     const std::int64_t skipped = which == Engine::general ? 0 : fast_forward(engine);
     if (engine.run()) {

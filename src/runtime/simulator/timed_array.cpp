@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -25,7 +26,7 @@ std::uint32_t first_places(const TimedChannel& channel) {
   throw ExecutionError({.code = "CYC705",
                         .span = {},
                         .message = fmt::format("a grid of {} PEs does not fit this computer's memory",
-                                               fmt::join(program.source->grid, " x ")),
+                                               fmt::join(program.grid, " x ")),
                         .notes = {},
                         .help = "fold the grid onto fewer PEs"});
 }
@@ -33,7 +34,7 @@ std::uint32_t first_places(const TimedChannel& channel) {
 }  // namespace
 
 TimedArray::TimedArray(TimedProgram program) : program_(std::move(program)), free_rings_(32) {
-  const auto& grid = program_.source->grid;
+  const auto& grid = program_.grid;
   std::int64_t size = 1;
   stride_.assign(grid.size(), 1);
   for (std::size_t d = grid.size(); d-- > 0;) {
@@ -53,7 +54,7 @@ TimedArray::TimedArray(TimedProgram program) : program_(std::move(program)), fre
 }
 
 void TimedArray::place_pes() {
-  const auto classes = program_.source->class_map();
+  const auto classes = std::exchange(program_.class_map, {});
   const auto with_program = static_cast<std::size_t>(
       std::count_if(classes.begin(), classes.end(), [](auto c) { return c != program::Program::unmapped; }));
   ordinal_.assign(classes.size(), none);
@@ -131,7 +132,7 @@ std::uint32_t TimedArray::neighbour(const std::vector<std::int64_t>& at,
   const bool wraps = machine::wraps_around(program_.source->machine.topology);
   std::int64_t result = 0;
   for (std::size_t d = 0; d < at.size(); ++d) {
-    const std::int64_t extent = program_.source->grid[d];
+    const std::int64_t extent = program_.grid[d];
     std::int64_t x = at[d] + offset[d];
     if (x < 0 || x >= extent) {
       if (!wraps) return none;

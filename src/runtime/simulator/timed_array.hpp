@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "recorder.hpp"
 #include "timed_program.hpp"
 
 namespace cyclotron::runtime::simulator {
@@ -61,6 +62,8 @@ class TimedArray {
   [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(grid_index_.size()); }
   [[nodiscard]] std::uint32_t grid_size() const { return static_cast<std::uint32_t>(ordinal_.size()); }
   [[nodiscard]] std::uint32_t grid_index(std::uint32_t ordinal) const { return grid_index_[ordinal]; }
+  /// Of the PE at a grid index; `none` where it has no program.
+  [[nodiscard]] std::uint32_t ordinal(std::size_t grid_index) const { return ordinal_[grid_index]; }
   [[nodiscard]] const TimedCode& code(const TimedPe& pe) const { return program_.classes[pe.pe_class]; }
 
   /// The queue of each port; `none` for a network's, and over the edge of the grid.
@@ -74,10 +77,17 @@ class TimedArray {
   [[nodiscard]] std::uint32_t on_line(std::uint32_t grid_index, std::uint32_t axis,
                                       std::int64_t coordinate) const;
   [[nodiscard]] std::int64_t coordinate(std::uint32_t grid_index, std::uint32_t axis) const {
-    return grid_index / stride_[axis] % program_.source->grid[axis];
+    return grid_index / stride_[axis] % program_.grid[axis];
   }
   /// The PE's coordinates, then its loop variables; valid until the next call.
   [[nodiscard]] const std::int64_t* environment(std::uint32_t ordinal);
+
+  /// What records sends and receives, if anything does.
+  [[nodiscard]] Recorder* recorder() const { return recorder_; }
+  void record(Recorder& recorder) {
+    recorder.streams.resize(count());
+    recorder_ = &recorder;
+  }
 
   /// Gives a queue so many places, a larger power of two.
   void grow(TimedQueue& queue, std::uint32_t places);
@@ -101,6 +111,7 @@ class TimedArray {
   std::vector<std::vector<std::vector<std::pair<std::int64_t, std::uint32_t>>>> rows_;
   std::vector<std::vector<std::uint32_t>> free_rings_;  // By the logarithm of their places.
   std::vector<std::int64_t> environment_;
+  Recorder* recorder_ = nullptr;
 };
 
 }  // namespace cyclotron::runtime::simulator

@@ -84,7 +84,9 @@ TimedEngine::Outcome TimedEngine::advance(std::uint32_t ordinal, [[maybe_unused]
           queue.receiver_waits = true;
           return leave(Outcome::blocked);
         }
+        [[maybe_unused]] const std::int64_t before = now;
         take(queue, channels[op->channel], now);
+        if constexpr (is_round) record(ordinal, now, now > before);
         break;
       }
       case TimedOp::Kind::send: {
@@ -99,6 +101,7 @@ TimedEngine::Outcome TimedEngine::advance(std::uint32_t ordinal, [[maybe_unused]
         stall_full += sent - now;
         now = sent;
         put(queue, channel, sent);
+        if constexpr (is_round) record(ordinal, now, false);
         break;
       }
       case TimedOp::Kind::compute: now += op->cycles; break;

@@ -6,6 +6,7 @@
 #include <cyclotron/runtime/runtime.hpp>
 
 #include "../pulse.hpp"
+#include "expansion.hpp"
 #include "ready_set.hpp"
 #include "timed_array.hpp"
 
@@ -35,8 +36,8 @@ class TimedEngine {
 
   [[nodiscard]] TimedArray& array() { return array_; }
   [[nodiscard]] const TimedArray& array() const { return array_; }
-  /// Without events: all computations are counted as dropped.
-  [[nodiscard]] Timing timing() const;
+  /// Without events: all computations are counted as dropped. Of the larger array, if one is given.
+  [[nodiscard]] Timing timing(const Expansion& expansion = {}) const;
 
  private:
   enum class Outcome : std::uint8_t { blocked, done, turn_ends, round_ends };
@@ -50,6 +51,10 @@ class TimedEngine {
   /// The earliest time at which the next message may enter. Requires: make_room.
   [[nodiscard]] std::int64_t place_free_at(const TimedQueue& queue, const TimedChannel& channel) const;
   void put(TimedQueue& queue, const TimedChannel& channel, std::int64_t sent);
+  /// A send or a receive of the PE.
+  void record(std::uint32_t ordinal, std::int64_t time, bool waited) {
+    if (Recorder* const recorder = array_.recorder()) recorder->add(ordinal, time, waited);
+  }
   /// Requires: the queue holds a message.
   void take(TimedQueue& queue, const TimedChannel& channel, std::int64_t& now);
   std::int64_t run_body(TimedPe& pe, const TimedBody& body, std::int64_t most);

@@ -50,7 +50,7 @@ bool TimedEngine::broadcast(std::uint32_t ordinal, const TimedOp& op) {
   const std::int64_t first = lower_limit(code, code.steps[op.step].lower, environment);
   const std::int64_t last = upper_limit(code, code.steps[op.step].upper, environment);
   if (first > last) return true;
-  if (first < 0 || last >= array_.program().source->grid[channel.axis]) throw Irregular{};
+  if (first < 0 || last >= array_.program().grid[channel.axis]) throw Irregular{};
   const std::uint32_t index = array_.grid_index(ordinal);
   const auto queue_to = [&](std::int64_t to) -> TimedQueue& {
     return state
@@ -72,6 +72,7 @@ bool TimedEngine::broadcast(std::uint32_t ordinal, const TimedOp& op) {
   if (!any) return true;
   pe.stall_full += sent - pe.now;
   pe.now = sent;
+  record(ordinal, sent, false);
   port_free = sent + channel.transfer;
   ++state.registers[pe.registers + std::size_t{2} * array_.code(pe).loops + op.block];
   for (std::int64_t to = first; to <= last; ++to) {
@@ -85,7 +86,7 @@ bool TimedEngine::receive_from(std::uint32_t ordinal, const TimedOp& op) {
   const Code& code = array_.program().codes[state.pes[ordinal].pe_class];
   const TimedChannel& channel = array_.program().channels[op.channel];
   const std::int64_t sender = evaluate(code, code.steps[op.step].sender, array_.environment(ordinal));
-  if (sender < 0 || sender >= array_.program().source->grid[channel.axis]) throw Irregular{};
+  if (sender < 0 || sender >= array_.program().grid[channel.axis]) throw Irregular{};
   const std::uint32_t index = array_.grid_index(ordinal);
   TimedQueue& queue = state.queues[array_.network_queue(
       op.channel, array_.on_line(index, channel.axis, sender), index, sender)];
@@ -93,7 +94,10 @@ bool TimedEngine::receive_from(std::uint32_t ordinal, const TimedOp& op) {
     queue.receiver_waits = true;
     return false;
   }
-  take(queue, channel, state.pes[ordinal].now);
+  std::int64_t& now = state.pes[ordinal].now;
+  const std::int64_t before = now;
+  take(queue, channel, now);
+  record(ordinal, now, now > before);
   return true;
 }
 

@@ -289,7 +289,8 @@ bool may_run_ahead(const program::Program& program) {
 }
 
 std::optional<TimedProgram> time_program(const program::Program& program, Senders senders) {
-  TimedProgram result{.source = &program, .codes = {}, .classes = {}, .channels = {}};
+  TimedProgram result{
+      .source = &program, .grid = program.grid, .class_map = {}, .codes = {}, .classes = {}, .channels = {}};
   if (program.channels.size() > std::numeric_limits<std::uint16_t>::max()) return std::nullopt;
   for (std::size_t c = 0; c < program.classes.size(); ++c) result.codes.push_back(decode(program, c));
   const auto sizes = constant_tile_sizes(program, result.codes);
@@ -301,6 +302,8 @@ std::optional<TimedProgram> time_program(const program::Program& program, Sender
     if (!code) return std::nullopt;
     result.classes.push_back(std::move(*code));
   }
+  check_grid_size(program);
+  result.class_map = program.class_map();
   return result;
 }
 

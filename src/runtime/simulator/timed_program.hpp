@@ -115,7 +115,9 @@ struct TimedChannel {
 
 struct TimedProgram {
   const program::Program* source = nullptr;
-  std::vector<Code> codes;  ///< By class, as `classes`.
+  std::vector<std::int64_t> grid;  ///< Of PEs that are simulated: the source's, or fewer (collapse.hpp).
+  std::vector<std::uint32_t> class_map;  ///< Over this grid, as `program::Program::class_map`.
+  std::vector<Code> codes;               ///< By class, as `classes`.
   std::vector<TimedCode> classes;
   std::vector<TimedChannel> channels;
 };

@@ -47,40 +47,101 @@ double TimedEngine::fraction_done() const {
   return samples == 0 ? 1 : std::clamp(sum / samples, 0.0, 1.0);
 }
 
-Timing TimedEngine::timing() const {
+namespace {
+
+/// The PEs of an array, larger than the one that was simulated.
+class Expanded {
+ public:
+  Expanded(const TimedArray& array, const Expansion& expansion) : array_(array) {
+    const auto& grid = array.program().grid;
+    for (std::uint32_t d = 0; d < grid.size(); ++d) {
+      cuts_.push_back(expansion.cuts.empty() ? Cut{} : expansion.cuts[d]);
+      extents_.push_back(grid[d] + cuts_[d].copies);
+      size_ *= static_cast<std::size_t>(extents_[d]);
+    }
+    steady_ = expansion.steady;
+  }
+
+  [[nodiscard]] std::size_t size() const { return size_; }
+  /// Calls f(grid index, ordinal of the PE that was simulated, cycles that it is later).
+  template <class F>
+  void for_each_pe(F f) const {
+    for_each_row(0, 0, 0, 0, f);
+  }
+  /// How many PEs one that was simulated stands for.
+  [[nodiscard]] std::int64_t copies(std::uint32_t ordinal) const {
+    std::int64_t result = 1;
+    for (std::uint32_t d = 0; d < cuts_.size(); ++d)
+      result *= cuts_[d].times(array_.coordinate(array_.grid_index(ordinal), d));
+    return result;
+  }
+
+ private:
+  template <class F>
+  void for_each_row(std::size_t dimension, std::size_t index, std::size_t simulated, std::int64_t shift,
+                    F& f) const {
+    if (dimension == extents_.size()) {
+      const std::uint32_t ordinal = array_.ordinal(simulated);
+      if (ordinal == TimedArray::none) return;
+      f(index, ordinal, !steady_.empty() && steady_[ordinal] != 0 ? 0 : shift);
+      return;
+    }
+    const auto extent = static_cast<std::size_t>(extents_[dimension]);
+    const auto kept = extent - static_cast<std::size_t>(cuts_[dimension].copies);
+    for (std::size_t x = 0; x < extent; ++x) {
+      const auto row = static_cast<std::size_t>(cuts_[dimension].row_of(static_cast<std::int64_t>(x)));
+      for_each_row(dimension + 1, index * extent + x, simulated * kept + row,
+                   shift + cuts_[dimension].shift_of(static_cast<std::int64_t>(x)), f);
+    }
+  }
+
+  const TimedArray& array_;
+  std::vector<Cut> cuts_;
+  std::vector<std::int64_t> extents_;
+  std::vector<char> steady_;
+  std::size_t size_ = 1;
+};
+
+}  // namespace
+
+Timing TimedEngine::timing(const Expansion& expansion) const {
   const TimedState& state = array_.state();
+  const Expanded expanded(array_, expansion);
   Timing result;
-  for (const TimedPe& pe : state.pes) result.cycles = std::max(result.cycles, pe.now);
-  result.pes.assign(array_.grid_size(), PeCycles{.idle = result.cycles});
+  expanded.for_each_pe([&](std::size_t, std::uint32_t o, std::int64_t shift) {
+    result.cycles = std::max(result.cycles, state.pes[o].now + shift);
+  });
+  if (result.cycles > latest) too_long();
+  result.pes.assign(expanded.size(), PeCycles{.idle = result.cycles});
   std::array<std::vector<std::int64_t>*, operators::operator_count> columns{};
   const auto column = [&](Op op) -> std::vector<std::int64_t>& {
     auto& found = columns[static_cast<std::size_t>(op)];
     if (found == nullptr) {
       found = &result.busy_by_operator[std::string(operators::info(op).name)];
-      found->resize(array_.grid_size());
+      found->resize(expanded.size());
     }
     return *found;
   };
   Counters& counters = result.counters;
-  counters.group_of.assign(array_.grid_size(), Counters::none);
+  counters.group_of.assign(expanded.size(), Counters::none);
   for (const TimedCode& code : array_.program().classes) {
     auto& group = counters.groups.emplace_back(Counters::Group{.once = code.once.work, .repeated = {}});
     for (const TimedBlock& block : code.blocks) group.repeated.push_back(block.work);
   }
-  for (std::uint32_t o = 0; o < array_.count(); ++o) {
+  expanded.for_each_pe([&](std::size_t index, std::uint32_t o, std::int64_t shift) {
     const TimedPe& pe = state.pes[o];
     const TimedCode& code = array_.code(pe);
-    PeCycles& cycles = result.pes[array_.grid_index(o)];
+    PeCycles& cycles = result.pes[index];
     const auto did = [&](const TimedBlock& block, std::int64_t times) {
       add(result.instructions, times, all_instructions(block.work));
       add(result.events_dropped, times, block.work.count(InstructionKind::compute));
       for (const auto& [op, one] : block.busy) {
         if (times == 0) continue;
         cycles.busy += times * one;
-        column(op)[array_.grid_index(o)] += times * one;
+        column(op)[index] += times * one;
       }
     };
-    counters.group_of[array_.grid_index(o)] = pe.pe_class;
+    counters.group_of[index] = pe.pe_class;
     did(code.once, 1);
     const std::int64_t* times = state.registers.data() + pe.registers + std::size_t{2} * code.loops;
     for (const TimedBlock& block : code.blocks) {
@@ -88,18 +149,20 @@ Timing TimedEngine::timing() const {
       counters.times.push_back(*times++);
     }
     cycles.stall_full = pe.stall_full;
-    cycles.stall_empty = pe.now - cycles.busy - pe.stall_full;
-    cycles.idle = result.cycles - pe.now;
-  }
-  for (std::size_t c = 0; c < state.messages.size(); ++c) {
-    ChannelStatistics& channel = result.channels.emplace_back();
-    channel.name = array_.program().source->channels[c].name;
-    channel.messages = state.messages[c];
-  }
-  for (const TimedQueue& queue : state.queues) {
+    cycles.stall_empty = pe.now + shift - cycles.busy - pe.stall_full;
+    cycles.idle = result.cycles - pe.now - shift;
+  });
+  for (const auto& channel : array_.program().source->channels)
+    result.channels.emplace_back().name = channel.name;
+  const bool whole = expansion.cuts.empty();
+  for (std::size_t c = 0; whole && c < state.messages.size(); ++c)
+    result.channels[c].messages = state.messages[c];
+  for (std::size_t q = 0; q < state.queues.size(); ++q) {
+    const TimedQueue& queue = state.queues[q];
     ChannelStatistics& channel = result.channels[queue.channel];
-    channel.messages += queue.sent;
-    channel.queues += queue.link_free > 0 ? 1 : 0;  // once a message was sent
+    const std::int64_t copies = whole ? 1 : expanded.copies(queue.receiver);
+    add(channel.messages, copies, queue.sent + (whole ? 0 : expansion.skipped[q]));
+    channel.queues += queue.link_free > 0 ? copies : 0;  // once a message was sent
     channel.peak_occupancy =
         std::max<std::int64_t>({channel.peak_occupancy, queue.peak, queue.sent - queue.received});
   }

@@ -87,6 +87,7 @@ struct Timing {
   std::int64_t instructions = 0;      ///< Executed, all PEs.
   std::string engine;                 ///< `functional`, `general` or `fast-forward`: what measured it.
   std::int64_t cycles_skipped = 0;    ///< By fast-forward; the rest was run step by step.
+  std::int64_t pes_skipped = 0;       ///< By fast-forward, as copies of their neighbours.
 };
 
 /// How time alone is simulated. All measure the same, bit for bit.

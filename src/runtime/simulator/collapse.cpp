@@ -1,0 +1,217 @@
+#include "collapse.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include <cyclotron/program/timing.hpp>
+
+#include "fast_forward.hpp"
+
+namespace cyclotron::runtime::simulator {
+namespace {
+
+bool uses(const Code& code, const Form& form, std::uint32_t variable) {
+  return std::any_of(code.terms.begin() + form.first, code.terms.begin() + form.first + form.count,
+                     [&](const Term& term) { return term.variable == variable; });
+}
+
+bool uses(const Code& code, Range limits, std::uint32_t variable) {
+  return std::any_of(code.limits.begin() + limits.first, code.limits.begin() + limits.first + limits.count,
+                     [&](const Limit& limit) { return uses(code, limit.numerator, variable); });
+}
+
+bool tests(const Code& code, Range conjunctions, std::uint32_t variable) {
+  for (std::uint32_t c = 0; c < conjunctions.count; ++c) {
+    const Range range = code.conjunctions[conjunctions.first + c];
+    for (std::uint32_t t = 0; t < range.count; ++t) {
+      if (uses(code, code.tests[range.first + t].form, variable)) return true;
+    }
+  }
+  return false;
+}
+
+/// Whether what a PE does when depends on its coordinate along the dimension, besides by its class.
+bool depends(const Code& code, std::uint32_t dimension) {
+  return std::ranges::any_of(code.steps, [&](const Step& step) {
+    switch (step.kind) {
+      case Step::Kind::loop:
+      case Step::Kind::broadcast:
+        return uses(code, step.lower, dimension) || uses(code, step.upper, dimension);
+      case Step::Kind::branch: return tests(code, step.lower, dimension);
+      case Step::Kind::receive: return uses(code, step.sender, dimension);
+      default: return false;
+    }
+  });
+}
+
+/// Along each dimension, the rows that are kept: the first and the last `half`; all where `removed` is 0.
+struct Crop {
+  std::int64_t half = 0;
+  std::vector<std::int64_t> removed;
+  [[nodiscard]] std::int64_t source_row(std::size_t dimension, std::int64_t row) const {
+    return row < half ? row : row + removed[dimension];
+  }
+};
+
+class Collapse {
+ public:
+  explicit Collapse(const TimedProgram& program) : program_(program) {
+    const auto& grid = program.grid;
+    strides_.resize(grid.size());
+    std::int64_t size = 1;
+    for (std::size_t d = grid.size(); d-- > 0; size *= grid[d]) strides_[d] = size;
+    for (const auto& channel : program.source->channels) {
+      for (const std::int64_t step : channel.offset) reach_ = std::max(reach_, std::abs(step));
+    }
+    for (std::uint32_t d = 0; d < grid.size(); ++d) uniform_.push_back(is_uniform(d));
+  }
+
+  /// Whether no PEs can wait for each other in no time: equations without circles of no cycles have one solution.
+  [[nodiscard]] bool takes_time() const {
+    return std::ranges::all_of(program_.channels, [](const TimedChannel& channel) {
+      return channel.delay >= 1 && channel.response >= 1;
+    });
+  }
+
+  /// None where there is nothing to leave out.
+  [[nodiscard]] std::optional<Crop> crop(std::int64_t half) const {
+    if (half <= reach_) return std::nullopt;
+    Crop result{.half = half, .removed = std::vector<std::int64_t>(program_.grid.size(), 0)};
+    for (std::size_t d = 0; d < program_.grid.size(); ++d) {
+      if (uniform_[d] && program_.grid[d] > 4 * half && same_class(d, half))
+        result.removed[d] = program_.grid[d] - 2 * half;
+    }
+    const bool any = std::ranges::any_of(result.removed, [](std::int64_t rows) { return rows > 0; });
+    return any ? std::optional(result) : std::nullopt;
+  }
+
+  [[nodiscard]] TimedProgram cropped(const Crop& crop) const {
+    TimedProgram result = program_;  // codes are few
+    std::int64_t size = 1;
+    for (std::size_t d = 0; d < result.grid.size(); ++d) size *= result.grid[d] -= crop.removed[d];
+    result.class_map.assign(static_cast<std::size_t>(size), 0);
+    std::vector<std::int64_t> at(result.grid.size(), 0);
+    for (std::uint32_t& pe_class : result.class_map) {
+      std::int64_t from = 0;
+      for (std::size_t d = 0; d < at.size(); ++d) from += crop.source_row(d, at[d]) * strides_[d];
+      pe_class = program_.class_map[static_cast<std::size_t>(from)];
+      for (std::size_t d = at.size(); d-- > 0 && ++at[d] == result.grid[d];) at[d] = 0;
+    }
+    return result;
+  }
+
+  /// How the cropped array that has run stands for the whole one, if it does.
+  [[nodiscard]] std::optional<Expansion> expansion(const TimedArray& array, const Recorder& recorder,
+                                                   const Crop& crop) const {
+    Expansion result{.cuts = {}, .steady = {}, .skipped = recorder.skipped};
+    result.skipped.resize(array.state().queues.size());
+    for (std::size_t d = 0; d < crop.removed.size(); ++d) {
+      Cut& cut = result.cuts.emplace_back(Cut{.row = crop.half - 1, .copies = crop.removed[d], .shift = 0});
+      if (cut.copies == 0) continue;
+      const auto shift = shift_along(array, recorder, static_cast<std::uint32_t>(d), crop.half);
+      // A ring would join the rows that are shifted most and those that are not.
+      if (!shift || (*shift != 0 && machine::wraps_around(program_.source->machine.topology)))
+        return std::nullopt;
+      cut.shift = *shift;
+      std::int64_t all = 0;
+      if (__builtin_mul_overflow(std::abs(cut.shift), cut.copies, &all) || all > latest) too_long();
+    }
+    for (std::uint32_t o = 0; o < array.count(); ++o) {
+      result.steady.push_back(recorder.streams[o].size() == 0 ? 1 : 0);
+      if (result.steady[o] == 0 && is_shifted(array, o, result) && !recorder.streams[o].starts_waiting())
+        return std::nullopt;  // it starts at 0 wherever it is
+    }
+    return result;
+  }
+
+ private:
+  [[nodiscard]] bool is_uniform(std::uint32_t dimension) const {
+    const auto& channels = program_.source->channels;
+    const bool network = std::ranges::any_of(channels, [&](const program::Channel& channel) {
+      return channel.kind == program::Channel::Kind::network && channel.axis == dimension;
+    });
+    return !network &&
+           std::ranges::none_of(program_.codes, [&](const Code& code) { return depends(code, dimension); });
+  }
+
+  /// Whether rows around the cut, and all between, have the same classes.
+  [[nodiscard]] bool same_class(std::size_t dimension, std::int64_t half) const {
+    const std::int64_t extent = program_.grid[dimension], stride = strides_[dimension];
+    const std::int64_t first = half - 1 - reach_, last = extent - half + reach_;
+    const auto& classes = program_.class_map;
+    const auto line = static_cast<std::size_t>(stride);
+    for (std::size_t start = 0; start < classes.size(); start += line * static_cast<std::size_t>(extent)) {
+      const auto row = [&](std::int64_t x) {
+        return classes.begin() + static_cast<std::ptrdiff_t>(start) + x * stride;
+      };
+      for (std::int64_t x = first + 1; x <= last; ++x) {
+        if (!std::equal(row(x), row(x) + stride, row(first))) return false;
+      }
+    }
+    return true;
+  }
+
+  /// The shift from row to row around the cut, if it is one and the same for all PEs.
+  [[nodiscard]] std::optional<std::int64_t> shift_along(const TimedArray& array, const Recorder& recorder,
+                                                        std::uint32_t dimension, std::int64_t half) const {
+    std::optional<std::int64_t> result;
+    for (std::uint32_t o = 0; o < array.count(); ++o) {
+      const std::uint32_t index = array.grid_index(o);
+      const std::int64_t row = array.coordinate(index, dimension);
+      if (row < half - 1 - reach_ || row >= half - 1 + reach_) continue;
+      const std::uint32_t next = array.ordinal(array.on_line(index, dimension, row + 1));
+      const auto shift = recorder.streams[o].shift_to(recorder.streams[next]);
+      if (!shift) return std::nullopt;
+      if (recorder.streams[o].size() == 0) continue;
+      if (result.value_or(*shift) != *shift) return std::nullopt;
+      result = shift;
+    }
+    return result.value_or(0);
+  }
+
+  /// Whether some copy of the PE is.
+  static bool is_shifted(const TimedArray& array, std::uint32_t ordinal, const Expansion& expansion) {
+    for (std::uint32_t d = 0; d < expansion.cuts.size(); ++d) {
+      const Cut& cut = expansion.cuts[d];
+      const std::int64_t row = array.coordinate(array.grid_index(ordinal), d);
+      const bool later = cut.shift > 0 ? row >= cut.row : row <= cut.row;
+      if (cut.shift != 0 && later) return true;
+    }
+    return false;
+  }
+
+  const TimedProgram& program_;
+  std::vector<std::int64_t> strides_;
+  std::vector<char> uniform_;  // By dimension.
+  std::int64_t reach_ = 1;     // Rows that a link leads on.
+};
+
+}  // namespace
+
+std::optional<Timing> simulate_collapsed(const TimedProgram& program, const Progress& progress,
+                                         std::int64_t half) {
+  const Collapse collapse(program);
+  if (!collapse.takes_time()) return std::nullopt;
+  for (auto crop = collapse.crop(half); crop; crop = collapse.crop(half *= 4)) {
+    TimedEngine engine(collapse.cropped(*crop), progress);
+    Recorder recorder;
+    engine.array().record(recorder);
+    std::int64_t skipped = 0;
+    try {
+      skipped = skip_periods(engine);
+    } catch (const TooManyEvents&) {
+      return std::nullopt;
+    }
+    if (!engine.finished()) return std::nullopt;
+    if (const auto expansion = collapse.expansion(engine.array(), recorder, *crop)) {
+      Timing timing = engine.timing(*expansion);
+      timing.engine = "fast-forward";
+      timing.cycles_skipped = skipped;
+      timing.pes_skipped = static_cast<std::int64_t>(timing.pes.size() - engine.array().grid_size());
+      return timing;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace cyclotron::runtime::simulator
