@@ -21,7 +21,7 @@ from cyclotron.language.build import SystemBuilder, build, build_nest
 from cyclotron.language.nests import may_be_nest
 from cyclotron.language.reference import unwrap, wrap
 from cyclotron.language.source import Source, closure_of
-from cyclotron.language.syntax import walk
+from cyclotron.language.syntax import completed, walk
 from cyclotron.language.trace import ACTIVE, Reference, Trace
 
 if TYPE_CHECKING:
@@ -276,8 +276,9 @@ class Kernel:
         factory = ast.parse("def factory(): return None").body[0]
         assert isinstance(factory, ast.FunctionDef)
         factory.args.args = [ast.arg(arg=name) for name in (rewritten.il, *free)]
-        factory.body = [rewritten.node, ast.Return(value=ast.Name(id=rewritten.node.name, ctx=ast.Load()))]
-        module = ast.fix_missing_locations(ast.Module(body=[factory], type_ignores=[]))
+        factory.body = [ast.Return(value=ast.Name(id=rewritten.node.name, ctx=ast.Load()))]
+        module = completed(ast.Module(body=[factory], type_ignores=[]))
+        factory.body.insert(0, rewritten.node)  # complete already
         return compile(module, self.file, "exec")
 
     def _preamble(self, rewritten: Rewritten) -> list[str]:

@@ -17,7 +17,7 @@ from cyclotron.language.expressions import Expressions, call, located, lookup, n
 from cyclotron.language.markers import host, ignore
 from cyclotron.language.names import Names, assigned_names
 from cyclotron.language.source import MISSING, Source
-from cyclotron.language.syntax import copied, walk
+from cyclotron.language.syntax import completed, copied, walk
 
 _DECLARATIONS: Mapping[object, str] = {
     np.einsum: "einsum",
@@ -156,7 +156,7 @@ class _Statements:
                 argument.annotation = None
         node = copy.copy(original)  # keeps fields that only newer Pythons have
         node.args, node.body, node.decorator_list, node.returns = arguments, body, [], None
-        return Rewritten(ast.fix_missing_locations(node), self._il, self._form, self._results)
+        return Rewritten(completed(node), self._il, self._form, self._results)
 
     def _block(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         result: list[ast.stmt] = []

@@ -11,6 +11,7 @@ from typing import Any
 
 from cyclotron.errors import Span, TraceError
 from cyclotron.language.position import line_span, span_of
+from cyclotron.language.syntax import walk
 
 
 class _Missing:
@@ -103,7 +104,7 @@ class Source:
                 span=line_span(self.file, self.first_line),
                 help="run the definition again",
             ) from None
-        for node in ast.walk(tree):
+        for node in walk(tree):
             if isinstance(node, ast.FunctionDef) and node.name == name:
                 first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
                 if first == self.first_line:
