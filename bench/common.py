@@ -1,4 +1,4 @@
-"""What the benchmarks share: options, the kernel, and the record that is written."""
+"""What the benchmarks share: options, and the record that is written."""
 
 from __future__ import annotations
 
@@ -11,17 +11,6 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-import cyclotron as cy
-
-
-@cy.kernel
-def matmul(A, B):
-    C = cy.empty((A.shape[0], B.shape[1]))
-    for i in range(A.shape[0]):
-        for j in range(B.shape[1]):
-            C[i, j] = sum(A[i, k] @ B[k, j] for k in range(A.shape[1]))
-    return C
 
 
 def options(description: str | None) -> argparse.Namespace:

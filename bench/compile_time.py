@@ -8,32 +8,12 @@ import itertools
 import time
 from collections.abc import Callable
 
-from common import matmul, medians, options, write
+from common import medians, options, write
+from kernels import cholesky, matmul, solve
 
 import cyclotron as cy
 
 SIZES = (4, 16, 64, 256, 1000)
-
-
-@cy.kernel
-def solve(L, B):
-    X = cy.empty_like(B)
-    for i in range(B.shape[0]):
-        for r in range(B.shape[1]):
-            X[i, r] = cy.linalg.solve_triangular(L[i, i], B[i, r] - sum(L[i, j] @ X[j, r] for j in range(i)))
-    return X
-
-
-@cy.kernel
-def cholesky(A):
-    n = A.shape[0]
-    L = cy.zeros_like(A)
-    for j in range(n):
-        L[j, j] = cy.linalg.cholesky(A[j, j] - sum(L[j, k] @ L[j, k].T for k in range(j)))
-        for i in range(j + 1, n):
-            rest = A[i, j] - sum(L[i, k] @ L[j, k].T for k in range(j))
-            L[i, j] = cy.linalg.solve_triangular(L[j, j], rest, side="right", trans=True)
-    return L
 
 
 def tiles(rows: int, columns: int, tile: int) -> cy.Spec:

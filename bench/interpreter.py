@@ -1,7 +1,8 @@
 """Cost of an instruction on scalars, simulated, on threads and on an MPI rank, against a bound of 200 ns."""
 
 import numpy as np
-from common import matmul, medians, options, write
+from common import medians, options, write
+from kernels import matmul
 
 import cyclotron as cy
 

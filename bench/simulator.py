@@ -5,7 +5,8 @@ import sys
 from typing import Any
 
 import numpy as np
-from common import matmul, medians, options, write
+from common import medians, options, write
+from kernels import matmul
 
 import cyclotron as cy
 from cyclotron.machine import UNBOUNDED

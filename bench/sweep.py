@@ -4,7 +4,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from common import matmul, medians, options, write
+from common import medians, options, write
+from kernels import matmul
 
 import cyclotron as cy
 

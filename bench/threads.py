@@ -3,7 +3,8 @@
 import time
 
 import numpy as np
-from common import matmul, medians, options, write
+from common import medians, options, write
+from kernels import matmul
 
 import cyclotron as cy
 

@@ -5,6 +5,7 @@ from cyclotron import language, machines, schedules
 from cyclotron.compiler import PeClass, Program, load
 from cyclotron.config import show_config
 from cyclotron.dataflow import Dataflow
+from cyclotron.distributed import Distributed, distribute
 from cyclotron.errors import (
     BackendUnavailable,
     CapacityError,
@@ -78,6 +79,7 @@ from cyclotron.language import (
     zeros,
     zeros_like,
 )
+from cyclotron.layout import Layout
 from cyclotron.machine import PE, Link, Machine, Unit
 from cyclotron.proof import Depths, Proof, prove
 from cyclotron.recurrences import Recurrences
@@ -99,11 +101,13 @@ __all__ = [
     "Dataflow",
     "DeadlockError",
     "Depths",
+    "Distributed",
     "ExecutionError",
     "Explanation",
     "Fold",
     "InternalError",
     "Kernel",
+    "Layout",
     "LegalityError",
     "Link",
     "Machine",
@@ -137,6 +141,7 @@ __all__ = [
     "cos",
     "cosh",
     "cyclic",
+    "distribute",
     "einsum",
     "empty",
     "empty_like",

@@ -38,8 +38,24 @@ class Distributed:
     def owners(self) -> list[int]:
         """The rank of each tile, row-major; -1: none."""
 
+    @property
+    def tile(self) -> list[int]:
+        """Scalars of a tile along each dimension."""
+
     def gather(self, array: NDArray[Any], communicator: int) -> None:
         """Collective: all tiles into the array of every rank."""
+
+    def redistribute(self, tile: Sequence[int], owners: Sequence[int], communicator: int) -> Distributed:
+        """Collective: the same numbers in other tiles, on other ranks."""
+
+    def read(self, number: int, shape: Sequence[int]) -> NDArray[Any]:
+        """A tile of this rank, without a copy and not to be written."""
+
+def agree(bytes: bytes, communicator: int) -> bool:
+    """Collective: whether all ranks pass the same bytes."""
+
+def broadcast(bytes: bytes, root: int, communicator: int) -> bytes:
+    """Collective: the root's bytes."""
 
 def run(
     program: bytes,

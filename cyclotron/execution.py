@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from cyclotron import _core
 from cyclotron.compiler import Program, compile_kernel
+from cyclotron.distributed import Distributed
 from cyclotron.errors import BackendUnavailable, CyclotronError, ExecutionError, ProgramError, ShapeError
 from cyclotron.language import Blocked, Kernel, blocked
+from cyclotron.layout import Layout
 from cyclotron.places import errors_at_call
 from cyclotron.progress import progress_bar
 from cyclotron.results import Result
@@ -26,9 +28,10 @@ ENGINES: tuple[Engine, ...] = ("auto", "general", "fast-forward")
 
 def run(
     program: Program,
-    *inputs: NDArray[Any] | Blocked,
+    *inputs: NDArray[Any] | Blocked | Distributed,
     backend: Backend = "local",
     ranks: int | None = None,
+    deal: Layout | None = None,
     functional: bool = True,
     threads: int = 0,
     event_limit: int = 200_000,
@@ -40,14 +43,18 @@ def run(
     ----------
     program : Program
         From `Kernel.compile` or `load`.
-    *inputs : ndarray or Blocked
+    *inputs : ndarray, Blocked or Distributed
         One for each input tensor, in order, with the shape and dtype that the program was compiled for; by
-        default those bound at compile time.
+        default those bound at compile time. Where one is distributed and the backend ``mpi``, the outputs
+        stay distributed: in the program's tiles, where they are computed.
     backend : {"local", "sim", "mpi", "numpy"}
         Threads of this process, the cycle-accurate simulator, MPI ranks, or the kernel's own Python body.
         The compiled backends give the same bits.
     ranks : int, optional
         MPI processes. Under ``mpirun`` the run is collective over all ranks, else a pool of workers starts.
+    deal : Layout, optional
+        ``mpi`` only: how the PEs are dealt out to the ranks, as elements of an array are; by default every
+        rank has a block of PEs in the order of the grid.
     functional : bool
         ``sim`` only: False simulates time without numbers, needs no inputs and gives no outputs.
     threads : int
@@ -99,6 +106,13 @@ def run(
     if backend == "numpy":
         outputs = _run_numpy(program, inputs)
         return Result(program, backend, outputs, time.perf_counter() - started)
+    if backend == "mpi":
+        from cyclotron.mpi.execution import run_on_ranks
+
+        with errors_at_call():
+            given = _checked_inputs(program, inputs)
+        outputs, profile = run_on_ranks(program, given, ranks, deal)
+        return Result(program, backend, outputs, time.perf_counter() - started, profile=profile)
     outputs = _empty_outputs(program) if functional else {}
     with errors_at_call():
         arrays = _arrays(program, inputs, outputs) if functional else []
@@ -117,8 +131,6 @@ def run(
     elif backend == "local":
         with progress_bar(f"running {program.kernel_name}") as progress:
             _core.run_local(program.core, arrays, threads=threads, progress=progress)
-    else:
-        outputs = _run_mpi(program, arrays, ranks)
     return Result(program, backend, outputs, time.perf_counter() - started, timing)
 
 
@@ -251,8 +263,8 @@ def _empty_outputs(program: Program) -> dict[str, NDArray[Any]]:
     return {t["name"]: np.zeros(t["shape"], dtype=t["dtype"]) for t in _tensors(program, "output")}
 
 
-def _bound(program: Program, inputs: tuple[Any, ...]) -> dict[str, NDArray[Any]]:
-    """The input arrays by name: given, or those of the compile."""
+def _bound(program: Program, inputs: tuple[Any, ...]) -> dict[str, Any]:
+    """The input arrays, distributed ones among them, by name: given, or those of the compile."""
     wanted = _tensors(program, "input")
     if not inputs:
         arrays = program.inputs()
@@ -272,12 +284,12 @@ def _bound(program: Program, inputs: tuple[Any, ...]) -> dict[str, NDArray[Any]]
             help="pass one array for each, in this order",
         )
     return {
-        tensor["name"]: np.asarray(value.array if isinstance(value, Blocked) else value)
+        tensor["name"]: value if isinstance(value, Distributed) else np.asarray(value)
         for tensor, value in zip(wanted, inputs, strict=True)
     }
 
 
-def _checked(tensor: dict[str, Any], array: NDArray[Any]) -> NDArray[Any]:
+def _checked(tensor: dict[str, Any], array: Any) -> Any:
     name = tensor["name"]
     if tuple(array.shape) != tuple(tensor["shape"]):
         raise ShapeError(
@@ -292,6 +304,8 @@ def _checked(tensor: dict[str, Any], array: NDArray[Any]) -> NDArray[Any]:
             code="CYC710",
             help=f"convert it: {name}.astype({tensor['dtype']!r})",
         )
+    if isinstance(array, Distributed):
+        return array
     native = array.dtype.newbyteorder("=")
     # The core reads any strides, but only aligned numbers in native byte order.
     if array.dtype != native or not array.flags.aligned:
@@ -302,11 +316,15 @@ def _checked(tensor: dict[str, Any], array: NDArray[Any]) -> NDArray[Any]:
 def _arrays(
     program: Program, inputs: tuple[Any, ...], outputs: dict[str, NDArray[Any]]
 ) -> list[NDArray[Any]]:
-    bound = _bound(program, inputs)
+    bound = _checked_inputs(program, inputs)
     return [
-        outputs[t["name"]] if t["role"] == "output" else _checked(t, bound[t["name"]])
-        for t in program.tensors
+        outputs[t["name"]] if t["role"] == "output" else np.asarray(bound[t["name"]]) for t in program.tensors
     ]
+
+
+def _checked_inputs(program: Program, inputs: tuple[Any, ...]) -> dict[str, Any]:
+    bound = _bound(program, inputs)
+    return {t["name"]: _checked(t, bound[t["name"]]) for t in _tensors(program, "input")}
 
 
 def _run_numpy(program: Program, inputs: tuple[Any, ...]) -> dict[str, NDArray[Any]]:
@@ -322,7 +340,7 @@ def _run_numpy(program: Program, inputs: tuple[Any, ...]) -> dict[str, NDArray[A
     arguments = []
     for name, value in zip(kernel.signature.parameters, program.arguments, strict=True):
         if name in bound:
-            array = bound[name]
+            array = np.asarray(bound[name])
             arguments.append(blocked(array, tuple(tiles[name])) if name in tiles else array)
         else:
             arguments.append(value)
@@ -332,20 +350,6 @@ def _run_numpy(program: Program, inputs: tuple[Any, ...]) -> dict[str, NDArray[A
         returned = tuple(returned.values())
     values = returned if isinstance(returned, tuple) else (returned,)
     return {name: np.asarray(value) for name, value in zip(names, values, strict=True)}
-
-
-def _run_mpi(program: Program, arrays: list[NDArray[Any]], ranks: int | None) -> dict[str, NDArray[Any]]:
-    try:
-        from cyclotron import mpi
-    except ImportError as error:
-        raise BackendUnavailable(
-            f"the MPI backend is not installed: {error}",
-            code="CYC722",
-            help="pip install mpi4py and install Cyclotron where an MPI is found",
-        ) from None
-    start: Callable[..., Any] = mpi.run
-    outputs: dict[str, NDArray[Any]] = start(program.core.to_bytes(), program.tensors, arrays, ranks)
-    return outputs
 
 
 __all__ = ["BACKENDS", "Backend", "Check", "CyclotronError", "call_kernel", "check", "run"]

@@ -32,29 +32,35 @@ class Result:
         What ran.
     backend : str
         Where: ``numpy``, ``local``, ``sim`` or ``mpi``.
-    outputs : dict of str to ndarray
+    outputs : dict of str to ndarray or Distributed
         Every output by name; empty for a timing-only simulation.
     seconds : float
         Wall-clock time of the run.
+    profile : list of dict
+        ``mpi`` only, for each rank: ``seconds`` from its first instruction to its last,
+        ``processor_seconds``, ``compute`` (seconds by operator on tiles), ``load_store`` (seconds),
+        ``lent_bytes``, ``sent_bytes`` and ``messages`` to other ranks; it waited for the rest of the time.
     """
 
     def __init__(
         self,
         program: Program,
         backend: str,
-        outputs: dict[str, NDArray[Any]],
+        outputs: dict[str, Any],
         seconds: float,
         timing: Mapping[str, Any] | None = None,
+        profile: list[dict[str, Any]] | None = None,
     ) -> None:
         self.program = program
         self.backend = backend
         self.outputs = outputs
         self.seconds = seconds
+        self.profile = profile or []
         self._timing = timing
 
     @property
-    def output(self) -> NDArray[Any]:
-        """The only output.
+    def output(self) -> Any:
+        """The only output, an ndarray or `Distributed`.
 
         Raises
         ------

@@ -41,6 +41,8 @@ def normalize(name: str, value: Any, place: Callable[[str], Span | None]) -> Any
         return value
     if isinstance(value, np.generic):
         return value.item()
+    if hasattr(value, "spec"):  # distributed: its numbers are elsewhere
+        return value.spec()
     if (
         isinstance(value, (list, tuple))
         or hasattr(value, "__array__")

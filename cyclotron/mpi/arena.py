@@ -20,7 +20,7 @@ _SHARED_MEMORY = "/dev/shm"
 
 
 @dataclass(frozen=True)
-class Layout:
+class MappedArrays:
     """Where the arrays are: path of the file, and (offset in bytes, shape, dtype name) of each."""
 
     path: str
@@ -62,12 +62,12 @@ class Arena:
             os.ftruncate(handle, size)
         finally:
             os.close(handle)
-        self.layout = Layout(path, tuple(places))
+        self.mapped = MappedArrays(path, tuple(places))
         self._tensors = tensors
         self._arrays = arrays
         try:
-            self._mapped = self.layout.map()
-            for tensor, array, mapped in zip(tensors, arrays, self._mapped, strict=True):
+            self._arrays_there = self.mapped.map()
+            for tensor, array, mapped in zip(tensors, arrays, self._arrays_there, strict=True):
                 # An output may hold values that the program does not write.
                 if tensor["role"] == "input" or array.any():
                     mapped[...] = array
@@ -78,7 +78,7 @@ class Arena:
     def outputs(self) -> dict[str, NDArray[Any]]:
         """Copy the outputs into their arrays and return these by name."""
         found = {}
-        for tensor, array, mapped in zip(self._tensors, self._arrays, self._mapped, strict=True):
+        for tensor, array, mapped in zip(self._tensors, self._arrays, self._arrays_there, strict=True):
             if tensor["role"] == "output":
                 array[...] = mapped
                 found[tensor["name"]] = array
@@ -88,12 +88,12 @@ class Arena:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._mapped = []
+        self._arrays_there = []
         self._remove()
 
     def _remove(self) -> None:
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(self.layout.path)
+            os.unlink(self.mapped.path)
 
 
 def shared_folder() -> str:

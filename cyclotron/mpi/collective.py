@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from cyclotron.errors import ExecutionError
+from cyclotron.layout import Layout
 from cyclotron.mpi import extension
+from cyclotron.mpi.ranks import Outcome
+from cyclotron.mpi.store import Bound, Deal, Form, Source, Store, Tensors
 
 
 def is_collective() -> bool:
@@ -27,42 +32,6 @@ def is_collective() -> bool:
     return "SLURM_PROCID" in os.environ and int(os.environ.get("SLURM_STEP_NUM_TASKS", "1")) > 1
 
 
-def run_collective(
-    program: bytes,
-    tensors: Sequence[Mapping[str, Any]],
-    arrays: Sequence[NDArray[Any]],
-    ranks: int | None = None,
-) -> dict[str, NDArray[Any]]:
-    """Run on all ranks of ``MPI.COMM_WORLD``; all of them call this.
-
-    Parameters
-    ----------
-    program, tensors, arrays, ranks
-        As for `cyclotron.mpi.run`; the inputs hold the same values on every rank.
-
-    Returns
-    -------
-    dict of str to ndarray
-        The output arrays by name, complete on every rank.
-
-    Raises
-    ------
-    ExecutionError
-        On every rank alike; names the rank that failed.
-    """
-    _mpi = extension.load()
-    communicator = world(_mpi)
-    size = _mpi.size(communicator)
-    if ranks is not None and ranks != size:
-        raise ExecutionError(
-            f"ranks={ranks} under a launcher that started {size}",
-            code="CYC733",
-            help=f"leave ranks out, or start the script with: mpirun -n {ranks} python ...",
-        )
-    _mpi.run(program, communicator, list(arrays))
-    return {t["name"]: a for t, a in zip(tensors, arrays, strict=True) if t["role"] == "output"}
-
-
 def world(_mpi: Any) -> int:
     """The Fortran handle of the world, from mpi4py where it is in use."""
     mpi4py: Any = sys.modules.get("mpi4py.MPI")
@@ -70,3 +39,56 @@ def world(_mpi: Any) -> int:
         return int(mpi4py.COMM_WORLD.py2f())
     _mpi.init()
     return int(_mpi.world())
+
+
+class World:
+    """All ranks of ``MPI.COMM_WORLD``, of which this process is one; every method is collective."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        _mpi = extension.load()
+        self._store = Store(_mpi, world(_mpi))
+        self._numbers = itertools.count()
+        self.ranks = self._store.ranks
+        self.rank: int | None = self._store.rank
+
+    def new_number(self) -> int:
+        """See `Ranks`."""
+        return next(self._numbers)
+
+    def distribute(self, source: Source, layout: Layout | None, root: int | None) -> tuple[int, Form]:
+        """See `Ranks`."""
+        number = self.new_number()
+        return number, self._store.distribute(number, source, layout, root)
+
+    def relayout(self, number: int, form: Form, layout: Layout) -> tuple[int, Form]:
+        """See `Ranks`."""
+        new = self.new_number()
+        return new, self._store.relayout(number, new, form, layout)
+
+    def gather(self, number: int, form: Form) -> NDArray[Any]:
+        """See `Ranks`; every rank gets it."""
+        array = np.zeros(form.shape, form.dtype)
+        self._store.gather(number, array)
+        return array
+
+    def part(self, number: int, form: Form) -> dict[tuple[int, ...], NDArray[Any]]:
+        """See `Ranks`."""
+        return self._store.part(number, form)
+
+    def forget(self, number: int) -> None:
+        """See `Ranks`."""
+        self._store.drop([number])
+
+    def run(
+        self, program: bytes, tensors: Tensors, bound: Sequence[Bound], deal: Deal | None = None
+    ) -> Outcome:
+        """See `Ranks`; arrays hold the same values on every rank, and so do outputs."""
+        return Outcome(*self._store.run(program, tensors, bound, deal))
+
+
+@functools.cache
+def the_world() -> World:
+    """Return the world, whose tensors this process keeps."""
+    return World()

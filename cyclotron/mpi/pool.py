@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import atexit
+import collections
 import contextlib
+import itertools
 import os
 import secrets
 import shutil
@@ -14,17 +16,22 @@ import tempfile
 import threading
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, Listener, wait
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from cyclotron.errors import BackendUnavailable, CyclotronError, ExecutionError
-from cyclotron.mpi import extension, launch
+from cyclotron.layout import Layout
+from cyclotron.mpi import extension, jobs, launch
 from cyclotron.mpi.arena import Arena, shared_folder
+from cyclotron.mpi.ranks import Outcome
+from cyclotron.mpi.sources import File, Mapped
+from cyclotron.mpi.store import Bound, Deal, Form, Source, Tensors
 
 _MOST_POOLS = 2
 _STOP_SECONDS = 3.0
@@ -35,7 +42,7 @@ _LOG_SECONDS = 0.3
 
 
 class Pool:
-    """Ranks that wait for programs; a context manager.
+    """Ranks that wait for programs and keep distributed tensors; a context manager.
 
     Each rank is a process of ``mpirun``, joined to this one by a local socket of its own. It costs no time
     while it waits, ends when this process does, and its death is seen at once.
@@ -58,7 +65,11 @@ class Pool:
             raise ExecutionError(f"ranks={ranks}", code="CYC733", help="use at least one rank")
         extension.load()
         self.ranks = ranks
-        self._lock = threading.Lock()
+        self.rank: int | None = None  # this process is none
+        self._lock = threading.RLock()
+        self._numbers = itertools.count()
+        self._kept: set[int] = set()
+        self._forgotten: collections.deque[int] = collections.deque()
         self._processes = _Processes(ranks, start_seconds)
         self._finalizer = weakref.finalize(self, self._processes.stop)
 
@@ -72,22 +83,85 @@ class Pool:
         """Process ids, by rank."""
         return list(self._processes.pids)
 
+    @property
+    def keeps(self) -> int:
+        """How many distributed arrays it has."""
+        return len(self._kept)
+
+    def new_number(self) -> int:
+        """Return a number for a tensor that the ranks will keep."""
+        number = next(self._numbers)
+        self._kept.add(number)
+        return number
+
+    def distribute(self, source: Source, layout: Layout | None, root: int | None) -> tuple[int, Form]:
+        """Keep an array in the ranks; see `cyclotron.distribute`. There is no root: this process has it."""
+        number = self.new_number()
+        array = source()
+        fixed = None if layout is None else layout.tabled(array.shape)
+        if isinstance(source, File):  # each rank reads its part
+            return number, self._do(jobs.Distribute(number, source, fixed))
+        with self._arena([{"role": "input"}], [array]) as arena:
+            return number, self._do(jobs.Distribute(number, Mapped(arena.mapped), fixed))
+
+    def relayout(self, number: int, form: Form, layout: Layout) -> tuple[int, Form]:
+        """Keep another layout of a tensor."""
+        new = self.new_number()
+        return new, self._do(jobs.Relayout(number, new, form, layout.tabled(form.shape)))
+
+    def gather(self, number: int, form: Form) -> NDArray[Any]:
+        """Return the whole array."""
+        array = np.zeros(form.shape, form.dtype)
+        with self._arena([{"role": "output", "name": ""}], [array]) as arena:
+            self._do(jobs.Gather(number, form, arena.mapped))
+            arena.outputs()
+        return array
+
+    def part(self, number: int, form: Form) -> dict[tuple[int, ...], NDArray[Any]]:
+        """Return nothing: this process is no rank."""
+        return {}
+
+    def forget(self, number: int) -> None:
+        """Drop a tensor, with the next job."""
+        self._kept.discard(number)
+        self._forgotten.append(number)
+
     def run(
-        self, program: bytes, tensors: Sequence[Mapping[str, Any]], arrays: Sequence[NDArray[Any]]
-    ) -> dict[str, NDArray[Any]]:
-        """Run a program once; see `cyclotron.mpi.run`."""
+        self, program: bytes, tensors: Tensors, bound: Sequence[Bound], deal: Deal | None = None
+    ) -> Outcome:
+        """Run a program on arrays, of which those of outputs are written, and on tensors that are kept."""
+        arrays = [value for value in bound if not isinstance(value, int)]
+        numbers = tuple(value if isinstance(value, int) else None for value in bound)
+        mapped = [tensor for tensor, value in zip(tensors, bound, strict=False) if not isinstance(value, int)]
+        with self._arena(mapped, arrays) as arena:
+            done = self._do(jobs.Run(program, tensors, numbers, arena.mapped, deal))
+            arena.outputs()
+        return Outcome(*done)
+
+    @contextlib.contextmanager
+    def _arena(self, tensors: Tensors, arrays: Sequence[NDArray[Any]]) -> Iterator[Arena]:
         with self._lock:
-            if self.closed:
-                raise ExecutionError("the pool is closed", code="CYC733", help="make a new one: Pool(ranks)")
+            self._require_open()
             with Arena(tensors, arrays, self._processes.folder) as arena:
-                try:
-                    failure = self._processes.run((program, arena.layout))
-                except BaseException:  # an interrupt too: the ranks are in the middle of something
-                    self._processes.kill()
-                    raise
-                if failure is not None:
-                    raise failure
-                return arena.outputs()
+                yield arena
+
+    def _do(self, job: Any) -> Any:
+        """Have all ranks do a job; return what the first of them answers."""
+        with self._lock:
+            self._require_open()
+            forgotten = [self._forgotten.popleft() for _ in range(len(self._forgotten))]
+            try:
+                failure, answer = self._processes.run((forgotten, job))
+            except BaseException:  # an interrupt too: the ranks are in the middle of something
+                self._processes.kill()
+                raise
+            if failure is not None:
+                raise failure
+            return answer
+
+    def _require_open(self) -> None:
+        if self.closed:
+            raise ExecutionError("the pool is closed", code="CYC733", help="make a new one: Pool(ranks)")
 
     def close(self) -> None:
         """End the ranks."""
@@ -169,10 +243,10 @@ class _Processes:
             help=f"try it by hand: {' '.join(self._command[:3])} hostname",
         )
 
-    def run(self, job: Any) -> CyclotronError | None:
-        """Give all ranks a job and wait for the answer of each."""
+    def run(self, job: Any) -> tuple[CyclotronError | None, Any]:
+        """Give all ranks a job and wait for the answer of each; return the first failure and answer."""
         open_connections = {connection: rank for rank, connection in enumerate(self._connections)}
-        answers: dict[int, CyclotronError | None] = {}
+        answers: dict[int, tuple[CyclotronError | None, Any]] = {}
         for rank, connection in enumerate(self._connections):
             try:
                 connection.send(job)
@@ -186,7 +260,8 @@ class _Processes:
                     answers[rank] = ready.recv()
                 except (EOFError, OSError):
                     raise self._died(rank) from None
-        return next((answers[rank] for rank in sorted(answers) if answers[rank] is not None), None)
+        failures = (answers[rank][0] for rank in range(len(answers)))
+        return next((failure for failure in failures if failure is not None), None), answers[0][1]
 
     def _died(self, rank: int) -> ExecutionError:
         return ExecutionError(
@@ -268,8 +343,9 @@ def default_pool(ranks: int) -> Pool:
     with _pools_lock:
         pool = _pools.pop(ranks, None)
         if pool is None or pool.closed:
-            while len(_pools) >= _MOST_POOLS:
-                _pools.pop(next(iter(_pools))).close()
+            idle = [count for count, other in _pools.items() if not other.keeps]
+            while len(_pools) >= _MOST_POOLS and idle:
+                _pools.pop(idle.pop(0)).close()
             pool = Pool(ranks)
         _pools[ranks] = pool  # the last is the most recently used
         return pool

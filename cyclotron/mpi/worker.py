@@ -10,13 +10,14 @@ import shutil
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from multiprocessing.connection import Client, Connection
 from pathlib import Path
 from typing import Any
 
 from cyclotron.errors import CyclotronError, ExecutionError
 from cyclotron.mpi import extension
-from cyclotron.mpi.arena import Layout
+from cyclotron.mpi.store import Store
 
 _PR_SET_PDEATHSIG = 1
 
@@ -31,40 +32,28 @@ def main(folder: str) -> None:
     place = Path(folder)
     connection = Client(str(place / "socket"), "AF_UNIX", authkey=(place / "key").read_bytes())
     connection.send((_mpi.rank(world), os.getpid()))
+    store = Store(_mpi, world)
     jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=listen, args=(connection, jobs, place), daemon=True).start()
-    while (job := jobs.get()) is not None:
-        program, layout = job
-        connection.send(run(_mpi, program, world, layout))
+    while (asked := jobs.get()) is not None:
+        forgotten, job = asked
+        store.drop(forgotten)
+        connection.send(answer(job, store))
 
 
-def run(_mpi: Any, program: bytes, world: int, layout: Layout) -> CyclotronError | None:
-    """Take part in a run; return what it raised, on all ranks alike."""
+def answer(job: Callable[[Store], Any], store: Store) -> tuple[CyclotronError | None, Any]:
+    """Take part in a job; return what it raised, on all ranks alike, and what it returned."""
     try:
-        # A rank whose arrays cannot be mapped still takes part, so that all learn of it.
-        arrays: list[Any] = []
-        unmapped: Exception | None = None
-        try:
-            arrays = layout.map()
-        except (OSError, ValueError) as error:
-            unmapped = error
-        try:
-            _mpi.run(program, world, arrays, shared_outputs=True)
-        except CyclotronError as error:
-            if unmapped is None:
-                return error
-            return ExecutionError(
-                f"the arrays cannot be mapped: {unmapped}",
-                code="CYC730",
-                help="the ranks of a pool share this machine's memory; run on several machines under mpirun",
-            )
+        return None, job(store)
+    except CyclotronError as error:
+        return error, None
     except Exception as error:
-        return ExecutionError(
+        failure = ExecutionError(
             f"{type(error).__name__}: {error}",
             code="CYC730",
             help="run it again; if it fails again, please report it",
         )
-    return None
+        return failure, None
 
 
 def listen(connection: Connection[Any, Any], jobs: queue.SimpleQueue[Any], folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Runs on tiles that the ranks hold: same bits as on threads, wherever tiles lie and however they travel."""
+"""Runs under mpirun on tiles that the ranks hold: same bits as on threads, wherever tiles lie and travel."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ PRELUDE = """
     import cyclotron as cy
     from cyclotron import _mpi
     from cyclotron.mpi.collective import world
-    from cyclotron.mpi.distributed import distribute, run_distributed
+    from kernels import cholesky, matmul
 
-    from tile_kernels import cholesky, matmul, same
+    ranks = int(os.environ["OMPI_COMM_WORLD_SIZE"])
     rng = np.random.default_rng(5)
+
+    def same(found, expected):
+        assert found.tobytes() == expected.tobytes(), abs(found - expected).max()
 """
 
 
@@ -23,7 +26,6 @@ def run(ranks: int, script: str) -> None:
 
 
 RING = """
-    ranks = int(os.environ["OMPI_COMM_WORLD_SIZE"])
     n, rows = 47 * ranks - 5, 47  # the last tiles are smaller
     A, B = rng.standard_normal((2, n, n))
     schedule = cy.Schedule().space("i").time("j", "k").stream("B", along="i").rotate("k", by=("i",))
@@ -32,14 +34,17 @@ RING = """
     schedule = schedule if ranks > 1 else None
     program = matmul.compile(*blocked, schedule=schedule, machine=machine)
     expected = cy.run(program).output
-    core = program.core.to_bytes()
     for owners in [(lambda i, k: i, lambda k, j: k), (lambda *at: ranks - 1, lambda *at: 0)]:
-        tiles = [distribute(b.array, b.tile_shape, o) for b, o in zip(blocked, owners)]
-        made = run_distributed(core, program.tensors, tiles)
-        same(made.outputs["C"].gather(), expected)
-        assert len(made.profile) == ranks and all(rank["seconds"] > 0 for rank in made.profile)
-        again = run_distributed(core, program.tensors, tiles)  # inputs are as they were
-        same(again.outputs["C"].gather(), expected)
+        tiles = [
+            cy.distribute(b, cy.Layout(block=b.tile_shape, owner=owner)) for b, owner in zip(blocked, owners)
+        ]
+        made = cy.run(program, *tiles, backend="mpi")
+        assert made.output.owners.tolist() == [[rank] for rank in range(ranks)]
+        same(made.output.gather(), expected)
+        same(made.output.local, expected[rank() * rows : (rank() + 1) * rows])
+        assert len(made.profile) == ranks and all(each["seconds"] > 0 for each in made.profile)
+        again = cy.run(program, *tiles, backend="mpi")  # inputs are as they were
+        same(np.asarray(again.output), expected)
 """
 
 
@@ -49,28 +54,84 @@ def test_a_ring_that_starts_with_its_own_tiles_or_fetches_them(ranks):
 
 
 DEALT = """
-    ranks = int(os.environ["OMPI_COMM_WORLD_SIZE"])
     matrix = rng.standard_normal((150, 150))
     matrix = matrix @ matrix.T + 150 * np.eye(150)
-    blocked = cy.blocked(matrix, (32, 32))
+    tiles = cy.distribute(matrix, cy.Layout(block=32, owner=lambda i, j: (i + 2 * j) % ranks))
     machine = cy.Machine(grid=(5, 5), pe=cy.PE(memory=1 << 30))
-    program = cholesky.compile(blocked, schedule=cy.Schedule().space("i", "j"), machine=machine)
-    expected = cy.run(program).output
-    core = program.core.to_bytes()
-    tiles = distribute(matrix, (32, 32), lambda i, j: (i + 2 * j) % ranks)
-    for deal in [None, [(ranks, 1), (1, 1)], [(1, 1), (ranks, 2)], [(1, 5), (1, 5)]]:
-        made = run_distributed(core, program.tensors, [tiles], deal)
-        same(made.outputs["L"].gather(), expected)
+    program = cholesky.compile(tiles, schedule=cy.Schedule().space("i", "j"), machine=machine)
+    expected = cy.run(program, matrix).output
+    for grid, block in [(None, None), ((ranks, 1), 1), ((1, ranks), (1, 2)), ((1, 1), 5)]:
+        deal = None if grid is None else cy.Layout(grid, block)
+        made = cy.run(program, tiles, backend="mpi", deal=deal).output
+        same(made.gather(), expected)
     # What one run made another takes, from where it is.
-    product = matmul.compile(blocked, blocked, machine=cy.Machine(grid=(5, 5), pe=cy.PE(memory=1 << 30)))
-    chained = run_distributed(product.core.to_bytes(), product.tensors, [made.outputs["L"], tiles])
-    same(chained.outputs["C"].gather(), cy.run(product, expected, matrix).output)
+    product = matmul.compile(made, tiles, machine=cy.Machine(grid=(5, 5), pe=cy.PE(memory=1 << 30)))
+    chained = cy.run(product, made, matrix, backend="mpi")  # an array that all ranks have will do, too
+    same(chained.output.gather(), cy.run(product, expected, matrix).output)
+    # Another backend takes all of it.
+    same(cy.run(product, made, tiles, backend="local").output, cy.run(product, expected, matrix).output)
 """
 
 
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_pes_dealt_out_to_ranks(ranks):
     run(ranks, DEALT)
+
+
+LAYOUTS = """
+    for shape in [(23, 17), (1, 1), (0, 5), (64,), (5, 6, 7)]:
+        for dtype in ["float64", "float32", "complex128", "int32", "bool"]:
+            array = (rng.standard_normal(shape) * 9).astype(dtype)
+            array = array[..., ::-1] if shape[-1] > 5 else array
+            kept = cy.distribute(array)
+            for block in [None, 1, 4, 7]:
+                for grid in {(ranks, *(1,) * (array.ndim - 1)), (*(1,) * (array.ndim - 1), ranks)}:
+                    source = tuple(size - 1 for size in grid)
+                    layout = cy.Layout(grid, block, source)
+                    kept = kept.relayout(layout)  # of what the layout before left
+                    assert kept.tile == layout.tile(shape)
+                    same(kept.local, array[np.ix_(*layout.local_indices(shape, rank()))])
+            same(kept.gather(), array)
+            from_root = cy.distribute(array if rank() == ranks - 1 else None, layout, root=ranks - 1)
+            same(from_root.local, kept.local)
+    # A triangle of tiles, of which nobody has the rest.
+    lower = cy.Layout(block=3, owner=lambda i, j: (i + j) % ranks if i >= j else -1)
+    array = rng.standard_normal((11, 11))
+    expected = np.array([[array[i, j] if i // 3 >= j // 3 else 0 for j in range(11)] for i in range(11)])
+    kept = cy.distribute(array, lower)
+    same(kept.gather(), expected)
+    same(kept.relayout(cy.Layout((1, ranks), 2)).gather(), expected)
+    assert sum(tile.nbytes for tile in kept.tiles.values()) < array.nbytes
+"""
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_layouts_and_relayouts(ranks):
+    run(ranks, LAYOUTS)
+
+
+def test_a_file_of_which_each_rank_reads_its_part(tmp_path):
+    run(
+        2,
+        f"""
+    path = {str(tmp_path)!r} + "/A.npy"
+    n = 3000
+    if rank() == 0:
+        np.save(path, np.arange(n * n, dtype="float64").reshape(n, n))
+    _mpi.init()
+    _mpi.agree(b"", world(_mpi))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    A = cy.distribute(path, cy.Layout((2, 1), (n // 6, n)))
+    # 36 MB are its own, and as many of the file are mapped; not all of the 72 MB.
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 80_000
+    own = np.arange(n * n, dtype="float64").reshape(6, n // 6, n)[rank() :: 2].reshape(-1, n)
+    same(A.local, own)
+    B = rng.standard_normal((n, 8))
+    program = matmul.compile(cy.spec((n, n), tile=(n // 2, n)), cy.blocked(B, (n, 8)))
+    made = cy.run(program, A, B, backend="mpi").output  # in other tiles than the file's
+    np.testing.assert_allclose(made.gather(), np.load(path) @ B, rtol=1e-9)
+    """,
+    )
 
 
 SENT = """
@@ -81,6 +142,7 @@ SENT = """
         expected = cy.run(program).output
         for share_memory in (True, False):
             C = np.zeros((n, n))
+            _mpi.init()
             profile = _mpi.run(program.core.to_bytes(), world(_mpi), [A, B, C], share_memory=share_memory)
             same(C, expected)
             lent = sum(rank["lent_bytes"] for rank in profile)
@@ -100,55 +162,71 @@ def test_memory_is_used_again():
     n = 512
     A, B = rng.standard_normal((2, n, n))
     program = matmul.compile(cy.blocked(A, (256, 256)), cy.blocked(B, (256, 256)))
-    tiles = [distribute(X, (256, 256), lambda i, j: (i + j) % 2) for X in (A, B)]
+    tiles = [cy.distribute(X, cy.Layout(block=256, owner=lambda i, j: (i + j) % 2)) for X in (A, B)]
     def most():
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for _ in range(5):
-        run_distributed(program.core.to_bytes(), program.tensors, tiles)
+        cy.run(program, *tiles, backend="mpi")
     before = most()
     for _ in range(40):
-        run_distributed(program.core.to_bytes(), program.tensors, tiles)
-    assert most() - before < 4096, (before, most())  # KiB; a lost tile a run would be 20 MiB
+        cy.run(program, *tiles, backend="mpi")
+        tiles[0].relayout(cy.Layout((2, 1), 100))
+    assert most() - before < 8192, (before, most())  # KiB; a lost tile a run would be 20 MiB
     """,
     )
 
 
-def test_tensors_and_deals_that_do_not_fit_are_refused_on_all_ranks():
+def test_arrays_layouts_and_deals_that_do_not_fit_are_refused_on_all_ranks():
     lines = launch(
         2,
         PRELUDE
         + """
     A, B = rng.standard_normal((2, 64, 64))
-    program = matmul.compile(cy.blocked(A, (32, 32)), cy.blocked(B, (32, 32)))
-    right = distribute(A, (32, 32), lambda i, j: 0)
-    for second, deal in [
-        (distribute(B, (16, 32), lambda i, j: 0), None),
-        (right, [(2, 1)]),
-        (right, [(2, 1), (2, 1)]),
-        (right, [(2, 0), (1, 1)]),
-    ]:
+    tiles = cy.distribute(A, cy.Layout(block=32, owner=lambda i, j: 0))
+    program = matmul.compile(tiles, tiles)
+    scalars = matmul.compile(A, B)
+    def refused(call):
         try:
-            run_distributed(program.core.to_bytes(), program.tensors, [right, second], deal)
+            call()
         except CyclotronError as error:
-            report(f"{error.code} {error.message}"[:60])
-    for tile, owner in [((32,), 0), ((0, 32), 0), ((32, 32), 2)]:
-        try:
-            distribute(A, tile, lambda *at: owner)
-        except CyclotronError as error:
-            report(f"{error.code} {error.message}")
-    same(run_distributed(program.core.to_bytes(), program.tensors, [right, right]).outputs["C"].gather(),
-         cy.run(program, A, A).output)
+            report(f"{error.code} {error.message}"[:90])
+    refused(lambda: cy.run(program, tiles, B[:32], backend="mpi"))
+    refused(lambda: cy.run(scalars, tiles, B, backend="mpi"))
+    refused(lambda: cy.run(program, tiles, tiles, backend="mpi", deal=cy.Layout((2, 2), 1)))
+    refused(lambda: cy.run(program, tiles, tiles, backend="mpi", deal=cy.Layout((2, 1), 1, (1, 0))))
+    refused(lambda: cy.run(program, tiles, tiles, backend="mpi", ranks=3))
+    refused(lambda: cy.distribute(A, cy.Layout((2,), 32)))
+    refused(lambda: cy.distribute(A, cy.Layout((2, 2), 32)))
+    refused(lambda: cy.distribute(A.astype("float16")))
+    refused(lambda: cy.distribute("/nonexistent.npy"))
+    refused(lambda: cy.distribute(A, root=2))
+    if rank() == 1:
+        B = B[:, :63]
+    refused(lambda: cy.distribute(B))  # each rank another shape
+    refused(lambda: cy.distribute(A if rank() == 1 else None))
+    refused(lambda: tiles.relayout(cy.Layout((2, 1), 16 + rank())))
+    refused(lambda: cy.distribute(None, root=0))
+    same(cy.run(program, tiles, tiles, backend="mpi").output.gather(), cy.run(program, A, A).output)
     """,
     )
-    assert lines == sorted(
-        2
-        * [
-            "CYC208 `B` is of 64x64 float64 in tiles of 32x32, its distri",
-            "CYC733 PEs of a grid with 2 dimensions are dealt out to 2 ra",
-            "CYC733 PEs of a grid with 2 dimensions are dealt out to 2 x ",
-            "CYC733 PEs of a grid with 2 dimensions are dealt out to 2 x ",
-            "CYC710 tiles of (32,) in an array of shape (64, 64)",
-            "CYC710 tiles of (0, 32) in an array of shape (64, 64)",
-            "CYC733 tile (0, 0) is given to rank 2 of 2",
-        ]
-    )
+    both = [
+        "CYC710 input `B` has shape (32, 64), and the program was compiled for (64, 64)",
+        "CYC734 `A` is distributed, and the program takes single elements of it",
+        "CYC733 PEs of a grid with 2 dimensions are dealt out to 2 x 2 ranks in blocks of 1 x 1, of",
+        "CYC733 PEs are dealt out by Layout(grid=(2, 1), block=1, source=(1, 0))",
+        "CYC736 ranks=3 for an array that is on 2",
+        "CYC734 a layout with 1 dimensions for an array of shape (64, 64)",
+        "CYC734 block (1, 0) is given to rank 2 of 2",
+        "CYC734 an array of shape (64, 64) and dtype float16 is not distributed",
+        "CYC734 `/nonexistent.npy` is no array that can be mapped: No such file or directory",
+        "CYC733 the array is on rank 2 of 2",
+        "CYC731 the 2 ranks were given different arrays or layouts",
+        "CYC731 the 2 ranks were given different arrays or layouts",
+    ]
+    single = [
+        "CYC734 this rank has no array",
+        "CYC731 the 2 ranks were given different arrays or layouts",
+        "CYC734 this rank has no array",
+        "CYC731 rank 0, which was to give the array, failed",
+    ]
+    assert lines == sorted(2 * both + single)

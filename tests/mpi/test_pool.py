@@ -18,8 +18,9 @@ import pytest
 
 from cyclotron import mpi
 from cyclotron.errors import BackendUnavailable, DeadlockError, ExecutionError, ShapeError
+from cyclotron.mpi import jobs
 from cyclotron.mpi import pool as pool_module
-from cyclotron.mpi.arena import Layout
+from cyclotron.mpi.arena import MappedArrays
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,9 +29,9 @@ def run_matmul(m, n, k, tile, ranks, dtype="float64"):
     program, tensors = programs.matmul(m, n, k, tile, dtype)
     a, b = programs.small_integers((m, k), 1, dtype), programs.small_integers((k, n), 2, dtype)
     c = np.zeros((m, n), dtype)
-    outputs = mpi.run(program, tensors, [a, b, c], ranks)
-    assert list(outputs) == ["C"]
-    assert outputs["C"] is c
+    profile, kept = programs.run(program, tensors, [a, b, c], ranks)
+    assert len(profile) == ranks
+    assert not kept
     np.testing.assert_array_equal(c, a @ b)
 
 
@@ -60,7 +61,7 @@ def test_dtypes(dtype):
 def test_broadcasts_across_ranks(ranks):
     program, tensors = programs.broadcasts(5, 4)
     x, y = programs.small_integers((5, 20), 3), np.zeros((5, 5))
-    mpi.run(program, tensors, [x, y], ranks)
+    programs.run(program, tensors, [x, y], ranks)
     np.testing.assert_array_equal(y, np.repeat(x.sum(axis=1, keepdims=True), 5, axis=1))
 
 
@@ -69,20 +70,21 @@ def test_strided_inputs_and_outputs():
     a = programs.small_integers((12, 10), 1)[::-2, ::2]
     b = np.asfortranarray(programs.small_integers((5, 4), 2))
     c = np.zeros((4, 6)).T
-    mpi.run(program, tensors, [a, b, c], 2)
+    programs.run(program, tensors, [a, b, c], 2)
     np.testing.assert_array_equal(c, a @ b)
 
 
 def test_ranks_run_far_ahead_without_a_deadlock():
     program, tensors = programs.chain(4, 20_000, 20_000)
-    assert mpi.run(program, tensors, [], 4) == {}
+    profile, _ = programs.run(program, tensors, [], 4)
+    assert len(profile) == 4
 
 
 def test_message_that_nobody_sends():
     program, tensors = programs.chain(5, 2, 3)
     for ranks in (2, 3):
         with pytest.raises(DeadlockError) as caught:
-            mpi.run(program, tensors, [], ranks)
+            programs.run(program, tensors, [], ranks)
         assert caught.value.code == "CYC801"
         assert "waits for a message that nobody sends" in caught.value.message
     assert not mpi.default_pool(3).closed
@@ -92,7 +94,7 @@ def test_failure_of_an_operator_names_rank_pe_and_source():
     program, tensors = programs.chain(7, 3, 3, root=-1.0)
     pids = mpi.default_pool(3).pids
     with pytest.raises(ExecutionError) as caught:
-        mpi.run(program, tensors, [], 3)
+        programs.run(program, tensors, [], 3)
     error = caught.value
     assert error.code == "CYC701"
     assert error.message == "sqrt of a negative number, in PE (6), on rank 2"
@@ -106,19 +108,20 @@ def test_wrong_arrays_and_programs():
     program, tensors = programs.matmul(2, 2, 2)
     a = np.zeros((2, 2))
     with pytest.raises(ShapeError, match="float32") as caught:
-        mpi.run(program, tensors, [a, a.astype("float32"), a.copy()], 2)
+        programs.run(program, tensors, [a, a.astype("float32"), a.copy()], 2)
     assert caught.value.code == "CYC208"
     with pytest.raises(Exception, match="program file"):
-        mpi.run(b"nonsense", [], [], 2)
+        programs.run(b"nonsense", [], [], 2)
     with pytest.raises(ExecutionError) as caught:
         mpi.Pool(0)
     assert caught.value.code == "CYC733"
 
 
 def test_arrays_that_cannot_be_mapped(golden):
-    program, _ = programs.matmul(2, 2, 2)
+    program, tensors = programs.matmul(2, 2, 2)
     processes = mpi.default_pool(2)._processes
-    failure = processes.run((program, Layout("/nonexistent", ())))
+    run = jobs.Run(program, tensors, (None, None, None), MappedArrays("/nonexistent", ()), None)
+    failure, _ = processes.run(([], run))
     assert failure.code == "CYC730"
     assert "No such file" in failure.message
     golden("refusals/ranks-without-their-arrays.txt", str(failure))
@@ -133,7 +136,7 @@ def test_dead_rank_is_reported_and_replaced(golden):
     killer.start()
     begun = time.monotonic()
     with pytest.raises(ExecutionError) as caught:
-        mpi.run(program, tensors, [], 3)
+        programs.run(program, tensors, [], 3)
     assert time.monotonic() - begun < 2.3
     assert caught.value.code == "CYC732"
     assert caught.value.message == f"rank 1 of 3 died (process {pids[1]})"
@@ -152,7 +155,7 @@ def test_rank_that_died_while_idle():
     assert_gone(pids[:1])
     program, tensors = programs.endless(2)
     with pytest.raises(ExecutionError, match="rank 0 of 2 died"):
-        mpi.run(program, tensors, [], 2)
+        programs.run(program, tensors, [], 2)
     assert_gone(pids)
     run_matmul(4, 4, 4, 1, 2)
 
@@ -164,7 +167,7 @@ def test_interrupt_ends_the_run_and_the_ranks():
     program, tensors = programs.endless(4)
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
-        mpi.run(program, tensors, [], 2)
+        programs.run(program, tensors, [], 2)
     assert pool.closed
     assert_gone(pids)
 

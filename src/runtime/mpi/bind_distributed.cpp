@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include "../../bindings/arrays.hpp"
+#include "redistribute.hpp"
 
 namespace py = pybind11;
 namespace cyclotron {
@@ -48,6 +49,18 @@ program::Tensor describe(const py::array& array, const std::vector<std::int64_t>
   result.shape.assign(array.shape(), array.shape() + array.ndim());
   result.tile = tile;
   result.blocked = true;
+  return result;
+}
+
+/// The tile's own memory, which the array keeps.
+py::array read(const Distributed& self, std::size_t number, const std::vector<std::int64_t>& shape) {
+  const runtime::mpi::Tile& tile = self.tiles.at(number);
+  if (!tile) throw py::value_error("another rank has the tile");
+  const py::capsule keeper(new runtime::mpi::Tile(tile),
+                           [](void* kept) { delete static_cast<runtime::mpi::Tile*>(kept); });
+  py::array result(py::dtype{std::string(operators::name(self.tensor.dtype))}, shape, {}, tile.data(),
+                   keeper);
+  result.attr("flags").attr("writeable") = false;
   return result;
 }
 
@@ -87,13 +100,25 @@ void bind_distributed(py::module_& module) {
            }),
            py::arg("array"), py::arg("tile"), py::arg("owners"), py::arg("rank"),
            "This rank's tiles; `owners` is the rank of each, row-major.")
+      .def_property_readonly(
+          "tile", [](const Distributed& self) { return self.tensor.tile; },
+          "Scalars of a tile along each dimension.")
       .def_readonly("owners", &Distributed::owners, "The rank of each tile, row-major; -1: none.")
       .def(
           "gather",
           [](const Distributed& self, const py::array& array, int handle) {
             runtime::mpi::gather(self, view(array), MPI_Comm_f2c(handle));
           },
-          py::arg("array"), py::arg("communicator"), "Collective: all tiles into the array of every rank.");
+          py::arg("array"), py::arg("communicator"), "Collective: all tiles into the array of every rank.")
+      .def(
+          "redistribute",
+          [](const Distributed& self, std::vector<std::int64_t> tile, std::vector<int> owners, int handle) {
+            return runtime::mpi::redistribute(self, std::move(tile), std::move(owners), MPI_Comm_f2c(handle));
+          },
+          py::arg("tile"), py::arg("owners"), py::arg("communicator"),
+          "Collective: the same numbers in other tiles, on other ranks.")
+      .def("read", &read, py::arg("number"), py::arg("shape"),
+           "A tile of this rank, without a copy and not to be written.");
 }
 
 }  // namespace cyclotron

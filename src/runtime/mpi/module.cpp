@@ -6,6 +6,7 @@
 
 #include "../../bindings/bindings.hpp"
 #include "../../bindings/progress.hpp"
+#include "agreement.hpp"
 #include "bind_distributed.hpp"
 #include "run_mpi.hpp"
 #include "transport.hpp"
@@ -108,6 +109,18 @@ PYBIND11_MODULE(_mpi, module) {
   module.def("rank", &rank, py::arg("communicator"), "This process's rank.");
   module.def("size", &size, py::arg("communicator"), "The number of ranks.");
   module.def("library_version", &library_version, "The MPI that is loaded.");
+  module.def(
+      "agree",
+      [](const py::bytes& bytes, int handle) {
+        return runtime::mpi::agree(std::string_view(bytes), communicator(handle));
+      },
+      py::arg("bytes"), py::arg("communicator"), "Collective: whether all ranks pass the same bytes.");
+  module.def(
+      "broadcast",
+      [](const py::bytes& bytes, int root, int handle) {
+        return py::bytes(runtime::mpi::broadcast(std::string_view(bytes), root, communicator(handle)));
+      },
+      py::arg("bytes"), py::arg("root"), py::arg("communicator"), "Collective: the root's bytes.");
   module.def("run", &run, py::arg("program"), py::arg("communicator"), py::arg("tensors"), py::kw_only(),
              py::arg("shared_outputs") = false, py::arg("share_memory") = true, py::arg("deal") = py::none(),
              py::arg("progress") = py::none(), "Run on all ranks; returns where the time of each went.");

@@ -16,6 +16,7 @@
 #include <cyclotron/program/file.hpp>
 
 #include "../simulator/deadlock.hpp"
+#include "agreement.hpp"
 #include "outcome.hpp"
 #include "rank.hpp"
 #include "transport.hpp"
@@ -106,19 +107,8 @@ End run_rank(Transport& transport, Rank* rank, std::exception_ptr& failure) {
   }
 }
 
-/// FNV-1a: tells apart programs that differ by mistake.
-std::uint64_t hash(std::string_view bytes) {
-  std::uint64_t value = 0xcbf29ce484222325U;
-  for (const char byte : bytes) value = (value ^ static_cast<unsigned char>(byte)) * 0x100000001b3U;
-  return value;
-}
-
 void require_same_program(Transport& transport, std::string_view bytes) {
-  const std::uint64_t own = hash(bytes);
-  std::array<std::uint64_t, 2> extremes{own, ~own};
-  check(MPI_Allreduce(MPI_IN_PLACE, extremes.data(), 2, MPI_UINT64_T, MPI_MIN, transport.communicator()),
-        "MPI_Allreduce");
-  if (extremes[0] == ~extremes[1]) return;
+  if (agree(bytes, transport.communicator())) return;
   throw ExecutionError(
       {.code = "CYC731",
        .span = {},

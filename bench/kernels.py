@@ -1,4 +1,4 @@
-"""Kernels that the tests run on ranks; Cyclotron reads kernels from files."""
+"""The kernels that the benchmarks run, on scalars or tiles."""
 
 import cyclotron as cy
 
@@ -13,6 +13,15 @@ def matmul(A, B):
 
 
 @cy.kernel
+def solve(L, B):
+    X = cy.empty_like(B)
+    for i in range(B.shape[0]):
+        for r in range(B.shape[1]):
+            X[i, r] = cy.linalg.solve_triangular(L[i, i], B[i, r] - sum(L[i, j] @ X[j, r] for j in range(i)))
+    return X
+
+
+@cy.kernel
 def cholesky(A):
     n = A.shape[0]
     L = cy.zeros_like(A)
@@ -22,8 +31,3 @@ def cholesky(A):
             rest = A[i, j] - sum(L[i, k] @ L[j, k].T for k in range(j))
             L[i, j] = cy.linalg.solve_triangular(L[j, j], rest, side="right", trans=True)
     return L
-
-
-def same(found, expected):
-    """The bits are the same."""
-    assert found.tobytes() == expected.tobytes(), abs(found - expected).max()

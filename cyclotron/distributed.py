@@ -1,0 +1,219 @@
+"""Arrays of which MPI ranks have parts."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from cyclotron.errors import ExecutionError
+from cyclotron.language import Blocked, Spec
+from cyclotron.layout import Layout
+
+if TYPE_CHECKING:
+    from cyclotron.mpi import Ranks
+    from cyclotron.mpi.store import Form
+
+
+class Distributed:
+    """An array in tiles, each on one MPI rank; made by `distribute`, or by a run. Not to be changed.
+
+    Under ``mpirun`` every rank holds such an object, and `gather`, `relayout` and ``np.asarray`` are
+    collective; in another process the ranks are those of a pool, and end with it.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        In scalars.
+    dtype : numpy.dtype
+    tile : tuple of int
+        Scalars of a tile along each dimension; the last may be smaller.
+    owners : ndarray, int32
+        The rank of each tile, by the tile's index; -1 where nobody has it and all is zero.
+    layout : Layout
+        How the tiles are dealt out: on a grid of ranks, or else with an owner.
+    """
+
+    def __init__(self, ranks: Ranks, number: int, form: Form) -> None:
+        self.shape = form.shape
+        self.dtype = np.dtype(form.dtype)
+        self.tile = form.tile
+        self.owners = form.owners
+        self.layout = form.layout
+        self._ranks = ranks
+        self._number = number
+        self._form = form
+        self._finalizer = weakref.finalize(self, ranks.forget, number)
+        self._finalizer.atexit = False
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def local(self) -> NDArray[Any]:
+        """This rank's part: its rows and columns of the array, packed, as ScaLAPACK has it; a copy.
+
+        Raises
+        ------
+        ShapeError
+            If the tiles are not dealt out on a grid: see `tiles`, or `relayout` it.
+        ExecutionError
+            If this process is no rank.
+        """
+        tiles = self.tiles
+        indices = self.layout.local_indices(self.shape, self._rank())
+        part = np.zeros([len(index) for index in indices], self.dtype)
+        for index, tile in tiles.items():
+            firsts = [
+                np.searchsorted(rows, i * t) for rows, i, t in zip(indices, index, self.tile, strict=True)
+            ]
+            part[tuple(slice(at, at + n) for at, n in zip(firsts, tile.shape, strict=True))] = tile
+        return part
+
+    @property
+    def tiles(self) -> dict[tuple[int, ...], NDArray[Any]]:
+        """This rank's tiles by their index: their own memory, not to be written.
+
+        Raises
+        ------
+        ExecutionError
+            If this process is no rank.
+        """
+        self._rank()
+        return self._alive().part(self._number, self._form)
+
+    def gather(self) -> NDArray[Any]:
+        """Return the whole array, under ``mpirun`` on every rank."""
+        return self._alive().gather(self._number, self._form)
+
+    def relayout(self, layout: Layout) -> Distributed:
+        """Return the same array in another layout; each rank sends each other at most one message.
+
+        Parameters
+        ----------
+        layout : Layout
+
+        Raises
+        ------
+        ShapeError
+            If it does not fit the array.
+        ExecutionError
+            If the ranks disagree.
+        """
+        ranks = self._alive()
+        return Distributed(ranks, *ranks.relayout(self._number, self._form, layout))
+
+    def spec(self) -> Spec:
+        """Return what `Kernel.compile` needs to know of it: shape, dtype and tile."""
+        return Spec(self.shape, self.dtype.name, self.tile)
+
+    def on(self, ranks: Ranks | None) -> int:
+        """Return the number that ranks know it by.
+
+        Raises
+        ------
+        ExecutionError
+            If other ranks keep it.
+        """
+        own = self._alive()
+        if ranks is not own:
+            raise ExecutionError(
+                f"an array is kept by {own.ranks} other ranks than those of this run",
+                code="CYC736",
+                help="distribute all arrays on the same ranks, or pass gather()",
+            )
+        return self._number
+
+    @property
+    def ranks(self) -> Ranks:
+        """The ranks that keep it.
+
+        Raises
+        ------
+        ExecutionError
+            If they are gone.
+        """
+        return self._alive()
+
+    def _alive(self) -> Ranks:
+        if self._ranks.closed:
+            raise ExecutionError(
+                f"the {self._ranks.ranks} ranks that kept the array are gone",
+                code="CYC736",
+                help="distribute it again",
+            )
+        return self._ranks
+
+    def _rank(self) -> int:
+        rank = self._ranks.rank
+        if rank is None:
+            raise ExecutionError(
+                "this process is no rank, and has no part of the array",
+                code="CYC736",
+                help="take all of it, by gather(), or run the script under mpirun",
+            )
+        return rank
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        array = self.gather()
+        return array if dtype is None else array.astype(dtype, copy=False)
+
+    def __repr__(self) -> str:
+        tile = "x".join(map(str, self.tile))
+        shape = "x".join(map(str, self.shape))
+        return f"<distributed {self.dtype} {shape} on {self._ranks.ranks} ranks, in tiles of {tile}>"
+
+
+def distribute(
+    array: NDArray[Any] | Blocked | str | os.PathLike[str] | None,
+    layout: Layout | None = None,
+    *,
+    ranks: int | None = None,
+    root: int | None = None,
+) -> Distributed:
+    """Give MPI ranks their parts of an array.
+
+    Under ``mpirun`` this is collective, and by default without messages but for the check that all ranks
+    agree. In another process the ranks are those of the pool that ``cy.run(..., backend="mpi")`` uses too.
+
+    Parameters
+    ----------
+    array : ndarray, Blocked, path or None
+        The same values on every rank; or a ``.npy`` file, of which each rank reads its part.
+    layout : Layout, optional
+        By default a block of rows for each rank.
+    ranks : int, optional
+        MPI processes; by default as many as the layout has.
+    root : int, optional
+        Under ``mpirun``: the only rank whose `array` is looked at.
+
+    Returns
+    -------
+    Distributed
+
+    Raises
+    ------
+    ShapeError
+        If the layout does not fit the array or the ranks, or the file is none (CYC734).
+    ExecutionError
+        If the ranks were given different arrays or layouts (CYC731).
+    BackendUnavailable
+        If MPI is missing.
+    """
+    from cyclotron import mpi
+    from cyclotron.mpi.sources import File, Given
+
+    source: File | Given
+    if isinstance(array, (str, os.PathLike)):
+        source = File(Path(array).resolve())
+    else:
+        source = Given(None if array is None else np.asarray(array))
+    wanted = ranks or (layout.ranks if layout is not None and not mpi.is_collective() else None)
+    found = mpi.current(wanted)
+    return Distributed(found, *found.distribute(source, layout, root))

@@ -1,0 +1,248 @@
+"""How the elements of an array lie on ranks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cyclotron.errors import ShapeError
+
+_DENSE_MATRIX = 1  # the type of descriptor in ScaLAPACK's DESC_A(1)
+
+
+@dataclass(frozen=True, repr=False)
+class Layout:
+    """Blocks of an array dealt out over a grid of ranks in turn, as in ScaLAPACK; or by a rule of one's own.
+
+    Ranks are numbered row by row, the last dimension fastest (BLACS's "Row" order).
+
+    Parameters
+    ----------
+    grid : sequence of int, optional
+        Ranks along each dimension of the array: ``(2, 2)``.
+    block : int or sequence of int, optional
+        Scalars of a block along each dimension: 1 deals out single elements (cyclic), any other number
+        blocks (block-cyclic). By default every rank has one block, as equal as ceil(n / ranks) makes them.
+    source : sequence of int, optional
+        The place in the grid of the rank that has the first block; by default the first.
+    owner : callable, optional
+        Instead of the grid: the rank of the block with the given index, -1 for none (zeros), e.g.
+        ``lambda i, j: (i + j) % 4``.
+
+    Raises
+    ------
+    ShapeError
+        If there is not either a grid or an owner, the numbers of dimensions differ, or a size is below 1.
+    """
+
+    grid: tuple[int, ...] | None = None
+    block: tuple[int, ...] | int | None = None
+    source: tuple[int, ...] | None = None
+    owner: Callable[..., int] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("grid", "block", "source"):
+            value = getattr(self, name)
+            if isinstance(value, Sequence):
+                object.__setattr__(self, name, tuple(int(size) for size in value))
+        if (self.grid is None) == (self.owner is None):
+            raise _unfit(
+                "a layout has either a grid or an owner", "Layout(grid=(2, 2)) or Layout(block=64, owner=f)"
+            )
+        if self.grid is None and (self.block is None or self.source is not None):
+            raise _unfit("a layout with an owner has a block, and no source", "Layout(block=64, owner=f)")
+        blocks = (self.block,) if isinstance(self.block, int) else (self.block or ())
+        if min((1, *(self.grid or ()), *blocks)) < 1:
+            raise _unfit(
+                f"a layout of blocks {self.block} on a grid of {self.grid} ranks", "use sizes of at least 1"
+            )
+        grid = self.grid or ()
+        source = self.source or (0,) * len(grid)
+        if len(source) != len(grid) or any(not 0 <= at < size for at, size in zip(source, grid, strict=True)):
+            raise _unfit(
+                f"the first block is on rank {self.source} of a grid of {grid}", "give a place in the grid"
+            )
+
+    def __repr__(self) -> str:
+        fields = ((name, getattr(self, name)) for name in ("grid", "block", "source", "owner"))
+        return f"Layout({', '.join(f'{name}={value}' for name, value in fields if value is not None)})"
+
+    @property
+    def ranks(self) -> int | None:
+        """How many ranks the grid has; None where an owner decides."""
+        return None if self.grid is None else math.prod(self.grid)
+
+    def tile(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """Return the scalars of a block along each dimension of an array, at least 1.
+
+        Parameters
+        ----------
+        shape : sequence of int
+            Of the array, in scalars.
+
+        Raises
+        ------
+        ShapeError
+            If the layout has another number of dimensions.
+        """
+        for value in (self.grid, self.block):
+            if isinstance(value, tuple) and len(value) != len(shape):
+                raise _unfit(
+                    f"a layout with {len(value)} dimensions for an array of shape {tuple(shape)}",
+                    "give a size for each dimension of the array",
+                )
+        if self.block is None:
+            return tuple(max(1, -(-n // p)) for n, p in zip(shape, self.grid or (), strict=True))
+        return (self.block,) * len(shape) if isinstance(self.block, int) else self.block
+
+    def owners(self, shape: Sequence[int]) -> NDArray[np.int32]:
+        """Return the rank of each block of an array, int32, by the block's index.
+
+        Parameters
+        ----------
+        shape : sequence of int
+            Of the array, in scalars.
+        """
+        extents = tuple(-(-n // t) for n, t in zip(shape, self.tile(shape), strict=True))
+        if self.owner is not None:
+            found = [int(self.owner(*index)) for index in np.ndindex(*extents)]
+            return np.array(found, np.int32).reshape(extents)
+        assert self.grid is not None
+        result = np.zeros(extents, np.int32)
+        source = self.source or (0,) * len(self.grid)
+        for dimension, (extent, size, first) in enumerate(zip(extents, self.grid, source, strict=True)):
+            along = (np.arange(extent, dtype=np.int32) + first) % size
+            lacking = len(extents) - dimension - 1
+            result = result * size + along.reshape(-1, *(1,) * lacking)
+        return result
+
+    def tabled(self, shape: Sequence[int]) -> Layout:
+        """Return a layout of arrays of this shape that deals out blocks alike, and can be pickled."""
+        if self.owner is None:
+            return self
+        return Layout(block=self.tile(shape), owner=self.owners(shape).item)
+
+    def descriptor(self, shape: Sequence[int], *, rank: int = 0, context: int = 0) -> tuple[int, ...]:
+        """Return ScaLAPACK's array descriptor of a matrix in this layout.
+
+        Parameters
+        ----------
+        shape : (int, int)
+            Rows and columns of the matrix.
+        rank : int
+            Whose leading dimension is told.
+        context : int
+            The BLACS context of the grid.
+
+        Returns
+        -------
+        tuple of int
+            ``(DTYPE_, CTXT_, M_, N_, MB_, NB_, RSRC_, CSRC_, LLD_)``, for a local array in column-major order
+            (``np.asfortranarray(tensor.local)``).
+
+        Raises
+        ------
+        ShapeError
+            If it is no matrix, or the layout has an owner.
+        """
+        if self.grid is None or len(shape) != 2:
+            raise _unfit(
+                f"{self} of an array of shape {tuple(shape)} has no descriptor",
+                "descriptors are of matrices on a grid of ranks",
+            )
+        row = rank // self.grid[1]
+        owners = self.owners((shape[0], 1))[:, 0] // self.grid[1]
+        tile = self.tile(shape)
+        rows = sum(min(tile[0], shape[0] - at * tile[0]) for at in np.flatnonzero(owners == row))
+        return (_DENSE_MATRIX, context, *shape, *tile, *(self.source or (0, 0)), max(1, int(rows)))
+
+    def local_indices(self, shape: Sequence[int], rank: int) -> tuple[NDArray[np.int64], ...]:
+        """Return which rows, columns, ... of an array a rank of the grid has.
+
+        Parameters
+        ----------
+        shape : sequence of int
+            Of the array, in scalars.
+        rank : int
+
+        Returns
+        -------
+        tuple of ndarray
+            For each dimension the positions, increasing: ``array[np.ix_(*indices)]`` is the rank's part.
+
+        Raises
+        ------
+        ShapeError
+            If the layout has an owner.
+        """
+        if self.grid is None:
+            raise _unfit("what a rank has is no product of rows and columns", "use a layout with a grid")
+        if not 0 <= rank < math.prod(self.grid):
+            return tuple(np.zeros(0, np.int64) for _ in shape)
+        place = np.unravel_index(rank, self.grid)
+        source = self.source or (0,) * len(self.grid)
+        result = []
+        for n, tile, size, first, at in zip(shape, self.tile(shape), self.grid, source, place, strict=True):
+            positions = np.arange(n, dtype=np.int64)
+            result.append(positions[(positions // tile + first) % size == at])
+        return tuple(result)
+
+
+def layout_of(shape: Sequence[int], tile: tuple[int, ...], owners: NDArray[np.int32]) -> Layout:
+    """Return the layout that deals out tiles so: on a grid where there is one, else with an owner.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        Of the array, in scalars.
+    tile : tuple of int
+        Scalars of a tile along each dimension.
+    owners : ndarray, int32
+        The rank of each tile.
+    """
+    grid = _grid_of(owners)
+    if grid is not None:
+        found = Layout(grid=grid, block=tile)
+        if np.array_equal(found.owners(shape), owners):
+            return found
+    return Layout(block=tile, owner=owners.item)
+
+
+def _grid_of(owners: NDArray[np.int32]) -> tuple[int, ...] | None:
+    """The only grid that could have dealt out tiles so, from the first rank: by the periods of the owners."""
+    if owners.size == 0:
+        return None
+    grid = []
+    for dimension in range(owners.ndim):
+        line = np.moveaxis(owners, dimension, 0).reshape(owners.shape[dimension], -1)[:, 0]
+        again = np.flatnonzero(line == line[0])
+        grid.append(int(again[1]) if len(again) > 1 else len(line))
+    return tuple(grid)
+
+
+def _unfit(what: str, help: str) -> ShapeError:
+    return ShapeError(what, code="CYC734", help=help)
+
+
+def check_owners(owners: NDArray[Any], ranks: int) -> None:
+    """Raise ShapeError where a block is given to a rank that does not exist.
+
+    Parameters
+    ----------
+    owners : ndarray, int32
+        The rank of each block, -1 for none.
+    ranks : int
+        How many there are.
+    """
+    wrong = np.argwhere((owners < -1) | (owners >= ranks))
+    if len(wrong):
+        index = tuple(map(int, wrong[0]))
+        raise _unfit(
+            f"block {index} is given to rank {int(owners[index])} of {ranks}",
+            f"ranks are numbered from 0 to {ranks - 1}; for more use ranks=, or mpirun -n",
+        )

@@ -1,0 +1,120 @@
+"""Runs of compiled programs on ranks, on arrays and on distributed ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cyclotron import mpi
+from cyclotron.distributed import Distributed
+from cyclotron.errors import ExecutionError, ShapeError
+from cyclotron.layout import Layout, layout_of
+from cyclotron.mpi.store import Bound, Form
+
+if TYPE_CHECKING:
+    from cyclotron.compiler import Program
+
+Input = NDArray[Any] | Distributed
+
+
+def run_on_ranks(
+    program: Program, inputs: Mapping[str, Input], ranks: int | None, deal: Layout | None
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Run a program once; see `cyclotron.run`.
+
+    Parameters
+    ----------
+    program : Program
+    inputs : dict of str to ndarray or Distributed
+        One for each input tensor, of its shape and dtype.
+    ranks : int, optional
+    deal : Layout, optional
+
+    Returns
+    -------
+    outputs : dict of str to ndarray or Distributed
+        Distributed where an input is, and the output is in tiles.
+    profile : list of dict
+        See `cyclotron.Result.profile`.
+    """
+    kept = [value for value in inputs.values() if isinstance(value, Distributed)]
+    found = kept[0].ranks if kept else mpi.current(ranks)
+    if ranks not in (None, found.ranks):
+        raise ExecutionError(
+            f"ranks={ranks} for an array that is on {found.ranks}",
+            code="CYC736",
+            help="leave ranks out, or distribute the array on that many",
+        )
+    bound: list[Bound] = []
+    numbers: dict[str, int] = {}
+    outputs: dict[str, Any] = {}
+    held = []  # what is relaid out lives until the run is over
+    for tensor in program.tensors:
+        name = tensor["name"]
+        if tensor["role"] == "output":
+            if kept and _in_tiles(tensor):
+                numbers[name] = found.new_number()
+                bound.append(numbers[name])
+            else:
+                outputs[name] = np.zeros(tensor["shape"], tensor["dtype"])
+                bound.append(outputs[name])
+            continue
+        value = inputs[name]
+        if isinstance(value, Distributed):
+            held.append(_fitting(tensor, value))
+            bound.append(held[-1].on(found))
+        else:
+            bound.append(value)
+    core = program.core.to_bytes()
+    try:
+        profile, owners = found.run(core, program.tensors, bound, _dealt(program, deal))
+    except BaseException:
+        for number in numbers.values():
+            found.forget(number)
+        raise
+    for tensor in program.tensors:
+        name = tensor["name"]
+        if name in numbers:
+            shape, tile = tuple(tensor["shape"]), tuple(tensor["tile"])
+            extents = [-(-n // t) for n, t in zip(shape, tile, strict=True)]
+            table = owners[numbers[name]].reshape(extents)
+            form = Form(shape, tensor["dtype"], tile, table, layout_of(shape, tile, table))
+            outputs[name] = Distributed(found, numbers[name], form)
+    names = [tensor["name"] for tensor in program.tensors if tensor["role"] == "output"]
+    return {name: outputs[name] for name in names}, profile
+
+
+def _in_tiles(tensor: Mapping[str, Any]) -> bool:
+    return bool(math.prod(tensor["tile"]) > 1)
+
+
+def _fitting(tensor: Mapping[str, Any], value: Distributed) -> Distributed:
+    """The array in the tiles of the program, on the same grid of ranks where there is one."""
+    if not _in_tiles(tensor):
+        raise ShapeError(
+            f"`{tensor['name']}` is distributed, and the program takes single elements of it",
+            code="CYC734",
+            help="compile the kernel for tiles, e.g. kernel.compile(A.spec(), ...), or pass gather()",
+        )
+    tile = tuple(tensor["tile"])
+    if value.tile == tile:
+        return value
+    grid = value.layout.grid or (value.ranks.ranks, *(1,) * (value.ndim - 1))
+    return value.relayout(Layout(grid=grid, block=tile))
+
+
+def _dealt(program: Program, deal: Layout | None) -> list[tuple[int, int]] | None:
+    """For each dimension of the PEs' grid how many ranks and how large blocks."""
+    if deal is None:
+        return None
+    if deal.grid is None or any(deal.source or ()):
+        raise ExecutionError(
+            f"PEs are dealt out by {deal}",
+            code="CYC733",
+            help="use a layout with a grid of ranks, and without a source",
+        )
+    return list(zip(deal.grid, deal.tile(program.grid), strict=True))

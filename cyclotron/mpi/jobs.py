@@ -1,0 +1,85 @@
+"""What a pool asks of its ranks; they map the arrays that it left in a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from cyclotron.errors import CyclotronError
+from cyclotron.layout import Layout
+from cyclotron.mpi.arena import MappedArrays
+from cyclotron.mpi.sources import Mapped, not_mapped
+from cyclotron.mpi.store import Deal, Form, Source, Store, Tensors
+
+
+@dataclass(frozen=True)
+class Run:
+    """Run a program.
+
+    Attributes
+    ----------
+    bound : tuple of int or None
+        For each tensor the number of a distributed one, or None for the next of `arrays`.
+    """
+
+    program: bytes
+    tensors: Tensors
+    bound: tuple[int | None, ...]
+    arrays: MappedArrays
+    deal: Deal | None
+
+    def __call__(self, store: Store) -> Any:
+        # A rank whose arrays cannot be mapped still takes part, so that all learn of it.
+        unmapped: CyclotronError | None = None
+        given: list[Any] = []
+        try:
+            mapped = iter(self.arrays.map())
+            given = [next(mapped) if number is None else number for number in self.bound]
+        except (OSError, ValueError) as error:
+            unmapped = not_mapped(error)
+        try:
+            return store.run(self.program, self.tensors, given, self.deal, shared_outputs=True)
+        except CyclotronError:
+            if unmapped is not None:
+                raise unmapped from None
+            raise
+
+
+@dataclass(frozen=True)
+class Distribute:
+    """Keep the blocks of an array."""
+
+    number: int
+    source: Source
+    layout: Layout | None
+
+    def __call__(self, store: Store) -> Form:
+        return store.distribute(self.number, self.source, self.layout, None)
+
+
+@dataclass(frozen=True)
+class Relayout:
+    """Keep another layout of what is kept."""
+
+    number: int
+    new: int
+    form: Form
+    layout: Layout
+
+    def __call__(self, store: Store) -> Form:
+        return store.relayout(self.number, self.new, self.form, self.layout)
+
+
+@dataclass(frozen=True)
+class Gather:
+    """Write each rank's tiles into one array."""
+
+    number: int
+    form: Form
+    array: MappedArrays
+
+    def __call__(self, store: Store) -> None:
+        array = Mapped(self.array)()
+        for index, tile in store.part(self.number, self.form).items():
+            firsts = (i * t for i, t in zip(index, self.form.tile, strict=True))
+            array[tuple(slice(at, at + n) for at, n in zip(firsts, tile.shape, strict=True))] = tile

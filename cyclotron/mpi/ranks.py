@@ -1,0 +1,64 @@
+"""What ranks do for this process, which is one of them or has started them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cyclotron.layout import Layout
+from cyclotron.mpi.store import Bound, Deal, Form, Source, Tensors
+
+
+class Outcome(NamedTuple):
+    """What a run left behind.
+
+    Attributes
+    ----------
+    profile : list of dict
+        For each rank; see `cyclotron.Result.profile`.
+    kept : dict of int to ndarray
+        The owners of each output that stays distributed, int32, by its number.
+    """
+
+    profile: list[dict[str, Any]]
+    kept: dict[int, NDArray[np.int32]]
+
+
+class Ranks(Protocol):
+    """What `cyclotron.mpi.collective.World` and `cyclotron.mpi.pool.Pool` do.
+
+    A tensor that they keep is known by a number.
+    """
+
+    ranks: int
+    rank: int | None  # of this process, where it is one of them
+
+    def new_number(self) -> int:
+        """Return a number for a tensor."""
+
+    def distribute(self, source: Source, layout: Layout | None, root: int | None) -> tuple[int, Form]:
+        """Keep an array."""
+
+    def relayout(self, number: int, form: Form, layout: Layout) -> tuple[int, Form]:
+        """Keep another layout of a tensor."""
+
+    def gather(self, number: int, form: Form) -> NDArray[Any]:
+        """Return the whole array."""
+
+    def part(self, number: int, form: Form) -> dict[tuple[int, ...], NDArray[Any]]:
+        """Return the tiles of this process, which is a rank, by their indices."""
+
+    def forget(self, number: int) -> None:
+        """Drop a tensor, at some time."""
+
+    def run(
+        self, program: bytes, tensors: Tensors, bound: Sequence[Bound], deal: Deal | None = None
+    ) -> Outcome:
+        """Run a program on arrays, of which those of outputs are written, and on tensors that are kept."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether the ranks, and what they kept, are gone."""
