@@ -1,7 +1,8 @@
 """Cyclotron compiles recurrences, written as plain NumPy-style Python, into one small program for each
 processing element of a spatial machine, and runs them on a simulator, on threads and on MPI ranks."""
 
-from cyclotron import language, machines, schedules
+from cyclotron import language, linalg, machines, schedules
+from cyclotron.calibration import Calibration, calibrate
 from cyclotron.compiler import PeClass, Program, load
 from cyclotron.config import show_config
 from cyclotron.dataflow import Dataflow
@@ -53,7 +54,6 @@ from cyclotron.language import (
     isfinite,
     isnan,
     kernel,
-    linalg,
     log,
     log1p,
     logical_and,
@@ -95,6 +95,7 @@ __all__ = [
     "PE",
     "BackendUnavailable",
     "Blocked",
+    "Calibration",
     "CapacityError",
     "Check",
     "CyclotronError",
@@ -130,6 +131,7 @@ __all__ = [
     "arctan2",
     "block",
     "blocked",
+    "calibrate",
     "cast",
     "ceil",
     "check",

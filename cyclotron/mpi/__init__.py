@@ -26,7 +26,7 @@ def current(ranks: int | None = None) -> Ranks:
         If a launcher started another number.
     """
     if not is_collective():
-        return default_pool(ranks or _usual_ranks())
+        return default_pool(rank_count(ranks))
     world = the_world()
     if ranks is not None and ranks != world.ranks:
         raise ExecutionError(
@@ -37,8 +37,17 @@ def current(ranks: int | None = None) -> Ranks:
     return world
 
 
-def _usual_ranks() -> int:
-    return max(2, min(4, os.cpu_count() or 1))
+def rank_count(ranks: int | None = None) -> int:
+    """Return how many ranks `current` would have; no pool is started.
+
+    Parameters
+    ----------
+    ranks : int, optional
+        As in `current`.
+    """
+    if is_collective():
+        return current(ranks).ranks
+    return ranks or max(2, min(4, os.cpu_count() or 1))
 
 
-__all__ = ["Pool", "Ranks", "close_all", "current", "default_pool", "is_collective"]
+__all__ = ["Pool", "Ranks", "close_all", "current", "default_pool", "is_collective", "rank_count"]

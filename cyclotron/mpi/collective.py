@@ -87,6 +87,10 @@ class World:
         """See `Ranks`; arrays hold the same values on every rank, and so do outputs."""
         return Outcome(*self._store.run(program, tensors, bound, deal))
 
+    def same(self, text: str) -> str:
+        """See `Ranks`."""
+        return self._store.same(text)
+
 
 @functools.cache
 def the_world() -> World:

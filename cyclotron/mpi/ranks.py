@@ -59,6 +59,9 @@ class Ranks(Protocol):
     ) -> Outcome:
         """Run a program on arrays, of which those of outputs are written, and on tensors that are kept."""
 
+    def same(self, text: str) -> str:
+        """Return the first rank's text; where this process is no rank, its own."""
+
     @property
     def closed(self) -> bool:
         """Whether the ranks, and what they kept, are gone."""

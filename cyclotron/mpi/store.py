@@ -128,6 +128,11 @@ class Store:
             found[index] = self._tensors[number].read(int(flat), lengths)
         return found
 
+    def same(self, text: str) -> str:
+        """Return the first rank's text."""
+        told: bytes = self._mpi.broadcast(text.encode(), 0, self._communicator)
+        return told.decode()
+
     def drop(self, numbers: Sequence[int]) -> None:
         """Forget tensors."""
         for number in numbers:

@@ -1,0 +1,273 @@
+"""What this machine's kernels and messages take, measured once and kept in a file."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+import cyclotron.language as cy
+from cyclotron import _core
+from cyclotron.config import threads
+from cyclotron.errors import BackendUnavailable, ShapeError
+from cyclotron.execution import run
+from cyclotron.layout import Layout
+from cyclotron.linalg.kernels import matmul, solve_lower
+from cyclotron.schedule import Schedule
+
+if TYPE_CHECKING:
+    from cyclotron.compiler import Program
+
+DTYPES = ("float32", "float64", "complex64", "complex128")
+_EXTENTS = (16, 32, 64, 128, 256)
+_HOPS = 32
+_FEW_BYTES, _MANY_BYTES = 1 << 11, 1 << 19
+_RUNS = 3
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Rates of kernels on one core, and the time of a message between two ranks.
+
+    Attributes
+    ----------
+    dtype : str
+    cores : int
+        How many this process may use.
+    rates : dict of str to dict of int to float
+        For matmul, solve_triangular and cholesky the floating-point operations a second (a complex
+        multiply-add is 8) on square tiles, by their extent.
+    latency : float
+        Seconds from a send on one rank until another has received, without its bytes.
+    seconds_per_byte : float
+        What each byte adds.
+    """
+
+    dtype: str
+    cores: int
+    rates: dict[str, dict[int, float]]
+    latency: float
+    seconds_per_byte: float
+
+    def compute(self, operator: str, flops: float, extent: int) -> float:
+        """Return the seconds that tiles of one extent take.
+
+        Parameters
+        ----------
+        operator : {"matmul", "solve_triangular", "cholesky"}
+        flops : float
+            Floating-point operations of all tiles, as of real numbers.
+        extent : int
+            The smallest side of a tile, in scalars; between those measured the rate is interpolated.
+        """
+        known = self.rates[operator]
+        sides = sorted(known)
+        rate = float(np.interp(math.log2(max(extent, 1)), np.log2(sides), [known[side] for side in sides]))
+        if extent < sides[0]:
+            rate *= max(extent, 1) / sides[0]
+        factor = 4 if self.dtype.startswith("complex") else 1
+        return flops * factor / rate
+
+    def message(self, scalars: float, count: float = 1) -> float:
+        """Return the seconds of messages, one after the other.
+
+        Parameters
+        ----------
+        scalars : float
+            In all of them.
+        count : float
+            How many there are.
+        """
+        return count * self.latency + scalars * np.dtype(self.dtype).itemsize * self.seconds_per_byte
+
+    def __str__(self) -> str:
+        sides = sorted(next(iter(self.rates.values())))
+        lines = [f"{self.dtype} on {self.cores} cores, GFLOP/s of one on tiles of {sides}:"]
+        for name, known in self.rates.items():
+            lines.append(f"  {name:16}" + "".join(f"{known[side] * 1e-9:8.2f}" for side in sides))
+        rate = "no time" if self.seconds_per_byte == 0 else f"{1e-9 / self.seconds_per_byte:.2f} GB/s"
+        lines.append(f"  messages: {self.latency * 1e6:.1f} us, then {rate}")
+        return "\n".join(lines)
+
+
+@cy.kernel
+def _factors(A):  # type: ignore[no-untyped-def]
+    L = cy.empty_like(A)
+    for i in range(A.shape[0]):
+        L[i, 0] = cy.linalg.cholesky(A[i, 0])
+    return L
+
+
+@cy.kernel
+def _relay(A):  # type: ignore[no-untyped-def]
+    X = cy.empty_like(A)
+    X[0, 0] = A[0, 0]
+    for i in range(1, A.shape[0]):
+        X[i, 0] = X[i - 1, 0] + A[i, 0]
+    return X
+
+
+_known: dict[str, Calibration] = {}
+
+
+def calibrate(dtype: DTypeLike = "float64", *, refresh: bool = False) -> Calibration:
+    """Measure kernels and messages; the second call returns what the first found.
+
+    The figures are kept in the user's cache folder (``$XDG_CACHE_HOME/cyclotron``), for this machine, its
+    BLAS and number of cores. Under ``mpirun`` the call is collective and all ranks get the same figures.
+
+    Parameters
+    ----------
+    dtype : dtype
+        float32, float64, complex64 or complex128.
+    refresh : bool
+        Measure again.
+
+    Returns
+    -------
+    Calibration
+        Prints as a table. Without MPI messages take no time.
+
+    Raises
+    ------
+    ShapeError
+        If the dtype is another.
+    """
+    name = np.dtype(dtype).name
+    if name not in DTYPES:
+        raise ShapeError(
+            f"linear algebra is not calibrated for {name}", code="CYC737", help=f"use {', '.join(DTYPES)}"
+        )
+    if name in _known and not refresh:
+        return _known[name]
+    same, first = _agreement()
+    text = same("" if refresh or not first else _read(name))
+    if not text:
+        rates = same(json.dumps(_rates(name)) if first else "")
+        messages = same(json.dumps(_message_times(name)))  # all ranks take part, the first one's count
+        text = json.dumps({"rates": json.loads(rates), "messages": json.loads(messages)})
+        if first:
+            _write(name, text)
+    found = json.loads(text)
+    by_side = {op: {int(side): rate for side, rate in known.items()} for op, known in found["rates"].items()}
+    _known[name] = Calibration(name, threads(), by_side, *found["messages"])
+    return _known[name]
+
+
+def _agreement() -> tuple[Callable[[str], str], bool]:
+    """What gives all ranks the first one's text, and whether this is the first."""
+    from cyclotron import mpi
+
+    if not mpi.is_collective():
+        return (lambda text: text), True
+    world = mpi.current()
+    return world.same, world.rank == 0
+
+
+def _rates(dtype: str) -> dict[str, dict[int, float]]:
+    """Floating-point operations a second of each kernel, by the extent of its tiles."""
+    rates: dict[str, dict[int, float]] = {"matmul": {}, "solve_triangular": {}, "cholesky": {}}
+    real_flops = 4 if dtype.startswith("complex") else 1
+    for side in _EXTENTS:
+        many = max(3, min(64, (1 << 21) // side**2 // 8))
+        flops = {"matmul": 2 * side**3, "solve_triangular": side**3, "cholesky": side**3 / 3}
+        alone, together = _programs(dtype, side, 1), _programs(dtype, side, many)
+        for name, one in flops.items():
+            seconds = max(_busy(together[name]) - _busy(alone[name]), 1e-9)
+            rates[name][side] = (many - 1) * one * real_flops / seconds
+    return rates
+
+
+def _programs(dtype: str, side: int, count: int) -> dict[str, Program]:
+    """For each kernel a program on one PE that runs it on so many tiles."""
+    rng = np.random.default_rng(0)
+    tiles = rng.standard_normal((count * side, side)).astype(dtype)
+    definite = tiles[:side] @ tiles[:side].conj().T + side * np.eye(side, dtype=dtype)
+    down, across = cy.blocked(tiles, side), cy.blocked(np.ascontiguousarray(tiles.T), side)
+    columns = Schedule().time("r", "j", "i")
+    many = cy.blocked(np.tile(definite, (count, 1)), side)
+    return {
+        "matmul": matmul.compile(across, down),
+        "solve_triangular": solve_lower.compile(cy.blocked(definite, side), across, False, schedule=columns),
+        "cholesky": _factors.compile(many, schedule=Schedule().time("i")),
+    }
+
+
+def _busy(program: Program) -> float:
+    """The least of some runs on one thread, in seconds of the processor: others may use it too."""
+
+    def once() -> float:
+        begun = time.process_time()
+        run(program, backend="local", threads=1)
+        return time.process_time() - begun
+
+    return min(once() for _ in range(_RUNS))
+
+
+def _message_times(dtype: str) -> tuple[float, float]:
+    """Seconds of a message between two ranks, and of each byte; zeros where there are no two ranks."""
+    from cyclotron import mpi
+
+    seconds = []
+    for size in (_FEW_BYTES, _MANY_BYTES):
+        side = math.isqrt(size // np.dtype(dtype).itemsize)
+        tiles = np.zeros((_HOPS * side, side), dtype)
+        program = _relay.compile(cy.blocked(tiles, side), schedule=Schedule().space("i"))
+        try:
+            if mpi.current().ranks < 2:
+                return 0.0, 0.0
+            hops, home = (
+                min(
+                    max(
+                        rank["seconds"]
+                        for rank in run(program, backend="mpi", deal=Layout((parts,), 1)).profile
+                    )
+                    for _ in range(_RUNS)
+                )
+                for parts in (2, 1)
+            )
+        except BackendUnavailable:
+            return 0.0, 0.0
+        seconds.append(max(hops - home, 0.0) / (_HOPS - 1))
+    per_byte = max(seconds[1] - seconds[0], 0.0) / (_MANY_BYTES - _FEW_BYTES)
+    return seconds[0], per_byte
+
+
+def _file(dtype: str) -> Path:
+    """Where the figures of this machine and its BLAS are kept."""
+    found = (platform.node(), platform.machine(), _core.blas_version(), threads())
+    key = hashlib.sha256(repr(found).encode()).hexdigest()[:16]
+    folder = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(folder) / "cyclotron" / f"calibration-{dtype}-{key}.json"
+
+
+def _read(dtype: str) -> str:
+    """What the file says, or nothing where there is none."""
+    try:
+        text = _file(dtype).read_text()
+        found = json.loads(text)
+        whole = set(found) == {"rates", "messages"} and len(found["messages"]) == 2
+    except (OSError, RuntimeError, ValueError, TypeError):
+        return ""
+    return text if whole else ""
+
+
+def _write(dtype: str, text: str) -> None:
+    """Keep the figures, where files can be written."""
+    with contextlib.suppress(OSError, RuntimeError):
+        file = _file(dtype)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        new = file.with_suffix(f".{os.getpid()}")
+        new.write_text(text)
+        new.replace(file)

@@ -1,0 +1,68 @@
+"""What a plan is: a schedule with its tiles and ranks, and the time that it should take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from cyclotron.language import Kernel, Spec
+from cyclotron.layout import Layout
+from cyclotron.schedule import Schedule
+
+if TYPE_CHECKING:
+    from cyclotron.compiler import Program
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One way to do an operation; made by `cyclotron.linalg.plan`.
+
+    Attributes
+    ----------
+    name : str
+        What is done, in words.
+    ranks : int
+    kernel : Kernel
+    operands : tuple of Spec
+        Shape, dtype and tile of each.
+    schedule : Schedule
+    deal : Layout or None
+        How PEs are dealt out to ranks; None: a block of them for each.
+    compute, communication : float
+        What the model expects, in seconds, of the rank that takes longest.
+    flags : tuple
+        The kernel's other arguments.
+    others : tuple of Plan
+        What was not chosen, each with its best tiles, the best first.
+    """
+
+    name: str
+    ranks: int
+    kernel: Kernel
+    operands: tuple[Spec, ...]
+    schedule: Schedule
+    deal: Layout | None
+    compute: float
+    communication: float
+    flags: tuple[Any, ...] = ()
+    others: tuple[Plan, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def seconds(self) -> float:
+        """What the model expects it to take."""
+        return self.compute + self.communication
+
+    def compile(self) -> Program:
+        """Return the program."""
+        program: Program = self.kernel.compile(*self.operands, *self.flags, schedule=self.schedule)
+        return program
+
+    def __str__(self) -> str:
+        shapes = " and ".join("x".join(map(str, spec.shape)) for spec in self.operands)
+        lines = [f"{self.kernel.name} of {shapes} {self.operands[0].dtype} on {self.ranks} ranks"]
+        lines.append(f"  {'schedule':28} {'tiles':24} {'ms':>9} {'compute':>9} {'messages':>9}")
+        for mark, plan in [("*", self), *((" ", other) for other in self.others)]:
+            tiles = ", ".join("x".join(map(str, spec.tile or ())) for spec in plan.operands)
+            times = (plan.seconds, plan.compute, plan.communication)
+            lines.append(f"{mark} {plan.name:28} {tiles:24} " + " ".join(f"{t * 1e3:9.3f}" for t in times))
+        return "\n".join(lines)
