@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import dataclasses
+import gc
 import multiprocessing
 import os
 import queue
@@ -300,6 +301,7 @@ def _work(
     seed: int, worker: int, workers: int, wanted: int, done: Any, results: Any, alive: Any, case: Any
 ) -> None:
     failures: dict[str, str] = {}
+    gc.freeze()  # the modules stay: the collector need not look at them again
     with tempfile.TemporaryDirectory() as folder:
         judge = Judge(Path(folder))
         number = worker

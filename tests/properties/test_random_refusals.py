@@ -2,6 +2,7 @@
 
 import collections
 import concurrent.futures
+import gc
 import itertools
 import multiprocessing
 import os
@@ -47,7 +48,7 @@ def test_refused_for_the_reason_given(module, capsys):
     workers = min(os.cpu_count() or 1, 8)
     context = multiprocessing.get_context("spawn")
     chunks = itertools.count()
-    with concurrent.futures.ProcessPoolExecutor(workers, mp_context=context) as pool:
+    with concurrent.futures.ProcessPoolExecutor(workers, context, gc.freeze) as pool:
         running = {pool.submit(judged, module.__name__, SEED, next(chunks)) for _ in range(workers)}
         while running:
             done, running = concurrent.futures.wait(running, return_when="FIRST_COMPLETED")
