@@ -70,7 +70,9 @@ CLOCKS = ("wall", "processor")
 
 
 def fastest(candidates: list[Runner], clock: int) -> Runner:
-    """Launch each once and keep the one that is fastest."""
+    """Launch each once and keep the one that is fastest; one alone need not be launched."""
+    if len(candidates) == 1:
+        return candidates[0]
     for candidate in candidates:
         candidate.run()
     return min(candidates, key=lambda runner: runner.median(clock))
