@@ -57,11 +57,9 @@ def solve_triangular(
             "unit_diagonal": bool(unit_diagonal),
         }
         return elements.apply("solve_triangular", stored, b, flags=_set(flags))
-    matrix, rhs = np.asarray(a), np.asarray(b)
-    if matrix.ndim == 0:
-        matrix = matrix.reshape(1, 1)
-    result = np.array(rhs, dtype=np.result_type(matrix, rhs, np.float32))
-    columns = result.reshape(1, -1) if result.ndim == 0 else result
+    matrix, rhs = _square(np.asarray(a)), np.asarray(b)
+    result = np.array(rhs, dtype=np.result_type(matrix, rhs, np.float32), order="C")
+    columns = result if result.ndim in (1, 2) else _square(result)
     op = matrix.T if trans else matrix
     is_lower = bool(lower) != bool(trans)
     if side == "right":
@@ -96,7 +94,7 @@ def cholesky(a: Any) -> Any:
     if isinstance(a, Element):
         return elements.cholesky(a)
     matrix = np.asarray(a)
-    square = matrix.reshape(1, 1) if matrix.ndim == 0 else matrix
+    square = _square(matrix)
     factor = np.zeros(square.shape, np.result_type(square, np.float32))
     for j in range(len(square)):
         pivot = (square[j, j] - factor[j, :j] @ factor[j, :j].conj()).real
@@ -128,7 +126,7 @@ def inv_triangular(a: Any, *, lower: bool = True, unit_diagonal: bool = False) -
         flags = _set({"lower": bool(lower), "unit_diagonal": bool(unit_diagonal)})
         return elements.apply("inv_triangular", a, flags=flags)
     matrix = np.asarray(a)
-    square = matrix.reshape(1, 1) if matrix.ndim == 0 else matrix
+    square = _square(matrix)
     identity = np.eye(len(square), dtype=np.result_type(square, np.float32))
     inverse = solve_triangular(square, identity, lower=lower, unit_diagonal=unit_diagonal)
     return _as(a, (np.tril if lower else np.triu)(inverse).reshape(matrix.shape))
@@ -155,7 +153,7 @@ def lu(a: Any) -> Any:
     if isinstance(a, Element):
         return elements.apply("lu", a)
     matrix = np.asarray(a)
-    factors = np.array(matrix, dtype=np.result_type(matrix, np.float32), ndmin=2)
+    factors = np.array(_square(matrix), dtype=np.result_type(matrix, np.float32))
     for k in range(len(factors)):
         _require_pivot(factors[k, k], k)
         factors[k + 1 :, k] /= factors[k, k]
@@ -184,7 +182,7 @@ def ldl(a: Any) -> Any:
     if isinstance(a, Element):
         return elements.apply("ldl", a)
     matrix = np.asarray(a)
-    factors = np.tril(np.array(matrix, dtype=np.result_type(matrix, np.float32), ndmin=2))
+    factors = np.tril(np.array(_square(matrix), dtype=np.result_type(matrix, np.float32)))
     for k in range(len(factors)):
         factors[k, k] = factors[k, k].real
         _require_pivot(factors[k, k], k)
@@ -192,6 +190,11 @@ def ldl(a: Any) -> Any:
         factors[k + 1 :, k] /= factors[k, k]
         factors[k + 1 :, k + 1 :] -= np.tril(np.multiply.outer(factors[k + 1 :, k], column.conj()))
     return _as(a, factors.reshape(matrix.shape))
+
+
+def _square(tile: Any) -> Any:
+    """A tile as a matrix: a scalar is one by one; of more dimensions than two all but the last are rows."""
+    return tile.reshape(-1, tile.shape[-1] if tile.ndim else 1)
 
 
 def _require_pivot(pivot: complex, k: int) -> None:

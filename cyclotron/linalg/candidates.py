@@ -124,7 +124,7 @@ def solves(kernel: Kernel, n: int, m: int, unit: bool, ranks: int, calibration: 
 
         matrix = Spec((n, n), dtype, (tile, tile))
         width, parts = _cut(m, ranks)
-        schedule = Schedule().space("r").time("j", "i").prefetch("A")
+        schedule = Schedule().space("r").time("i", "j").prefetch("A")
         others = (parts - 1) / parts
         found.append(
             Plan(

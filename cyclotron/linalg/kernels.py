@@ -1,4 +1,8 @@
-"""The kernels of `cyclotron.linalg`, for matrices in tiles."""
+"""The kernels of `cyclotron.linalg`, for matrices in tiles.
+
+Solvers and factorisations are written as LAPACK does them: what is left of an element, R, is reduced by one
+product after the other, so that each is an update in place.
+"""
 
 import cyclotron.language as cy
 
@@ -16,46 +20,62 @@ def matmul(A, B):  # type: ignore[no-untyped-def]
 @cy.kernel
 def solve_lower(A, B, unit):  # type: ignore[no-untyped-def]
     """The X of A X = B, A lower triangular."""
+    n, m = B.shape
+    R = cy.empty((n, n, m), dtype=B.dtype, tile=(1, n.tile, m.tile))
     X = cy.empty_like(B)
-    for i in range(A.shape[0]):
-        for r in range(B.shape[1]):
-            rest = B[i, r] - sum(A[i, j] @ X[j, r] for j in range(i))
-            X[i, r] = cy.linalg.solve_triangular(A[i, i], rest, unit_diagonal=unit)
+    for i in range(n):
+        for r in range(m):
+            R[0, i, r] = B[i, r]
+            for j in range(1, i + 1):
+                R[j, i, r] = R[j - 1, i, r] - A[i, j - 1] @ X[j - 1, r]
+            X[i, r] = cy.linalg.solve_triangular(A[i, i], R[i, i, r], unit_diagonal=unit)
     return X
 
 
 @cy.kernel
 def solve_upper(A, B, unit):  # type: ignore[no-untyped-def]
     """The X of A X = B, A upper triangular."""
-    n = A.shape[0]
+    n, m = B.shape
+    R = cy.empty((n, n, m), dtype=B.dtype, tile=(1, n.tile, m.tile))
     X = cy.empty_like(B)
     for i in range(n - 1, -1, -1):
-        for r in range(B.shape[1]):
-            rest = B[i, r] - sum(A[i, j] @ X[j, r] for j in range(n - 1, i, -1))
-            X[i, r] = cy.linalg.solve_triangular(A[i, i], rest, lower=False, unit_diagonal=unit)
+        for r in range(m):
+            R[0, i, r] = B[i, r]
+            for j in range(1, n - i):
+                R[j, i, r] = R[j - 1, i, r] - A[i, n - j] @ X[n - j, r]
+            X[i, r] = cy.linalg.solve_triangular(A[i, i], R[n - 1 - i, i, r], lower=False, unit_diagonal=unit)
     return X
 
 
 @cy.kernel
 def solve_upper_transposed(A, B, unit):  # type: ignore[no-untyped-def]
     """The X of A.T X = B, A upper triangular."""
+    n, m = B.shape
+    R = cy.empty((n, n, m), dtype=B.dtype, tile=(1, n.tile, m.tile))
     X = cy.empty_like(B)
-    for i in range(A.shape[0]):
-        for r in range(B.shape[1]):
-            rest = B[i, r] - sum(A[j, i].T @ X[j, r] for j in range(i))
-            X[i, r] = cy.linalg.solve_triangular(A[i, i], rest, lower=False, trans=True, unit_diagonal=unit)
+    for i in range(n):
+        for r in range(m):
+            R[0, i, r] = B[i, r]
+            for j in range(1, i + 1):
+                R[j, i, r] = R[j - 1, i, r] - A[j - 1, i].T @ X[j - 1, r]
+            X[i, r] = cy.linalg.solve_triangular(
+                A[i, i], R[i, i, r], lower=False, trans=True, unit_diagonal=unit
+            )
     return X
 
 
 @cy.kernel
 def solve_lower_transposed(A, B, unit):  # type: ignore[no-untyped-def]
     """The X of A.T X = B, A lower triangular."""
-    n = A.shape[0]
+    n, m = B.shape
+    R = cy.empty((n, n, m), dtype=B.dtype, tile=(1, n.tile, m.tile))
     X = cy.empty_like(B)
     for i in range(n - 1, -1, -1):
-        for r in range(B.shape[1]):
-            rest = B[i, r] - sum(A[j, i].T @ X[j, r] for j in range(n - 1, i, -1))
-            X[i, r] = cy.linalg.solve_triangular(A[i, i], rest, trans=True, unit_diagonal=unit)
+        for r in range(m):
+            R[0, i, r] = B[i, r]
+            for j in range(1, n - i):
+                R[j, i, r] = R[j - 1, i, r] - A[n - j, i].T @ X[n - j, r]
+            X[i, r] = cy.linalg.solve_triangular(A[i, i], R[n - 1 - i, i, r], trans=True, unit_diagonal=unit)
     return X
 
 
@@ -63,12 +83,19 @@ def solve_lower_transposed(A, B, unit):  # type: ignore[no-untyped-def]
 def cholesky(A):  # type: ignore[no-untyped-def]
     """The lower L of A = L L.T, A symmetric and positive definite."""
     n = A.shape[0]
+    R = cy.empty((n, n, n), dtype=A.dtype, tile=(1, n.tile, n.tile))
     L = cy.zeros_like(A)
     for j in range(n):
-        L[j, j] = cy.linalg.cholesky(A[j, j] - sum(L[j, k] @ L[j, k].T for k in range(j)))
+        for i in range(j, n):
+            R[0, i, j] = A[i, j]
+            for k in range(1, j + 1):
+                if i == j:
+                    R[k, i, j] = R[k - 1, i, j] - L[i, k - 1] @ L[i, k - 1].T
+                else:
+                    R[k, i, j] = R[k - 1, i, j] - L[i, k - 1] @ L[j, k - 1].T
+        L[j, j] = cy.linalg.cholesky(R[j, j, j])
         for i in range(j + 1, n):
-            rest = A[i, j] - sum(L[i, k] @ L[j, k].T for k in range(j))
-            L[i, j] = cy.linalg.solve_triangular(L[j, j], rest, side="right", trans=True)
+            L[i, j] = cy.linalg.solve_triangular(L[j, j], R[j, i, j], side="right", trans=True)
     return L
 
 
@@ -76,10 +103,14 @@ def cholesky(A):  # type: ignore[no-untyped-def]
 def cholesky_hermitian(A):  # type: ignore[no-untyped-def]
     """The lower L of A = L L^H, A Hermitian and positive definite."""
     n = A.shape[0]
+    R = cy.empty((n, n, n), dtype=A.dtype, tile=(1, n.tile, n.tile))
     L = cy.zeros_like(A)
     for j in range(n):
-        L[j, j] = cy.linalg.cholesky(A[j, j] - sum(L[j, k] @ cy.conj(L[j, k]).T for k in range(j)))
+        for i in range(j, n):
+            R[0, i, j] = A[i, j]
+            for k in range(1, j + 1):
+                R[k, i, j] = R[k - 1, i, j] - L[i, k - 1] @ cy.conj(L[j, k - 1]).T
+        L[j, j] = cy.linalg.cholesky(R[j, j, j])
         for i in range(j + 1, n):
-            rest = A[i, j] - sum(L[i, k] @ cy.conj(L[j, k]).T for k in range(j))
-            L[i, j] = cy.linalg.solve_triangular(cy.conj(L[j, j]), rest, side="right", trans=True)
+            L[i, j] = cy.linalg.solve_triangular(cy.conj(L[j, j]), R[j, i, j], side="right", trans=True)
     return L

@@ -236,29 +236,46 @@ class Lowering {
                    const Total& total) {
     const auto& expr = system_.at(id);
     const std::vector<std::int64_t> here(graph_.dims.size(), 0);
-    std::visit(Overloaded{[&](const recurrence::Constant& value) {
-                            terms.push_back(Constant{value.real, value.imaginary});
-                          },
-                          [&](const recurrence::Access&) {
-                            terms.push_back(FlowRef{operand(id, space, names), here});
-                          },
-                          [&](const recurrence::Apply& apply) {
-                            Apply result{apply.op, apply.flags, {}};
-                            for (const auto child : apply.operands)
-                              result.operands.push_back(emit(child, space, names, terms, total));
-                            terms.push_back(std::move(result));
-                          },
-                          [&](const Reduce& reduce) {
-                            CYC_CHECK(id == total.reduction);
-                            if (total.flow) {
-                              terms.push_back(FlowRef{*total.flow, here});
-                            } else {
-                              terms.push_back(Constant{reduce.kind == Reduction::product ? 1.0 : 0.0, 0.0});
-                              type_number(reduce, total.adopts, terms);
-                            }
-                          }},
-               expr.node);
+    std::visit(
+        Overloaded{
+            [&](const recurrence::Constant& value) {
+              terms.push_back(Constant{value.real, value.imaginary});
+            },
+            [&](const recurrence::Access&) { terms.push_back(FlowRef{operand(id, space, names), here}); },
+            [&](const recurrence::Apply& apply) {
+              const auto fused = fused_product(apply);
+              Apply result = fused ? Apply{fused->op, fused->flags, {}} : Apply{apply.op, apply.flags, {}};
+              for (const auto child : fused ? fused->operands : apply.operands)
+                result.operands.push_back(emit(child, space, names, terms, total));
+              terms.push_back(std::move(result));
+            },
+            [&](const Reduce& reduce) {
+              CYC_CHECK(id == total.reduction);
+              if (total.flow) {
+                terms.push_back(FlowRef{*total.flow, here});
+              } else {
+                terms.push_back(Constant{reduce.kind == Reduction::product ? 1.0 : 0.0, 0.0});
+                type_number(reduce, total.adopts, terms);
+              }
+            }},
+        expr.node);
     return terms.size() - 1;
+  }
+
+  /// `c + a @ b` and `c - a @ b` of tiles as one operator, which accumulates in c.
+  [[nodiscard]] std::optional<recurrence::Apply> fused_product(const recurrence::Apply& apply) const {
+    if (apply.op != Op::add && apply.op != Op::subtract) return std::nullopt;
+    const auto* product = std::get_if<recurrence::Apply>(&system_.at(apply.operands[1]).node);
+    if (product == nullptr || (product->op != Op::matmul && product->op != Op::syrk)) return std::nullopt;
+    const auto shape = recurrence::tile_shape(system_, apply.operands[1]);
+    const bool scalars = shape == operators::Shape{};
+    if (scalars || shape != recurrence::tile_shape(system_, apply.operands[0])) return std::nullopt;
+    const bool adds = apply.op == Op::add;
+    const Op op = product->op == Op::matmul ? (adds ? Op::matmul_add : Op::matmul_subtract)
+                                            : (adds ? Op::syrk_add : Op::syrk_subtract);
+    recurrence::Apply result{op, product->flags, {apply.operands[0]}};
+    result.operands.insert(result.operands.end(), product->operands.begin(), product->operands.end());
+    return result;
   }
 
   /// acc + body, in an accumulating form where there is one. terms[0] is the accumulator.

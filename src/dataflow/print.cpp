@@ -200,15 +200,17 @@ class Printer {
                          (apply.flags & operators::transpose_a) != 0 ? "ᵀ" : "", symbol, operand(b, true),
                          (apply.flags & operators::transpose_b) != 0 ? "ᵀ" : "");
     };
-    // Without parentheses, `x + a · b` is the accumulating form; a sum of a product has them.
+    // Without parentheses, `x + a · b` is the accumulating form; a sum of a product has them. So for `-`.
     const auto enclosed = [&](const std::string& text) { return nested ? "(" + text + ")" : text; };
     const auto& info = operators::info(apply.op);
     // Infix forms say transposition only; an operator with other flags is written as a call.
     if ((apply.flags & ~(operators::transpose_a | operators::transpose_b)) == 0) {
-      if (apply.op == Op::multiply_add)
-        return enclosed(fmt::format("{} + {}", operand(0, true), product(1, 2, "·")));
-      if (apply.op == Op::matmul_add)
-        return enclosed(fmt::format("{} + {}", operand(0, true), product(1, 2, "@")));
+      const bool of_tiles = apply.op == Op::matmul_add || apply.op == Op::matmul_subtract;
+      const bool adds = apply.op == Op::multiply_add || apply.op == Op::matmul_add;
+      if (adds || of_tiles || apply.op == Op::multiply_subtract) {
+        const auto product_text = product(1, 2, of_tiles ? "@" : "·");
+        return enclosed(fmt::format("{} {} {}", operand(0, true), adds ? "+" : "-", product_text));
+      }
       if (!info.symbol.empty()) return enclosed(product(0, 1, std::string(info.symbol).c_str()));
     }
     std::vector<std::string> operands;

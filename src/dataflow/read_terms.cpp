@@ -36,9 +36,12 @@ class TermReader {
       return first.term;
     }
     const auto second = operand(depth);
-    const bool product = *symbol == Op::add && !first.transposed && (reader_.peek("·") || reader_.peek("@"));
+    const bool accumulates = *symbol == Op::add || *symbol == Op::subtract;
+    const bool product = accumulates && !first.transposed && (reader_.peek("·") || reader_.peek("@"));
     if (!product) return apply(*symbol, flags(first, second), {first.term, second.term});
-    const auto fused = infix() == Op::matmul ? Op::matmul_add : Op::multiply_add;
+    const bool adds = *symbol == Op::add;
+    const auto fused = infix() == Op::matmul ? (adds ? Op::matmul_add : Op::matmul_subtract)
+                                             : (adds ? Op::multiply_add : Op::multiply_subtract);
     const auto third = operand(depth);
     return apply(fused, flags(second, third), {first.term, second.term, third.term});
   }

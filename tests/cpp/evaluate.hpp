@@ -71,6 +71,7 @@ inline double apply_scalar(operators::Op op, const std::vector<double>& x) {
     case Op::cholesky: return std::sqrt(x[0]);
     case Op::multiply_add:
     case Op::matmul_add: return x[0] + x[1] * x[2];
+    case Op::matmul_subtract: return x[0] - x[1] * x[2];
     default: CYC_CHECK(false, "an operator that the tests use"); return 0;
   }
 }
