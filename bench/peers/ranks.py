@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 import cyclotron as cy
 from cyclotron import mpi
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from kernels import cholesky, matmul, solve
+from cyclotron.linalg.kernels import cholesky, matmul, solve_lower
 
 UNBOUNDED = cy.PE(memory=1 << 40)
 
@@ -26,8 +25,16 @@ UNBOUNDED = cy.PE(memory=1 << 40)
 class Case:
     """A compiled program, its inputs distributed in its tiles, and how its PEs are dealt out."""
 
-    def __init__(self, kernel: cy.Kernel, blocked: list[cy.Blocked], deal, owners, **options) -> None:
-        self.program = kernel.compile(*blocked, **options)
+    def __init__(
+        self,
+        kernel: cy.Kernel,
+        blocked: list[cy.Blocked],
+        deal: cy.Layout | None,
+        owners: list[Callable[..., int]],
+        flags: tuple[bool, ...] = (),
+        **options: Any,
+    ) -> None:
+        self.program = kernel.compile(*blocked, *flags, **options)
         self.deal = deal
         self.inputs = [
             cy.distribute(b, cy.Layout(block=b.tile_shape, owner=owner))
@@ -51,10 +58,10 @@ def trsm_case(n: int, ranks: int, tile: int, matrix: np.ndarray, other: np.ndarr
     """Right-hand sides in space; the tiles of L, dealt out over the ranks, are brought to all."""
     columns = -(-n // ranks)
     blocked = [cy.blocked(matrix, (tile, tile)), cy.blocked(other, (tile, columns))]
-    schedule = cy.Schedule().space("r").time("j", "i").prefetch("L")
+    schedule = cy.Schedule().space("r").time("i", "j").prefetch("A")
     machine = cy.Machine(grid=(ranks,), pe=UNBOUNDED)
     owners = [lambda i, j: (i + j) % ranks, lambda i, r: r]
-    return Case(solve, blocked, None, owners, schedule=schedule, machine=machine)
+    return Case(solve_lower, blocked, None, owners, (False,), schedule=schedule, machine=machine)
 
 
 def cholesky_case(n: int, ranks: int, tile: int, matrix: np.ndarray, other: np.ndarray) -> Case:
