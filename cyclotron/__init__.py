@@ -80,7 +80,7 @@ from cyclotron.language import (
     zeros_like,
 )
 from cyclotron.layout import Layout
-from cyclotron.machine import PE, Link, Machine, Unit
+from cyclotron.machine import PE, Chiplets, Link, Machine, Unit
 from cyclotron.proof import Depths, Proof, prove
 from cyclotron.recurrences import Recurrences
 from cyclotron.results import Result
@@ -98,6 +98,7 @@ __all__ = [
     "Calibration",
     "CapacityError",
     "Check",
+    "Chiplets",
     "CyclotronError",
     "Dataflow",
     "DeadlockError",

@@ -116,6 +116,9 @@ class Program:
     def with_machine(self, machine: dict[str, Any]) -> Program:
         """The same program where operators, links and memories are another machine's."""
 
+    def link(self, channel: int, sender: int) -> dict[str, int]:
+        """A channel's link from the PE of that linear index; its depth is that of the queue."""
+
     def with_depths(self, depths: dict[str, int]) -> Program:
         """The same program where the channels of these names have these depths; 0: the machine's."""
 

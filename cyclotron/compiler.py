@@ -17,7 +17,7 @@ from cyclotron.dataflow import Dataflow
 from cyclotron.errors import CapacityError, ProgramError, ScheduleError, ShapeError
 from cyclotron.language import Blocked, Kernel
 from cyclotron.language.arguments import TensorArgument
-from cyclotron.machine import PE, UNBOUNDED, Link, Machine
+from cyclotron.machine import PE, UNBOUNDED, Link, Machine, topology_text
 from cyclotron.machine_parts import MOST, integer
 from cyclotron.notation import aligned, to_latex
 from cyclotron.places import errors_at_call
@@ -276,13 +276,14 @@ class Program:
             If the PEs' memory is too small.
         """
         _check_machine(machine)
-        topology: str = self.core.machine["topology"]
+        topology = Machine.from_core(self.core.machine).topology
         own = self.machine.grid if self.machine else None
         if machine.topology != topology or machine.grid not in (None, self.grid, own):
             size = "x".join(map(str, self.grid))
             other = "x".join(map(str, machine.grid or self.grid))
             raise ShapeError(
-                f"the program is for a {topology} of {size} PEs, the machine a {machine.topology} of {other}",
+                f"the program is for a {topology_text(topology)} of {size} PEs, "
+                f"the machine a {topology_text(machine.topology)} of {other}",
                 code="CYC400",
                 help="compile the kernel for this machine",
             )

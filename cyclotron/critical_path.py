@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cyclotron.events import all_events, all_messages
-from cyclotron.links import depth_of, link_of
 from cyclotron.tables import html_table, text_table
 
 if TYPE_CHECKING:
@@ -209,12 +208,8 @@ class _Log:
         self.port, self.port_place = self._ranked("sender")
         self.lines = [pe_class.lines for pe_class in self.program.core.classes]
         self.class_of: dict[int, int] = {}  # of the PEs that the path came to
-        machine = self.program.core.machine
         self.channels = self.program.channels
-        self.depths = [depth_of(machine, channel) for channel in self.channels]
-        self.responses = [
-            int(link_of(machine, channel)["response_latency_cycles"]) for channel in self.channels
-        ]
+        self.link = functools.cache(self.program.core.link)
 
     def _ranked(self, *ends: str) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """The messages sorted by channel, ends and order of sending, and the place of each among them."""
@@ -284,13 +279,14 @@ class _Log:
         if before >= 0 and self._same_port(before, number) and self.messages["link_free"][before] == sent:
             start = self.messages["sent"][before]
             return self._message("bandwidth", message, start, sender, sender), self.sends + before
+        link = self.link(channel, sender)
         for member in self.port[first:last]:  # of a broadcast, the receiver that is last to have a place
-            at = self.queue_place[member] - self.depths[channel]
+            at = self.queue_place[member] - link["depth"]
             earlier = int(self.queue[at]) if at >= 0 else -1
             if earlier < 0 or not self._same_queue(earlier, int(member)):
                 continue
             left = self.messages["received"][earlier]
-            if left + self.responses[channel] == sent:
+            if left + link["response_latency_cycles"] == sent:
                 receiver = int(self.messages["receiver"][earlier])
                 return self._message("capacity", message, left, receiver, sender), self.receives + earlier
         raise AssertionError(f"message {number} waited for nothing")

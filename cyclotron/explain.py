@@ -106,7 +106,7 @@ class Explanation:
             value = "streams" if not flow.computed else "streams, a partial result growing on its way,"
             moves = " and ".join(f"from PE {_neighbour(names, hop)}" for hop in links)
             # A hexagonal machine has links along one diagonal, too.
-            hexagonal = self.program.core.machine["topology"] == "hexagonal"
+            hexagonal = self.program.core.machine["topology"] == ["hexagonal"]
             length = max((max if hexagonal else sum)(map(abs, hop)) for hop in links)
             text = (
                 f"{what} {value} along {', '.join(along)}: PE {_tuple(names)} receives it {moves}, "

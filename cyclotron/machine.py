@@ -6,7 +6,7 @@ import dataclasses
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from . import machine_data
 from .errors import ShapeError
@@ -15,6 +15,7 @@ from .machine_parts import (
     PE,
     UNBOUNDED,
     UNITS,
+    Chiplets,
     FrozenDict,
     Link,
     Unit,
@@ -29,7 +30,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["PE", "UNBOUNDED", "Link", "Machine", "Topology", "Unit"]
+__all__ = ["PE", "UNBOUNDED", "Chiplets", "Link", "Machine", "Topology", "Unit"]
 
 Topology = Literal["mesh", "torus", "hexagonal", "ring"]
 _TOPOLOGIES: tuple[Topology, ...] = ("mesh", "torus", "hexagonal", "ring")
@@ -45,9 +46,10 @@ class Machine:
     ----------
     grid : tuple of int, optional
         PEs along each dimension; None: as large as the program needs.
-    topology : {"mesh", "torus", "hexagonal", "ring"}
+    topology : {"mesh", "torus", "hexagonal", "ring"} or tuple of str
         Without or with links that wrap around, hexagonal with those of one diagonal; a ring is a torus of one
-        dimension.
+        dimension. A tuple has ``"mesh"`` or ``"torus"`` for each dimension of the grid: ``("torus", "mesh")``
+        wraps around along columns only.
     link : Link
         Between neighbours.
     broadcast : Link
@@ -59,6 +61,8 @@ class Machine:
         dimension, as channels have it: ``{(0, 1): cy.Link(latency=4)}`` slows the way along a row, not back.
     clock : float, optional
         Cycles a second, in Hz; None: unknown.
+    chiplets : Chiplets, optional
+        Chips of several PEs each, with links of their own between them; None: one chip.
 
     Examples
     --------
@@ -68,36 +72,50 @@ class Machine:
     """
 
     grid: tuple[int, ...] | None = None
-    topology: Topology = "mesh"
+    topology: Topology | tuple[Topology, ...] = "mesh"
     link: Link = dataclasses.field(default_factory=Link)
     broadcast: Link = dataclasses.field(default_factory=Link)
     pe: PE = dataclasses.field(default_factory=PE)
     links: Mapping[tuple[int, ...], Link] = dataclasses.field(default_factory=dict)
     clock: float | None = None
+    chiplets: Chiplets | None = None
 
     def __post_init__(self) -> None:
         if self.grid is not None:
             object.__setattr__(self, "grid", _grid(self.grid))
-        if self.topology not in _TOPOLOGIES:
-            raise ShapeError(
-                f"machine `topology` is {self.topology!r}",
-                code="CYC402",
-                help=f"it is one of: {', '.join(_TOPOLOGIES)}",
-            )
-        if self.topology == "ring" and self.grid is not None and len(self.grid) > 1:
-            raise ShapeError(
-                f"machine `grid` has {len(self.grid)} dimensions, and a ring has 1",
-                code="CYC401",
-                help='give the PEs along it, for example grid=(8,), or topology="torus"',
-            )
+        object.__setattr__(self, "topology", _topology(self.topology, self.grid))
         for field, kind in (("link", Link), ("broadcast", Link), ("pe", PE)):
             value = getattr(self, field)
             if not isinstance(value, kind):
                 raise wrong_type(f"machine `{field}`", value, f"a cy.{kind.__name__}(...)")
-        dimensions = 1 if self.topology == "ring" else len(self.grid or ()) or None
-        object.__setattr__(self, "links", _links(self.links, self.topology, dimensions))
+        if self.chiplets is not None and not isinstance(self.chiplets, Chiplets):
+            raise wrong_type(
+                "machine `chiplets`", self.chiplets, "a cy.Chiplets(shape=..., link=...), or None"
+            )
+        object.__setattr__(self, "links", _links(self.links, self.topologies, self._rank))
+        rank = next(map(len, self.links), self._rank)
+        if self.chiplets is not None and rank not in (None, len(self.chiplets.shape)):
+            raise ShapeError(
+                f"machine `chiplets.shape` has rank {len(self.chiplets.shape)}, and the grid rank {rank}",
+                code="CYC401",
+                help="give the PEs of a chip along each dimension of the grid",
+            )
         if self.clock is not None:
             object.__setattr__(self, "clock", positive("clock", self.clock))
+
+    @property
+    def topologies(self) -> tuple[Topology, ...]:
+        """Of all dimensions of the grid, or one for each."""
+        return self.topology if isinstance(self.topology, tuple) else (self.topology,)
+
+    @property
+    def _rank(self) -> int | None:
+        """Dimensions of the grid, where its extents or its topology tell."""
+        if self.grid is not None:
+            return len(self.grid)
+        if isinstance(self.topology, tuple):
+            return len(self.topology)
+        return 1 if self.topology == "ring" else None
 
     @property
     def pe_count(self) -> int | None:
@@ -115,8 +133,8 @@ class Machine:
         Returns
         -------
         dict
-            ``{"grid": list of int, "topology": str, "link": dict, "broadcast": dict, "pe": dict,
-            "links": list of (offset, link), "clock_hz": float or None}``.
+            ``{"grid": list of int, "topology": list of str, "link": dict, "broadcast": dict, "pe": dict,
+            "links": list of (offset, link), "clock_hz": float or None, "chiplets": dict or None}``.
         """
         return machine_data.to_core(self)
 
@@ -143,7 +161,7 @@ class Machine:
         ----------
         data : mapping
             ``{"grid": [8, 8], "topology": "mesh", "link": {...}, "broadcast": {...}, "pe": {...},
-            "links": {"0,1": {...}}, "clock": 1.2e9}``.
+            "links": {"0,1": {...}}, "clock": 1.2e9, "chiplets": {"shape": [4, 4], "link": {...}}}``.
 
         Raises
         ------
@@ -187,9 +205,13 @@ class Machine:
 
     def __str__(self) -> str:
         grid = " of any size" if self.grid is None else " " + "×".join(map(str, self.grid))
-        text = f"{self.topology}{grid}, link latency {self.link.latency} depth {self.link.depth_text}"
+        text = f"{topology_text(self.topology)}{grid}"
+        text += f", link latency {self.link.latency} depth {self.link.depth_text}"
         for offset, link in self.links.items():
             text += f", link {offset} latency {link.latency} depth {link.depth_text}"
+        if self.chiplets is not None:
+            link, shape = self.chiplets.link, "×".join(map(str, self.chiplets.shape))
+            text += f", between chips of {shape} PEs latency {link.latency} depth {link.depth_text}"
         if self.broadcast != self.link:
             text += f", broadcast latency {self.broadcast.latency} depth {self.broadcast.depth_text}"
         units = {name: getattr(self.pe, name) for name in UNITS}
@@ -198,7 +220,46 @@ class Machine:
         return text if self.clock is None else f"{text}, {self.clock / 1e6:g} MHz"
 
 
-def _links(links: object, topology: Topology, dimensions: int | None) -> FrozenDict:
+def topology_text(topology: Topology | tuple[Topology, ...]) -> str:
+    """Return ``torus``, or with a word for each dimension, ``torus×mesh``."""
+    return "×".join(topology) if isinstance(topology, tuple) else topology
+
+
+def _topology(topology: object, grid: tuple[int, ...] | None) -> Topology | tuple[Topology, ...]:
+    each = tuple(topology) if isinstance(topology, list | tuple) else (topology,)
+    for name in each or (topology,):
+        if name not in _TOPOLOGIES:
+            raise ShapeError(
+                f"machine `topology` is {name!r}",
+                code="CYC402",
+                help=f"it is one of: {', '.join(_TOPOLOGIES)}",
+            )
+    rank = len(grid) if grid else None
+    if each == ("ring",) and rank not in (None, 1):
+        raise ShapeError(
+            f"machine `grid` has {rank} dimensions, and a ring has 1",
+            code="CYC401",
+            help='give the PEs along it, for example grid=(8,), or topology="torus"',
+        )
+    if not isinstance(topology, list | tuple):
+        return cast(Topology, topology)
+    for name in each:
+        if name not in ("mesh", "torus"):
+            raise ShapeError(
+                f"machine `topology` has {name!r} along one dimension",
+                code="CYC402",
+                help='along each dimension it is "mesh" or "torus"',
+            )
+    if rank not in (None, len(each)):
+        raise ShapeError(
+            f"machine `topology` has {len(each)} dimensions, and the grid {rank}",
+            code="CYC401",
+            help="give one for each dimension of the grid, or one for all",
+        )
+    return cast("tuple[Topology, ...]", each)
+
+
+def _links(links: object, topology: tuple[Topology, ...], dimensions: int | None) -> FrozenDict:
     if not isinstance(links, Mapping):
         raise wrong_type("machine `links`", links, "a mapping, for example {(0, 1): cy.Link(latency=4)}")
     result = {}
@@ -214,7 +275,7 @@ def _links(links: object, topology: Topology, dimensions: int | None) -> FrozenD
         if len(steps) != dimensions:
             wrong = f"has rank {len(steps)}, and the grid rank {dimensions}"
         elif not _is_hop(steps, topology):
-            wrong = f"is no hop of a {topology}"
+            wrong = f"is no hop of a {topology_text(topology)}"
         if wrong:
             help = "give the offset of a neighbour, receiver minus sender, for example (0, 1)"
             raise ShapeError(f"machine `{field}` {wrong}", code="CYC401", help=help)
@@ -222,9 +283,9 @@ def _links(links: object, topology: Topology, dimensions: int | None) -> FrozenD
     return FrozenDict(result)
 
 
-def _is_hop(offset: tuple[int, ...], topology: Topology) -> bool:
+def _is_hop(offset: tuple[int, ...], topology: tuple[Topology, ...]) -> bool:
     steps = [abs(step) for step in offset if step]
-    return steps == [1] or (topology == "hexagonal" and offset in ((1, 1), (-1, -1)))
+    return steps == [1] or (topology == ("hexagonal",) and offset in ((1, 1), (-1, -1)))
 
 
 def _grid(grid: object) -> tuple[int, ...]:

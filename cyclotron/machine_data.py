@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .errors import ShapeError
-from .machine_parts import PE, UNITS, Link, Unit, wrong_type
+from .machine_parts import PE, UNITS, Chiplets, Link, Unit, wrong_type
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -29,7 +29,7 @@ def to_core(machine: Machine) -> dict[str, Any]:
     pe = machine.pe
     return {
         "grid": list(machine.grid or ()),
-        "topology": machine.topology,
+        "topology": list(machine.topologies),
         "link": _link_to_core(machine.link),
         "broadcast": _link_to_core(machine.broadcast),
         "pe": {
@@ -40,6 +40,8 @@ def to_core(machine: Machine) -> dict[str, Any]:
         },
         "links": [(list(offset), _link_to_core(link)) for offset, link in machine.links.items()],
         "clock_hz": machine.clock,
+        "chiplets": machine.chiplets
+        and {"shape": list(machine.chiplets.shape), "link": _link_to_core(machine.chiplets.link)},
     }
 
 
@@ -49,12 +51,14 @@ def from_core(data: Mapping[str, Any]) -> dict[str, Any]:
     units = {name: Unit(**pe[name]) if pe[name] else None for name in UNITS}
     return {
         "grid": tuple(data["grid"]) or None,
-        "topology": data["topology"],
+        "topology": data["topology"][0] if len(data["topology"]) == 1 else tuple(data["topology"]),
         "link": _link_from_core(data["link"]),
         "broadcast": _link_from_core(data["broadcast"]),
         "pe": PE(pe["memory_bytes"], pe["flops_per_cycle"], dict(pe["cycles"]), **units),
         "links": {tuple(offset): _link_from_core(link) for offset, link in data["links"]},
         "clock": data["clock_hz"],
+        "chiplets": data["chiplets"]
+        and Chiplets(tuple(data["chiplets"]["shape"]), _link_from_core(data["chiplets"]["link"])),
     }
 
 
@@ -71,6 +75,11 @@ def from_dict(data: Mapping[str, Any], kind: type[Machine]) -> dict[str, Any]:
     for field in ("link", "broadcast"):
         if field in values:
             values[field] = Link(**_known(field, values[field], Link))
+    if "chiplets" in values:
+        parts = dict(_known("chiplets", values["chiplets"], Chiplets))
+        if "link" in parts:
+            parts["link"] = Link(**_known("chiplets.link", parts["link"], Link))
+        values["chiplets"] = Chiplets(**parts)
     if "pe" in values:
         parts = dict(_known("pe", values["pe"], PE))
         for name in UNITS:
@@ -120,6 +129,8 @@ def _toml_table(name: str, table: Mapping[str, Any]) -> list[str]:
 
 
 def _toml(value: object) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 

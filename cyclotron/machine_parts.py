@@ -11,7 +11,7 @@ from typing import Any
 
 from .errors import ShapeError
 
-__all__ = ["PE", "UNBOUNDED", "Link", "Unit"]
+__all__ = ["PE", "UNBOUNDED", "Chiplets", "Link", "Unit"]
 
 # A channel depth that no program fills.
 UNBOUNDED = 1 << 30
@@ -59,6 +59,37 @@ class Link:
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
+class Chiplets:
+    """Chips of equal blocks of PEs, the first one at the grid's origin (CY-121).
+
+    Parameters
+    ----------
+    shape : tuple of int
+        PEs of a chip along each dimension of the grid; chips at the far edges may be smaller.
+    link : Link
+        Of each hop from one chip to another, whatever its direction, instead of the machine's ``link`` or
+        ``links``; by default 8 cycles.
+    """
+
+    shape: tuple[int, ...] = (4, 4)
+    link: Link = dataclasses.field(default_factory=lambda: Link(latency=8))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", _extents("chiplets.shape", self.shape))
+        if not self.shape:
+            raise ShapeError(
+                "machine `chiplets.shape` is empty",
+                code="CYC402",
+                help="give the PEs of a chip along each dimension of the grid, for example (4, 4)",
+            )
+        if not isinstance(self.link, Link):
+            raise wrong_type("machine `chiplets.link`", self.link, "a cy.Link(...)")
+
+    def __repr__(self) -> str:
+        return code(self)
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
 class Unit:
     """A functional unit of a PE: what one pass works on at most, and how long it takes.
 
@@ -78,10 +109,7 @@ class Unit:
     cycles: int = 1
 
     def __post_init__(self) -> None:
-        if isinstance(self.shape, str | Mapping) or not hasattr(self.shape, "__iter__"):
-            raise wrong_type("unit `shape`", self.shape, "a tuple of integers, for example (16, 16, 16)")
-        shape = tuple(integer(f"unit.shape[{d}]", size, 1, MOST) for d, size in enumerate(self.shape))
-        object.__setattr__(self, "shape", shape)
+        object.__setattr__(self, "shape", _extents("unit.shape", self.shape))
         _set_integer(self, "unit", "cycles", 1, _MOST_OF_A_PASS)
 
     def __repr__(self) -> str:
@@ -214,6 +242,12 @@ def positive(field: str, value: object) -> float:
             help="give one, for example 1.2e9",
         )
     return number
+
+
+def _extents(field: str, sizes: object) -> tuple[int, ...]:
+    if isinstance(sizes, str | Mapping) or not hasattr(sizes, "__iter__"):
+        raise wrong_type(f"machine `{field}`", sizes, "a tuple of integers, for example (4, 4)")
+    return tuple(integer(f"{field}[{d}]", size, 1, MOST) for d, size in enumerate(sizes))
 
 
 def _set_integer(target: Link | Unit | PE, prefix: str, field: str, least: int, most: int) -> None:

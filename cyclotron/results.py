@@ -147,8 +147,9 @@ class Result:
         loaded or stored; infinite without any), ``instructions`` (int), ``words_moved`` (int, over channels).
 
         ``channels`` (list of dicts): name; kind, link or network; messages, words and bytes, of a broadcast
-        those of every receiver; queues, the pairs of PEs that it joins; busy_cycles, which messages kept
-        these busy; utilization, their share of all cycles of all queues, 0 to 1; peak_occupancy of any queue.
+        those of every receiver; queues, the pairs of PEs that it joins; words_per_cycle of their
+        links, all together; busy_cycles, which messages kept these busy; utilization, their share of all
+        cycles of all queues, 0 to 1; peak_occupancy of any queue.
         """
         timing = self._measured
         stats: dict[str, Any] = {

@@ -18,7 +18,7 @@ from cyclotron import _core
 from cyclotron.compiler import Program, compile_kernel, unlimited
 from cyclotron.errors import CyclotronError, ExecutionError
 from cyclotron.language import Kernel
-from cyclotron.machine import Machine
+from cyclotron.machine import Machine, topology_text
 from cyclotron.places import errors_at_call
 from cyclotron.progress import progress_bar
 from cyclotron.schedule import Schedule
@@ -43,7 +43,7 @@ def sweep(
     *args: Any,
     schedule: Schedule | Sequence[Schedule | None] | Mapping[str, Schedule | None] | None = None,
     grid: Sequence[Any] | None = None,
-    topology: str | Sequence[str] | None = None,
+    topology: str | Sequence[str | tuple[str, ...]] | None = None,
     link_latency: int | Sequence[int] | None = None,
     response_latency: int | Sequence[int] | None = None,
     words_per_cycle: int | Sequence[int] | None = None,
@@ -68,10 +68,11 @@ def sweep(
         None: the compiler's own choice. Of a mapping, the records have the names.
     grid : tuple of int or sequence of tuples, optional
         PEs a dimension; larger arrays are folded onto them. By default as large as the program needs.
-    topology : str or sequence of str, optional
-        As of `Machine`.
+    topology : str or sequence of str or tuple, optional
+        As of `Machine`; those with a word for each dimension are tuples in a list, and named as in
+        ``"torus×mesh"`` in the records.
     link_latency, response_latency : int or sequence of int, optional
-        Cycles, of all links and broadcasts, those in ``Machine.links`` too.
+        Cycles, of all links and broadcasts, those in ``Machine.links`` too, but not those between chiplets.
     words_per_cycle : int or sequence of int, optional
         Elements a cycle.
     depth : int or sequence of int, optional
@@ -98,7 +99,7 @@ def sweep(
         "machine": list(machine) if isinstance(machine, Mapping) else None,
         "schedule": _several(schedule, Schedule),
         "grid": _grids(grid),
-        "topology": _several(topology, str),
+        "topology": _topologies(topology),
         "link_latency": _several(link_latency),
         "response_latency": _several(response_latency),
         "words_per_cycle": _several(words_per_cycle),
@@ -147,6 +148,8 @@ def _designs(
     for mapping in itertools.product(*(given[name] for name in mappings)):
         chosen = dict(zip(mappings, mapping, strict=True))
         compiled = _compiled(design, args, chosen, named)
+        if "topology" in chosen:
+            chosen["topology"] = topology_text(chosen["topology"])
         for values in itertools.product(*(given[name] for name in timed)):
             fields = dict(zip(timed, values, strict=True))
             yield _Design(chosen | fields, _retimed(compiled, fields))
@@ -273,6 +276,11 @@ def _several(value: Any, kind: type | tuple[type, ...] = ()) -> list[Any] | None
     if value is None:
         return None
     return list(value) if isinstance(value, Iterable) and not isinstance(value, kind) else [value]
+
+
+def _topologies(topology: Any) -> list[Any] | None:
+    topologies = _several(topology, str)
+    return topologies and [tuple(one) if isinstance(one, list) else one for one in topologies]
 
 
 def _grids(grid: Any) -> list[Any] | None:

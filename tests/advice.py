@@ -28,7 +28,7 @@ def passes(program):
 
 
 def given(program):
-    """The depths that the program and its machine give, by channel."""
+    """The depths that the program and its machine give, by channel, the least of any queue."""
     machine = program.core.machine
     links = {tuple(offset): link for offset, link in machine["links"]}
 
@@ -37,7 +37,8 @@ def given(program):
             return channel["depth"]
         if channel["kind"] == "network":
             return machine["broadcast"]["depth"]
-        return links.get(tuple(channel["offset"]), machine["link"])["depth"]
+        own = links.get(tuple(channel["offset"]), machine["link"])["depth"]
+        return min(own, machine["chiplets"]["link"]["depth"]) if machine["chiplets"] else own
 
     return {channel["name"]: depth(channel) for channel in program.channels}
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import ExecutionError
-from ..links import link_of
 from . import _common as common
 from ._operators import COLORS
 
@@ -89,11 +88,12 @@ def _memory(program: Any, stats: dict[str, Any]) -> Roof:
 
 
 def _links(program: Any, stats: dict[str, Any]) -> Roof:
-    machine = program.core.machine
-    bandwidth = 0.0
-    for channel, statistics in zip(program.channels, stats["channels"], strict=True):
-        width = link_of(machine, channel)["words_per_cycle"] * np.dtype(channel["dtype"]).itemsize
-        bandwidth += statistics["queues"] * width
+    bandwidth = float(
+        sum(
+            statistics["words_per_cycle"] * np.dtype(channel["dtype"]).itemsize
+            for channel, statistics in zip(program.channels, stats["channels"], strict=True)
+        )
+    )
     queues = sum(statistics["queues"] for statistics in stats["channels"])
     moved = sum(statistics["bytes"] for statistics in stats["channels"])
     return Roof(LINKS, bandwidth, moved, f"links: {bandwidth:,.0f} bytes a cycle over {queues:,} of them")

@@ -8,22 +8,16 @@
 #include <cyclotron/memory/layout.hpp>
 #include <cyclotron/program/file.hpp>
 #include <cyclotron/program/program.hpp>
-#include <cyclotron/program/timing.hpp>
+#include <cyclotron/program/wires.hpp>
 
 #include "bindings.hpp"
 #include "machines.hpp"
+#include "pe_classes.hpp"
 
 namespace py = pybind11;
 using namespace py::literals;
 namespace cyclotron::bindings {
 namespace {
-
-/// A class of a program; keeps the Python object of the program alive.
-struct ClassView {
-  py::object owner;
-  const program::Program* program;
-  const program::PeClass* pe_class;
-};
 
 py::dict to_dict(const program::Tensor& tensor) {
   return py::dict("name"_a = tensor.name, "dtype"_a = operators::name(tensor.dtype),
@@ -37,22 +31,10 @@ py::dict to_dict(const program::Channel& channel) {
                   "tile"_a = py::make_tuple(channel.tile.rows, channel.tile.columns),
                   "offset"_a = channel.offset, "axis"_a = channel.axis, "depth"_a = channel.depth);
 }
-py::dict to_dict(const program::Slot& slot) {
-  return py::dict("name"_a = slot.name, "dtype"_a = operators::name(slot.dtype),
-                  "tile"_a = py::make_tuple(slot.tile.rows, slot.tile.columns), "count"_a = slot.count,
-                  "address"_a = slot.address, "persistent"_a = slot.persistent);
-}
 template <class T>
 py::list to_dicts(const std::vector<T>& values) {
   py::list result;
   for (const auto& value : values) result.append(to_dict(value));
-  return result;
-}
-
-py::list classes(const py::object& self) {
-  const auto& program = self.cast<const program::Program&>();
-  py::list result;
-  for (const auto& pe_class : program.classes) result.append(ClassView{self, &program, &pe_class});
   return result;
 }
 
@@ -81,14 +63,6 @@ program::Program with_machine(program::Program program, const py::dict& machine)
   return program;
 }
 
-/// File and line of the Python text of each instruction; line 0 where there is none.
-std::vector<std::pair<std::string, int>> lines(const ClassView& view) {
-  std::vector<std::pair<std::string, int>> result;
-  for (const auto& instruction : view.pe_class->code)
-    result.emplace_back(instruction.span.file, instruction.span.line);
-  return result;
-}
-
 program::Program with_depths(program::Program program, const std::map<std::string, std::int64_t>& depths) {
   for (auto& channel : program.channels) {
     if (const auto given = depths.find(channel.name); given != depths.end()) channel.depth = given->second;
@@ -98,28 +72,19 @@ program::Program with_depths(program::Program program, const std::map<std::strin
   return program;
 }
 
-void bind_class(py::module_& module) {
-  py::class_<ClassView>(module, "PeClass", "The program of all PEs in one region of the grid.")
-      .def_property_readonly("name", [](const ClassView& c) { return c.pe_class->name; })
-      .def_property_readonly("region", [](const ClassView& c) { return c.pe_class->region_text; })
-      .def_property_readonly("text", [](const ClassView& c) { return to_string(*c.program, *c.pe_class); })
-      .def_property_readonly("slots", [](const ClassView& c) { return to_dicts(c.pe_class->slots); })
-      .def_property_readonly("memory_bytes", [](const ClassView& c) { return c.pe_class->memory_bytes; })
-      .def_property_readonly("memory_map",
-                             [](const ClassView& c) { return memory::memory_map(*c.program, *c.pe_class); })
-      .def_property_readonly("lines", &lines)
-      .def_property_readonly("peak_flops_per_cycle",
-                             [](const ClassView& c) {
-                               return program::peak_flops_per_cycle(c.program->machine.pe, *c.pe_class);
-                             })
-      .def_property_readonly("instructions", [](const ClassView& c) { return c.pe_class->code.size(); })
-      .def("__str__", [](const ClassView& c) { return to_string(*c.program, *c.pe_class); });
+py::dict link(const program::Program& program, std::size_t channel, std::size_t sender) {
+  const program::Wires wires(program);
+  if (channel >= program.channels.size() || sender >= program.class_map().size()) throw py::index_error();
+  const auto at = wires.coordinates(sender);
+  py::dict result = bindings::to_dict(wires.link(channel, at));
+  result["depth"] = wires.depth(channel, at);
+  return result;
 }
 
 }  // namespace
 
 void bind_program(py::module_& module) {
-  bind_class(module);
+  bind_pe_classes(module);
   py::class_<program::Program>(module, "Program", "A compiled program: PE classes, channels and tensors.")
       .def_readonly("kernel", &program::Program::kernel)
       .def_readonly("grid", &program::Program::grid)
@@ -132,6 +97,8 @@ void bind_program(py::module_& module) {
       .def("pe_counts", &program::Program::pe_counts, "PEs in each class.")
       .def("class_of", &class_of, py::arg("coordinates"),
            "Index of the class of the PE at these coordinates, or None.")
+      .def("link", &link, py::arg("channel"), py::arg("sender"),
+           "A channel's link from the PE of that linear index; its depth is that of the queue.")
       .def(
           "to_bytes", [](const program::Program& p) { return py::bytes(serialize(p)); },
           "The bytes of the program file.")

@@ -36,10 +36,10 @@ py::dict busy_by_operator(const Timing& timing) {
 py::list channels(const Timing& timing) {
   py::list result;
   for (const auto& channel : timing.channels) {
-    result.append(py::dict("name"_a = channel.name, "messages"_a = channel.messages,
-                           "words"_a = channel.words, "queues"_a = channel.queues,
-                           "busy_cycles"_a = channel.busy_cycles,
-                           "peak_occupancy"_a = channel.peak_occupancy));
+    result.append(
+        py::dict("name"_a = channel.name, "messages"_a = channel.messages, "words"_a = channel.words,
+                 "queues"_a = channel.queues, "busy_cycles"_a = channel.busy_cycles,
+                 "words_per_cycle"_a = channel.words_per_cycle, "peak_occupancy"_a = channel.peak_occupancy));
   }
   return result;
 }

@@ -21,7 +21,9 @@ inline std::optional<machine::Unit> to_unit(const pybind11::object& value) {
 inline machine::Machine to_machine(const pybind11::dict& value) {
   machine::Machine result;
   if (!value["grid"].is_none()) result.grid = value["grid"].cast<std::vector<std::int64_t>>();
-  result.topology = machine::topology_from_name(value["topology"].cast<std::string>()).value();
+  result.topology.clear();
+  for (const auto& name : value["topology"].cast<std::vector<std::string>>())
+    result.topology.push_back(machine::topology_from_name(name).value());
   result.link = to_link(value["link"]);
   result.broadcast = to_link(value["broadcast"]);
   const pybind11::dict pe = value["pe"];
@@ -36,6 +38,10 @@ inline machine::Machine to_machine(const pybind11::dict& value) {
     result.links.emplace(offset, to_link(link));
   }
   result.clock_hz = value["clock_hz"].cast<std::optional<double>>();
+  if (const pybind11::object chiplets = value["chiplets"]; !chiplets.is_none()) {
+    result.chiplets = {chiplets["shape"].cast<std::vector<std::int64_t>>(),
+                       to_link(chiplets["link"].cast<pybind11::dict>())};
+  }
   return result;
 }
 
@@ -67,10 +73,20 @@ inline pybind11::dict to_dict(const machine::Pe& pe) {
   return result;
 }
 
+inline pybind11::object to_dict(const std::optional<machine::Chiplets>& chiplets) {
+  if (!chiplets) return pybind11::none();
+  pybind11::dict result;
+  result["shape"] = chiplets->shape;
+  result["link"] = to_dict(chiplets->link);
+  return result;
+}
+
 inline pybind11::dict to_dict(const machine::Machine& machine) {
   pybind11::dict result;
   result["grid"] = machine.grid;
-  result["topology"] = machine::name(machine.topology);
+  pybind11::list topology;
+  for (const auto along : machine.topology) topology.append(machine::name(along));
+  result["topology"] = topology;
   result["link"] = to_dict(machine.link);
   result["broadcast"] = to_dict(machine.broadcast);
   result["pe"] = to_dict(machine.pe);
@@ -78,6 +94,7 @@ inline pybind11::dict to_dict(const machine::Machine& machine) {
   for (const auto& [offset, link] : machine.links) links.append(pybind11::make_tuple(offset, to_dict(link)));
   result["links"] = links;
   result["clock_hz"] = machine.clock_hz;
+  result["chiplets"] = to_dict(machine.chiplets);
   return result;
 }
 

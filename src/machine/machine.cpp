@@ -18,6 +18,7 @@ namespace {
 constexpr std::int64_t limit = std::int64_t{1} << 40;
 // A product of the largest tiles takes at most 2^45 passes, and so less than 2^62 cycles.
 constexpr std::int64_t pass_limit = std::int64_t{1} << 16;
+constexpr std::int64_t most_dimensions = 8;
 
 void require(std::string_view field, std::int64_t value, std::int64_t least, std::int64_t most = limit) {
   if (value >= least && value <= most) return;
@@ -45,11 +46,11 @@ void require(std::string_view field, const std::optional<Unit>& unit, std::int64
 }
 
 /// Whether PEs at this offset are neighbours.
-bool is_hop(Topology topology, const std::vector<std::int64_t>& offset) {
+bool is_hop(const Machine& machine, const std::vector<std::int64_t>& offset) {
   if (!std::ranges::all_of(offset, [](std::int64_t step) { return step >= -1 && step <= 1; })) return false;
   const auto steps = std::ranges::count_if(offset, [](std::int64_t step) { return step != 0; });
-  const bool diagonal =
-      topology == Topology::hexagonal && offset.size() == 2 && steps == 2 && offset[0] == offset[1];
+  const bool diagonal = machine.topology.front() == Topology::hexagonal && offset.size() == 2 && steps == 2 &&
+                        offset[0] == offset[1];
   return steps == 1 || diagonal;
 }
 
@@ -67,10 +68,50 @@ void require_links(const Machine& machine) {
       refuse(fmt::format("machine `{}` has rank {}, and the grid rank {}", field, offset.size(),
                          *dimensions(machine)));
     }
-    if (!is_hop(machine.topology, offset))
-      refuse(fmt::format("machine `{}` is no hop of a {}", field, name(machine.topology)));
+    if (!is_hop(machine, offset))
+      refuse(fmt::format("machine `{}` is no hop of a {}", field, topology_text(machine)));
     require(field, link);
   }
+}
+
+void require_topology(const Machine& machine) {
+  const auto refuse = [](std::string message, std::string help) {
+    throw ShapeError(
+        {.code = "CYC401", .span = {}, .message = std::move(message), .notes = {}, .help = std::move(help)});
+  };
+  const auto& topology = machine.topology;
+  require("topology dimensions", static_cast<std::int64_t>(topology.size()), 1, most_dimensions);
+  if (topology.size() == 1) {
+    if (topology.front() == Topology::ring && !machine.grid.empty())
+      require("grid dimensions of a ring", static_cast<std::int64_t>(machine.grid.size()), 1, 1);
+    return;
+  }
+  for (const auto each : topology) {
+    if (each != Topology::mesh && each != Topology::torus)
+      refuse(fmt::format("machine `topology` has {} along one dimension", name(each)),
+             "along each dimension it is mesh or torus");
+  }
+  if (!machine.grid.empty() && machine.grid.size() != topology.size()) {
+    refuse(fmt::format("machine `topology` has {} dimensions, and the grid {}", topology.size(),
+                       machine.grid.size()),
+           "give one for each dimension of the grid, or one for all");
+  }
+}
+
+void require_chiplets(const Machine& machine) {
+  if (!machine.chiplets) return;
+  const auto& shape = machine.chiplets->shape;
+  const auto rank = dimensions(machine).value_or(shape.size());
+  if (shape.empty() || shape.size() != rank) {
+    throw ShapeError({.code = "CYC401",
+                      .span = {},
+                      .message = fmt::format("machine `chiplets.shape` has rank {}, and the grid rank {}",
+                                             shape.size(), rank),
+                      .notes = {},
+                      .help = "give the PEs of a chip along each dimension of the grid"});
+  }
+  for (std::size_t d = 0; d < shape.size(); ++d) require(fmt::format("chiplets.shape[{}]", d), shape[d], 1);
+  require("chiplets.link", machine.chiplets->link);
 }
 
 std::string depth_text(std::int64_t depth) {
@@ -118,12 +159,31 @@ std::optional<Topology> topology_from_name(std::string_view text) {
   return std::nullopt;
 }
 
-bool wraps_around(Topology topology) { return topology == Topology::torus || topology == Topology::ring; }
+bool wraps_around(const Machine& machine, std::size_t dimension) {
+  const auto& topology = machine.topology;
+  const auto along = topology.size() > 1 ? topology.at(dimension) : topology.front();
+  return along == Topology::torus || along == Topology::ring;
+}
+
+bool wraps_around(const Machine& machine) {
+  return std::ranges::any_of(machine.topology,
+                             [](auto t) { return t == Topology::torus || t == Topology::ring; });
+}
+
+bool is_between_chips(const Chiplets& chiplets, std::span<const std::int64_t> sender,
+                      std::span<const std::int64_t> receiver) {
+  for (std::size_t d = 0; d < chiplets.shape.size(); ++d) {
+    if (sender[d] / chiplets.shape[d] != receiver[d] / chiplets.shape[d]) return true;
+  }
+  return false;
+}
 
 std::optional<std::size_t> dimensions(const Machine& machine) {
   if (!machine.grid.empty()) return machine.grid.size();
-  if (machine.topology == Topology::ring) return 1;
+  if (machine.topology.size() > 1) return machine.topology.size();
+  if (machine.topology.front() == Topology::ring) return 1;
   if (!machine.links.empty()) return machine.links.begin()->first.size();
+  if (machine.chiplets) return machine.chiplets->shape.size();
   return std::nullopt;
 }
 
@@ -132,13 +192,13 @@ std::int64_t hops(const Machine& machine, const std::vector<std::int64_t>& exten
   std::int64_t total = 0;
   for (std::size_t d = 0; d < offset.size(); ++d) {
     auto steps = std::abs(offset[d]);
-    if (wraps_around(machine.topology)) {
+    if (wraps_around(machine, d)) {
       const auto around = machine.grid.empty() ? extents[d] : machine.grid.at(d);
       steps = std::min(steps % around, around - steps % around);
     }
     total += steps;
   }
-  const bool diagonal = machine.topology == Topology::hexagonal && offset.size() == 2;
+  const bool diagonal = machine.topology.front() == Topology::hexagonal && offset.size() == 2;
   // Each step that both coordinates take in one direction is a single link.
   if (diagonal && (offset[0] > 0) == (offset[1] > 0))
     total -= std::min(std::abs(offset[0]), std::abs(offset[1]));
@@ -146,9 +206,8 @@ std::int64_t hops(const Machine& machine, const std::vector<std::int64_t>& exten
 }
 
 void verify(const Machine& machine) {
-  require("grid dimensions", static_cast<std::int64_t>(machine.grid.size()), 0, 8);
-  if (machine.topology == Topology::ring && !machine.grid.empty())
-    require("grid dimensions of a ring", static_cast<std::int64_t>(machine.grid.size()), 1, 1);
+  require("grid dimensions", static_cast<std::int64_t>(machine.grid.size()), 0, most_dimensions);
+  require_topology(machine);
   std::int64_t pes = 1;
   for (std::size_t d = 0; d < machine.grid.size(); ++d) {
     require(fmt::format("grid[{}]", d), machine.grid[d], 1, limit);
@@ -158,6 +217,7 @@ void verify(const Machine& machine) {
   }
   require("link", machine.link);
   require_links(machine);
+  require_chiplets(machine);
   require("broadcast", machine.broadcast);
   require("pe.memory_bytes", machine.pe.memory_bytes, 1, std::int64_t{1} << 50);
   require("pe.flops_per_cycle", machine.pe.flops_per_cycle, 1);
@@ -175,8 +235,14 @@ void verify(const Machine& machine) {
   }
 }
 
+std::string topology_text(const Machine& machine) {
+  std::vector<std::string_view> names;
+  for (const auto topology : machine.topology) names.push_back(name(topology));
+  return fmt::format("{}", fmt::join(names, " x "));
+}
+
 std::string to_string(const Machine& machine) {
-  std::string text(name(machine.topology));
+  std::string text = topology_text(machine);
   if (machine.grid.empty()) text += " of any size";
   for (std::size_t d = 0; d < machine.grid.size(); ++d) {
     text += fmt::format("{}{}", d == 0 ? " " : "x", machine.grid[d]);
@@ -184,6 +250,10 @@ std::string to_string(const Machine& machine) {
   text += ", link" + link_text(machine.link);
   for (const auto& [offset, link] : machine.links)
     text += fmt::format(", link ({}){}", fmt::join(offset, ", "), link_text(link));
+  if (machine.chiplets) {
+    text += fmt::format(", between chips of {} PEs{}", fmt::join(machine.chiplets->shape, "x"),
+                        link_text(machine.chiplets->link));
+  }
   if (machine.broadcast != machine.link) {
     text += fmt::format(", broadcast latency {} depth {}", machine.broadcast.latency_cycles,
                         depth_text(machine.broadcast.depth));

@@ -204,14 +204,14 @@ class Builder {
   /// An offset on a ring, the short way round; both ways are one link where there are only two PEs.
   [[nodiscard]] std::int64_t wrapped(std::int64_t step, std::size_t g) const {
     const auto extent = mapping_.grid.extents[g];
-    if (!machine::wraps_around(machine_.topology) || std::abs(step) <= 1) return step;
+    if (!machine::wraps_around(machine_, g) || std::abs(step) <= 1) return step;
     return step > 0 ? step - extent : step + extent;
   }
 
   [[nodiscard]] std::string help_for(const std::optional<std::vector<std::int64_t>>& offset) const {
     for (const auto topology : {machine::Topology::hexagonal, machine::Topology::torus}) {
       auto other = machine_;
-      other.topology = topology;
+      other.topology = {topology};
       if (offset && machine::hops(other, mapping_.grid.extents, *offset) <= 1)
         return fmt::format("give a machine that has such a link: cy.Machine(topology=\"{}\")",
                            machine::name(topology));

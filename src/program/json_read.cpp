@@ -213,15 +213,29 @@ class Reader {
       fields.finish();
     }
   }
+  /// A name, or a list of them.
+  void read(const Json& value, const Path& path, std::vector<machine::Topology>& topology) {
+    topology.assign(value.is_array() ? value.size() : 1, machine::Topology::mesh);
+    if (!value.is_array()) return read_enum(value, path, format::topologies, topology.front());
+    for (std::size_t d = 0; d < topology.size(); ++d)
+      read_enum(value[d], Path(path, d), format::topologies, topology[d]);
+  }
+  void read(const Json& value, const Path& path, machine::Chiplets& chiplets) {
+    Fields fields(value, path);
+    get(fields, "shape", chiplets.shape);
+    get(fields, "link", chiplets.link);
+    fields.finish();
+  }
   void read(const Json& value, const Path& path, machine::Machine& machine) {
     Fields fields(value, path);
     get(fields, "grid", machine.grid);
-    read_enum(fields.at("topology"), Path(path, "topology"), format::topologies, machine.topology);
+    read(fields.at("topology"), Path(path, "topology"), machine.topology);
     get(fields, "link", machine.link);
     get(fields, "broadcast", machine.broadcast);
     get(fields, "pe", machine.pe);
     if (fields.has("links")) read_links(fields.at("links"), Path(path, "links"), machine.links);
     get_if_there(fields, "clock_hz", machine.clock_hz);
+    get_if_there(fields, "chiplets", machine.chiplets);
     fields.finish();
   }
 

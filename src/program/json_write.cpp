@@ -64,15 +64,23 @@ class Writer {
     add("scalar", pe.scalar);
     return result;
   }
+  static OrderedJson write(const std::vector<machine::Topology>& topology) {
+    if (topology.size() == 1) return name_of(topology.front(), format::topologies);
+    OrderedJson result = OrderedJson::array();
+    for (const auto along : topology) result.push_back(name_of(along, format::topologies));
+    return result;
+  }
   static OrderedJson write(const machine::Machine& machine) {
     OrderedJson result = {{"grid", machine.grid},
-                          {"topology", name_of(machine.topology, format::topologies)},
+                          {"topology", write(machine.topology)},
                           {"link", write(machine.link)},
                           {"broadcast", write(machine.broadcast)},
                           {"pe", write(machine.pe)}};
     for (const auto& [offset, link] : machine.links)
       result["links"].push_back({{"offset", offset}, {"link", write(link)}});
     if (machine.clock_hz) result["clock_hz"] = *machine.clock_hz;
+    if (machine.chiplets)
+      result["chiplets"] = {{"shape", machine.chiplets->shape}, {"link", write(machine.chiplets->link)}};
     return result;
   }
   static OrderedJson write(operators::Shape tile) { return OrderedJson::array({tile.rows, tile.columns}); }

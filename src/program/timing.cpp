@@ -71,14 +71,4 @@ double peak_flops_per_cycle(const machine::Pe& pe, const PeClass& pe_class) {
   return result;
 }
 
-const machine::Link& link_of(const machine::Machine& machine, const Channel& channel) {
-  if (channel.kind == Channel::Kind::network) return machine.broadcast;
-  const auto found = machine.links.find(channel.offset);
-  return found == machine.links.end() ? machine.link : found->second;
-}
-
-std::int64_t depth_of(const machine::Machine& machine, const Channel& channel) {
-  return channel.depth > 0 ? channel.depth : link_of(machine, channel).depth;
-}
-
 }  // namespace cyclotron::program

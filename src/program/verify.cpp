@@ -123,8 +123,10 @@ void check_grid(const Program& program, const Path& root) {
   require_length(program.grid_names.size(), program.grid.size(), "each grid dimension has a name",
                  Path(root, "grid_names"));
   const Path machine(root, "machine");
-  require_range(static_cast<std::int64_t>(program.machine.topology), 0,
-                static_cast<std::int64_t>(machine::Topology::ring), Path(machine, "topology"));
+  for (const auto topology : program.machine.topology) {
+    require_range(static_cast<std::int64_t>(topology), 0, static_cast<std::int64_t>(machine::Topology::ring),
+                  Path(machine, "topology"));
+  }
   try {
     machine::verify(program.machine);
   } catch (const ShapeError& error) {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include <cyclotron/program/timing.hpp>
+#include <cyclotron/program/wires.hpp>
 
 #include "violations.hpp"
 
@@ -19,7 +19,7 @@ class Runner {
  public:
   Runner(const ChannelProgram& channels, const std::vector<std::int64_t>& depths, const GoOn& go_on)
       : channels_(channels), poll_(go_on), next_(channels.pes.size(), 0), queues_(channels.queues.size()) {
-    for (std::size_t q = 0; q < queues_.size(); ++q) queues_[q].depth = depths[channels.queues[q].channel];
+    for (std::size_t q = 0; q < queues_.size(); ++q) queues_[q].depth = depths[q];
   }
 
   ChannelRun run() {
@@ -152,11 +152,11 @@ std::string wait_text(const program::Program& program, const Trace& trace, const
                       const Wait& wait, const std::vector<std::int64_t>& depths) {
   const auto& queue = channels.queues[wait.queue];
   const std::string peer = wait.peer == none ? "a PE without a program" : trace.name(wait.peer);
-  const std::string what =
-      wait.full ? fmt::format("waits to send on `{}` to {}: full (depth {})",
-                              program.channels[queue.channel].name, peer, depths[queue.channel])
-                : fmt::format("waits to receive on `{}` from {}: empty", program.channels[queue.channel].name,
-                              peer);
+  const std::string what = wait.full
+                               ? fmt::format("waits to send on `{}` to {}: full (depth {})",
+                                             program.channels[queue.channel].name, peer, depths[wait.queue])
+                               : fmt::format("waits to receive on `{}` from {}: empty",
+                                             program.channels[queue.channel].name, peer);
   const auto instruction = trace.pes[wait.pe].events[wait.event].instruction;
   return fmt::format(
       "{} {}, {}", trace.name(wait.pe), what,
@@ -189,9 +189,21 @@ ChannelProgram channels_of(const program::Program& program, const Trace& trace) 
   return result;
 }
 
-std::vector<std::int64_t> depths_of(const program::Program& program) {
+std::vector<std::int64_t> depths_of(const program::Program& program, const Trace& trace) {
+  const program::Wires wires(program);
   std::vector<std::int64_t> result;
-  for (const auto& channel : program.channels) result.push_back(program::depth_of(program.machine, channel));
+  for (const Queue& queue : trace.queues) {
+    const bool sends = queue.sender != none;
+    result.push_back(sends ? wires.depth(queue.channel, trace.pes[queue.sender].coordinates)
+                           : wires.least_depth(queue.channel));
+  }
+  return result;
+}
+
+std::vector<std::int64_t> of_queues(const ChannelProgram& channels,
+                                    const std::vector<std::int64_t>& of_channels) {
+  std::vector<std::int64_t> result;
+  for (const Queue& queue : channels.queues) result.push_back(of_channels[queue.channel]);
   return result;
 }
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include <cyclotron/program/timing.hpp>
+#include <cyclotron/program/wires.hpp>
 #include <cyclotron/proof/channels.hpp>
 
 #include "execute.hpp"
@@ -18,7 +18,7 @@ std::vector<std::int64_t> lower_each(const ChannelProgram& channels, std::vector
     std::int64_t blocks = 0, passes = depth;
     const auto try_with = [&](std::int64_t guess) {
       depth = guess;
-      const bool enough = run_channels(channels, depths, go_on).finished();
+      const bool enough = run_channels(channels, of_queues(channels, depths), go_on).finished();
       (enough ? passes : blocks) = guess;
       return enough;
     };
@@ -50,7 +50,7 @@ Depths least_depths(const program::Program& program, std::int64_t limit, const G
   program::verify(program);
   const Trace trace = unroll(program, limit, go_on);
   const ChannelProgram channels = channels_of(program, trace);
-  const std::vector<std::int64_t> free(program.channels.size(), unbounded);
+  const std::vector<std::int64_t> free(trace.queues.size(), unbounded);
   const auto freely = run_channels(channels, free, go_on);
   if (!freely.finished()) {
     throw deadlock_error(program, trace, channels, freely, free,
@@ -60,8 +60,9 @@ Depths least_depths(const program::Program& program, std::int64_t limit, const G
   const auto executed =
       execute(program, trace, terms, {4 * limit, 0, go_on}, [](auto, auto, auto, auto, auto) {});
 
+  const program::Wires wires(program);
   Depths result;
-  const auto given = depths_of(program);
+  const auto given = program::least_depths(program);
   for (std::size_t c = 0; c < program.channels.size(); ++c)
     result.channels.push_back({program.channels[c].name, 0, 0, given[c], 1, 1});
   std::vector<std::int64_t> enough(program.channels.size(), 1);
@@ -69,7 +70,9 @@ Depths least_depths(const program::Program& program, std::int64_t limit, const G
     const auto number = trace.queues[q].channel;
     auto& channel = result.channels[number];
     const auto& times = executed.times[q];
-    const auto& link = program::link_of(program.machine, program.channels[number]);
+    const auto sender = trace.queues[q].sender;
+    const auto& link =
+        sender == none ? *wires.links(number).front() : wires.link(number, trace.pes[sender].coordinates);
     ++channel.queues;
     channel.messages = std::max(channel.messages, static_cast<std::int64_t>(times.sent.size()));
     channel.no_stall = std::max(channel.no_stall, without_stall(times, link.response_latency_cycles));
@@ -81,8 +84,8 @@ Depths least_depths(const program::Program& program, std::int64_t limit, const G
     // Where hops take no time, a place may be free in time only because of the message that needs it.
     result.channels[c].no_stall = std::max(result.channels[c].no_stall, least[c]);
   }
-  result.passes_as_given = run_channels(channels, given).finished();
-  result.rendezvous = run_channels(channels, std::vector<std::int64_t>(given.size(), 0)).finished();
+  result.passes_as_given = run_channels(channels, depths_of(program, trace)).finished();
+  result.rendezvous = run_channels(channels, std::vector<std::int64_t>(trace.queues.size(), 0)).finished();
   return result;
 }
 

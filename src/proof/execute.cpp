@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <cyclotron/program/timing.hpp>
+#include <cyclotron/program/wires.hpp>
 #include <cyclotron/support/error.hpp>
 #include <cyclotron/support/overloaded.hpp>
 
@@ -75,6 +76,7 @@ class Executor {
            const OnStore& on_store)
       : program_(program),
         trace_(trace),
+        wires_(program),
         terms_(terms),
         allowed_(allowed),
         poll_(allowed.go_on),
@@ -211,7 +213,7 @@ class Executor {
   }
 
   [[nodiscard]] const machine::Link& link_of(ChannelId channel) const {
-    return program::link_of(program_.machine, program_.channels[channel.index()]);
+    return wires_.link(channel.index(), trace_.pes[pe_].coordinates);
   }
 
   /// `free` is when the link or the network's port takes the next message.
@@ -326,6 +328,7 @@ class Executor {
 
   const Program& program_;
   const Trace& trace_;
+  Wires wires_;
   TermTable& terms_;
   const Allowed& allowed_;
   Poll poll_;

@@ -73,7 +73,7 @@ class Prover {
 
   void check_channels() {
     channels_ = channels_of(program_, trace_);
-    const auto depths = depths_of(program_);
+    const auto depths = depths_of(program_, trace_);
     auto run = run_channels(channels_, depths, options_.go_on);
     if (run.finished()) {
       deadlock_ = {"deadlock", Status::proven,
@@ -179,7 +179,7 @@ class Prover {
   }
 
   void check_rendezvous() {
-    const std::vector<std::int64_t> depths(program_.channels.size(), 0);
+    const std::vector<std::int64_t> depths(channels_.queues.size(), 0);
     const auto run = run_channels(channels_, depths, options_.go_on);
     if (run.finished()) {
       proven("rendezvous", "no deadlock with depth 0 either: a send may wait for its receive");

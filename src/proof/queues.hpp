@@ -27,19 +27,6 @@ class Queues {
     for (std::size_t d = 0; d < stride_.size(); ++d) index += coordinates[d] * stride_[d];
     return index;
   }
-  /// The PE at the end of a link, or none off the grid.
-  [[nodiscard]] std::optional<std::int64_t> neighbour(const std::vector<std::int64_t>& from,
-                                                      const program::Channel& channel) const {
-    std::int64_t index = 0;
-    for (std::size_t d = 0; d < stride_.size(); ++d) {
-      const std::int64_t extent = program_.grid[d];
-      std::int64_t x = from[d] + channel.offset[d];
-      if (machine::wraps_around(program_.machine.topology)) x = (x % extent + extent) % extent;
-      if (x < 0 || x >= extent) return std::nullopt;
-      index += x * stride_[d];
-    }
-    return index;
-  }
   [[nodiscard]] std::int64_t on_line(const std::vector<std::int64_t>& from, std::uint32_t axis,
                                      std::int64_t coordinate) const {
     return index_of(from) + (coordinate - from[axis]) * stride_[axis];

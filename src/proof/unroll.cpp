@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cyclotron/program/wires.hpp>
 #include <cyclotron/proof/trace.hpp>
 #include <cyclotron/support/error.hpp>
 #include <cyclotron/support/overloaded.hpp>
@@ -33,7 +34,8 @@ class Unroller {
       : program_(program),
         limit_(std::min(limit, hard_limit)),
         poll_(go_on),
-        queues_(program, trace_, find_pes()) {
+        queues_(program, trace_, find_pes()),
+        wires_(program) {
     for (const auto& pe_class : program.classes) ends_.push_back(matching_ends(pe_class.code));
   }
 
@@ -145,9 +147,9 @@ class Unroller {
     auto& queue = link_out_[send.channel.index()];
     if (queue == none) {
       const auto& channel = program_.channels[send.channel.index()];
-      const auto receiver = queues_.neighbour(trace_.pes[pe_].coordinates, channel);
-      if (!receiver) outside(fmt::format("a send on `{}` leaves the grid", channel.name));
-      queue = queues_.link(send.channel.value, *receiver);
+      const auto receiver = wires_.receiver(send.channel.index(), trace_.pes[pe_].coordinates);
+      if (receiver == Wires::none) outside(fmt::format("a send on `{}` leaves the grid", channel.name));
+      queue = queues_.link(send.channel.value, static_cast<std::int64_t>(receiver));
       trace_.queues[queue].sender = pe_;
     }
     add(queue);
@@ -252,6 +254,7 @@ class Unroller {
   Poll poll_;
   Trace trace_;
   Queues queues_;
+  Wires wires_;
   std::vector<std::vector<std::size_t>> ends_;
   std::uint32_t pe_ = 0;
   std::vector<std::int64_t> environment_;

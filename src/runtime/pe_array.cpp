@@ -6,8 +6,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cyclotron/program/timing.hpp>
-
 namespace cyclotron::runtime {
 namespace {
 
@@ -36,7 +34,7 @@ void check_grid_size(const program::Program& program) {
 }
 
 PeArray::PeArray(const program::Program& program, bool functional, Part part)
-    : program_(&program), part_(std::move(part)) {
+    : program_(&program), wires_(program), part_(std::move(part)) {
   check_grid_size(program);
   std::int64_t size = 1;
   grid_stride_.assign(program.grid.size(), 1);
@@ -178,8 +176,9 @@ void PeArray::connect() {
           break;
         }
         case Port::Kind::link_out:
-          if (const auto receiver = neighbour(grid_index_[o], program_->channels[port.channel])) {
-            Link& link = link_to(port.channel, *receiver);
+          if (const auto receiver = wires_.receiver(port.channel, coordinates(grid_index_[o]));
+              receiver != program::Wires::none) {
+            Link& link = link_to(port.channel, receiver);
             link.sender = o;
             number = static_cast<std::uint32_t>(&link - links_.data());
           }
@@ -190,19 +189,6 @@ void PeArray::connect() {
       if (ours) queues_[next++] = number;
     }
   }
-}
-
-std::optional<std::size_t> PeArray::neighbour(std::size_t grid_index, const program::Channel& channel) const {
-  auto at = coordinates(static_cast<std::uint32_t>(grid_index));
-  std::int64_t result = 0;
-  for (std::size_t d = 0; d < at.size(); ++d) {
-    const std::int64_t extent = program_->grid[d];
-    std::int64_t x = at[d] + channel.offset[d];
-    if (machine::wraps_around(program_->machine.topology)) x = (x % extent + extent) % extent;
-    if (x < 0 || x >= extent) return std::nullopt;
-    result += x * grid_stride_[d];
-  }
-  return static_cast<std::size_t>(result);
 }
 
 std::vector<std::int64_t> PeArray::coordinates(std::uint32_t grid_index) const {
@@ -217,8 +203,9 @@ std::string PeArray::name(std::uint32_t grid_index) const {
   return fmt::format("PE ({})", fmt::join(coordinates(grid_index), ", "));
 }
 
-std::int64_t PeArray::depth(std::uint32_t channel) const {
-  return program::depth_of(program_->machine, program_->channels[channel]);
+std::int64_t PeArray::depth(std::uint32_t channel, std::uint32_t sender) const {
+  return sender == none ? wires_.least_depth(channel)
+                        : wires_.depth(channel, coordinates(grid_index_[sender]));
 }
 
 double PeArray::fraction_done(const Pe& pe) {

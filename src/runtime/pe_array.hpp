@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <cyclotron/program/program.hpp>
+#include <cyclotron/program/wires.hpp>
 #include <cyclotron/support/error.hpp>
 
 #include "code.hpp"
@@ -114,18 +114,18 @@ class PeArray {
   [[nodiscard]] double fraction_done() const;
   [[nodiscard]] static double fraction_done(const Pe& pe);
 
-  /// The capacity of a channel's queues in messages.
-  [[nodiscard]] std::int64_t depth(std::uint32_t channel) const;
+  [[nodiscard]] const program::Wires& wires() const { return wires_; }
+  /// Messages that the queue of a channel from that sender holds; of none, the least of the channel's.
+  [[nodiscard]] std::int64_t depth(std::uint32_t channel, std::uint32_t sender) const;
 
  private:
   void find_pes();
   void cut_into_parts();
   void connect();
   void allocate(bool functional);
-  [[nodiscard]] std::optional<std::size_t> neighbour(std::size_t grid_index,
-                                                     const program::Channel& channel) const;
 
   const program::Program* program_;
+  program::Wires wires_;
   Part part_;
   std::vector<std::uint32_t> starts_;  // The first ordinal of each part, and the number of PEs.
   std::uint32_t first_ = 0;            // The part's ordinals are [first_, last_).

@@ -82,7 +82,7 @@ inline Program matmul() {
 inline Program everything() {
   Program result = matmul();
   result.kernel = "all \"of\" it ✓";
-  result.machine.topology = machine::Topology::torus;
+  result.machine.topology = {machine::Topology::torus};
   result.machine.pe.cycles = {{"matmul", 3}, {"move", 0}};
   result.machine.pe.matrix = machine::Unit{{4, 4, 2}, 3};
   result.machine.pe.scalar = machine::Unit{{}, 2};

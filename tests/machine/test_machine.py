@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cyclotron as cy
-from cyclotron.machine import PE, Link, Machine, Unit
+from cyclotron.machine import PE, Chiplets, Link, Machine, Unit
 
 links = st.builds(
     Link,
@@ -29,7 +29,8 @@ hops = st.dictionaries(st.sampled_from([(0, 1), (0, -1), (1, 0), (-1, 0)]), link
 machines = st.builds(
     Machine,
     grid=st.none() | st.tuples(st.integers(1, 100), st.integers(1, 100)),
-    topology=st.sampled_from(["mesh", "torus"]),
+    topology=st.sampled_from(["mesh", "torus", ("torus", "mesh")]),
+    chiplets=st.none() | st.builds(Chiplets, st.tuples(st.integers(1, 9), st.integers(1, 9)), links),
     link=links,
     broadcast=links,
     links=hops,
@@ -49,7 +50,7 @@ machines = st.builds(
 def test_defaults_are_those_of_the_core():
     assert Machine().to_core() == {
         "grid": [],
-        "topology": "mesh",
+        "topology": ["mesh"],
         "link": {"latency_cycles": 1, "response_latency_cycles": 1, "words_per_cycle": 1, "depth": 2},
         "broadcast": {"latency_cycles": 1, "response_latency_cycles": 1, "words_per_cycle": 1, "depth": 2},
         "pe": {
@@ -62,6 +63,7 @@ def test_defaults_are_those_of_the_core():
         },
         "links": [],
         "clock_hz": None,
+        "chiplets": None,
     }
 
 
@@ -71,7 +73,7 @@ def test_to_core_names_units():
     )
     core = machine.to_core()
     assert core["grid"] == [4, 2]
-    assert core["topology"] == "torus"
+    assert core["topology"] == ["torus"]
     assert core["link"]["latency_cycles"] == 3
     assert core["link"]["depth"] == 7
     assert core["pe"]["cycles"] == {"divide": 9}
@@ -197,7 +199,7 @@ def test_unit_is_the_textbook_array():
         (lambda: Machine(clock=float("inf")), "CYC401", "`clock` is inf"),
         (lambda: Machine(clock="1 GHz"), "CYC402", "of type str"),
         (lambda: Machine(clock=True), "CYC402", "of type bool"),
-        (lambda: Machine(topology=["mesh"]), "CYC402", "mesh, torus"),
+        (lambda: Machine(topology=["star"]), "CYC402", "mesh, torus"),
         (lambda: Machine(link=3), "CYC402", "cy.Link(...)"),
         (lambda: PE(cycles=[3]), "CYC402", "of type list"),
         (lambda: PE(cycles={3: 3}), "CYC402", "of type int"),

@@ -67,6 +67,22 @@ def test_one_channel_suffices(n, depth):
     exact(program, error)
 
 
+def test_links_between_chips_that_are_too_shallow():
+    """The advice names them, and is exact."""
+    chiplets = cy.Chiplets((1,), cy.Link(latency=3, depth=2))
+    machine = cy.Machine(link=cy.Link(depth=64), chiplets=chiplets)
+    program = exchange.compile(np.ones((13, 6)), schedule=SPACE("i"), machine=machine)
+    error = deadlock(program)
+    assert "full (depth 2)" in str(error)
+    assert "cy.Machine(chiplets=cy.Chiplets(link=cy.Link(depth=5), ...), ...)" in error.help
+    exact(program, error)
+    deeper = cy.Chiplets((1,), cy.Link(latency=3, depth=5))
+    assert passes(program.with_machine(cy.Machine(link=cy.Link(depth=64), chiplets=deeper)))
+    with pytest.raises(cy.DeadlockError, match=r"full \(depth 2\)"):
+        cy.prove(program)
+    assert cy.prove(program.with_machine(cy.Machine(link=cy.Link(depth=64), chiplets=deeper)))
+
+
 @pytest.mark.parametrize("depth", [1, 2])
 def test_two_channels_are_needed(depth):
     program = at_depth(exchange_on_a_grid, (12, 5, 5), "ij", depth)

@@ -108,6 +108,21 @@ REFUSALS = {
         "CYC401",
         lambda: cy.Machine(topology="ring", grid=(4, 4)),
     ),
+    "chiplets-of-another-grid": (
+        cy.ShapeError,
+        "CYC401",
+        lambda: cy.Machine(grid=(8,), chiplets=cy.Chiplets(shape=(4, 4))),
+    ),
+    "topology-of-another-grid": (
+        cy.ShapeError,
+        "CYC401",
+        lambda: cy.Machine(grid=(8, 8, 8), topology=("torus", "mesh")),
+    ),
+    "ring-along-one-dimension": (
+        cy.ShapeError,
+        "CYC402",
+        lambda: cy.Machine(grid=(8, 8), topology=("ring", "mesh")),
+    ),
     "seconds-without-a-clock": (
         cy.ExecutionError,
         "CYC712",

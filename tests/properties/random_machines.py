@@ -78,8 +78,11 @@ def retimed(rng: random.Random, program: cy.Program) -> cy.Program:
         if rng.random() < 0.5:
             del units["scalar"]
     pe = dataclasses.replace(machine.pe, cycles=cycles, **units)
+    chiplets = None
+    if rng.random() < 0.4:
+        chiplets = cy.Chiplets(shape=[rng.randint(1, 4) for _ in program.grid], link=link())
     return program.with_machine(
-        dataclasses.replace(machine, link=link(), broadcast=link(), links=links, pe=pe)
+        dataclasses.replace(machine, link=link(), broadcast=link(), links=links, pe=pe, chiplets=chiplets)
     )
 
 

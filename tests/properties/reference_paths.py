@@ -68,7 +68,7 @@ class _Graph(reference_simulator._Simulation):
         if not receivers:
             return
         node = self.add(pe)
-        link = self.link(number)
+        link = self.queue(number, pe, receivers[0]).link
         if (number, pe) in self.last_on:
             node.waits.append((*self.last_on[number, pe], "bandwidth"))
         self.last_on[number, pe] = (self.last[pe], reference_simulator._transfer(size, link))
@@ -89,10 +89,9 @@ class _Graph(reference_simulator._Simulation):
             if key[2] == pe and len(queue.left) > before.get(key, 0)
         )
         message = len(self.receives[id(queue)])
-        link = self.link(number)
-        transfer = reference_simulator._transfer(queue.sizes[message], link)
+        transfer = reference_simulator._transfer(queue.sizes[message], queue.link)
         node = self.add(pe)
         kind = "data" if self.program["channels"][number]["kind"] == "link" else "broadcast"
-        delay = link["latency_cycles"] + transfer - 1
+        delay = queue.link["latency_cycles"] + transfer - 1
         node.waits.append((self.sends[id(queue)][message], delay, kind))
         self.receives[id(queue)].append(self.last[pe])

@@ -33,6 +33,7 @@ class Deadlock(Exception):  # noqa: N818 (as in `random_search`)
 @dataclass
 class Queue:
     depth: int
+    link: Json
     sent: list[int] = field(default_factory=list)  # cycles, by message
     arrived: list[int] = field(default_factory=list)
     left: list[int] = field(default_factory=list)
@@ -63,6 +64,9 @@ def simulate(program: cy.Program) -> Json:
 class _Simulation:
     def __init__(self, program: Json) -> None:
         self.program, self.machine = program, program["machine"]
+        topology = self.machine["topology"]
+        names = topology if isinstance(topology, list) else [topology] * len(program["grid"])
+        self.wraps = [name in ("torus", "ring") for name in names]
         self.queues: dict[tuple[int, tuple[int, ...], tuple[int, ...]], Queue] = {}
         self.network_free: dict[tuple[int, tuple[int, ...]], int] = {}
 
@@ -88,7 +92,8 @@ class _Simulation:
             words = sum(rows * columns for queue in queues for rows, columns in queue.sizes)
             peak = max((queue.peak for queue in queues), default=0)
             used = sum(bool(queue.sent) for queue in queues)
-            busy = sum(_transfer(size, self.link(number)) for queue in queues for size in queue.sizes)
+            busy = sum(_transfer(size, queue.link) for queue in queues for size in queue.sizes)
+            width = sum(queue.link["words_per_cycle"] for queue in queues if queue.sent)
             channels.append(
                 {
                     "name": channel["name"],
@@ -98,6 +103,7 @@ class _Simulation:
                     "words": words,
                     "queues": used,
                     "busy_cycles": busy,
+                    "words_per_cycle": width,
                     "peak_occupancy": peak,
                     "utilization": busy / max(used * cycles, 1),
                 }
@@ -208,10 +214,7 @@ class _Simulation:
 
     def send(self, step: Json, environment: list[int], pe: Any, clock: Clock, sizes: Any) -> Iterator[None]:
         channel = self.program["channels"][step["channel"]]
-        to = tuple(
-            (x + dx) % n if self.machine["topology"] in ("torus", "ring") else x + dx
-            for x, dx, n in zip(pe, channel["offset"], self.program["grid"], strict=True)
-        )
+        to = self.moved(pe, channel["offset"])
         size = sizes.get(_element(step["source"], environment), (1, 1))
         yield from self.enter(step["channel"], pe, [to], size, clock)
 
@@ -228,21 +231,20 @@ class _Simulation:
         self, number: int, pe: Any, receivers: list[Any], size: tuple[int, int], clock: Clock
     ) -> Iterator[None]:
         """Send k: t = max(t, when message k - depth left + response latency, the link is free again)."""
-        link = self.link(number)
         queues = [self.queue(number, pe, to) for to in receivers]
         while any(len(queue.sent) - len(queue.left) >= queue.depth for queue in queues):
             yield
         if not queues:
             return
-        transfer = _transfer(size, link)
+        transfer = _transfer(size, queues[0].link)
         sent = max(clock.now, self.network_free.get((number, pe), 0))
         for queue in queues:
             if len(queue.sent) >= queue.depth:
                 place = queue.left[len(queue.sent) - queue.depth]
-                sent = max(sent, place + link["response_latency_cycles"])
+                sent = max(sent, place + queue.link["response_latency_cycles"])
         for queue in queues:
             queue.sent.append(sent)
-            queue.arrived.append(sent + link["latency_cycles"] + transfer - 1)
+            queue.arrived.append(sent + queue.link["latency_cycles"] + transfer - 1)
             queue.sizes.append(size)
         self.network_free[number, pe] = sent + transfer
         clock.work["sent", self.program["channels"][number]["name"]] += math.prod(size)
@@ -254,10 +256,7 @@ class _Simulation:
     ) -> Iterator[None]:
         channel = self.program["channels"][step["channel"]]
         if channel["kind"] == "link":
-            sender = tuple(
-                (x - dx) % n if self.machine["topology"] in ("torus", "ring") else x - dx
-                for x, dx, n in zip(pe, channel["offset"], self.program["grid"], strict=True)
-            )
+            sender = self.moved(pe, [-step for step in channel["offset"]])
         else:
             axis = channel["axis"]
             sender = (*pe[:axis], _value(step["sender"][0], environment), *pe[axis + 1 :])
@@ -272,16 +271,32 @@ class _Simulation:
         clock.work["received", channel["name"]] += math.prod(queue.sizes[len(queue.left)])
         queue.left.append(now)
 
-    def link(self, number: int) -> Json:
+    def moved(self, pe: tuple[int, ...], steps: list[int]) -> tuple[int, ...]:
+        """The PE so many steps away."""
+        return tuple(
+            (x + dx) % n if wraps else x + dx
+            for x, dx, n, wraps in zip(pe, steps, self.program["grid"], self.wraps, strict=True)
+        )
+
+    def link(self, number: int, sender: tuple[int, ...], receiver: tuple[int, ...]) -> Json:
         channel = self.program["channels"][number]
         if channel["kind"] == "network":
             return self.machine["broadcast"]
+        if chiplets := self.machine.get("chiplets"):
+            chips = {
+                tuple(x // n for x, n in zip(pe, chiplets["shape"], strict=True)) for pe in (sender, receiver)
+            }
+            if len(chips) > 1:
+                return chiplets["link"]
         along = (own["link"] for own in self.machine.get("links", []) if own["offset"] == channel["offset"])
         return next(along, self.machine["link"])
 
     def queue(self, number: int, sender: Any, receiver: Any) -> Queue:
-        depth = self.program["channels"][number]["depth"] or self.link(number)["depth"]
-        return self.queues.setdefault((number, sender, receiver), Queue(depth))
+        if (number, sender, receiver) not in self.queues:
+            link = self.link(number, sender, receiver)
+            depth = self.program["channels"][number]["depth"] or link["depth"]
+            self.queues[number, sender, receiver] = Queue(depth, link)
+        return self.queues[number, sender, receiver]
 
 
 def _transfer(size: tuple[int, int], link: Json) -> int:

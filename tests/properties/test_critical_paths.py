@@ -97,7 +97,8 @@ def test_operators_on_the_path_matter_and_others_do_not(tmp_path):
 
 
 def with_links(program, change):
-    machine = program.machine
+    """One link a direction, so that each channel is on one."""
+    machine = dataclasses.replace(program.machine, chiplets=None)
     hops = {tuple(c["offset"]) for c in program.channels if c["kind"] == "link"}
     links = {hop: machine.links.get(hop, machine.link) for hop in hops}
     return program.with_machine(dataclasses.replace(machine, links={**links, **change(links)}))
@@ -106,7 +107,12 @@ def with_links(program, change):
 @pytest.mark.timeout(1200)
 def test_links_on_the_path_matter_and_others_do_not(tmp_path):
     on = off = 0
-    for program, result in retimed(SEED + 2, tmp_path, PROGRAMS // 2):
+    for program, _ in retimed(SEED + 2, tmp_path, PROGRAMS // 2):
+        program = with_links(program, lambda links: links)
+        try:
+            result = cy.run(program, backend="sim", functional=False)
+        except cy.DeadlockError:
+            continue
         hop_of = {c["name"]: tuple(c["offset"]) for c in program.channels if c["kind"] == "link"}
         steps = result.critical_path().steps
         travels = Counter(hop_of[step.name] for step in steps if step.kind == "data")

@@ -212,12 +212,14 @@ bool run(const program::Program& program, const Arrays& arrays, const Settings& 
 
 void run_local(const program::Program& program, const Arrays& arrays, int threads, const Progress& progress) {
   program::verify(program);
-  const auto shallow = [&](const program::Channel& channel) {
-    const auto depth = static_cast<double>(program::depth_of(program.machine, channel));
-    return depth * static_cast<double>(message_bytes(channel)) < local::bytes_of_a_turn;
-  };
+  const auto depths = program::least_depths(program);
+  bool shallow = false;
+  for (std::size_t c = 0; c < depths.size(); ++c) {
+    shallow |= static_cast<double>(depths[c]) * static_cast<double>(message_bytes(program.channels[c])) <
+               local::bytes_of_a_turn;
+  }
   local::Settings settings{.threads = threads};
-  if (std::any_of(program.channels.begin(), program.channels.end(), shallow)) {
+  if (shallow) {
     // Time alone tells in little time whether the depths suffice; numbers then need not keep to them.
     const bool suffice = simulator::simulate_time(program, Engine::automatic, progress).has_value();
     if (suffice) settings.least_bytes = local::bytes_of_a_turn;

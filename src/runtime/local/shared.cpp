@@ -24,7 +24,7 @@ void Shared::set_up(Queue& queue, std::uint32_t channel, std::uint32_t sender, s
   const program::Channel& what = array.program().channels[channel];
   const MessageShape shape{.bytes = message_bytes(what), .scalar = what.tile == Shape{}};
   const auto fit = static_cast<std::int64_t>(least_bytes_ / shape.bytes);
-  queue.set_up(std::max(array.depth(channel), fit), sender, receiver, shape);
+  queue.set_up(std::max(array.depth(channel, sender), fit), sender, receiver, shape);
 }
 
 Queue& Shared::network_queue(std::uint32_t channel, std::uint32_t receiver_index, std::int64_t coordinate,

@@ -110,8 +110,7 @@ class Collapse {
       if (cut.copies == 0) continue;
       const auto shift = shift_along(array, recorder, static_cast<std::uint32_t>(d), crop.half);
       // A ring would join the rows that are shifted most and those that are not.
-      if (!shift || (*shift != 0 && machine::wraps_around(program_.source->machine.topology)))
-        return std::nullopt;
+      if (!shift || (*shift != 0 && machine::wraps_around(program_.source->machine, d))) return std::nullopt;
       cut.shift = *shift;
       std::int64_t all = 0;
       if (__builtin_mul_overflow(std::abs(cut.shift), cut.copies, &all) || all > latest) too_long();

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cyclotron/program/timing.hpp>
+#include <cyclotron/program/wires.hpp>
 
 #include "depth_advice.hpp"
 #include "wait_circle.hpp"
@@ -34,27 +35,28 @@ std::string text(const PeArray& array, const Wait& wait) {
 /// itself, which is less.
 std::string machine_text(const program::Program& program, std::int64_t depth) {
   const auto& machine = program.machine;
-  bool link = false, broadcast = false;
-  std::vector<std::string> links;
-  for (const auto& channel : program.channels) {
-    if (program::depth_of(machine, channel) >= depth) continue;
-    if (channel.depth > 0) return {};
-    const auto own = machine.links.find(channel.offset);
-    if (channel.kind == program::Channel::Kind::network) {
-      broadcast = true;
-    } else if (own == machine.links.end()) {
-      link = true;
-    } else {
-      links.push_back(fmt::format("({}{}): cy.Link(depth={})", fmt::join(own->first, ", "),
-                                  own->first.size() == 1 ? "," : "", depth));
+  const program::Wires wires(program);
+  std::set<const machine::Link*> shallow;
+  for (std::size_t c = 0; c < program.channels.size(); ++c) {
+    if (wires.least_depth(c) >= depth) continue;
+    if (program.channels[c].depth > 0) return {};
+    for (const machine::Link* link : wires.links(c)) {
+      if (link->depth < depth) shallow.insert(link);
     }
   }
-  std::sort(links.begin(), links.end());
-  links.erase(std::unique(links.begin(), links.end()), links.end());
+  const std::string deeper = fmt::format("cy.Link(depth={})", depth);
+  std::vector<std::string> links;
+  for (const auto& [offset, link] : machine.links) {
+    if (shallow.contains(&link))
+      links.push_back(
+          fmt::format("({}{}): {}", fmt::join(offset, ", "), offset.size() == 1 ? "," : "", deeper));
+  }
   std::string result;
-  if (link) result += fmt::format("link=cy.Link(depth={}), ", depth);
-  if (broadcast) result += fmt::format("broadcast=cy.Link(depth={}), ", depth);
+  if (shallow.contains(&machine.link)) result += fmt::format("link={}, ", deeper);
+  if (shallow.contains(&machine.broadcast)) result += fmt::format("broadcast={}, ", deeper);
   if (!links.empty()) result += fmt::format("links={{{}}}, ", fmt::join(links, ", "));
+  if (machine.chiplets && shallow.contains(&machine.chiplets->link))
+    result += fmt::format("chiplets=cy.Chiplets(link={}, ...), ", deeper);
   return fmt::format("cy.Machine({}...)", result);
 }
 
@@ -75,12 +77,6 @@ std::string help(const program::Program& program, const DepthAdvice& advice) {
   }
   return fmt::format("a depth of {} lets it pass: program.with_depths({{{}}}); so does {}",
                      fmt::join(words, " and of "), fmt::join(code, ", "), uniform);
-}
-
-ChannelDepths given_depths(const program::Program& program) {
-  ChannelDepths result;
-  for (const auto& channel : program.channels) result.push_back(program::depth_of(program.machine, channel));
-  return result;
 }
 
 /// `waiting`: PEs that cannot go on, those of the circle included.
@@ -136,15 +132,15 @@ DeadlockError explain(const PeArray& array, const std::vector<Wait>& waits, cons
 }  // namespace
 
 DeadlockError deadlock_error(const PeArray& array, const std::vector<Wait>& waits, const Progress& progress) {
-  return explain(array, waits, given_depths(array.program()), progress);
+  return explain(array, waits, program::least_depths(array.program()), progress);
 }
 
 void throw_deadlock(const program::Program& program, std::int64_t uniform_depth, const Progress& progress) {
-  const ChannelDepths depths =
-      uniform_depth > 0 ? ChannelDepths(program.channels.size(), uniform_depth) : given_depths(program);
-  Simulation<false> simulation(program, {}, {.event_limit = 0, .depths = depths}, progress);
+  const ChannelDepths uniform(uniform_depth > 0 ? program.channels.size() : 0, uniform_depth);
+  Simulation<false> simulation(program, {}, {.event_limit = 0, .depths = uniform}, progress);
   CYC_CHECK(!simulation.run(), "the simulator ends a run that blocked elsewhere");
-  throw explain(simulation.array(), simulation.waits(), depths, progress);
+  throw explain(simulation.array(), simulation.waits(),
+                uniform.empty() ? program::least_depths(program) : uniform, progress);
 }
 
 }  // namespace cyclotron::runtime::simulator

@@ -40,9 +40,9 @@ Simulation<f>::Simulation(const program::Program& program, const Arrays& arrays,
     set_up(links_[q], link.channel, link.sender,
            link.receiver == PeArray::none ? PeArray::none : array_.grid_index(link.receiver));
   }
-  for (const auto& channel : program.channels) {
-    buffers_.emplace_back(message_bytes(channel));
-    link_of_.push_back(&program::link_of(program.machine, channel));
+  for (std::size_t c = 0; c < program.channels.size(); ++c) {
+    buffers_.emplace_back(message_bytes(program.channels[c]));
+    network_.push_back(array_.wires().links(c).front());
   }
   for (std::uint32_t o = 0; o < array_.count(); ++o) ready_.push(o);
 }
@@ -54,7 +54,10 @@ void Simulation<f>::set_up(Queue& queue, std::uint32_t channel, std::uint32_t se
   queue.sender = sender;
   queue.receiver_index = receiver_index;
   queue.receiver = receiver_index == PeArray::none ? PeArray::none : array_.ordinal(receiver_index);
-  queue.depth = settings_.depths.empty() ? array_.depth(channel) : settings_.depths[channel];
+  queue.link = sender == PeArray::none
+                   ? array_.wires().links(channel).front()
+                   : &array_.wires().link(channel, array_.coordinates(array_.grid_index(sender)));
+  queue.depth = settings_.depths.empty() ? array_.depth(channel, sender) : settings_.depths[channel];
 }
 
 template <bool f>
@@ -102,15 +105,16 @@ Queue& Simulation<f>::network_queue(std::uint32_t channel, std::uint32_t receive
 
 /// The earliest time at which the next message may enter. Requires: has_place(queue).
 template <bool f>
-std::int64_t Simulation<f>::place_free_at(Queue& queue, const machine::Link& link) const {
+std::int64_t Simulation<f>::place_free_at(Queue& queue) const {
   const std::int64_t leaves_first = queue.sent - queue.depth;
   if (leaves_first < queue.first_departure) return 0;
   return queue.departures[static_cast<std::size_t>(leaves_first - queue.first_departure)] +
-         link.response_latency_cycles;
+         queue.link->response_latency_cycles;
 }
 
 template <bool f>
-void Simulation<f>::push(Queue& queue, const machine::Link& link, std::int64_t sent, const Packet& packet) {
+void Simulation<f>::push(Queue& queue, std::int64_t sent, const Packet& packet) {
+  const machine::Link& link = *queue.link;
   Message message;
   message.sent = queue.last_sent = sent;
   const std::int64_t transfer = transfer_cycles(packet.size, link);
@@ -171,13 +175,12 @@ bool Simulation<f>::send(Pe& pe, const Step& step, const Packet& packet) {
   Queue& queue = links_[number];
   require_fits(array_.program().channels[channel], packet.size);
   if (!has_place(queue)) return wait(pe, queue, true), false;
-  const machine::Link& link = *link_of_[channel];
   Clock& clock = clocks_[pe.ordinal];
-  const std::int64_t sent = std::max({clock.now, place_free_at(queue, link), queue.link_free});
+  const std::int64_t sent = std::max({clock.now, place_free_at(queue), queue.link_free});
   clock.stall_full += sent - clock.now;
   ready_at_ = std::exchange(clock.now, sent);
-  queue.link_free = sent + transfer_cycles(packet.size, link);
-  push(queue, link, sent, packet);
+  queue.link_free = sent + transfer_cycles(packet.size, *queue.link);
+  push(queue, sent, packet);
   ++actions_;
   ++work.count(InstructionKind::send);
   work.on(channel).sent += packet.size.words();
@@ -191,7 +194,6 @@ bool Simulation<f>::broadcast(Pe& pe, const Step& step, std::int64_t first, std:
   const std::uint32_t number = pe.code->ports[step.port].channel;
   const auto& channel = array_.program().channels[number];
   require_fits(channel, packet.size);
-  const machine::Link& link = *link_of_[number];
   const std::int64_t own = pe.variables[channel.axis];
   Clock& clock = clocks_[pe.ordinal];
   std::int64_t& port_free = port_free_[array_.port_number(pe, step.port)];
@@ -201,17 +203,17 @@ bool Simulation<f>::broadcast(Pe& pe, const Step& step, std::int64_t first, std:
     if (to == own) continue;
     Queue& queue = network_queue(number, array_.on_line(pe, channel.axis, to), own, pe.ordinal);
     if (!has_place(queue)) return wait(pe, queue, true), false;
-    sent = std::max({sent, place_free_at(queue, link), port_free});
+    sent = std::max({sent, place_free_at(queue), port_free});
     any = true;
   }
   if (!any) return true;
   clock.stall_full += sent - clock.now;
   ready_at_ = std::exchange(clock.now, sent);
-  port_free = sent + transfer_cycles(packet.size, link);
+  port_free = sent + transfer_cycles(packet.size, *network_[number]);
   work_[pe.ordinal].on(number).sent += packet.size.words();
   for (std::int64_t to = first; to <= last; ++to) {
     if (to == own) continue;
-    push(network_queue(number, array_.on_line(pe, channel.axis, to), own, pe.ordinal), link, sent, packet);
+    push(network_queue(number, array_.on_line(pe, channel.axis, to), own, pe.ordinal), sent, packet);
   }
   ++actions_;
   return true;
@@ -222,7 +224,6 @@ template <class Deliver>
 bool Simulation<f>::receive(Pe& pe, const Step& step, std::int64_t sender, Deliver&& deliver) {
   const Port port = pe.code->ports[step.port];
   const bool network = port.kind == Port::Kind::network_in;
-  const machine::Link& link = *link_of_[port.channel];
   Work& work = work_[pe.ordinal];
   Queue* queue = nullptr;
   if (network) {
@@ -249,13 +250,13 @@ bool Simulation<f>::receive(Pe& pe, const Step& step, std::int64_t sender, Deliv
   }
   ++actions_;
   clock.now = now;
-  depart(*queue, link, now);
+  depart(*queue, now);
   return true;
 }
 
 /// The first message leaves its queue.
 template <bool f>
-void Simulation<f>::depart(Queue& queue, const machine::Link& link, std::int64_t now) {
+void Simulation<f>::depart(Queue& queue, std::int64_t now) {
   const std::int64_t sent = queue.messages.front().sent;
   // How many messages, itself included, were in the queue when it entered: those that left then or later.
   std::int64_t occupancy = 1;
@@ -265,7 +266,7 @@ void Simulation<f>::depart(Queue& queue, const machine::Link& link, std::int64_t
   queue.departures.push(now);
   ++queue.received;
   const std::int64_t next_sent = queue.messages.empty() ? queue.last_sent : queue.messages.front().sent;
-  const std::int64_t binds = std::max<std::int64_t>(1, link.response_latency_cycles);
+  const std::int64_t binds = std::max<std::int64_t>(1, queue.link->response_latency_cycles);
   while (!queue.departures.empty() && queue.departures.front() + binds <= next_sent) {
     queue.departures.pop();
     ++queue.first_departure;
@@ -362,6 +363,7 @@ Timing Simulation<f>::timing() {
     statistics.messages += queue.sent;
     statistics.words += queue.words;
     statistics.queues += queue.sent > 0 ? 1 : 0;
+    statistics.words_per_cycle += queue.sent > 0 ? queue.link->words_per_cycle : 0;
     statistics.busy_cycles += queue.busy;
     statistics.peak_occupancy =
         std::max({statistics.peak_occupancy, queue.peak, queue.sent - queue.received});

@@ -37,6 +37,7 @@ struct Queue {
   std::int64_t busy = 0;       ///< Cycles that messages kept its link busy.
   std::int64_t last_sent = 0;  ///< When.
   std::int64_t link_free = 0;
+  const machine::Link* link = nullptr;
   std::int64_t depth = 1;
   std::int64_t peak = 0;
   std::uint32_t channel = 0;
@@ -112,10 +113,10 @@ class Simulation {
   Queue& network_queue(std::uint32_t channel, std::uint32_t receiver_index, std::int64_t coordinate,
                        std::uint32_t sender);
   [[nodiscard]] bool has_place(const Queue& queue) const { return queue.sent - queue.received < queue.depth; }
-  [[nodiscard]] std::int64_t place_free_at(Queue& queue, const machine::Link& link) const;
-  void push(Queue& queue, const machine::Link& link, std::int64_t sent, const Packet& packet);
+  [[nodiscard]] std::int64_t place_free_at(Queue& queue) const;
+  void push(Queue& queue, std::int64_t sent, const Packet& packet);
   void record_send(const Pe& pe, Queue& queue, Message& message, std::int64_t transfer);
-  void depart(Queue& queue, const machine::Link& link, std::int64_t now);
+  void depart(Queue& queue, std::int64_t now);
   void wait(Pe& pe, Queue& queue, bool full);
   void wake(std::uint32_t ordinal) {
     if (ordinal != PeArray::none) ready_.push(ordinal);
@@ -130,7 +131,7 @@ class Simulation {
   std::vector<QueueRow<Queue>> rows_;
   std::vector<std::int64_t> port_free_;        ///< When a network's sender may send again, by port number.
   std::vector<BufferPool> buffers_;            ///< By channel.
-  std::vector<const machine::Link*> link_of_;  ///< By channel.
+  std::vector<const machine::Link*> network_;  ///< By channel: the link that its broadcasts travel on.
   std::vector<Clock> clocks_;                  ///< By ordinal.
   std::vector<Work> work_;                     ///< By ordinal.
   std::vector<const Queue*> waiting_for_;      ///< By ordinal.

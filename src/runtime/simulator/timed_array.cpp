@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cyclotron/program/wires.hpp>
 #include <cyclotron/support/error.hpp>
 
 #include "../pe_array.hpp"
@@ -78,7 +79,8 @@ void TimedArray::place_pes() {
 }
 
 void TimedArray::connect() {
-  const auto& channels = program_.source->channels;
+  const auto& channels = program_.channels;
+  const program::Wires wires(*program_.source, program_.grid);
   const bool networks =
       std::any_of(program_.channels.begin(), program_.channels.end(), [](auto& c) { return c.network; });
   if (networks) state_.port_free.assign(queue_of_port_.size(), 0);
@@ -101,8 +103,8 @@ void TimedArray::connect() {
     for (std::size_t p = 0; p < ports.size(); ++p) {
       const bool in = ports[p].kind == Port::Kind::link_in;
       if (!in && ports[p].kind != Port::Kind::link_out) continue;
-      const std::uint32_t receiver = in ? index : neighbour(at, channels[ports[p].channel].offset);
-      if (receiver == none) continue;
+      const std::size_t receiver = in ? index : wires.receiver(channels[ports[p].channel].source, at);
+      if (receiver == program::Wires::none) continue;
       std::uint32_t& number = by_receiver[ports[p].channel][receiver];
       if (number == none) number = add_queue(ports[p].channel, none, ordinal_[receiver]);
       if (!in) state_.queues[number].sender = o;
@@ -125,22 +127,6 @@ void TimedArray::reserve_queues() {
   }
   state_.queues.reserve(queues);
   state_.times.reserve(places);
-}
-
-std::uint32_t TimedArray::neighbour(const std::vector<std::int64_t>& at,
-                                    const std::vector<std::int64_t>& offset) const {
-  const bool wraps = machine::wraps_around(program_.source->machine.topology);
-  std::int64_t result = 0;
-  for (std::size_t d = 0; d < at.size(); ++d) {
-    const std::int64_t extent = program_.grid[d];
-    std::int64_t x = at[d] + offset[d];
-    if (x < 0 || x >= extent) {
-      if (!wraps) return none;
-      x = (x % extent + extent) % extent;
-    }
-    result += x * stride_[d];
-  }
-  return static_cast<std::uint32_t>(result);
 }
 
 std::uint32_t TimedArray::add_queue(std::uint32_t channel, std::uint32_t sender, std::uint32_t receiver) {

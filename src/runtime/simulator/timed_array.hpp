@@ -96,8 +96,6 @@ class TimedArray {
   void place_pes();
   void connect();
   void reserve_queues();
-  [[nodiscard]] std::uint32_t neighbour(const std::vector<std::int64_t>& at,
-                                        const std::vector<std::int64_t>& offset) const;
   std::uint32_t add_queue(std::uint32_t channel, std::uint32_t sender, std::uint32_t receiver);
   [[nodiscard]] std::uint32_t take_ring(std::uint32_t places);
 

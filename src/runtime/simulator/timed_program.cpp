@@ -4,10 +4,11 @@
 #include <limits>
 #include <utility>
 
-#include <cyclotron/program/timing.hpp>
+#include <cyclotron/program/wires.hpp>
 
 #include "simulation.hpp"
 #include "tile_sizes.hpp"
+#include "timed_wires.hpp"
 #include "work.hpp"
 
 namespace cyclotron::runtime::simulator {
@@ -156,7 +157,7 @@ class Compactor {
     count(code_.steps[at]);
     if (kind != TimedOp::Kind::broadcast) return;
     TimedBlock message;
-    message.work.on(op.channel).sent = program_.channels[op.channel].words;
+    message.work.on(program_.channels[op.channel].source).sent = program_.channels[op.channel].words;
     op.block = static_cast<std::uint32_t>(result_.blocks.size());
     result_.blocks.push_back(std::move(message));
   }
@@ -249,16 +250,17 @@ class Compactor {
   std::vector<Open> open_;
 };
 
-TimedChannel time_channel(const program::Program& program, std::size_t number, TileSize size,
-                          Senders senders) {
+TimedChannel time_channel(const program::Program& program, std::size_t number, const machine::Link& link,
+                          TileSize size, Senders senders) {
   const auto& channel = program.channels[number];
-  const machine::Link& link = program::link_of(program.machine, channel);
   TimedChannel result;
+  result.source = static_cast<std::uint32_t>(number);
   result.transfer = transfer_cycles(size, link);
   result.delay = link.latency_cycles + result.transfer - 1;
   result.response = link.response_latency_cycles;
   result.words = size.words();
-  const std::int64_t depth = program::depth_of(program.machine, channel);
+  result.words_per_cycle = link.words_per_cycle;
+  const std::int64_t depth = channel.depth > 0 ? channel.depth : link.depth;
   result.depth = static_cast<std::uint32_t>(std::min(depth, machine::unbounded_depth));
   result.network = channel.kind == program::Channel::Kind::network;
   const bool ahead = senders == Senders::ahead && !result.network && result.depth < iterations_a_turn;
@@ -279,31 +281,38 @@ std::int64_t loop_trips(std::int64_t first, std::int64_t last, std::int64_t step
 
 bool may_run_ahead(const program::Program& program) {
   constexpr double most_bytes = 16 << 20;  // about what stays in a cache
+  const program::Wires wires(program);
   double queues = 0;
-  for (const auto& channel : program.channels) {
-    if (program::link_of(program.machine, channel).response_latency_cycles == 0) return false;
-    if (channel.kind == program::Channel::Kind::link) ++queues;
+  for (std::size_t c = 0; c < program.channels.size(); ++c) {
+    for (const machine::Link* link : wires.links(c)) {
+      if (link->response_latency_cycles == 0) return false;
+    }
+    if (program.channels[c].kind == program::Channel::Kind::link) ++queues;
   }
   for (const std::int64_t extent : program.grid) queues *= static_cast<double>(extent);
   return queues * 2 * iterations_a_turn * sizeof(std::int64_t) <= most_bytes;
 }
 
 std::optional<TimedProgram> time_program(const program::Program& program, Senders senders) {
-  TimedProgram result{
-      .source = &program, .grid = program.grid, .class_map = {}, .codes = {}, .classes = {}, .channels = {}};
-  if (program.channels.size() > std::numeric_limits<std::uint16_t>::max()) return std::nullopt;
-  for (std::size_t c = 0; c < program.classes.size(); ++c) result.codes.push_back(decode(program, c));
-  const auto sizes = constant_tile_sizes(program, result.codes);
+  std::vector<Code> codes;
+  for (std::size_t c = 0; c < program.classes.size(); ++c) codes.push_back(decode(program, c));
+  const auto sizes = constant_tile_sizes(program, codes);
   if (!sizes) return std::nullopt;
-  for (std::size_t n = 0; n < program.channels.size(); ++n)
-    result.channels.push_back(time_channel(program, n, sizes->channels[n], senders));
-  for (std::size_t c = 0; c < program.classes.size(); ++c) {
-    auto code = Compactor(result, result.codes[c], sizes->slots[c]).run();
-    if (!code) return std::nullopt;
-    result.classes.push_back(std::move(*code));
+  TimedWires wires = time_wires(program, std::move(codes));
+  if (wires.channels.size() > std::numeric_limits<std::uint16_t>::max()) return std::nullopt;
+  TimedProgram result{.source = &program,
+                      .grid = program.grid,
+                      .class_map = std::move(wires.class_map),
+                      .codes = std::move(wires.codes),
+                      .classes = {},
+                      .channels = {}};
+  for (const auto& [number, link] : wires.channels)
+    result.channels.push_back(time_channel(program, number, *link, sizes->channels[number], senders));
+  for (const Code& code : result.codes) {
+    auto timed = Compactor(result, code, sizes->slots[code.index]).run();
+    if (!timed) return std::nullopt;
+    result.classes.push_back(std::move(*timed));
   }
-  check_grid_size(program);
-  result.class_map = program.class_map();
   return result;
 }
 

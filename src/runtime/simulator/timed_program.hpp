@@ -98,11 +98,13 @@ struct TimedCode {
 
 /// A channel's constants.
 struct TimedChannel {
+  std::uint32_t source = 0;   ///< The program's channel.
   std::int64_t delay = 1;     ///< From sending to arrival.
   std::int64_t transfer = 1;  ///< Cycles that a message keeps the link busy.
   std::int64_t response = 1;  ///< From departure until the sender sees the free place.
   std::int64_t words = 1;     ///< Of a message.
-  std::uint32_t depth = 1;    ///< Messages; no queue ever holds `unbounded_depth`.
+  std::int64_t words_per_cycle = 1;
+  std::uint32_t depth = 1;  ///< Messages; no queue ever holds `unbounded_depth`.
   std::uint32_t window =
       1;  ///< Messages that a queue may hold meanwhile: the depth, or more (`Senders::ahead`).
   /// A message must find the departures of those `depth` before it and of those that were in the queue with it (at
@@ -113,11 +115,13 @@ struct TimedChannel {
   bool network = false;
 };
 
+/// Channels are the program's; where its links differ from PE to PE, a channel for each, and the classes of PEs whose
+/// ports are on others.
 struct TimedProgram {
   const program::Program* source = nullptr;
   std::vector<std::int64_t> grid;  ///< Of PEs that are simulated: the source's, or fewer (collapse.hpp).
-  std::vector<std::uint32_t> class_map;  ///< Over this grid, as `program::Program::class_map`.
-  std::vector<Code> codes;               ///< By class, as `classes`.
+  std::vector<std::uint32_t> class_map;  ///< Over this grid, as the program's, of the classes here.
+  std::vector<Code> codes;               ///< By class, as `classes`; its ports name the channels here.
   std::vector<TimedCode> classes;
   std::vector<TimedChannel> channels;
 };

@@ -155,21 +155,26 @@ Timing TimedEngine::timing(const Expansion& expansion) const {
   for (const auto& channel : array_.program().source->channels)
     result.channels.emplace_back().name = channel.name;
   const bool whole = expansion.cuts.empty();
-  for (std::size_t c = 0; whole && c < state.messages.size(); ++c)
-    result.channels[c].messages = state.messages[c];
+  std::vector<std::int64_t> messages(state.messages.size(), 0);  // By channel of the timed program.
+  if (whole) messages = state.messages;
   for (std::size_t q = 0; q < state.queues.size(); ++q) {
     const TimedQueue& queue = state.queues[q];
-    ChannelStatistics& channel = result.channels[queue.channel];
+    const TimedChannel& constants = array_.program().channels[queue.channel];
+    ChannelStatistics& channel = result.channels[constants.source];
     const std::int64_t copies = whole ? 1 : expanded.copies(queue.receiver);
-    add(channel.messages, copies, queue.sent + (whole ? 0 : expansion.skipped[q]));
-    channel.queues += queue.link_free > 0 ? copies : 0;  // once a message was sent
+    add(messages[queue.channel], copies, queue.sent + (whole ? 0 : expansion.skipped[q]));
+    const std::int64_t used = queue.link_free > 0 ? copies : 0;  // once a message was sent
+    channel.queues += used;
+    channel.words_per_cycle += used * constants.words_per_cycle;
     channel.peak_occupancy =
         std::max<std::int64_t>({channel.peak_occupancy, queue.peak, queue.sent - queue.received});
   }
-  for (std::size_t c = 0; c < result.channels.size(); ++c) {
+  for (std::size_t c = 0; c < messages.size(); ++c) {
     const TimedChannel& constants = array_.program().channels[c];
-    result.channels[c].words = result.channels[c].messages * constants.words;
-    result.channels[c].busy_cycles = result.channels[c].messages * constants.transfer;
+    ChannelStatistics& channel = result.channels[constants.source];
+    channel.messages += messages[c];
+    channel.words += messages[c] * constants.words;
+    channel.busy_cycles += messages[c] * constants.transfer;
   }
   return result;
 }

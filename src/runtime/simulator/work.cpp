@@ -29,11 +29,11 @@ void add_step(Work& work, const Code& code, const Step& step, const std::vector<
     case Step::Kind::move: ++work.count(InstructionKind::move); return;
     case Step::Kind::send:
       ++work.count(InstructionKind::send);
-      work.on(channel()).sent += channels[channel()].words;
+      work.on(channels[channel()].source).sent += channels[channel()].words;
       return;
     case Step::Kind::receive:
       ++work.count(InstructionKind::receive);
-      work.on(channel()).received += channels[channel()].words;
+      work.on(channels[channel()].source).received += channels[channel()].words;
       return;
     case Step::Kind::broadcast: ++work.count(InstructionKind::broadcast); return;
     case Step::Kind::compute:

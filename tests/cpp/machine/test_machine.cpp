@@ -18,7 +18,7 @@ Machine mesh(std::vector<std::int64_t> grid) {
 TEST(Machine, PrintsOneLine) {
   EXPECT_EQ(to_string(mesh({4, 4})), "mesh 4x4, link latency 1 depth 2, 48 KiB a PE");
   Machine torus = mesh({});
-  torus.topology = Topology::torus;
+  torus.topology = {Topology::torus};
   torus.link.latency_cycles = 3;
   torus.pe.memory_bytes = 1000;
   EXPECT_EQ(to_string(torus),
@@ -54,7 +54,7 @@ TEST(Machine, DimensionsAreThoseOfTheGridOrTheLinks) {
 
 TEST(Machine, ARingIsATorusOfOneDimension) {
   Machine ring;
-  ring.topology = Topology::ring;
+  ring.topology = {Topology::ring};
   EXPECT_EQ(dimensions(ring), 1);
   EXPECT_EQ(hops(ring, {6}, {5}), 1);
   EXPECT_EQ(topology_from_name("ring"), Topology::ring);
@@ -66,7 +66,7 @@ TEST(Machine, ARingIsATorusOfOneDimension) {
 TEST(Machine, LinksJoinNeighbours) {
   const auto message = [](Topology topology, std::vector<std::int64_t> offset) -> std::string {
     Machine machine = mesh({4, 4});
-    machine.topology = topology;
+    machine.topology = {topology};
     machine.links[std::move(offset)] = {};
     try {
       verify(machine);

@@ -50,24 +50,6 @@ TEST(Timing, TheLargestProductsDoNotOverflow) {
   EXPECT_EQ(cycles(pe, Op::matmul, {largest, largest}), std::int64_t{1} << 61);
 }
 
-TEST(Timing, ChannelsTravelOnTheLinkAlongTheirOffset) {
-  machine::Machine machine;
-  machine.links[{0, 1}].depth = 5;
-  machine.broadcast.depth = 7;
-  Channel channel;
-  channel.offset = {1, 0};
-  EXPECT_EQ(&link_of(machine, channel), &machine.link);
-  EXPECT_EQ(depth_of(machine, channel), 2);
-  channel.offset = {0, 1};
-  EXPECT_EQ(&link_of(machine, channel), &machine.links.at({0, 1}));
-  EXPECT_EQ(depth_of(machine, channel), 5);
-  channel.depth = 3;
-  EXPECT_EQ(depth_of(machine, channel), 3);
-  channel = {};
-  channel.kind = Channel::Kind::network;
-  EXPECT_EQ(depth_of(machine, channel), 7);
-}
-
 TEST(Timing, NamesComeFirst) {
   machine::Pe pe;
   pe.cycles["matmul"] = 0;

@@ -281,9 +281,8 @@ class Mutator {
       case 0: program.machine.link.depth = random_.between(1, 3); return true;
       case 1: program.machine.broadcast.depth = random_.between(1, 3); return true;
       case 2:
-        program.machine.topology = program.machine.topology == machine::Topology::mesh
-                                       ? machine::Topology::torus
-                                       : machine::Topology::mesh;
+        program.machine.topology = {machine::wraps_around(program.machine) ? machine::Topology::mesh
+                                                                           : machine::Topology::torus};
         return true;
       default: {
         auto& extent = random_.pick(program.grid);

@@ -37,7 +37,7 @@ class Generator {
     const std::int64_t pes = random_.between(2, 4);
     program_ = runtime::testing::make_program({pes});
     auto& machine = program_.machine;
-    machine.topology = random_.chance(30) ? machine::Topology::torus : machine::Topology::mesh;
+    machine.topology = {random_.chance(30) ? machine::Topology::torus : machine::Topology::mesh};
     for (auto* link : {&machine.link, &machine.broadcast}) {
       link->depth = random_.between(1, 3);
       link->latency_cycles = random_.between(0, 3);
@@ -109,7 +109,7 @@ class Generator {
       return;
     }
     std::int64_t to = sender + channel.offset[0];
-    if (program_.machine.topology == machine::Topology::torus) to = (to + pes) % pes;
+    if (machine::wraps_around(program_.machine)) to = (to + pes) % pes;
     if (to < 0 || to >= pes) return;
     sends.push_back(instruction(Send{ChannelId(c), slot(0)}));
     bodies[static_cast<std::size_t>(to)].push_back(instruction(Receive{ChannelId(c), slot(0), {}}));
@@ -166,7 +166,7 @@ Program with_depths(Program program, const Depths& depths, Member depth) {
 
 bool deadlocks(const Program& program) {
   const Trace trace = unroll(program, 100'000);
-  return !run_channels(channels_of(program, trace), depths_of(program)).finished();
+  return !run_channels(channels_of(program, trace), depths_of(program, trace)).finished();
 }
 
 TEST(Deadlock, VerdictIsTheSimulatorsOnRandomPrograms) {
@@ -294,7 +294,7 @@ TEST(Deadlock, NamesTheCircle) {
 
   const Trace trace = unroll(program, 1000);
   const auto channels = channels_of(program, trace);
-  const auto given = depths_of(program);
+  const auto given = depths_of(program, trace);
   const auto error = deadlock_error(program, trace, channels, run_channels(channels, given), given, "deeper");
   EXPECT_EQ(error.diagnostic().code, "CYC802");
   EXPECT_EQ(error.diagnostic().message, "the program deadlocks: 2 PEs wait for each other in a circle");

@@ -87,7 +87,7 @@ TEST(LocalNetworks, EveryPeBroadcastsInTurn) {
 /// A ring of PEs, each sending `ahead` messages before it receives them.
 Program ring(std::int64_t n, std::int64_t ahead) {
   Program result = make_program({n});
-  result.machine.topology = machine::Topology::torus;
+  result.machine.topology = {machine::Topology::torus};
   result.channels = {link("ring", {1})};
   PeClass& all = result.classes[0];
   const auto x = add_slot(all, "x");

@@ -427,7 +427,7 @@ TEST(Failures, SendOverTheEdgeAndNetworkBesideTheGrid) {
   EXPECT_EQ(failure(program, {x.view(), y.view()}, "CYC706"), "a send on `x.i+1` leaves the grid, in PE (1)");
   EXPECT_EQ(failure(program, {}, "CYC706", {.functional = false}),
             "a send on `x.i+1` leaves the grid, in PE (1)");
-  program.machine.topology = machine::Topology::torus;
+  program.machine.topology = {machine::Topology::torus};
   EXPECT_NO_THROW((void)simulate(program, {x.view(), y.view()}));
   Program wide = row_broadcast(1, 2, 1);
   std::get<Broadcast>(wide.classes[0].code[4].action).upper[0].numerator.constant = 2;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,8 +16,6 @@ namespace cyclotron::machine {
 enum class Topology : std::uint8_t { mesh, torus, hexagonal, ring };
 [[nodiscard]] std::string_view name(Topology topology);
 [[nodiscard]] std::optional<Topology> topology_from_name(std::string_view text);
-/// Whether the PEs at the two ends of a grid dimension are neighbours.
-[[nodiscard]] bool wraps_around(Topology topology);
 
 /// A depth that no program fills.
 inline constexpr std::int64_t unbounded_depth = std::int64_t{1} << 30;
@@ -30,6 +29,13 @@ struct Link {
   std::int64_t words_per_cycle = 1;  ///< Elements a cycle, at least 1.
   std::int64_t depth = 2;            ///< Messages in flight or queued, at least 1.
   bool operator==(const Link&) const = default;
+};
+
+/// Chips of equal blocks of PEs, the first at the grid's origin; those at the far edges may be smaller (CY-121).
+struct Chiplets {
+  std::vector<std::int64_t> shape;  ///< PEs of a chip along each grid dimension, each at least 1.
+  Link link;                        ///< Of a hop from one chip to another, whatever its direction.
+  bool operator==(const Chiplets&) const = default;
 };
 
 /// A functional unit of a PE: what one pass works on at most, and how long it takes.
@@ -57,18 +63,28 @@ struct Pe {
 /// The whole machine. An empty grid means: as large as the program needs.
 struct Machine {
   std::vector<std::int64_t> grid;
-  Topology topology = Topology::mesh;
+  std::vector<Topology> topology = {
+      Topology::mesh};  ///< Of all grid dimensions; or of each: meshes and tori.
   Link link;
   Link broadcast;  ///< The broadcast network from a feeder to the PEs of a line.
   Pe pe;
   std::map<std::vector<std::int64_t>, Link>
       links{};  ///< Instead of `link` along these hops: receiver minus sender, one a grid dimension.
   std::optional<double> clock_hz{};  ///< Cycles a second, above 0, where they are known.
+  std::optional<Chiplets> chiplets{};
   bool operator==(const Machine&) const = default;
 };
 
 /// Dimensions of the grid, where its extents, its topology or its links tell.
 [[nodiscard]] std::optional<std::size_t> dimensions(const Machine& machine);
+
+/// Whether the PEs at the two ends of a grid dimension are neighbours.
+[[nodiscard]] bool wraps_around(const Machine& machine, std::size_t dimension);
+[[nodiscard]] bool wraps_around(const Machine& machine);  ///< Along any dimension.
+
+/// Whether a hop from one PE to another, both given by their coordinates, leads from one chip to another.
+[[nodiscard]] bool is_between_chips(const Chiplets& chiplets, std::span<const std::int64_t> sender,
+                                    std::span<const std::int64_t> receiver);
 
 /// The fewest links between two PEs of an array of these extents (a torus wraps at the machine's own grid
 /// where it has one).
@@ -78,6 +94,9 @@ struct Machine {
 /// Throws ShapeError where a number is out of range (names it, its value and the range), or an offset in `links`
 /// is no hop of the topology.
 void verify(const Machine& machine);
+
+/// `torus`, or with a word for each dimension, `torus x mesh`.
+[[nodiscard]] std::string topology_text(const Machine& machine);
 
 /// One line, for example `mesh 4x4, link latency 1 depth 2, 48 KiB a PE`.
 [[nodiscard]] std::string to_string(const Machine& machine);

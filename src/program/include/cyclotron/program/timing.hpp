@@ -1,4 +1,4 @@
-// What a machine makes of a program: the cycles of its operators, the links of its channels.
+// What a machine makes of a program: the cycles of its operators.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -27,12 +27,5 @@ namespace cyclotron::program {
 
 /// The largest of those of the class's instructions, on tiles as large as its slots'; 0 where it computes nothing.
 [[nodiscard]] double peak_flops_per_cycle(const machine::Pe& pe, const PeClass& pe_class);
-
-/// What a channel's messages travel on: the machine's link along its offset, or the broadcast network. Refers to
-/// the machine.
-[[nodiscard]] const machine::Link& link_of(const machine::Machine& machine, const Channel& channel);
-
-/// Messages that each queue of a channel holds: the channel's own depth, or that of its link.
-[[nodiscard]] std::int64_t depth_of(const machine::Machine& machine, const Channel& channel);
 
 }  // namespace cyclotron::program

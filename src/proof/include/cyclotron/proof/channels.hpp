@@ -29,8 +29,11 @@ struct ChannelProgram {
 
 inline constexpr std::int64_t unbounded = std::int64_t{1} << 40;
 
-/// Messages that each queue of a channel holds, by channel: as the program and its machine say.
-[[nodiscard]] std::vector<std::int64_t> depths_of(const program::Program& program);
+/// Messages that each queue holds, as the program and its machine say.
+[[nodiscard]] std::vector<std::int64_t> depths_of(const program::Program& program, const Trace& trace);
+/// The depths of queues from those of their channels.
+[[nodiscard]] std::vector<std::int64_t> of_queues(const ChannelProgram& channels,
+                                                  const std::vector<std::int64_t>& of_channels);
 
 /// Why a PE cannot go on.
 struct Wait {
@@ -43,7 +46,7 @@ struct Wait {
 
 /// Runs all PEs until each is done or waits. Since each queue has one sender and one receiver, the outcome
 /// does not depend on the order, and more depth never blocks what passes with less. Depth 0 is rendezvous:
-/// a send and its receive happen together, a broadcast and all its receives too.
+/// a send and its receive happen together, a broadcast and all its receives too. Depths are by queue.
 struct ChannelRun {
   std::vector<Wait> waits;         ///< PEs that wait for ever, in order.
   std::vector<std::int64_t> left;  ///< Messages that stay in each queue at the end.
@@ -53,7 +56,7 @@ struct ChannelRun {
                                       const GoOn& go_on = {});
 
 /// DeadlockError CYC802 with the circle of waits: each PE, instruction, channel, full or empty. `help` says
-/// what to do.
+/// what to do. Depths are by queue.
 [[nodiscard]] DeadlockError deadlock_error(const program::Program& program, const Trace& trace,
                                            const ChannelProgram& channels, const ChannelRun& run,
                                            const std::vector<std::int64_t>& depths, std::string help);
@@ -63,7 +66,7 @@ struct ChannelDepth {
   std::string name;
   std::int64_t queues = 0;    ///< How many queues it is, one a pair of PEs that use it.
   std::int64_t messages = 0;  ///< Most through one queue.
-  std::int64_t given = 0;     ///< As the program and its machine say.
+  std::int64_t given = 0;     ///< As the program and its machine say; of any queue, the least.
   std::int64_t least = 0;     ///< See `Depths`.
   std::int64_t no_stall = 0;  ///< See `Depths`.
 };

@@ -67,8 +67,9 @@ struct ChannelStatistics {
   std::string name;
   std::int64_t messages = 0;
   std::int64_t words = 0;
-  std::int64_t queues = 0;       ///< Sender and receiver pairs that it joined.
-  std::int64_t busy_cycles = 0;  ///< That messages kept these busy, all together.
+  std::int64_t queues = 0;           ///< Sender and receiver pairs that it joined.
+  std::int64_t busy_cycles = 0;      ///< That messages kept these busy, all together.
+  std::int64_t words_per_cycle = 0;  ///< Of the links of these, all together.
   /// Most messages, sent and not yet received, that any one queue of the channel held.
   std::int64_t peak_occupancy = 0;
 };

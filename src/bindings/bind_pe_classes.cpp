@@ -1,0 +1,73 @@
+// `_core.PeClass`: the program of all PEs in one region of the grid.
+#include <pybind11/stl.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <cyclotron/memory/layout.hpp>
+#include <cyclotron/program/program.hpp>
+#include <cyclotron/program/timing.hpp>
+
+#include "pe_classes.hpp"
+
+namespace cyclotron::bindings {
+namespace {
+
+namespace py = pybind11;
+using namespace py::literals;
+
+/// A class of a program; keeps the Python object of the program alive.
+struct ClassView {
+  py::object owner;
+  const program::Program* program;
+  const program::PeClass* pe_class;
+};
+
+py::dict slot_dict(const program::Slot& slot) {
+  return py::dict("name"_a = slot.name, "dtype"_a = operators::name(slot.dtype),
+                  "tile"_a = py::make_tuple(slot.tile.rows, slot.tile.columns), "count"_a = slot.count,
+                  "address"_a = slot.address, "persistent"_a = slot.persistent);
+}
+py::list slots(const ClassView& view) {
+  py::list result;
+  for (const auto& slot : view.pe_class->slots) result.append(slot_dict(slot));
+  return result;
+}
+
+/// File and line of the Python text of each instruction; line 0 where there is none.
+std::vector<std::pair<std::string, int>> lines(const ClassView& view) {
+  std::vector<std::pair<std::string, int>> result;
+  for (const auto& instruction : view.pe_class->code)
+    result.emplace_back(instruction.span.file, instruction.span.line);
+  return result;
+}
+
+}  // namespace
+
+py::list classes(const py::object& self) {
+  const auto& program = self.cast<const program::Program&>();
+  py::list result;
+  for (const auto& pe_class : program.classes) result.append(ClassView{self, &program, &pe_class});
+  return result;
+}
+
+void bind_pe_classes(py::module_& module) {
+  py::class_<ClassView>(module, "PeClass", "The program of all PEs in one region of the grid.")
+      .def_property_readonly("name", [](const ClassView& c) { return c.pe_class->name; })
+      .def_property_readonly("region", [](const ClassView& c) { return c.pe_class->region_text; })
+      .def_property_readonly("text", [](const ClassView& c) { return to_string(*c.program, *c.pe_class); })
+      .def_property_readonly("slots", &slots)
+      .def_property_readonly("memory_bytes", [](const ClassView& c) { return c.pe_class->memory_bytes; })
+      .def_property_readonly("memory_map",
+                             [](const ClassView& c) { return memory::memory_map(*c.program, *c.pe_class); })
+      .def_property_readonly("lines", &lines)
+      .def_property_readonly("peak_flops_per_cycle",
+                             [](const ClassView& c) {
+                               return program::peak_flops_per_cycle(c.program->machine.pe, *c.pe_class);
+                             })
+      .def_property_readonly("instructions", [](const ClassView& c) { return c.pe_class->code.size(); })
+      .def("__str__", [](const ClassView& c) { return to_string(*c.program, *c.pe_class); });
+}
+
+}  // namespace cyclotron::bindings

@@ -1,0 +1,54 @@
+// Which PEs a program's channels join, and over which link of the machine.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <cyclotron/program/program.hpp>
+
+namespace cyclotron::program {
+
+/// The wires of a program, made once and asked for any PE. Refers to the program.
+class Wires {
+ public:
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+  explicit Wires(const Program& program);
+  /// On a grid of other extents.
+  Wires(const Program& program, std::vector<std::int64_t> grid);
+
+  /// The PE that a link's channel leads to from the one at `sender`, last grid dimension fastest; none over the edge
+  /// of the grid.
+  [[nodiscard]] std::size_t receiver(std::size_t channel, std::span<const std::int64_t> sender) const;
+  /// The PE that a link's channel comes from to the one at `receiver`, as above.
+  [[nodiscard]] std::size_t sender(std::size_t channel, std::span<const std::int64_t> receiver) const;
+
+  /// Whether each channel has one link, whoever sends.
+  [[nodiscard]] bool are_alike() const { return alike_; }
+  /// What a channel's messages from the PE at `sender` travel on, or over the broadcast network. Refers to the machine.
+  /// Requires, unless wires are alike: the channel leads from there to a PE.
+  [[nodiscard]] const machine::Link& link(std::size_t channel, std::span<const std::int64_t> sender) const;
+  /// All links that a channel's messages may travel on, the first where nothing else is said.
+  [[nodiscard]] std::vector<const machine::Link*> links(std::size_t channel) const;
+  /// Messages that the queue from that sender holds: the channel's own depth, or that of its link.
+  [[nodiscard]] std::int64_t depth(std::size_t channel, std::span<const std::int64_t> sender) const;
+  /// The least of any queue of the channel.
+  [[nodiscard]] std::int64_t least_depth(std::size_t channel) const;
+
+  [[nodiscard]] std::vector<std::int64_t> coordinates(std::size_t pe) const;
+
+ private:
+  [[nodiscard]] std::size_t moved(std::span<const std::int64_t> from, const Channel& channel,
+                                  std::int64_t direction) const;
+
+  const Program* program_;
+  std::vector<std::int64_t> grid_;
+  std::vector<std::int64_t> stride_;
+  std::vector<const machine::Link*> link_;  // By channel, where nothing else is said.
+  bool alike_ = true;
+};
+
+/// The least depth of each channel's queues.
+[[nodiscard]] std::vector<std::int64_t> least_depths(const Program& program);
+
+}  // namespace cyclotron::program

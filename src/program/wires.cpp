@@ -1,0 +1,86 @@
+#include <cyclotron/program/wires.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace cyclotron::program {
+
+Wires::Wires(const Program& program) : Wires(program, program.grid) {}
+
+Wires::Wires(const Program& program, std::vector<std::int64_t> grid)
+    : program_(&program), grid_(std::move(grid)) {
+  const auto& machine = program.machine;
+  alike_ = !machine.chiplets;
+  stride_.assign(grid_.size(), 1);
+  for (std::size_t d = grid_.size(); d-- > 1;) stride_[d - 1] = stride_[d] * grid_[d];
+  for (const auto& channel : program.channels) {
+    const auto own = machine.links.find(channel.offset);
+    const bool network = channel.kind == Channel::Kind::network;
+    link_.push_back(network ? &machine.broadcast : own == machine.links.end() ? &machine.link : &own->second);
+  }
+}
+
+std::size_t Wires::moved(std::span<const std::int64_t> from, const Channel& channel,
+                         std::int64_t direction) const {
+  std::int64_t result = 0;
+  for (std::size_t d = 0; d < stride_.size(); ++d) {
+    const std::int64_t extent = grid_[d];
+    std::int64_t x = from[d] + direction * channel.offset[d];
+    if (x < 0 || x >= extent) {
+      if (!machine::wraps_around(program_->machine, d)) return none;
+      x = (x % extent + extent) % extent;
+    }
+    result += x * stride_[d];
+  }
+  return static_cast<std::size_t>(result);
+}
+
+std::size_t Wires::receiver(std::size_t channel, std::span<const std::int64_t> sender) const {
+  return moved(sender, program_->channels[channel], 1);
+}
+
+std::size_t Wires::sender(std::size_t channel, std::span<const std::int64_t> receiver) const {
+  return moved(receiver, program_->channels[channel], -1);
+}
+
+const machine::Link& Wires::link(std::size_t channel, std::span<const std::int64_t> sender) const {
+  const auto& machine = program_->machine;
+  if (alike_ || program_->channels[channel].kind == Channel::Kind::network) return *link_[channel];
+  const auto to = coordinates(receiver(channel, sender));
+  return machine::is_between_chips(*machine.chiplets, sender, to) ? machine.chiplets->link : *link_[channel];
+}
+
+std::vector<const machine::Link*> Wires::links(std::size_t channel) const {
+  std::vector<const machine::Link*> result{link_[channel]};
+  if (!alike_ && program_->channels[channel].kind == Channel::Kind::link)
+    result.push_back(&program_->machine.chiplets->link);
+  return result;
+}
+
+std::int64_t Wires::depth(std::size_t channel, std::span<const std::int64_t> sender) const {
+  const auto& own = program_->channels[channel].depth;
+  return own > 0 ? own : link(channel, sender).depth;
+}
+
+std::int64_t Wires::least_depth(std::size_t channel) const {
+  const auto& own = program_->channels[channel].depth;
+  if (own > 0) return own;
+  const auto all = links(channel);
+  return std::ranges::min(all, {}, &machine::Link::depth)->depth;
+}
+
+std::vector<std::int64_t> Wires::coordinates(std::size_t pe) const {
+  std::vector<std::int64_t> result;
+  for (std::size_t d = 0; d < stride_.size(); ++d)
+    result.push_back(static_cast<std::int64_t>(pe) / stride_[d] % grid_[d]);
+  return result;
+}
+
+std::vector<std::int64_t> least_depths(const Program& program) {
+  const Wires wires(program);
+  std::vector<std::int64_t> result;
+  for (std::size_t c = 0; c < program.channels.size(); ++c) result.push_back(wires.least_depth(c));
+  return result;
+}
+
+}  // namespace cyclotron::program

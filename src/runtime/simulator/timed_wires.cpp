@@ -1,0 +1,78 @@
+#include "timed_wires.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "../pe_array.hpp"
+
+namespace cyclotron::runtime::simulator {
+namespace {
+
+class Splitter {
+ public:
+  Splitter(const program::Program& program, TimedWires& result)
+      : wires_(program), result_(result), parents_(result.codes) {}
+
+  void run() {
+    std::map<std::pair<std::uint32_t, std::vector<std::uint32_t>>, std::uint32_t> classes;
+    result_.codes.clear();
+    for (std::size_t pe = 0; pe < result_.class_map.size(); ++pe) {
+      std::uint32_t& pe_class = result_.class_map[pe];
+      if (pe_class == program::Program::unmapped) continue;
+      auto channels = channels_of(parents_[pe_class], wires_.coordinates(pe));
+      const auto next = static_cast<std::uint32_t>(result_.codes.size());
+      const auto [found, is_new] = classes.try_emplace({pe_class, std::move(channels)}, next);
+      if (is_new) add_class(parents_[pe_class], found->first.second);
+      pe_class = found->second;
+    }
+  }
+
+ private:
+  /// Of each port of a PE.
+  std::vector<std::uint32_t> channels_of(const Code& code, const std::vector<std::int64_t>& at) {
+    std::vector<std::uint32_t> result;
+    for (const Port& port : code.ports) {
+      const machine::Link* link = result_.channels[port.channel].second;
+      if (port.kind == Port::Kind::link_out && wires_.receiver(port.channel, at) != program::Wires::none)
+        link = &wires_.link(port.channel, at);
+      if (port.kind == Port::Kind::link_in) {
+        const std::size_t sender = wires_.sender(port.channel, at);
+        if (sender != program::Wires::none) link = &wires_.link(port.channel, wires_.coordinates(sender));
+      }
+      result.push_back(number_of(port.channel, link));
+    }
+    return result;
+  }
+
+  std::uint32_t number_of(std::uint32_t channel, const machine::Link* link) {
+    const auto next = static_cast<std::uint32_t>(result_.channels.size());
+    if (link == result_.channels[channel].second) return channel;
+    const auto [found, is_new] = numbers_.try_emplace({channel, link}, next);
+    if (is_new) result_.channels.emplace_back(channel, link);
+    return found->second;
+  }
+
+  void add_class(const Code& parent, const std::vector<std::uint32_t>& channels) {
+    Code& code = result_.codes.emplace_back(parent);
+    for (std::size_t p = 0; p < channels.size(); ++p) code.ports[p].channel = channels[p];
+  }
+
+  program::Wires wires_;
+  TimedWires& result_;
+  std::vector<Code> parents_;
+  std::map<std::pair<std::uint32_t, const machine::Link*>, std::uint32_t> numbers_;
+};
+
+}  // namespace
+
+TimedWires time_wires(const program::Program& program, std::vector<Code> codes) {
+  const program::Wires wires(program);
+  check_grid_size(program);
+  TimedWires result{.channels = {}, .codes = std::move(codes), .class_map = program.class_map()};
+  for (std::size_t c = 0; c < program.channels.size(); ++c)
+    result.channels.emplace_back(c, wires.links(c).front());
+  if (!wires.are_alike()) Splitter(program, result).run();
+  return result;
+}
+
+}  // namespace cyclotron::runtime::simulator

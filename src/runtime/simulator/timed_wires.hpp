@@ -1,0 +1,26 @@
+// The channels and classes of a program for time alone, where links may differ from PE to PE.
+#pragma once
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include <cyclotron/program/wires.hpp>
+
+#include "../code.hpp"
+
+namespace cyclotron::runtime::simulator {
+
+struct TimedWires {
+  std::vector<std::pair<std::size_t, const machine::Link*>>
+      channels;             ///< The program's channel, and its link.
+  std::vector<Code> codes;  ///< By class; ports name the channels here.
+  /// As `program::Program::class_map`, of these classes.
+  std::vector<std::uint32_t> class_map;
+};
+
+/// One channel for each link of each channel, and one class for all PEs of a class whose ports are on the same links:
+/// so what a run looks up at each message are constants, wherever the links lie. Linear in the grid.
+/// Requires: a code for each class. Throws ExecutionError CYC705 where the grid has too many PEs.
+[[nodiscard]] TimedWires time_wires(const program::Program& program, std::vector<Code> codes);
+
+}  // namespace cyclotron::runtime::simulator

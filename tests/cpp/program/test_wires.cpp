@@ -1,0 +1,71 @@
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include <cyclotron/program/wires.hpp>
+
+namespace cyclotron::program {
+namespace {
+
+using At = std::array<std::int64_t, 2>;
+
+/// On 3 x 4 PEs, a channel down the columns, one along the rows, and a network along the rows.
+Program three_channels() {
+  Program program;
+  program.grid = program.machine.grid = {3, 4};
+  program.channels.resize(3);
+  program.channels[0].offset = {1, 0};
+  program.channels[1].offset = {0, 1};
+  program.channels[2].kind = Channel::Kind::network;
+  return program;
+}
+
+TEST(Wires, ChannelsTravelOnTheLinkAlongTheirOffset) {
+  Program program = three_channels();
+  auto& machine = program.machine;
+  machine.links[{0, 1}].depth = 5;
+  machine.broadcast.depth = 7;
+  const Wires wires(program);
+  EXPECT_TRUE(wires.are_alike());
+  EXPECT_EQ(&wires.link(0, At{0, 0}), &machine.link);
+  EXPECT_EQ(&wires.link(1, At{0, 0}), &machine.links.at({0, 1}));
+  EXPECT_EQ(&wires.link(2, At{0, 0}), &machine.broadcast);
+  EXPECT_EQ(least_depths(program), (std::vector<std::int64_t>{2, 5, 7}));
+  program.channels[1].depth = 3;
+  EXPECT_EQ(wires.depth(1, At{0, 0}), 3);
+}
+
+TEST(Wires, WrapAroundByDimension) {
+  Program program = three_channels();
+  program.machine.topology = {machine::Topology::torus, machine::Topology::mesh};
+  const Wires wires(program);
+  EXPECT_EQ(wires.receiver(0, At{2, 1}), 1);
+  EXPECT_EQ(wires.sender(0, At{0, 1}), 9);
+  EXPECT_EQ(wires.receiver(1, At{2, 3}), Wires::none);
+  EXPECT_EQ(wires.sender(1, At{2, 0}), Wires::none);
+  EXPECT_EQ(wires.receiver(1, At{2, 2}), 11);
+  EXPECT_EQ(wires.coordinates(9), (std::vector<std::int64_t>{2, 1}));
+}
+
+TEST(Wires, LeaveAChipOverItsLink) {
+  Program program = three_channels();
+  auto& machine = program.machine;
+  machine.topology = {machine::Topology::torus};
+  machine.link.depth = 9;
+  machine.links[{0, 1}].depth = 8;
+  machine.chiplets = {.shape = {2, 2}, .link = {.latency_cycles = 8, .depth = 4}};
+  const Wires wires(program);
+  EXPECT_FALSE(wires.are_alike());
+  EXPECT_EQ(&wires.link(0, At{0, 0}), &machine.link);
+  EXPECT_EQ(&wires.link(0, At{1, 0}), &machine.chiplets->link);
+  EXPECT_EQ(&wires.link(0, At{2, 0}), &machine.chiplets->link);  // around, to the chip of row 0
+  EXPECT_EQ(&wires.link(1, At{0, 0}), &machine.links.at({0, 1}));
+  EXPECT_EQ(&wires.link(1, At{0, 1}), &machine.chiplets->link);
+  EXPECT_EQ(&wires.link(2, At{0, 0}), &machine.broadcast);
+  EXPECT_EQ(wires.depth(0, At{0, 0}), 9);
+  EXPECT_EQ(wires.depth(0, At{1, 0}), 4);
+  EXPECT_EQ(least_depths(program), (std::vector<std::int64_t>{4, 4, 2}));
+}
+
+}  // namespace
+}  // namespace cyclotron::program
