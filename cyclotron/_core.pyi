@@ -246,6 +246,9 @@ def run_local(
 def index_names(system: System) -> list[str]:
     """Every index of the kernel, outermost first."""
 
+def verify_machine(machine: dict[str, Any]) -> None:
+    """Raise ShapeError where programs cannot be compiled for the machine."""
+
 def isl_version() -> str:
     """Version of isl."""
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from cyclotron import _core
     from cyclotron.compiler import Program
 
+# What a PE does with its cycles.
+TIMES = ("busy", "stall_empty", "stall_full", "stall_memory", "idle")
 _OF_EACH_PE = ("flops", "words_loaded", "words_stored", "bytes_loaded", "bytes_stored")
 
 
@@ -54,6 +56,20 @@ def counts_of(counters: _core.Counters, program: Program) -> dict[str, Any]:
         counts["flops"], counts["bytes_loaded"], counts["bytes_stored"]
     )
     return counts
+
+
+def port_of_pe(ports: NDArray[np.uint32], grid: tuple[int, ...]) -> NDArray[np.int64]:
+    """Return the memory port of each PE, or -1, int64 of shape ``grid``.
+
+    Parameters
+    ----------
+    ports : ndarray of uint32
+        By PE, 2**32 - 1 for none; empty where no PE has one.
+    grid : tuple of int
+        PEs a dimension.
+    """
+    found = np.asarray(ports).astype(np.int32).astype(np.int64)
+    return found.reshape(grid) if len(found) else np.full(grid, -1, np.int64)
 
 
 def intensity(flops: NDArray[np.int64], *traffic: NDArray[np.int64]) -> float:

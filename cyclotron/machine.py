@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from . import machine_data
+from . import _core, machine_data
 from .errors import ShapeError
+from .machine_memories import Memory
 from .machine_parts import (
     MOST,
     PE,
@@ -30,7 +31,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["PE", "UNBOUNDED", "Chiplets", "Link", "Machine", "Topology", "Unit"]
+__all__ = ["PE", "UNBOUNDED", "Chiplets", "Link", "Machine", "Memory", "Topology", "Unit"]
 
 Topology = Literal["mesh", "torus", "hexagonal", "ring"]
 _TOPOLOGIES: tuple[Topology, ...] = ("mesh", "torus", "hexagonal", "ring")
@@ -59,6 +60,9 @@ class Machine:
     links : mapping of tuple of int to Link
         Instead of ``link`` along these hops, by the offset from sender to receiver, one number a grid
         dimension, as channels have it: ``{(0, 1): cy.Link(latency=4)}`` slows the way along a row, not back.
+    memories : mapping of str to Memory
+        Where tensors live, by name: ``{"dram": cy.Memory(bandwidth=4, latency=100, serves=":, 0")}``. A PE
+        has at most one; PEs that none serves load and store at no cost.
     clock : float, optional
         Cycles a second, in Hz; None: unknown.
     chiplets : Chiplets, optional
@@ -77,6 +81,7 @@ class Machine:
     broadcast: Link = dataclasses.field(default_factory=Link)
     pe: PE = dataclasses.field(default_factory=PE)
     links: Mapping[tuple[int, ...], Link] = dataclasses.field(default_factory=dict)
+    memories: Mapping[str, Memory] = dataclasses.field(default_factory=dict)
     clock: float | None = None
     chiplets: Chiplets | None = None
 
@@ -102,6 +107,9 @@ class Machine:
             )
         if self.clock is not None:
             object.__setattr__(self, "clock", positive("clock", self.clock))
+        object.__setattr__(self, "memories", _memories(self.memories))
+        if self.memories:
+            _core.verify_machine(self.to_core())
 
     @property
     def topologies(self) -> tuple[Topology, ...]:
@@ -134,7 +142,8 @@ class Machine:
         -------
         dict
             ``{"grid": list of int, "topology": list of str, "link": dict, "broadcast": dict, "pe": dict,
-            "links": list of (offset, link), "clock_hz": float or None, "chiplets": dict or None}``.
+            "links": list of (offset, link), "memories": dict, "clock_hz": float or None, "chiplets": dict or
+            None}``.
         """
         return machine_data.to_core(self)
 
@@ -161,7 +170,8 @@ class Machine:
         ----------
         data : mapping
             ``{"grid": [8, 8], "topology": "mesh", "link": {...}, "broadcast": {...}, "pe": {...},
-            "links": {"0,1": {...}}, "clock": 1.2e9, "chiplets": {"shape": [4, 4], "link": {...}}}``.
+            "links": {"0,1": {...}}, "memories": {"dram": {...}}, "clock": 1.2e9,
+            "chiplets": {"shape": [4, 4], "link": {...}}}``.
 
         Raises
         ------
@@ -217,6 +227,7 @@ class Machine:
         units = {name: getattr(self.pe, name) for name in UNITS}
         text += f", {self.pe.memory_text} a PE"
         text += "".join(f", {name} unit {unit}" for name, unit in units.items() if unit)
+        text += "".join(f", memory {name} {memory}" for name, memory in self.memories.items())
         return text if self.clock is None else f"{text}, {self.clock / 1e6:g} MHz"
 
 
@@ -281,6 +292,17 @@ def _links(links: object, topology: tuple[Topology, ...], dimensions: int | None
             raise ShapeError(f"machine `{field}` {wrong}", code="CYC401", help=help)
         result[steps] = link
     return FrozenDict(result)
+
+
+def _memories(memories: object) -> FrozenDict:
+    if not isinstance(memories, Mapping):
+        raise wrong_type("machine `memories`", memories, 'a mapping, for example {"dram": cy.Memory()}')
+    for name, memory in memories.items():
+        if not isinstance(name, str):
+            raise wrong_type("a name in machine `memories`", name, "a string")
+        if not isinstance(memory, Memory):
+            raise wrong_type(f'machine `memories["{name}"]`', memory, "a cy.Memory(...)")
+    return FrozenDict(memories)
 
 
 def _is_hop(offset: tuple[int, ...], topology: tuple[Topology, ...]) -> bool:

@@ -7,7 +7,9 @@ import difflib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from . import machine_memories
 from .errors import ShapeError
+from .machine_memories import Memory
 from .machine_parts import PE, UNITS, Chiplets, Link, Unit, wrong_type
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ def to_core(machine: Machine) -> dict[str, Any]:
             **{name: _plain(getattr(pe, name)) for name in UNITS},
         },
         "links": [(list(offset), _link_to_core(link)) for offset, link in machine.links.items()],
+        "memories": {name: machine_memories.to_core(memory) for name, memory in machine.memories.items()},
         "clock_hz": machine.clock,
         "chiplets": machine.chiplets
         and {"shape": list(machine.chiplets.shape), "link": _link_to_core(machine.chiplets.link)},
@@ -56,6 +59,7 @@ def from_core(data: Mapping[str, Any]) -> dict[str, Any]:
         "broadcast": _link_from_core(data["broadcast"]),
         "pe": PE(pe["memory_bytes"], pe["flops_per_cycle"], dict(pe["cycles"]), **units),
         "links": {tuple(offset): _link_from_core(link) for offset, link in data["links"]},
+        "memories": {name: machine_memories.from_core(memory) for name, memory in data["memories"].items()},
         "clock": data["clock_hz"],
         "chiplets": data["chiplets"]
         and Chiplets(tuple(data["chiplets"]["shape"]), _link_from_core(data["chiplets"]["link"])),
@@ -66,7 +70,9 @@ def to_dict(machine: Machine) -> dict[str, Any]:
     """See `Machine.to_dict`."""
     result: dict[str, Any] = _plain(machine)
     links = {",".join(map(str, offset)): link for offset, link in result.pop("links").items()}
-    return {**result, "links": links} if links else result
+    memories = result.pop("memories")
+    named = {"links": links, "memories": memories}
+    return {**result, **{name: entries for name, entries in named.items() if entries}}
 
 
 def from_dict(data: Mapping[str, Any], kind: type[Machine]) -> dict[str, Any]:
@@ -90,6 +96,11 @@ def from_dict(data: Mapping[str, Any], kind: type[Machine]) -> dict[str, Any]:
         links = _mapping("links", values["links"])
         values["links"] = {
             _offset(key): Link(**_known(f"links.{key}", link, Link)) for key, link in links.items()
+        }
+    if "memories" in values:
+        values["memories"] = {
+            name: Memory(**_known(f"memories.{name}", memory, Memory))
+            for name, memory in _mapping("memories", values["memories"]).items()
         }
     return values
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cyclotron.counters import counts_of, described
+from cyclotron.counters import TIMES, counts_of, described, port_of_pe
 from cyclotron.critical_path import CriticalPath, critical_path
 from cyclotron.errors import ExecutionError
 from cyclotron.events import active_pes
@@ -130,13 +130,13 @@ class Result:
 
     @functools.cached_property
     def stats(self) -> dict[str, Any]:
-        """Exact accounting; ``busy + stall_empty + stall_full + idle == cycles`` for every PE.
+        """Exact accounting; the times of each PE, from ``busy`` to ``idle``, add up to ``cycles``.
 
         Times: ``busy``, ``stall_empty`` (waiting for a message), ``stall_full`` (waiting for a place in a
-        channel), ``idle`` (int64 arrays of shape ``grid``, cycles), ``busy_by_operator`` (dict of such
-        arrays), ``cycles_skipped`` and ``pes_skipped`` (ints, by fast-forward: periods of a run that repeat
-        themselves, and PEs that do what a neighbour does, a constant time later; the others were run step by
-        step).
+        channel), ``stall_memory`` (waiting for its memory, as `Memory` tells), ``idle`` (int64 arrays of
+        shape ``grid``, cycles), ``busy_by_operator`` (dict of such arrays), ``cycles_skipped`` and
+        ``pes_skipped`` (ints, by fast-forward: periods of a run that repeat themselves, and PEs that do what
+        a neighbour does, a constant time later; the others were run step by step).
 
         Work, counted whatever the engine and however many cycles it skips: ``flops`` (floating-point
         operations as the operators count them, a multiply-add 2, on every dtype), ``words_loaded``,
@@ -150,12 +150,14 @@ class Result:
         those of every receiver; queues, the pairs of PEs that it joins; words_per_cycle of their
         links, all together; busy_cycles, which messages kept these busy; utilization, their share of all
         cycles of all queues, 0 to 1; peak_occupancy of any queue.
+
+        ``memory_ports`` (list of dicts): the memory's name; pes that share the port; loads and stores, their
+        words_loaded and words_stored; busy_cycles in which it transferred them; utilization, their share of
+        all cycles, 0 to 1. ``memory_port`` (int64 array of shape ``grid``): the place of each PE's port in
+        this list, or -1.
         """
         timing = self._measured
-        stats: dict[str, Any] = {
-            name: np.asarray(timing[name]).reshape(self.grid)
-            for name in ("busy", "stall_empty", "stall_full", "idle")
-        }
+        stats: dict[str, Any] = {name: np.asarray(timing[name]).reshape(self.grid) for name in TIMES}
         stats["busy_by_operator"] = {
             name: np.asarray(cycles).reshape(self.grid)
             for name, cycles in timing.get("busy_by_operator", {}).items()
@@ -164,6 +166,11 @@ class Result:
             described(channel, statistics, self.cycles)
             for channel, statistics in zip(self.program.channels, timing["channels"], strict=True)
         ]
+        stats["memory_ports"] = [
+            {**port, "utilization": port["busy_cycles"] / max(self.cycles, 1)}
+            for port in timing["memory_ports"]
+        ]
+        stats["memory_port"] = port_of_pe(timing["memory_port_of_pe"], self.grid)
         stats |= counts_of(timing["counters"], self.program)
         stats["instructions"] = int(timing["instructions"])
         stats["words_moved"] = sum(int(channel["words"]) for channel in timing["channels"])
@@ -202,6 +209,22 @@ class Result:
     def messages_dropped(self) -> int:
         """Messages beyond the event limit."""
         return int(self._measured["messages_dropped"])
+
+    @functools.cached_property
+    def memory_requests(self) -> NDArray[Any]:
+        """One record a request to a memory, where events are kept and up to their limit.
+
+        Fields: port (number in ``stats["memory_ports"]``), pe (linear index), instruction and order (of its
+        LOAD or STORE, as of `events`), words, stores (bool); in cycles, waiting (the PE came to the
+        instruction) and passed (it went on; -1: it never came to it); asked, start and end (the port began
+        to transfer the words, and ended) and arrival.
+        """
+        return np.asarray(self._measured["memory_requests"])
+
+    @property
+    def memory_requests_dropped(self) -> int:
+        """Requests beyond the event limit."""
+        return int(self._measured["memory_requests_dropped"])
 
     def critical_path(self) -> CriticalPath:
         """Return the chain of operators and messages that the cycles are the sum of.
@@ -263,10 +286,7 @@ class Result:
         if self._timing is not None:
             from cyclotron.plot import color_scale_svg, heat_map_svg
 
-            shares = {
-                name: f"{self.stats[name].mean() / max(self.cycles, 1):.1%}"
-                for name in ("busy", "stall_empty", "stall_full", "idle")
-            }
+            shares = {name: f"{self.stats[name].mean() / max(self.cycles, 1):.1%}" for name in TIMES}
             rows += [("cycles", f"{self.cycles:,}"), *((k.replace("_", " "), v) for k, v in shares.items())]
             scale = f"<small>cycles computing: 0 % {color_scale_svg()} 100 %</small>"
             picture = f"<div>{heat_map_svg(self.utilization)}<br>{scale}</div>"

@@ -88,6 +88,9 @@ void bind_driver(py::module_& module) {
       },
       py::arg("system"), py::arg("schedule"), py::arg("machine"),
       "Compile recurrences to a verified program.");
+  module.def(
+      "verify_machine", [](const py::dict& machine) { machine::verify_target(to_machine(machine)); },
+      py::arg("machine"), "Raise ShapeError where programs cannot be compiled for the machine.");
   module.def("index_names", &schedule::index_names, py::arg("system"),
              "Every index of the kernel, outermost first.");
   module.def("isl_version", &poly::isl_version, "Version of isl.");

@@ -53,9 +53,7 @@ program::Program from_bytes(const py::bytes& bytes) {
 }
 
 program::Program with_machine(program::Program program, const py::dict& machine) {
-  const auto grid = program.machine.grid;
-  program.machine = to_machine(machine);
-  program.machine.grid = grid;
+  program.machine = machine::on_part(to_machine(machine), program.grid);
   const py::gil_scoped_release release;
   machine::verify(program.machine);  // so that the machine is to blame, not the program
   program::verify(program);

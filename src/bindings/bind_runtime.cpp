@@ -44,6 +44,16 @@ py::list channels(const Timing& timing) {
   return result;
 }
 
+py::list memory_ports(const Timing& timing) {
+  py::list result;
+  for (const auto& port : timing.memory_ports) {
+    result.append(py::dict("memory"_a = port.memory, "pes"_a = port.pes, "loads"_a = port.loads,
+                           "stores"_a = port.stores, "words_loaded"_a = port.words_loaded,
+                           "words_stored"_a = port.words_stored, "busy_cycles"_a = port.busy_cycles));
+  }
+  return result;
+}
+
 /// By its name in Python, which has checked it.
 runtime::Engine engine_of(const std::string& name) {
   if (name == "general") return runtime::Engine::general;
@@ -60,17 +70,23 @@ py::dict simulate(const program::Program& program, const std::vector<py::array>&
   run_interruptibly(progress, [&](const runtime::Progress& call) {
     timing = runtime::simulate(program, views, options, call);
   });
-  return py::dict("cycles"_a = timing.cycles,
-                  "busy"_a = column(timing, [](const auto& pe) { return pe.busy; }),
-                  "stall_empty"_a = column(timing, [](const auto& pe) { return pe.stall_empty; }),
-                  "stall_full"_a = column(timing, [](const auto& pe) { return pe.stall_full; }),
-                  "idle"_a = column(timing, [](const auto& pe) { return pe.idle; }),
-                  "busy_by_operator"_a = busy_by_operator(timing), "channels"_a = channels(timing),
-                  "counters"_a = py::cast(std::move(timing.counters)), "events"_a = events(program, timing),
-                  "events_dropped"_a = timing.events_dropped, "messages"_a = messages(timing),
-                  "messages_dropped"_a = timing.messages_dropped, "instructions"_a = timing.instructions,
-                  "engine"_a = timing.engine, "cycles_skipped"_a = timing.cycles_skipped,
-                  "pes_skipped"_a = timing.pes_skipped);
+  return py::dict(
+      "cycles"_a = timing.cycles, "busy"_a = column(timing, [](const auto& pe) { return pe.busy; }),
+      "stall_empty"_a = column(timing, [](const auto& pe) { return pe.stall_empty; }),
+      "stall_full"_a = column(timing, [](const auto& pe) { return pe.stall_full; }),
+      "stall_memory"_a = column(timing, [](const auto& pe) { return pe.stall_memory; }),
+      "idle"_a = column(timing, [](const auto& pe) { return pe.idle; }),
+      "busy_by_operator"_a = busy_by_operator(timing), "channels"_a = channels(timing),
+      "memory_ports"_a = memory_ports(timing),
+      "memory_port_of_pe"_a = py::array_t<std::uint32_t>(
+          static_cast<py::ssize_t>(timing.memory_port_of_pe.size()), timing.memory_port_of_pe.data()),
+      "memory_requests"_a = memory_requests(timing),
+      "memory_requests_dropped"_a = timing.memory_requests_dropped,
+      "counters"_a = py::cast(std::move(timing.counters)), "events"_a = events(program, timing),
+      "events_dropped"_a = timing.events_dropped, "messages"_a = messages(timing),
+      "messages_dropped"_a = timing.messages_dropped, "instructions"_a = timing.instructions,
+      "engine"_a = timing.engine, "cycles_skipped"_a = timing.cycles_skipped,
+      "pes_skipped"_a = timing.pes_skipped);
 }
 
 void run_local(const program::Program& program, const std::vector<py::array>& arrays, int threads,
@@ -83,7 +99,7 @@ void run_local(const program::Program& program, const std::vector<py::array>& ar
 }  // namespace
 
 void bind_runtime(py::module_& module) {
-  describe_messages();
+  describe_records();
   module.def("simulate", &simulate, py::arg("program"), py::arg("arrays"), py::kw_only(),
              py::arg("functional") = true, py::arg("event_limit") = 200'000, py::arg("engine") = "auto",
              py::arg("threads") = 0, py::arg("progress") = py::none(),

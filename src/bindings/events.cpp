@@ -57,10 +57,17 @@ py::array messages(const runtime::Timing& timing) {
                                              timing.messages.data());
 }
 
-void describe_messages() {
+py::array memory_requests(const runtime::Timing& timing) {
+  return py::array_t<runtime::MemoryRecord>(static_cast<py::ssize_t>(timing.memory_requests.size()),
+                                            timing.memory_requests.data());
+}
+
+void describe_records() {
   PYBIND11_NUMPY_DTYPE(runtime::MessageRecord, channel, sender, receiver, send_instruction,
                        receive_instruction, send_order, receive_order, words, ready, sent, link_free, arrival,
                        waiting, received);
+  PYBIND11_NUMPY_DTYPE(runtime::MemoryRecord, port, pe, instruction, order, words, stores, waiting, passed,
+                       asked, start, end, arrival);
 }
 
 }  // namespace cyclotron::bindings

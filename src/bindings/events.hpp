@@ -10,10 +10,13 @@ namespace cyclotron::bindings {
 /// `depth`).
 [[nodiscard]] pybind11::array events(const program::Program& program, const runtime::Timing& timing);
 
-/// Fields as of `MessageRecord`. Requires: describe_messages().
+/// Fields as of `MessageRecord`. Requires: describe_records().
 [[nodiscard]] pybind11::array messages(const runtime::Timing& timing);
 
+/// Fields as of `MemoryRecord`. Requires: describe_records().
+[[nodiscard]] pybind11::array memory_requests(const runtime::Timing& timing);
+
 /// Once, when the module is made.
-void describe_messages();
+void describe_records();
 
 }  // namespace cyclotron::bindings

@@ -18,6 +18,22 @@ inline std::optional<machine::Unit> to_unit(const pybind11::object& value) {
                        value["cycles"].cast<std::int64_t>()};
 }
 
+/// {"words_per_cycle": ..., "latency_cycles": ..., "depth": ..., "serves": [[(first, last, step), ...], ...],
+/// "shared_by": ..., "size_bytes": ...}
+inline machine::Memory to_memory(const pybind11::dict& value) {
+  machine::Memory result{.words_per_cycle = value["words_per_cycle"].cast<std::int64_t>(),
+                         .latency_cycles = value["latency_cycles"].cast<std::int64_t>(),
+                         .depth = value["depth"].cast<std::int64_t>(),
+                         .shared_by = value["shared_by"].cast<std::vector<std::int64_t>>(),
+                         .size_bytes = value["size_bytes"].cast<std::optional<std::int64_t>>()};
+  using Numbers = std::tuple<std::int64_t, std::optional<std::int64_t>, std::int64_t>;
+  for (const auto& box : value["serves"].cast<std::vector<std::vector<Numbers>>>()) {
+    auto& slices = result.serves.emplace_back();
+    for (const auto& [first, last, step] : box) slices.push_back({first, last, step});
+  }
+  return result;
+}
+
 inline machine::Machine to_machine(const pybind11::dict& value) {
   machine::Machine result;
   if (!value["grid"].is_none()) result.grid = value["grid"].cast<std::vector<std::int64_t>>();
@@ -37,6 +53,8 @@ inline machine::Machine to_machine(const pybind11::dict& value) {
     const auto [offset, link] = item.cast<std::pair<std::vector<std::int64_t>, pybind11::dict>>();
     result.links.emplace(offset, to_link(link));
   }
+  for (const auto& [name, memory] : value["memories"].cast<std::map<std::string, pybind11::dict>>())
+    result.memories.emplace(name, to_memory(memory));
   result.clock_hz = value["clock_hz"].cast<std::optional<double>>();
   if (const pybind11::object chiplets = value["chiplets"]; !chiplets.is_none()) {
     result.chiplets = {chiplets["shape"].cast<std::vector<std::int64_t>>(),
@@ -81,6 +99,23 @@ inline pybind11::object to_dict(const std::optional<machine::Chiplets>& chiplets
   return result;
 }
 
+inline pybind11::dict to_dict(const machine::Memory& memory) {
+  pybind11::list serves;
+  for (const auto& box : memory.serves) {
+    pybind11::list slices;
+    for (const auto& slice : box) slices.append(pybind11::make_tuple(slice.first, slice.last, slice.step));
+    serves.append(slices);
+  }
+  pybind11::dict result;
+  result["words_per_cycle"] = memory.words_per_cycle;
+  result["latency_cycles"] = memory.latency_cycles;
+  result["depth"] = memory.depth;
+  result["serves"] = serves;
+  result["shared_by"] = memory.shared_by;
+  result["size_bytes"] = memory.size_bytes;
+  return result;
+}
+
 inline pybind11::dict to_dict(const machine::Machine& machine) {
   pybind11::dict result;
   result["grid"] = machine.grid;
@@ -93,6 +128,9 @@ inline pybind11::dict to_dict(const machine::Machine& machine) {
   pybind11::list links;
   for (const auto& [offset, link] : machine.links) links.append(pybind11::make_tuple(offset, to_dict(link)));
   result["links"] = links;
+  pybind11::dict memories;
+  for (const auto& [name, memory] : machine.memories) memories[pybind11::str(name)] = to_dict(memory);
+  result["memories"] = memories;
   result["clock_hz"] = machine.clock_hz;
   result["chiplets"] = to_dict(machine.chiplets);
   return result;

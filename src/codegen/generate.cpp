@@ -444,9 +444,8 @@ program::Program generate(const Mapping& mapping, const machine::Machine& machin
   const auto& graph = mapping.graph;
   program::Program result;
   result.kernel = graph.kernel;
-  result.machine = machine;
   result.grid = mapping.grid.extents;
-  result.machine.grid = result.grid;
+  result.machine = machine::on_part(machine, result.grid);
   result.grid_names = mapping.grid.names;
   std::vector<program::TensorId> tensors(graph.tensors.size());
   for (std::size_t t = 0; t < graph.tensors.size(); ++t) {

@@ -163,7 +163,7 @@ std::vector<Candidate> candidates(const recurrence::System& system, const schedu
 Compiled compile(const recurrence::System& system, const std::optional<schedule::Schedule>& schedule,
                  const machine::Machine& machine) {
   Log log;
-  machine::verify(machine);
+  machine::verify_target(machine);
   recurrence::verify(system);
   log.stage("verify recurrences");
   const auto wanted = schedule ? recurrence::reassociate(system, schedule->reassociations) : system;

@@ -11,38 +11,29 @@
 
 #include <cyclotron/support/error.hpp>
 
+#include "range.hpp"
+
 namespace cyclotron::machine {
 namespace {
 
-// Far beyond any hardware, and small enough that sums of a few never overflow.
-constexpr std::int64_t limit = std::int64_t{1} << 40;
 // A product of the largest tiles takes at most 2^45 passes, and so less than 2^62 cycles.
 constexpr std::int64_t pass_limit = std::int64_t{1} << 16;
 constexpr std::int64_t most_dimensions = 8;
 
-void require(std::string_view field, std::int64_t value, std::int64_t least, std::int64_t most = limit) {
-  if (value >= least && value <= most) return;
-  throw ShapeError({.code = "CYC401",
-                    .span = {},
-                    .message = fmt::format("machine `{}` is {}, outside {} .. {}", field, value, least, most),
-                    .notes = {},
-                    .help = fmt::format("give `{}` a value of at least {}", field, least)});
-}
-
 void require(std::string_view field, const Link& link) {
-  require(fmt::format("{}.latency_cycles", field), link.latency_cycles, 0);
-  require(fmt::format("{}.response_latency_cycles", field), link.response_latency_cycles, 0);
-  require(fmt::format("{}.words_per_cycle", field), link.words_per_cycle, 1);
-  require(fmt::format("{}.depth", field), link.depth, 1);
+  require_range(fmt::format("{}.latency_cycles", field), link.latency_cycles, 0);
+  require_range(fmt::format("{}.response_latency_cycles", field), link.response_latency_cycles, 0);
+  require_range(fmt::format("{}.words_per_cycle", field), link.words_per_cycle, 1);
+  require_range(fmt::format("{}.depth", field), link.depth, 1);
 }
 
 void require(std::string_view field, const std::optional<Unit>& unit, std::int64_t dimensions) {
   if (!unit) return;
   const auto given = static_cast<std::int64_t>(unit->shape.size());
-  require(fmt::format("{}.shape dimensions", field), given, dimensions, dimensions);
+  require_range(fmt::format("{}.shape dimensions", field), given, dimensions, dimensions);
   for (std::size_t d = 0; d < unit->shape.size(); ++d)
-    require(fmt::format("{}.shape[{}]", field, d), unit->shape[d], 1);
-  require(fmt::format("{}.cycles", field), unit->cycles, 1, pass_limit);
+    require_range(fmt::format("{}.shape[{}]", field, d), unit->shape[d], 1);
+  require_range(fmt::format("{}.cycles", field), unit->cycles, 1, pass_limit);
 }
 
 /// Whether PEs at this offset are neighbours.
@@ -80,10 +71,10 @@ void require_topology(const Machine& machine) {
         {.code = "CYC401", .span = {}, .message = std::move(message), .notes = {}, .help = std::move(help)});
   };
   const auto& topology = machine.topology;
-  require("topology dimensions", static_cast<std::int64_t>(topology.size()), 1, most_dimensions);
+  require_range("topology dimensions", static_cast<std::int64_t>(topology.size()), 1, most_dimensions);
   if (topology.size() == 1) {
     if (topology.front() == Topology::ring && !machine.grid.empty())
-      require("grid dimensions of a ring", static_cast<std::int64_t>(machine.grid.size()), 1, 1);
+      require_range("grid dimensions of a ring", static_cast<std::int64_t>(machine.grid.size()), 1, 1);
     return;
   }
   for (const auto each : topology) {
@@ -110,7 +101,8 @@ void require_chiplets(const Machine& machine) {
                       .notes = {},
                       .help = "give the PEs of a chip along each dimension of the grid"});
   }
-  for (std::size_t d = 0; d < shape.size(); ++d) require(fmt::format("chiplets.shape[{}]", d), shape[d], 1);
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    require_range(fmt::format("chiplets.shape[{}]", d), shape[d], 1);
   require("chiplets.link", machine.chiplets->link);
 }
 
@@ -184,6 +176,10 @@ std::optional<std::size_t> dimensions(const Machine& machine) {
   if (machine.topology.front() == Topology::ring) return 1;
   if (!machine.links.empty()) return machine.links.begin()->first.size();
   if (machine.chiplets) return machine.chiplets->shape.size();
+  for (const auto& [name, memory] : machine.memories) {
+    if (!memory.serves.empty()) return memory.serves.front().size();
+    if (!memory.shared_by.empty()) return memory.shared_by.size();
+  }
   return std::nullopt;
 }
 
@@ -206,25 +202,27 @@ std::int64_t hops(const Machine& machine, const std::vector<std::int64_t>& exten
 }
 
 void verify(const Machine& machine) {
-  require("grid dimensions", static_cast<std::int64_t>(machine.grid.size()), 0, most_dimensions);
+  require_range("grid dimensions", static_cast<std::int64_t>(machine.grid.size()), 0, most_dimensions);
   require_topology(machine);
   std::int64_t pes = 1;
   for (std::size_t d = 0; d < machine.grid.size(); ++d) {
-    require(fmt::format("grid[{}]", d), machine.grid[d], 1, limit);
+    require_range(fmt::format("grid[{}]", d), machine.grid[d], 1);
     // Both factors are at most 2^40, so the check before the product keeps it below 2^62.
-    require("grid size", pes, 1, (std::int64_t{1} << 62) / machine.grid[d]);
+    require_range("grid size", pes, 1, (std::int64_t{1} << 62) / machine.grid[d]);
     pes *= machine.grid[d];
   }
   require("link", machine.link);
   require_links(machine);
   require_chiplets(machine);
   require("broadcast", machine.broadcast);
-  require("pe.memory_bytes", machine.pe.memory_bytes, 1, std::int64_t{1} << 50);
-  require("pe.flops_per_cycle", machine.pe.flops_per_cycle, 1);
-  for (const auto& [op, cycles] : machine.pe.cycles) require(fmt::format("pe.cycles[{}]", op), cycles, 0);
+  require_range("pe.memory_bytes", machine.pe.memory_bytes, 1, std::int64_t{1} << 50);
+  require_range("pe.flops_per_cycle", machine.pe.flops_per_cycle, 1);
+  for (const auto& [op, cycles] : machine.pe.cycles)
+    require_range(fmt::format("pe.cycles[{}]", op), cycles, 0);
   require("pe.matrix", machine.pe.matrix, 3);
   require("pe.vector", machine.pe.vector, 1);
   require("pe.scalar", machine.pe.scalar, 0);
+  verify_memories(machine.memories, dimensions(machine), machine.grid);
   if (machine.clock_hz && !(std::isfinite(*machine.clock_hz) && *machine.clock_hz > 0)) {
     throw ShapeError(
         {.code = "CYC401",
@@ -239,6 +237,18 @@ std::string topology_text(const Machine& machine) {
   std::vector<std::string_view> names;
   for (const auto topology : machine.topology) names.push_back(name(topology));
   return fmt::format("{}", fmt::join(names, " x "));
+}
+
+Machine on_part(Machine machine, const std::vector<std::int64_t>& grid) {
+  if (machine.grid.size() == grid.size())
+    machine.memories = on_part(std::move(machine.memories), machine.grid, grid);
+  machine.grid = grid;
+  return machine;
+}
+
+void verify_target(const Machine& machine) {
+  verify(machine);
+  if (!machine.grid.empty()) verify_attachment(machine.memories, machine.grid);
 }
 
 std::string to_string(const Machine& machine) {
@@ -260,7 +270,7 @@ std::string to_string(const Machine& machine) {
   }
   text += fmt::format(", {} a PE", bytes_text(machine.pe.memory_bytes));
   return text + unit_text("matrix", machine.pe.matrix) + unit_text("vector", machine.pe.vector) +
-         unit_text("scalar", machine.pe.scalar) +
+         unit_text("scalar", machine.pe.scalar) + to_string(machine.memories) +
          (machine.clock_hz ? fmt::format(", {:g} MHz", *machine.clock_hz / 1e6) : "");
 }
 

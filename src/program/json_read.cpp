@@ -226,6 +226,23 @@ class Reader {
     get(fields, "link", chiplets.link);
     fields.finish();
   }
+  void read(const Json& value, const Path& path, machine::Slice& slice) {
+    Fields fields(value, path);
+    get(fields, "first", slice.first);
+    get(fields, "step", slice.step);
+    get_if_there(fields, "last", slice.last);
+    fields.finish();
+  }
+  void read(const Json& value, const Path& path, machine::Memory& memory) {
+    Fields fields(value, path);
+    get(fields, "words_per_cycle", memory.words_per_cycle);
+    get(fields, "latency_cycles", memory.latency_cycles);
+    get(fields, "depth", memory.depth);
+    get(fields, "serves", memory.serves);
+    get(fields, "shared_by", memory.shared_by);
+    get_if_there(fields, "size_bytes", memory.size_bytes);
+    fields.finish();
+  }
   void read(const Json& value, const Path& path, machine::Machine& machine) {
     Fields fields(value, path);
     get(fields, "grid", machine.grid);
@@ -234,6 +251,7 @@ class Reader {
     get(fields, "broadcast", machine.broadcast);
     get(fields, "pe", machine.pe);
     if (fields.has("links")) read_links(fields.at("links"), Path(path, "links"), machine.links);
+    if (fields.has("memories")) get(fields, "memories", machine.memories);
     get_if_there(fields, "clock_hz", machine.clock_hz);
     get_if_there(fields, "chiplets", machine.chiplets);
     fields.finish();

@@ -70,6 +70,24 @@ class Writer {
     for (const auto along : topology) result.push_back(name_of(along, format::topologies));
     return result;
   }
+  static OrderedJson write(const machine::Slice& slice) {
+    OrderedJson result = {{"first", slice.first}, {"step", slice.step}};
+    if (slice.last) result["last"] = *slice.last;
+    return result;
+  }
+  static OrderedJson write(const machine::Memory& memory) {
+    OrderedJson result = {{"words_per_cycle", memory.words_per_cycle},
+                          {"latency_cycles", memory.latency_cycles},
+                          {"depth", memory.depth},
+                          {"serves", OrderedJson::array()},
+                          {"shared_by", memory.shared_by}};
+    for (const auto& box : memory.serves) {
+      OrderedJson& slices = result["serves"].emplace_back(OrderedJson::array());
+      for (const auto& slice : box) slices.push_back(write(slice));
+    }
+    if (memory.size_bytes) result["size_bytes"] = *memory.size_bytes;
+    return result;
+  }
   static OrderedJson write(const machine::Machine& machine) {
     OrderedJson result = {{"grid", machine.grid},
                           {"topology", write(machine.topology)},
@@ -78,6 +96,7 @@ class Writer {
                           {"pe", write(machine.pe)}};
     for (const auto& [offset, link] : machine.links)
       result["links"].push_back({{"offset", offset}, {"link", write(link)}});
+    for (const auto& [name, memory] : machine.memories) result["memories"][name] = write(memory);
     if (machine.clock_hz) result["clock_hz"] = *machine.clock_hz;
     if (machine.chiplets)
       result["chiplets"] = {{"shape", machine.chiplets->shape}, {"link", write(machine.chiplets->link)}};

@@ -39,6 +39,10 @@ enum class Outcome : std::uint8_t { blocked, done, paused };
 ///   void computed(Pe&, const Step&, std::span<const Shape> operands);      // operands empty: all 1x1
 ///   void stored(const Step&, const std::int64_t* index);
 ///   void moved(Pe&, const Step&, TileSize);  // after a load, a store or a move
+/// A host may have loads and stores take time: where these return false the PE has to wait, and the step, or the end of
+/// the program, is tried again.
+///   bool access(Pe&, const Step&, TileSize);                // before a load or a store
+///   bool finish(Pe&);
 /// A host may keep the tiles itself, each by its number (`PeArray::tile_number`), so that they are passed on by
 /// reference; PE memory then holds scalars only. `receive` may then pass its own references to `deliver`.
 ///   using Reference = ...;                                  // data() gives the numbers
@@ -60,6 +64,9 @@ concept KeepsTiles = requires { typename Host::Reference; };
 ///   void sent(Pe&, std::uint32_t port, std::int64_t count);       // these are written
 template <class Host>
 concept KeepsStreams = requires(Host& host, Pe& pe) { host.arrived(pe, std::uint32_t{}); };
+
+template <class Host>
+concept TimesMemory = requires(Host& host, Pe& pe) { host.finish(pe); };
 
 template <class Host>
 class Interpreter {
@@ -118,8 +125,12 @@ class Interpreter {
           counter = holds(code, step.lower, pe.variables) ? counter + 1 : step.target;
           continue;
         case Step::Kind::skip: ++counter; continue;
-        case Step::Kind::load: load(pe, step); break;
-        case Step::Kind::store: store(pe, step); break;
+        case Step::Kind::load:
+          if (!load(pe, step)) return Outcome::blocked;
+          break;
+        case Step::Kind::store:
+          if (!store(pe, step)) return Outcome::blocked;
+          break;
         case Step::Kind::send:
           if (!host_.send(pe, step, packet(pe, step))) return Outcome::blocked;
           break;
@@ -137,7 +148,11 @@ class Interpreter {
             compute_tile(pe, step);
           }
           break;
-        case Step::Kind::halt: return Outcome::done;
+        case Step::Kind::halt:
+          if constexpr (TimesMemory<Host>) {
+            if (!host_.finish(pe)) return Outcome::blocked;
+          }
+          return Outcome::done;
       }
       ++counter;
       ++executed;
@@ -285,24 +300,33 @@ class Interpreter {
     return index_.data();
   }
 
-  void load(Pe& pe, const Step& step) {
+  /// Whether a load or store may go on.
+  bool access([[maybe_unused]] Pe& pe, [[maybe_unused]] const Step& step, [[maybe_unused]] TileSize size) {
+    if constexpr (TimesMemory<Host>) return host_.access(pe, step, size);
+    return true;
+  }
+
+  bool load(Pe& pe, const Step& step) {
     const Place& place = pe.code->places[step.place];
     const std::int64_t at = element(pe, place);
     const std::int64_t* index = tensor_index(pe, step);
     const TensorAccess& tensor = tensors_[step.tensor];
     if (step.scalar) {
       const std::byte* from = tensor.scalar(index);
+      if (!access(pe, step, {1, 1})) return false;
       if constexpr (Host::functional) copy_scalar(address(pe, place, at), from, step.element);
       host_.moved(pe, step, {1, 1});
-      return;
+      return true;
     }
     const TileSize loaded = tensor.size(index);
+    if (!access(pe, step, loaded)) return false;
     set_size(pe, place, at, loaded);
     if constexpr (KeepsTiles<Host>) {
       const auto* held = host_.held(step, index);
       if (held != nullptr && !place.scalar) {
         host_.put(tile_number(pe, place, at), *held);
-        return host_.moved(pe, step, loaded);
+        host_.moved(pe, step, loaded);
+        return true;
       }
       host_.started();
       write(pe, place, at, bytes_of(loaded, step), [&](std::byte* to) {
@@ -314,9 +338,10 @@ class Interpreter {
       write(pe, place, at, bytes_of(loaded, step), [&](std::byte* to) { tensor.read(index, to); });
     }
     host_.moved(pe, step, loaded);
+    return true;
   }
 
-  void store(Pe& pe, const Step& step) {
+  bool store(Pe& pe, const Step& step) {
     const Place& place = pe.code->places[step.place];
     const std::int64_t at = element(pe, place);
     const std::int64_t* index = tensor_index(pe, step);
@@ -324,10 +349,12 @@ class Interpreter {
     TileSize stored{1, 1};
     if (step.scalar) {
       std::byte* to = tensor.scalar(index);
+      if (!access(pe, step, stored)) return false;
       if constexpr (Host::functional) copy_scalar(to, address(pe, place, at), step.element);
     } else {
       stored = written_size(pe, place, at);
       (void)tensor.size(index);
+      if (!access(pe, step, stored)) return false;
       if constexpr (KeepsTiles<Host>) {
         host_.started();
         const std::byte* from = numbers(pe, place, at);
@@ -340,6 +367,7 @@ class Interpreter {
     }
     host_.stored(step, index);
     host_.moved(pe, step, stored);
+    return true;
   }
 
   [[nodiscard]] Packet packet(const Pe& pe, const Step& step) const {

@@ -62,6 +62,7 @@ def test_defaults_are_those_of_the_core():
             "scalar": None,
         },
         "links": [],
+        "memories": {},
         "clock_hz": None,
         "chiplets": None,
     }

@@ -16,6 +16,7 @@ from random_search import Judge
 
 import cyclotron as cy
 from cyclotron import _core
+from cyclotron.counters import TIMES
 
 OPERATORS = [name for name, *_ in _core.operators()]
 # Those that the reference simulator knows on units: products, not transposed, and elementwise operators.
@@ -50,8 +51,8 @@ def programs(seed: int, folder: Path, long: int = 0, wide: int = 0) -> Iterator[
                 continue
 
 
-def retimed(rng: random.Random, program: cy.Program) -> cy.Program:
-    """The program on a machine with random latencies, response latencies, widths, depths and costs."""
+def retimed(rng: random.Random, program: cy.Program, with_memory: float = 0.5) -> cy.Program:
+    """The program on a machine with random links, costs and, as likely as told, memories."""
 
     def link() -> cy.Link:
         return cy.Link(
@@ -81,8 +82,17 @@ def retimed(rng: random.Random, program: cy.Program) -> cy.Program:
     chiplets = None
     if rng.random() < 0.4:
         chiplets = cy.Chiplets(shape=[rng.randint(1, 4) for _ in program.grid], link=link())
+    memories = memories_of(rng, machine.grid or program.grid) if rng.random() < with_memory else {}
     return program.with_machine(
-        dataclasses.replace(machine, link=link(), broadcast=link(), links=links, pe=pe, chiplets=chiplets)
+        dataclasses.replace(
+            machine,
+            link=link(),
+            broadcast=link(),
+            links=links,
+            pe=pe,
+            chiplets=chiplets,
+            memories=memories,
+        )
     )
 
 
@@ -104,12 +114,33 @@ def unhurried(program: cy.Program) -> cy.Program:
     )
 
 
+def memories_of(rng: random.Random, grid: tuple[int, ...]) -> dict[str, cy.Memory]:
+    """One memory of all PEs, of some, or two of some each."""
+
+    def memory(serves: Any) -> cy.Memory:
+        blocks = tuple(rng.choice([n for n in range(1, extent + 1) if extent % n == 0]) for extent in grid)
+        return cy.Memory(
+            bandwidth=rng.choice((1, 1, 2, 3, 100)),
+            latency=rng.choice((1, 1, 2, 5, 30)),
+            depth=rng.choice(DEPTHS),
+            serves=serves,
+            shared_by=rng.choice((None, blocks, grid)),
+        )
+
+    if rng.random() < 0.3:
+        return {"memory": memory(None)}
+    axis = rng.randrange(len(grid))
+    cut = rng.randint(1, grid[axis])
+    parts = [[":"] * axis + [part] + [":"] * (len(grid) - axis - 1) for part in (f":{cut}", f"{cut}:")]
+    names = rng.sample(("left", "right"), 2)
+    count = rng.randint(1, 2 if cut < grid[axis] else 1)
+    return {name: memory(", ".join(part)) for name, part in zip(names, parts[:count], strict=False)}
+
+
 def measured(result: cy.Result) -> dict[str, Any]:
     """All that a timing-only run measures, as plain values."""
     stats = result.stats
-    found: dict[str, Any] = {
-        name: stats[name].ravel().tolist() for name in ("busy", "stall_empty", "stall_full", "idle")
-    }
+    found: dict[str, Any] = {name: stats[name].ravel().tolist() for name in (*TIMES, "memory_port")}
     found["busy_by_operator"] = {
         name: cycles.ravel().tolist() for name, cycles in stats["busy_by_operator"].items()
     }
@@ -119,6 +150,7 @@ def measured(result: cy.Result) -> dict[str, Any]:
     return {
         "cycles": result.cycles,
         "channels": stats["channels"],
+        "memory_ports": stats["memory_ports"],
         "instructions": stats["instructions"],
         **found,
     }

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import reference_memories
 
 import cyclotron as cy
 
@@ -52,6 +53,7 @@ class Clock:
     busy: dict[str, int] = field(default_factory=dict)
     stall_empty: int = 0
     stall_full: int = 0
+    stall_memory: int = 0
     instructions: int = 0
     work: Counter[Any] = field(default_factory=Counter)  # by name, or by name and kind or channel
 
@@ -69,17 +71,29 @@ class _Simulation:
         self.wraps = [name in ("torus", "ring") for name in names]
         self.queues: dict[tuple[int, tuple[int, ...], tuple[int, ...]], Queue] = {}
         self.network_free: dict[tuple[int, tuple[int, ...]], int] = {}
+        self.memories = reference_memories.Memories(program)
 
     def run(self) -> Json:
         grid = list(itertools.product(*map(range, self.program["grid"])))
         clocks = {pe: Clock() for pe in grid}
+        self.memories.fetch({pe: self.loads_of(pe) for pe in grid})
         waiting = [self.execute(pe, clocks[pe]) for pe in grid]
         while waiting:
-            before = self.progress(clocks)
+            before = len(waiting), self.progress(clocks)
             waiting = [pe for pe in waiting if next(pe, "done") != "done"]
-            if waiting and self.progress(clocks) == before:
+            if waiting and (len(waiting), self.progress(clocks)) == before and not self.memories.serve():
                 raise Deadlock
+        self.memories.check()
         return self.statistics(list(clocks.values()))
+
+    def loads_of(self, pe: tuple[int, ...]) -> Iterator[int]:
+        """The words of each LOAD of a PE, in the order of its program."""
+        for found in self.program["classes"]:
+            if any(all(_holds(c, [*pe]) for c in conjunction) for conjunction in found["region"]):
+                for step, environment in _walk(found["code"], 0, [*pe]):
+                    if step["do"] == "load":
+                        yield math.prod(self.loaded(step, environment))
+                return
 
     def progress(self, clocks: dict[tuple[int, ...], Clock]) -> int:
         return sum(clock.instructions for clock in clocks.values())
@@ -114,9 +128,12 @@ class _Simulation:
             "busy": [sum(clock.busy.values()) for clock in clocks],
             "stall_empty": [clock.stall_empty for clock in clocks],
             "stall_full": [clock.stall_full for clock in clocks],
+            "stall_memory": [clock.stall_memory for clock in clocks],
             "idle": [cycles - clock.now for clock in clocks],
             "busy_by_operator": {name: [clock.busy.get(name, 0) for clock in clocks] for name in names},
             "channels": channels,
+            "memory_ports": self.memories.statistics(cycles),
+            "memory_port": [*self.memories.port_of.values()],
             "instructions": sum(clock.instructions for clock in clocks),
             **self.work(clocks),
         }
@@ -137,7 +154,15 @@ class _Simulation:
         for found in self.program["classes"]:
             if any(all(_holds(c, [*pe]) for c in conjunction) for conjunction in found["region"]):
                 yield from self.block(found["code"], 0, [*pe], pe, clock, {})
+                while not self.memories.all_stored(pe):
+                    yield
+                self.wait(clock, self.memories.stored_by(pe))
                 return
+
+    def wait(self, clock: Clock, time: int) -> None:
+        """For its memory."""
+        clock.stall_memory += max(0, time - clock.now)
+        clock.now = max(clock.now, time)
 
     def block(
         self, code: list[Json], at: int, environment: list[int], pe: Any, clock: Clock, sizes: Any
@@ -160,23 +185,31 @@ class _Simulation:
                 clock.work["instructions", step["do"]] += 1
                 at += 1
 
-    def load(self, step: Json, environment: list[int], pe: Any, clock: Clock, sizes: Any) -> Iterator[None]:
+    def loaded(self, step: Json, environment: list[int]) -> list[int]:
         tensor = self.program["tensors"][step["tensor"]]
-        shape = [
+        return [
             min(tile, extent - _value(index, environment) * tile)
             for tile, extent, index in zip(tensor["tile"], tensor["shape"], step["index"], strict=True)
         ]
+
+    def load(self, step: Json, environment: list[int], pe: Any, clock: Clock, sizes: Any) -> Iterator[None]:
+        tensor, shape = self.program["tensors"][step["tensor"]], self.loaded(step, environment)
+        while not self.memories.has_loaded(pe):
+            yield
+        self.wait(clock, self.memories.take(pe, clock.now))
         self.touched("loaded", tensor, math.prod(shape), clock)
         sizes[_element(step["destination"], environment)] = (
             math.prod(shape[:-1]) if len(shape) > 1 else math.prod(shape),
             shape[-1] if len(shape) > 1 else 1,
         )
-        return iter(())
 
     def store(self, step: Json, environment: list[int], pe: Any, clock: Clock, sizes: Any) -> Iterator[None]:
         tensor = self.program["tensors"][step["tensor"]]
-        self.touched("stored", tensor, math.prod(_size(step["source"], environment, sizes)), clock)
-        return iter(())
+        words = math.prod(_size(step["source"], environment, sizes))
+        while not self.memories.may_store(pe):
+            yield
+        self.wait(clock, self.memories.leave(pe, clock.now, words))
+        self.touched("stored", tensor, words, clock)
 
     def touched(self, how: str, tensor: Json, words: int, clock: Clock) -> None:
         clock.work[f"words_{how}",] += words
@@ -297,6 +330,24 @@ class _Simulation:
             depth = self.program["channels"][number]["depth"] or link["depth"]
             self.queues[number, sender, receiver] = Queue(depth, link)
         return self.queues[number, sender, receiver]
+
+
+def _walk(code: list[Json], at: int, environment: list[int]) -> Iterator[tuple[Json, list[int]]]:
+    """The instructions from `at` to the End of the block that they are in, without what they do."""
+    while at < len(code) and code[at]["do"] != "end":
+        step = code[at]
+        if step["do"] == "loop":
+            last = _upper(step["upper"], environment)
+            for value in range(_lower(step["lower"], environment), last + 1, step["step"]):
+                yield from _walk(code, at + 1, [*environment, value])
+            at = _after(code, at)
+        elif step["do"] == "if":
+            if any(all(_holds(c, environment) for c in conj) for conj in step["condition"]):
+                yield from _walk(code, at + 1, environment)
+            at = _after(code, at)
+        else:
+            yield step, environment
+            at += 1
 
 
 def _transfer(size: tuple[int, int], link: Json) -> int:

@@ -46,7 +46,7 @@ def retimed(seed, tmp_path, count):
     rng = random.Random(seed)
     programs = random_machines.programs(seed, tmp_path)
     for program in itertools.islice(programs, count):
-        program = random_machines.retimed(rng, program)
+        program = random_machines.retimed(rng, program, with_memory=0)
         try:
             yield program, cy.run(program, backend="sim", functional=False)
         except cy.DeadlockError:

@@ -39,6 +39,12 @@ std::int64_t count_messages(const Timing& timing) {
   return result;
 }
 
+std::int64_t count_requests(const Timing& timing) {
+  std::int64_t result = 0;
+  for (const auto& port : timing.memory_ports) result += port.loads + port.stores;
+  return result;
+}
+
 /// The numbers alone of a program that does not deadlock.
 void compute(const program::Program& program, const Arrays& arrays, const SimulatorOptions& options,
              const Progress& progress) {
@@ -72,8 +78,13 @@ Timing simulate(const program::Program& program, const Arrays& arrays, const Sim
     timing->events = std::move(recorded.events);
     timing->messages = std::move(recorded.messages);
     timing->messages_dropped = recorded.messages_dropped;
+    timing->memory_requests = std::move(recorded.memory_requests);
+    timing->memory_requests_dropped = recorded.memory_requests_dropped;
   }
-  if (!keeps_events && options.event_limit > 0) timing->messages_dropped = count_messages(*timing);
+  if (!keeps_events && options.event_limit > 0) {
+    timing->messages_dropped = count_messages(*timing);
+    timing->memory_requests_dropped = count_requests(*timing);
+  }
   if (keeps_events || options.event_limit <= 0) timing->events_dropped = 0;
   return *std::move(timing);
 }

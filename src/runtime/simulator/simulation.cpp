@@ -14,6 +14,12 @@ namespace {
 
 constexpr std::int64_t steps_a_turn = 4096;
 
+MemoryPorts memory_ports(const PeArray& array) {
+  std::vector<MemoryPorts::User> users;
+  for (const Pe& pe : array.pes()) users.push_back({pe.index, pe.code});
+  return {array.program(), users};
+}
+
 /// Those of the executed instructions that are nothing else: a broadcast to nobody tells its host nothing.
 void count_broadcasts(Work& work, std::int64_t executed) {
   work.count(InstructionKind::broadcast) = 0;
@@ -26,6 +32,7 @@ template <bool f>
 Simulation<f>::Simulation(const program::Program& program, const Arrays& arrays, const Settings& settings,
                           const Progress& progress)
     : array_(program, f),
+      memory_(memory_ports(array_)),
       settings_(settings),
       tensors_(access_tensors(program, arrays, f)),
       pulse_(progress),
@@ -45,6 +52,7 @@ Simulation<f>::Simulation(const program::Program& program, const Arrays& arrays,
     network_.push_back(array_.wires().links(c).front());
   }
   for (std::uint32_t o = 0; o < array_.count(); ++o) ready_.push(o);
+  memory_.record(settings.event_limit);
 }
 
 template <bool f>
@@ -63,7 +71,9 @@ void Simulation<f>::set_up(Queue& queue, std::uint32_t channel, std::uint32_t se
 template <bool f>
 bool Simulation<f>::run() {
   Interpreter interpreter(*this, array_, tensors_);
-  while (!ready_.empty() && steps_ <= settings_.step_limit) {
+  while (steps_ <= settings_.step_limit) {
+    if (ready_.empty() && !memory_.grant([&](std::uint32_t ordinal) { wake(ordinal); })) break;
+    if (ready_.empty()) continue;
     const std::uint32_t ordinal = ready_.front();
     ready_.pop();
     Pe& pe = array_.pe(ordinal);
@@ -295,6 +305,34 @@ void Simulation<f>::moved(Pe& pe, const Step& step, TileSize size) {
 }
 
 template <bool f>
+bool Simulation<f>::access(Pe& pe, const Step& step, TileSize size) {
+  if (!memory_.serves(pe.ordinal)) return true;
+  Clock& clock = clocks_[pe.ordinal];
+  const bool stores = step.kind == Step::Kind::store;
+  const auto passed = stores ? memory_.store(pe.ordinal, size.words(), clock.now)
+                             : memory_.load(pe.ordinal, size.words(), clock.now);
+  if (!passed) return false;
+  if (MemoryRecord* record = memory_.last_record()) {
+    record->instruction = pe.counter;
+    record->order = actions_;
+    record->waiting = clock.now;
+    record->passed = *passed;
+  }
+  ++actions_;
+  clock.now = *passed;
+  return true;
+}
+
+template <bool f>
+bool Simulation<f>::finish(Pe& pe) {
+  if (!memory_.serves(pe.ordinal)) return true;
+  Clock& clock = clocks_[pe.ordinal];
+  const auto done = memory_.finish(pe.ordinal, clock.now);
+  if (done) clock.now = *done;
+  return done.has_value();
+}
+
+template <bool f>
 void Simulation<f>::computed(Pe& pe, const Step& step, std::span<const Shape> operands) {
   const std::int64_t cycles = operator_cycles(array_.program().machine.pe, step, operands);
   Clock& clock = clocks_[pe.ordinal];
@@ -332,8 +370,8 @@ template <bool f>
 Timing Simulation<f>::timing() {
   Timing result;
   for (const Clock& clock : clocks_) result.cycles = std::max(result.cycles, clock.now);
-  result.pes.assign(array_.grid_size(),
-                    PeCycles{.busy = 0, .stall_empty = 0, .stall_full = 0, .idle = result.cycles});
+  result.pes.assign(array_.grid_size(), PeCycles{.idle = result.cycles});
+  memory_.tell(result);
   result.counters.group_of.assign(array_.grid_size(), Counters::none);
   for (std::uint32_t o = 0; o < array_.count(); ++o) {
     const Clock& clock = clocks_[o];
@@ -342,7 +380,7 @@ Timing Simulation<f>::timing() {
     pe.stall_empty = clock.stall_empty;
     pe.stall_full = clock.stall_full;
     pe.idle = result.cycles - clock.now;
-    CYC_CHECK(pe.busy + pe.stall_empty + pe.stall_full + pe.idle == result.cycles,
+    CYC_CHECK(pe.busy + pe.stall_empty + pe.stall_full + pe.stall_memory + pe.idle == result.cycles,
               "of " + array_.name(array_.grid_index(o)));
     for (std::size_t op = 0; op < operator_count; ++op) {
       if (clock.busy_by_operator[op] == 0) continue;
@@ -385,6 +423,14 @@ Timing Simulation<f>::timing() {
   }
   result.messages = std::move(messages_);
   result.messages_dropped = messages_dropped_;
+  result.memory_requests = memory_.take_records();
+  std::int64_t requests = 0;
+  for (const auto& port : result.memory_ports) requests += port.loads + port.stores;
+  if (settings_.event_limit <= 0) requests = 0;
+  if (requests > static_cast<std::int64_t>(result.memory_requests.size()) || events_dropped_ > 0) {
+    result.memory_requests_dropped = requests;
+    result.memory_requests.clear();
+  }
   return result;
 }
 

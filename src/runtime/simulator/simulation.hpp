@@ -13,6 +13,7 @@
 #include "../interpreter.hpp"
 #include "../pulse.hpp"
 #include "../ring.hpp"
+#include "memory_ports.hpp"
 
 namespace cyclotron::runtime::simulator {
 
@@ -107,6 +108,8 @@ class Simulation {
   void computed(Pe& pe, const Step& step, std::span<const Shape> operands);
   void stored(const Step&, const std::int64_t*) {}
   void moved(Pe& pe, const Step& step, TileSize size);
+  bool access(Pe& pe, const Step& step, TileSize size);
+  bool finish(Pe& pe);
 
  private:
   void set_up(Queue& queue, std::uint32_t channel, std::uint32_t sender, std::uint32_t receiver_index);
@@ -123,6 +126,7 @@ class Simulation {
   }
 
   PeArray array_;
+  MemoryPorts memory_;
   Settings settings_;
   std::vector<TensorAccess> tensors_;
   Pulse pulse_;

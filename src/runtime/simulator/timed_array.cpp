@@ -45,6 +45,7 @@ TimedArray::TimedArray(TimedProgram program) : program_(std::move(program)), fre
   try {
     place_pes();
     connect();
+    attach_memories();
   } catch (const std::bad_alloc&) {
     too_large(program_);
   }
@@ -111,6 +112,15 @@ void TimedArray::connect() {
       queue_of_port_[pe.ports + p] = number;
     }
   }
+}
+
+void TimedArray::attach_memories() {
+  std::vector<MemoryPorts::User> users;
+  if (!program_.source->machine.memories.empty()) {
+    for (std::uint32_t o = 0; o < count(); ++o)
+      users.push_back({grid_index_[o], &program_.codes[state_.pes[o].pe_class]});
+  }
+  memory_.emplace(*program_.source, users);
 }
 
 /// For the links' queues, which take most of the memory: as they grew, they would be there twice.

@@ -1,11 +1,13 @@
 // The state of a run of time alone: clocks, loop counters, and of each queue the times that can still matter.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "recorder.hpp"
+#include "memory_ports.hpp"
 #include "timed_program.hpp"
 
 namespace cyclotron::runtime::simulator {
@@ -53,12 +55,14 @@ class TimedArray {
   /// A time before all others, which binds nobody.
   static constexpr std::int64_t never = -(std::int64_t{1} << 62);
 
-  /// Throws ExecutionError CYC705 where the PEs do not fit this computer.
+  /// Throws ExecutionError CYC705 where the PEs do not fit this computer, and as `MemoryPorts`.
   explicit TimedArray(TimedProgram program);
 
   [[nodiscard]] const TimedProgram& program() const { return program_; }
   [[nodiscard]] TimedState& state() { return state_; }
   [[nodiscard]] const TimedState& state() const { return state_; }
+  [[nodiscard]] MemoryPorts& memory() { return *memory_; }
+  [[nodiscard]] const MemoryPorts& memory() const { return *memory_; }
   [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(grid_index_.size()); }
   [[nodiscard]] std::uint32_t grid_size() const { return static_cast<std::uint32_t>(ordinal_.size()); }
   [[nodiscard]] std::uint32_t grid_index(std::uint32_t ordinal) const { return grid_index_[ordinal]; }
@@ -96,6 +100,7 @@ class TimedArray {
   void place_pes();
   void connect();
   void reserve_queues();
+  void attach_memories();
   std::uint32_t add_queue(std::uint32_t channel, std::uint32_t sender, std::uint32_t receiver);
   [[nodiscard]] std::uint32_t take_ring(std::uint32_t places);
 
@@ -110,6 +115,7 @@ class TimedArray {
   std::vector<std::vector<std::uint32_t>> free_rings_;  // By the logarithm of their places.
   std::vector<std::int64_t> environment_;
   Recorder* recorder_ = nullptr;
+  std::optional<MemoryPorts> memory_;  // Always, once it is made.
 };
 
 }  // namespace cyclotron::runtime::simulator

@@ -13,7 +13,9 @@ bool TimedEngine::run() {
   for (const std::uint32_t ordinal : waiting_) ready_.insert(ordinal);
   waiting_.clear();
   least_room_ = iterations_a_turn;
-  run_ready<false>(0);
+  do {
+    run_ready<false>(0);
+  } while (array_.memory().grant([&](std::uint32_t ordinal) { ready_.insert(ordinal); }));
   return finished();
 }
 
@@ -168,9 +170,38 @@ TimedEngine::Outcome TimedEngine::advance(std::uint32_t ordinal, [[maybe_unused]
         if (!broadcast(ordinal, *op)) return leave(Outcome::blocked);
         restore();
         break;
-      case TimedOp::Kind::halt: count(*op, 1); return leave(Outcome::done);
+      case TimedOp::Kind::load:
+      case TimedOp::Kind::store:
+        save();
+        if (!access(ordinal, *op)) return leave(Outcome::blocked);
+        restore();
+        break;
+      case TimedOp::Kind::halt:
+        save();
+        if (!finish(ordinal)) return leave(Outcome::blocked);
+        restore();
+        count(*op, 1);
+        return leave(Outcome::done);
     }
   }
+}
+
+bool TimedEngine::access(std::uint32_t ordinal, const TimedOp& op) {
+  MemoryPorts& memory = array_.memory();
+  if (!memory.serves(ordinal)) return true;
+  std::int64_t& now = array_.state().pes[ordinal].now;
+  const auto passed = op.kind == TimedOp::Kind::load ? memory.load(ordinal, op.words, now)
+                                                     : memory.store(ordinal, op.words, now);
+  if (passed) now = *passed;
+  return passed.has_value();
+}
+
+bool TimedEngine::finish(std::uint32_t ordinal) {
+  if (!array_.memory().serves(ordinal)) return true;
+  std::int64_t& now = array_.state().pes[ordinal].now;
+  const auto done = array_.memory().finish(ordinal, now);
+  if (done) now = *done;
+  return done.has_value();
 }
 
 bool TimedEngine::open_loop(std::uint32_t ordinal, const TimedOp& op) {

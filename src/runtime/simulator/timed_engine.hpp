@@ -60,6 +60,10 @@ class TimedEngine {
   std::int64_t run_body(TimedPe& pe, const TimedBody& body, std::int64_t most);
   bool open_loop(std::uint32_t ordinal, const TimedOp& op);
   bool broadcast(std::uint32_t ordinal, const TimedOp& op);
+  /// A load or store; false where the PE has to wait. Where there is a memory, is left out of the loop over the ops.
+  [[gnu::noinline]] bool access(std::uint32_t ordinal, const TimedOp& op);
+  /// The end of the program; the same.
+  [[gnu::noinline]] bool finish(std::uint32_t ordinal);
   bool receive_from(std::uint32_t ordinal, const TimedOp& op);
   [[nodiscard]] double fraction_done() const;
 

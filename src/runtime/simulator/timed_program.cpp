@@ -6,6 +6,7 @@
 
 #include <cyclotron/program/wires.hpp>
 
+#include "../pe_array.hpp"
 #include "simulation.hpp"
 #include "tile_sizes.hpp"
 #include "timed_wires.hpp"
@@ -45,8 +46,9 @@ bool depends_on(const Code& code, const Step& step, std::uint32_t variable) {
 
 class Compactor {
  public:
-  Compactor(const TimedProgram& program, const Code& code, const std::vector<TileSize>& slots)
-      : program_(program), code_(code), slots_(slots) {}
+  /// `served`: by a memory, some of the class's PEs.
+  Compactor(const TimedProgram& program, const Code& code, const std::vector<TileSize>& slots, bool served)
+      : program_(program), code_(code), slots_(slots), served_(served) {}
 
   std::optional<TimedCode> run() {
     result_.loops = code_.variables - code_.dimensions;
@@ -107,8 +109,8 @@ class Compactor {
         if (in_block_) push_control(TimedOp::Kind::skip, at);
         --branches_;
         return;
-      case Step::Kind::load:
-      case Step::Kind::store:
+      case Step::Kind::load: return access(TimedOp::Kind::load, at);
+      case Step::Kind::store: return access(TimedOp::Kind::store, at);
       case Step::Kind::move: return count(step);
       case Step::Kind::send: return push_port(TimedOp::Kind::send, at);
       case Step::Kind::broadcast: return push_port(TimedOp::Kind::broadcast, at);
@@ -150,6 +152,13 @@ class Compactor {
     open_.pop_back();
   }
 
+  void access(TimedOp::Kind kind, std::uint32_t at) {
+    const Step& step = code_.steps[at];
+    const Place& place = code_.places[step.place];
+    if (served_) push(kind, at).words = place.scalar ? 1 : slots_[place.slot].words();
+    count(step);
+  }
+
   void push_port(TimedOp::Kind kind, std::uint32_t at) {
     TimedOp& op = push(kind, at);
     op.port = static_cast<std::uint16_t>(code_.steps[at].port);
@@ -182,7 +191,9 @@ class Compactor {
   [[nodiscard]] bool is_general(const Step& step) const {
     const bool network =
         step.kind == Step::Kind::receive && code_.ports[step.port].kind == Port::Kind::network_in;
-    return network || step.kind == Step::Kind::branch || step.kind == Step::Kind::broadcast;
+    const bool memory = step.kind == Step::Kind::load || step.kind == Step::Kind::store;
+    return network || (memory && served_) || step.kind == Step::Kind::branch ||
+           step.kind == Step::Kind::broadcast;
   }
 
   /// The steps after `at`, up to the loop's end, as one body, if it does not use too many ports and its queues
@@ -241,6 +252,7 @@ class Compactor {
   const TimedProgram& program_;
   const Code& code_;
   const std::vector<TileSize>& slots_;
+  bool served_;
   TimedCode result_;
   std::vector<std::uint32_t> place_;  // Of each step, the first op at or after it.
   TimedBlock block_;                  // Since the last control.
@@ -249,6 +261,24 @@ class Compactor {
   bool after_body_ = false;           // The loop's first step is its body's.
   std::vector<Open> open_;
 };
+
+/// By class, whether a memory serves any of its PEs.
+std::vector<bool> served_classes(const program::Program& program) {
+  std::vector<bool> result(program.classes.size(), false);
+  std::int64_t size = 1;
+  for (const std::int64_t extent : program.grid) {
+    if (__builtin_mul_overflow(size, extent, &size) || size > pe_limit)
+      return result;  // `TimedArray` refuses it
+  }
+  const auto ports = machine::attach(program.machine.memories, program.grid).of_pe;
+  if (ports.empty()) return result;
+  const auto classes = program.class_map();
+  for (std::size_t index = 0; index < ports.size(); ++index) {
+    if (ports[index] != machine::Attachment::none && classes[index] != program::Program::unmapped)
+      result[classes[index]] = true;
+  }
+  return result;
+}
 
 TimedChannel time_channel(const program::Program& program, std::size_t number, const machine::Link& link,
                           TileSize size, Senders senders) {
@@ -308,8 +338,9 @@ std::optional<TimedProgram> time_program(const program::Program& program, Sender
                       .channels = {}};
   for (const auto& [number, link] : wires.channels)
     result.channels.push_back(time_channel(program, number, *link, sizes->channels[number], senders));
+  const auto served = served_classes(program);
   for (const Code& code : result.codes) {
-    auto timed = Compactor(result, code, sizes->slots[code.index]).run();
+    auto timed = Compactor(result, code, sizes->slots[code.index], served[code.index]).run();
     if (!timed) return std::nullopt;
     result.classes.push_back(std::move(*timed));
   }

@@ -24,6 +24,8 @@ struct TimedOp {
     receive_from,  ///< From a network.
     broadcast,
     compute,
+    load,   ///< Of `words`, where a memory serves the PE; in classes of which it serves any.
+    store,  ///< The same.
     body,  ///< First in a loop of sends, receives and computes alone: `bodies[body]` runs many iterations at once.
     // Control:
     loop,        ///< Finds its limits; goes to `target` where it is empty.
@@ -46,6 +48,7 @@ struct TimedOp {
   std::uint32_t block = uncounted;
   std::uint32_t body = 0;
   std::int64_t cycles = 0;  ///< Of a compute.
+  std::int64_t words = 0;   ///< Of a load or store.
   std::int64_t first = 0;   ///< Of a fixed loop: the variable's first value.
   std::int64_t trips = 0;   ///< Of a fixed loop.
   std::int64_t stride = 0;  ///< Of a repeat: what the variable advances by.

@@ -113,6 +113,7 @@ Timing TimedEngine::timing(const Expansion& expansion) const {
   });
   if (result.cycles > latest) too_long();
   result.pes.assign(expanded.size(), PeCycles{.idle = result.cycles});
+  array_.memory().tell(result);
   std::array<std::vector<std::int64_t>*, operators::operator_count> columns{};
   const auto column = [&](Op op) -> std::vector<std::int64_t>& {
     auto& found = columns[static_cast<std::size_t>(op)];
@@ -149,7 +150,7 @@ Timing TimedEngine::timing(const Expansion& expansion) const {
       counters.times.push_back(*times++);
     }
     cycles.stall_full = pe.stall_full;
-    cycles.stall_empty = pe.now + shift - cycles.busy - pe.stall_full;
+    cycles.stall_empty = pe.now + shift - cycles.busy - pe.stall_full - cycles.stall_memory;
     cycles.idle = result.cycles - pe.now - shift;
   });
   for (const auto& channel : array_.program().source->channels)

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include <cyclotron/machine/memories.hpp>
+
 namespace cyclotron::machine {
 
 /// How the PEs are wired: neighbours along each grid dimension, without or with wrap-around; hexagonal is a
@@ -69,13 +71,14 @@ struct Machine {
   Link broadcast;  ///< The broadcast network from a feeder to the PEs of a line.
   Pe pe;
   std::map<std::vector<std::int64_t>, Link>
-      links{};  ///< Instead of `link` along these hops: receiver minus sender, one a grid dimension.
+      links{};          ///< Instead of `link` along these hops: receiver minus sender, one a grid dimension.
+  Memories memories{};  ///< By name. PEs that none serves load and store at no cost.
   std::optional<double> clock_hz{};  ///< Cycles a second, above 0, where they are known.
   std::optional<Chiplets> chiplets{};
   bool operator==(const Machine&) const = default;
 };
 
-/// Dimensions of the grid, where its extents, its topology or its links tell.
+/// Dimensions of the grid, where its extents, its topology, its links or its memories tell.
 [[nodiscard]] std::optional<std::size_t> dimensions(const Machine& machine);
 
 /// Whether the PEs at the two ends of a grid dimension are neighbours.
@@ -90,6 +93,14 @@ struct Machine {
 /// where it has one).
 [[nodiscard]] std::int64_t hops(const Machine& machine, const std::vector<std::int64_t>& extents,
                                 const std::vector<std::int64_t>& offset);
+
+/// As `verify`; of a machine that programs are compiled for, with a grid of its own: throws ShapeError too where
+/// memories are not attached to it (`verify_attachment`).
+void verify_target(const Machine& machine);
+
+/// The machine as a program on the PEs from 0 to `grid` sees it: that is its grid, and memories serve the same PEs. A
+/// machine as large as the program needs has its far edges there.
+[[nodiscard]] Machine on_part(Machine machine, const std::vector<std::int64_t>& grid);
 
 /// Throws ShapeError where a number is out of range (names it, its value and the range), or an offset in `links`
 /// is no hop of the topology.

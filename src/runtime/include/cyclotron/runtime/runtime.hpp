@@ -55,12 +55,41 @@ struct MessageRecord {
   std::int64_t received = -1;  ///< The message left the channel; -1: it never did.
 };
 
+/// One request of a PE to a port of its memory. Times in cycles.
+struct MemoryRecord {
+  std::uint32_t port = 0;         ///< In `Timing::memory_ports`.
+  std::uint32_t pe = 0;           ///< Linear PE index, as of an event.
+  std::uint32_t instruction = 0;  ///< Its LOAD or STORE: index into the class's code.
+  std::uint32_t order = 0;        ///< Of the LOAD or STORE, as `Event::order`.
+  std::int64_t words = 0;
+  bool stores = false;
+  std::int64_t waiting = 0;  ///< The PE came to the instruction.
+  std::int64_t passed = -1;  ///< The PE went on; -1: it never came to it.
+  std::int64_t asked = 0;    ///< The request came to the port.
+  std::int64_t start = 0;    ///< The port began to transfer the words.
+  std::int64_t end = 0;      ///< And ended.
+  std::int64_t arrival = 0;  ///< In the PE, or in memory.
+};
+
 /// Cycles of one PE by what it did; they add up to the makespan.
 struct PeCycles {
   std::int64_t busy = 0;
   std::int64_t stall_empty = 0;  ///< Waiting for a message.
   std::int64_t stall_full = 0;   ///< Waiting for a place in a channel, or for the link.
-  std::int64_t idle = 0;         ///< After its last instruction, or without a program.
+  std::int64_t stall_memory =
+      0;  ///< Waiting for a LOAD, for a place for a STORE, or at the end for the last of these.
+  std::int64_t idle = 0;  ///< After its last instruction, or without a program.
+};
+
+/// What a port of a memory did.
+struct MemoryPortStatistics {
+  std::string memory;    ///< Its name.
+  std::int64_t pes = 0;  ///< That share the port.
+  std::int64_t loads = 0;
+  std::int64_t stores = 0;
+  std::int64_t words_loaded = 0;
+  std::int64_t words_stored = 0;
+  std::int64_t busy_cycles = 0;  ///< That it transferred words.
 };
 
 struct ChannelStatistics {
@@ -80,15 +109,19 @@ struct Timing {
   std::vector<PeCycles> pes;
   std::map<std::string, std::vector<std::int64_t>> busy_by_operator;  ///< Of those that took time.
   std::vector<ChannelStatistics> channels;
+  std::vector<MemoryPortStatistics> memory_ports;
+  std::vector<std::uint32_t> memory_port_of_pe;  ///< By PE, or 2^32 - 1; empty where no PE is served.
   Counters counters;
   std::vector<Event> events;
   std::int64_t events_dropped = 0;  ///< Beyond the limit.
   std::vector<MessageRecord> messages;
   std::int64_t messages_dropped = 0;  ///< Beyond the limit.
-  std::int64_t instructions = 0;      ///< Executed, all PEs.
-  std::string engine;                 ///< `functional`, `general` or `fast-forward`: what measured it.
-  std::int64_t cycles_skipped = 0;    ///< By fast-forward; the rest was run step by step.
-  std::int64_t pes_skipped = 0;       ///< By fast-forward, as copies of their neighbours.
+  std::vector<MemoryRecord> memory_requests;
+  std::int64_t memory_requests_dropped = 0;  ///< Beyond the limit.
+  std::int64_t instructions = 0;             ///< Executed, all PEs.
+  std::string engine;                        ///< `functional`, `general` or `fast-forward`: what measured it.
+  std::int64_t cycles_skipped = 0;           ///< By fast-forward; the rest was run step by step.
+  std::int64_t pes_skipped = 0;              ///< By fast-forward, as copies of their neighbours.
 };
 
 /// How time alone is simulated. All measure the same, bit for bit.
@@ -112,10 +145,18 @@ struct SimulatorOptions {
 /// link is busy for ceil(words / words_per_cycle) cycles; arrival = t + latency + that - 1. RECV: t = max(t,
 /// arrival); the place frees then. A broadcast enters all its queues at once, when each has a place.
 /// Operators cost the machine's cycles; LOAD, STORE, MOVE, SEND and RECV cost 0 themselves.
+/// A PE that a memory serves has its loads fetched ahead, in the order of its program, and its stores written behind:
+/// LOAD m is asked for once LOAD m - 1 has been transferred and the PE has taken LOAD m - depth; it arrives latency +
+/// ceil(words / words_per_cycle) - 1 cycles after the transfer began, and LOAD: t = max(t, arrival). STORE m: t =
+/// max(t, the end of the transfer of STORE m - depth); it is asked for then, or once STORE m - 1 has been transferred.
+/// A PE ends when its stores have arrived. A port transfers one request at a time, for ceil(words / words_per_cycle)
+/// cycles, the one that was asked for first; of those asked for in one cycle that of the first PE in the order of the
+/// grid, its load before its store.
 /// A run of time alone does not look at tensors and slots, so it does not tell indices outside them.
 /// Throws DeadlockError with the cycle of waits (PE, channel, full or empty, source line) and a depth that
 /// would break it if one would; ExecutionError where an operator fails (for example a matrix that is not
-/// positive definite), naming PE and instruction, CYC708 where cycles no longer fit 62 bits, and CYC709 where
+/// positive definite), naming PE and instruction, CapacityError CYC503 where tensors are larger than the memory of the
+/// PEs that load and store them, CYC708 where cycles no longer fit 62 bits, and CYC709 where
 /// `Engine::fast_forward` is asked for and tiles of several sizes share a slot or channel.
 [[nodiscard]] Timing simulate(const program::Program& program, const Arrays& arrays,
                               const SimulatorOptions& options = {}, const Progress& progress = {});

@@ -1,0 +1,203 @@
+"""Memories outside the PEs: which PEs they serve, and how fast."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .errors import ShapeError
+from .machine_parts import MOST, code, integer, wrong_type
+
+__all__ = ["Memory", "from_core", "to_core"]
+
+_MOST_BYTES = 2**60
+_SLICE = re.compile(r"\s*(?:(-?\d+)|(-?\d+)?\s*:\s*(-?\d+)?(?:\s*:\s*(\d+)?)?)\s*")
+# As in C++: first, last (exclusive) or None, step.
+_Slice = tuple[int, int | None, int]
+_EXAMPLE = 'slices as of an array over the grid, for example ":, 0" for its first column'
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Memory:
+    """A memory that PEs load tensors from and store them to, through ports of bounded bandwidth.
+
+    The LOADs of a PE are fetched ahead of it, in the order of its program, and its STOREs are written behind
+    it, up to ``depth`` of each. A port transfers one request of w elements at a time, for
+    ``ceil(w / bandwidth)`` cycles:
+
+    * LOAD m is asked for as soon as LOAD m - 1 has been transferred and the PE has taken LOAD m - depth. It
+      arrives ``latency + ceil(w / bandwidth) - 1`` cycles after its transfer began; the PE waits for it.
+    * STORE m leaves the PE as soon as STORE m - depth has been transferred. It is asked for then, or once
+      STORE m - 1 has been transferred. A PE ends when its last STORE has arrived.
+    * First come, first served: of the requests that PEs with a common port ask for, the earliest; of those of
+      one cycle that of the first PE in the order of the grid, its load before its store.
+
+    Waits are ``stall_memory`` in `Result.stats`.
+
+    Parameters
+    ----------
+    bandwidth : int
+        Elements a cycle through one port, at least 1.
+    latency : int
+        Cycles from the start of a transfer to the arrival of its first elements, at least 1.
+    depth : int
+        Loads that a PE has under way or waiting for it, and stores, at least 1 of each; 2 is double
+        buffering.
+    serves : str, sequence of str or bool array, optional
+        The PEs, as slices of an array over the grid: ``":, 0"``, ``":, -1"``, ``"::2, 3"``; of several, all
+        of them; or a mask over the grid. None: all PEs.
+    shared_by : tuple of int, optional
+        PEs along each grid dimension that share a port: blocks of the grid, counted from PE 0. With
+        ``(4, 1)``, four adjacent PEs of a column do. None: each PE has a port of its own.
+    size : int, optional
+        Bytes of all of it, which the tensors that its PEs load and store must fit. None: ample.
+
+    Raises
+    ------
+    ShapeError
+        If a number is out of range, or `serves` cannot be read.
+
+    Examples
+    --------
+    >>> import cyclotron as cy
+    >>> cy.Memory(bandwidth=4, latency=100, depth=8, serves=":, 0", shared_by=(4, 1))
+    cy.Memory(bandwidth=4, latency=100, depth=8, serves=':, 0', shared_by=(4, 1))
+    """
+
+    bandwidth: int = 1
+    latency: int = 1
+    depth: int = 2
+    serves: str | tuple[str, ...] | None = None
+    shared_by: tuple[int, ...] | None = None
+    size: int | None = None
+
+    def __post_init__(self) -> None:
+        for field in ("bandwidth", "latency", "depth"):
+            object.__setattr__(self, field, integer(f"memory.{field}", getattr(self, field), 1, MOST))
+        if self.serves is not None:
+            object.__setattr__(self, "serves", _serves(self.serves))
+        if self.shared_by is not None:
+            if isinstance(self.shared_by, str | Mapping) or not hasattr(self.shared_by, "__iter__"):
+                raise wrong_type(
+                    "machine `memory.shared_by`", self.shared_by, "PEs along each dimension, or None"
+                )
+            blocks = (integer(f"memory.shared_by[{d}]", n, 1, MOST) for d, n in enumerate(self.shared_by))
+            object.__setattr__(self, "shared_by", tuple(blocks))
+        if self.size is not None:
+            object.__setattr__(self, "size", integer("memory.size", self.size, 1, _MOST_BYTES))
+
+    def __repr__(self) -> str:
+        return code(self)
+
+    def __str__(self) -> str:
+        text = f"bandwidth {self.bandwidth} latency {self.latency} depth {self.depth}"
+        if self.serves is not None:
+            text += f" for ({') and ('.join(_texts(self.serves))})"
+        if self.shared_by is not None:
+            text += f", a port for each {'×'.join(map(str, self.shared_by))}"
+        return text
+
+
+def to_core(memory: Memory) -> dict[str, Any]:
+    """Return plain data for the C++ core, names with units.
+
+    Parameters
+    ----------
+    memory : Memory
+        What to describe.
+    """
+    boxes = [] if memory.serves is None else [_box(text) for text in _texts(memory.serves)]
+    return {
+        "words_per_cycle": memory.bandwidth,
+        "latency_cycles": memory.latency,
+        "depth": memory.depth,
+        "serves": boxes,
+        "shared_by": list(memory.shared_by or ()),
+        "size_bytes": memory.size,
+    }
+
+
+def from_core(data: Mapping[str, Any]) -> Memory:
+    """Return the memory of the core's plain data; the inverse of `to_core`.
+
+    Parameters
+    ----------
+    data : mapping
+        As `to_core` returns it.
+    """
+    texts = tuple(", ".join(map(_text, box)) for box in data["serves"])
+    return Memory(
+        bandwidth=data["words_per_cycle"],
+        latency=data["latency_cycles"],
+        depth=data["depth"],
+        serves=(texts if len(texts) > 1 else texts[0]) if texts else None,
+        shared_by=tuple(data["shared_by"]) or None,
+        size=data["size_bytes"],
+    )
+
+
+def _texts(serves: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (serves,) if isinstance(serves, str) else serves
+
+
+def _serves(serves: object) -> str | tuple[str, ...]:
+    """Return each text in its shortest form; one alone as it is."""
+    mask = np.asarray(serves)
+    if mask.dtype == bool and mask.ndim > 0:
+        texts = _runs(mask)
+    elif isinstance(serves, str):
+        texts = [serves]
+    elif isinstance(serves, Mapping) or not hasattr(serves, "__iter__"):
+        raise wrong_type("machine `memory.serves`", serves, _EXAMPLE)
+    else:
+        texts = list(serves)
+    if not texts:
+        raise ShapeError("machine `memory.serves` is no PE", code="CYC401", help=f"give {_EXAMPLE}")
+    found = tuple(", ".join(map(_text, _box(text))) for text in texts)
+    return found[0] if len(found) == 1 else found
+
+
+def _runs(mask: np.ndarray[Any, Any]) -> list[str]:
+    """Return the PEs of a mask as slices along the last dimension."""
+    texts = []
+    for line in np.ndindex(mask.shape[:-1]):
+        for served, run in itertools.groupby(
+            enumerate(mask[line].tolist()), key=lambda place: bool(place[1])
+        ):
+            places = [at for at, _ in run]
+            if served:
+                texts.append(", ".join([*map(str, line), f"{places[0]}:{places[-1] + 1}"]))
+    return texts
+
+
+def _box(text: object) -> list[_Slice]:
+    if not isinstance(text, str):
+        raise wrong_type("an entry of machine `memory.serves`", text, _EXAMPLE)
+    return [_slice(part, text) for part in text.split(",")]
+
+
+def _slice(part: str, text: str) -> _Slice:
+    found = _SLICE.fullmatch(part)
+    if found is None or found[4] == "0":
+        raise ShapeError(
+            f'machine `memory.serves` has "{part.strip()}" in "{text}"',
+            code="CYC402",
+            help=f"give {_EXAMPLE}",
+        )
+    if found[1] is not None:
+        at = int(found[1])
+        return at, (at + 1 if at != -1 else None), 1
+    first, last, step = found[2], found[3], found[4]
+    return int(first or 0), int(last) if last else None, int(step or 1)
+
+
+def _text(bounds: _Slice) -> str:
+    first, last, step = bounds
+    if step == 1 and (first + 1 == last or (first == -1 and last is None)):
+        return str(first)
+    return f"{first or ''}:{'' if last is None else last}{f':{step}' if step > 1 else ''}"

@@ -1,0 +1,67 @@
+// Memories outside the PEs: which PEs they serve, and how many ports they have (TL-039, TL-040, TL-042).
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cyclotron::machine {
+
+/// Coordinates first, first + step, … before `last`; negative ones count from the far edge, as Python's slices do.
+struct Slice {
+  std::int64_t first = 0;
+  std::optional<std::int64_t> last{};  ///< None: to the far edge.
+  std::int64_t step = 1;               ///< At least 1.
+  bool operator==(const Slice&) const = default;
+};
+
+/// A memory that PEs load from and store to through ports of bounded bandwidth. How a port serves the PEs that share it
+/// is told by `runtime::simulate`.
+struct Memory {
+  std::int64_t words_per_cycle = 1;  ///< Elements a cycle through one port, at least 1.
+  std::int64_t latency_cycles =
+      1;                   ///< From the start of a transfer to the arrival of its first words, at least 1.
+  std::int64_t depth = 2;  ///< Loads that a PE has under way, and stores, at least 1 of each.
+  /// The PEs that it serves, as boxes of one slice a grid dimension; empty: all.
+  std::vector<std::vector<Slice>> serves{};
+  /// The extents of the blocks of the grid whose PEs share a port; empty: each PE has its own.
+  std::vector<std::int64_t> shared_by{};
+  std::optional<std::int64_t> size_bytes{};  ///< Of all of it; none: ample.
+  bool operator==(const Memory&) const = default;
+};
+using Memories = std::map<std::string, Memory>;
+
+/// Which port each PE of a grid uses.
+struct Attachment {
+  static constexpr std::uint32_t none = 0xffffffffU;
+  struct Port {
+    std::string memory;     ///< Its name.
+    std::uint32_t pes = 0;  ///< That it serves.
+  };
+  std::vector<Port> ports;  ///< Memory by memory, and block by block in the order of the grid.
+  std::vector<std::uint32_t>
+      of_pe;  ///< By grid index, last dimension fastest; empty where there is no memory.
+};
+
+/// Linear in the grid (never called by the compiler). Requires: `verify_memories` accepts them on that grid.
+[[nodiscard]] Attachment attach(const Memories& memories, const std::vector<std::int64_t>& grid);
+
+/// The memories as a program on the PEs from 0 to `part` sees them: what counts from the far edge of `grid` counts
+/// from PE 0. Requires: both have the same rank.
+[[nodiscard]] Memories on_part(Memories memories, const std::vector<std::int64_t>& grid,
+                               const std::vector<std::int64_t>& part);
+
+/// Throws ShapeError CYC401 where a number is out of range, a box or block has not the rank of the grid (if that is
+/// known), two memories serve one PE of the grid, or a memory is too small for one element.
+void verify_memories(const Memories& memories, std::optional<std::size_t> dimensions,
+                     const std::vector<std::int64_t>& grid);
+
+/// Of a machine of this grid, not of a program on a part of it. Throws ShapeError CYC401 where a box holds none of
+/// its PEs, or blocks do not tile it.
+void verify_attachment(const Memories& memories, const std::vector<std::int64_t>& grid);
+
+/// For example `, memory dram 4 words a cycle latency 100 depth 8 for (:, 0), a port for each 4x1`.
+[[nodiscard]] std::string to_string(const Memories& memories);
+
+}  // namespace cyclotron::machine

@@ -1,0 +1,41 @@
+// The LOADs of a PE in the order of its program, without the rest: what a memory can know ahead of the PE.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <cyclotron/program/program.hpp>
+
+#include "../code.hpp"
+
+namespace cyclotron::runtime::simulator {
+
+/// The loops, branches and LOADs of a class; loops and branches without a LOAD are left out.
+struct LoadSlice {
+  const program::Program* program = nullptr;
+  const Code* code = nullptr;       ///< For its forms.
+  std::vector<Step> steps;          ///< Ends with `halt`; targets are in here.
+  std::vector<std::int64_t> words;  ///< By step: of a load, where all its tiles have one size; else 0.
+};
+
+/// Refers to both.
+[[nodiscard]] LoadSlice slice_loads(const program::Program& program, const Code& code);
+
+class LoadCursor {
+ public:
+  /// Of the PE at these coordinates. Refers to the slice.
+  LoadCursor(const LoadSlice& slice, const std::vector<std::int64_t>& coordinates);
+
+  /// The words of the next LOAD; nullopt after the last.
+  std::optional<std::int64_t> next();
+
+ private:
+  [[nodiscard]] std::int64_t words(const Step& step) const;
+
+  const LoadSlice* slice_;
+  std::uint32_t counter_ = 0;
+  std::vector<std::int64_t> variables_;  // Coordinates, then loop variables.
+  std::vector<std::int64_t> limits_;     // Last value of each variable's loop.
+};
+
+}  // namespace cyclotron::runtime::simulator

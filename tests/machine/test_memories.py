@@ -1,0 +1,276 @@
+"""Memories: which PEs they serve, what their ports make of the cycles in closed form, and what is refused."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import cyclotron as cy
+from cyclotron.counters import TIMES
+
+ENGINES = ("general", "fast-forward", "functional")
+
+
+@cy.kernel
+def incremented(A):
+    X = cy.empty_like(A)
+    for i in range(A.shape[0]):
+        X[i] = A[i] + 1
+    return X
+
+
+@cy.kernel
+def total(A):
+    s = cy.empty(1)
+    for i in range(1):
+        s[i] = sum(A[i, k] for k in range(A.shape[1]))
+    return s
+
+
+@cy.kernel
+def scaled(A):
+    X = cy.empty_like(A)
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            X[i, j] = A[i, j] + A[i, j]
+    return X
+
+
+@cy.kernel
+def product(A, B):
+    C = cy.empty((A.shape[0], B.shape[1]))
+    for i in range(A.shape[0]):
+        for j in range(B.shape[1]):
+            C[i, j] = sum(A[i, k] * B[k, j] for k in range(A.shape[1]))
+    return C
+
+
+def machine(memory, **options):
+    return cy.Machine(memories={"dram": memory}, pe=cy.PE(memory=2**20), **options)
+
+
+def runs(program):
+    """By every engine, with the same cycles and accounting."""
+    results = []
+    for engine in ENGINES:
+        functional = engine == "functional"
+        options = {} if functional else {"engine": engine}
+        result = cy.run(program, backend="sim", functional=functional, event_limit=0, **options)
+        results.append(result)
+        assert (sum(result.stats[name] for name in TIMES) == result.cycles).all()
+        for name in (*TIMES, "memory_port"):
+            np.testing.assert_array_equal(result.stats[name], results[0].stats[name])
+        assert result.stats["memory_ports"] == results[0].stats["memory_ports"]
+    return results[0]
+
+
+@pytest.mark.parametrize("pes", [1, 3, 8])
+@pytest.mark.parametrize("latency", [8, 30])
+def test_pes_take_turns_at_a_port(pes, latency):
+    """PE p's load starts at cycle p; its sum is stored the cycle after it has come, and has to arrive."""
+    memory = cy.Memory(latency=latency, shared_by=(pes,))
+    program = incremented.compile(
+        np.ones(pes), schedule=cy.Schedule().space("i"), machine=machine(memory, grid=(pes,))
+    )
+    result = runs(program)
+    assert result.cycles == 2 * latency + pes
+    np.testing.assert_array_equal(result.stats["stall_memory"], 2 * latency + np.arange(pes))
+    assert result.stats["memory_ports"] == [
+        {
+            "memory": "dram",
+            "pes": pes,
+            "loads": pes,
+            "stores": pes,
+            "words_loaded": pes,
+            "words_stored": pes,
+            "busy_cycles": 2 * pes,
+            "utilization": 2 * pes / result.cycles,
+        }
+    ]
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 5, 12, 40])
+def test_depth_hides_latency(depth):
+    """Of ``depth`` loads every ``latency`` cycles, the last is taken, added and stored."""
+    n, latency = 30, 12
+    memory = cy.Memory(latency=latency, depth=depth)
+    program = total.compile(
+        np.ones((1, n)), schedule=cy.Schedule().space("i").time("k"), machine=machine(memory)
+    )
+    last = (n - 1) // depth * latency + (n - 1) % depth + latency if depth < latency else n - 1 + latency
+    assert runs(program).cycles == last + 1 + latency
+
+
+@pytest.mark.parametrize(("bandwidth", "cycles"), [(1, 12), (4, 3), (5, 3), (12, 1), (100, 1)])
+def test_a_port_is_busy_for_the_words_of_a_tile(bandwidth, cycles):
+    tile = cy.blocked(np.ones((3, 4)), (3, 4))
+    program = scaled.compile(
+        tile,
+        schedule=cy.Schedule().space("i", "j"),
+        machine=machine(cy.Memory(bandwidth=bandwidth, latency=5)),
+    )
+    result = runs(program)
+    (port,) = result.stats["memory_ports"]
+    loads = port["loads"]
+    assert port["busy_cycles"] == (loads + 1) * cycles
+    assert port["words_loaded"] == loads * 12
+    assert result.stats["stall_memory"].sum() == (loads * cycles + 5 - 1) + (cycles + 5 - 1)
+
+
+def test_pes_without_a_memory_load_and_store_at_no_cost():
+    schedule = cy.schedules.output_stationary(product)
+    free = product.compile(np.ones((4, 6)), np.ones((6, 4)), schedule=schedule, machine=machine(cy.Memory()))
+    plain = free.with_machine(dataclasses.replace(free.machine, memories={}))
+    far = free.with_machine(
+        dataclasses.replace(free.machine, memories={"dram": cy.Memory(latency=99, serves="3, 3")})
+    )
+    assert runs(plain).stats["memory_ports"] == []
+    assert (runs(plain).stats["memory_port"] == -1).all()
+    stalled = np.argwhere(runs(far).stats["stall_memory"])
+    assert stalled.tolist() == [[3, 3]]
+    assert runs(far).cycles == runs(plain).cycles + 99
+    assert runs(free).cycles > runs(plain).cycles
+
+
+def test_two_loads_share_a_port_of_two_words():
+    """A feeder at the corner loads both operands: half a port each, and the array runs at half its rate."""
+    n, k = 3, 50
+    schedule = cy.schedules.output_stationary(product)
+    arguments = np.ones((n, k)), np.ones((k, n))
+
+    def cycles(bandwidth):
+        memory = cy.Memory(bandwidth=bandwidth, latency=4, depth=16)
+        return runs(product.compile(*arguments, schedule=schedule, machine=machine(memory))).cycles
+
+    assert cycles(1) - runs(product.compile(*arguments, schedule=schedule)).cycles == pytest.approx(k, abs=12)
+    assert cycles(1) == cycles(2)  # a request is of one word: what helps is another port
+
+
+SERVES = {
+    ":, 0": (":, 0", [(0, 0), (1, 0), (2, 0)]),
+    ": ,-1": (":, -1", [(0, 3), (1, 3), (2, 3)]),
+    "::2, 1:3": ("::2, 1:3", [(0, 1), (0, 2), (2, 1), (2, 2)]),
+    "-1:, :1": ("-1, 0", [(2, 0)]),
+    "1, :": ("1, :", [(1, 0), (1, 1), (1, 2), (1, 3)]),
+}
+
+
+@pytest.mark.parametrize("text", SERVES)
+def test_slices_are_those_of_an_array(text):
+    canonical, pes = SERVES[text]
+    target = cy.Machine(grid=(3, 4), memories={"dram": cy.Memory(serves=text)})
+    assert target.memories["dram"].serves == canonical
+    program = product.compile(cy.spec((3, 5)), cy.spec((5, 4)), machine=target)
+    result = cy.run(program, backend="sim", functional=False)
+    assert list(map(tuple, np.argwhere(result.stats["memory_port"] >= 0).tolist())) == pes
+
+
+def test_masks_and_several_slices():
+    mask = np.zeros((3, 4), bool)
+    mask[:, 0] = mask[1, 2:] = True
+    memory = cy.Memory(serves=mask)
+    assert memory.serves == ("0, 0", "1, 0", "1, 2:4", "2, 0")
+    assert memory == cy.Memory(serves=memory.serves)
+    assert cy.Memory(serves=[":, 0"]) == cy.Memory(serves=":, 0")
+
+
+def test_far_edges_are_those_of_the_machine():
+    """A program on a part of the array does not reach what is attached to its last column."""
+    program = product.compile(
+        cy.spec((2, 5)),
+        cy.spec((5, 2)),
+        schedule=cy.schedules.output_stationary(product),
+        machine=cy.Machine(grid=(4, 4), memories={"dram": cy.Memory(serves=":, -1", shared_by=(2, 1))}),
+    )
+    assert (cy.run(program, backend="sim", functional=False).stats["memory_port"] == -1).all()
+    larger = program.with_machine(cy.Machine(memories={"dram": cy.Memory(serves=":, -1")}))
+    found = cy.run(larger, backend="sim", functional=False).stats["memory_port"]
+    assert found.tolist() == [[-1, 0], [-1, 1]]
+
+
+def test_files_keep_memories(tmp_path):
+    memories = {
+        "dram": cy.Memory(
+            bandwidth=4, latency=100, depth=8, serves=(":, 0", ":, -1"), shared_by=(2, 1), size=2**34
+        ),
+        "on chip": cy.Memory(serves=":, 1:-1"),
+    }
+    target = cy.Machine(grid=(4, 4), memories=memories)
+    target.save(tmp_path / "m.toml")
+    assert cy.Machine.load(tmp_path / "m.toml") == target
+    assert cy.Machine.from_core(target.to_core()) == target
+    assert eval(repr(target), {"cy": cy}) == target
+    assert "memory dram bandwidth 4 latency 100 depth 8 for (:, 0) and (:, -1), a port for each 2×1" in str(
+        target
+    )
+    program = product.compile(cy.spec((4, 4)), cy.spec((4, 4)), machine=target)
+    program.save(tmp_path / "p.cyc")
+    assert cy.load(tmp_path / "p.cyc").core == program.core
+    assert hash(target) == hash(cy.Machine.load(tmp_path / "m.toml"))
+
+
+def small(serves=None, **options):
+    return cy.Machine(grid=(4, 4), memories={"dram": cy.Memory(serves=serves, **options)})
+
+
+REFUSED = {
+    "memory-of-no-bandwidth": ("CYC401", lambda: cy.Memory(bandwidth=0)),
+    "memory-of-no-pe": ("CYC401", lambda: small(":, 7")),
+    "memory-of-an-empty-mask": ("CYC401", lambda: cy.Memory(serves=np.zeros((2, 2), bool))),
+    "memory-of-an-unreadable-mask": ("CYC402", lambda: cy.Memory(serves=":, left")),
+    "memory-of-another-rank": ("CYC401", lambda: small("0")),
+    "memory-ports-that-do-not-tile": ("CYC401", lambda: small(":, 0", shared_by=(3, 1))),
+    "memories-of-one-pe": (
+        "CYC401",
+        lambda: cy.Machine(
+            grid=(4, 4), memories={"a": cy.Memory(serves="::2, :"), "b": cy.Memory(serves=":, ::3")}
+        ),
+    ),
+    "memory-of-another-type": ("CYC402", lambda: cy.Machine(memories={"dram": 4})),
+    "memory-field": ("CYC402", lambda: cy.Machine.from_dict({"memories": {"dram": {"bandwith": 4}}})),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refusals(name, golden_refusal):
+    code, make = REFUSED[name]
+    golden_refusal(name, cy.ShapeError, code, make)
+
+
+@pytest.mark.parametrize(
+    ("make", "code", "words"),
+    [
+        (lambda: cy.Memory(latency=0), "CYC401", "`memory.latency` is 0"),
+        (lambda: cy.Memory(depth=2.5), "CYC402", "of type float"),
+        (lambda: cy.Memory(size=0), "CYC401", "`memory.size` is 0"),
+        (lambda: cy.Memory(serves=4), "CYC402", "of type int"),
+        (lambda: cy.Memory(serves=[4]), "CYC402", "of type int"),
+        (lambda: cy.Memory(serves="::0"), "CYC402", '"::0"'),
+        (lambda: cy.Memory(serves="-, 0"), "CYC402", '"-"'),
+        (lambda: cy.Memory(shared_by=4), "CYC402", "of type int"),
+        (lambda: cy.Memory(shared_by=(0,)), "CYC401", "shared_by[0]` is 0"),
+        (lambda: cy.Machine(memories=[cy.Memory()]), "CYC402", "of type list"),
+        (lambda: cy.Machine(memories={3: cy.Memory()}), "CYC402", "of type int"),
+        (lambda: small(shared_by=(2,)), "CYC401", "has rank 1, and the grid rank 2"),
+    ],
+)
+def test_fields_are_checked(make, code, words):
+    with pytest.raises(cy.ShapeError) as caught:
+        make()
+    assert caught.value.code == code
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("functional", [True, False])
+def test_tensors_must_fit(functional, golden_refusal):
+    program = incremented.compile(
+        np.ones(100), schedule=cy.Schedule().space("i"), machine=machine(cy.Memory(size=1599))
+    )
+    enough = program.with_machine(machine(cy.Memory(size=1600)))
+    cy.run(enough, backend="sim", functional=functional)
+    golden_refusal(
+        "tensors-larger-than-their-memory",
+        cy.CapacityError,
+        "CYC503",
+        lambda: cy.run(program, backend="sim", functional=functional),
+    )

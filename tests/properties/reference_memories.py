@@ -1,0 +1,173 @@
+"""The memories of the slow simulator, straight from the rule of `cyclotron.Memory`.
+
+Whenever no PE can go on, the request that can start first is served. That this is the rule, first come first
+served, is checked at the end, where all requests are known.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+Json = dict[str, Any]
+PE = tuple[int, ...]
+
+
+@dataclass
+class Served:
+    """A request that a port has transferred."""
+
+    asked: int
+    pe: PE
+    stores: bool
+    start: int
+    words: int
+    cycles: int
+
+
+@dataclass
+class Port:
+    memory: str
+    machine: Json
+    pes: list[PE] = field(default_factory=list)
+    served: list[Served] = field(default_factory=list)
+
+    @property
+    def free(self) -> int:
+        return self.served[-1].start + self.served[-1].cycles if self.served else 0
+
+
+@dataclass
+class Transfers:
+    """Of one PE: its loads, or its stores."""
+
+    words: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    arrivals: list[int] = field(default_factory=list)
+    passed: list[int] = field(default_factory=list)  # when the PE took a load, or left a store
+
+
+class Memories:
+    """Those of a program's machine."""
+
+    def __init__(self, program: Json) -> None:
+        grid = program["grid"]
+        self.ports: list[Port] = []
+        self.port_of = dict.fromkeys(itertools.product(*map(range, grid)), -1)
+        for name, memory in sorted(program["machine"].get("memories", {}).items()):
+            mask = np.zeros(grid, bool)
+            for box in memory["serves"] or [[]]:
+                mask[tuple(slice(s["first"], s.get("last"), s["step"]) for s in box)] = True
+            blocks: dict[Any, int] = {}
+            for pe in map(tuple, np.argwhere(mask).tolist()):
+                block = tuple(x // n for x, n in zip(pe, memory["shared_by"] or [1] * len(pe), strict=True))
+                if block not in blocks:
+                    blocks[block] = len(self.ports)
+                    self.ports.append(Port(name, memory))
+                self.port_of[pe] = blocks[block]
+                self.ports[blocks[block]].pes.append(pe)
+        self.loads: dict[PE, Transfers] = {}
+        self.stores: dict[PE, Transfers] = {}
+
+    def fetch(self, loads: dict[PE, Iterable[int]]) -> None:
+        """Know all loads of each PE."""
+        for pe in self.port_of:
+            served = self.port_of[pe] >= 0
+            self.loads[pe] = Transfers(words=list(loads[pe]) if served else [])
+            self.stores[pe] = Transfers()
+
+    def has_loaded(self, pe: PE) -> bool:
+        loads = self.loads[pe]
+        return self.port_of[pe] < 0 or len(loads.passed) < len(loads.arrivals)
+
+    def take(self, pe: PE, now: int) -> int:
+        """When the PE goes on with its next load."""
+        if self.port_of[pe] < 0:
+            return now
+        loads = self.loads[pe]
+        loads.passed.append(max(now, loads.arrivals[len(loads.passed)]))
+        return loads.passed[-1]
+
+    def may_store(self, pe: PE) -> bool:
+        return self.port_of[pe] < 0 or len(self.stores[pe].words) < len(self.stores[pe].ends) + self.depth(pe)
+
+    def leave(self, pe: PE, now: int, words: int) -> int:
+        """When the PE goes on after its next store."""
+        if self.port_of[pe] < 0:
+            return now
+        stores = self.stores[pe]
+        before = len(stores.words) - self.depth(pe)
+        stores.passed.append(max(now, stores.ends[before] if before >= 0 else 0))
+        stores.words.append(words)
+        return stores.passed[-1]
+
+    def all_stored(self, pe: PE) -> bool:
+        return len(self.stores[pe].words) == len(self.stores[pe].ends)
+
+    def stored_by(self, pe: PE) -> int:
+        return max(self.stores[pe].arrivals, default=0)
+
+    def depth(self, pe: PE) -> int:
+        return int(self.ports[self.port_of[pe]].machine["depth"])
+
+    def requests(self, port: Port) -> Iterator[tuple[int, PE, bool]]:
+        """Those that are asked for now: when, by which PE, and whether it stores."""
+        depth = port.machine["depth"]
+        for pe in port.pes:
+            loads, stores = self.loads[pe], self.stores[pe]
+            number = len(loads.ends)
+            if number < len(loads.words) and number - depth < len(loads.passed):
+                room = loads.passed[number - depth] if number >= depth else 0
+                yield max([room, *loads.ends[-1:]]), pe, False
+            number = len(stores.ends)
+            if number < len(stores.words):
+                yield max([stores.passed[number], *stores.ends[-1:]]), pe, True
+
+    def serve(self) -> bool:
+        """The request that can start first; False where there is none."""
+        found = [
+            (max(port.free, asked), asked, pe, stores, number)
+            for number, port in enumerate(self.ports)
+            for asked, pe, stores in itertools.islice(sorted(self.requests(port)), 1)
+        ]
+        if not found:
+            return False
+        start, asked, pe, stores, number = min(found)
+        port = self.ports[number]
+        transfers = (self.stores if stores else self.loads)[pe]
+        words = transfers.words[len(transfers.ends)]
+        cycles = -(-words // port.machine["words_per_cycle"])
+        port.served.append(Served(asked, pe, stores, start, words, cycles))
+        transfers.ends.append(start + cycles)
+        transfers.arrivals.append(start + cycles + port.machine["latency_cycles"] - 1)
+        return True
+
+    def check(self) -> None:
+        """First come, first served, without a cycle lost."""
+        for port in self.ports:
+            assert port.served == sorted(port.served, key=lambda r: (r.asked, r.pe, r.stores))
+            free = 0
+            for request in port.served:
+                assert request.start == max(request.asked, free)
+                free = request.start + request.cycles
+
+    def statistics(self, cycles: int) -> list[Json]:
+        def told(port: Port) -> Json:
+            words = [[r.words for r in port.served if r.stores == stores] for stores in (False, True)]
+            busy = sum(request.cycles for request in port.served)
+            return {
+                "memory": port.memory,
+                "pes": len(port.pes),
+                "loads": len(words[0]),
+                "stores": len(words[1]),
+                "words_loaded": sum(words[0]),
+                "words_stored": sum(words[1]),
+                "busy_cycles": busy,
+                "utilization": busy / max(cycles, 1),
+            }
+
+        return [told(port) for port in self.ports]
