@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cyclotron import _core
+from cyclotron import _core, machine_data
 from cyclotron.dataflow import Dataflow
 from cyclotron.errors import CapacityError, ProgramError, ScheduleError, ShapeError
 from cyclotron.language import Blocked, Kernel
@@ -276,7 +276,7 @@ class Program:
             If the PEs' memory is too small.
         """
         _check_machine(machine)
-        topology = Machine.from_core(self.core.machine).topology
+        topology = machine_data.from_core(self.core.machine)["topology"]
         own = self.machine.grid if self.machine else None
         if machine.topology != topology or machine.grid not in (None, self.grid, own):
             size = "x".join(map(str, self.grid))

@@ -274,3 +274,31 @@ def test_tensors_must_fit(functional, golden_refusal):
         "CYC503",
         lambda: cy.run(program, backend="sim", functional=functional),
     )
+
+
+@pytest.mark.parametrize("shared_by", [None, (4, 4), (2, 1)])
+def test_long_runs_are_skipped_where_requests_repeat_themselves(shared_by):
+    """Arbitration is as much a part of what repeats itself as the queues are; the rest is in closed form."""
+
+    def result(steps, engine="fast-forward"):
+        memory = cy.Memory(latency=20, depth=4, serves=(":, 0", "0, 1:"), shared_by=shared_by)
+        program = product.compile(
+            cy.spec((8, steps)),
+            cy.spec((steps, 8)),
+            schedule=cy.schedules.output_stationary(product),
+            machine=machine(memory, grid=(8, 8)),
+        )
+        return cy.run(program, backend="sim", functional=False, event_limit=0, engine=engine)
+
+    short, long = result(1_000), result(1_000_000)
+    assert result(1_000, "general").cycles == short.cycles
+    # The corner takes two values a step, of four in each round trip; or its port has more to do.
+    bound = 2 * 20 / 4
+    ports = short.stats["memory_ports"]
+    busiest = max(port["loads"] for port in ports) / 1_000
+    assert long.cycles - short.cycles == max(bound, busiest) * 999_000
+    assert long.stats["cycles_skipped"] > 0.999 * long.cycles
+    for port, before in zip(long.stats["memory_ports"], ports, strict=True):
+        assert port["loads"] == 1_000 * before["loads"]
+        assert port["busy_cycles"] == port["words_loaded"] + port["words_stored"]
+    assert (sum(long.stats[name] for name in TIMES) == long.cycles).all()

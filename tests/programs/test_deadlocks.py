@@ -1,5 +1,6 @@
 """What a deadlock says: who waits for whom, and exactly which depths let the program pass."""
 
+import dataclasses
 import re
 
 import kernels
@@ -147,3 +148,14 @@ def test_with_depths(golden_refusal):
     with pytest.raises(cy.ShapeError) as caught:
         program.with_depths({names[0]: -1})
     assert caught.value.code == "CYC401"
+
+
+@pytest.mark.parametrize("memory", [cy.Memory(latency=30, depth=1), cy.Memory(latency=9, shared_by=(5,))])
+def test_memories_change_no_advice(memory):
+    """A PE that waits for its memory goes on, whoever waits for that PE meanwhile."""
+    program = at_depth(exchange, (30, 5), ("i",), 2)
+    slow = program.with_machine(dataclasses.replace(program.machine, memories={"dram": memory}))
+    assert changes(deadlock(slow)) == changes(deadlock(program))
+    exact(slow, deadlock(slow))
+    deep = slow.with_depths(changes(deadlock(slow)))
+    assert cy.run(deep, backend="sim", functional=False).stats["stall_memory"].any()

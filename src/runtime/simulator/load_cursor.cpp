@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "control.hpp"
+
 namespace cyclotron::runtime::simulator {
 namespace {
 
@@ -27,7 +29,9 @@ bool opens(const Step& step) { return step.kind == Step::Kind::loop || step.kind
 }  // namespace
 
 LoadSlice slice_loads(const program::Program& program, const Code& code) {
-  LoadSlice result{.program = &program, .code = &code, .steps = {}, .words = {}};
+  LoadSlice result;
+  result.program = &program;
+  result.code = &code;
   std::vector<bool> kept(code.steps.size(), false);
   std::vector<std::size_t> open;
   for (std::size_t at = 0; at < code.steps.size(); ++at) {
@@ -45,12 +49,23 @@ LoadSlice slice_loads(const program::Program& program, const Code& code) {
     place.push_back(count);
     count += one ? 1 : 0;
   }
+  std::vector<std::uint64_t> uniform{0};  // of the loops that are open
   for (std::size_t at = 0; at < code.steps.size(); ++at) {
     if (!kept[at]) continue;
-    Step& step = result.steps.emplace_back(code.steps[at]);
-    if (opens(step) || step.kind == Step::Kind::repeat) step.target = place[step.target];
+    const Step& step = result.steps.emplace_back(code.steps[at]);
+    if (opens(step) || step.kind == Step::Kind::repeat) result.steps.back().target = place[step.target];
     const bool loads = step.kind == Step::Kind::load;
     result.words.push_back(loads ? words_of_each(program.tensors[step.tensor]) : 0);
+    result.levels.push_back(static_cast<std::uint32_t>(uniform.size() - 1));
+    result.uniform.push_back(uniform.back());
+    if (step.kind == Step::Kind::repeat) uniform.pop_back();
+    if (step.kind != Step::Kind::loop) continue;
+    const auto first = code.steps.begin() + static_cast<std::ptrdiff_t>(at) + 1;
+    const auto last = code.steps.begin() + code.steps[at].target;
+    const bool varies =
+        std::any_of(first, last, [&](const Step& inner) { return depends_on(code, inner, step.variable); });
+    const std::size_t level = uniform.size() - 1;
+    uniform.push_back(uniform.back() | (varies || level >= 64 ? 0 : std::uint64_t{1} << level));
   }
   return result;
 }
@@ -111,6 +126,28 @@ std::optional<std::int64_t> LoadCursor::next() {
       case Step::Kind::move:
       case Step::Kind::compute: ++counter_; break;
     }
+  }
+}
+
+std::int64_t LoadCursor::repeats(const LoadCursor& then) const {
+  if (counter_ != then.counter_) return 0;
+  std::int64_t result = 0;
+  for (std::uint32_t level = 0; level < slice_->levels[counter_]; ++level) {
+    const std::uint32_t variable = slice_->code->dimensions + level;
+    const std::int64_t passed = variables_[variable] - then.variables_[variable];
+    if (limits_[variable] != then.limits_[variable]) return 0;
+    if (passed == 0) continue;
+    const bool uniform = level < 64 && ((slice_->uniform[counter_] >> level) & 1U) != 0;
+    if (passed < 0 || result > 0 || !uniform) return 0;
+    result = (limits_[variable] - variables_[variable]) / passed;
+  }
+  return result;
+}
+
+void LoadCursor::skip(const LoadCursor& then, std::int64_t times) {
+  for (std::uint32_t level = 0; level < slice_->levels[counter_]; ++level) {
+    const std::uint32_t variable = slice_->code->dimensions + level;
+    variables_[variable] += times * (variables_[variable] - then.variables_[variable]);
   }
 }
 

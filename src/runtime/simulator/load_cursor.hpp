@@ -13,9 +13,11 @@ namespace cyclotron::runtime::simulator {
 /// The loops, branches and LOADs of a class; loops and branches without a LOAD are left out.
 struct LoadSlice {
   const program::Program* program = nullptr;
-  const Code* code = nullptr;       ///< For its forms.
-  std::vector<Step> steps;          ///< Ends with `halt`; targets are in here.
-  std::vector<std::int64_t> words;  ///< By step: of a load, where all its tiles have one size; else 0.
+  const Code* code = nullptr;          ///< For its forms.
+  std::vector<Step> steps;             ///< Ends with `halt`; targets are in here.
+  std::vector<std::uint64_t> uniform;  ///< By step: a bit for each loop around, as of `TimedOp`.
+  std::vector<std::uint32_t> levels;   ///< By step: loops around it.
+  std::vector<std::int64_t> words;     ///< By step: of a load, where all its tiles have one size; else 0.
 };
 
 /// Refers to both.
@@ -28,6 +30,12 @@ class LoadCursor {
 
   /// The words of the next LOAD; nullopt after the last.
   std::optional<std::int64_t> next();
+
+  /// How many more times it will go on as it has since `then`: by whole iterations of a loop, whose iterations take the
+  /// same steps; 0: it need not.
+  [[nodiscard]] std::int64_t repeats(const LoadCursor& then) const;
+  /// Goes on like that so many times. Requires: times <= repeats(then).
+  void skip(const LoadCursor& then, std::int64_t times);
 
  private:
   [[nodiscard]] std::int64_t words(const Step& step) const;

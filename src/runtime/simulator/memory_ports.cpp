@@ -199,15 +199,14 @@ void MemoryPorts::ask_load(std::uint32_t number) {
   Loads& loads = client.loads;
   if (loads.words == 0 || loads.served - loads.taken >= port.memory->depth) return;
   loads.asked = true;
-  ask(port,
-      {.at = std::max(loads.end, load_room(client, port.memory->depth)), .client = number, .stores = false});
+  loads.asked_at = std::max(loads.end, load_room(client, port.memory->depth));
+  ask(port, {.at = loads.asked_at, .client = number, .stores = false});
 }
 
 void MemoryPorts::ask_store(std::uint32_t number) {
   Stores& stores = clients_[number].stores;
-  const std::int64_t end = stores.ends.at(stores.served - 1);
-  ask(ports_[clients_[number].port],
-      {.at = std::max(stores.pending.front().left.time, end), .client = number, .stores = true});
+  stores.asked_at = std::max(stores.pending.front().left.time, stores.ends.at(stores.served - 1));
+  ask(ports_[clients_[number].port], {.at = stores.asked_at, .client = number, .stores = true});
 }
 
 std::uint32_t MemoryPorts::serve_first(Port& port) {

@@ -21,6 +21,7 @@ namespace cyclotron::runtime::simulator {
 class MemoryPorts {
  public:
   static constexpr std::uint32_t none = 0xffffffffU;
+  static constexpr std::int64_t never = std::int64_t{1} << 62;  ///< After all times.
 
   /// A PE of the run.
   struct User {
@@ -46,17 +47,20 @@ class MemoryPorts {
   /// At the end of the program.
   std::optional<std::int64_t> finish(std::uint32_t ordinal, std::int64_t now);
 
-  /// Serves the earliest requests of all; calls wake(ordinal) for PEs that waited for it. False where nobody asks.
-  /// Requires: no PE can go on.
+  /// Serves the earliest requests of all, where they were asked for before `limit`; calls wake(ordinal) for PEs that
+  /// waited for it. False where there are none. Requires: PEs whose clock is before `limit` cannot go on.
   template <class Wake>
-  bool grant(Wake wake) {
+  bool grant(std::int64_t limit, Wake wake) {
     while (!next_.empty()) {
       const auto [time, port] = next_.top();
+      const bool stale = time != next_time(ports_[port]);  // it has been served, or one before it has come
+      if (!stale && ports_[port].requests.top().at >= limit) return false;
       next_.pop();
-      if (time != next_time(ports_[port])) continue;  // it has been served, or one before it has come
+      if (stale) continue;
       serve(ports_[port], wake);
       while (!next_.empty() && next_.top().first == time) {
         const std::uint32_t other = next_.top().second;
+        if (time == next_time(ports_[other]) && ports_[other].requests.top().at >= limit) break;
         next_.pop();
         if (time == next_time(ports_[other])) serve(ports_[other], wake);
       }
@@ -64,6 +68,12 @@ class MemoryPorts {
     }
     return false;
   }
+
+  /// How many more times what has happened since `then` will happen again, each time later by the shift of each PE, as
+  /// far as the memories are concerned; 0: it need not. `shifts`: by ordinal.
+  [[nodiscard]] std::int64_t repeats(const MemoryPorts& then, const std::vector<std::int64_t>& shifts) const;
+  /// Lets it happen so many times at once. Requires: times <= repeats(then, shifts), and the products fit.
+  void skip(const MemoryPorts& then, std::int64_t times, const std::vector<std::int64_t>& shifts);
 
   /// Cycles that a PE waited for its memory so far.
   [[nodiscard]] std::int64_t stalled(std::uint32_t ordinal) const {
@@ -79,8 +89,6 @@ class MemoryPorts {
   [[nodiscard]] std::vector<MemoryRecord> take_records() { return std::move(records_); }
 
  private:
-  static constexpr std::int64_t never = std::int64_t{1} << 62;
-
   struct Request {
     std::int64_t at = 0;
     std::uint32_t client = 0;
@@ -115,16 +123,20 @@ class MemoryPorts {
       last.pop();
       ++first;
     }
+    [[nodiscard]] bool shifted(Times then, std::int64_t by);
+    void skip(const Times& then, std::int64_t times, std::int64_t by);
   };
   struct Loads {
     std::optional<LoadCursor> cursor{};  ///< Of a port with several agents.
     std::int64_t words = 0;              ///< Of the next request; 0: there is none.
     bool asked = false;                  ///< It waits at the port.
+    std::int64_t asked_at = 0;
     std::int64_t served = 0;
     std::int64_t taken = 0;   ///< By the PE.
     std::int64_t end = 0;     ///< Of the last transfer.
     Ring<Moment> arrivals{};  ///< Of those that the PE has not taken.
     Times departures{};       ///< When it took the others.
+    [[nodiscard]] bool shifted(Loads then, std::int64_t by);
   };
   struct Stores {
     struct Pending {
@@ -133,9 +145,11 @@ class MemoryPorts {
     };
     std::int64_t left = 0;  ///< How many.
     std::int64_t served = 0;
-    std::int64_t arrival = 0;  ///< Of the last one served.
-    Ring<Pending> pending{};   ///< Those that are not served; the first one waits at the port.
-    Times ends{};              ///< Of their transfers.
+    std::int64_t arrival = 0;   ///< Of the last one served.
+    std::int64_t asked_at = 0;  ///< Of the one at the port.
+    Ring<Pending> pending{};    ///< Those that are not served; the first one waits at the port.
+    Times ends{};               ///< Of their transfers.
+    [[nodiscard]] bool shifted(Stores then, std::int64_t by);
   };
   struct Client {
     std::uint32_t ordinal = 0;

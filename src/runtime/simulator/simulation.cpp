@@ -72,7 +72,8 @@ template <bool f>
 bool Simulation<f>::run() {
   Interpreter interpreter(*this, array_, tensors_);
   while (steps_ <= settings_.step_limit) {
-    if (ready_.empty() && !memory_.grant([&](std::uint32_t ordinal) { wake(ordinal); })) break;
+    if (ready_.empty() && !memory_.grant(MemoryPorts::never, [&](std::uint32_t ordinal) { wake(ordinal); }))
+      break;
     if (ready_.empty()) continue;
     const std::uint32_t ordinal = ready_.front();
     ready_.pop();

@@ -10,14 +10,13 @@ namespace {
 
 constexpr std::int64_t endless = std::numeric_limits<std::int64_t>::max();
 
-/// value += times * (value - before), exactly.
+}  // namespace
+
 void repeat(std::int64_t& value, std::int64_t before, std::int64_t times) {
   std::int64_t change = 0;
   if (__builtin_mul_overflow(value - before, times, &change) || __builtin_add_overflow(value, change, &value))
     too_long();
 }
-
-}  // namespace
 
 Snapshot::Snapshot(const TimedArray& array)
     : registers_(array.state().registers),
@@ -29,6 +28,7 @@ Snapshot::Snapshot(const TimedArray& array)
     skipped_ = recorder->skipped;
     skipped_.resize(array.state().queues.size());
   }
+  if (!array.memory().empty()) memory_ = array.memory();
   pes_.reserve(array.state().pes.size());
   for (const TimedPe& pe : array.state().pes) pes_.push_back({pe.now, pe.stall_full, pe.counter});
   queues_.reserve(array.state().queues.size());
@@ -53,6 +53,13 @@ Period Snapshot::period(const TimedArray& array) const {
   for (std::uint32_t o = 0; !port_free_.empty() && o < array.count(); ++o) {
     if (!ports_shifted(array, o)) return {};
   }
+  if (memory_) result.repeats = std::min(result.repeats, array.memory().repeats(*memory_, shifts(array)));
+  return result;
+}
+
+std::vector<std::int64_t> Snapshot::shifts(const TimedArray& array) const {
+  std::vector<std::int64_t> result;
+  for (std::uint32_t o = 0; o < array.count(); ++o) result.push_back(shift(array, o));
   return result;
 }
 
@@ -114,6 +121,7 @@ std::int64_t Snapshot::skip(TimedArray& array, std::int64_t times) const {
   TimedState& state = array.state();
   Recorder* const recorder = array.recorder();
   std::int64_t most = 0;
+  const auto by_pe = memory_ ? shifts(array) : std::vector<std::int64_t>{};
   for (std::uint32_t o = 0; o < array.count(); ++o) {
     TimedPe& pe = state.pes[o];
     const std::int64_t before = pe.now;
@@ -149,6 +157,7 @@ std::int64_t Snapshot::skip(TimedArray& array, std::int64_t times) const {
     queue.link_free = link_free;
   }
   for (std::size_t p = 0; p < port_free_.size(); ++p) repeat(state.port_free[p], port_free_[p], times);
+  if (memory_) array.memory().skip(*memory_, times, by_pe);
   return most;
 }
 

@@ -6,11 +6,15 @@
 // repeats, shifted, for as long as those loops go on.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "timed_array.hpp"
 
 namespace cyclotron::runtime::simulator {
+
+/// value += times * (value - before), exactly. Throws ExecutionError CYC708.
+void repeat(std::int64_t& value, std::int64_t before, std::int64_t times);
 
 /// What a snapshot finds.
 struct Period {
@@ -44,6 +48,7 @@ class Snapshot {
   [[nodiscard]] Period period(const TimedArray& array, std::uint32_t ordinal) const;
   [[nodiscard]] bool shifted(const TimedArray& array, std::size_t number) const;
   [[nodiscard]] bool ports_shifted(const TimedArray& array, std::uint32_t ordinal) const;
+  [[nodiscard]] std::vector<std::int64_t> shifts(const TimedArray& array) const;
   [[nodiscard]] std::int64_t shift(const TimedArray& array, std::uint32_t ordinal) const {
     return array.state().pes[ordinal].now - pes_[ordinal].now;
   }
@@ -56,6 +61,7 @@ class Snapshot {
   std::vector<std::int64_t> messages_;
   // Where sends and receives are recorded: how many of each PE, and the messages of each queue that were skipped.
   std::vector<std::int64_t> recorded_, skipped_;
+  std::optional<MemoryPorts> memory_;  // Where there is any.
 };
 
 }  // namespace cyclotron::runtime::simulator

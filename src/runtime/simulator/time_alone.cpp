@@ -38,8 +38,7 @@ std::optional<Timing> simulate_time(const program::Program& program, Engine whic
       if (auto timing = simulate_collapsed(*timed, progress)) return timing;
     }
     TimedEngine engine(std::move(*timed), progress);
-    const bool forward = which != Engine::general && engine.array().memory().empty();
-    const std::int64_t skipped = forward ? fast_forward(engine) : 0;
+    const std::int64_t skipped = which == Engine::general ? 0 : fast_forward(engine);
     if (engine.run()) {
       Timing timing = engine.timing();
       timing.engine = which == Engine::fast_forward || skipped > 0 ? "fast-forward" : "general";

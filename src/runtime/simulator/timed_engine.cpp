@@ -15,7 +15,7 @@ bool TimedEngine::run() {
   least_room_ = iterations_a_turn;
   do {
     run_ready<false>(0);
-  } while (array_.memory().grant([&](std::uint32_t ordinal) { ready_.insert(ordinal); }));
+  } while (grant(MemoryPorts::never));
   return finished();
 }
 
@@ -29,7 +29,12 @@ bool TimedEngine::within_depths() const {
 bool TimedEngine::run_round(std::uint32_t level) {
   for (const std::uint32_t ordinal : waiting_) ready_.insert(ordinal);
   waiting_.clear();
-  run_ready<true>(level);
+  std::size_t seen = 0;
+  std::int64_t limit = MemoryPorts::never;  // what PEs of the next round ask for is not earlier
+  do {
+    run_ready<true>(level);
+    for (; seen < waiting_.size(); ++seen) limit = std::min(limit, array_.state().pes[waiting_[seen]].now);
+  } while (grant(limit));
   return !waiting_.empty();
 }
 

@@ -45,6 +45,10 @@ class TimedEngine {
   void run_ready(std::uint32_t level);
   template <bool is_round>
   Outcome advance(std::uint32_t ordinal, std::uint32_t level);
+  /// Serves the earliest requests for memory, where they were asked for before `limit`.
+  bool grant(std::int64_t limit) {
+    return array_.memory().grant(limit, [&](std::uint32_t ordinal) { ready_.insert(ordinal); });
+  }
   /// Whether one more message may be sent; finds out for as many as possible at once.
   bool make_room(TimedQueue& queue, const TimedChannel& channel);
   void start_anew(TimedQueue& queue);
