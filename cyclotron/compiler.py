@@ -35,7 +35,16 @@ if TYPE_CHECKING:
 _DEEP = Link(depth=UNBOUNDED)
 _UNLIMITED = Machine(link=_DEEP, broadcast=_DEEP, pe=PE(memory=1 << 40))
 
-_cache: weakref.WeakKeyDictionary[Kernel, dict[Any, Program]] = weakref.WeakKeyDictionary()
+
+@dataclass(frozen=True)
+class _Known:
+    """What was made of a kernel before, by all that it depends on."""
+
+    systems: dict[Any, Recurrences] = dataclasses.field(default_factory=dict)
+    programs: dict[Any, Program] = dataclasses.field(default_factory=dict)
+
+
+_known: weakref.WeakKeyDictionary[Kernel, _Known] = weakref.WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -407,6 +416,8 @@ def compile_kernel(
 ) -> Program:
     """Compile a kernel for bound arguments; equal shapes, dtypes, schedules and machines compile once.
 
+    Shapes and dtypes are traced once, for whatever schedules and machines.
+
     Parameters
     ----------
     kernel : Kernel
@@ -423,17 +434,20 @@ def compile_kernel(
         )
     target = unlimited(schedule) if machine is None else machine
     _check_machine(target)
-    key = _key(kernel, values, schedule, target)
-    programs = _cache.setdefault(kernel, {}) if key is not None else {}
-    known = programs.get(key)
+    traced = _key(kernel, values)
+    before = _known.setdefault(kernel, _Known()) if traced is not None else _Known()
+    key = (schedule, target, traced)
+    known = before.programs.get(key)
     if known is None:
-        system = kernel.recurrences(*values)
+        system = before.systems.get(traced)
+        if system is None:
+            system = before.systems[traced] = kernel.recurrences(*values)
         with errors_at_call():
             compiled = _core.compile(system.core, schedule.to_core() if schedule else None, target.to_core())
         if schedule is not None and schedule.reassociations:
             system = Recurrences(compiled.system)
         known = Program(compiled.program, system=system, compiled=compiled, kernel=kernel, machine=target)
-        programs[key] = known
+        before.programs[key] = known
     return Program(
         known.core,
         kernel=kernel,
@@ -459,15 +473,15 @@ def load(path: str | Path) -> Program:
     return Program(_core.Program.from_bytes(Path(path).read_bytes()))
 
 
-def _key(kernel: Kernel, values: tuple[Any, ...], schedule: Schedule | None, machine: Machine) -> Any:
-    """What the program depends on; None where a host value cannot be compared.
+def _key(kernel: Kernel, values: tuple[Any, ...]) -> Any:
+    """What the recurrences depend on; None where a host value cannot be compared.
 
-    A kernel that reads globals or closures is traced anew each time, since these may change.
+    A kernel that reads variables of a function around it is traced anew each time, since these may change.
     """
     if kernel.closes_over_variables:
         return None
     tensors: dict[str, TensorArgument] = kernel.tensor_arguments(values)
-    parts: list[Any] = [schedule, machine]
+    parts: list[Any] = [kernel.globals_read()]
     for name, value in zip(kernel.signature.parameters, values, strict=True):
         parts.append(tensors.get(name, (type(value).__name__, value)))
     try:

@@ -208,6 +208,16 @@ class Kernel:
         """Whether the function reads variables of a function around it, which may change between calls."""
         return bool(self._function.__code__.co_freevars)
 
+    @functools.cached_property
+    def _global_names(self) -> tuple[str, ...]:
+        names = {node.id for node in walk(self._source.node) if isinstance(node, ast.Name)}
+        return tuple(sorted(names - set(self.signature.parameters)))
+
+    def globals_read(self) -> tuple[tuple[str, type, Any], ...]:
+        """The globals that the text names; some may be no dictionary's keys, such as arrays and lists."""
+        known = self._function.__globals__
+        return tuple((name, type(known[name]), known[name]) for name in self._global_names if name in known)
+
     def __repr__(self) -> str:
         return f"<kernel {self.name}{self.signature}>"
 

@@ -234,3 +234,42 @@ def test_builders_only_need_the_protocol() -> None:
     system = RecordedSystem()
     trace = matmul.build(system, cy.spec((2, 3)), cy.spec((3, 4)))
     assert list(trace.outputs) == ["C"]
+
+
+FACTOR: object = 2
+
+
+@cy.kernel
+def scaled(A):
+    X = cy.empty_like(A)
+    for i in range(A.shape[0]):
+        X[i] = A[i] * FACTOR
+    return X
+
+
+def test_globals_that_change_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers of one value and of others, by Python and by NumPy."""
+    for factor in (2, 5, 2.5, True, np.float64(3), 7):
+        monkeypatch.setitem(globals(), "FACTOR", factor)
+        assert scaled(np.ones(3)).tolist() == [factor] * 3
+
+
+def test_traced_once_for_all_schedules_and_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shapes and dtypes are what the recurrences depend on."""
+    traced = []
+    trace = cy.Kernel.recurrences
+
+    def counted(kernel: cy.Kernel, *values: object) -> object:
+        traced.append(kernel)
+        return trace(kernel, *values)
+
+    monkeypatch.setattr(cy.Kernel, "recurrences", counted)
+    for schedule in (None, cy.Schedule().space("i"), cy.Schedule().space("-i"), cy.Schedule().time("i")):
+        for machine in (None, cy.Machine(grid=(4,)), cy.Machine(grid=(4,), link=cy.Link(latency=3))):
+            scaled.compile(cy.spec((4,)), schedule=schedule, machine=machine)
+    with pytest.raises(cy.ScheduleError):
+        scaled.compile(cy.spec((4,)), schedule=cy.Schedule().space("no_index"))
+    assert len(traced) == 1
+    scaled.compile(cy.spec((5,)))
+    scaled.compile(cy.spec((4,), "int32"))
+    assert len(traced) == 3
