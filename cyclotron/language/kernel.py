@@ -211,7 +211,7 @@ class Kernel:
     @functools.cached_property
     def _global_names(self) -> tuple[str, ...]:
         names = {node.id for node in walk(self._source.node) if isinstance(node, ast.Name)}
-        return tuple(sorted(names - set(self.signature.parameters)))
+        return tuple(sorted(names & _not_local(self._function.__code__)))
 
     def globals_read(self) -> tuple[tuple[str, type, Any], ...]:
         """The globals that the text names; some may be no dictionary's keys, such as arrays and lists."""
@@ -327,6 +327,12 @@ def kernel(function: Callable[..., Any]) -> Kernel:
 def program(function: Callable[..., Any]) -> Kernel:
     """Make a kernel of a function written in the intermediate language (see `cyclotron.il`)."""
     return Kernel(function, is_il=True)
+
+
+def _not_local(code: CodeType) -> set[str]:
+    """The names of globals and attributes in a function and the functions in it."""
+    inner = (_not_local(part) for part in code.co_consts if isinstance(part, CodeType))
+    return set(code.co_names).union(*inner)
 
 
 def _wrapped(value: Any) -> Any:

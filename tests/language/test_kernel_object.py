@@ -247,16 +247,27 @@ def scaled(A):
     return X
 
 
+@cy.kernel
+def folded(A):
+    X = cy.empty_like(A)
+    for i in range(A.shape[0]):
+        X[i] = sum(A[k] * FACTOR for k in range(A.shape[0]))
+    return X
+
+
 def test_globals_that_change_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Numbers of one value and of others, by Python and by NumPy."""
     for factor in (2, 5, 2.5, True, np.float64(3), 7):
         monkeypatch.setitem(globals(), "FACTOR", factor)
         assert scaled(np.ones(3)).tolist() == [factor] * 3
+        assert folded(np.ones(3)).tolist() == [3 * factor] * 3
 
 
 def test_traced_once_for_all_schedules_and_machines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shapes and dtypes are what the recurrences depend on."""
+    """Shapes and dtypes are what the recurrences depend on, not globals with the names of local variables."""
     traced = []
+    monkeypatch.setitem(globals(), "X", np.ones(3))
+    monkeypatch.setitem(globals(), "shape", np.ones(3))
     trace = cy.Kernel.recurrences
 
     def counted(kernel: cy.Kernel, *values: object) -> object:
