@@ -101,6 +101,12 @@ def run(
             code="CYC713",
             help='only backend="sim" can leave numbers out',
         )
+    if deal is not None and backend != "mpi":
+        raise ExecutionError(
+            f"deal={deal} on the {backend} backend",
+            code="CYC733",
+            help='only backend="mpi" deals PEs out to ranks',
+        )
     _check_engine(engine, backend, functional)
     started = time.perf_counter()
     if backend == "numpy":

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,10 +47,12 @@ class Layout:
     owner: Callable[..., int] | None = None
 
     def __post_init__(self) -> None:
-        for name in ("grid", "block", "source"):
-            value = getattr(self, name)
-            if isinstance(value, Sequence):
-                object.__setattr__(self, name, tuple(int(size) for size in value))
+        object.__setattr__(self, "grid", _sizes("grid", self.grid))
+        object.__setattr__(self, "source", _sizes("source", self.source))
+        if isinstance(self.block, SupportsIndex):
+            object.__setattr__(self, "block", operator.index(self.block))
+        else:
+            object.__setattr__(self, "block", _sizes("block", self.block))
         if (self.grid is None) == (self.owner is None):
             raise _unfit(
                 "a layout has either a grid or an owner", "Layout(grid=(2, 2)) or Layout(block=64, owner=f)"
@@ -223,6 +226,16 @@ def _grid_of(owners: NDArray[np.int32]) -> tuple[int, ...] | None:
         again = np.flatnonzero(line == line[0])
         grid.append(int(again[1]) if len(again) > 1 else len(line))
     return tuple(grid)
+
+
+def _sizes(name: str, value: Any) -> tuple[int, ...] | None:
+    """Whole numbers, one for each dimension."""
+    if value is None:
+        return None
+    try:
+        return tuple(map(operator.index, value))
+    except TypeError:
+        raise _unfit(f"{name}={value!r} of a layout", "give a whole number for each dimension") from None
 
 
 def _unfit(what: str, help: str) -> ShapeError:

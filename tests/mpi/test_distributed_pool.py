@@ -38,6 +38,8 @@ def test_arrays_in_arrays_out():
     assert output.tobytes() == cy.run(program).output.tobytes()
     dealt = cy.run(program, backend="mpi", ranks=2, deal=cy.Layout((1, 2), 1)).output
     assert dealt.tobytes() == output.tobytes()
+    with pytest.raises(cy.ExecutionError, match="on the local backend"):
+        cy.run(program, backend="local", deal=cy.Layout((1, 2), 1))
 
 
 def test_a_file(tmp_path):

@@ -49,6 +49,7 @@ def test_block_cyclic_is_scalapacks(grid, block):
 def test_blocks_as_equal_as_can_be():
     assert cy.Layout((3, 2)).tile((10, 5)) == (4, 3)
     assert cy.Layout((3,)).tile((0,)) == (1,)
+    assert cy.Layout([3, 1], np.int64(2)) == cy.Layout((3, 1), 2)
     assert cy.Layout((3,)).owners((7,)).tolist() == [0, 1, 2]
     assert cy.Layout((4,)).owners((5,)).tolist() == [0, 1, 2]  # blocks of 2; the last rank has none
 
@@ -70,6 +71,8 @@ def test_a_layout_is_found_again(grid):
         ({}, "either a grid or an owner"),
         ({"grid": (2,), "block": 1, "owner": int}, "either a grid or an owner"),
         ({"owner": int}, "has a block"),
+        ({"grid": 4}, "grid=4 of a layout"),
+        ({"grid": (2, 2), "block": 1.5}, "block=1.5 of a layout"),
         ({"grid": (2, 0)}, "blocks None on a grid of"),
         ({"grid": (2, 1), "block": (1, -1)}, "on a grid of"),
         ({"grid": (2, 1), "source": (2, 0)}, "first block is on rank"),
