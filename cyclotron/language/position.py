@@ -10,17 +10,19 @@ from types import CodeType, FrameType
 
 from cyclotron.errors import NO_SPAN, Span
 
-_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_LANGUAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+# Besides this package `cy.linalg`, through which kernels call operators; the kernels beside it are source.
+_OURS = (_LANGUAGE, os.path.join(os.path.dirname(os.path.dirname(_LANGUAGE)), "linalg", "__init__.py"))
 
 
 def here() -> Span:
-    """Return the span of the innermost expression that is being evaluated outside this package.
+    """Return the span of the innermost expression that is being evaluated outside of Cyclotron.
 
     The intermediate language keeps the positions of the kernel's text, so this is the user's own source, both
     for rewritten kernels and for hand-written ones. Python 3.10 knows only the line.
     """
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and frame.f_code.co_filename.startswith(_OURS):
         frame = frame.f_back
     if frame is None:
         return NO_SPAN
