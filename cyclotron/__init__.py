@@ -80,7 +80,7 @@ from cyclotron.language import (
     zeros_like,
 )
 from cyclotron.layout import Layout
-from cyclotron.machine import PE, Chiplets, Link, Machine, Memory, Unit
+from cyclotron.machine import PE, Chiplets, Link, LinkMap, Machine, Memory, Unit
 from cyclotron.proof import Depths, Proof, prove
 from cyclotron.recurrences import Recurrences
 from cyclotron.results import Result
@@ -112,6 +112,7 @@ __all__ = [
     "Layout",
     "LegalityError",
     "Link",
+    "LinkMap",
     "Machine",
     "Memory",
     "PeClass",

@@ -243,6 +243,9 @@ def run_local(
 ) -> None:
     """Run on threads of this process; outputs are written into their arrays."""
 
+def rank_of_link_map(text: str) -> int:
+    """Dimensions of the grid that a link map is for."""
+
 def index_names(system: System) -> list[str]:
     """Every index of the kernel, outermost first."""
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, cast
 
 from . import _core, machine_data
 from .errors import ShapeError
+from .link_maps import LinkMap
 from .machine_memories import Memory
 from .machine_parts import (
     MOST,
@@ -31,7 +32,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["PE", "UNBOUNDED", "Chiplets", "Link", "Machine", "Memory", "Topology", "Unit"]
+__all__ = ["PE", "UNBOUNDED", "Chiplets", "Link", "LinkMap", "Machine", "Memory", "Topology", "Unit"]
 
 Topology = Literal["mesh", "torus", "hexagonal", "ring"]
 _TOPOLOGIES: tuple[Topology, ...] = ("mesh", "torus", "hexagonal", "ring")
@@ -47,10 +48,10 @@ class Machine:
     ----------
     grid : tuple of int, optional
         PEs along each dimension; None: as large as the program needs.
-    topology : {"mesh", "torus", "hexagonal", "ring"} or tuple of str
+    topology : {"mesh", "torus", "hexagonal", "ring"}, tuple of str, or tuple of LinkMap
         Without or with links that wrap around, hexagonal with those of one diagonal; a ring is a torus of one
         dimension. A tuple has ``"mesh"`` or ``"torus"`` for each dimension of the grid: ``("torus", "mesh")``
-        wraps around along columns only.
+        wraps around along columns only. Link maps say which PEs are joined where no name does.
     link : Link
         Between neighbours.
     broadcast : Link
@@ -76,7 +77,7 @@ class Machine:
     """
 
     grid: tuple[int, ...] | None = None
-    topology: Topology | tuple[Topology, ...] = "mesh"
+    topology: Topology | tuple[Topology, ...] | tuple[LinkMap, ...] = "mesh"
     link: Link = dataclasses.field(default_factory=Link)
     broadcast: Link = dataclasses.field(default_factory=Link)
     pe: PE = dataclasses.field(default_factory=PE)
@@ -108,13 +109,22 @@ class Machine:
         if self.clock is not None:
             object.__setattr__(self, "clock", positive("clock", self.clock))
         object.__setattr__(self, "memories", _memories(self.memories))
-        if self.memories:
+        if self.memories or self.link_maps:
             _core.verify_machine(self.to_core())
 
     @property
     def topologies(self) -> tuple[Topology, ...]:
-        """Of all dimensions of the grid, or one for each."""
-        return self.topology if isinstance(self.topology, tuple) else (self.topology,)
+        """Of all dimensions of the grid, or one for each; empty with link maps."""
+        if isinstance(self.topology, tuple):
+            return tuple(name for name in self.topology if not isinstance(name, LinkMap))
+        return (self.topology,)
+
+    @property
+    def link_maps(self) -> tuple[LinkMap, ...]:
+        """The links where no named topology describes them, else empty."""
+        if isinstance(self.topology, tuple):
+            return tuple(one for one in self.topology if isinstance(one, LinkMap))
+        return ()
 
     @property
     def _rank(self) -> int | None:
@@ -122,7 +132,7 @@ class Machine:
         if self.grid is not None:
             return len(self.grid)
         if isinstance(self.topology, tuple):
-            return len(self.topology)
+            return self.link_maps[0].rank if self.link_maps else len(self.topology)
         return 1 if self.topology == "ring" else None
 
     @property
@@ -143,7 +153,7 @@ class Machine:
         dict
             ``{"grid": list of int, "topology": list of str, "link": dict, "broadcast": dict, "pe": dict,
             "links": list of (offset, link), "memories": dict, "clock_hz": float or None, "chiplets": dict or
-            None}``.
+            None, "link_maps": list of (str, dict or None)}``.
         """
         return machine_data.to_core(self)
 
@@ -215,8 +225,9 @@ class Machine:
 
     def __str__(self) -> str:
         grid = " of any size" if self.grid is None else " " + "×".join(map(str, self.grid))
-        text = f"{topology_text(self.topology)}{grid}"
+        text = f"{'custom' if self.link_maps else topology_text(self.topology)}{grid}"
         text += f", link latency {self.link.latency} depth {self.link.depth_text}"
+        text += "".join(f", {one}" for one in self.link_maps)
         for offset, link in self.links.items():
             text += f", link {offset} latency {link.latency} depth {link.depth_text}"
         if self.chiplets is not None:
@@ -231,12 +242,19 @@ class Machine:
         return text if self.clock is None else f"{text}, {self.clock / 1e6:g} MHz"
 
 
-def topology_text(topology: Topology | tuple[Topology, ...]) -> str:
-    """Return ``torus``, or with a word for each dimension, ``torus×mesh``."""
-    return "×".join(topology) if isinstance(topology, tuple) else topology
+def topology_text(topology: Topology | tuple[Topology, ...] | tuple[LinkMap, ...]) -> str:
+    """Return ``torus``; with a word for each dimension ``torus×mesh``; or the link maps."""
+    if isinstance(topology, str):
+        return topology
+    maps = [str(one) for one in topology if isinstance(one, LinkMap)]
+    return ", ".join(maps) if maps else "×".join(map(str, topology))
 
 
-def _topology(topology: object, grid: tuple[int, ...] | None) -> Topology | tuple[Topology, ...]:
+def _topology(
+    topology: object, grid: tuple[int, ...] | None
+) -> Topology | tuple[Topology, ...] | tuple[LinkMap, ...]:
+    if isinstance(topology, list | tuple) and topology and all(isinstance(one, LinkMap) for one in topology):
+        return tuple(topology)
     each = tuple(topology) if isinstance(topology, list | tuple) else (topology,)
     for name in each or (topology,):
         if name not in _TOPOLOGIES:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import machine_memories
 from .errors import ShapeError
+from .link_maps import LinkMap
 from .machine_memories import Memory
 from .machine_parts import PE, UNITS, Chiplets, Link, Unit, wrong_type
 
@@ -31,7 +32,7 @@ def to_core(machine: Machine) -> dict[str, Any]:
     pe = machine.pe
     return {
         "grid": list(machine.grid or ()),
-        "topology": list(machine.topologies),
+        "topology": ["custom"] if machine.link_maps else list(machine.topologies),
         "link": _link_to_core(machine.link),
         "broadcast": _link_to_core(machine.broadcast),
         "pe": {
@@ -43,6 +44,7 @@ def to_core(machine: Machine) -> dict[str, Any]:
         "links": [(list(offset), _link_to_core(link)) for offset, link in machine.links.items()],
         "memories": {name: machine_memories.to_core(memory) for name, memory in machine.memories.items()},
         "clock_hz": machine.clock,
+        "link_maps": [(one.map, one.link and _link_to_core(one.link)) for one in machine.link_maps],
         "chiplets": machine.chiplets
         and {"shape": list(machine.chiplets.shape), "link": _link_to_core(machine.chiplets.link)},
     }
@@ -54,7 +56,7 @@ def from_core(data: Mapping[str, Any]) -> dict[str, Any]:
     units = {name: Unit(**pe[name]) if pe[name] else None for name in UNITS}
     return {
         "grid": tuple(data["grid"]) or None,
-        "topology": data["topology"][0] if len(data["topology"]) == 1 else tuple(data["topology"]),
+        "topology": _topology_from_core(data),
         "link": _link_from_core(data["link"]),
         "broadcast": _link_from_core(data["broadcast"]),
         "pe": PE(pe["memory_bytes"], pe["flops_per_cycle"], dict(pe["cycles"]), **units),
@@ -64,6 +66,12 @@ def from_core(data: Mapping[str, Any]) -> dict[str, Any]:
         "chiplets": data["chiplets"]
         and Chiplets(tuple(data["chiplets"]["shape"]), _link_from_core(data["chiplets"]["link"])),
     }
+
+
+def _topology_from_core(data: Mapping[str, Any]) -> Any:
+    if data["link_maps"]:
+        return tuple(LinkMap(text, link and _link_from_core(link)) for text, link in data["link_maps"])
+    return data["topology"][0] if len(data["topology"]) == 1 else tuple(data["topology"])
 
 
 def to_dict(machine: Machine) -> dict[str, Any]:
@@ -78,6 +86,8 @@ def to_dict(machine: Machine) -> dict[str, Any]:
 def from_dict(data: Mapping[str, Any], kind: type[Machine]) -> dict[str, Any]:
     """Return the fields of the machine that `to_dict` describes; see `Machine.from_dict`."""
     values = dict(_known("machine", data, kind))
+    if isinstance(values.get("topology"), list):
+        values["topology"] = [_link_map(one) for one in values["topology"]]
     for field in ("link", "broadcast"):
         if field in values:
             values[field] = Link(**_known(field, values[field], Link))
@@ -105,6 +115,20 @@ def from_dict(data: Mapping[str, Any], kind: type[Machine]) -> dict[str, Any]:
     return values
 
 
+def _link_map(entry: Any) -> Any:
+    """A name of a topology, or the table of a link map."""
+    if not isinstance(entry, Mapping):
+        return entry
+    fields = dict(_known("topology", entry, LinkMap))
+    if "map" not in fields:
+        raise wrong_type(
+            "a link map in `topology`", entry, 'its map, for example {map = "(i) -> ((i + 1) % 8)"}'
+        )
+    if "link" in fields:
+        fields["link"] = Link(**_known("topology.link", fields["link"], Link))
+    return LinkMap(**fields)
+
+
 def to_toml(machine: Machine) -> str:
     """Return the text of a TOML file with the entries of `to_dict`."""
     return "\n".join(_toml_table("", to_dict(machine))).lstrip() + "\n"
@@ -125,7 +149,7 @@ def _plain(value: Any) -> Any:
         return {name: _plain(field) for name, field in fields.items() if field is not None}
     if isinstance(value, Mapping):
         return {key: _plain(entry) for key, entry in value.items()}
-    return list(value) if isinstance(value, tuple) else value
+    return [_plain(entry) for entry in value] if isinstance(value, tuple) else value
 
 
 def _toml_table(name: str, table: Mapping[str, Any]) -> list[str]:
@@ -142,6 +166,8 @@ def _toml_table(name: str, table: Mapping[str, Any]) -> list[str]:
 def _toml(value: object) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{_toml_key(key)} = {_toml(entry)}' for key, entry in value.items())}}}"
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 

@@ -1,6 +1,8 @@
 // `_core.compile`: recurrences, schedule and machine in, a Compiled out.
 #include <pybind11/stl.h>
 
+#include <cyclotron/machine/link_map.hpp>
+#include <cyclotron/mapping/links.hpp>
 #include <cyclotron/driver/compile.hpp>
 #include <cyclotron/poly/set.hpp>
 
@@ -89,8 +91,16 @@ void bind_driver(py::module_& module) {
       py::arg("system"), py::arg("schedule"), py::arg("machine"),
       "Compile recurrences to a verified program.");
   module.def(
-      "verify_machine", [](const py::dict& machine) { machine::verify_target(to_machine(machine)); },
+      "verify_machine",
+      [](const py::dict& data) {
+        const auto machine = to_machine(data);
+        machine::verify_target(machine);
+        mapping::verify_link_maps(machine);
+      },
       py::arg("machine"), "Raise ShapeError where programs cannot be compiled for the machine.");
+  module.def(
+      "rank_of_link_map", [](const std::string& text) { return machine::parse_link_map(text).names.size(); },
+      py::arg("text"), "Dimensions of the grid that a link map is for.");
   module.def("index_names", &schedule::index_names, py::arg("system"),
              "Every index of the kernel, outermost first.");
   module.def("isl_version", &poly::isl_version, "Version of isl.");

@@ -56,6 +56,10 @@ inline machine::Machine to_machine(const pybind11::dict& value) {
   for (const auto& [name, memory] : value["memories"].cast<std::map<std::string, pybind11::dict>>())
     result.memories.emplace(name, to_memory(memory));
   result.clock_hz = value["clock_hz"].cast<std::optional<double>>();
+  for (const auto& item : value["link_maps"]) {
+    const auto [text, link] = item.cast<std::pair<std::string, std::optional<pybind11::dict>>>();
+    result.link_maps.push_back({text, link ? std::optional(to_link(*link)) : std::nullopt});
+  }
   if (const pybind11::object chiplets = value["chiplets"]; !chiplets.is_none()) {
     result.chiplets = {chiplets["shape"].cast<std::vector<std::int64_t>>(),
                        to_link(chiplets["link"].cast<pybind11::dict>())};
@@ -133,6 +137,12 @@ inline pybind11::dict to_dict(const machine::Machine& machine) {
   result["memories"] = memories;
   result["clock_hz"] = machine.clock_hz;
   result["chiplets"] = to_dict(machine.chiplets);
+  pybind11::list maps;
+  for (const auto& [text, link] : machine.link_maps) {
+    const pybind11::object own = link ? pybind11::object(to_dict(*link)) : pybind11::none();
+    maps.append(pybind11::make_tuple(text, own));
+  }
+  result["link_maps"] = maps;
   return result;
 }
 

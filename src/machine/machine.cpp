@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cyclotron/machine/link_map.hpp>
 #include <cyclotron/support/error.hpp>
 
 #include "range.hpp"
@@ -19,6 +20,7 @@ namespace {
 // A product of the largest tiles takes at most 2^45 passes, and so less than 2^62 cycles.
 constexpr std::int64_t pass_limit = std::int64_t{1} << 16;
 constexpr std::int64_t most_dimensions = 8;
+constexpr std::int64_t most_link_maps = 256;
 
 void require(std::string_view field, const Link& link) {
   require_range(fmt::format("{}.latency_cycles", field), link.latency_cycles, 0);
@@ -65,6 +67,25 @@ void require_links(const Machine& machine) {
   }
 }
 
+void require_link_maps(const Machine& machine) {
+  const auto refuse = [](std::string message, std::string help) {
+    throw ShapeError(
+        {.code = "CYC401", .span = {}, .message = std::move(message), .notes = {}, .help = std::move(help)});
+  };
+  if (!machine.links.empty())
+    refuse("machine `links` are given by direction, and `topology` by link maps",
+           "give each link map its link");
+  require_range("topology link maps", static_cast<std::int64_t>(machine.link_maps.size()), 1, most_link_maps);
+  const auto rank = *dimensions(machine);
+  for (const auto& [text, link] : machine.link_maps) {
+    const auto own = parse_link_map(text).names.size();
+    if (own != rank)
+      refuse(fmt::format("link map `{}` has rank {}, and the grid rank {}", text, own, rank),
+             "give the coordinates of a PE of the grid");
+    if (link) require(fmt::format("link map `{}`: link", text), *link);
+  }
+}
+
 void require_topology(const Machine& machine) {
   const auto refuse = [](std::string message, std::string help) {
     throw ShapeError(
@@ -72,6 +93,12 @@ void require_topology(const Machine& machine) {
   };
   const auto& topology = machine.topology;
   require_range("topology dimensions", static_cast<std::int64_t>(topology.size()), 1, most_dimensions);
+  const bool custom = topology == std::vector{Topology::custom};
+  if (custom == machine.link_maps.empty())
+    refuse(fmt::format("machine `topology` is {}, with {} link maps", topology_text(machine),
+                       machine.link_maps.size()),
+           "a custom topology has link maps, and no other has");
+  if (custom) return require_link_maps(machine);
   if (topology.size() == 1) {
     if (topology.front() == Topology::ring && !machine.grid.empty())
       require_range("grid dimensions of a ring", static_cast<std::int64_t>(machine.grid.size()), 1, 1);
@@ -140,12 +167,14 @@ std::string_view name(Topology topology) {
     case Topology::torus: return "torus";
     case Topology::hexagonal: return "hexagonal";
     case Topology::ring: return "ring";
+    case Topology::custom: return "custom";
   }
   return "";
 }
 
 std::optional<Topology> topology_from_name(std::string_view text) {
-  for (const auto topology : {Topology::mesh, Topology::torus, Topology::hexagonal, Topology::ring}) {
+  for (const auto topology :
+       {Topology::mesh, Topology::torus, Topology::hexagonal, Topology::ring, Topology::custom}) {
     if (name(topology) == text) return topology;
   }
   return std::nullopt;
@@ -174,6 +203,7 @@ std::optional<std::size_t> dimensions(const Machine& machine) {
   if (!machine.grid.empty()) return machine.grid.size();
   if (machine.topology.size() > 1) return machine.topology.size();
   if (machine.topology.front() == Topology::ring) return 1;
+  if (!machine.link_maps.empty()) return parse_link_map(machine.link_maps.front().text).names.size();
   if (!machine.links.empty()) return machine.links.begin()->first.size();
   if (machine.chiplets) return machine.chiplets->shape.size();
   for (const auto& [name, memory] : machine.memories) {
@@ -258,6 +288,8 @@ std::string to_string(const Machine& machine) {
     text += fmt::format("{}{}", d == 0 ? " " : "x", machine.grid[d]);
   }
   text += ", link" + link_text(machine.link);
+  for (const auto& [map, link] : machine.link_maps)
+    text += fmt::format(", {}{}", map, link ? link_text(*link) : "");
   for (const auto& [offset, link] : machine.links)
     text += fmt::format(", link ({}){}", fmt::join(offset, ", "), link_text(link));
   if (machine.chiplets) {

@@ -7,6 +7,7 @@
 
 #include <cyclotron/support/error.hpp>
 #include <cyclotron/support/overloaded.hpp>
+#include <cyclotron/mapping/links.hpp>
 
 #include "detail.hpp"
 
@@ -24,7 +25,9 @@ constexpr std::int64_t kinds = 8;
 class Builder {
  public:
   Builder(Mapping& mapping, const machine::Machine& machine)
-      : mapping_(mapping), machine_(machine), graph_(mapping.graph) {}
+      : mapping_(mapping), machine_(machine), graph_(mapping.graph) {
+    if (!machine.link_maps.empty()) custom_ = links_between(graph_.context, machine, mapping.grid.extents);
+  }
 
   void run() {
     find_aliases();
@@ -126,8 +129,8 @@ class Builder {
 
   std::size_t link(const Rule& rule, const std::vector<poly::Affine>& from) {
     const auto offset = grid_offset(mapping_, rule.flow, from);
-    const auto& extents = mapping_.grid.extents;
-    if (!offset || machine::hops(machine_, extents, *offset) > 1) {
+    if (offset && custom_) require_links(rule, from);
+    if (!offset || (!custom_ && machine::hops(machine_, mapping_.grid.extents, *offset) > 1)) {
       const auto point = rule.domain.lexmin_point().value();
       std::vector<std::int64_t> source;
       for (const auto& form : from) source.push_back(poly::evaluate(form, point));
@@ -155,6 +158,28 @@ class Builder {
     Channel channel{rule.flow, {}, false, 0, {}};
     for (std::size_t g = 0; g < offset->size(); ++g) channel.offset.push_back(wrapped(-(*offset)[g], g));
     return add_channel(std::move(channel));
+  }
+
+  /// Of a machine with link maps: one of them joins each pair of PEs.
+  void require_links(const Rule& rule, const std::vector<poly::Affine>& from) {
+    std::vector<poly::Affine> senders;
+    for (const auto& form : mapping_.pe_forms())
+      senders.push_back(poly::substitute(form, from, graph_.dims.size()));
+    const auto needed = poly::Map::function(rule.domain, senders)
+                            .reverse()
+                            .then(poly::Map::function(rule.domain, mapping_.pe_forms()));
+    const auto missing = needed.subtract(*custom_).sample();
+    if (!missing) return;
+    std::vector<std::string> maps;
+    for (const auto& map : machine_.link_maps) maps.push_back(fmt::format("`{}`", map.text));
+    throw LegalityError(
+        {.code = "CYC220",
+         .span = rule.span,
+         .message = fmt::format("PE ({}) needs `{}` from PE ({}), and no link leads there",
+                                fmt::join(missing->second, ", "), graph_.at(graph_.at(rule.flow).tensor).name,
+                                fmt::join(missing->first, ", ")),
+         .notes = {},
+         .help = fmt::format("give the machine such a link map; it has {}", fmt::join(maps, ", "))});
   }
 
   std::size_t network(const Rule& rule, const std::vector<poly::Affine>& from) {
@@ -284,6 +309,7 @@ class Builder {
   Mapping& mapping_;
   const machine::Machine& machine_;
   const dataflow::Graph& graph_;
+  std::optional<poly::Map> custom_;  // The pairs of PEs that link maps join, where the machine has any.
   std::vector<bool> alias_;
 };
 

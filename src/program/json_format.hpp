@@ -14,10 +14,11 @@ namespace cyclotron::program::format {
 template <class E, std::size_t N>
 using EnumNames = std::array<std::pair<std::string_view, E>, N>;
 
-inline constexpr EnumNames<machine::Topology, 4> topologies{{{"mesh", machine::Topology::mesh},
+inline constexpr EnumNames<machine::Topology, 5> topologies{{{"mesh", machine::Topology::mesh},
                                                              {"torus", machine::Topology::torus},
                                                              {"hexagonal", machine::Topology::hexagonal},
-                                                             {"ring", machine::Topology::ring}}};
+                                                             {"ring", machine::Topology::ring},
+                                                             {"custom", machine::Topology::custom}}};
 inline constexpr EnumNames<Role, 2> roles{{{"input", Role::input}, {"output", Role::output}}};
 inline constexpr EnumNames<Channel::Kind, 2> channel_kinds{
     {{"link", Channel::Kind::link}, {"network", Channel::Kind::network}}};

@@ -220,6 +220,12 @@ class Reader {
     for (std::size_t d = 0; d < topology.size(); ++d)
       read_enum(value[d], Path(path, d), format::topologies, topology[d]);
   }
+  void read(const Json& value, const Path& path, machine::LinkMap& map) {
+    Fields fields(value, path);
+    get(fields, "map", map.text);
+    get_if_there(fields, "link", map.link);
+    fields.finish();
+  }
   void read(const Json& value, const Path& path, machine::Chiplets& chiplets) {
     Fields fields(value, path);
     get(fields, "shape", chiplets.shape);
@@ -254,6 +260,7 @@ class Reader {
     if (fields.has("memories")) get(fields, "memories", machine.memories);
     get_if_there(fields, "clock_hz", machine.clock_hz);
     get_if_there(fields, "chiplets", machine.chiplets);
+    if (fields.has("link_maps")) get(fields, "link_maps", machine.link_maps);
     fields.finish();
   }
 

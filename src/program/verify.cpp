@@ -124,8 +124,8 @@ void check_grid(const Program& program, const Path& root) {
                  Path(root, "grid_names"));
   const Path machine(root, "machine");
   for (const auto topology : program.machine.topology) {
-    require_range(static_cast<std::int64_t>(topology), 0, static_cast<std::int64_t>(machine::Topology::ring),
-                  Path(machine, "topology"));
+    require_range(static_cast<std::int64_t>(topology), 0,
+                  static_cast<std::int64_t>(machine::Topology::custom), Path(machine, "topology"));
   }
   try {
     machine::verify(program.machine);

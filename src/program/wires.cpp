@@ -10,7 +10,11 @@ Wires::Wires(const Program& program) : Wires(program, program.grid) {}
 Wires::Wires(const Program& program, std::vector<std::int64_t> grid)
     : program_(&program), grid_(std::move(grid)) {
   const auto& machine = program.machine;
-  alike_ = !machine.chiplets;
+  for (const auto& map : machine.link_maps) {
+    maps_.push_back(machine::parse_link_map(map.text));
+    alike_ = alike_ && !map.link;
+  }
+  alike_ = alike_ && !machine.chiplets;
   stride_.assign(grid_.size(), 1);
   for (std::size_t d = grid_.size(); d-- > 1;) stride_[d - 1] = stride_[d] * grid_[d];
   for (const auto& channel : program.channels) {
@@ -35,26 +39,61 @@ std::size_t Wires::moved(std::span<const std::int64_t> from, const Channel& chan
   return static_cast<std::size_t>(result);
 }
 
+std::size_t Wires::link_map(std::span<const std::int64_t> sender, std::size_t receiver) const {
+  const auto to = coordinates(receiver);
+  return static_cast<std::size_t>(
+      std::ranges::find_if(maps_, [&](const auto& map) { return map(sender) == to; }) - maps_.begin());
+}
+
 std::size_t Wires::receiver(std::size_t channel, std::span<const std::int64_t> sender) const {
-  return moved(sender, program_->channels[channel], 1);
+  const std::size_t result = moved(sender, program_->channels[channel], 1);
+  const bool joined = maps_.empty() || (result != none && link_map(sender, result) < maps_.size());
+  return joined ? result : none;
 }
 
 std::size_t Wires::sender(std::size_t channel, std::span<const std::int64_t> receiver) const {
-  return moved(receiver, program_->channels[channel], -1);
+  const std::size_t result = moved(receiver, program_->channels[channel], -1);
+  const bool joined =
+      maps_.empty() || (result != none && this->receiver(channel, coordinates(result)) != none);
+  return joined ? result : none;
 }
 
 const machine::Link& Wires::link(std::size_t channel, std::span<const std::int64_t> sender) const {
   const auto& machine = program_->machine;
   if (alike_ || program_->channels[channel].kind == Channel::Kind::network) return *link_[channel];
-  const auto to = coordinates(receiver(channel, sender));
+  const std::size_t receiver = this->receiver(channel, sender);
+  if (!maps_.empty()) {
+    const auto& own = machine.link_maps.at(link_map(sender, receiver)).link;
+    if (own) return *own;
+    if (!machine.chiplets) return machine.link;
+  }
+  const auto to = coordinates(receiver);
   return machine::is_between_chips(*machine.chiplets, sender, to) ? machine.chiplets->link : *link_[channel];
 }
 
 std::vector<const machine::Link*> Wires::links(std::size_t channel) const {
+  if (alike_ || program_->channels[channel].kind == Channel::Kind::network) return {link_[channel]};
+  if (!maps_.empty()) return links_of_maps(channel);
+  const auto& chiplets = *program_->machine.chiplets;
+  const auto& offset = program_->channels[channel].offset;
   std::vector<const machine::Link*> result{link_[channel]};
-  if (!alike_ && program_->channels[channel].kind == Channel::Kind::link)
-    result.push_back(&program_->machine.chiplets->link);
+  for (std::size_t d = 0; d < offset.size() && result.size() == 1; ++d) {
+    if (offset[d] != 0 && program_->grid[d] > chiplets.shape[d]) result.push_back(&chiplets.link);
+  }
   return result;
+}
+
+std::vector<const machine::Link*> Wires::links_of_maps(std::size_t channel) const {
+  std::vector<const machine::Link*> result;
+  std::size_t pes = 1;
+  for (const auto extent : program_->grid) pes *= static_cast<std::size_t>(extent);
+  for (std::size_t pe = 0; pe < pes; ++pe) {
+    const auto at = coordinates(pe);
+    if (receiver(channel, at) == none) continue;
+    const auto* found = &link(channel, at);
+    if (std::ranges::find(result, found) == result.end()) result.push_back(found);
+  }
+  return result.empty() ? std::vector{link_[channel]} : result;
 }
 
 std::int64_t Wires::depth(std::size_t channel, std::span<const std::int64_t> sender) const {

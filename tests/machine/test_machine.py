@@ -64,6 +64,7 @@ def test_defaults_are_those_of_the_core():
         "links": [],
         "memories": {},
         "clock_hz": None,
+        "link_maps": [],
         "chiplets": None,
     }
 

@@ -123,6 +123,22 @@ REFUSALS = {
         "CYC402",
         lambda: cy.Machine(grid=(8, 8), topology=("ring", "mesh")),
     ),
+    "link-map-that-is-none": (cy.ShapeError, "CYC402", lambda: cy.LinkMap("(i, j) -> (i, k + 1)")),
+    "link-map-out-of-the-grid": (
+        cy.ShapeError,
+        "CYC404",
+        lambda: cy.Machine(grid=(8, 8), topology=(cy.LinkMap("(i, j) -> (i, j + 1)"),)),
+    ),
+    "link-map-of-two-senders": (
+        cy.ShapeError,
+        "CYC405",
+        lambda: cy.Machine(grid=(7,), topology=(cy.LinkMap("(p) -> ((p - 1) // 2) if p > 0"),)),
+    ),
+    "hop-without-a-link-map": (
+        cy.LegalityError,
+        "CYC220",
+        lambda: compiled(S.space("i", "j"), cy.Machine(topology=(cy.LinkMap("(i, j) -> (i, j + 1)"),))),
+    ),
     "seconds-without-a-clock": (
         cy.ExecutionError,
         "CYC712",

@@ -315,14 +315,16 @@ class _Simulation:
         channel = self.program["channels"][number]
         if channel["kind"] == "network":
             return self.machine["broadcast"]
+        along = {tuple(own["offset"]): own["link"] for own in self.machine.get("links", [])}
+        link = along.get(tuple(channel["offset"]), self.machine["link"])
         if chiplets := self.machine.get("chiplets"):
             chips = {
                 tuple(x // n for x, n in zip(pe, chiplets["shape"], strict=True)) for pe in (sender, receiver)
             }
             if len(chips) > 1:
-                return chiplets["link"]
-        along = (own["link"] for own in self.machine.get("links", []) if own["offset"] == channel["offset"])
-        return next(along, self.machine["link"])
+                link = chiplets["link"]
+        maps = (own for own in self.machine.get("link_maps", []) if _lead(own["map"], sender) == receiver)
+        return next(maps, {}).get("link", link)
 
     def queue(self, number: int, sender: Any, receiver: Any) -> Queue:
         if (number, sender, receiver) not in self.queues:
@@ -348,6 +350,14 @@ def _walk(code: list[Json], at: int, environment: list[int]) -> Iterator[tuple[J
         else:
             yield step, environment
             at += 1
+
+
+def _lead(text: str, sender: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Where a link map leads from a PE: it is written as Python."""
+    names, right = text.split("->")
+    receiver, _, where = right.partition(" if ")
+    at = dict(zip(names.strip(" ()").replace(" ", "").split(","), sender, strict=True))
+    return eval(f"({receiver.strip()[1:-1]},)", at) if eval(where or "True", at) else None
 
 
 def _transfer(size: tuple[int, int], link: Json) -> int:

@@ -190,7 +190,8 @@ class Collapse {
 std::optional<Timing> simulate_collapsed(const TimedProgram& program, const Progress& progress,
                                          std::int64_t half) {
   const Collapse collapse(program);
-  if (!collapse.takes_time() || !program.source->machine.memories.empty()) return std::nullopt;
+  const auto& machine = program.source->machine;
+  if (!collapse.takes_time() || !machine.memories.empty() || !machine.link_maps.empty()) return std::nullopt;
   for (auto crop = collapse.crop(half); crop; crop = collapse.crop(half *= 4)) {
     TimedEngine engine(collapse.cropped(*crop), progress);
     Recorder recorder;

@@ -18,7 +18,7 @@ namespace cyclotron::runtime::simulator {
 /// Rows that a small array keeps of each side of a cut, of the first try; each try has four times as many.
 inline constexpr std::int64_t first_half = 4;
 
-/// None where the array is too small, where its rows are not uniform (their code or links depend on where they are, memories serve them), or where
+/// None where the array is too small, where its rows are not uniform (their code or links depend on where they are, memories serve them, link maps join them), or where
 /// no constant shift is found. Throws ExecutionError CYC708.
 [[nodiscard]] std::optional<Timing> simulate_collapsed(const TimedProgram& program, const Progress& progress,
                                                        std::int64_t half = first_half);

@@ -14,8 +14,8 @@ namespace cyclotron::machine {
 
 /// How the PEs are wired: neighbours along each grid dimension, without or with wrap-around; hexagonal is a
 /// mesh whose PEs are also joined to those at (1, 1) and (-1, -1) (Kung and Leiserson's arrays), a ring is a
-/// torus of one dimension.
-enum class Topology : std::uint8_t { mesh, torus, hexagonal, ring };
+/// torus of one dimension; custom: as the machine's link maps say.
+enum class Topology : std::uint8_t { mesh, torus, hexagonal, ring, custom };
 [[nodiscard]] std::string_view name(Topology topology);
 [[nodiscard]] std::optional<Topology> topology_from_name(std::string_view text);
 
@@ -33,10 +33,17 @@ struct Link {
   bool operator==(const Link&) const = default;
 };
 
+/// Links from each PE that a function is for to the PE that it names (`LinkFunction`).
+struct LinkMap {
+  std::string text;            ///< As `parse_link_map` reads it.
+  std::optional<Link> link{};  ///< Else the machine's.
+  bool operator==(const LinkMap&) const = default;
+};
+
 /// Chips of equal blocks of PEs, the first at the grid's origin; those at the far edges may be smaller (CY-121).
 struct Chiplets {
   std::vector<std::int64_t> shape;  ///< PEs of a chip along each grid dimension, each at least 1.
-  Link link;                        ///< Of a hop from one chip to another, whatever its direction.
+  Link link;  ///< Of a hop from one chip to another, whatever its direction, but where its link map has one.
   bool operator==(const Chiplets&) const = default;
 };
 
@@ -75,6 +82,8 @@ struct Machine {
   Memories memories{};  ///< By name. PEs that none serves load and store at no cost.
   std::optional<double> clock_hz{};  ///< Cycles a second, above 0, where they are known.
   std::optional<Chiplets> chiplets{};
+  std::vector<LinkMap>
+      link_maps{};  ///< Of a custom topology, and only there; of those that join two PEs, the first.
   bool operator==(const Machine&) const = default;
 };
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include <cyclotron/machine/link_map.hpp>
 #include <cyclotron/program/program.hpp>
 
 namespace cyclotron::program {
@@ -28,7 +29,8 @@ class Wires {
   /// What a channel's messages from the PE at `sender` travel on, or over the broadcast network. Refers to the machine.
   /// Requires, unless wires are alike: the channel leads from there to a PE.
   [[nodiscard]] const machine::Link& link(std::size_t channel, std::span<const std::int64_t> sender) const;
-  /// All links that a channel's messages may travel on, the first where nothing else is said.
+  /// All links that a channel's messages may travel on, the first where nothing else is said. With link maps, linear
+  /// in the grid.
   [[nodiscard]] std::vector<const machine::Link*> links(std::size_t channel) const;
   /// Messages that the queue from that sender holds: the channel's own depth, or that of its link.
   [[nodiscard]] std::int64_t depth(std::size_t channel, std::span<const std::int64_t> sender) const;
@@ -40,11 +42,15 @@ class Wires {
  private:
   [[nodiscard]] std::size_t moved(std::span<const std::int64_t> from, const Channel& channel,
                                   std::int64_t direction) const;
+  [[nodiscard]] std::vector<const machine::Link*> links_of_maps(std::size_t channel) const;
+  /// The first link map that joins two PEs; the number of maps where none does.
+  [[nodiscard]] std::size_t link_map(std::span<const std::int64_t> sender, std::size_t receiver) const;
 
   const Program* program_;
   std::vector<std::int64_t> grid_;
   std::vector<std::int64_t> stride_;
   std::vector<const machine::Link*> link_;  // By channel, where nothing else is said.
+  std::vector<machine::LinkFunction> maps_;
   bool alike_ = true;
 };
 

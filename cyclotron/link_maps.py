@@ -1,0 +1,63 @@
+"""Links as maps from sender to receiver: the machines that no named topology describes."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from . import _core
+from .machine_parts import Link, code, wrong_type
+
+__all__ = ["LinkMap"]
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class LinkMap:
+    """Links from each PE to the one that an affine map names: TL's ``interconnects`` (TL-038).
+
+    The map is written over the sender's coordinates, with ``+ - *`` (one factor an integer), and ``//`` and
+    ``%`` by a positive integer, which wraps a link around. Where not every PE has the link, comparisons
+    joined by ``and`` follow after ``if``.
+
+    Parameters
+    ----------
+    map : str
+        For example ``"(i, j) -> (i, (j + 1) % 8)"``, or ``"(i, j) -> (i, j + 1) if j < 7"``.
+    link : Link, optional
+        Of these links; None: the machine's. Of several maps that join two PEs, the first one counts.
+
+    Raises
+    ------
+    ShapeError
+        CYC402 if the map is not written so.
+
+    Examples
+    --------
+    >>> import cyclotron as cy
+    >>> rings = (cy.LinkMap("(i, j) -> (i, (j + 1) % 8)"), cy.LinkMap("(i, j) -> ((i + 1) % 8, j)"))
+    >>> print(cy.Machine(grid=(8, 8), topology=rings))
+    custom 8×8, link latency 1 depth 2, (i, j) -> (i, (j + 1) % 8), (i, j) -> ((i + 1) % 8, j), 48 KiB a PE
+    """
+
+    map: str
+    link: Link | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.map, str):
+            raise wrong_type("link map", self.map, 'a text, for example "(i, j) -> (i, (j + 1) % 8)"')
+        object.__setattr__(self, "map", " ".join(self.map.split()))
+        _core.rank_of_link_map(self.map)
+        if self.link is not None and not isinstance(self.link, Link):
+            raise wrong_type(f"link map `{self.map}`: the link", self.link, "a cy.Link(...), or None")
+
+    @property
+    def rank(self) -> int:
+        """Dimensions of the grid."""
+        return _core.rank_of_link_map(self.map)
+
+    def __repr__(self) -> str:
+        return f"cy.LinkMap({self.map!r}{'' if self.link is None else f', {code(self.link)}'})"
+
+    def __str__(self) -> str:
+        if self.link is None:
+            return self.map
+        return f"{self.map} latency {self.link.latency} depth {self.link.depth_text}"
