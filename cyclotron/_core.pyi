@@ -119,8 +119,8 @@ class Program:
     def link(self, channel: int, sender: int) -> dict[str, int]:
         """A channel's link from the PE of that linear index; its depth is that of the queue."""
 
-    def with_depths(self, depths: dict[str, int]) -> Program:
-        """The same program where the channels of these names have these depths; 0: the machine's."""
+    def with_depths(self, depths: Sequence[int]) -> Program:
+        """The same program where the channels have these depths; 0: the machine's."""
 
     @staticmethod
     def from_bytes(data: bytes) -> Program:

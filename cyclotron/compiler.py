@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import html
+import operator
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cyclotron import _core, machine_data
+from cyclotron import _core
 from cyclotron.dataflow import Dataflow
 from cyclotron.errors import CapacityError, ProgramError, ScheduleError, ShapeError
 from cyclotron.language import Blocked, Kernel
@@ -275,7 +276,8 @@ class Program:
         Parameters
         ----------
         machine : Machine
-            Of the topology that the program was compiled for; its grid is the program's, or None.
+            Of the topology that the program was compiled for, but for the links of link maps; its grid is the
+            program's, or None.
 
         Raises
         ------
@@ -285,9 +287,13 @@ class Program:
             If the PEs' memory is too small.
         """
         _check_machine(machine)
-        topology = machine_data.from_core(self.core.machine)["topology"]
+        # Its memories may be attached to PEs of the machine that the program leaves idle.
+        compiled_for = Machine.from_core({**self.core.machine, "memories": {}})
+        topology = compiled_for.topology
         own = self.machine.grid if self.machine else None
-        if machine.topology != topology or machine.grid not in (None, self.grid, own):
+        maps = [[one.map for one in each.link_maps] for each in (machine, compiled_for)]
+        wired_alike = maps[0] == maps[1] and machine.topologies == compiled_for.topologies
+        if not wired_alike or machine.grid not in (None, self.grid, own):
             size = "x".join(map(str, self.grid))
             other = "x".join(map(str, machine.grid or self.grid))
             raise ShapeError(
@@ -305,33 +311,45 @@ class Program:
             )
         with errors_at_call():
             core = self.core.with_machine(machine.to_core())
-        return self._with(core, dataclasses.replace(machine, grid=own or self.grid))
+        grid = own or (None if machine.link_maps else self.grid)
+        return self._with(core, dataclasses.replace(machine, grid=grid))
 
-    def with_depths(self, depths: Mapping[str, int]) -> Program:
+    def with_depths(self, depths: Mapping[str | int, int]) -> Program:
         """Return the same PE programs with channels of other depths than the machine's.
 
         Parameters
         ----------
-        depths : mapping of str to int
-            Messages that each queue of a channel holds, by the channel's name as in `channels`, which
-            several may share; 0: as the machine says. Others keep their depth.
+        depths : mapping of str or int to int
+            Messages that each queue of a channel holds; 0: as the machine says. A name, as in `channels`, is
+            that of all channels that share it; a number, its place there, is that of one alone, and comes
+            before its name. Others keep their depth.
 
         Raises
         ------
         ShapeError
-            If there is no channel of that name, or a depth is out of range.
+            If there is no such channel, or a depth is out of range.
         """
         names = [channel["name"] for channel in self.channels]
         given = {}
         for name, depth in depths.items():
-            if name not in names:
+            if name not in names and name not in range(len(names)):
                 raise ShapeError(
                     f"`{self.kernel_name}` has no channel `{name}`",
                     code="CYC403",
                     help=f"its channels are: {', '.join(names)}" if names else "its PEs send no messages",
                 )
-            given[name] = integer(f"channels[{name!r}].depth", depth, 0, MOST)
-        return self._with(self.core.with_depths(given), self.machine)
+            given[operator.index(name) if not isinstance(name, str) else name] = integer(
+                f"channels[{name!r}].depth", depth, 0, MOST
+            )
+        return self._with(
+            self.core.with_depths(
+                [
+                    given.get(number, given.get(channel["name"], channel["depth"]))
+                    for number, channel in enumerate(self.channels)
+                ]
+            ),
+            self.machine,
+        )
 
     def _with(self, core: Any, machine: Machine | None) -> Program:
         """Return the same compilation with other PE programs."""

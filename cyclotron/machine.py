@@ -36,6 +36,8 @@ __all__ = ["PE", "UNBOUNDED", "Chiplets", "Link", "LinkMap", "Machine", "Memory"
 
 Topology = Literal["mesh", "torus", "hexagonal", "ring"]
 _TOPOLOGIES: tuple[Topology, ...] = ("mesh", "torus", "hexagonal", "ring")
+Spread = Literal["constant", "distance", "tree"]
+_SPREADS: tuple[Spread, ...] = ("constant", "distance", "tree")
 _MOST_DIMENSIONS = 8
 _MOST_PES = 2**62
 
@@ -66,6 +68,12 @@ class Machine:
         has at most one; PEs that none serves load and store at no cost.
     clock : float, optional
         Cycles a second, in Hz; None: unknown.
+    broadcasts : mapping of int to Link
+        Instead of ``broadcast`` along these grid dimensions: ``{1: cy.Link(latency=4)}`` is that of rows.
+    spread : {"constant", "distance", "tree"}
+        How long a broadcast takes: to every PE the latency of its network; that for each PE on the way (round
+        the short way where the dimension wraps around); or that for each level of a binary tree of the PEs on
+        the way, rooted at the sender.
     chiplets : Chiplets, optional
         Chips of several PEs each, with links of their own between them; None: one chip.
 
@@ -84,6 +92,8 @@ class Machine:
     links: Mapping[tuple[int, ...], Link] = dataclasses.field(default_factory=dict)
     memories: Mapping[str, Memory] = dataclasses.field(default_factory=dict)
     clock: float | None = None
+    broadcasts: Mapping[int, Link] = dataclasses.field(default_factory=dict)
+    spread: Spread = "constant"
     chiplets: Chiplets | None = None
 
     def __post_init__(self) -> None:
@@ -100,6 +110,13 @@ class Machine:
             )
         object.__setattr__(self, "links", _links(self.links, self.topologies, self._rank))
         rank = next(map(len, self.links), self._rank)
+        object.__setattr__(self, "broadcasts", _broadcasts(self.broadcasts, rank))
+        if self.spread not in _SPREADS:
+            raise ShapeError(
+                f"machine `spread` is {self.spread!r}",
+                code="CYC402",
+                help=f"it is one of: {', '.join(_SPREADS)}",
+            )
         if self.chiplets is not None and rank not in (None, len(self.chiplets.shape)):
             raise ShapeError(
                 f"machine `chiplets.shape` has rank {len(self.chiplets.shape)}, and the grid rank {rank}",
@@ -153,7 +170,8 @@ class Machine:
         dict
             ``{"grid": list of int, "topology": list of str, "link": dict, "broadcast": dict, "pe": dict,
             "links": list of (offset, link), "memories": dict, "clock_hz": float or None, "chiplets": dict or
-            None, "link_maps": list of (str, dict or None)}``.
+            None, "broadcasts": list of (int, dict), "spread": str, "link_maps": list of (str, dict or
+            None)}``.
         """
         return machine_data.to_core(self)
 
@@ -181,7 +199,7 @@ class Machine:
         data : mapping
             ``{"grid": [8, 8], "topology": "mesh", "link": {...}, "broadcast": {...}, "pe": {...},
             "links": {"0,1": {...}}, "memories": {"dram": {...}}, "clock": 1.2e9,
-            "chiplets": {"shape": [4, 4], "link": {...}}}``.
+            "chiplets": {"shape": [4, 4], "link": {...}}, "broadcasts": {"1": {...}}, "spread": "tree"}``.
 
         Raises
         ------
@@ -235,11 +253,26 @@ class Machine:
             text += f", between chips of {shape} PEs latency {link.latency} depth {link.depth_text}"
         if self.broadcast != self.link:
             text += f", broadcast latency {self.broadcast.latency} depth {self.broadcast.depth_text}"
+        for axis, link in self.broadcasts.items():
+            text += f", broadcast along {axis} latency {link.latency} depth {link.depth_text}"
+        text += "" if self.spread == "constant" else f", broadcasts by {self.spread}"
         units = {name: getattr(self.pe, name) for name in UNITS}
         text += f", {self.pe.memory_text} a PE"
         text += "".join(f", {name} unit {unit}" for name, unit in units.items() if unit)
         text += "".join(f", memory {name} {memory}" for name, memory in self.memories.items())
         return text if self.clock is None else f"{text}, {self.clock / 1e6:g} MHz"
+
+
+def _broadcasts(broadcasts: object, rank: int | None) -> FrozenDict:
+    if not isinstance(broadcasts, Mapping):
+        raise wrong_type("machine `broadcasts`", broadcasts, "a mapping, for example {1: cy.Link(latency=4)}")
+    result = {}
+    for axis, link in broadcasts.items():
+        dimension = integer("broadcasts dimension", axis, 0, (rank or _MOST_DIMENSIONS) - 1)
+        if not isinstance(link, Link):
+            raise wrong_type(f"machine `broadcasts[{axis}]`", link, "a cy.Link(...)")
+        result[dimension] = link
+    return FrozenDict(result)
 
 
 def topology_text(topology: Topology | tuple[Topology, ...] | tuple[LinkMap, ...]) -> str:

@@ -44,6 +44,8 @@ def to_core(machine: Machine) -> dict[str, Any]:
         "links": [(list(offset), _link_to_core(link)) for offset, link in machine.links.items()],
         "memories": {name: machine_memories.to_core(memory) for name, memory in machine.memories.items()},
         "clock_hz": machine.clock,
+        "broadcasts": [(axis, _link_to_core(link)) for axis, link in machine.broadcasts.items()],
+        "spread": machine.spread,
         "link_maps": [(one.map, one.link and _link_to_core(one.link)) for one in machine.link_maps],
         "chiplets": machine.chiplets
         and {"shape": list(machine.chiplets.shape), "link": _link_to_core(machine.chiplets.link)},
@@ -55,7 +57,8 @@ def from_core(data: Mapping[str, Any]) -> dict[str, Any]:
     pe = data["pe"]
     units = {name: Unit(**pe[name]) if pe[name] else None for name in UNITS}
     return {
-        "grid": tuple(data["grid"]) or None,
+        # A program's grid may be a part of the one that link maps are for.
+        "grid": None if data["link_maps"] else tuple(data["grid"]) or None,
         "topology": _topology_from_core(data),
         "link": _link_from_core(data["link"]),
         "broadcast": _link_from_core(data["broadcast"]),
@@ -63,6 +66,8 @@ def from_core(data: Mapping[str, Any]) -> dict[str, Any]:
         "links": {tuple(offset): _link_from_core(link) for offset, link in data["links"]},
         "memories": {name: machine_memories.from_core(memory) for name, memory in data["memories"].items()},
         "clock": data["clock_hz"],
+        "broadcasts": {axis: _link_from_core(link) for axis, link in data["broadcasts"]},
+        "spread": data["spread"],
         "chiplets": data["chiplets"]
         and Chiplets(tuple(data["chiplets"]["shape"]), _link_from_core(data["chiplets"]["link"])),
     }
@@ -79,7 +84,8 @@ def to_dict(machine: Machine) -> dict[str, Any]:
     result: dict[str, Any] = _plain(machine)
     links = {",".join(map(str, offset)): link for offset, link in result.pop("links").items()}
     memories = result.pop("memories")
-    named = {"links": links, "memories": memories}
+    networks = {str(axis): link for axis, link in result.pop("broadcasts").items()}
+    named = {"links": links, "memories": memories, "broadcasts": networks}
     return {**result, **{name: entries for name, entries in named.items() if entries}}
 
 
@@ -91,6 +97,12 @@ def from_dict(data: Mapping[str, Any], kind: type[Machine]) -> dict[str, Any]:
     for field in ("link", "broadcast"):
         if field in values:
             values[field] = Link(**_known(field, values[field], Link))
+    if "broadcasts" in values:
+        networks = _mapping("broadcasts", values["broadcasts"])
+        values["broadcasts"] = {
+            int(axis) if str(axis).isdecimal() else axis: Link(**_known(f"broadcasts.{axis}", link, Link))
+            for axis, link in networks.items()
+        }
     if "chiplets" in values:
         parts = dict(_known("chiplets", values["chiplets"], Chiplets))
         if "link" in parts:

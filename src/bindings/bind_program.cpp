@@ -61,10 +61,9 @@ program::Program with_machine(program::Program program, const py::dict& machine)
   return program;
 }
 
-program::Program with_depths(program::Program program, const std::map<std::string, std::int64_t>& depths) {
-  for (auto& channel : program.channels) {
-    if (const auto given = depths.find(channel.name); given != depths.end()) channel.depth = given->second;
-  }
+program::Program with_depths(program::Program program, const std::vector<std::int64_t>& depths) {
+  if (depths.size() != program.channels.size()) throw py::index_error();
+  for (std::size_t c = 0; c < depths.size(); ++c) program.channels[c].depth = depths[c];
   const py::gil_scoped_release release;
   program::verify(program);
   return program;
@@ -103,7 +102,7 @@ void bind_program(py::module_& module) {
       .def("with_machine", &with_machine, py::arg("machine"),
            "The same program where operators, links and memories are another machine's.")
       .def("with_depths", &with_depths, py::arg("depths"),
-           "The same program where the channels of these names have these depths; 0: the machine's.")
+           "The same program where the channels have these depths; 0: the machine's.")
       .def_static("from_bytes", &from_bytes, py::arg("data"),
                   "Read, check and return a program from file bytes.")
       .def(

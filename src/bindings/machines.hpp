@@ -56,6 +56,14 @@ inline machine::Machine to_machine(const pybind11::dict& value) {
   for (const auto& [name, memory] : value["memories"].cast<std::map<std::string, pybind11::dict>>())
     result.memories.emplace(name, to_memory(memory));
   result.clock_hz = value["clock_hz"].cast<std::optional<double>>();
+  for (const auto& item : value["broadcasts"]) {
+    const auto [dimension, link] = item.cast<std::pair<std::size_t, pybind11::dict>>();
+    result.broadcasts.emplace(dimension, to_link(link));
+  }
+  const auto spread = value["spread"].cast<std::string>();
+  for (const auto one : {machine::Spread::distance, machine::Spread::tree}) {
+    if (spread == machine::name(one)) result.spread = one;
+  }
   for (const auto& item : value["link_maps"]) {
     const auto [text, link] = item.cast<std::pair<std::string, std::optional<pybind11::dict>>>();
     result.link_maps.push_back({text, link ? std::optional(to_link(*link)) : std::nullopt});
@@ -137,6 +145,11 @@ inline pybind11::dict to_dict(const machine::Machine& machine) {
   result["memories"] = memories;
   result["clock_hz"] = machine.clock_hz;
   result["chiplets"] = to_dict(machine.chiplets);
+  pybind11::list broadcasts;
+  for (const auto& [dimension, link] : machine.broadcasts)
+    broadcasts.append(pybind11::make_tuple(dimension, to_dict(link)));
+  result["broadcasts"] = broadcasts;
+  result["spread"] = machine::name(machine.spread);
   pybind11::list maps;
   for (const auto& [text, link] : machine.link_maps) {
     const pybind11::object own = link ? pybind11::object(to_dict(*link)) : pybind11::none();

@@ -1,6 +1,7 @@
 #include <cyclotron/machine/machine.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <string_view>
@@ -191,6 +192,31 @@ bool wraps_around(const Machine& machine) {
                              [](auto t) { return t == Topology::torus || t == Topology::ring; });
 }
 
+std::string_view name(Spread spread) {
+  switch (spread) {
+    case Spread::constant: return "constant";
+    case Spread::distance: return "distance";
+    case Spread::tree: return "tree";
+  }
+  return "";
+}
+
+const Link& broadcast_along(const Machine& machine, std::size_t dimension) {
+  const auto own = machine.broadcasts.find(dimension);
+  return own == machine.broadcasts.end() ? machine.broadcast : own->second;
+}
+
+std::int64_t broadcast_latency(const Machine& machine, const Link& network, std::int64_t distance) {
+  switch (machine.spread) {
+    case Spread::constant: return network.latency_cycles;
+    case Spread::distance: return network.latency_cycles * distance;
+    case Spread::tree:
+      return network.latency_cycles *
+             static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(distance)));
+  }
+  return 0;
+}
+
 bool is_between_chips(const Chiplets& chiplets, std::span<const std::int64_t> sender,
                       std::span<const std::int64_t> receiver) {
   for (std::size_t d = 0; d < chiplets.shape.size(); ++d) {
@@ -245,6 +271,11 @@ void verify(const Machine& machine) {
   require_links(machine);
   require_chiplets(machine);
   require("broadcast", machine.broadcast);
+  for (const auto& [dimension, link] : machine.broadcasts) {
+    const auto most = static_cast<std::int64_t>(dimensions(machine).value_or(most_dimensions)) - 1;
+    require_range("broadcasts dimension", static_cast<std::int64_t>(dimension), 0, most);
+    require(fmt::format("broadcasts[{}]", dimension), link);
+  }
   require_range("pe.memory_bytes", machine.pe.memory_bytes, 1, std::int64_t{1} << 50);
   require_range("pe.flops_per_cycle", machine.pe.flops_per_cycle, 1);
   for (const auto& [op, cycles] : machine.pe.cycles)
@@ -300,6 +331,9 @@ std::string to_string(const Machine& machine) {
     text += fmt::format(", broadcast latency {} depth {}", machine.broadcast.latency_cycles,
                         depth_text(machine.broadcast.depth));
   }
+  for (const auto& [dimension, link] : machine.broadcasts)
+    text += fmt::format(", broadcast along {}{}", dimension, link_text(link));
+  if (machine.spread != Spread::constant) text += fmt::format(", broadcasts by {}", name(machine.spread));
   text += fmt::format(", {} a PE", bytes_text(machine.pe.memory_bytes));
   return text + unit_text("matrix", machine.pe.matrix) + unit_text("vector", machine.pe.vector) +
          unit_text("scalar", machine.pe.scalar) + to_string(machine.memories) +

@@ -19,6 +19,9 @@ inline constexpr EnumNames<machine::Topology, 5> topologies{{{"mesh", machine::T
                                                              {"hexagonal", machine::Topology::hexagonal},
                                                              {"ring", machine::Topology::ring},
                                                              {"custom", machine::Topology::custom}}};
+inline constexpr EnumNames<machine::Spread, 3> spreads{{{"constant", machine::Spread::constant},
+                                                        {"distance", machine::Spread::distance},
+                                                        {"tree", machine::Spread::tree}}};
 inline constexpr EnumNames<Role, 2> roles{{{"input", Role::input}, {"output", Role::output}}};
 inline constexpr EnumNames<Channel::Kind, 2> channel_kinds{
     {{"link", Channel::Kind::link}, {"network", Channel::Kind::network}}};

@@ -220,6 +220,19 @@ class Reader {
     for (std::size_t d = 0; d < topology.size(); ++d)
       read_enum(value[d], Path(path, d), format::topologies, topology[d]);
   }
+  void read_broadcasts(const Json& value, const Path& path, machine::Machine& machine) {
+    if (!value.is_array()) wrong_type(value, "a list", path);
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      const Path here(path, i);
+      Fields fields(value[i], here);
+      std::int64_t dimension = 0;
+      get(fields, "dimension", dimension);
+      const auto [entry, is_new] = machine.broadcasts.try_emplace(static_cast<std::size_t>(dimension));
+      if (!is_new) fail("CYC611", here, "is a second network along one dimension", "give each dimension one");
+      get(fields, "link", entry->second);
+      fields.finish();
+    }
+  }
   void read(const Json& value, const Path& path, machine::LinkMap& map) {
     Fields fields(value, path);
     get(fields, "map", map.text);
@@ -260,6 +273,9 @@ class Reader {
     if (fields.has("memories")) get(fields, "memories", machine.memories);
     get_if_there(fields, "clock_hz", machine.clock_hz);
     get_if_there(fields, "chiplets", machine.chiplets);
+    if (fields.has("spread"))
+      read_enum(fields.at("spread"), Path(path, "spread"), format::spreads, machine.spread);
+    if (fields.has("broadcasts")) read_broadcasts(fields.at("broadcasts"), Path(path, "broadcasts"), machine);
     if (fields.has("link_maps")) get(fields, "link_maps", machine.link_maps);
     fields.finish();
   }

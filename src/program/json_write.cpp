@@ -98,6 +98,10 @@ class Writer {
       result["links"].push_back({{"offset", offset}, {"link", write(link)}});
     for (const auto& [name, memory] : machine.memories) result["memories"][name] = write(memory);
     if (machine.clock_hz) result["clock_hz"] = *machine.clock_hz;
+    for (const auto& [dimension, link] : machine.broadcasts)
+      result["broadcasts"].push_back({{"dimension", dimension}, {"link", write(link)}});
+    if (machine.spread != machine::Spread::constant)
+      result["spread"] = name_of(machine.spread, format::spreads);
     for (const auto& [map, link] : machine.link_maps) {
       result["link_maps"].push_back({{"map", map}});
       if (link) result["link_maps"].back()["link"] = write(*link);

@@ -127,6 +127,8 @@ void check_grid(const Program& program, const Path& root) {
     require_range(static_cast<std::int64_t>(topology), 0,
                   static_cast<std::int64_t>(machine::Topology::custom), Path(machine, "topology"));
   }
+  require_range(static_cast<std::int64_t>(program.machine.spread), 0,
+                static_cast<std::int64_t>(machine::Spread::tree), Path(machine, "spread"));
   try {
     machine::verify(program.machine);
   } catch (const ShapeError& error) {

@@ -1,6 +1,7 @@
 #include <cyclotron/program/wires.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 namespace cyclotron::program {
@@ -20,7 +21,9 @@ Wires::Wires(const Program& program, std::vector<std::int64_t> grid)
   for (const auto& channel : program.channels) {
     const auto own = machine.links.find(channel.offset);
     const bool network = channel.kind == Channel::Kind::network;
-    link_.push_back(network ? &machine.broadcast : own == machine.links.end() ? &machine.link : &own->second);
+    link_.push_back(network                      ? &machine::broadcast_along(machine, channel.axis)
+                    : own == machine.links.end() ? &machine.link
+                                                 : &own->second);
   }
 }
 
@@ -78,7 +81,7 @@ std::vector<const machine::Link*> Wires::links(std::size_t channel) const {
   const auto& offset = program_->channels[channel].offset;
   std::vector<const machine::Link*> result{link_[channel]};
   for (std::size_t d = 0; d < offset.size() && result.size() == 1; ++d) {
-    if (offset[d] != 0 && program_->grid[d] > chiplets.shape[d]) result.push_back(&chiplets.link);
+    if (offset[d] != 0 && grid_[d] > chiplets.shape[d]) result.push_back(&chiplets.link);
   }
   return result;
 }
@@ -86,7 +89,7 @@ std::vector<const machine::Link*> Wires::links(std::size_t channel) const {
 std::vector<const machine::Link*> Wires::links_of_maps(std::size_t channel) const {
   std::vector<const machine::Link*> result;
   std::size_t pes = 1;
-  for (const auto extent : program_->grid) pes *= static_cast<std::size_t>(extent);
+  for (const auto extent : grid_) pes *= static_cast<std::size_t>(extent);
   for (std::size_t pe = 0; pe < pes; ++pe) {
     const auto at = coordinates(pe);
     if (receiver(channel, at) == none) continue;
@@ -94,6 +97,21 @@ std::vector<const machine::Link*> Wires::links_of_maps(std::size_t channel) cons
     if (std::ranges::find(result, found) == result.end()) result.push_back(found);
   }
   return result.empty() ? std::vector{link_[channel]} : result;
+}
+
+std::int64_t Wires::distance(std::size_t dimension, std::int64_t from, std::int64_t to) const {
+  const std::int64_t steps = std::abs(to - from);
+  return machine::wraps_around(program_->machine, dimension) ? std::min(steps, grid_[dimension] - steps)
+                                                             : steps;
+}
+
+std::int64_t Wires::latency(std::size_t channel, std::span<const std::int64_t> sender,
+                            std::span<const std::int64_t> receiver) const {
+  const auto& what = program_->channels[channel];
+  const machine::Link& own = link(channel, sender);
+  if (what.kind == Channel::Kind::link) return own.latency_cycles;
+  return machine::broadcast_latency(program_->machine, own,
+                                    distance(what.axis, sender[what.axis], receiver[what.axis]));
 }
 
 std::int64_t Wires::depth(std::size_t channel, std::span<const std::int64_t> sender) const {

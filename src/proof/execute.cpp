@@ -216,6 +216,13 @@ class Executor {
     return wires_.link(channel.index(), trace_.pes[pe_].coordinates);
   }
 
+  /// Of a queue from this PE.
+  [[nodiscard]] std::int64_t latency_to(std::size_t queue, const machine::Link& link) const {
+    const auto& [channel, sender, receiver] = trace_.queues[queue];
+    if (receiver == none) return link.latency_cycles;
+    return wires_.latency(channel, trace_.pes[pe_].coordinates, trace_.pes[receiver].coordinates);
+  }
+
   /// `free` is when the link or the network's port takes the next message.
   void push(TermId term, const std::int64_t* queues, std::int64_t count, const machine::Link& link,
             std::int64_t& free) {
@@ -234,7 +241,7 @@ class Executor {
                          shape.columns, channel.name, channel.tile.rows, channel.tile.columns));
       }
       Messages& messages = messages_[queue];
-      messages.all.push_back({term, now + link.latency_cycles + cycles - 1});
+      messages.all.push_back({term, now + latency_to(queue, link) + cycles - 1});
       result_.times[queue].sent.push_back(now);
       if (!messages.receiver_waits) continue;
       messages.receiver_waits = false;

@@ -34,6 +34,8 @@ machines = st.builds(
     link=links,
     broadcast=links,
     links=hops,
+    broadcasts=st.dictionaries(st.sampled_from([0, 1]), links),
+    spread=st.sampled_from(["constant", "distance", "tree"]),
     clock=st.none() | st.floats(0, exclude_min=True, allow_infinity=False),
     pe=st.builds(
         PE,
@@ -64,6 +66,8 @@ def test_defaults_are_those_of_the_core():
         "links": [],
         "memories": {},
         "clock_hz": None,
+        "broadcasts": [],
+        "spread": "constant",
         "link_maps": [],
         "chiplets": None,
     }

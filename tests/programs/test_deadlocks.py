@@ -132,6 +132,22 @@ def test_the_circle_names_pes_channels_depths_and_lines():
     assert [line for line, _ in waits] == [0, -2]
 
 
+def test_a_channel_by_its_number():
+    """It changes alone, and comes before the name."""
+
+    def depths(program):
+        return [channel["depth"] for channel in program.channels]
+
+    program = at_depth(exchange, (13, 4), "i", 2)
+    names = [channel["name"] for channel in program.channels]
+    deep = program.with_depths(dict.fromkeys(names, 7) | {1: 3})
+    assert depths(deep) == [7, 3, *[7] * (len(names) - 2)]
+    assert depths(program.with_depths({1: 3})) == [0, 3, *[0] * (len(names) - 2)]
+    assert deep.with_depths(dict.fromkeys(range(len(names)), 0)).core == program.core
+    with pytest.raises(cy.ShapeError, match="has no channel `99`"):
+        program.with_depths({99: 3})
+
+
 def test_with_depths(golden_refusal):
     program = kernels.matmul.compile(
         np.eye(4), np.eye(4), schedule=cy.schedules.output_stationary(kernels.matmul)

@@ -123,6 +123,11 @@ REFUSALS = {
         "CYC402",
         lambda: cy.Machine(grid=(8, 8), topology=("ring", "mesh")),
     ),
+    "broadcast-of-another-grid": (
+        cy.ShapeError,
+        "CYC401",
+        lambda: cy.Machine(grid=(8,), broadcasts={1: cy.Link(latency=4)}),
+    ),
     "link-map-that-is-none": (cy.ShapeError, "CYC402", lambda: cy.LinkMap("(i, j) -> (i, k + 1)")),
     "link-map-out-of-the-grid": (
         cy.ShapeError,

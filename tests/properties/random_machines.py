@@ -83,11 +83,17 @@ def retimed(rng: random.Random, program: cy.Program, with_memory: float = 0.5) -
     if rng.random() < 0.4:
         chiplets = cy.Chiplets(shape=[rng.randint(1, 4) for _ in program.grid], link=link())
     memories = memories_of(rng, machine.grid or program.grid) if rng.random() < with_memory else {}
+    if machine.link_maps:
+        maps = (dataclasses.replace(one, link=rng.choice((None, link()))) for one in machine.link_maps)
+        machine = dataclasses.replace(machine, topology=tuple(maps))
+        links = {}
     return program.with_machine(
         dataclasses.replace(
             machine,
             link=link(),
             broadcast=link(),
+            broadcasts={axis: link() for axis in range(len(program.grid)) if rng.random() < 0.2},
+            spread=rng.choice(("constant", "constant", "distance", "tree")),
             links=links,
             pe=pe,
             chiplets=chiplets,

@@ -6,6 +6,7 @@ import dataclasses
 import random
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from random_kernels import Kernel
 
@@ -99,8 +100,27 @@ def machine(rng: random.Random, schedule: cy.Schedule | None) -> cy.Machine | No
     if rng.random() < 0.92 or rotated:
         return None
     grid = rng.choice([(2, 2, 2), (3,), (2, 3), (8, 8), (4, 4, 4)])
-    topologies = {1: ["mesh", "ring"], 2: ["mesh", "torus", "hexagonal"]}.get(len(grid), ["mesh"])
+    topologies: list[Any] = ["mesh", _mesh_of_maps(grid)]
+    topologies += {1: ["ring"], 2: ["torus", "hexagonal", ("torus", "mesh"), ("mesh", "torus")]}.get(
+        len(grid), []
+    )
     return cy.Machine(grid=grid, topology=rng.choice(topologies))
+
+
+def _mesh_of_maps(grid: tuple[int, ...]) -> tuple[cy.LinkMap, ...]:
+    """The links of a mesh, those of every other PE in a map of their own."""
+    names = [f"x{d}" for d in range(len(grid))]
+    maps = []
+    for d, (name, extent) in enumerate(zip(names, grid, strict=True)):
+        for step, inside in (("+ 1", f"{name} < {extent - 1}"), ("- 1", f"{name} > 0")):
+            to = ", ".join([*names[:d], f"{name} {step}", *names[d + 1 :]])
+            maps += [
+                cy.LinkMap(
+                    f"({', '.join(names)}) -> ({to}) if {inside} and ({'+'.join(names)}) % 2 == {parity}"
+                )
+                for parity in (0, 1)
+            ]
+    return tuple(maps)
 
 
 def smaller(schedule: cy.Schedule | None) -> Iterator[cy.Schedule | None]:

@@ -314,7 +314,10 @@ class _Simulation:
     def link(self, number: int, sender: tuple[int, ...], receiver: tuple[int, ...]) -> Json:
         channel = self.program["channels"][number]
         if channel["kind"] == "network":
-            return self.machine["broadcast"]
+            networks = {own["dimension"]: own["link"] for own in self.machine.get("broadcasts", [])}
+            link = dict(networks.get(channel["axis"], self.machine["broadcast"]))
+            link["latency_cycles"] *= self.spread(channel["axis"], sender, receiver)
+            return link
         along = {tuple(own["offset"]): own["link"] for own in self.machine.get("links", [])}
         link = along.get(tuple(channel["offset"]), self.machine["link"])
         if chiplets := self.machine.get("chiplets"):
@@ -325,6 +328,15 @@ class _Simulation:
                 link = chiplets["link"]
         maps = (own for own in self.machine.get("link_maps", []) if _lead(own["map"], sender) == receiver)
         return next(maps, {}).get("link", link)
+
+    def spread(self, axis: int, sender: tuple[int, ...], receiver: tuple[int, ...]) -> int:
+        """How many times the latency of its network a broadcast takes."""
+        away = abs(sender[axis] - receiver[axis])
+        if self.wraps[axis]:
+            away = min(away, self.program["grid"][axis] - away)
+        return {"constant": 1, "distance": away, "tree": len(f"{away:b}")}[
+            self.machine.get("spread", "constant")
+        ]
 
     def queue(self, number: int, sender: Any, receiver: Any) -> Queue:
         if (number, sender, receiver) not in self.queues:

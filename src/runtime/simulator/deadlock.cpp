@@ -54,6 +54,9 @@ std::string machine_text(const program::Program& program, std::int64_t depth) {
   std::string result;
   if (shallow.contains(&machine.link)) result += fmt::format("link={}, ", deeper);
   if (shallow.contains(&machine.broadcast)) result += fmt::format("broadcast={}, ", deeper);
+  for (const auto& [dimension, link] : machine.broadcasts) {
+    if (shallow.contains(&link)) result += fmt::format("broadcasts={{{}: {}}}, ", dimension, deeper);
+  }
   if (!links.empty()) result += fmt::format("links={{{}}}, ", fmt::join(links, ", "));
   if (machine.chiplets && shallow.contains(&machine.chiplets->link))
     result += fmt::format("chiplets=cy.Chiplets(link={}, ...), ", deeper);

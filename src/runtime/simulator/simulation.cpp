@@ -65,6 +65,11 @@ void Simulation<f>::set_up(Queue& queue, std::uint32_t channel, std::uint32_t se
   queue.link = sender == PeArray::none
                    ? array_.wires().links(channel).front()
                    : &array_.wires().link(channel, array_.coordinates(array_.grid_index(sender)));
+  queue.latency = queue.link->latency_cycles;
+  if (sender != PeArray::none && receiver_index != PeArray::none) {
+    queue.latency = array_.wires().latency(channel, array_.coordinates(array_.grid_index(sender)),
+                                           array_.coordinates(receiver_index));
+  }
   queue.depth = settings_.depths.empty() ? array_.depth(channel, sender) : settings_.depths[channel];
 }
 
@@ -129,7 +134,7 @@ void Simulation<f>::push(Queue& queue, std::int64_t sent, const Packet& packet) 
   Message message;
   message.sent = queue.last_sent = sent;
   const std::int64_t transfer = transfer_cycles(packet.size, link);
-  message.arrival = sent + link.latency_cycles + transfer - 1;
+  message.arrival = sent + queue.latency + transfer - 1;
   message.payload.size = packet.size;
   if constexpr (f) {
     if (Payload::fits(packet.bytes)) {

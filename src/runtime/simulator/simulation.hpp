@@ -39,6 +39,7 @@ struct Queue {
   std::int64_t last_sent = 0;  ///< When.
   std::int64_t link_free = 0;
   const machine::Link* link = nullptr;
+  std::int64_t latency = 1;
   std::int64_t depth = 1;
   std::int64_t peak = 0;
   std::uint32_t channel = 0;

@@ -192,7 +192,14 @@ std::uint32_t TimedArray::network_queue(std::uint32_t channel, std::uint32_t sen
   for (const auto& [coordinate, number] : row) {
     if (coordinate == sender_coordinate) return number;
   }
-  const std::uint32_t number = add_queue(channel, ordinal_[sender_index], ordinal_[receiver_index]);
+  std::uint32_t own = channel;
+  if (!program_.by_distance.empty() && sender_index != receiver_index) {
+    const std::uint32_t axis = program_.channels[channel].axis;
+    const std::int64_t away = program::Wires(*program_.source, program_.grid)
+                                  .distance(axis, sender_coordinate, coordinate(receiver_index, axis));
+    own = program_.by_distance[program_.channels[channel].source][static_cast<std::size_t>(away - 1)];
+  }
+  const std::uint32_t number = add_queue(own, ordinal_[sender_index], ordinal_[receiver_index]);
   row.emplace_back(sender_coordinate, number);
   return number;
 }

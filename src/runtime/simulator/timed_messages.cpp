@@ -62,11 +62,12 @@ bool TimedEngine::broadcast(std::uint32_t ordinal, const TimedOp& op) {
   for (std::int64_t to = first; to <= last; ++to) {
     if (to == own) continue;
     TimedQueue& queue = queue_to(to);
-    if (queue.sent == queue.stop && !make_room(queue, channel)) {
+    const TimedChannel& to_it = array_.program().channels[queue.channel];
+    if (queue.sent == queue.stop && !make_room(queue, to_it)) {
       queue.sender_waits = true;
       return false;
     }
-    sent = std::max({sent, place_free_at(queue, channel), port_free});
+    sent = std::max({sent, place_free_at(queue, to_it), port_free});
     any = true;
   }
   if (!any) return true;
@@ -76,7 +77,9 @@ bool TimedEngine::broadcast(std::uint32_t ordinal, const TimedOp& op) {
   port_free = sent + channel.transfer;
   ++state.registers[pe.registers + std::size_t{2} * array_.code(pe).loops + op.block];
   for (std::int64_t to = first; to <= last; ++to) {
-    if (to != own) put(queue_to(to), channel, sent);
+    if (to == own) continue;
+    TimedQueue& queue = queue_to(to);
+    put(queue, array_.program().channels[queue.channel], sent);
   }
   return true;
 }
@@ -96,7 +99,7 @@ bool TimedEngine::receive_from(std::uint32_t ordinal, const TimedOp& op) {
   }
   std::int64_t& now = state.pes[ordinal].now;
   const std::int64_t before = now;
-  take(queue, channel, now);
+  take(queue, array_.program().channels[queue.channel], now);
   record(ordinal, now, now > before);
   return true;
 }

@@ -254,13 +254,15 @@ std::vector<bool> served_classes(const program::Program& program) {
   return result;
 }
 
-TimedChannel time_channel(const program::Program& program, std::size_t number, const machine::Link& link,
-                          TileSize size, Senders senders) {
+TimedChannel time_channel(const program::Program& program, const TimedWires::Channel& wire, TileSize size,
+                          Senders senders) {
+  const std::size_t number = wire.source;
+  const machine::Link& link = *wire.link;
   const auto& channel = program.channels[number];
   TimedChannel result;
   result.source = static_cast<std::uint32_t>(number);
   result.transfer = transfer_cycles(size, link);
-  result.delay = link.latency_cycles + result.transfer - 1;
+  result.delay = wire.latency_cycles + result.transfer - 1;
   result.response = link.response_latency_cycles;
   result.words = size.words();
   result.words_per_cycle = link.words_per_cycle;
@@ -309,9 +311,10 @@ std::optional<TimedProgram> time_program(const program::Program& program, Sender
                       .class_map = std::move(wires.class_map),
                       .codes = std::move(wires.codes),
                       .classes = {},
-                      .channels = {}};
-  for (const auto& [number, link] : wires.channels)
-    result.channels.push_back(time_channel(program, number, *link, sizes->channels[number], senders));
+                      .channels = {},
+                      .by_distance = std::move(wires.by_distance)};
+  for (const auto& wire : wires.channels)
+    result.channels.push_back(time_channel(program, wire, sizes->channels[wire.source], senders));
   const auto served = served_classes(program);
   for (const Code& code : result.codes) {
     auto timed = Compactor(result, code, sizes->slots[code.index], served[code.index]).run();

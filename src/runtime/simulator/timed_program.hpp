@@ -127,6 +127,7 @@ struct TimedProgram {
   std::vector<Code> codes;               ///< By class, as `classes`; its ports name the channels here.
   std::vector<TimedCode> classes;
   std::vector<TimedChannel> channels;
+  std::vector<std::vector<std::uint32_t>> by_distance;  ///< See `TimedWires`.
 };
 
 /// Iterations of a loop from `first` to `last`; at most 2^62 + 1.

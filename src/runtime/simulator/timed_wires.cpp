@@ -32,7 +32,7 @@ class Splitter {
   std::vector<std::uint32_t> channels_of(const Code& code, const std::vector<std::int64_t>& at) {
     std::vector<std::uint32_t> result;
     for (const Port& port : code.ports) {
-      const machine::Link* link = result_.channels[port.channel].second;
+      const machine::Link* link = result_.channels[port.channel].link;
       if (port.kind == Port::Kind::link_out && wires_.receiver(port.channel, at) != program::Wires::none)
         link = &wires_.link(port.channel, at);
       if (port.kind == Port::Kind::link_in) {
@@ -46,9 +46,9 @@ class Splitter {
 
   std::uint32_t number_of(std::uint32_t channel, const machine::Link* link) {
     const auto next = static_cast<std::uint32_t>(result_.channels.size());
-    if (link == result_.channels[channel].second) return channel;
+    if (link == result_.channels[channel].link) return channel;
     const auto [found, is_new] = numbers_.try_emplace({channel, link}, next);
-    if (is_new) result_.channels.emplace_back(channel, link);
+    if (is_new) result_.channels.push_back({channel, link, link->latency_cycles});
     return found->second;
   }
 
@@ -63,14 +63,33 @@ class Splitter {
   std::map<std::pair<std::uint32_t, const machine::Link*>, std::uint32_t> numbers_;
 };
 
+/// A channel for each latency of each network.
+void add_distances(const program::Program& program, TimedWires& result) {
+  result.by_distance.resize(program.channels.size());
+  for (std::size_t c = 0; c < program.channels.size(); ++c) {
+    const auto& channel = program.channels[c];
+    if (channel.kind != program::Channel::Kind::network) continue;
+    const machine::Link* link = result.channels[c].link;
+    std::int64_t latency = -1;  // It never falls.
+    for (std::int64_t distance = 1; distance < program.grid[channel.axis]; ++distance) {
+      const std::int64_t next = machine::broadcast_latency(program.machine, *link, distance);
+      if (next != latency) result.channels.push_back({c, link, next});
+      latency = next;
+      result.by_distance[c].push_back(static_cast<std::uint32_t>(result.channels.size() - 1));
+    }
+  }
+}
+
 }  // namespace
 
 TimedWires time_wires(const program::Program& program, std::vector<Code> codes) {
   const program::Wires wires(program);
   check_grid_size(program);
-  TimedWires result{.channels = {}, .codes = std::move(codes), .class_map = program.class_map()};
+  TimedWires result{
+      .channels = {}, .codes = std::move(codes), .class_map = program.class_map(), .by_distance = {}};
   for (std::size_t c = 0; c < program.channels.size(); ++c)
-    result.channels.emplace_back(c, wires.links(c).front());
+    result.channels.push_back({c, wires.links(c).front(), wires.links(c).front()->latency_cycles});
+  if (program.machine.spread != machine::Spread::constant) add_distances(program, result);
   if (!wires.are_alike()) Splitter(program, result).run();
   return result;
 }

@@ -11,11 +11,18 @@
 namespace cyclotron::runtime::simulator {
 
 struct TimedWires {
-  std::vector<std::pair<std::size_t, const machine::Link*>>
-      channels;             ///< The program's channel, and its link.
+  struct Channel {
+    std::size_t source = 0;  ///< The program's channel.
+    const machine::Link* link = nullptr;
+    std::int64_t latency_cycles = 1;
+  };
+  std::vector<Channel> channels;
   std::vector<Code> codes;  ///< By class; ports name the channels here.
   /// As `program::Program::class_map`, of these classes.
   std::vector<std::uint32_t> class_map;
+  /// Of each channel of the program, by the distance to the receiver less 1, the channel here of a network's queue;
+  /// empty where that is the channel itself.
+  std::vector<std::vector<std::uint32_t>> by_distance;
 };
 
 /// One channel for each link of each channel, and one class for all PEs of a class whose ports are on the same links:

@@ -40,6 +40,11 @@ struct LinkMap {
   bool operator==(const LinkMap&) const = default;
 };
 
+/// How long a broadcast takes to a PE so far away along its line: as the network's latency says; that for each PE of
+/// the way; or that for each level of a binary tree over so many PEs, rooted at the sender.
+enum class Spread : std::uint8_t { constant, distance, tree };
+[[nodiscard]] std::string_view name(Spread spread);
+
 /// Chips of equal blocks of PEs, the first at the grid's origin; those at the far edges may be smaller (CY-121).
 struct Chiplets {
   std::vector<std::int64_t> shape;  ///< PEs of a chip along each grid dimension, each at least 1.
@@ -82,6 +87,8 @@ struct Machine {
   Memories memories{};  ///< By name. PEs that none serves load and store at no cost.
   std::optional<double> clock_hz{};  ///< Cycles a second, above 0, where they are known.
   std::optional<Chiplets> chiplets{};
+  std::map<std::size_t, Link> broadcasts{};  ///< Instead of `broadcast` along these grid dimensions.
+  Spread spread = Spread::constant;          ///< Of all broadcasts.
   std::vector<LinkMap>
       link_maps{};  ///< Of a custom topology, and only there; of those that join two PEs, the first.
   bool operator==(const Machine&) const = default;
@@ -97,6 +104,12 @@ struct Machine {
 /// Whether a hop from one PE to another, both given by their coordinates, leads from one chip to another.
 [[nodiscard]] bool is_between_chips(const Chiplets& chiplets, std::span<const std::int64_t> sender,
                                     std::span<const std::int64_t> receiver);
+
+/// The broadcast network along a grid dimension.
+[[nodiscard]] const Link& broadcast_along(const Machine& machine, std::size_t dimension);
+/// Cycles of a network from SEND until a PE `distance` away (at least 1) has the first word.
+[[nodiscard]] std::int64_t broadcast_latency(const Machine& machine, const Link& network,
+                                             std::int64_t distance);
 
 /// The fewest links between two PEs of an array of these extents (a torus wraps at the machine's own grid
 /// where it has one).

@@ -32,6 +32,11 @@ class Wires {
   /// All links that a channel's messages may travel on, the first where nothing else is said. With link maps, linear
   /// in the grid.
   [[nodiscard]] std::vector<const machine::Link*> links(std::size_t channel) const;
+  /// Cycles of a message from that sender to that receiver, of one word.
+  [[nodiscard]] std::int64_t latency(std::size_t channel, std::span<const std::int64_t> sender,
+                                     std::span<const std::int64_t> receiver) const;
+  /// PEs from one coordinate to another along a grid dimension, the short way round where it wraps around.
+  [[nodiscard]] std::int64_t distance(std::size_t dimension, std::int64_t from, std::int64_t to) const;
   /// Messages that the queue from that sender holds: the channel's own depth, or that of its link.
   [[nodiscard]] std::int64_t depth(std::size_t channel, std::span<const std::int64_t> sender) const;
   /// The least of any queue of the channel.
