@@ -282,7 +282,7 @@ class Program:
         Raises
         ------
         ShapeError
-            If the grid or the topology is another.
+            If the grid or the topology is another, or memories do not fit the grid.
         CapacityError
             If the PEs' memory is too small.
         """
@@ -310,9 +310,9 @@ class Program:
                 help=f"use a machine with memory of at least {self.memory_bytes} bytes, or smaller tiles",
             )
         with errors_at_call():
+            machine = dataclasses.replace(machine, grid=own or (None if machine.link_maps else self.grid))
             core = self.core.with_machine(machine.to_core())
-        grid = own or (None if machine.link_maps else self.grid)
-        return self._with(core, dataclasses.replace(machine, grid=grid))
+        return self._with(core, machine)
 
     def with_depths(self, depths: Mapping[str | int, int]) -> Program:
         """Return the same PE programs with channels of other depths than the machine's.

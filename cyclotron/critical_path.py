@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cyclotron.events import all_events, all_messages
+from cyclotron.events import all_events, all_memory_requests, all_messages
+from cyclotron.memory_waits import Cause, MemoryWaits
 from cyclotron.tables import html_table, text_table
 
 if TYPE_CHECKING:
     from cyclotron.results import Result
 
-StepKind = Literal["compute", "data", "broadcast", "capacity", "bandwidth"]
+StepKind = Literal["compute", "data", "broadcast", "capacity", "bandwidth", "memory", "port"]
 # What each kind of step is, and what would shorten it.
 KINDS: dict[StepKind, tuple[str, str]] = {
     "compute": ("an operator computes", "fewer cycles of the operator: cy.PE(cycles=...), a wider unit"),
@@ -26,6 +27,8 @@ KINDS: dict[StepKind, tuple[str, str]] = {
     "broadcast": ("a message travels over a network", "another cy.Machine(broadcast=cy.Link(...))"),
     "capacity": ("a place becomes free in a full channel", "deeper channels: cy.Link(depth=...)"),
     "bandwidth": ("the message before leaves the link", "more words a cycle: cy.Link(words_per_cycle=...)"),
+    "memory": ("a load or store is transferred and arrives", "a lower latency: cy.Memory(latency=...)"),
+    "port": ("a port transfers the request before", "more bandwidth or ports: cy.Memory(bandwidth=...)"),
 }
 
 
@@ -34,18 +37,20 @@ class Step(NamedTuple):
 
     Attributes
     ----------
-    kind : {"compute", "data", "broadcast", "capacity", "bandwidth"}
+    kind : {"compute", "data", "broadcast", "capacity", "bandwidth", "memory", "port"}
         An operator computes; a message travels over a link or over a network; a sender waits until a place in
         a full channel is free and it has learnt so (the response latency), or until the message before has
-        left the link.
+        left the link; a PE waits for a load or store from the start of its transfer on, or this until the
+        port has transferred the request before, of whichever PE.
     name : str
-        The operator, or the channel.
+        The operator, the channel, or the memory.
     start, end : int
         Cycles.
     source, pe : int
         Linear indices of the PEs where it begins and ends; of an operator, the same.
     line : str
-        ``file.py:12``, the Python text of the operator, or of the value that is sent; or empty.
+        ``file.py:12``, the Python text of the operator, or of the value that is sent, loaded or stored; or
+        empty.
     """
 
     kind: StepKind
@@ -92,7 +97,7 @@ class CriticalPath:
 
     @property
     def by_name(self) -> dict[str, int]:
-        """Cycles of each operator, and of each channel whatever the kind."""
+        """Cycles of each operator, and of each channel and memory whatever the kind."""
         return self._sums(lambda step: step.name)
 
     @property
@@ -185,9 +190,10 @@ def critical_path(result: Result) -> CriticalPath:
 
 
 class _Log:
-    """The computations, sends and receives of every PE, in order.
+    """The computations, sends, receives, loads and stores of every PE, in order.
 
-    An action is a number: an event, then a message's receive, then its send.
+    An action is a number: an event, then a message's receive, then its send, then a request's LOAD or STORE;
+    and, no PE's own, the start of its transfer.
     """
 
     def __init__(self, result: Result) -> None:
@@ -195,12 +201,18 @@ class _Log:
         self.grid, self.cycles = result.grid, result.cycles
         self.events, self.messages = all_events(result), all_messages(result)
         events, messages = self.events, self.messages
+        requests = all_memory_requests(result)
         self.receives, self.sends = len(events), len(events) + len(messages)
+        self.passes = self.sends + len(messages)
+        self.transfers = self.passes + len(requests)
+        self.memory = MemoryWaits(requests, result.stats["memory_ports"], result.program.core.machine)
         # What is never received, as only a program written by hand leaves it, is no PE's.
         receiver = np.where(messages["received"] < 0, -1, messages["receiver"])
-        pe = np.concatenate([events["pe"], receiver, messages["sender"]]).astype(np.int64)
-        order = np.concatenate([events["order"], messages["receive_order"], messages["send_order"]])
-        self.end = np.concatenate([events["end"], messages["received"], messages["sent"]])
+        orders = events["order"], messages["receive_order"], messages["send_order"], requests["order"]
+        loader = np.where(requests["passed"] < 0, -1, requests["pe"])
+        pe = np.concatenate([events["pe"], receiver, messages["sender"], loader]).astype(np.int64)
+        order = np.concatenate(orders)
+        self.end = np.concatenate([events["end"], messages["received"], messages["sent"], requests["passed"]])
         self.key = (pe << 32) | order
         self.sorted = np.argsort(self.key, kind="stable")
         self.sorted_keys = self.key[self.sorted]
@@ -222,6 +234,11 @@ class _Log:
     def back(self) -> Iterator[Step]:
         """The steps, from the last to the first."""
         action = self._last()
+        if action is None and (last := self.memory.last(self.cycles)) is not None:
+            pe = int(self.memory.requests["pe"][last])
+            start = int(self.memory.requests["start"][last])
+            yield self._request(Cause("memory", last, start, self.cycles), pe)
+            action = self.transfers + last
         while action is not None:
             if action < self.receives:
                 yield self._compute(action)
@@ -232,11 +249,35 @@ class _Log:
                 if step is not None:
                     yield step
                 action = self._before(action) if step is None else self.sends + message
-            else:
+            elif action < self.passes:
                 found = self._place(action - self.sends)
                 if found is not None:
                     yield found[0]
                 action = self._before(action) if found is None else found[1]
+            else:
+                cause, pe = self._cause(action)
+                if cause is not None and cause.kind != "passed":
+                    yield self._request(cause, pe)
+                action = self._after(action, cause)
+
+    def _cause(self, action: int) -> tuple[Cause | None, int]:
+        """What a LOAD, a STORE or the start of a transfer waited for, and the PE of that."""
+        transfer = action >= self.transfers
+        request = action - (self.transfers if transfer else self.passes)
+        cause = self.memory.start_of(request) if transfer else self.memory.pass_of(request)
+        return cause, int(self.memory.requests["pe"][request])
+
+    def _after(self, action: int, cause: Cause | None) -> int | None:
+        """The action that ended the wait; where there was none, what the PE did before."""
+        if cause is None:
+            return None if action >= self.transfers else self._before(action)
+        return (self.passes if cause.kind == "passed" else self.transfers) + cause.request
+
+    def _request(self, cause: Cause, pe: int) -> Step:
+        assert cause.kind != "passed"
+        source = int(self.memory.requests["pe"][cause.request])
+        line = self._line(source, int(self.memory.requests["instruction"][cause.request]))
+        return Step(cause.kind, self.memory.name(cause.request), cause.start, cause.end, source, pe, line)
 
     def _last(self) -> int | None:
         """The last action of a PE that ends with the run."""

@@ -26,6 +26,10 @@ class Recorded(Protocol):
     def messages(self) -> NDArray[Any]: ...
     @property
     def messages_dropped(self) -> int: ...
+    @property
+    def memory_requests(self) -> NDArray[Any]: ...
+    @property
+    def memory_requests_dropped(self) -> int: ...
 
 
 def all_events(result: Recorded) -> NDArray[Any]:
@@ -93,6 +97,37 @@ def all_messages(result: Recorded) -> NDArray[Any]:
             )
         ],
         help=f"run again with event_limit={sent} to keep them all",
+    )
+
+
+def all_memory_requests(result: Recorded) -> NDArray[Any]:
+    """Return the requests to memories of a simulation that kept all of them.
+
+    Parameters
+    ----------
+    result : Result
+        Of a simulation.
+
+    Returns
+    -------
+    ndarray
+        `Result.memory_requests`.
+
+    Raises
+    ------
+    ExecutionError
+        If requests are missing.
+    """
+    requests = np.asarray(result.memory_requests)
+    made = sum(int(port["loads"] + port["stores"]) for port in result.stats["memory_ports"])
+    if len(requests) == made:
+        return requests
+    dropped = result.memory_requests_dropped
+    raise ExecutionError(
+        f"{len(requests):,} requests to memories were recorded, and the PEs made {made:,}",
+        code="CYC717",
+        notes=[(None, f"event_limit bounds requests as it does computations; {dropped:,} dropped")],
+        help=f"run again with event_limit={made} to keep them all",
     )
 
 

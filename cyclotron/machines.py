@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from .machine import PE, UNBOUNDED, Link, Machine, Topology, Unit
+from .machine import PE, UNBOUNDED, Link, Machine, Memory, Topology, Unit
 from .machine_parts import positive
 
 __all__ = ["cluster", "gemmini_16", "scale_sim", "spyre_ring", "tpu_v1", "unit", "wormhole", "wse2"]
@@ -125,8 +125,9 @@ def wormhole() -> Machine:
     """Return one socket of Tenstorrent's Wormhole n300d: 8×8 Tensix cores on a torus, at 1 GHz.
 
     "TL: Automatic End-to-End Compiler of Tile-Based Languages for Spatial Dataflow Architectures": 64 cores
-    at 1 GHz, 1024 FP16 operations a cycle in each (section 3.1), 1.5 MB of scratchpad a core, rings along
-    rows and columns (section 2.4).
+    at 1 GHz, 1024 FP16 operations a cycle in each, 12 GB of DRAM of 288 GB/s (section 3.1), 1.5 MB of
+    scratchpad a core, rings along rows and columns, channels to DRAM that four adjacent cores along an edge
+    share (section 2.4, listing 6).
 
     Returns
     -------
@@ -137,12 +138,18 @@ def wormhole() -> Machine:
     -----
     Assumptions, since the paper measures these and does not print them: the shape of the matrix unit, 8×8×8,
     of which only the rate is known; 32 lanes of the vector unit; 16 elements of FP16 (32 bytes) a cycle and
-    one cycle a hop on the network. Left out: the DRAM channels, the second network, that messages of several
-    tensors share a link, and the time that cores take to issue.
+    one cycle a hop on the network; 100 cycles until data come from DRAM. The two channels that meet at a
+    corner are one port here, of the bandwidth of both, 36 elements of FP16 a cycle. Left out: how other cores
+    reach DRAM (they load and store at no cost), the second network, that messages of several tensors share a
+    link, and the time that cores take to issue.
     """
     link = Link(words_per_cycle=16)
+    edges = ("0, :", "-1, :", ":, 0", ":, -1")
+    dram = Memory(bandwidth=36, latency=100, depth=4, serves=edges, shared_by=(4, 4), size=12 * 10**9)
     pe = PE(memory=1536 * 1024, matrix=Unit((8, 8, 8)), vector=Unit((32,)))
-    return Machine(grid=(8, 8), topology="torus", link=link, broadcast=link, pe=pe, clock=1e9)
+    return Machine(
+        grid=(8, 8), topology="torus", link=link, broadcast=link, pe=pe, memories={"dram": dram}, clock=1e9
+    )
 
 
 def wse2(rows: int, columns: int) -> Machine:

@@ -33,9 +33,12 @@ _LINK_FIELDS = {
     "words_per_cycle": "words_per_cycle",
     "depth": "depth",
 }
+# And of its memories.
+_MEMORY_FIELDS = {"memory_bandwidth": "bandwidth", "memory_latency": "latency", "memory_depth": "depth"}
 # Axes that change no program.
-_TIMED = (*_LINK_FIELDS, "memory")
-_MEASURED = ("cycles", "pes", "utilization", "stall_empty", "stall_full", "idle", "memory_bytes", "error")
+_TIMED = (*_LINK_FIELDS, "memory", *_MEMORY_FIELDS)
+_SHARES = ("stall_empty", "stall_full", "stall_memory", "idle")
+_MEASURED = ("cycles", "pes", "utilization", *_SHARES, "memory_bytes", "error")
 
 
 def sweep(
@@ -49,6 +52,9 @@ def sweep(
     words_per_cycle: int | Sequence[int] | None = None,
     depth: int | Sequence[int] | None = None,
     memory: int | Sequence[int] | None = None,
+    memory_bandwidth: int | Sequence[int] | None = None,
+    memory_latency: int | Sequence[int] | None = None,
+    memory_depth: int | Sequence[int] | None = None,
     machine: Machine | Mapping[str, Machine] | None = None,
     threads: int = 0,
 ) -> Sweep:
@@ -79,6 +85,8 @@ def sweep(
         Messages in each channel: registers of a PE for values on their way.
     memory : int or sequence of int, optional
         Bytes of a PE: registers for values that stay.
+    memory_bandwidth, memory_latency, memory_depth : int or sequence of int, optional
+        Of all memories in ``machine.memories``, as of `Memory`.
     machine : Machine or mapping of str to Machine, optional
         What is not swept; by default the program's, or one of ample memory and depths. A mapping is an axis,
         the first, whose records have the names.
@@ -105,6 +113,9 @@ def sweep(
         "words_per_cycle": _several(words_per_cycle),
         "depth": _several(depth),
         "memory": _several(memory),
+        "memory_bandwidth": _several(memory_bandwidth),
+        "memory_latency": _several(memory_latency),
+        "memory_depth": _several(memory_depth),
     }
     named = _Named(
         schedule if isinstance(schedule, Mapping) else {},
@@ -112,7 +123,7 @@ def sweep(
         None if isinstance(machine, Mapping) else machine,
     )
     given = {name: values for name, values in axes.items() if values is not None}
-    _check(design, args, given)
+    _check(design, args, given, named)
     records: list[Record | None] = [None] * math.prod(map(len, given.values()))
     stop = threading.Event()
     with progress_bar("sweeping") as progress:
@@ -179,6 +190,9 @@ def _retimed(program: Program | CyclotronError, fields: Mapping[str, int]) -> Pr
     try:
         machine = program.machine or Machine.from_core(program.core.machine)
         changed = {_LINK_FIELDS[name]: value for name, value in fields.items() if name in _LINK_FIELDS}
+        memory: dict[str, Any] = {
+            _MEMORY_FIELDS[name]: value for name, value in fields.items() if name in _MEMORY_FIELDS
+        }
         return program.with_machine(
             dataclasses.replace(
                 machine,
@@ -188,6 +202,7 @@ def _retimed(program: Program | CyclotronError, fields: Mapping[str, int]) -> Pr
                 links={
                     offset: dataclasses.replace(link, **changed) for offset, link in machine.links.items()
                 },
+                memories={name: dataclasses.replace(one, **memory) for name, one in machine.memories.items()},
                 pe=dataclasses.replace(machine.pe, memory=fields.get("memory", machine.pe.memory)),
             )
         )
@@ -264,9 +279,7 @@ def _measures(program: Program, stop: threading.Event) -> Record:
         "cycles": int(timing["cycles"]),
         "pes": pes,
         "utilization": share("busy"),
-        "stall_empty": share("stall_empty"),
-        "stall_full": share("stall_full"),
-        "idle": share("idle"),
+        **{name: share(name) for name in _SHARES},
         "memory_bytes": program.memory_bytes,
         "error": None,
     }
@@ -290,7 +303,7 @@ def _grids(grid: Any) -> list[Any] | None:
     return grids and [tuple(one) if isinstance(one, Iterable) else one for one in grids]
 
 
-def _check(design: Any, args: tuple[Any, ...], given: Mapping[str, Sequence[Any]]) -> None:
+def _check(design: Any, args: tuple[Any, ...], given: Mapping[str, Sequence[Any]], named: _Named) -> None:
     if not isinstance(design, (Program, Kernel)):
         raise ExecutionError(
             f"sweep() got a `{type(design).__name__}`",
@@ -302,6 +315,15 @@ def _check(design: Any, args: tuple[Any, ...], given: Mapping[str, Sequence[Any]
             raise ExecutionError(
                 f"`{name}` has no value", code="CYC716", help="give one or more, or leave it out"
             )
+    machine = named.machine or (design.machine if isinstance(design, Program) else None)
+    swept = [name for name in given if name in _MEMORY_FIELDS]
+    machines: list[Machine | None] = [*named.machines.values()] or [machine]
+    if swept and not any(one is not None and one.memories for one in machines):
+        raise ExecutionError(
+            f"`{swept[0]}` varies memories, and the machine has none",
+            code="CYC716",
+            help='pass a machine that has: machine=cy.Machine(memories={"dram": cy.Memory()})',
+        )
     fixed = [name for name in given if name not in (*_TIMED, "machine")]
     if isinstance(design, Program) and (fixed or args):
         raise ExecutionError(

@@ -16,15 +16,17 @@ def trace_of(result: Result, message_limit: int) -> Record:
     """Return a trace: a process a row of the grid, a thread a PE, a slice a computation, a send or a receive.
 
     A send lasts as long as the PE waits for a place in the channel, a receive as long as it waits for the
-    message; an arrow (a flow) leads from one to the other. Times are those of the machine's clock; without
-    one, a cycle is a microsecond. PEs that do nothing have no track.
+    message; an arrow (a flow) leads from one to the other. A load or store that its memory serves lasts as
+    long as the PE waits for it; a memory is a process, too, with a thread a port and a slice a transfer.
+    Times are those of the machine's clock; without one, a cycle is a microsecond. PEs that do nothing have
+    no track.
 
     Parameters
     ----------
     result : Result
         Of a simulation; of its events and messages there are as many as it kept.
     message_limit : int
-        Messages to draw, those that are sent first.
+        Messages to draw, those that are sent first, and requests to memories, those that are served first.
 
     Returns
     -------
@@ -44,14 +46,26 @@ def trace_of(result: Result, message_limit: int) -> Record:
         send = int(message["sender"]), int(message["send_order"])
         draw.message(number, message, names[message["channel"]], first=send not in drawn)
         drawn.add(send)  # of a broadcast once, with an arrow to each receiver
+    requests = result.memory_requests[
+        np.argsort(result.memory_requests["start"], kind="stable")[:message_limit]
+    ]
+    memories = [port["memory"] for port in result.stats["memory_ports"]]
+    for request in requests:
+        draw.request(request, memories[request["port"]])
+    ports = _Ports(memories, int(np.prod(result.grid)), result.grid[-1], draw.microseconds)
     return {
-        "traceEvents": _tracks(draw.pes, result.grid, tuple(result.program.grid_names)) + draw.records(),
+        "traceEvents": _tracks(draw.pes, result.grid, tuple(result.program.grid_names))
+        + ports.tracks(requests)
+        + sorted(draw.records() + ports.records(requests), key=lambda record: float(record["ts"])),
         "displayTimeUnit": "ms",
         "otherData": {
             "kernel": result.program.kernel_name,
             "cycles": result.cycles,
             "events_dropped": result.events_dropped,
             "messages_dropped": result.messages_dropped + len(result.messages) - len(messages),
+            "memory_requests_dropped": result.memory_requests_dropped
+            + len(result.memory_requests)
+            - len(requests),
         },
     }
 
@@ -69,7 +83,7 @@ class _Drawing:
     """Slices and arrows. An arrow's end belongs to the slice on its track that is before it in the file."""
 
     def __init__(self, microseconds: float, columns: int) -> None:
-        self._microseconds, self._columns = microseconds, columns
+        self.microseconds, self._columns = microseconds, columns
         self._records: list[tuple[_Place, Record]] = []
 
     @property
@@ -104,16 +118,69 @@ class _Drawing:
         self._add(_Place(sent, order, 1, sender), {"ph": "s", **arrow})
         self._add(_Place(received, then, 1, receiver), {"ph": "f", "bp": "e", **arrow})
 
+    def request(self, request: Any, memory: str) -> None:
+        """How long its PE waits, if the PE came to it."""
+        if request["passed"] < 0:
+            return
+        kind = "store" if request["stores"] else "load"
+        times = int(request["waiting"]), int(request["passed"])
+        words = {"words": int(request["words"])}
+        self._slice(kind, f"{kind} {memory}", int(request["pe"]), int(request["order"]), times, words)
+
     def _slice(
         self, kind: str, name: str, pe: int, order: int, times: tuple[int, int], arguments: Record
     ) -> None:
         start, end = times
-        record = {"ph": "X", "cat": kind, "name": name, "dur": (end - start) * self._microseconds}
+        record = {"ph": "X", "cat": kind, "name": name, "dur": (end - start) * self.microseconds}
         self._add(_Place(start, order, 0, pe), {**record, "args": arguments})
 
     def _add(self, place: _Place, record: Record) -> None:
         where = _ids(place.pe, self._columns)
-        self._records.append((place, {**record, "ts": place.cycle * self._microseconds, **where}))
+        self._records.append((place, {**record, "ts": place.cycle * self.microseconds, **where}))
+
+
+class _Ports:
+    """The tracks of the memories' ports, after those of the PEs."""
+
+    def __init__(self, memories: list[str], pes: int, columns: int, microseconds: float) -> None:
+        self._memories, self._pes, self._rows = memories, pes, -(-pes // columns)
+        self._names = list(dict.fromkeys(memories))
+        self._microseconds = microseconds
+
+    def tracks(self, requests: Any) -> list[Record]:
+        """Names and order of those that are used."""
+        records: list[Record] = []
+        for port in sorted({int(port) for port in requests["port"]}):
+            ids = self._ids(port)
+            memory = self._memories[port]
+            if not records or records[-1]["pid"] != ids["pid"]:
+                records += _metadata("process", ids, f"memory {memory}", ids["pid"])
+            number = port - self._memories.index(memory)
+            records += _metadata("thread", ids, f"{memory} port {number}", ids["tid"])
+        return records
+
+    def records(self, requests: Any) -> list[Record]:
+        """A slice a transfer."""
+        return [
+            {
+                "ph": "X",
+                "cat": "transfer",
+                "name": "store" if request["stores"] else "load",
+                "ts": int(request["start"]) * self._microseconds,
+                "dur": int(request["end"] - request["start"]) * self._microseconds,
+                **self._ids(int(request["port"])),
+                "args": {
+                    "pe": int(request["pe"]),
+                    "words": int(request["words"]),
+                    "asked": int(request["asked"]),
+                },
+            }
+            for request in requests
+        ]
+
+    def _ids(self, port: int) -> dict[str, int]:
+        memory = self._names.index(self._memories[port])
+        return {"pid": 1 + self._rows + memory, "tid": 1 + self._pes + port}
 
 
 def _ids(pe: int, columns: int) -> dict[str, int]:

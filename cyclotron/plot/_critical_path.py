@@ -23,6 +23,8 @@ _STYLES: dict[str, tuple[str, Literal["-", "--"]]] = {
     "broadcast": (COLORS[3], "-"),
     "capacity": (COLORS[5], "--"),
     "bandwidth": (COLORS[2], "--"),
+    "memory": (COLORS[4], "-"),
+    "port": (COLORS[4], "--"),
 }
 _WIDTH = 2.2  # points
 
@@ -30,8 +32,9 @@ _WIDTH = 2.2  # points
 def critical_path(result: Any, *, ax: Axes | None = None, path: str | Path | None = None) -> Figure:
     """Draw the critical path: cycles to the right, a row for each PE that it visits.
 
-    Bars are operators on the path, slanted lines messages, dashed ones waits for a full channel or a busy
-    link; in the background, all that these PEs compute. The legend tells the cycles of each kind.
+    Bars are operators on the path, slanted lines messages, level ones loads and stores on their way, dashed
+    ones waits for a full channel, a busy link or a busy port of a memory; in the background, all that these
+    PEs compute. The legend tells the cycles of each kind.
 
     Parameters
     ----------

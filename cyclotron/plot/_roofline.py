@@ -57,8 +57,9 @@ def roofline_of(result: Any) -> Roofline:
     -------
     Roofline
         ``peak``: the sum over PEs of the best rate among the operators in each PE's program, on full passes
-        of its unit. The memory's bandwidth is that of the PEs that load or store, each with a port as wide as
-        a link, and the links' that of every pair of PEs that a channel joined.
+        of its unit. The memory's bandwidth is that of the ports that were used; of a machine without
+        memories, that of a link for each PE that loads or stores. The links' is that of every pair of PEs
+        that a channel joined.
     """
     program, stats = result.program, result.stats
     peak = sum(
@@ -76,15 +77,24 @@ def roofline_of(result: Any) -> Roofline:
 
 
 def _memory(program: Any, stats: dict[str, Any]) -> Roof:
+    """Of what goes through ports of memories; where there are none, of what one could suppose."""
+    machine = program.core.machine
     words = stats["words_loaded"] + stats["words_stored"]
-    moved = int((stats["bytes_loaded"] + stats["bytes_stored"]).sum())
-    ports = int(np.count_nonzero(words))
-    width = program.core.machine["link"]["words_per_cycle"]
-    word = moved / max(int(words.sum()), 1)
-    bandwidth = ports * width * word
+    moved = stats["bytes_loaded"] + stats["bytes_stored"]
+    used = [port["memory"] for port in stats["memory_ports"] if port["loads"] + port["stores"]]
+    if used:
+        served = stats["memory_port"] >= 0
+        word = int(moved[served].sum()) / int(words[served].sum())
+        bandwidth = word * sum(machine["memories"][name]["words_per_cycle"] for name in used)
+        ports = f"{len(used):,} port{'' if len(used) == 1 else 's'}"
+        text = f"memory: {bandwidth:,.0f} bytes a cycle through {ports}"
+        return Roof(MEMORY, bandwidth, int(moved[served].sum()), text)
+    count = int(np.count_nonzero(words))
+    width = machine["link"]["words_per_cycle"]
+    bandwidth = count * width * int(moved.sum()) / max(int(words.sum()), 1)
     port = f"{width} word{'' if width == 1 else 's'} a cycle"
-    text = f"memory: {bandwidth:,.0f} bytes a cycle, supposing {port} for each of {ports:,} PEs that use it"
-    return Roof(MEMORY, bandwidth, moved, text)
+    text = f"memory: {bandwidth:,.0f} bytes a cycle, supposing {port} for each of {count:,} PEs that use it"
+    return Roof(MEMORY, bandwidth, int(moved.sum()), text)
 
 
 def _links(program: Any, stats: dict[str, Any]) -> Roof:
@@ -109,8 +119,9 @@ def roofline(
 
     The level line is the peak of the PEs' operators. The slanted ones are the bandwidths: of memory (a circle
     marks the run at its flops a byte loaded or stored) and of the links (a square, at its flops a byte sent).
-    A simulated LOAD or STORE takes no time; the memory roof supposes that each PE that uses memory has a port
-    as wide as a link, so that a run above it loads faster than such ports do. (Williams, Waterman and
+    The memory roof, and the traffic below it, are those of the ports of `Machine.memories` that were used.
+    Without memories LOAD and STORE take no time; the roof then supposes that each PE that uses them has a
+    port as wide as a link, so that a run above it loads faster than such ports do. (Williams, Waterman and
     Patterson, CACM 52(4), 2009; a roof for each kind of traffic as in later work.)
 
     Parameters

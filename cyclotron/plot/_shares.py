@@ -21,14 +21,15 @@ CAUSES = (
     ("busy", "computing", "#2a788e"),
     ("stall_empty", "waiting for data", "#f2a541"),
     ("stall_full", "waiting for space", "#c8553d"),
+    ("stall_memory", "waiting for memory", "#7a4f9a"),
     ("idle", "idle", "#dddddd"),
 )
 
 
 def occupancy(result: common.ResultLike, *, ax: Axes | None = None, path: str | Path | None = None) -> Figure:
-    """Draw how each PE spends its cycles: computing, waiting for data, waiting for space, idle.
+    """Draw how each PE spends its cycles: computing, waiting for data, space or its memory, idle.
 
-    A bar a PE up to 64 PEs; above, a map for each of the four (in `ax`, or for a line of PEs: areas over the
+    A bar a PE up to 64 PEs; above, a map for each of these (in `ax`, or for a line of PEs: areas over the
     PEs in the order of the grid).
 
     Parameters
@@ -66,19 +67,31 @@ def occupancy(result: common.ResultLike, *, ax: Axes | None = None, path: str | 
     return common.finish(common.figure_of(ax), path)
 
 
+def causes_of(result: common.ResultLike) -> tuple[tuple[str, str, str], ...]:
+    """Return the entries of `CAUSES` that matter; without a wait for memory, all others.
+
+    Parameters
+    ----------
+    result : Result
+        Of a simulation.
+    """
+    waits = np.any(result.stats.get("stall_memory", 0))
+    return tuple(cause for cause in CAUSES if waits or cause[0] != "stall_memory")
+
+
 def _shares(result: common.ResultLike) -> dict[str, NDArray[np.float64]]:
     """For each cause the share of all cycles, over the grid."""
     cycles = max(int(result.cycles), 1)
     return {
         key: np.asarray(result.stats[key], dtype=np.float64).reshape(result.grid) / cycles
-        for key, _, _ in CAUSES
+        for key, _, _ in causes_of(result)
     }
 
 
 def _bars(ax: Axes, result: common.ResultLike, shares: dict[str, NDArray[np.float64]]) -> None:
     count = common.pe_count(result)
     base = np.zeros(count)
-    for key, _, color in CAUSES:
+    for key, _, color in causes_of(result):
         ax.bar(np.arange(count), shares[key], bottom=base, width=0.85, color=color)
         base = base + shares[key]
     labels = common.pe_labels(result.grid)
@@ -94,10 +107,11 @@ def _areas(ax: Axes, result: common.ResultLike, shares: dict[str, NDArray[np.flo
     from matplotlib.ticker import MaxNLocator
 
     count = common.pe_count(result)
-    stacked = np.stack([common.shrink(shares[key])[0] for key, _, _ in CAUSES])
+    causes = causes_of(result)
+    stacked = np.stack([common.shrink(shares[key])[0] for key, _, _ in causes])
     edges = np.linspace(0, count, stacked.shape[1] + 1)
     tops = np.cumsum(stacked, axis=0)
-    for row, (_, _, color) in enumerate(CAUSES):
+    for row, (_, _, color) in enumerate(causes):
         base = tops[row - 1] if row else np.zeros(stacked.shape[1])
         ax.stairs(tops[row], edges, baseline=base, fill=True, color=color)
     ax.set_xlim(0, count)
@@ -116,7 +130,7 @@ def _dress(ax: Axes, result: common.ResultLike, shares: dict[str, NDArray[np.flo
     common.set_title(ax, common.headline(result), f"{result.cycles:,} cycles")
     entries = [
         Patch(color=color, label=f"{name}, {common.percent(float(shares[key].mean()))}")
-        for key, name, color in CAUSES
+        for key, name, color in causes_of(result)
     ]
     legend(ax, entries[::-1])
 
@@ -124,13 +138,15 @@ def _dress(ax: Axes, result: common.ResultLike, shares: dict[str, NDArray[np.flo
 def _maps(result: common.ResultLike, shares: dict[str, NDArray[np.float64]]) -> Figure:
     from matplotlib.ticker import PercentFormatter
 
-    figure = common.new_figure(8.4, 7.4)
+    causes = causes_of(result)
+    columns = (len(causes) + 1) // 2
+    figure = common.new_figure(4.2 * columns, 7.4)
     names = common.axis_names(result)[-2:]
-    for position, (key, name, _) in enumerate(CAUSES):
+    for position, (key, name, _) in enumerate(causes):
         values = shares[key]
         if values.ndim > 2:
             values = values.mean(axis=tuple(range(values.ndim - 2)))
-        ax = figure.add_subplot(2, 2, position + 1)
+        ax = figure.add_subplot(2, columns, position + 1)
         image = draw_map(ax, values, names)
         mean = common.percent(float(values.mean()))
         ax.set_title(f"{name}, {mean}", fontsize=10, color=common.INK)

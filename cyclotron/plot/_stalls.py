@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _common as common
 from ._operators import COLORS, IDLE, legend, ranked
-from ._shares import CAUSES
+from ._shares import causes_of
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -21,7 +21,7 @@ _CHANNEL = "#2a788e"
 
 
 def stalls(result: common.ResultLike, *, ax: Axes | None = None, path: str | Path | None = None) -> Figure:
-    """Draw where the cycles of all PEs go: to which operator, waiting for data or space, or idle.
+    """Draw where the cycles of all PEs go: to which operator, waiting for data, space or memory, or idle.
 
     Below the bar stand the channels, the busiest first: how much of the time their links are busy, how many
     messages they carry, and how many were at most waiting in a queue. `occupancy` shows the same for each PE.
@@ -83,7 +83,7 @@ def parts_of(result: common.ResultLike) -> list[Part]:
     for name, number in numbers.items():
         busy[number] += cycles[name]
     parts = [Part(name, busy[n] / whole, {"color": COLORS[n]}) for n, name in enumerate(labels)]
-    for key, name, color in CAUSES[1:]:
+    for key, name, color in causes_of(result)[1:]:
         # The waits are hatched, since operators have colours like theirs.
         hatched = {"facecolor": "white", "edgecolor": color, "hatch": "////", "linewidth": 0}
         style = {"color": IDLE} if key == "idle" else hatched

@@ -301,8 +301,12 @@ std::string topology_text(const Machine& machine) {
 }
 
 Machine on_part(Machine machine, const std::vector<std::int64_t>& grid) {
-  if (machine.grid.size() == grid.size())
+  if (machine.grid.empty()) {
+    verify_memories(machine.memories, grid.size(), grid);
+    verify_attachment(machine.memories, grid);
+  } else if (machine.grid.size() == grid.size()) {
     machine.memories = on_part(std::move(machine.memories), machine.grid, grid);
+  }
   machine.grid = grid;
   return machine;
 }

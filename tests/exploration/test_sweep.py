@@ -61,7 +61,9 @@ def test_every_record_is_a_run():
         assert record["utilization"] == pytest.approx(run.utilization.mean())
         assert record["stall_full"] == pytest.approx(run.stats["stall_full"].mean() / run.cycles)
         assert record["memory_bytes"] == program.memory_bytes
-        total = sum(record[name] for name in ("utilization", "stall_empty", "stall_full", "idle"))
+        total = sum(
+            record[name] for name in ("utilization", "stall_empty", "stall_full", "stall_memory", "idle")
+        )
         assert total == pytest.approx(1.0)
     assert any(record["error"] is None for record in swept)
 
@@ -276,6 +278,7 @@ def test_ctrl_c_keeps_what_is_done(monkeypatch):
     [
         ((matmul, *SPECS), {"depth": []}, "`depth` has no value"),
         ((3,), {}, "sweep() got a `int`"),
+        ((matmul, *SPECS), {"memory_latency": [1, 2]}, "varies memories, and the machine has none"),
     ],
 )
 def test_refusals(arguments, axes, text):

@@ -1,5 +1,7 @@
 """The ready-made machines: small products on a part of each take the cycles that their numbers give."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from test_costs import product
@@ -76,12 +78,16 @@ def test_the_first_tpu_is_92_tera_operations_a_second():
     assert simulated(tpu, cy.schedules.weight_stationary, 4, 4, 4).simulated_seconds == 13 / 700e6
 
 
+# Wormhole with all tensors in its cores.
+ON_CHIP = dataclasses.replace(machines.wormhole(), memories={})
+
+
 @pytest.mark.parametrize(("n", "k", "m"), [(2, 3, 4), (8, 3, 8), (1, 5, 1)])
 @pytest.mark.parametrize("side", [16, 32])
 def test_wormhole(n, k, m, side):
     """A tile takes (side / 8)^3 passes, and side^2 / 16 cycles on a link, which is no less up to 32."""
     hop, compute = side**2 // 16, (side // 8) ** 3
-    result = simulated_tiles(machines.wormhole(), cy.schedules.output_stationary, n, k, m, side)
+    result = simulated_tiles(ON_CHIP, cy.schedules.output_stationary, n, k, m, side)
     fed = hop if n * m > 1 else compute
     assert result.cycles == (n + m - 2) * hop + (k - 1) * fed + compute
     assert result.simulated_seconds == result.cycles / 1e9
@@ -89,7 +95,7 @@ def test_wormhole(n, k, m, side):
 
 def test_wormholes_rings():
     """Cannon's algorithm: 8 products, and 7 tiles from the neighbours."""
-    result = simulated_tiles(machines.wormhole(), cy.schedules.cannon, 8, 8, 8, 32)
+    result = simulated_tiles(ON_CHIP, cy.schedules.cannon, 8, 8, 8, 32)
     assert result.cycles == 8 * 64
     assert result.utilization.min() == 1
 
@@ -98,6 +104,16 @@ def test_wormholes_peak():
     wormhole = machines.wormhole()
     m, n, k = wormhole.pe.matrix.shape
     assert wormhole.pe_count * 2 * m * n * k / wormhole.pe.matrix.cycles * wormhole.clock == 65.536e12
+
+
+def test_wormholes_memory():
+    """288 GB/s of FP16 through four ports, each of the seven cores on the edges of a quarter of the array."""
+    wormhole = machines.wormhole()
+    result = simulated_tiles(wormhole, cy.schedules.output_stationary, 8, 2, 8, 16)
+    ports = result.stats["memory_ports"]
+    assert [port["pes"] for port in ports] == [7, 7, 7, 7]
+    assert len(ports) * wormhole.memories["dram"].bandwidth * 2 * wormhole.clock == 288e9
+    assert sum(port["loads"] for port in ports) == 2 * 8 * 2
 
 
 def test_a_ring_of_cores():

@@ -1,12 +1,14 @@
 """Memories: which PEs they serve, what their ports make of the cycles in closed form, and what is refused."""
 
 import dataclasses
+import json
 
 import numpy as np
 import pytest
 
 import cyclotron as cy
 from cyclotron.counters import TIMES
+from cyclotron.plot._roofline import roofline_of
 
 ENGINES = ("general", "fast-forward", "functional")
 
@@ -185,7 +187,22 @@ def test_far_edges_are_those_of_the_machine():
     assert (cy.run(program, backend="sim", functional=False).stats["memory_port"] == -1).all()
     larger = program.with_machine(cy.Machine(memories={"dram": cy.Memory(serves=":, -1")}))
     found = cy.run(larger, backend="sim", functional=False).stats["memory_port"]
+    assert (found == -1).all()
+    whole = product.compile(
+        cy.spec((2, 5)), cy.spec((5, 2)), machine=cy.Machine(memories={"dram": cy.Memory(serves=":, -1")})
+    )
+    found = cy.run(whole, backend="sim", functional=False).stats["memory_port"]
     assert found.tolist() == [[-1, 0], [-1, 1]]
+
+
+def test_machines_of_any_size_are_as_large_as_the_program():
+    target = cy.Machine(memories={"dram": cy.Memory(shared_by=(2, 1))})
+    assert product.compile(cy.spec((4, 5)), cy.spec((5, 3)), machine=target).grid == (4, 3)
+    odd = cy.spec((3, 5)), cy.spec((5, 3))
+    with pytest.raises(cy.ShapeError, match="do not tile the grid's 3"):
+        product.compile(*odd, machine=target)
+    with pytest.raises(cy.ShapeError, match="do not tile the grid's 3"):
+        product.compile(*odd).with_machine(target)
 
 
 def test_files_keep_memories(tmp_path):
@@ -302,3 +319,75 @@ def test_long_runs_are_skipped_where_requests_repeat_themselves(shared_by):
         assert port["loads"] == 1_000 * before["loads"]
         assert port["busy_cycles"] == port["words_loaded"] + port["words_stored"]
     assert (sum(long.stats[name] for name in TIMES) == long.cycles).all()
+
+
+def slow_product(**options):
+    memory = cy.Memory(latency=9, depth=2, serves=":, 0", shared_by=(2, 1), **options)
+    return product.compile(
+        np.ones((4, 6)),
+        np.ones((6, 4)),
+        schedule=cy.schedules.output_stationary(product),
+        machine=machine(memory, grid=(4, 4)),
+    )
+
+
+def test_requests_tell_each_wait():
+    result = cy.run(slow_product(), backend="sim")
+    requests = result.memory_requests
+    assert len(requests) == sum(port["loads"] + port["stores"] for port in result.stats["memory_ports"])
+    np.testing.assert_array_equal(requests["end"] - requests["start"], requests["words"])
+    np.testing.assert_array_equal(requests["arrival"], requests["end"] + 9 - 1)
+    assert (requests["asked"] <= requests["start"]).all()
+    loads = requests[~requests["stores"]]
+    np.testing.assert_array_equal(loads["passed"], np.maximum(loads["waiting"], loads["arrival"]))
+    for port in range(2):
+        served = np.sort(requests[requests["port"] == port], order="start")
+        assert (served["start"][1:] >= served["end"][:-1]).all()
+        assert (np.diff(served["asked"]) >= 0).all()
+    dropped = cy.run(slow_product(), backend="sim", event_limit=len(requests) - 1)
+    assert dropped.memory_requests_dropped == len(requests)
+    with pytest.raises(cy.ExecutionError, match="event_limit"):
+        dropped.critical_path()
+
+
+def test_a_trace_has_a_track_for_each_port(tmp_path):
+    result = cy.run(slow_product(), backend="sim")
+    result.save_trace(tmp_path / "trace.json")
+    trace = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert [event["ts"] for event in trace] == sorted(event["ts"] for event in trace)
+    names = {event["tid"]: event["args"]["name"] for event in trace if event["name"] == "thread_name"}
+    transfers = [event for event in trace if event.get("cat") == "transfer"]
+    assert {names[event["tid"]] for event in transfers} == {"dram port 0", "dram port 1"}
+    busy = sum(port["busy_cycles"] for port in result.stats["memory_ports"])
+    assert sum(event["dur"] for event in transfers) == busy
+    waits = sum(event["dur"] for event in trace if event.get("cat") in ("load", "store"))
+    ends = result.stats["stall_memory"].sum() - waits  # for the last stores
+    assert 0 < ends <= 4 * (2 * 9 + 2)
+
+
+def test_the_roof_is_that_of_the_ports_that_are_used():
+    result = cy.run(slow_product(bandwidth=3), backend="sim", functional=False)
+    roof = next(roof for roof in roofline_of(result).roofs if roof.name == "memory")
+    assert roof.bandwidth == 8 * 2 * 3
+    assert "through 2 ports" in roof.text
+    assert roof.moved == 8 * (4 * 6 + 6 + 4)  # A, the first column of B, and that of C
+    free = cy.run(slow_product().with_machine(cy.Machine()), backend="sim", functional=False)
+    assert "supposing 1 word a cycle" in roofline_of(free).roofs[0].text
+
+
+def test_a_sweep_varies_memories():
+    axes = {"memory_bandwidth": [1, 4], "memory_latency": [1, 50], "memory_depth": [1, 8]}
+    swept = cy.sweep(slow_product(), **axes)
+    for record in swept:
+        memory = cy.Memory(
+            bandwidth=record["memory_bandwidth"],
+            latency=record["memory_latency"],
+            depth=record["memory_depth"],
+            serves=":, 0",
+            shared_by=(2, 1),
+        )
+        program = slow_product().with_machine(machine(memory, grid=(4, 4)))
+        result = cy.run(program, backend="sim", functional=False)
+        assert record["cycles"] == result.cycles
+        assert record["stall_memory"] == pytest.approx(result.stats["stall_memory"].mean() / result.cycles)
+    assert len({record["cycles"] for record in swept}) > 2

@@ -15,6 +15,7 @@ PICTURES = {
     "convolution": ["convolution_utilization.png"],
     "critical_path": ["critical_path.png", "roofline.png"],
     "design_space": ["design_space.png"],
+    "memory_bound": ["memory_roofline.png", "memory_stalls.png"],
     "quickstart": ["quickstart_utilization.png"],
     "scale_sim": ["scale_sim.png"],
     "stencil": ["stencil_utilization.png"],

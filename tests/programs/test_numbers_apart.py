@@ -8,9 +8,10 @@ from test_counters import ARRAYS as COUNTERS
 from test_proofs import compile_late
 
 import cyclotron as cy
+from cyclotron.counters import TIMES
 
 CASES = list(cases.all_cases())
-COUNTS = ("busy", "stall_empty", "stall_full", "idle", *COUNTERS)
+COUNTS = (*TIMES, *COUNTERS)
 
 
 def apart(program, *inputs, threads=1):

@@ -89,6 +89,7 @@ def test_a_trace_follows_the_format(name, tmp_path):
         "cycles": result.cycles,
         "events_dropped": 0,
         "messages_dropped": 0,
+        "memory_requests_dropped": 0,
     }
     threads, processes = {}, {}
     for event in trace["traceEvents"]:

@@ -42,10 +42,67 @@ class _Graph(reference_simulator._Simulation):
     def __init__(self, program: Any) -> None:
         super().__init__(program)
         self.nodes: list[Node] = []
+        self.passes: dict[tuple[Any, bool], list[int]] = defaultdict(list)  # nodes by PE
         self.last: dict[Any, int] = {}  # node by PE
         self.last_on: dict[Any, tuple[int, int]] = {}  # node and transfer by channel and sender
         self.sends: dict[int, list[int]] = defaultdict(list)  # nodes by queue
         self.receives: dict[int, list[int]] = defaultdict(list)
+
+    def run(self) -> Any:
+        found = super().run()
+        self.add_transfers()
+        return found
+
+    def add_transfers(self) -> None:
+        """Nodes for the starts of transfers, once their order is known."""
+        memories = self.memories
+        start_of: dict[tuple[Any, bool], list[int]] = defaultdict(list)
+        for port in memories.ports:
+            before = None
+            for request in port.served:
+                pe, depth = request.pe, port.machine["depth"]
+                own = start_of[pe, request.stores]
+                node = Node(pe)
+                if before is not None:
+                    node.waits.append((len(self.nodes) - 1, before.cycles, "port"))
+                if request.stores:
+                    node.waits.append((self.passes[pe, True][len(own)], 0, "order"))
+                elif len(own) >= depth:
+                    node.waits.append((self.passes[pe, False][len(own) - depth], 0, "order"))
+                own.append(len(self.nodes))
+                self.nodes.append(node)
+                before = request
+        for pe, number in memories.port_of.items():
+            if number < 0:
+                continue
+            port = memories.ports[number]
+            latency, depth = port.machine["latency_cycles"], port.machine["depth"]
+            cycles = {
+                stores: [-(-w // port.machine["words_per_cycle"]) for w in transfers[pe].words]
+                for stores, transfers in ((False, memories.loads), (True, memories.stores))
+            }
+            for m, node in enumerate(self.passes[pe, False]):
+                way = cycles[False][m] + latency - 1
+                self.nodes[node].waits.append((start_of[pe, False][m], way, "memory"))
+            for m, node in enumerate(self.passes[pe, True][depth:]):
+                self.nodes[node].waits.append((start_of[pe, True][m], cycles[True][m], "memory"))
+            for m, start in enumerate(start_of[pe, True]):
+                node = Node(pe, [(start, cycles[True][m] + latency - 1, "memory")])
+                self.nodes.append(node)
+
+    def load(self, step: Any, environment: Any, pe: Any, clock: Any, sizes: Any) -> Any:
+        yield from super().load(step, environment, pe, clock, sizes)
+        self.add_pass(pe, False)
+
+    def store(self, step: Any, environment: Any, pe: Any, clock: Any, sizes: Any) -> Any:
+        yield from super().store(step, environment, pe, clock, sizes)
+        self.add_pass(pe, True)
+
+    def add_pass(self, pe: Any, stores: bool) -> None:
+        """A node where the PE goes on from a LOAD or STORE."""
+        if self.memories.port_of[pe] >= 0:
+            self.add(pe)
+            self.passes[pe, stores].append(self.last[pe])
 
     def add(self, pe: Any, cycles: int = 0, kind: str = "order") -> Node:
         """A node after the PE's last."""

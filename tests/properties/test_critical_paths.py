@@ -41,12 +41,15 @@ def check_path(program, result):
     return path
 
 
-def retimed(seed, tmp_path, count):
-    """Random programs on random machines that end, and their runs."""
+def retimed(seed, tmp_path, count, with_memory=0):
+    """Random programs on random machines that end, and their runs.
+
+    Without memories: where requests meet, a cycle more in one place may make a run shorter.
+    """
     rng = random.Random(seed)
     programs = random_machines.programs(seed, tmp_path)
     for program in itertools.islice(programs, count):
-        program = random_machines.retimed(rng, program, with_memory=0)
+        program = random_machines.retimed(rng, program, with_memory)
         try:
             yield program, cy.run(program, backend="sim", functional=False)
         except cy.DeadlockError:
@@ -56,11 +59,11 @@ def retimed(seed, tmp_path, count):
 @pytest.mark.timeout(1200)
 def test_paths_of_random_programs_are_longest_paths(tmp_path, capsys):
     kinds = Counter()
-    for program, result in retimed(SEED, tmp_path, PROGRAMS):
+    for program, result in retimed(SEED, tmp_path, PROGRAMS, with_memory=0.6):
         kinds.update(check_path(program, result).by_kind.keys())
     with capsys.disabled():
         print(f"\nCYCLOTRON_SEED={SEED}: runs with a step of each kind on the path: {dict(kinds)}")
-    assert {"compute", "data", "capacity"} <= set(kinds)
+    assert {"compute", "data", "capacity", "memory", "port"} <= set(kinds)
 
 
 def with_cycles(program, **cycles):

@@ -121,7 +121,8 @@ struct Machine {
 void verify_target(const Machine& machine);
 
 /// The machine as a program on the PEs from 0 to `grid` sees it: that is its grid, and memories serve the same PEs. A
-/// machine as large as the program needs has its far edges there.
+/// machine as large as the program needs has its far edges there; throws ShapeError where memories are not attached to
+/// it (`verify_attachment`).
 [[nodiscard]] Machine on_part(Machine machine, const std::vector<std::int64_t>& grid);
 
 /// Throws ShapeError where a number is out of range (names it, its value and the range), or an offset in `links`
