@@ -12,7 +12,9 @@ from flash_attention import SCHEDULES, attention
 import cyclotron as cy
 
 # A matrix unit makes a product of tiles in 64 cycles; the rest runs on two lanes.
-MACHINE = cy.Machine(link=cy.Link(words_per_cycle=64, depth=4), pe=cy.PE(cycles={"matmul": 64}))
+MACHINE = cy.Machine(
+    link=cy.Link(words_per_cycle=64, depth=4), pe=cy.PE(cycles=dict.fromkeys(("matmul", "matmul_add"), 64))
+)
 
 
 def simulate(queries, keys, tile=8):
