@@ -15,15 +15,16 @@ import numpy as np
 
 from cyclotron import _core
 from cyclotron.dataflow import Dataflow
-from cyclotron.errors import CapacityError, ProgramError, ScheduleError, ShapeError
+from cyclotron.errors import ProgramError, ScheduleError, ShapeError
 from cyclotron.language import Blocked, Kernel
 from cyclotron.language.arguments import TensorArgument
-from cyclotron.machine import PE, UNBOUNDED, Link, Machine, topology_text
+from cyclotron.machine import PE, UNBOUNDED, Link, Machine
 from cyclotron.machine_parts import MOST, integer
 from cyclotron.notation import aligned, to_latex
 from cyclotron.places import errors_at_call
 from cyclotron.proof import VERIFY_LIMIT, Depths, least_depths, prove
 from cyclotron.recurrences import Recurrences
+from cyclotron.retarget import require_retargetable
 from cyclotron.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -287,28 +288,8 @@ class Program:
             If the PEs' memory is too small.
         """
         _check_machine(machine)
-        # Its memories may be attached to PEs of the machine that the program leaves idle.
-        compiled_for = Machine.from_core({**self.core.machine, "memories": {}})
-        topology = compiled_for.topology
+        require_retargetable(self, machine)
         own = self.machine.grid if self.machine else None
-        maps = [[one.map for one in each.link_maps] for each in (machine, compiled_for)]
-        wired_alike = maps[0] == maps[1] and machine.topologies == compiled_for.topologies
-        if not wired_alike or machine.grid not in (None, self.grid, own):
-            size = "x".join(map(str, self.grid))
-            other = "x".join(map(str, machine.grid or self.grid))
-            raise ShapeError(
-                f"the program is for a {topology_text(topology)} of {size} PEs, "
-                f"the machine a {topology_text(machine.topology)} of {other}",
-                code="CYC400",
-                help="compile the kernel for this machine",
-            )
-        if self.memory_bytes > machine.pe.memory:
-            raise CapacityError(
-                f"`{self.kernel_name}` needs {self.memory_bytes} bytes of PE memory, but the machine has "
-                f"{machine.pe.memory} a PE",
-                code="CYC501",
-                help=f"use a machine with memory of at least {self.memory_bytes} bytes, or smaller tiles",
-            )
         with errors_at_call():
             machine = dataclasses.replace(machine, grid=own or (None if machine.link_maps else self.grid))
             core = self.core.with_machine(machine.to_core())

@@ -56,15 +56,6 @@ enum class Outcome : std::uint8_t { blocked, done, paused };
 ///   void accessed();                                        // after a load or store
 template <class Host>
 concept KeepsTiles = requires { typename Host::Reference; };
-/// A host may let messages of links be read and written where they stand, several at once; fewer than there are may
-/// stand side by side. Its other functions are not called then; they would have nothing to count.
-///   Scalars arrived(Pe&, std::uint32_t port);                     // messages that there are
-///   void taken(Pe&, std::uint32_t port, std::int64_t count);      // they leave
-///   Scalars room(Pe&, std::uint32_t port);                        // places for messages
-///   void sent(Pe&, std::uint32_t port, std::int64_t count);       // these are written
-template <class Host>
-concept KeepsStreams = requires(Host& host, Pe& pe) { host.arrived(pe, std::uint32_t{}); };
-
 template <class Host>
 concept TimesMemory = requires(Host& host, Pe& pe) { host.finish(pe); };
 
@@ -166,46 +157,9 @@ class Interpreter {
     if constexpr (KeepsStreams<Host>) {
       if (loop.body == Step::no_body) return;
       const Body& body = pe.code->bodies[loop.body];
-      while (budget > 0 && run_iterations(pe, body, budget, executed)) {
+      while (budget > 0 && run_iterations(host_, bodies_, pe, body, budget, executed)) {
       }
     }
-  }
-
-  /// False where the loop has ended or has to go on step by step.
-  bool run_iterations(Pe& pe, const Body& body, std::int64_t& budget, std::int64_t& executed) {
-    const std::int64_t trips = trips_left(pe, body);
-    std::int64_t iterations = std::min(trips, budget / body.steps() + 1);
-    BodyRunner::Streams streams{};
-    for (std::size_t n = 0; n < body.lanes.size(); ++n) {
-      const Body::Lane& lane = body.lanes[n];
-      if (pe.queues[lane.port] == PeArray::none) return false;
-      const Scalars scalars = lane.sends ? host_.room(pe, lane.port) : host_.arrived(pe, lane.port);
-      streams[n] = scalars.first;
-      iterations = std::min(iterations, scalars.count / lane.messages);
-    }
-    if (iterations == 0 || !bodies_.run(pe, body, streams, iterations)) return false;
-    for (const Body::Lane& lane : body.lanes) {
-      if (lane.sends) {
-        host_.sent(pe, lane.port, iterations * lane.messages);
-      } else {
-        host_.taken(pe, lane.port, iterations * lane.messages);
-      }
-    }
-    budget -= iterations * body.steps();
-    executed += iterations * (body.steps() - 1);
-    const bool ends = iterations == trips;
-    pe.variables[body.variable] += (iterations - (ends ? 1 : 0)) * body.step;
-    if (ends) pe.counter = pe.code->steps[body.first - 1].target;
-    return !ends;
-  }
-
-  /// Of the loop, with the one that begins.
-  static std::int64_t trips_left(const Pe& pe, const Body& body) {
-    const auto span = static_cast<std::uint64_t>(pe.limits[body.variable]) -
-                      static_cast<std::uint64_t>(pe.variables[body.variable]);
-    return static_cast<std::int64_t>(
-               std::min<std::uint64_t>(span / static_cast<std::uint64_t>(body.step), 1U << 30)) +
-           1;
   }
 
   [[nodiscard]] std::int64_t element(const Pe& pe, const Place& place) const {
