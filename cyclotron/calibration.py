@@ -97,7 +97,12 @@ class Calibration:
         for name, known in self.rates.items():
             lines.append(f"  {name:16}" + "".join(f"{known[side] * 1e-9:8.2f}" for side in sides))
         rate = "no time" if self.seconds_per_byte == 0 else f"{1e-9 / self.seconds_per_byte:.2f} GB/s"
-        lines.append(f"  messages: {self.latency * 1e6:.1f} us, then {rate}")
+        text = (
+            f"{self.latency * 1e6:.1f} us, then {rate}"
+            if self.latency > 0
+            else "not measured, there are no ranks"
+        )
+        lines.append(f"  messages: {text}")
         return "\n".join(lines)
 
 
@@ -157,12 +162,22 @@ def calibrate(dtype: DTypeLike = "float64", *, refresh: bool = False) -> Calibra
         rates = same(json.dumps(_rates(name)) if first else "")
         messages = same(json.dumps(_message_times(name)))  # all ranks take part, the first one's count
         text = json.dumps({"rates": json.loads(rates), "messages": json.loads(messages)})
-        if first:
+        if first and json.loads(messages)[0] > 0:  # else another call may have two ranks
             _write(name, text)
-    found = json.loads(text)
-    by_side = {op: {int(side): rate for side, rate in known.items()} for op, known in found["rates"].items()}
-    _known[name] = Calibration(name, threads(), by_side, *found["messages"])
+    _known[name] = _parsed(name, text)
     return _known[name]
+
+
+def _parsed(name: str, text: str) -> Calibration:
+    found = json.loads(text)
+    rates = {
+        operator: {int(side): float(rate) for side, rate in found["rates"][operator].items()}
+        for operator in ("matmul", "solve_triangular", "cholesky")
+    }
+    latency, seconds_per_byte = map(float, found["messages"])
+    if not all(rates.values()):
+        raise ValueError("no rates")
+    return Calibration(name, threads(), rates, latency, seconds_per_byte)
 
 
 def _agreement() -> tuple[Callable[[str], str], bool]:
@@ -253,14 +268,13 @@ def _file(dtype: str) -> Path:
 
 
 def _read(dtype: str) -> str:
-    """What the file says, or nothing where there is none."""
+    """What the file says, or nothing where there is none, or it is damaged."""
     try:
         text = _file(dtype).read_text()
-        found = json.loads(text)
-        whole = set(found) == {"rates", "messages"} and len(found["messages"]) == 2
-    except (OSError, RuntimeError, ValueError, TypeError):
+        _parsed(dtype, text)
+    except (OSError, RuntimeError, ValueError, TypeError, KeyError, AttributeError):
         return ""
-    return text if whole else ""
+    return text
 
 
 def _write(dtype: str, text: str) -> None:

@@ -475,12 +475,14 @@ def load(path: str | Path) -> Program:
 def _key(kernel: Kernel, values: tuple[Any, ...]) -> Any:
     """What the recurrences depend on; None where a host value cannot be compared.
 
-    A kernel that reads variables of a function around it is traced anew each time, since these may change.
+    A kernel that reads variables of a function around it, or globals that may change inside, is traced anew
+    each time.
     """
-    if kernel.closes_over_variables:
+    read = kernel.globals_read()
+    if kernel.closes_over_variables or read is None:
         return None
     tensors: dict[str, TensorArgument] = kernel.tensor_arguments(values)
-    parts: list[Any] = [kernel.globals_read()]
+    parts: list[Any] = [read]
     for name, value in zip(kernel.signature.parameters, values, strict=True):
         parts.append(tensors.get(name, (type(value).__name__, value)))
     try:

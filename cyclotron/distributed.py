@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from cyclotron.errors import ExecutionError
+from cyclotron.errors import ExecutionError, ShapeError
 from cyclotron.language import Blocked, Spec
 from cyclotron.layout import Layout
 
@@ -210,6 +210,10 @@ def distribute(
     from cyclotron.mpi.sources import File, Given
 
     source: File | Given
+    if layout is not None and not isinstance(layout, Layout):
+        raise ShapeError(
+            f"the layout is {layout!r}", code="CYC734", help="give a cy.Layout, for example cy.Layout((2, 1))"
+        )
     if isinstance(array, (str, os.PathLike)):
         source = File(Path(array).resolve())
     else:

@@ -57,6 +57,8 @@ class Layout:
             raise _unfit(
                 "a layout has either a grid or an owner", "Layout(grid=(2, 2)) or Layout(block=64, owner=f)"
             )
+        if self.owner is not None and not callable(self.owner):
+            raise _unfit(f"an owner of a layout is {self.owner!r}", "give a function of a block's index")
         if self.grid is None and (self.block is None or self.source is not None):
             raise _unfit("a layout with an owner has a block, and no source", "Layout(block=64, owner=f)")
         blocks = (self.block,) if isinstance(self.block, int) else (self.block or ())

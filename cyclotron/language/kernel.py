@@ -213,10 +213,15 @@ class Kernel:
         names = {node.id for node in walk(self._source.node) if isinstance(node, ast.Name)}
         return tuple(sorted(names & _not_local(self._function.__code__)))
 
-    def globals_read(self) -> tuple[tuple[str, type, Any], ...]:
-        """The globals that the text names; some may be no dictionary's keys, such as arrays and lists."""
+    def globals_read(self) -> tuple[tuple[str, str], ...] | None:
+        """The values of the globals that the text names; None where one of them may change inside.
+
+        Numbers and text do not change, nor do modules, classes and functions of Cyclotron, NumPy and Python.
+        Functions of the user read globals of their own, and objects have attributes.
+        """
         known = self._function.__globals__
-        return tuple((name, type(known[name]), known[name]) for name in self._global_names if name in known)
+        found = [(name, _fixed(known[name])) for name in self._global_names if name in known]
+        return tuple((name, value) for name, value in found if value) if all(v for _, v in found) else None
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}{self.signature}>"
@@ -333,6 +338,25 @@ def _not_local(code: CodeType) -> set[str]:
     """The names of globals and attributes in a function and the functions in it."""
     inner = (_not_local(part) for part in code.co_consts if isinstance(part, CodeType))
     return set(code.co_names).union(*inner)
+
+
+def _fixed(value: Any) -> str:
+    """The text of a value that does not change while it has this text, or nothing."""
+    if isinstance(value, ModuleType):
+        return value.__name__ if _is_library(value.__name__) else ""
+    if isinstance(value, type | FunctionType | np.ufunc) or inspect.isbuiltin(value):
+        module = _module_of(value) or "numpy"  # a ufunc names none
+        return f"{module}.{getattr(value, '__qualname__', value)}" if _is_library(module) else ""
+    if type(value) is tuple:
+        parts = [_fixed(part) for part in value]
+        return f"({', '.join(parts)},)" if all(parts) else ""
+    if value is None or isinstance(value, bool | int | float | complex | str | np.generic | np.dtype):
+        return f"{type(value).__qualname__} {value!r}"
+    return ""
+
+
+def _is_library(module: str) -> bool:
+    return module.partition(".")[0] in ("cyclotron", "numpy", "builtins", "math", "cmath")
 
 
 def _wrapped(value: Any) -> Any:

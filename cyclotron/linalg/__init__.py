@@ -13,7 +13,14 @@ from cyclotron.distributed import Distributed
 from cyclotron.language import linalg as elements
 from cyclotron.language.linalg import inv_triangular, ldl, lu
 from cyclotron.linalg.plans import Plan
-from cyclotron.linalg.whole import plan, run_cholesky, run_matmul, run_solve
+from cyclotron.linalg.whole import (
+    is_transposed,
+    plan,
+    run_cholesky,
+    run_matmul,
+    run_solve,
+    trans_refused,
+)
 
 __all__ = ["Plan", "cholesky", "inv_triangular", "ldl", "lu", "matmul", "plan", "solve_triangular"]
 
@@ -84,8 +91,8 @@ def solve_triangular(
     lower : bool
         Whether `a` is lower triangular, as stored.
     trans : bool, 0, 1, 2, "N", "T" or "C"
-        Whether ``op(a)`` is ``a.T`` instead of ``a``; 2 and "C", on a backend: ``a.conj().T``, not of
-        distributed arrays.
+        Whether ``op(a)`` is ``a.T`` instead of ``a``. 2 and "C" are ``a.conj().T``, of whole matrices that
+        are not distributed.
     unit_diagonal : bool
         Whether to take the diagonal as ones without reading it.
     backend, ranks, plan, verbose
@@ -99,13 +106,16 @@ def solve_triangular(
     Raises
     ------
     ShapeError
-        If the shapes or dtypes do not fit (CYC737).
+        If the shapes or dtypes do not fit, or `trans` is none of these (CYC737).
     ExecutionError
         If the matrix is singular; tells the first zero of the diagonal (CYC701).
     """
+    transposed = is_transposed(trans)
     if not _whole(backend, a, b):
+        if transposed and trans in (2, "C"):
+            trans_refused(trans, "an element")
         return elements.solve_triangular(
-            a, b, side=side, lower=lower, trans=bool(trans), unit_diagonal=unit_diagonal
+            a, b, side=side, lower=lower, trans=transposed, unit_diagonal=unit_diagonal
         )
     form = (side, bool(lower), trans, bool(unit_diagonal))
     return run_solve(a, b, form, backend or "mpi", ranks, plan, verbose)

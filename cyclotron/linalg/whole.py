@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,7 +93,7 @@ def run_matmul(a: Any, b: Any, backend: str, ranks: int | None, chosen: Plan | N
         result: Any = np.zeros(shape, a.dtype)
     else:
         chosen = chosen or _plan_matmul(a, b, _count(backend, ranks, a, b))
-        result = _run(chosen, (a, b), backend, verbose)
+        result = _run(chosen, (kernels.matmul,), (a, b), backend, verbose)
     if row or column:
         return np.asarray(result).reshape(shape[row : 2 - column])[()]
     return result
@@ -112,10 +112,7 @@ def run_solve(
     _, _, trans, unit = form
     conjugated = trans in (2, "C") and str(a.dtype).startswith("complex")
     if conjugated and (isinstance(a, Distributed) or isinstance(b, Distributed)):
-        raise _unfit(
-            f"trans={trans!r} of distributed arrays",
-            "solve with their gather(), or trans='T' with conjugates",
-        )
+        trans_refused(trans, "distributed arrays")
     if isinstance(a, np.ndarray) and not unit:
         zeros = np.flatnonzero(np.diagonal(a) == 0)
         if len(zeros):
@@ -126,7 +123,8 @@ def run_solve(
             )
     chosen = chosen or _plan_solve(a, b, form, _count(backend, ranks, a, b))
     # op(a) x = b with the conjugate transpose is the conjugate of a.T x = b with b's.
-    result = _run(chosen, (a, b.conj() if conjugated else b), backend, verbose)
+    solver = _SOLVERS[form[1], is_transposed(trans)]
+    result = _run(chosen, (solver,), (a, b.conj() if conjugated else b), backend, verbose)
     if isinstance(result, Distributed):
         return result
     result = result.conj() if conjugated else result
@@ -141,7 +139,7 @@ def run_cholesky(a: Any, backend: str, ranks: int | None, chosen: Plan | None, v
         return np.zeros(a.shape, a.dtype)
     chosen = chosen or _plan_cholesky(a, _count(backend, ranks, a))
     try:
-        return _run(chosen, (a,), backend, verbose)
+        return _run(chosen, (kernels.cholesky, kernels.cholesky_hermitian), (a,), backend, verbose)
     except ExecutionError as error:
         raise _with_minor(error, chosen, a.shape[0]) from None
 
@@ -178,7 +176,12 @@ def _best(found: list[Plan]) -> Plan:
     return replace(first, others=tuple(others))
 
 
-def _run(chosen: Plan, operands: tuple[Any, ...], backend: str, verbose: bool) -> Any:
+def _run(
+    chosen: Plan, kernels_for: tuple[Kernel, ...], operands: tuple[Any, ...], backend: str, verbose: bool
+) -> Any:
+    if not isinstance(chosen, Plan) or chosen.kernel not in kernels_for:
+        what = chosen.name if isinstance(chosen, Plan) else repr(chosen)
+        raise _unfit(f"the plan is {what}", "make a plan for this operation: cy.linalg.plan(...)")
     for given, planned in zip(operands, chosen.operands, strict=True):
         if tuple(given.shape) != planned.shape or str(given.dtype) != planned.dtype:
             raise _unfit(
@@ -255,8 +258,7 @@ def _check_solve(a: Any, b: Any, form: Form) -> None:
     _check_square(a, "solve_triangular")
     if side != "left":
         raise _unfit(f"side={side!r} on a backend", "transpose the system: X op(a) = b is op(a).T X.T = b.T")
-    if trans not in _TRANS:
-        raise _unfit(f"trans is {trans!r}", "use 0, 1, 2, 'N', 'T' or 'C'")
+    is_transposed(trans)
     if len(b.shape) != 2 or b.shape[0] != a.shape[0] or str(a.dtype) != str(b.dtype):
         raise _unfit(
             f"right-hand sides {b.dtype} of shape {tuple(b.shape)} for a {a.dtype} matrix of shape "
@@ -277,6 +279,18 @@ def _with_minor(error: CyclotronError, chosen: Plan, n: int) -> CyclotronError:
         code=error.code,
         help=error.help,
     )
+
+
+def is_transposed(trans: bool | int | str) -> bool:
+    """Whether a solver's `trans` transposes; raises `ShapeError` CYC737 where it means nothing."""
+    if not isinstance(trans, bool | int | str) or trans not in _TRANS:
+        raise _unfit(f"trans is {trans!r}", "use 0, 1, 2, 'N', 'T' or 'C'")
+    return _TRANS[trans]
+
+
+def trans_refused(trans: bool | int | str, what: str) -> NoReturn:
+    """Refuse a conjugate transpose of what cannot be conjugated here."""
+    raise _unfit(f"trans={trans!r} of {what}", "use trans='T' of conjugates, or of a whole gathered matrix")
 
 
 def _unfit(what: str, help: str) -> ShapeError:

@@ -75,7 +75,8 @@ bool run_iterations(Host& host, BodyRunner& runner, Pe& pe, const Body& body, st
   std::int64_t& variable = pe.variables[body.variable];
   const auto span =
       static_cast<std::uint64_t>(pe.limits[body.variable]) - static_cast<std::uint64_t>(variable);
-  const auto after = std::min<std::uint64_t>(span / static_cast<std::uint64_t>(body.step), 1U << 30);
+  const auto after =
+      std::min<std::uint64_t>(span / static_cast<std::uint64_t>(body.step), std::uint64_t{1} << 62);
   const std::int64_t trips = static_cast<std::int64_t>(after) + 1;
   std::int64_t iterations = std::min(trips, budget / body.steps() + 1);
   BodyRunner::Streams streams{};

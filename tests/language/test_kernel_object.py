@@ -263,6 +263,44 @@ def test_globals_that_change_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
         assert folded(np.ones(3)).tolist() == [3 * factor] * 3
 
 
+def helped(value):  # type: ignore[no-untyped-def]
+    return value * FACTOR
+
+
+class Settings:
+    factor = 1
+
+
+SETTINGS = Settings()
+
+
+@cy.kernel
+def by_helper(X):  # type: ignore[no-untyped-def]
+    Y = cy.empty_like(X)
+    for i in range(X.shape[0]):
+        Y[i] = helped(X[i]) + X[i] * SETTINGS.factor
+    return Y
+
+
+@cy.kernel
+def signed(X):  # type: ignore[no-untyped-def]
+    Y = cy.empty_like(X)
+    for i in range(X.shape[0]):
+        Y[i] = X[i] / FACTOR
+    return Y
+
+
+def test_what_functions_and_objects_read_is_seen_when_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = np.ones(2)
+    for factor in (2, 3, 7):
+        monkeypatch.setitem(globals(), "FACTOR", factor)
+        SETTINGS.factor = 10 * factor
+        assert cy.run(by_helper.compile(X)).output.tolist() == [11 * factor] * 2
+    for zero in (np.float64(0.0), np.float64(-0.0)):
+        monkeypatch.setitem(globals(), "FACTOR", zero)
+        assert np.signbit(cy.run(signed.compile(X)).output).tolist() == [bool(np.signbit(zero))] * 2
+
+
 def test_traced_once_for_all_schedules_and_machines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shapes and dtypes are what the recurrences depend on, not globals with the names of local variables."""
     traced = []

@@ -170,3 +170,37 @@ def test_the_model_prefers_what_it_should():
 def test_in_kernels_and_of_elements_as_before():
     assert cy.linalg.cholesky(9.0) == 3.0
     assert cy.linalg.matmul(np.ones((2, 2)), np.ones((2, 2))).tolist() == [[2, 2], [2, 2]]
+
+
+@pytest.mark.parametrize("trans", [False, 0, "N", True, 1, "T"])
+@pytest.mark.parametrize("backend", [None, "local"])
+def test_what_trans_means(trans, backend):
+    """As LAPACK's, on a backend and without one."""
+    a, b = np.array([[2.0, 0.0], [3.0, 4.0]]), np.array([[1.0], [2.0]])
+    op = a if trans in (0, "N") else a.T
+    found = cy.linalg.solve_triangular(a, b, trans=trans, backend=backend)
+    np.testing.assert_allclose(op @ found, b)
+
+
+@pytest.mark.parametrize("trans", ["X", "n", 3, None])
+@pytest.mark.parametrize("backend", [None, "local"])
+def test_what_trans_does_not_mean(trans, backend):
+    with pytest.raises(cy.ShapeError, match="trans is") as error:
+        cy.linalg.solve_triangular(np.eye(2), np.ones((2, 1)), trans=trans, backend=backend)
+    assert error.value.code == "CYC737"
+
+
+def test_a_plan_is_for_its_operation():
+    a = np.eye(4)
+    chosen = cy.linalg.plan("matmul", a, a, backend="local", ranks=1)
+    with pytest.raises(cy.ShapeError, match="the plan is") as error:
+        cy.linalg.solve_triangular(a, a, backend="local", plan=chosen)
+    assert error.value.code == "CYC737"
+
+
+def test_a_layout_is_a_layout():
+    for wrong in ((2, 1), "rows"):
+        with pytest.raises(cy.ShapeError, match="layout is"):
+            cy.distribute(np.eye(4), wrong)
+    with pytest.raises(cy.ShapeError, match="owner"):
+        cy.Layout(block=2, owner=3)

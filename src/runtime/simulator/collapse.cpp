@@ -73,9 +73,11 @@ class Collapse {
     });
   }
 
+  /// Rows that a link leads on at most, at least 1.
+  [[nodiscard]] std::int64_t reach() const { return reach_; }
+
   /// None where there is nothing to leave out.
   [[nodiscard]] std::optional<Crop> crop(std::int64_t half) const {
-    if (half <= reach_) return std::nullopt;
     Crop result{.half = half, .removed = std::vector<std::int64_t>(program_.grid.size(), 0)};
     for (std::size_t d = 0; d < program_.grid.size(); ++d) {
       if (uniform_[d] && program_.grid[d] > 4 * half && same_class(d, half))
@@ -105,6 +107,7 @@ class Collapse {
                                                    const Crop& crop) const {
     Expansion result{.cuts = {}, .steady = {}, .skipped = recorder.skipped};
     result.skipped.resize(array.state().queues.size());
+    std::int64_t total = 0;  // Of the shifts along all dimensions.
     for (std::size_t d = 0; d < crop.removed.size(); ++d) {
       Cut& cut = result.cuts.emplace_back(Cut{.row = crop.half - 1, .copies = crop.removed[d], .shift = 0});
       if (cut.copies == 0) continue;
@@ -113,7 +116,10 @@ class Collapse {
       if (!shift || (*shift != 0 && machine::wraps_around(program_.source->machine, d))) return std::nullopt;
       cut.shift = *shift;
       std::int64_t all = 0;
-      if (__builtin_mul_overflow(std::abs(cut.shift), cut.copies, &all) || all > latest) too_long();
+      if (__builtin_mul_overflow(std::abs(cut.shift), cut.copies, &all) ||
+          __builtin_add_overflow(total, all, &total) || total > latest) {
+        too_long();
+      }
     }
     for (std::uint32_t o = 0; o < array.count(); ++o) {
       result.steady.push_back(recorder.streams[o].size() == 0 ? 1 : 0);
@@ -192,6 +198,7 @@ std::optional<Timing> simulate_collapsed(const TimedProgram& program, const Prog
   const Collapse collapse(program);
   const auto& machine = program.source->machine;
   if (!collapse.takes_time() || !machine.memories.empty() || !machine.link_maps.empty()) return std::nullopt;
+  half = std::max(half, collapse.reach() + 1);
   for (auto crop = collapse.crop(half); crop; crop = collapse.crop(half *= 4)) {
     TimedEngine engine(collapse.cropped(*crop), progress);
     Recorder recorder;

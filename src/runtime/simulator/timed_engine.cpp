@@ -114,7 +114,8 @@ TimedEngine::Outcome TimedEngine::advance(std::uint32_t ordinal, [[maybe_unused]
       case TimedOp::Kind::compute: now += op->cycles; break;
       case TimedOp::Kind::body: {
         const TimedOp& end = ops[op->target];
-        if (is_round && ends_round(end)) break;
+        // Step by step where rounds may end, and where each send and receive is recorded.
+        if (is_round && (ends_round(end) || array_.recorder() != nullptr)) break;
         std::int64_t* const loop = registers + std::size_t{2} * (op->level - 1U);
         save();
         const std::int64_t ran = run_body(pe, code.bodies[op->body], std::min(loop[1], turns));

@@ -162,7 +162,8 @@ Timing TimedEngine::timing(const Expansion& expansion) const {
     const TimedQueue& queue = state.queues[q];
     const TimedChannel& constants = array_.program().channels[queue.channel];
     ChannelStatistics& channel = result.channels[constants.source];
-    const std::int64_t copies = whole ? 1 : expanded.copies(queue.receiver);
+    const std::uint32_t end = queue.receiver == TimedArray::none ? queue.sender : queue.receiver;
+    const std::int64_t copies = whole ? 1 : expanded.copies(end);
     add(messages[queue.channel], copies, queue.sent + (whole ? 0 : expansion.skipped[q]));
     const std::int64_t used = queue.link_free > 0 ? copies : 0;  // once a message was sent
     channel.queues += used;

@@ -185,6 +185,55 @@ TEST(Collapse, IsLeftAloneWhereRowsAreNotUniform) {
   EXPECT_TRUE(collapsed(hasty));
 }
 
+void expect_as_general(const Program& program) {
+  const auto run = [&](Engine engine) {
+    return simulate(program, {}, {.functional = false, .event_limit = 0, .engine = engine});
+  };
+  const Timing expected = run(Engine::general), found = run(Engine::fast_forward);
+  EXPECT_EQ(found.cycles, expected.cycles);
+  for (std::size_t pe = 0; pe < expected.pes.size(); ++pe) {
+    EXPECT_EQ(found.pes[pe].busy, expected.pes[pe].busy);
+    EXPECT_EQ(found.pes[pe].stall_empty, expected.pes[pe].stall_empty);
+    EXPECT_EQ(found.pes[pe].stall_full, expected.pes[pe].stall_full);
+  }
+  EXPECT_EQ(found.channels[0].messages, expected.channels[0].messages);
+  EXPECT_EQ(found.channels[0].queues, expected.channels[0].queues);
+}
+
+/// Two nests, of which the first has no period for so long that rounds are those of outer loops; then each row is late by
+/// more than in the first.
+TEST(Collapse, SeesAShiftThatChangesLate) {
+  for (const std::int64_t pes : {17, 20, 40}) {
+    Program program = chain(pes, 1, true);
+    program.machine.link.depth = machine::unbounded_depth;
+    for (std::size_t part = 0; part < 3; ++part) {
+      Code code;
+      const auto body = [&](std::int64_t cost) {
+        if (part > 0) code.receive(0, slot(0));
+        for (std::int64_t n = 0; n < cost; ++n) code.compute(Op::negative, slot(0), {slot(0)});
+        if (part < 2) code.send(0, slot(0));
+        code.end().end();
+      };
+      code.loop("i", constant(0), constant(149)).loop("k", variable(1), variable(1, 1));
+      body(1);
+      code.loop("m", constant(0), constant(9)).loop("p", constant(0), constant(9));
+      body(10);
+      program.classes[part].code = code.code;
+    }
+    expect_as_general(program);
+  }
+}
+
+TEST(Collapse, CountsMessagesToPesWithoutAProgram) {
+  Program program = make_program({20});
+  program.channels = {link("x.i+1", {1})};
+  PeClass& part = program.classes[0];
+  part.region = {{Condition{Condition::Kind::non_negative, minus(0, 17), 0}}};
+  const auto x = add_slot(part, "x");
+  part.code = Code().compute(Op::negative, slot(x), {slot(x)}).send(0, slot(x)).code;
+  expect_as_general(program);
+}
+
 TEST(Collapse, RefusesCyclesThatDoNotFit) {
   Program program = chain(1000, 2, true);
   program.machine.link.latency_cycles = std::int64_t{1} << 50;
