@@ -77,7 +77,7 @@ void require_link_maps(const Machine& machine) {
     refuse("machine `links` are given by direction, and `topology` by link maps",
            "give each link map its link");
   require_range("topology link maps", static_cast<std::int64_t>(machine.link_maps.size()), 1, most_link_maps);
-  const auto rank = *dimensions(machine);
+  const auto rank = dimensions(machine).value_or(parse_link_map(machine.link_maps.front().text).names.size());
   for (const auto& [text, link] : machine.link_maps) {
     const auto own = parse_link_map(text).names.size();
     if (own != rank)
