@@ -1,5 +1,8 @@
-"""Channel operations a second against DAM's, with numbers and without; fast-forward of a wafer's array."""
+"""The simulator's speed and memory against DAM's and its bounds; its closed forms, and runs that agree."""
 
+import dataclasses
+import itertools
+import math
 import subprocess
 import sys
 from typing import Any
@@ -12,8 +15,11 @@ import cyclotron as cy
 from cyclotron.machine import UNBOUNDED
 
 DAM_OPERATIONS = 3.3e6  # a second, on one core (the simulator that the Cyclotron paper uses)
+DAM_PE_BYTES = 49e3
+BOUND_GENERAL = 150e6  # channel operations a second without numbers, on one core
 BOUND_SECONDS, BOUND_MEGABYTES = 1.0, 500.0  # of the wafer
-BOUND_PE_MICROSECONDS = 1.0
+BOUND_PE_MICROSECONDS, BOUND_PE_BYTES = 1.0, 256.0
+BOUND_FLATNESS = 2.0  # times as long for any number of steps as for any other
 BOUND_FUNCTIONAL = 50e6  # channel operations a second with float32 numbers, on one core
 BOUND_TWO_CORES = 1.6  # times as fast as on one
 
@@ -49,7 +55,7 @@ def general(quick: bool) -> dict[str, Any]:
         figures[f"depth {name}"] = {"operations_per_second": rate, "ratio_to_dam": rate / DAM_OPERATIONS}
         print(
             f"general, {side}x{side} PEs, depth {name}: {rate / 1e6:.0f} M channel operations/s, "
-            f"ratio to DAM {rate / DAM_OPERATIONS:.0f}"
+            f"{rate / BOUND_GENERAL:.2f} of the bound, ratio to DAM {rate / DAM_OPERATIONS:.0f}"
         )
     return figures
 
@@ -88,37 +94,53 @@ def start_up(quick: bool) -> dict[str, float]:
     return {"microseconds_per_pe": microseconds}
 
 
-def fresh(side: int, steps: int) -> tuple[float, float, float]:
-    """Seconds, megabytes at the peak and what the run added to it, in a process of its own."""
+def fresh(side: int, steps: int, engine: str) -> tuple[float, float, float]:
+    """Seconds, megabytes at the peak and what the run added to it, in a process of its own.
+
+    The peak is that of the process's memory map: the one that `getrusage` tells starts at the parent's.
+    """
     text = (
-        "import resource, simulator\n"
+        "import simulator\n"
+        "def kilobytes(what):\n"
+        "    lines = open('/proc/self/status').read().splitlines()\n"
+        "    return next(int(line.split()[1]) for line in lines if line.startswith(what + ':'))\n"
         f"compiled = simulator.program({side}, {steps}, 2)\n"
-        "simulator.run(simulator.program(4, 4, 2), 'fast-forward')\n"
-        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024\n"
-        "before = peak()\n"
-        "result = simulator.run(compiled, 'fast-forward')\n"
-        f"assert result.cycles == 2 * {side} + {steps} - 2\n"
-        "print(result.seconds, peak(), peak() - before, result.engine)\n"
+        f"simulator.run(simulator.program(4, 4, 2), '{engine}')\n"
+        "before = kilobytes('VmRSS')\n"
+        f"result = simulator.run(compiled, '{engine}')\n"
+        "peak = kilobytes('VmHWM')\n"
+        f"assert result.cycles == 2 * {side} + {steps} - 2 and result.engine == '{engine}'\n"
+        "print(result.seconds, peak / 1024, (peak - before) / 1024)\n"
     )
     command = [sys.executable, "-c", text]
     done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=sys.path[0])
-    seconds, megabytes, added, engine = done.stdout.split()
-    assert engine == "fast-forward"
-    return float(seconds), float(megabytes), float(added)
+    seconds, megabytes, added = map(float, done.stdout.split())
+    return seconds, megabytes, added
 
 
 def wafer(quick: bool) -> dict[str, float]:
     side = 16 if quick else 948
-    results = [fresh(side, 10**6) for _ in range(1 if quick else 3)]
+    results = [fresh(side, 10**6, "fast-forward") for _ in range(1 if quick else 3)]
     seconds, megabytes, added = sorted(results)[len(results) // 2]
     pe_bytes = added * 2**20 / side**2
     share = seconds / BOUND_SECONDS
     print(f"fast-forward, {side}x{side} PEs, 10^6 steps: {seconds:.2f} s, {share:.2f} of the bound")
     print(
         f"  process peak {megabytes:.0f} MB, {megabytes / BOUND_MEGABYTES:.2f} of the bound; "
-        f"{pe_bytes:.0f} bytes a PE with its results"
+        f"{pe_bytes:.0f} bytes a PE with its results, {pe_bytes / BOUND_PE_BYTES:.2f} of the bound"
     )
     return {"seconds": seconds, "megabytes": megabytes, "bytes_per_pe": pe_bytes}
+
+
+def memory(quick: bool) -> dict[str, float]:
+    """Of the general engine, which keeps the state of each PE and queue."""
+    side = 16 if quick else 512
+    pe_bytes = fresh(side, 100, "general")[2] * 2**20 / side**2
+    ratio = DAM_PE_BYTES / pe_bytes if pe_bytes else math.inf
+    print(
+        f"general, {side}x{side} PEs: {pe_bytes:.0f} bytes a PE with its results, ratio of DAM's {ratio:.0f}"
+    )
+    return {"bytes_per_pe": pe_bytes}
 
 
 def flatness(quick: bool) -> dict[str, float]:
@@ -129,23 +151,60 @@ def flatness(quick: bool) -> dict[str, float]:
         **{f"10^{len(str(n)) - 1}": lambda c=c: run(c, "fast-forward").seconds for n, c in compiled.items()},
     )
     times = ", ".join(f"{name} steps {time * 1e3:.1f} ms" for name, time in seconds.items())
+    ratio = max(seconds.values()) / min(seconds.values())
     print(
-        f"fast-forward, {side}x{side} PEs: {times}, ratio {max(seconds.values()) / min(seconds.values()):.2f}"
+        f"fast-forward, {side}x{side} PEs: {times}, "
+        f"ratio {ratio:.2f}, {ratio / BOUND_FLATNESS:.2f} of the bound"
     )
     return seconds
 
 
+def full_rate(quick: bool) -> dict[str, int]:
+    """Least depths at which no PE ever waits, against ceil((latency + response latency) / cost)."""
+    side, steps = (3, 20) if quick else (16, 200)
+    compiled = program(side, steps, 1)
+    checked = 0
+    for latency, response, cost in itertools.product((1, 2, 5), (0, 1, 3), (1, 2, 3)):
+        link = cy.Link(latency, response_latency=response)
+        pe = cy.PE(cycles=dict.fromkeys(("matmul", "matmul_add", "multiply", "multiply_add"), cost))
+
+        def cycles(depth: int, link: cy.Link = link, pe: cy.PE = pe) -> int:
+            machine = cy.Machine(link=dataclasses.replace(link, depth=depth), pe=pe)
+            return run(compiled.with_machine(machine), "auto").cycles
+
+        closed_form = latency * (2 * side - 2) + cost * steps  # with latency = cost = 1: I + J + K - 2
+        least = next(depth for depth in range(1, 100) if cycles(depth) == closed_form)
+        assert least == max(1, -(-(latency + response) // cost))
+        assert cycles(least + 1) == cycles(UNBOUNDED) == closed_form
+        checked += 1
+    print(
+        f"full rate exactly from depth ceil((latency + response) / cost) on: {checked} of {checked} machines"
+    )
+    return {"machines": checked}
+
+
+def determinism(quick: bool) -> dict[str, int]:
+    """Numbers, cycles and statistics on several numbers of threads."""
+    side, steps = (4, 8) if quick else (64, 64)
+    compiled = program(side, steps, 2, "float32")
+    rng = np.random.default_rng(0)
+    sides = [rng.standard_normal(shape, "float32") for shape in ((side, steps), (steps, side))]
+    runs = [cy.run(compiled, *sides, backend="sim", threads=threads) for threads in (1, 2, 3, 4)]
+    runs += [cy.run(compiled, *sides, backend="sim", threads=n, event_limit=0) for n in (1, 2, 3, 4)]
+    first = runs[0]
+    for other in runs[1:]:
+        assert other.output.tobytes() == first.output.tobytes()
+        assert other.cycles == first.cycles
+        for name in ("busy", "stall_empty", "stall_full", "idle"):
+            assert np.array_equal(other.stats[name], first.stats[name])
+    print(f"determinism: the same bits and cycles in {len(runs)} of {len(runs)} runs, on 1 to 4 threads")
+    return {"runs": len(runs)}
+
+
 def main() -> None:
     arguments = options(__doc__)
-    figures = {
-        "general": general(arguments.quick),
-        "start_up": start_up(arguments.quick),
-        "wafer": wafer(arguments.quick),
-        "flatness": flatness(arguments.quick),
-        # Last: a process that is started later would show this one's peak of memory as its own.
-        "functional": functional(arguments.quick),
-    }
-    write(arguments.json, figures)
+    parts = (general, functional, start_up, memory, wafer, flatness, full_rate, determinism)
+    write(arguments.json, {part.__name__: part(arguments.quick) for part in parts})
 
 
 if __name__ == "__main__":

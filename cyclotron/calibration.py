@@ -19,6 +19,7 @@ from numpy.typing import DTypeLike
 
 import cyclotron.language as cy
 from cyclotron import _core
+from cyclotron.arguments import shown
 from cyclotron.config import threads
 from cyclotron.errors import BackendUnavailable, ShapeError
 from cyclotron.execution import run
@@ -43,6 +44,7 @@ class Calibration:
     Attributes
     ----------
     dtype : str
+        Of the numbers, by NumPy's name.
     cores : int
         How many this process may use.
     rates : dict of str to dict of int to float
@@ -130,7 +132,8 @@ def calibrate(dtype: DTypeLike = "float64", *, refresh: bool = False) -> Calibra
     """Measure kernels and messages; the second call returns what the first found.
 
     The figures are kept in the user's cache folder (``$XDG_CACHE_HOME/cyclotron``), for this machine, its
-    BLAS and number of cores. Under ``mpirun`` the call is collective and all ranks get the same figures.
+    BLAS and number of cores, its MPI library, and the computers of the two ranks that exchange messages.
+    Under ``mpirun`` the call is collective and all ranks get the same figures.
 
     Parameters
     ----------
@@ -147,23 +150,27 @@ def calibrate(dtype: DTypeLike = "float64", *, refresh: bool = False) -> Calibra
     Raises
     ------
     ShapeError
-        If the dtype is another.
+        If the dtype is another (CYC737).
     """
-    name = np.dtype(dtype).name
+    try:
+        name = np.dtype(dtype).name
+    except (TypeError, ValueError):
+        name = shown(dtype)
     if name not in DTYPES:
         raise ShapeError(
             f"linear algebra is not calibrated for {name}", code="CYC737", help=f"use {', '.join(DTYPES)}"
         )
     if name in _known and not refresh:
         return _known[name]
-    same, first = _agreement()
-    text = same("" if refresh or not first else _read(name))
+    same, first, last = _agreement()
+    file = _file(name, (same(platform.node()), same(platform.node(), min(1, last))))
+    text = same("" if refresh or not first else _read(file, name))
     if not text:
         rates = same(json.dumps(_rates(name)) if first else "")
         messages = same(json.dumps(_message_times(name)))  # all ranks take part, the first one's count
         text = json.dumps({"rates": json.loads(rates), "messages": json.loads(messages)})
         if first and json.loads(messages)[0] > 0:  # else another call may have two ranks
-            _write(name, text)
+            _write(file, text)
     _known[name] = _parsed(name, text)
     return _known[name]
 
@@ -180,14 +187,14 @@ def _parsed(name: str, text: str) -> Calibration:
     return Calibration(name, threads(), rates, latency, seconds_per_byte)
 
 
-def _agreement() -> tuple[Callable[[str], str], bool]:
-    """What gives all ranks the first one's text, and whether this is the first."""
+def _agreement() -> tuple[Callable[..., str], bool, int]:
+    """What gives all ranks the text of one, whether this is the first, and which is the last."""
     from cyclotron import mpi
 
     if not mpi.is_collective():
-        return (lambda text: text), True
+        return (lambda text, rank=0: text), True, 0
     world = mpi.current()
-    return world.same, world.rank == 0
+    return world.same, world.rank == 0, world.ranks - 1
 
 
 def _rates(dtype: str) -> dict[str, dict[int, float]]:
@@ -259,28 +266,37 @@ def _message_times(dtype: str) -> tuple[float, float]:
     return seconds[0], per_byte
 
 
-def _file(dtype: str) -> Path:
-    """Where the figures of this machine and its BLAS are kept."""
-    found = (platform.node(), platform.machine(), _core.blas_version(), threads())
+def _file(dtype: str, hosts: tuple[str, str]) -> Path:
+    """Where the figures of this machine, its BLAS and its MPI are kept, and of messages between two hosts."""
+    found = (hosts, platform.machine(), _core.blas_version(), threads(), _mpi_library())
     key = hashlib.sha256(repr(found).encode()).hexdigest()[:16]
     folder = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(folder) / "cyclotron" / f"calibration-{dtype}-{key}.json"
 
 
-def _read(dtype: str) -> str:
+def _mpi_library() -> str:
+    """What the MPI library says it is; nothing where there is none."""
+    from cyclotron.mpi import extension
+
+    try:
+        return str(extension.load().library_version())
+    except BackendUnavailable:
+        return ""
+
+
+def _read(file: Path, dtype: str) -> str:
     """What the file says, or nothing where there is none, or it is damaged."""
     try:
-        text = _file(dtype).read_text()
+        text = file.read_text()
         _parsed(dtype, text)
     except (OSError, RuntimeError, ValueError, TypeError, KeyError, AttributeError):
         return ""
     return text
 
 
-def _write(dtype: str, text: str) -> None:
+def _write(file: Path, text: str) -> None:
     """Keep the figures, where files can be written."""
     with contextlib.suppress(OSError, RuntimeError):
-        file = _file(dtype)
         file.parent.mkdir(parents=True, exist_ok=True)
         new = file.with_suffix(f".{os.getpid()}")
         new.write_text(text)

@@ -19,7 +19,7 @@ from cyclotron.errors import ProgramError, ScheduleError, ShapeError
 from cyclotron.language import Blocked, Kernel
 from cyclotron.language.arguments import TensorArgument
 from cyclotron.machine import PE, UNBOUNDED, Link, Machine
-from cyclotron.machine_parts import MOST, integer
+from cyclotron.machine_parts import MOST, integer, wrong_type
 from cyclotron.notation import aligned, to_latex
 from cyclotron.places import errors_at_call
 from cyclotron.proof import VERIFY_LIMIT, Depths, least_depths, prove
@@ -308,11 +308,15 @@ class Program:
         Raises
         ------
         ShapeError
-            If there is no such channel, or a depth is out of range.
+            If there is no such channel, a depth is out of range, or an entry has the wrong type.
         """
         names = [channel["name"] for channel in self.channels]
         given = {}
+        if not isinstance(depths, Mapping):
+            raise wrong_type("`depths`", depths, 'a mapping, for example {"A along j": 4}')
         for name, depth in depths.items():
+            if not isinstance(name, str) and (isinstance(name, bool) or not hasattr(name, "__index__")):
+                raise wrong_type("a channel in `depths`", name, "its name, or its number in `channels`")
             if name not in names and name not in range(len(names)):
                 raise ShapeError(
                     f"`{self.kernel_name}` has no channel `{name}`",

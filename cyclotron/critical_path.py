@@ -71,7 +71,7 @@ class CriticalPath:
     """What a run's cycles are the sum of: each step begins when the one before ends, the last ends the run.
 
     A longer step makes the run longer by as much. What is not on the path has slack, or ties with it: to
-    shorten it never makes the run shorter. It tells where stalls (CY-127) come from.
+    shorten it never makes the run shorter. It tells where stalls come from.
 
     Attributes
     ----------

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import weakref
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from cyclotron.errors import ExecutionError, ShapeError
+from cyclotron.arguments import array_of
+from cyclotron.errors import ExecutionError
 from cyclotron.language import Blocked, Spec
-from cyclotron.layout import Layout
+from cyclotron.layout import Layout, layout_of, require_layout
 
 if TYPE_CHECKING:
     from cyclotron.mpi import Ranks
@@ -102,12 +104,27 @@ class Distributed:
         Raises
         ------
         ShapeError
-            If it does not fit the array.
+            If it is no layout, or does not fit the array (CYC734).
         ExecutionError
-            If the ranks disagree.
+            If the ranks disagree (CYC731), or are gone (CYC736).
         """
+        require_layout(layout)
         ranks = self._alive()
         return Distributed(ranks, *ranks.relayout(self._number, self._form, layout))
+
+    def _diagonal(self) -> NDArray[Any]:
+        """The diagonal of a matrix, on every rank."""
+        return self._alive().diagonal(self._number, self._form)
+
+    def _reshaped(self, shape: tuple[int, ...]) -> Distributed:
+        """The same array in a shape that has more or fewer axes of extent 1; no number leaves its rank."""
+        ranks = self._alive()
+        tiles = iter([t for n, t in zip(self.shape, self.tile, strict=True) if n != 1])
+        tile = tuple(1 if n == 1 else next(tiles) for n in shape)
+        owners = self.owners.reshape([-(-n // t) for n, t in zip(shape, tile, strict=True)])
+        layout = layout_of(shape, tile, owners)
+        form = self._form._replace(shape=shape, tile=tile, owners=owners, layout=layout)
+        return Distributed(ranks, ranks.reshape(self._number, self._form, form), form)
 
     def spec(self) -> Spec:
         """Return what `Kernel.compile` needs to know of it: shape, dtype and tile."""
@@ -161,6 +178,8 @@ class Distributed:
         return rank
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("the numbers are on ranks, and gathered into a copy")
         array = self.gather()
         return array if dtype is None else array.astype(dtype, copy=False)
 
@@ -168,6 +187,32 @@ class Distributed:
         tile = "x".join(map(str, self.tile))
         shape = "x".join(map(str, self.shape))
         return f"<distributed {self.dtype} {shape} on {self._ranks.ranks} ranks, in tiles of {tile}>"
+
+
+def ranks_of(operands: Iterable[object], ranks: int | None) -> Ranks | None:
+    """Return the ranks that keep the first distributed operand; None where there is none.
+
+    Parameters
+    ----------
+    operands : iterable
+    ranks : int, optional
+        How many the caller asks for.
+
+    Raises
+    ------
+    ExecutionError
+        If the array is on another number of ranks, or they are gone (CYC736).
+    """
+    kept = next((operand for operand in operands if isinstance(operand, Distributed)), None)
+    if kept is None:
+        return None
+    if ranks not in (None, kept.ranks.ranks):
+        raise ExecutionError(
+            f"ranks={ranks} for an array that is on {kept.ranks.ranks}",
+            code="CYC736",
+            help="leave ranks out, or distribute the array on that many",
+        )
+    return kept.ranks
 
 
 def distribute(
@@ -191,7 +236,8 @@ def distribute(
     ranks : int, optional
         MPI processes; by default as many as the layout has.
     root : int, optional
-        Under ``mpirun``: the only rank whose `array` is looked at.
+        Under ``mpirun``: the only rank whose `array` is looked at. In another process there is one array
+        whatever the root.
 
     Returns
     -------
@@ -200,24 +246,25 @@ def distribute(
     Raises
     ------
     ShapeError
-        If the layout does not fit the array or the ranks, or the file is none (CYC734).
+        If the layout does not fit the array or the ranks, the array is not of numbers that Cyclotron has, or
+        the file is none (CYC734).
     ExecutionError
-        If the ranks were given different arrays or layouts (CYC731).
+        If the ranks were given different arrays or layouts (CYC731); if there is no such number of ranks, or
+        no such root (CYC733).
     BackendUnavailable
-        If MPI is missing.
+        If MPI is missing or cannot be started (CYC722).
     """
     from cyclotron import mpi
     from cyclotron.mpi.sources import File, Given
 
     source: File | Given
-    if layout is not None and not isinstance(layout, Layout):
-        raise ShapeError(
-            f"the layout is {layout!r}", code="CYC734", help="give a cy.Layout, for example cy.Layout((2, 1))"
-        )
+    if layout is not None:
+        require_layout(layout)
     if isinstance(array, (str, os.PathLike)):
-        source = File(Path(array).resolve())
+        source = File(Path(os.path.abspath(array)))
     else:
-        source = Given(None if array is None else np.asarray(array))
-    wanted = ranks or (layout.ranks if layout is not None and not mpi.is_collective() else None)
-    found = mpi.current(wanted)
+        source = Given(None if array is None else array_of(array, "what is distributed", code="CYC734"))
+    if ranks is None and layout is not None and not mpi.is_collective():
+        ranks = layout.ranks
+    found = mpi.current(ranks)
     return Distributed(found, *found.distribute(source, layout, root))

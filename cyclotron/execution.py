@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cyclotron import _core
+from cyclotron.arguments import array_of, rank_count, shown, whole_number
 from cyclotron.compiler import Program, compile_kernel
 from cyclotron.distributed import Distributed
 from cyclotron.errors import BackendUnavailable, CyclotronError, ExecutionError, ProgramError, ShapeError
@@ -25,6 +28,9 @@ BACKENDS: tuple[Backend, ...] = ("numpy", "sim", "local", "mpi")
 Engine = Literal["auto", "general", "fast-forward"]
 ENGINES: tuple[Engine, ...] = ("auto", "general", "fast-forward")
 
+_EVENT_LIMIT = 200_000
+_MOST_THREADS = 1 << 16
+
 
 def run(
     program: Program,
@@ -34,7 +40,7 @@ def run(
     deal: Layout | None = None,
     functional: bool = True,
     threads: int = 0,
-    event_limit: int = 200_000,
+    event_limit: int = _EVENT_LIMIT,
     engine: Engine = "auto",
 ) -> Result:
     """Run a compiled program once.
@@ -51,7 +57,8 @@ def run(
         Threads of this process, the cycle-accurate simulator, MPI ranks, or the kernel's own Python body.
         The compiled backends give the same bits.
     ranks : int, optional
-        MPI processes. Under ``mpirun`` the run is collective over all ranks, else a pool of workers starts.
+        ``mpi`` only: processes. Under ``mpirun`` the run is collective over all ranks, else a pool of workers
+        starts.
     deal : Layout, optional
         ``mpi`` only: how the PEs are dealt out to the ranks, as elements of an array are; by default every
         rank has a block of PEs in the order of the grid.
@@ -81,9 +88,12 @@ def run(
     DeadlockError
         If the channels are too shallow for the program; names the cycle of waits.
     ExecutionError
-        If an operator fails (e.g. a matrix that is not positive definite) or a rank dies.
+        If an operator fails (e.g. a matrix that is not positive definite, CYC701) or a rank dies (CYC732); if
+        `ranks` is not that of a distributed input (CYC736), not a launcher's, or no number of ranks (CYC733);
+        if `deal` is no layout with a grid of as many dimensions as the PEs' and of at most so many ranks, or
+        has a source (CYC733); if an option has no meaning on the backend (CYC713, CYC715, CYC733).
     BackendUnavailable
-        If the backend is not installed.
+        If the backend is not installed, or there is none of this name.
     """
     if not isinstance(program, Program):
         raise ProgramError(
@@ -91,22 +101,8 @@ def run(
             code="CYC621",
             help="compile first: prog = kernel.compile(A, B); cy.run(prog)",
         )
-    if backend not in BACKENDS:
-        raise BackendUnavailable(
-            f"there is no backend {backend!r}", code="CYC720", help=f"use one of: {', '.join(BACKENDS)}"
-        )
-    if not functional and backend != "sim":
-        raise ExecutionError(
-            f"functional=False on the {backend} backend",
-            code="CYC713",
-            help='only backend="sim" can leave numbers out',
-        )
-    if deal is not None and backend != "mpi":
-        raise ExecutionError(
-            f"deal={deal} on the {backend} backend",
-            code="CYC733",
-            help='only backend="mpi" deals PEs out to ranks',
-        )
+    check_backend(backend)
+    _check_options(backend, functional, ranks, deal, threads, event_limit)
     _check_engine(engine, backend, functional)
     started = time.perf_counter()
     if backend == "numpy":
@@ -140,10 +136,54 @@ def run(
     return Result(program, backend, outputs, time.perf_counter() - started, timing)
 
 
-def _check_engine(engine: str, backend: Backend, functional: bool) -> None:
-    if engine not in ENGINES:
+def check_backend(backend: Any) -> None:
+    """Raise `BackendUnavailable` where there is no backend of this name."""
+    if not isinstance(backend, str) or backend not in BACKENDS:
+        raise BackendUnavailable(
+            f"there is no backend {shown(backend)}", code="CYC720", help=f"use one of: {', '.join(BACKENDS)}"
+        )
+
+
+def _check_options(
+    backend: Backend, functional: bool, ranks: Any, deal: Any, threads: Any, event_limit: Any
+) -> None:
+    """Refuse options that are none, and those that the backend would ignore."""
+    if not isinstance(functional, bool | np.bool_):
         raise ExecutionError(
-            f"there is no engine {engine!r}", code="CYC715", help=f"use one of: {', '.join(ENGINES)}"
+            f"functional={shown(functional)}",
+            code="CYC713",
+            help="use True, or False for time without numbers",
+        )
+    if not functional and backend != "sim":
+        raise ExecutionError(
+            f"functional=False on the {backend} backend",
+            code="CYC713",
+            help='only backend="sim" can leave numbers out',
+        )
+    if deal is not None and not isinstance(deal, Layout):
+        raise ExecutionError(
+            f"deal={shown(deal)} is no layout",
+            code="CYC733",
+            help="give a cy.Layout of the PEs, for example cy.Layout((2, 1), 1)",
+        )
+    if ranks is not None:
+        rank_count(ranks)
+    whole_number("threads", threads, code="CYC733", least=0, most=_MOST_THREADS)
+    whole_number("event_limit", event_limit, code="CYC733", least=0, most=sys.maxsize)
+    for name, value, default, backends, help in (
+        ("deal", deal, None, ("mpi",), 'only backend="mpi" deals PEs out to ranks'),
+        ("ranks", ranks, None, ("mpi",), 'only backend="mpi" has ranks; use threads= on "local" and "sim"'),
+        ("threads", threads, 0, ("local", "sim"), 'backend="mpi" has ranks=, one thread each'),
+        ("event_limit", event_limit, _EVENT_LIMIT, ("sim",), 'only backend="sim" keeps events'),
+    ):
+        if backend not in backends and value != default:
+            raise ExecutionError(f"{name}={value} on the {backend} backend", code="CYC733", help=help)
+
+
+def _check_engine(engine: str, backend: Backend, functional: bool) -> None:
+    if not isinstance(engine, str) or engine not in ENGINES:
+        raise ExecutionError(
+            f"there is no engine {shown(engine)}", code="CYC715", help=f"use one of: {', '.join(ENGINES)}"
         )
     if engine != "auto" and (backend != "sim" or functional):
         where = "with functional=True" if backend == "sim" else f"on the {backend} backend"
@@ -205,6 +245,7 @@ def check(
     *inputs : ndarray or Blocked, optional
         By default those bound at compile time.
     backends : sequence of str
+        Those that are not installed are left out, and the result says why.
     ranks : int
         MPI processes.
     tolerance : float, optional
@@ -213,13 +254,26 @@ def check(
     Raises
     ------
     ExecutionError
-        If a backend differs from the reference by more, or in its bits from another backend.
+        If a backend differs from the reference by more, or in its bits from another backend, or the tolerance
+        is no number of at least 0 (CYC714); if there is no such number of ranks (CYC733).
+    BackendUnavailable
+        If there is no such backend (CYC720).
     """
+    names: tuple[Any, ...] = tuple(backends) if isinstance(backends, list | tuple) else (backends,)
+    for backend in names:
+        check_backend(backend)
+    rank_count(ranks)
+    if tolerance is not None and not (isinstance(tolerance, Real) and tolerance >= 0):
+        raise ExecutionError(
+            f"tolerance={shown(tolerance)}",
+            code="CYC714",
+            help="give a largest relative difference of at least 0",
+        )
     expected = run(program, *inputs, backend="numpy").outputs
     errors: dict[str, float] = {}
     skipped: dict[str, str] = {}
     first: tuple[str, dict[str, NDArray[Any]]] | None = None
-    for backend in backends:
+    for backend in names:
         try:
             outputs = run(
                 program, *inputs, backend=backend, ranks=ranks if backend == "mpi" else None
@@ -290,7 +344,9 @@ def _bound(program: Program, inputs: tuple[Any, ...]) -> dict[str, Any]:
             help="pass one array for each, in this order",
         )
     return {
-        tensor["name"]: value if isinstance(value, Distributed) else np.asarray(value)
+        tensor["name"]: value
+        if isinstance(value, Distributed)
+        else array_of(value, f"input `{tensor['name']}`", code="CYC710")
         for tensor, value in zip(wanted, inputs, strict=True)
     }
 
@@ -341,7 +397,8 @@ def _run_numpy(program: Program, inputs: tuple[Any, ...]) -> dict[str, NDArray[A
             code="CYC721",
             help='use backend="local" or "sim", or compile the kernel here',
         )
-    bound = _bound(program, inputs)
+    with errors_at_call():
+        bound = _checked_inputs(program, inputs)
     tiles = {t["name"]: t["tile"] for t in program.tensors if t["blocked"]}
     arguments = []
     for name, value in zip(kernel.signature.parameters, program.arguments, strict=True):
@@ -350,7 +407,14 @@ def _run_numpy(program: Program, inputs: tuple[Any, ...]) -> dict[str, NDArray[A
             arguments.append(blocked(array, tuple(tiles[name])) if name in tiles else array)
         else:
             arguments.append(value)
-    returned = kernel.reference(*arguments)
+    try:
+        returned = kernel.reference(*arguments)
+    except np.linalg.LinAlgError as error:
+        raise ExecutionError(
+            str(error),
+            code="CYC701",
+            help="the kernel's own Python body says so; other backends also name the PE",
+        ) from None
     names = [t["name"] for t in _tensors(program, "output")]
     if isinstance(returned, dict):
         returned = tuple(returned.values())

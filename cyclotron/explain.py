@@ -32,7 +32,7 @@ class Motion:
         Kept in its PE; loaded before the time loop and kept; from neighbour to neighbour; over a broadcast
         network; or not moved and not kept: loaded or made where it is used.
     hops : tuple of tuple of int
-        For a stream, receiver minus sender in grid coordinates, one for each channel.
+        For a stream, receiver minus sender in grid coordinates, one for each channel that has one such hop.
     along : tuple of str
         The grid dimensions it moves along; for a stationary value, the indices along which it is used.
     sentence : str
@@ -85,10 +85,13 @@ class Explanation:
         names = self.program.grid_names
         rules = [rule for rule in self._dataflow.rules if rule.flow == flow and rule.kind != "export"]
         links: list[tuple[int, ...]] = []
+        scaled: list[str] = []
         axes: list[int] = []
         for channel in self._channels(flow):
             if channel["kind"] != "link":
                 axes.append(channel["axis"])
+            elif max(channel["scale"]) > 1:
+                scaled.append(f"[{channel['name'].rpartition(' from ')[2][1:-1]}]")
             elif tuple(channel["offset"]) not in links:
                 links.append(tuple(channel["offset"]))
         element = self._elements.get((flow.name, flow.space.name), flow.element_text)
@@ -99,12 +102,16 @@ class Explanation:
             along = tuple(names[axis] for axis in axes)
             text = f"{what} is broadcast along {', '.join(along)}: one message reaches a whole line of PEs"
             return Motion(flow, "broadcast", (), along, text + self._entry(rules))
-        if links:
+        if links or scaled:
             along = tuple(
                 dict.fromkeys(n for hop in links for n, step in zip(names, hop, strict=True) if step)
             )
             value = "streams" if not flow.computed else "streams, a partial result growing on its way,"
-            moves = " and ".join(f"from PE {_neighbour(names, hop)}" for hop in links)
+            senders = [_neighbour(names, hop) for hop in links] + scaled
+            moves = " and ".join(f"from PE {sender}" for sender in senders)
+            if scaled:
+                text = f"{what} {value} over links of several lengths: PE {_tuple(names)} receives it {moves}"
+                return Motion(flow, "stream", tuple(links), along or names, text + self._entry(rules))
             # A hexagonal machine has links along one diagonal, too.
             hexagonal = self.program.core.machine["topology"] == ["hexagonal"]
             length = max((max if hexagonal else sum)(map(abs, hop)) for hop in links)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, SupportsIndex
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cyclotron.arguments import MOST_RANKS, index_of, shown, whole_number
 from cyclotron.errors import ShapeError
 
+_LONGEST = 2**63 - 1
 _DENSE_MATRIX = 1  # the type of descriptor in ScaLAPACK's DESC_A(1)
 
 
@@ -38,7 +41,8 @@ class Layout:
     Raises
     ------
     ShapeError
-        If there is not either a grid or an owner, the numbers of dimensions differ, or a size is below 1.
+        If there is not either a grid or an owner, the numbers of dimensions differ, a size is below 1, or the
+        grid has no dimension or more ranks than MPI can count (CYC734).
     """
 
     grid: tuple[int, ...] | None = None
@@ -49,22 +53,30 @@ class Layout:
     def __post_init__(self) -> None:
         object.__setattr__(self, "grid", _sizes("grid", self.grid))
         object.__setattr__(self, "source", _sizes("source", self.source))
-        if isinstance(self.block, SupportsIndex):
-            object.__setattr__(self, "block", operator.index(self.block))
-        else:
-            object.__setattr__(self, "block", _sizes("block", self.block))
+        block = index_of(self.block)
+        object.__setattr__(self, "block", _sizes("block", self.block) if block is None else block)
         if (self.grid is None) == (self.owner is None):
             raise _unfit(
                 "a layout has either a grid or an owner", "Layout(grid=(2, 2)) or Layout(block=64, owner=f)"
             )
         if self.owner is not None and not callable(self.owner):
-            raise _unfit(f"an owner of a layout is {self.owner!r}", "give a function of a block's index")
+            raise _unfit(f"an owner of a layout is {shown(self.owner)}", "give a function of a block's index")
         if self.grid is None and (self.block is None or self.source is not None):
             raise _unfit("a layout with an owner has a block, and no source", "Layout(block=64, owner=f)")
         blocks = (self.block,) if isinstance(self.block, int) else (self.block or ())
+        if () in (self.grid, self.block):
+            raise _unfit(
+                f"{self} has no dimension",
+                "give a size for each dimension of the array, of which there is one",
+            )
         if min((1, *(self.grid or ()), *blocks)) < 1:
             raise _unfit(
                 f"a layout of blocks {self.block} on a grid of {self.grid} ranks", "use sizes of at least 1"
+            )
+        if (self.ranks or 1) > MOST_RANKS or max((1, *blocks)) > _LONGEST:
+            raise _unfit(
+                f"a layout of blocks {self.block} on a grid of {self.grid} ranks",
+                f"use at most {MOST_RANKS} ranks, and blocks of at most {_LONGEST}",
             )
         grid = self.grid or ()
         source = self.source or (0,) * len(grid)
@@ -75,7 +87,8 @@ class Layout:
 
     def __repr__(self) -> str:
         fields = ((name, getattr(self, name)) for name in ("grid", "block", "source", "owner"))
-        return f"Layout({', '.join(f'{name}={value}' for name, value in fields if value is not None)})"
+        given = (f"{name}={_named(value)}" for name, value in fields if value is not None)
+        return f"cy.Layout({', '.join(given)})"
 
     @property
     def ranks(self) -> int | None:
@@ -93,8 +106,9 @@ class Layout:
         Raises
         ------
         ShapeError
-            If the layout has another number of dimensions.
+            If the layout has another number of dimensions (CYC734).
         """
+        shape = _extents(shape)
         for value in (self.grid, self.block):
             if isinstance(value, tuple) and len(value) != len(shape):
                 raise _unfit(
@@ -112,10 +126,17 @@ class Layout:
         ----------
         shape : sequence of int
             Of the array, in scalars.
+
+        Raises
+        ------
+        ShapeError
+            If the layout has another number of dimensions, or the owner takes another number of arguments,
+            fails, or tells no rank: a whole number of at least -1 (CYC734).
         """
-        extents = tuple(-(-n // t) for n, t in zip(shape, self.tile(shape), strict=True))
+        extents = tuple(-(-n // t) for n, t in zip(_extents(shape), self.tile(shape), strict=True))
         if self.owner is not None:
-            found = [int(self.owner(*index)) for index in np.ndindex(*extents)]
+            _check_arguments(self.owner, len(extents))
+            found = [_owner_of(self.owner, index) for index in np.ndindex(*extents)]
             return np.array(found, np.int32).reshape(extents)
         assert self.grid is not None
         result = np.zeros(extents, np.int32)
@@ -153,13 +174,17 @@ class Layout:
         Raises
         ------
         ShapeError
-            If it is no matrix, or the layout has an owner.
+            If it is no matrix, or the layout has an owner (CYC734).
+        ExecutionError
+            If the grid has no such rank (CYC733).
         """
-        if self.grid is None or len(shape) != 2:
+        shape = _extents(shape)
+        if self.grid is None or len(self.grid) != 2 or len(shape) != 2:
             raise _unfit(
                 f"{self} of an array of shape {tuple(shape)} has no descriptor",
                 "descriptors are of matrices on a grid of ranks",
             )
+        rank = whole_number("rank", rank, code="CYC733", least=0, most=math.prod(self.grid) - 1)
         row = rank // self.grid[1]
         owners = self.owners((shape[0], 1))[:, 0] // self.grid[1]
         tile = self.tile(shape)
@@ -174,6 +199,7 @@ class Layout:
         shape : sequence of int
             Of the array, in scalars.
         rank : int
+            At least 0; those that are not in the grid have nothing.
 
         Returns
         -------
@@ -183,8 +209,11 @@ class Layout:
         Raises
         ------
         ShapeError
-            If the layout has an owner.
+            If the layout has an owner, or another number of dimensions (CYC734).
+        ExecutionError
+            If `rank` is no whole number of at least 0 (CYC733).
         """
+        shape, rank = _extents(shape), whole_number("rank", rank, code="CYC733", least=0)
         if self.grid is None:
             raise _unfit("what a rank has is no product of rows and columns", "use a layout with a grid")
         if not 0 <= rank < math.prod(self.grid):
@@ -230,6 +259,62 @@ def _grid_of(owners: NDArray[np.int32]) -> tuple[int, ...] | None:
     return tuple(grid)
 
 
+def require_layout(layout: Any) -> Layout:
+    """Return a layout; raise `ShapeError` CYC734 where it is none."""
+    if not isinstance(layout, Layout):
+        raise _unfit(f"the layout is {shown(layout)}", "give a cy.Layout, for example cy.Layout((2, 1))")
+    return layout
+
+
+def _check_arguments(owner: Callable[..., Any], dimensions: int) -> None:
+    """Refuse an owner that does not take a block's index, where Python knows what it takes."""
+    try:
+        signature = inspect.signature(owner)
+    except (TypeError, ValueError):  # written in C
+        return
+    try:
+        signature.bind(*range(dimensions))
+    except TypeError:
+        raise _unfit(
+            f"the owner of a layout takes {signature}, and a block's index has {dimensions} numbers",
+            "give a function of as many arguments as the array has dimensions",
+        ) from None
+
+
+def _owner_of(owner: Callable[..., Any], index: tuple[int, ...]) -> int:
+    """The rank that an owner tells."""
+    try:
+        found = owner(*index)
+    except Exception as error:  # on ranks too, which all have to learn of it
+        raise _unfit(
+            f"the owner of block {index} is not told: {type(error).__name__}: {error}",
+            "see the function that the layout was given",
+        ) from error
+    rank = index_of(found)
+    if rank is None or not -1 <= rank <= MOST_RANKS:
+        raise _unfit(
+            f"the owner of block {index} is {shown(found)}",
+            "return the number of a rank, or -1 for none, for example (i + j) % 4",
+        )
+    return rank
+
+
+def _named(value: Any) -> str:
+    """A field of a layout as text, a function without its address."""
+    return getattr(value, "__name__", repr(value)) if callable(value) else str(value)
+
+
+def _extents(shape: Any) -> tuple[int, ...]:
+    """An array's shape."""
+    try:
+        found = tuple(map(operator.index, shape))
+    except TypeError:
+        found = (-1,)
+    if min((0, *found)) < 0:
+        raise _unfit(f"an array of shape {shown(shape)}", "give a whole number for each dimension")
+    return found
+
+
 def _sizes(name: str, value: Any) -> tuple[int, ...] | None:
     """Whole numbers, one for each dimension."""
     if value is None:
@@ -237,7 +322,7 @@ def _sizes(name: str, value: Any) -> tuple[int, ...] | None:
     try:
         return tuple(map(operator.index, value))
     except TypeError:
-        raise _unfit(f"{name}={value!r} of a layout", "give a whole number for each dimension") from None
+        raise _unfit(f"{name}={shown(value)} of a layout", "give a whole number for each dimension") from None
 
 
 def _unfit(what: str, help: str) -> ShapeError:

@@ -12,7 +12,7 @@ __all__ = ["LinkMap"]
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class LinkMap:
-    """Links from each PE to the one that an affine map names: TL's ``interconnects`` (TL-038).
+    """Links from each PE to the one that an affine map names: the ``interconnects`` of TL (section 2.4).
 
     The map is written over the sender's coordinates, with ``+ - *`` (one factor an integer), and ``//`` and
     ``%`` by a positive integer, which wraps a link around. Where not every PE has the link, comparisons

@@ -50,10 +50,11 @@ class Machine:
     ----------
     grid : tuple of int, optional
         PEs along each dimension; None: as large as the program needs.
-    topology : {"mesh", "torus", "hexagonal", "ring"}, tuple of str, or tuple of LinkMap
+    topology : {"mesh", "torus", "hexagonal", "ring"}, tuple of str, LinkMap, or tuple of LinkMap
         Without or with links that wrap around, hexagonal with those of one diagonal; a ring is a torus of one
         dimension. A tuple has ``"mesh"`` or ``"torus"`` for each dimension of the grid: ``("torus", "mesh")``
-        wraps around along columns only. Link maps say which PEs are joined where no name does.
+        wraps around along columns only; where all are the same, the one word says it. Link maps say which
+        PEs are joined where no name does.
     link : Link
         Between neighbours.
     broadcast : Link
@@ -77,6 +78,22 @@ class Machine:
     chiplets : Chiplets, optional
         Chips of several PEs each, with links of their own between them; None: one chip.
 
+    Attributes
+    ----------
+    topologies : tuple of str
+        The topology's names: one for all dimensions or one for each; empty with link maps.
+    link_maps : tuple of LinkMap
+        Those of the topology; empty where it has names.
+    pe_count : int or None
+        PEs of the grid; None where it is as large as the program needs.
+
+    Raises
+    ------
+    ShapeError
+        CYC402 if a field has the wrong type or an unknown name; CYC401 if a number is out of range, or the
+        ranks of grid, topology, links, broadcasts and chiplets differ; CYC404 if link maps lead out of the
+        grid, CYC405 if one leads from two PEs to one; and as `Memory` and `LinkMap`.
+
     Examples
     --------
     >>> import cyclotron as cy
@@ -85,7 +102,7 @@ class Machine:
     """
 
     grid: tuple[int, ...] | None = None
-    topology: Topology | tuple[Topology, ...] | tuple[LinkMap, ...] = "mesh"
+    topology: Topology | tuple[Topology, ...] | LinkMap | tuple[LinkMap, ...] = "mesh"
     link: Link = dataclasses.field(default_factory=Link)
     broadcast: Link = dataclasses.field(default_factory=Link)
     pe: PE = dataclasses.field(default_factory=PE)
@@ -134,7 +151,7 @@ class Machine:
         """Of all dimensions of the grid, or one for each; empty with link maps."""
         if isinstance(self.topology, tuple):
             return tuple(name for name in self.topology if not isinstance(name, LinkMap))
-        return (self.topology,)
+        return () if isinstance(self.topology, LinkMap) else (self.topology,)
 
     @property
     def link_maps(self) -> tuple[LinkMap, ...]:
@@ -220,12 +237,22 @@ class Machine:
         Raises
         ------
         ShapeError
-            If it is not TOML or not a machine.
+            If it cannot be read, is not TOML or not a machine.
         """
         try:
             data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise ShapeError(
+                f"`{path}` cannot be read: {error.strerror}",
+                code="CYC402",
+                help="give the path of a file that Machine.save wrote",
+            ) from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise ShapeError(f"`{path}` is not TOML: {error}", code="CYC402") from None
+            raise ShapeError(
+                f"`{path}` is not TOML: {error}",
+                code="CYC402",
+                help="Machine.save writes such files; a machine of 8x8 PEs is the line `grid = [8, 8]`",
+            ) from None
         return cls.from_dict(data)
 
     def save(self, path: str | Path) -> None:
@@ -268,17 +295,25 @@ def _broadcasts(broadcasts: object, rank: int | None) -> FrozenDict:
         raise wrong_type("machine `broadcasts`", broadcasts, "a mapping, for example {1: cy.Link(latency=4)}")
     result = {}
     for axis, link in broadcasts.items():
-        dimension = integer("broadcasts dimension", axis, 0, (rank or _MOST_DIMENSIONS) - 1)
+        dimension = integer("broadcasts", axis, -MOST, MOST)
+        dimensions = rank or _MOST_DIMENSIONS
+        if not 0 <= dimension < dimensions:
+            raise ShapeError(
+                f"machine `broadcasts` has a network along dimension {dimension}, and the grid has "
+                f"{'at most ' if rank is None else ''}{dimensions} dimensions",
+                code="CYC401",
+                help="give a dimension of the grid, counted from 0",
+            )
         if not isinstance(link, Link):
             raise wrong_type(f"machine `broadcasts[{axis}]`", link, "a cy.Link(...)")
         result[dimension] = link
     return FrozenDict(result)
 
 
-def topology_text(topology: Topology | tuple[Topology, ...] | tuple[LinkMap, ...]) -> str:
+def topology_text(topology: Topology | tuple[Topology, ...] | LinkMap | tuple[LinkMap, ...]) -> str:
     """Return ``torus``; with a word for each dimension ``torus×mesh``; or the link maps."""
-    if isinstance(topology, str):
-        return topology
+    if isinstance(topology, str | LinkMap):
+        return str(topology)
     maps = [str(one) for one in topology if isinstance(one, LinkMap)]
     return ", ".join(maps) if maps else "×".join(map(str, topology))
 
@@ -286,6 +321,8 @@ def topology_text(topology: Topology | tuple[Topology, ...] | tuple[LinkMap, ...
 def _topology(
     topology: object, grid: tuple[int, ...] | None
 ) -> Topology | tuple[Topology, ...] | tuple[LinkMap, ...]:
+    if isinstance(topology, LinkMap):
+        return (topology,)
     if isinstance(topology, list | tuple) and topology and all(isinstance(one, LinkMap) for one in topology):
         return tuple(topology)
     each = tuple(topology) if isinstance(topology, list | tuple) else (topology,)
@@ -318,7 +355,7 @@ def _topology(
             code="CYC401",
             help="give one for each dimension of the grid, or one for all",
         )
-    return cast("tuple[Topology, ...]", each)
+    return cast("Topology | tuple[Topology, ...]", each if len(set(each)) > 1 else each[0])
 
 
 def _links(links: object, topology: tuple[Topology, ...], dimensions: int | None) -> FrozenDict:

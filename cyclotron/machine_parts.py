@@ -60,7 +60,7 @@ class Link:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Chiplets:
-    """Chips of equal blocks of PEs, the first one at the grid's origin (CY-121).
+    """Chips of equal blocks of PEs, the first one at the grid's origin: a lattice of chiplets on one die.
 
     Parameters
     ----------
@@ -69,6 +69,11 @@ class Chiplets:
     link : Link
         Of each hop from one chip to another, whatever its direction, instead of the machine's ``link`` or
         ``links``; by default 8 cycles.
+
+    Raises
+    ------
+    ShapeError
+        CYC402 if a field has the wrong type or the shape is empty; CYC401 if an extent is out of range.
     """
 
     shape: tuple[int, ...] = (4, 4)

@@ -8,10 +8,20 @@ from __future__ import annotations
 
 from typing import Literal
 
-from .machine import PE, UNBOUNDED, Link, Machine, Memory, Topology, Unit
-from .machine_parts import positive
+from .machine import PE, UNBOUNDED, Link, LinkMap, Machine, Memory, Topology, Unit
+from .machine_parts import MOST, integer, positive
 
-__all__ = ["cluster", "gemmini_16", "scale_sim", "spyre_ring", "tpu_v1", "unit", "wormhole", "wse2"]
+__all__ = [
+    "cluster",
+    "gemmini_16",
+    "scale_sim",
+    "spyre_ring",
+    "tpu_v1",
+    "tree",
+    "unit",
+    "wormhole",
+    "wse2",
+]
 
 
 def unit(*grid: int, topology: Topology = "mesh", memory: int = 2**30) -> Machine:
@@ -44,6 +54,34 @@ def unit(*grid: int, topology: Topology = "mesh", memory: int = 2**30) -> Machin
         broadcast=link,
         pe=PE(memory=memory, flops_per_cycle=2**30),
     )
+
+
+def tree(leaves: int, *, link: Link | None = None, pe: PE | None = None) -> Machine:
+    """Return a binary tree of PEs that reduces towards its root, which is PE 0.
+
+    The PEs are numbered as in a binary heap: each one has a link from PE 2p + 1 and one from PE 2p + 2. A
+    recurrence like ``S[p] = S[2 * p + 1] + S[2 * p + 2]`` with p on the grid sums n leaves in log2(n) hops.
+
+    Parameters
+    ----------
+    leaves : int
+        PEs without one below them; the tree has ``2 * leaves - 1``.
+    link, pe : Link, PE, optional
+        As of `Machine`.
+
+    Returns
+    -------
+    Machine
+        The tree.
+
+    Raises
+    ------
+    ShapeError
+        If the number of leaves is below 1 or no integer.
+    """
+    count = 2 * integer("leaves", leaves, 1, MOST) - 1
+    up = tuple(LinkMap(f"(p) -> ((p - 1) // 2) if p > 0 and p % 2 == {side}") for side in (1, 0))
+    return Machine(grid=(count,), topology=up, link=link or Link(), pe=pe or PE())
 
 
 def tpu_v1() -> Machine:

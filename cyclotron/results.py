@@ -119,7 +119,7 @@ class Result:
     def active(self) -> NDArray[np.int64]:
         """How many PEs compute in each cycle, int64, shape ``(cycles,)``; from `events`.
 
-        A PE executes one operator at a time: this is the number of active instructions, too (CY-128).
+        A PE executes one operator at a time: this is the number of active instructions, too.
 
         Raises
         ------
@@ -142,9 +142,10 @@ class Result:
         operations as the operators count them, a multiply-add 2, on every dtype), ``words_loaded``,
         ``words_stored``, ``bytes_loaded`` and ``bytes_stored`` (between PEs and tensors, by LOAD and STORE; a
         word is an element), ``instructions_by_kind`` (dict: load, store, move, send, receive, broadcast,
-        compute), ``words_sent`` and ``words_received`` (dicts by channel; a broadcast is sent once and
-        received by many), all int64 arrays of shape ``grid``; ``arithmetic_intensity`` (float, flops a byte
-        loaded or stored; infinite without any), ``instructions`` (int), ``words_moved`` (int, over channels).
+        compute), ``words_sent`` and ``words_received`` (dicts by the names of channels, those of one name
+        together; a broadcast is sent once and received by many), all int64 arrays of shape ``grid``;
+        ``arithmetic_intensity`` (float, flops a byte loaded or stored; infinite without any),
+        ``instructions`` (int), ``words_moved`` (int, over channels).
 
         ``channels`` (list of dicts): name; kind, link or network; messages, words and bytes, of a broadcast
         those of every receiver; queues, the pairs of PEs that it joins; words_per_cycle of their

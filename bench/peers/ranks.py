@@ -65,13 +65,13 @@ def trsm_case(n: int, ranks: int, tile: int, matrix: np.ndarray, other: np.ndarr
 
 
 def cholesky_case(n: int, ranks: int, tile: int, matrix: np.ndarray, other: np.ndarray) -> Case:
-    """A PE for each tile, dealt out by rows; it runs when its operands are there."""
+    """A PE for each tile, dealt out by columns; it runs when its operands are there."""
     extent = -(-n // tile)
     schedule = cy.Schedule().space("i", "j").broadcast("L", along="i")
     machine = cy.Machine(grid=(extent, extent), pe=UNBOUNDED)
-    deal = cy.Layout((ranks, 1), 1)
+    deal = cy.Layout((1, ranks), 1)
     blocked = [cy.blocked(matrix, (tile, tile))]
-    return Case(cholesky, blocked, deal, [lambda i, j: i % ranks], schedule=schedule, machine=machine)
+    return Case(cholesky, blocked, deal, [lambda i, j: j % ranks], schedule=schedule, machine=machine)
 
 
 CASES = {"gemm": gemm_case, "trsm": trsm_case, "cholesky": cholesky_case}

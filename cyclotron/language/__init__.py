@@ -13,6 +13,7 @@ from cyclotron.language.arrays import (
 )
 from cyclotron.language.blocked import Blocked, Extent, Spec, blocked, spec
 from cyclotron.language.einsum import einsum
+from cyclotron.language.folds import all, any, max, mean, min, norm, sum
 from cyclotron.language.functions import (
     abs,
     arctan2,
@@ -56,6 +57,8 @@ from cyclotron.language.functions import (
 )
 from cyclotron.language.kernel import Kernel, kernel
 from cyclotron.language.markers import host, ignore
+from cyclotron.language.products import dot
+from cyclotron.language.shifts import roll, shift
 
 __all__ = [
     "Blocked",
@@ -63,6 +66,8 @@ __all__ = [
     "Kernel",
     "Spec",
     "abs",
+    "all",
+    "any",
     "arctan2",
     "blocked",
     "cast",
@@ -74,6 +79,7 @@ __all__ = [
     "copy",
     "cos",
     "cosh",
+    "dot",
     "einsum",
     "empty",
     "empty_like",
@@ -97,20 +103,27 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "max",
     "maximum",
+    "mean",
+    "min",
     "minimum",
+    "norm",
     "outer",
     "real",
     "reciprocal",
+    "roll",
     "row_max",
     "row_min",
     "row_sum",
+    "shift",
     "sign",
     "sin",
     "sinh",
     "spec",
     "sqrt",
     "square",
+    "sum",
     "tanh",
     "where",
     "zeros",

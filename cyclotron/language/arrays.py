@@ -10,10 +10,12 @@ from numpy.typing import DTypeLike
 
 from cyclotron.errors import ShapeError
 from cyclotron.language.blocked import Blocked, Spec, resolve_shape
+from cyclotron.language.broadcasting import whole_numbers
 from cyclotron.language.position import here
 from cyclotron.language.reference import BlockedView, ScalarView, plain, wrap
 from cyclotron.language.tensors import SymbolicTensor
 from cyclotron.language.trace import ACTIVE, Reference, Trace, default_dtype
+from cyclotron.language.whole import Whole
 
 Shape = int | Sequence[int]
 Tile = int | Sequence[int]
@@ -86,7 +88,7 @@ def _new(
     context = ACTIVE.get()
     if isinstance(context, Trace):
         scalars, tiles = resolve_shape(shape, tile)
-        return context.declare(name, scalars, tiles, None if dtype is None else np.dtype(dtype).name, fill)
+        return _declared(context, name, scalars, tiles, None if dtype is None else np.dtype(dtype).name, fill)
     scalars, tiles = resolve_shape(shape, tile)
     if dtype is None:
         dtype = default_dtype(context.dtypes) if isinstance(context, Reference) else np.float64
@@ -104,7 +106,10 @@ def _new_like(prototype: Any, dtype: DTypeLike | None, fill: complex | None, nam
         if not isinstance(context, Trace) or prototype.trace is not context:
             raise ShapeError(f"`{prototype.name}` belongs to another kernel", code="CYC118", span=here())
         chosen = prototype.dtype_name if dtype is None else np.dtype(dtype).name
-        return context.declare(name, prototype.scalars, prototype.tile, chosen, fill)
+        return _declared(context, name, prototype.scalars, prototype.tile, chosen, fill)
+    if isinstance(prototype, Whole):
+        scalars = whole_numbers(prototype.shape, f"`{prototype.name}`")
+        return _new(scalars, dtype or prototype.dtype, None, fill, name)
     if isinstance(prototype, (BlockedView, Blocked)):
         blocked = plain(prototype)
         chosen_dtype = blocked.dtype if dtype is None else dtype
@@ -113,3 +118,20 @@ def _new_like(prototype: Any, dtype: DTypeLike | None, fill: complex | None, nam
         return _new(prototype.shape, dtype or prototype.dtype, prototype.tile, fill, name)
     array = plain(prototype) if isinstance(prototype, ScalarView) else np.asarray(prototype)
     return _new(array.shape, array.dtype if dtype is None else dtype, None, fill, name)
+
+
+def _declared(
+    trace: Trace,
+    name: str | None,
+    scalars: tuple[int, ...],
+    tile: tuple[int, ...] | None,
+    dtype: str | None,
+    fill: complex | None,
+) -> SymbolicTensor:
+    """A new tensor; in a loop every iteration makes it anew, and fills it."""
+    if tile is not None or not trace.indices():
+        return trace.declare(name, scalars, tile, dtype, fill)
+    tensor = trace.declare(name, scalars, None, dtype, None, anywhere=True)
+    if fill is not None:
+        tensor[...] = fill
+    return tensor

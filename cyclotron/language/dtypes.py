@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +50,7 @@ def check_dtypes(op: str, operands: Sequence[Element], span: Span) -> None:
     if entry is not None and kind not in entry.kinds:
         raise _undefined(op, entry, str(dtype), kind, span)
     for operand in operands:
-        if isinstance(operand, Constant) and not _fits(operand.value, kind):
+        if isinstance(operand, Constant) and not _fits(operand.value, np.dtype(dtype)):
             raise ShapeError(
                 f"the constant {operand.value!r} does not fit elements of dtype {dtype}",
                 code="CYC120",
@@ -75,10 +76,12 @@ def _undefined(op: str, entry: Operator, dtype: str, kind: str, span: Span) -> S
     )
 
 
-def _fits(value: complex, kind: str) -> bool:
-    if kind in "biu":
+def _fits(value: complex, dtype: np.dtype[Any]) -> bool:
+    if dtype.kind == "i":
+        return isinstance(value, int) and np.iinfo(dtype).min <= value <= np.iinfo(dtype).max
+    if dtype.kind == "b":
         return isinstance(value, int)
-    return kind == "c" or not isinstance(value, complex)
+    return dtype.kind == "c" or not isinstance(value, complex)
 
 
 def _typed(op: str, operands: Sequence[Element]) -> tuple[Element, ...]:

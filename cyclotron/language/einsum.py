@@ -156,9 +156,10 @@ def _sum(
         ]
         return _product(parts, elements)
     index, rest = summed[0], summed[1:]
-    return values.sum(
+    total: Element = values.sum(
         index, 0, extents[index], lambda k: _sum(parts, operands, extents, rest, {**indices, index: k})
     )
+    return total
 
 
 def _product(parts: Subscripts, elements: Sequence[Element]) -> Element:

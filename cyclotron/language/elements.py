@@ -12,6 +12,7 @@ from numpy.typing import DTypeLike
 
 from cyclotron.errors import ShapeError, Span, TraceError
 from cyclotron.language.affine import Affine, Condition, Extremum, Index, Region, Rounded
+from cyclotron.language.arithmetic import Arithmetic, Array
 from cyclotron.language.operators import OPERATORS, evaluate, result_dtype
 from cyclotron.language.position import here
 from cyclotron.language.refusals import Refusals, not_an_operator
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from cyclotron.language.tensors import SymbolicTensor
 
 
-class Element(Refusals):
+class Element(Refusals, Arithmetic):
     """An expression for one element (a scalar or a tile) of a tensor; operators build larger ones."""
 
     span: Span
@@ -54,112 +55,9 @@ class Element(Refusals):
             return self.operands[0]
         return Apply("transpose", (self,), here())
 
-    def __add__(self, other: object) -> Element:
-        return NotImplemented if isinstance(other, Term) else add(self, other)
-
-    def __radd__(self, other: object) -> Element:
-        return add(other, self)
-
-    def __sub__(self, other: object) -> Element:
-        return NotImplemented if isinstance(other, Term) else apply("subtract", self, other)
-
-    def __rsub__(self, other: object) -> Element:
-        return apply("subtract", other, self)
-
-    def __mul__(self, other: object) -> Element:
-        return apply("multiply", self, other)
-
-    def __rmul__(self, other: object) -> Element:
-        return apply("multiply", other, self)
-
-    def __truediv__(self, other: object) -> Element:
-        return apply("divide", self, other)
-
-    def __rtruediv__(self, other: object) -> Element:
-        return apply("divide", other, self)
-
-    def __matmul__(self, other: object) -> Element:
-        return matmul(self, other)
-
-    def __rmatmul__(self, other: object) -> Element:
-        return matmul(other, self)
-
-    def __pow__(self, exponent: object) -> Element:
-        return power(self, exponent)
-
-    def __rpow__(self, base: object) -> Element:
-        return apply("power", base, self)
-
-    def __neg__(self) -> Element:
-        return apply("negative", self)
-
-    def __pos__(self) -> Element:
-        return self
-
-    def __abs__(self) -> Element:
-        return apply("absolute", self)
-
-    def __floordiv__(self, other: object) -> Element:
-        return apply("floor_divide", self, other)
-
-    def __rfloordiv__(self, other: object) -> Element:
-        return apply("floor_divide", other, self)
-
-    def __mod__(self, other: object) -> Element:
-        return apply("remainder", self, other)
-
-    def __rmod__(self, other: object) -> Element:
-        return apply("remainder", other, self)
-
-    def __eq__(self, other: object) -> Element:  # type: ignore[override]
-        return apply("equal", self, other)
-
-    def __ne__(self, other: object) -> Element:  # type: ignore[override]
-        return apply("not_equal", self, other)
-
-    def __lt__(self, other: object) -> Element:
-        return apply("less", self, other)
-
-    def __le__(self, other: object) -> Element:
-        return apply("less_equal", self, other)
-
-    def __gt__(self, other: object) -> Element:
-        return apply("greater", self, other)
-
-    def __ge__(self, other: object) -> Element:
-        return apply("greater_equal", self, other)
-
-    __hash__ = object.__hash__
-
-    def __and__(self, other: object) -> Element:
-        return apply("bit_and", self, other)
-
-    def __or__(self, other: object) -> Element:
-        return apply("bit_or", self, other)
-
-    def __xor__(self, other: object) -> Element:
-        return apply("bit_xor", self, other)
-
-    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
-
-    def __invert__(self) -> Element:
-        return apply("bit_not", self)
-
-    @property
-    def real(self) -> Element:
-        """The real parts."""
-        return apply("real", self)
-
-    @property
-    def imag(self) -> Element:
-        """The imaginary parts."""
-        return apply("imag", self)
-
-    def conj(self) -> Element:
-        """The complex conjugates."""
-        return apply("conj", self)
-
-    conjugate = conj
+    def operate(self, op: str, *values: object) -> Any:
+        """Apply an operator to values of which this element is one."""
+        return _SPELLED_HERE[op](*values) if op in _SPELLED_HERE else apply(op, *values)
 
     def astype(self, dtype: DTypeLike) -> Element:
         """The values in another dtype."""
@@ -209,11 +107,17 @@ class Constant(Element):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Access(Element):
-    """One element of a tensor at affine subscripts."""
+    """One element of a tensor at affine subscripts.
+
+    Where the kernel reads it, `made` statements had been recorded, with `depth` loops open; `made` is None
+    for what the recording reads by itself.
+    """
 
     tensor: SymbolicTensor
     index: tuple[Affine, ...]
     span: Span
+    made: int | None = None
+    depth: int = 0
 
     @property
     def dtype(self) -> str:
@@ -222,6 +126,10 @@ class Access(Element):
     @property
     def blocked(self) -> bool:
         return self.tensor.blocked
+
+    def grown(self, value: object, *, negative: bool) -> Increment:
+        """The element less or plus a value: an accumulation where it is assigned."""
+        return Increment(self, element(value), negative)
 
     def __repr__(self) -> str:
         return f"{self.tensor.name}[{', '.join(map(str, self.index))}]"
@@ -286,26 +194,6 @@ class Choose(Compound):
         self._is_conditional = True
 
 
-class Term:
-    """What `C[i, j] += il.term(e)` adds: an accumulation, not an assignment of a sum."""
-
-    __array_ufunc__ = None  # arrays on the left leave the addition to us
-
-    def __init__(self, value: object) -> None:
-        self.value = value
-
-    def _element(self, target: object, negative: bool) -> object:
-        if isinstance(target, Access):
-            return Increment(target, element(self.value), negative)
-        return target - self.value if negative else target + self.value  # type: ignore[operator]
-
-    def __radd__(self, target: object) -> object:
-        return self._element(target, negative=False)
-
-    def __rsub__(self, target: object) -> object:
-        return self._element(target, negative=True)
-
-
 @dataclass(frozen=True)
 class Increment:
     """The value of an augmented assignment: `target` grows or shrinks by `value`."""
@@ -336,15 +224,10 @@ def element(value: object) -> Element:
             span=here(),
             help="pass the numbers as an array, e.g. an input `np.arange(n)` read at the index",
         )
-    from cyclotron.language.tensors import SymbolicTensor
+    if isinstance(value, Array):
+        from cyclotron.language.whole import only_element
 
-    if isinstance(value, SymbolicTensor):
-        raise TraceError(
-            f"`{value.name}` is used as a whole array",
-            code="CYC107",
-            span=here(),
-            help=f"give subscripts, e.g. `{value.example()}`; whole-array statements are not supported yet",
-        )
+        return only_element(value)
     raise TraceError(
         f"a value of type `{type(value).__name__}` is used where an element of a tensor is needed",
         code="CYC105",
@@ -357,6 +240,9 @@ def apply(op: str, *values: object, flags: Sequence[str] = ()) -> Element:
     """Apply an operator of the registry by name."""
     from cyclotron.language.dtypes import checked
 
+    for value in values:
+        if isinstance(value, Array):
+            return value.combined(op, values)  # type: ignore[return-value]  # an array where operands are
     span = here()
     return _applied(op, checked(op, [element(value) for value in values], span), span, flags)
 
@@ -378,6 +264,8 @@ def _applied(op: str, operands: Sequence[Element], span: Span, flags: Sequence[s
 
 def add(left: object, right: object) -> Element:
     """The sum; the zero with which Python's ``sum`` starts is dropped."""
+    if isinstance(left, Array) or isinstance(right, Array):
+        return apply("add", left, right)
     a, b = element(left), element(right)
     if isinstance(a, Constant) and a.value == 0 and b.dtype is not None:
         return b
@@ -388,6 +276,8 @@ def add(left: object, right: object) -> Element:
 
 def power(base: object, exponent: object) -> Element:
     """A power; the square is a product, as in NumPy."""
+    if isinstance(base, Array) or isinstance(exponent, Array):
+        return apply("power", base, exponent)
     value = element(base)
     if isinstance(exponent, (int, float)) and not isinstance(exponent, bool):
         if exponent == 1:
@@ -399,6 +289,10 @@ def power(base: object, exponent: object) -> Element:
 
 def matmul(left: object, right: object) -> Element:
     """The matrix product; on scalars the product. Transposed operands become flags."""
+    if isinstance(left, Array) or isinstance(right, Array):
+        from cyclotron.language.products import matmul as of_arrays
+
+        return of_arrays(left, right)  # type: ignore[return-value]
     a, b = element(left), element(right)
     for operand in (a, b):
         if isinstance(operand, Constant):
@@ -427,6 +321,9 @@ def outer(a: object, b: object) -> Element:
 
 def where(test: object, then: object, other: object) -> Element:
     """``then`` where data or a condition on indices holds, else ``other``."""
+    for value in (test, then, other):
+        if isinstance(value, Array):
+            return value.combined("where", (test, then, other))  # type: ignore[return-value]
     if isinstance(test, Condition):
         return Choose(test, element(then), element(other), here())
     if not isinstance(test, Element):
@@ -436,6 +333,8 @@ def where(test: object, then: object, other: object) -> Element:
 
 def cast(value: object, dtype: DTypeLike) -> Element:
     """The value in another dtype."""
+    if isinstance(value, Array):
+        return value.astype(dtype)  # type: ignore[attr-defined, no-any-return]
     name = np.dtype(dtype).name
     operand = element(value)
     if f"to_{name}" not in OPERATORS:
@@ -486,6 +385,7 @@ _SPELLED: Mapping[np.ufunc, Callable[..., Element]] = {
     np.positive: element,
     np.fabs: lambda a: apply("absolute", a),
 }
+_SPELLED_HERE: Mapping[str, Callable[..., Element]] = {"add": add, "power": power, "matmul": matmul}
 _MATRIX = ("matmul", "syrk", "inv_triangular", "cholesky")  # here NumPy's ufunc is what they are on scalars
 UFUNCS: Mapping[np.ufunc, Callable[..., Element]] = {
     **{

@@ -11,9 +11,10 @@ from numpy.typing import DTypeLike
 
 from cyclotron.language import elements
 from cyclotron.language.affine import Condition
+from cyclotron.language.arithmetic import Arithmetic, Array
 from cyclotron.language.elements import Element
 from cyclotron.language.operators import OPERATORS
-from cyclotron.language.reference import Value
+from cyclotron.language.reference import ScalarView, Value
 from cyclotron.language.trace import ACTIVE, Trace
 
 _HOSTS = (np.ndarray, np.generic, int, float, complex)
@@ -82,20 +83,20 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 
     Parameters
     ----------
-    condition : bool, scalar or tile
+    condition : bool, scalar, tile or array
         A comparison of data, or a condition on indices.
-    a, b : scalar or tile, one dtype
+    a, b : scalar, tile or array, one dtype
         The values; a choice between two numbers adopts the dtype of its neighbours.
 
     Returns
     -------
-    scalar or tile
+    scalar, tile or array
         Shaped as all three broadcast.
     """
     traced = isinstance(ACTIVE.get(), Trace)
-    if traced and builtins.any(isinstance(value, (Condition, Element)) for value in (condition, a, b)):
+    if traced and builtins.any(isinstance(value, (Condition, Arithmetic)) for value in (condition, a, b)):
         return elements.where(condition, a, b)
-    return np.where(condition, a, b).view(Value)
+    return _plain(np.where(condition, a, b), condition, a, b)
 
 
 def cast(x: Any, dtype: DTypeLike) -> Any:
@@ -105,11 +106,23 @@ def cast(x: Any, dtype: DTypeLike) -> Any:
     """
     if isinstance(x, Element):
         return elements.cast(x, dtype)
-    return np.asarray(x).astype(dtype).view(Value)
+    if isinstance(x, Array):
+        return x.astype(dtype)  # type: ignore[attr-defined]
+    return _plain(np.asarray(x).astype(dtype), x)
+
+
+def _plain(result: Any, *operands: Any) -> Any:
+    """A new array of a plain run: whole if an operand is, else an element."""
+    whole = builtins.any(isinstance(value, ScalarView) for value in operands)
+    return result.view(ScalarView if whole else Value)
 
 
 def outer(a: Any, b: Any) -> Any:
-    """The tile of all products of the scalars of two vectors; of scalars the product."""
+    """The products of all pairs of scalars of two vectors, as a tile or array; of scalars the product."""
+    if isinstance(a, Array) or isinstance(b, Array):
+        from cyclotron.language.products import outer as of_arrays
+
+        return of_arrays(a, b)
     if isinstance(a, Element) or isinstance(b, Element):
         return elements.outer(a, b)
     return np.multiply.outer(np.ravel(a), np.ravel(b)) if np.ndim(a) else a * b

@@ -15,9 +15,12 @@ A program is a function under `@il.program` that runs once on symbolic tensors. 
 from __future__ import annotations
 
 from cyclotron.language.arrays import empty, empty_like, full, full_like, zeros, zeros_like
+from cyclotron.language.carried import keep, kept
 from cyclotron.language.einsum import einsum
 from cyclotron.language.kernel import program
 from cyclotron.language.scopes import all_of, any_of, loop, not_, otherwise, where
+from cyclotron.language.statements import array
+from cyclotron.language.sums import added, changed
 from cyclotron.language.values import (
     absolute,
     all,
@@ -50,11 +53,14 @@ from cyclotron.language.values import (
 
 __all__ = [
     "absolute",
+    "added",
     "all",
     "all_of",
     "any",
     "any_of",
     "arctan2",
+    "array",
+    "changed",
     "choose",
     "cos",
     "cosh",
@@ -68,6 +74,8 @@ __all__ = [
     "hypot",
     "is_finite",
     "is_nan",
+    "keep",
+    "kept",
     "log",
     "log1p",
     "loop",

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cyclotron.errors import CyclotronError, Span, TraceError
+from cyclotron.language import aliases
 from cyclotron.language.arguments import TensorArgument, describe, normalize
 from cyclotron.language.blocked import Blocked, Spec
 from cyclotron.language.build import SystemBuilder, build, build_nest
+from cyclotron.language.naming import name_axes
 from cyclotron.language.nests import may_be_nest
 from cyclotron.language.reference import unwrap, wrap
 from cyclotron.language.source import Source, closure_of
@@ -264,6 +266,8 @@ class Kernel:
             function(*bound.args, **bound.kwargs)
         finally:
             ACTIVE.reset(token)
+        aliases.check(trace)
+        name_axes(trace)
         if not trace.outputs:
             raise TraceError(
                 f"`{self.name}` returns nothing",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -194,7 +195,8 @@ def ldl(a: Any) -> Any:
 
 def _square(tile: Any) -> Any:
     """A tile as a matrix: a scalar is one by one; of more dimensions than two all but the last are rows."""
-    return tile.reshape(-1, tile.shape[-1] if tile.ndim else 1)
+    *rows, columns = tile.shape or (1,)
+    return tile.reshape(math.prod(rows), columns)
 
 
 def _require_pivot(pivot: complex, k: int) -> None:

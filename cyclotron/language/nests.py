@@ -14,6 +14,7 @@ from cyclotron.errors import CyclotronError
 from cyclotron.language.affine import Affine, Index
 from cyclotron.language.elements import Access, Apply, Choose, Constant, Element, Reduce, rebuild
 from cyclotron.language.fill import axis_names
+from cyclotron.language.late import check_readings
 from cyclotron.language.regions import box
 from cyclotron.language.tensors import SymbolicTensor
 
@@ -34,7 +35,13 @@ def with_arrays(trace: Trace) -> Trace:
 
     Arrays of their own stand for inputs that are assigned in place. The first statements copy these inputs
     and fill tensors declared by zeros or full.
+
+    Raises
+    ------
+    TraceError
+        CYC107 if a value that a name holds is used after its element is assigned.
     """
+    check_readings(trace.statements)
     assigned = {statement.target for statement in trace.statements}
     arrays = {
         tensor: _array_for(tensor) for tensor in trace.tensors if tensor.is_input and tensor in assigned

@@ -1,8 +1,9 @@
-"""What elements of tensors refuse while a kernel is traced, with the reasons."""
+"""What kernels refuse: statements of Python, and what elements of tensors refuse while a kernel is traced."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import ast
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn
 
 from cyclotron.errors import Span, TraceError
@@ -12,6 +13,21 @@ OPERATORS = (
     "+ - * / // % @ ** .T, comparisons, & | ^ ~, cy.where, cy.maximum, cy.minimum, cy.linalg.*"
     " and the elementwise functions cy.exp, cy.sqrt, cy.abs, ..."
 )
+HOST_HELP = "put code that Python should run once, while tracing, into `with cy.host():`"
+STATEMENTS: Mapping[type[ast.stmt], tuple[str, str]] = {
+    ast.While: ("`while` is no recurrence", "write `for i in range(...)` with affine bounds"),
+    ast.Try: ("`try` is no recurrence", HOST_HELP),
+    ast.Break: ("`break` is no recurrence", "restrict the loop's range, or write `if` on indices"),
+    ast.Continue: ("`continue` is no recurrence", "write the rest of the loop under `if` on indices"),
+    ast.Delete: ("`del` is no recurrence", HOST_HELP),
+    ast.Global: ("`global` is no recurrence", "pass the value as an argument"),
+    ast.Nonlocal: ("`nonlocal` is no recurrence", "pass the value as an argument"),
+    ast.FunctionDef: ("a nested function is not supported", "define it outside the kernel and call it"),
+    ast.ClassDef: ("a class is no recurrence", HOST_HELP),
+    ast.AsyncFor: ("`async for` is no recurrence", "write `for i in range(...)`"),
+    ast.AsyncWith: ("`async with` is no recurrence", HOST_HELP),
+    ast.AsyncFunctionDef: ("a nested function is not supported", "define it outside the kernel and call it"),
+}
 
 
 def not_an_operator(what: str) -> TraceError:

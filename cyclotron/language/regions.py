@@ -84,12 +84,13 @@ def project(conjunction: Conjunction, index: Index) -> Conjunction | None:
     return kept + tuple(Constraint(form) for form in left)
 
 
-def box(extents: Sequence[tuple[Index, int]]) -> Conjunction:
-    """The constraints ``0 <= index < extent``."""
+def box(extents: Sequence[tuple[Index, Affine | int]]) -> Conjunction:
+    """The constraints ``0 <= index < extent``, where extents may be affine forms of other indices."""
     result = []
     for index, extent in extents:
+        last = extent if isinstance(extent, Affine) else Affine({}, int(extent))
         result.append(Constraint(Affine({index: 1}, 0)))
-        result.append(Constraint(Affine({index: -1}, extent - 1)))
+        result.append(Constraint(last.plus(Affine({index: -1}, -1))))
     return tuple(result)
 
 

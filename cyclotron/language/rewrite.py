@@ -11,12 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cyclotron.language import arrays
+from cyclotron.language import arrays, carried
+from cyclotron.language.array_names import ArrayNames
 from cyclotron.language.einsum import einsum
 from cyclotron.language.expressions import Expressions, call, located, lookup, name
 from cyclotron.language.markers import host, ignore
 from cyclotron.language.names import Names, assigned_names
+from cyclotron.language.refusals import HOST_HELP, STATEMENTS
+from cyclotron.language.returns import returned
 from cyclotron.language.source import MISSING, Source
+from cyclotron.language.sums import additions
 from cyclotron.language.syntax import completed, copied, walk
 
 _DECLARATIONS: Mapping[object, str] = {
@@ -37,21 +41,7 @@ _NUMPY_DECLARATIONS: Mapping[object, str] = {
     getattr(np, name): name
     for name in ("empty", "zeros", "ones", "full", "empty_like", "zeros_like", "ones_like", "full_like")
 }
-_HOST_HELP = "put code that Python should run once, while tracing, into `with cy.host():`"
-_REFUSED: dict[type[ast.stmt], tuple[str, str]] = {
-    ast.While: ("`while` is no recurrence", "write `for i in range(...)` with affine bounds"),
-    ast.Try: ("`try` is no recurrence", _HOST_HELP),
-    ast.Break: ("`break` is no recurrence", "restrict the loop's range, or write `if` on indices"),
-    ast.Continue: ("`continue` is no recurrence", "write the rest of the loop under `if` on indices"),
-    ast.Delete: ("`del` is no recurrence", _HOST_HELP),
-    ast.Global: ("`global` is no recurrence", "pass the value as an argument"),
-    ast.Nonlocal: ("`nonlocal` is no recurrence", "pass the value as an argument"),
-    ast.FunctionDef: ("a nested function is not supported", "define it outside the kernel and call it"),
-    ast.ClassDef: ("a class is no recurrence", _HOST_HELP),
-    ast.AsyncFor: ("`async for` is no recurrence", "write `for i in range(...)`"),
-    ast.AsyncWith: ("`async with` is no recurrence", _HOST_HELP),
-    ast.AsyncFunctionDef: ("a nested function is not supported", "define it outside the kernel and call it"),
-}
+_NAMED = (ast.Name, ast.Constant, ast.Tuple, ast.List, ast.Dict)  # what is returned as it is
 
 
 @dataclass(frozen=True)
@@ -114,10 +104,10 @@ class _Statements:
                 used.add(node.id)
             elif isinstance(node, ast.arg):
                 used.add(node.arg)
-        self._il = next(
-            n for n in itertools.chain(["il"], (f"il{k}" for k in itertools.count(2))) if n not in used
-        )
+        self._used = used
+        self._il = self._unused("il")
         self._names = Names(source)
+        self._arrays = ArrayNames(source)
         self._indices: list[str] = []
         self._branches = 0
         self._form: str | None = None
@@ -158,6 +148,13 @@ class _Statements:
         node.args, node.body, node.decorator_list, node.returns = arguments, body, [], None
         return Rewritten(completed(node), self._il, self._form, self._results)
 
+    def _unused(self, base: str) -> str:
+        """A name like this that the kernel does not use, which it does from now on."""
+        names = itertools.chain([base], (f"{base}{k}" for k in itertools.count(2)))
+        found = next(one for one in names if one not in self._used)
+        self._used.add(found)
+        return found
+
     def _block(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         result: list[ast.stmt] = []
         for statement in body:
@@ -169,8 +166,8 @@ class _Statements:
         handler = self._handlers.get(type(node))
         if handler is not None:
             return handler(node)
-        message, help = _REFUSED.get(
-            type(node), (f"`{type(node).__name__.lower()}` is no recurrence", _HOST_HELP)
+        message, help = STATEMENTS.get(
+            type(node), (f"`{type(node).__name__.lower()}` is no recurrence", HOST_HELP)
         )
         raise self._source.error(_headline(node), "CYC101", message, help)
 
@@ -181,23 +178,22 @@ class _Statements:
 
     def _for(self, node: ast.For) -> list[ast.stmt]:
         index, bounds = self._range_of(node)
+        node = self._arrays.with_updates(node)
         sums = self._local_sums(node, index, bounds)
         if sums is not None:
             return sums
         new_bounds = [self._rewrite(bound) for bound in bounds]
-        assigned = assigned_names(node.body)
+        kept = {one: self._unused(f"{one}_kept") for one in carried.carried_names(node, self._arrays)}
+        assigned = [one for one in assigned_names(node.body) if one.id not in kept]
         self._names.enter_loop(assigned)
         self._names.store(index, symbolic=True)
         self._indices.append(index)
-        body = self._block(node.body)
+        body = [*self._block(node.body), *carried.within(self._il, kept, node.body)]
         self._indices.pop()
         self._names.leave_loop(assigned)
-        opened = call(self._il, "loop", [ast.Constant(index), *new_bounds])
-        return [
-            _with(
-                ast.copy_location(opened, node.iter), body, ast.copy_location(name(index, store=True), node)
-            )
-        ]
+        opened = ast.copy_location(call(self._il, "loop", [ast.Constant(index), *new_bounds]), node.iter)
+        block = _with(opened, body, ast.copy_location(name(index, store=True), node))
+        return [*carried.before(self._il, kept, node.iter), block, *carried.after(kept, node.iter)]
 
     def _range_of(self, node: ast.For) -> tuple[str, list[ast.expr]]:
         source = self._source
@@ -237,19 +233,11 @@ class _Statements:
         while len(body) == 1 and isinstance(body[0], ast.If) and not body[0].orelse:
             tests.append(body[0].test)
             body = body[0].body
-        grown: list[tuple[str, ast.AugAssign]] = []
-        for statement in body:
-            if not isinstance(statement, ast.AugAssign) or not isinstance(statement.target, ast.Name):
-                return None
-            if not isinstance(statement.op, (ast.Add, ast.Sub)):
-                return None
-            grown.append((statement.target.id, statement))
-        names = {target for target, _ in grown}
-        parts = [part for _, statement in grown for part in walk(statement.value)]
-        if len(names) != len(grown) or any(isinstance(part, ast.Name) and part.id in names for part in parts):
+        grown = additions(body)
+        if grown is None:
             return None
         result: list[ast.stmt] = []
-        for target, statement in grown:
+        for target, statement in grown.items():
             comprehension = ast.comprehension(
                 target=name(index, store=True),
                 iter=copied(node.iter),
@@ -259,7 +247,12 @@ class _Statements:
             rewriter = Expressions(self._source, self._il, self._names, self._indices)
             total = rewriter.reduction(statement, "sum", statement.value, [comprehension])
             first = self._rewrite(ast.copy_location(name(target), statement.target))
-            value = ast.BinOp(left=first, op=statement.op, right=total)
+            value: ast.expr = ast.BinOp(left=first, op=statement.op, right=total)
+            if self._arrays.may_be_part(target):
+                words = [ast.keyword(arg="name", value=ast.Constant(target))]
+                if isinstance(statement.op, ast.Sub):
+                    words.append(ast.keyword(arg="negative", value=ast.Constant(True)))
+                value = call(self._il, "added", [first, total], words)
             self._names.store(target, symbolic=True)
             new = ast.Assign(targets=[name(target, store=True)], value=value)
             result.append(located(new, statement))
@@ -268,25 +261,29 @@ class _Statements:
     def _if(self, node: ast.If) -> list[ast.stmt]:
         if not self._names.is_symbolic(node.test):
             test = self._rewrite(node.test)
-            before = self._names
+            before, arrays = self._names, self._arrays.copy()
             self._names = before.copy()
             body = self._block(node.body)
             taken, self._names = self._names, before.copy()
+            arrays, self._arrays = self._arrays, arrays
             orelse = self._block(node.orelse) if node.orelse else []
             before.merge([taken, self._names])
             self._names = before
+            self._arrays.merge(arrays)
             return [ast.If(test=test, body=body, orelse=orelse)]
         test = self._rewrite(node.test)
         self._branches += 1
-        before = self._names
+        before, arrays = self._names, self._arrays.copy()
         self._names = before.copy()
         opened = ast.copy_location(call(self._il, "where", [test]), node.test)
         result: list[ast.stmt] = [_with(opened, self._block(node.body))]
         if node.orelse:
             self._names = before.copy()
+            arrays, self._arrays = self._arrays, arrays
             rest = ast.copy_location(call(self._il, "otherwise", []), node.orelse[0])
             result.append(_with(rest, self._block(node.orelse)))
         self._names = before
+        self._arrays.merge(arrays)
         before.leave_branches([node.body, node.orelse])
         self._branches -= 1
         return result
@@ -316,9 +313,49 @@ class _Statements:
 
     def _assign(self, node: ast.Assign) -> list[ast.stmt]:
         symbolic = self._names.is_symbolic(node.value)
-        value = self._declaration(node) or self._rewrite(node.value)
+        declared = self._declaration(node)
+        value = declared or self._computed(node.targets[0], node.value)
         targets = [self._target(target, symbolic) for target in node.targets]
+        for target in node.targets:
+            self._note_arrays(target, node.value, declared is not None)
         return [ast.Assign(targets=targets, value=value)]
+
+    def _computed(self, target: ast.expr, value: ast.expr, *, apart: bool = False) -> ast.expr:
+        """A value that a name gets; what may be a new array is computed here, under this name.
+
+        Of values that are assigned together, `apart`, slices get such arrays too.
+        """
+        if (
+            isinstance(target, ast.Tuple)
+            and isinstance(value, ast.Tuple)
+            and len(target.elts) == len(value.elts)
+        ):
+            values = [self._computed(*pair, apart=True) for pair in zip(target.elts, value.elts, strict=True)]
+            return ast.copy_location(ast.Tuple(elts=values, ctx=ast.Load()), value)
+        rewritten = self._rewrite(value)
+        if isinstance(target, ast.Tuple):
+            target = target.elts[0]
+        if apart and isinstance(target, ast.Subscript):
+            target = target.value
+        named = target.id if isinstance(target, ast.Name) else ""
+        if not named or self._arrays.is_view(value) or not self._arrays.may_be_array(value):
+            return rewritten
+        return self._new_array(rewritten, named)
+
+    def _new_array(self, value: ast.expr, named: str) -> ast.expr:
+        tensor = ast.keyword(arg="name", value=ast.Constant(named))
+        return located(call(self._il, "array", [value], [tensor]), value)
+
+    def _note_arrays(self, target: ast.expr, value: ast.expr, declared: bool) -> None:
+        """Note which of the names that are assigned may hold arrays."""
+        if isinstance(target, ast.Name) and declared:
+            self._arrays.declare(target.id)
+        elif isinstance(target, ast.Name):
+            self._arrays.store(target.id, value)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            parts = value.elts if isinstance(value, ast.Tuple) else [value] * len(target.elts)
+            for one, part in zip(target.elts, parts, strict=False):
+                self._note_arrays(one, part, declared)
 
     def _annotated(self, node: ast.AnnAssign) -> list[ast.stmt]:
         if node.value is None:
@@ -336,6 +373,9 @@ class _Statements:
             value = ast.copy_location(call(self._il, "term", [value]), node.value)
         target = self._target(node.target, symbolic)
         assert isinstance(target, (ast.Name, ast.Attribute, ast.Subscript))
+        if isinstance(target, ast.Subscript) and self._arrays.may_be_number(target):
+            words = [ast.keyword(arg="name", value=ast.Constant(ast.unparse(target.value)))]
+            target.value = call(self._il, "changed", [target.value], words)
         return [ast.AugAssign(target=target, op=node.op, value=value)]
 
     def _target(self, node: ast.expr, symbolic: bool) -> ast.expr:
@@ -390,33 +430,14 @@ class _Statements:
                 "return the results at the end of the kernel",
             )
         value = node.value
-        pairs: list[tuple[str, ast.expr]] = []
-        form = "single"
         before: list[ast.stmt] = []
-        if isinstance(value, ast.Call) and self._source.meaning(value.func) in (einsum, np.einsum):
-            # What is returned has a name.
-            plain = ast.Assign(targets=[name("result", store=True)], value=value)
-            before = self._assign(located(plain, value))
-            value = ast.copy_location(name("result"), value)
-        if isinstance(value, ast.Name):
-            pairs = [(value.id, value)]
-        elif isinstance(value, (ast.Tuple, ast.List)):
-            form = "tuple"
-            pairs = [(item.id, item) for item in value.elts if isinstance(item, ast.Name)]
-            pairs = pairs if len(pairs) == len(value.elts) else []
-        elif isinstance(value, ast.Dict):
-            form = "dict"
-            for key, item in zip(value.keys, value.values, strict=True):
-                if isinstance(key, ast.Constant) and isinstance(key.value, str) and key.value.isidentifier():
-                    pairs.append((key.value, item))
-            pairs = pairs if len(pairs) == len(value.values) else []
-        if len({key for key, _ in pairs}) != len(pairs) or not pairs:
-            raise self._source.error(
-                value or node,
-                "CYC114",
-                f"`{self._source.text_of(node)}` does not return distinct tensors by name",
-                'write `return X`, `return X, Y` or `return {"X": X}` with tensors that the kernel computes',
-            )
+        if isinstance(value, ast.Tuple) and not all(isinstance(item, _NAMED) for item in value.elts):
+            value = copied(value)
+            for number, item in enumerate(value.elts, 1):
+                value.elts[number - 1] = self._named(item, f"result_{number}", before)
+        elif value is not None:
+            value = self._named(value, "result", before)
+        form, pairs = returned(self._source, node, value)
         if self._form not in (None, form):
             raise self._source.error(
                 node, "CYC114", "the kernel returns in two different forms", "return the same form everywhere"
@@ -425,6 +446,14 @@ class _Statements:
         self._results = tuple(key for key, _ in pairs)
         keywords = [ast.keyword(arg=key, value=self._rewrite(item)) for key, item in pairs]
         return [*before, ast.Return(value=call(self._il, "outputs", [], keywords))]
+
+    def _named(self, value: ast.expr, named: str, before: list[ast.stmt]) -> ast.expr:
+        """What is returned, by a name: expressions are assigned to one before."""
+        if isinstance(value, _NAMED):
+            return value
+        plain = ast.Assign(targets=[name(named, store=True)], value=value)
+        before += self._assign(located(plain, value))
+        return ast.copy_location(name(named), value)
 
     def _expression_statement(self, node: ast.Expr) -> list[ast.stmt]:
         if isinstance(node.value, ast.Constant):

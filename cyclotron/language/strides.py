@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 from cyclotron.language.affine import Affine, Constraint, Index, Region
@@ -30,12 +31,17 @@ def along(value: Reduce) -> Reduce:
 
 def substitute(value: Element, values: dict[Index, Affine]) -> Element:
     """Replace indices by affine forms in an expression; what is shared stays shared."""
-    return _Substitution(values).of(value)
+    return changed(value, lambda form: form.substitute(values))
 
 
-class _Substitution:
-    def __init__(self, values: dict[Index, Affine]) -> None:
-        self._values = values
+def changed(value: Element, change: Callable[[Affine], Affine]) -> Element:
+    """Replace every form in an expression; what is shared stays shared."""
+    return _Change(change).of(value)
+
+
+class _Change:
+    def __init__(self, change: Callable[[Affine], Affine]) -> None:
+        self._change = change
         self._known: dict[int, tuple[Element, Element]] = {}  # with the original, so that its id stays its
 
     def of(self, value: Element) -> Element:
@@ -47,7 +53,7 @@ class _Substitution:
         if isinstance(value, Constant):
             return value
         if isinstance(value, Access):
-            return replace(value, index=tuple(form.substitute(self._values) for form in value.index))
+            return replace(value, index=tuple(self._change(form) for form in value.index))
         operands = [self.of(operand) for operand in value.operands]
         if isinstance(value, Reduce):
             return Reduce(value.kind, value.index, self._region(value.region), operands[0], value.span)
@@ -58,7 +64,7 @@ class _Substitution:
         return rebuild(value, operands)
 
     def _region(self, region: Region) -> Region:
-        return tuple(tuple(c.substitute(self._values) for c in conjunction) for conjunction in region)
+        return tuple(tuple(replace(c, form=self._change(c.form)) for c in part) for part in region)
 
 
 def _reduced(constraint: Constraint) -> Constraint | None:

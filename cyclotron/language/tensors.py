@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from cyclotron.errors import Span, TraceError
-from cyclotron.language.affine import Affine, Extremum, affine
+from cyclotron.language.affine import Affine
+from cyclotron.language.arithmetic import Array
 from cyclotron.language.blocked import Extent, extents
 from cyclotron.language.elements import Access, Element
 from cyclotron.language.position import here
-from cyclotron.language.rounding import Remainder, not_affine
+from cyclotron.language.subscripts import Pick, count, position
+from cyclotron.language.whole import View, Whole, check_scalars
 
 if TYPE_CHECKING:
     from cyclotron.language.trace import Trace
 
+_OF_ARRAYS = (slice, Array, np.ndarray, list)
 
-class SymbolicTensor:
+
+class SymbolicTensor(Whole):
     """An input of a kernel or a tensor declared in it; subscripts give elements.
 
     Parameters
@@ -60,6 +65,8 @@ class SymbolicTensor:
         self.is_input = is_input
         self.fill = fill
         self.span = span
+        self.origin = (0,) * len(scalars)  # where element 0 lies among the indices of whole-array statements
+        self.assigned = 0  # the number of the last statement that assigns it, from 1
 
     @property
     def blocked(self) -> bool:
@@ -76,19 +83,6 @@ class SymbolicTensor:
         """The number of axes."""
         return len(self.scalars)
 
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return int(np.prod(self.shape, dtype=int))
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The dtype."""
-        return np.dtype(self.dtype_name)
-
-    def __len__(self) -> int:
-        return int(self.shape[0])
-
     def example(self) -> str:
         """An access as one would write it, for messages."""
         return f"{self.name}[{', '.join('ijkl'[: self.ndim]) if self.ndim <= 4 else '...'}]"
@@ -96,90 +90,90 @@ class SymbolicTensor:
     def __repr__(self) -> str:
         return f"<tensor {self.name} {self.dtype_name} {'x'.join(str(int(n)) for n in self.shape)}>"
 
-    def __getitem__(self, key: object) -> Access:
-        return Access(self, self.subscripts(key), here())
+    def whole(self) -> View:
+        """All elements."""
+        picks = [Pick(Affine({}, 0), 1, axis) for axis in range(self.ndim)]
+        return View(self, picks, tuple(int(n) for n in self.shape), here())
+
+    def read_tensors(self) -> tuple[SymbolicTensor, ...]:
+        return (self,)
+
+    def at(self, index: Sequence[Affine]) -> Access:
+        return self.read(index, here())
+
+    def read(self, index: Sequence[Affine], span: Span) -> Access:
+        """An element as the kernel reads it now."""
+        return Access(self, tuple(index), span, len(self.trace.statements), len(self.trace.indices()))
+
+    def __getitem__(self, key: object) -> Any:
+        if self._names_an_element(key):
+            return self.read(self.subscripts(key), here())
+        check_scalars(self)
+        return self.whole()[key]
 
     def __setitem__(self, key: object, value: object) -> None:
-        self.trace.assign(self, self.subscripts(key), value)
+        if self._names_an_element(key):
+            self.trace.assign(self, self.subscripts(key), value)
+        else:
+            check_scalars(self)
+            self.whole()[key] = value
+
+    def _names_an_element(self, key: object) -> bool:
+        """Whether subscripts give one element, or are wrong for it."""
+        keys = key if isinstance(key, tuple) else (key,)
+        if any(isinstance(one, _OF_ARRAYS) or one is Ellipsis or one is None for one in keys):
+            return False
+        return self.blocked or len(keys) >= self.ndim
 
     def subscripts(self, key: object) -> tuple[Affine, ...]:
         """Check subscripts and return them as affine forms; negative numbers count from the end."""
         keys = key if isinstance(key, tuple) else (key,)
-        for one in keys:
-            if isinstance(one, slice) or one is Ellipsis or one is None:
-                raise TraceError(
-                    f"`{self.name}` is subscripted with a slice",
-                    code="CYC107",
-                    span=here(),
-                    help="write loops over its elements, e.g. `for i in range(n): ...`;"
-                    " whole-array statements are not supported yet",
-                )
         if len(keys) != self.ndim:
             raise TraceError(
-                f"`{self.name}` has {_count(self.ndim, 'axis', 'axes')} but {_count(len(keys), 'subscript')}",
+                f"`{self.name}` has {count(self.ndim, 'axis', 'axes')} but"
+                f" {count(len(keys), 'subscript', 'subscripts')}",
                 code="CYC108",
                 span=here(),
                 help=f"give one subscript per axis, e.g. `{self.example()}`",
             )
-        return tuple(self._subscript(one, int(n)) for one, n in zip(keys, self.shape, strict=True))
-
-    def _subscript(self, key: object, extent: int) -> Affine:
-        if isinstance(key, Remainder):
-            raise not_affine(key)
-        form = None if isinstance(key, (Element, bool)) else affine(key)
-        if form is None:
-            what = (
-                "the data of a tensor"
-                if isinstance(key, Element)
-                else f"a value of type `{type(key).__name__}`"
-            )
-            if isinstance(key, Extremum):
-                what = f"`{key}`"
-            raise TraceError(
-                f"`{self.name}` is subscripted with {what}, which is not affine",
-                code="CYC103",
-                span=here(),
-                help="an index expression is a sum of integer multiples of indices, e.g. `2 * i - j + 1`",
-            )
-        if not isinstance(key, Affine) and form.constant < 0:
-            return Affine({}, form.constant + extent)
-        return form
-
-    def _whole(self, *_: object, **__: object) -> NoReturn:
-        raise TraceError(
-            f"`{self.name}` is used as a whole array",
-            code="CYC107",
-            span=here(),
-            help=f"write loops over its elements, e.g. `{self.example()}`; whole-array statements are not"
-            " supported yet",
-        )
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _whole
-    __matmul__ = __rmatmul__ = __pow__ = __rpow__ = __neg__ = __abs__ = __bool__ = _whole
-    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = __iter__ = __float__ = __array__ = _whole
-    __array_ufunc__ = __array_function__ = _whole
-    __hash__ = object.__hash__
+        return tuple(position(self.name, one, int(n)) for one, n in zip(keys, self.shape, strict=True))
 
     @property
-    def T(self) -> TransposedTensor:  # noqa: N802 (NumPy's name)
-        """The tensor read with its axes exchanged."""
+    def T(self) -> Any:  # noqa: N802 (NumPy's name)
+        """The tensor read with its axes in reverse."""
+        if not self.blocked:
+            return self.transpose()
         if self.ndim > 2:
-            self._whole()
+            check_scalars(self)
         return TransposedTensor(self)
 
-    def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise TraceError(
-            f"`{self.name}.{name}` is not known while a kernel is traced",
-            code="CYC107",
-            span=here(),
-            help="tensors have .shape, .ndim, .size and .dtype; whole-array methods are not supported yet",
-        )
+    def _permuted(self, order: tuple[int, ...]) -> Whole:
+        return self.whole()._permuted(order)
+
+    def grown(self, value: object, *, negative: bool) -> SymbolicTensor:
+        """Add a value to all elements in place, or subtract it."""
+        check_scalars(self)
+        self.whole().grown(value, negative=negative)
+        return self
+
+    def _in_place(self, op: str, value: object) -> SymbolicTensor:
+        check_scalars(self)
+        self.whole()._in_place(op, value)
+        return self
+
+    def __imatmul__(self, other: object) -> SymbolicTensor:
+        check_scalars(self)
+        self.whole().__imatmul__(other)
+        return self
+
+    __iadd__, __isub__ = View.__iadd__, View.__isub__
+    __imul__, __itruediv__, __ifloordiv__ = View.__imul__, View.__itruediv__, View.__ifloordiv__
+    __imod__, __ipow__ = View.__imod__, View.__ipow__
+    __iand__, __ior__, __ixor__ = View.__iand__, View.__ior__, View.__ixor__
 
 
 class TransposedTensor:
-    """`A.T` of a tensor with one or two axes: its elements, transposed."""
+    """`A.T` of a tensor of tiles with one or two axes: its tiles, transposed."""
 
     def __init__(self, tensor: SymbolicTensor) -> None:
         self._tensor = tensor
@@ -199,21 +193,18 @@ class TransposedTensor:
 
     def __getitem__(self, key: object) -> Element:
         keys = key[::-1] if isinstance(key, tuple) else key
-        access = self._tensor[keys]
+        access: Element = self._tensor[keys]
         return access.T if self._tensor.ndim == 2 else access
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._tensor, name)
 
     def _whole(self, *_: object, **__: object) -> NoReturn:
-        self._tensor._whole()
+        check_scalars(self._tensor)
+        raise AssertionError("only tensors of tiles have this type")
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _whole
     __matmul__ = __rmatmul__ = __pow__ = __rpow__ = __neg__ = __abs__ = __bool__ = _whole
     __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = __iter__ = __setitem__ = _whole
     __array_ufunc__ = __array_function__ = __array__ = _whole
     __hash__ = object.__hash__
-
-
-def _count(number: int, one: str, many: str | None = None) -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"

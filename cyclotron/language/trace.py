@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from cyclotron.errors import NO_SPAN, ShapeError, Span, TraceError
 from cyclotron.language import accumulate
@@ -22,6 +23,9 @@ from cyclotron.language.elements import (
 from cyclotron.language.position import here
 from cyclotron.language.tensors import SymbolicTensor
 
+if TYPE_CHECKING:
+    from cyclotron.language.aliases import Carried
+
 DTYPES = ("bool", "int32", "int64", "float32", "float64", "complex64", "complex128")
 
 
@@ -34,6 +38,7 @@ class Scope:
     last_condition: Condition | None = None  # of the inner `where` that closed last
     position: int = 0  # of a loop, among what the loop around it holds
     held: int = 0  # how many loops and statements a loop holds so far
+    tensors: int = 0  # how many tensors there were when it was opened
 
 
 @dataclass
@@ -64,6 +69,8 @@ class Trace:
         All assignments as Python runs them, with `text` set.
     equations : list of Recorded
         The recurrences that they spell, unless `refusal` says why they spell none.
+    carried : list of Carried
+        The arrays that loops assign anew.
     """
 
     kernel: str
@@ -72,6 +79,7 @@ class Trace:
     equations: list[Recorded] = field(default_factory=list)
     refusal: TraceError | None = None
     outputs: dict[str, SymbolicTensor] = field(default_factory=dict)
+    carried: list[Carried] = field(default_factory=list)
     scopes: list[Scope] = field(default_factory=lambda: [Scope(None, EVERYWHERE)])
 
     def add_input(
@@ -96,10 +104,12 @@ class Trace:
         tile: tuple[int, ...] | None,
         dtype: str | None,
         fill: complex | None,
+        *,
+        anywhere: bool = False,
     ) -> SymbolicTensor:
-        """Add a tensor that the kernel computes."""
+        """Add a tensor that the kernel computes; with `anywhere` in loops too, which assign all of it."""
         span = here()
-        if self.indices():
+        if self.indices() and not anywhere:
             raise TraceError(
                 "a tensor is declared inside a loop",
                 code="CYC115",
@@ -145,7 +155,7 @@ class Trace:
                     notes=[(outer.span, "it is an index here already")],
                     help="give the inner index another name",
                 )
-        self.scopes.append(Scope(index, region, position=self._next_position()))
+        self.scopes.append(Scope(index, region, position=self._next_position(), tensors=len(self.tensors)))
 
     def _next_position(self) -> int:
         """The position of a loop or statement that begins, in the innermost loop."""
@@ -183,6 +193,7 @@ class Trace:
             self.statements.append(
                 Recorded(target, index, loops, region, value, span, inside=loops, text=text)
             )
+            target.assigned = len(self.statements)
 
     def _check_target(self, target: SymbolicTensor, span: Span) -> None:
         if target.is_input:

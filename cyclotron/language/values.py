@@ -7,30 +7,34 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from cyclotron.errors import ShapeError, TraceError
+from cyclotron.errors import ShapeError, Span, TraceError
 from cyclotron.language import elements
 from cyclotron.language.affine import Affine, Condition, Extremum, Index, Region, affine, intersection
-from cyclotron.language.elements import Choose, Element, Reduce, Term, element
+from cyclotron.language.arithmetic import Array, Term
+from cyclotron.language.elements import Choose, Element, Reduce, element
+from cyclotron.language.elementwise import operand
 from cyclotron.language.position import here
 from cyclotron.language.regions import project
 from cyclotron.language.rounding import Remainder, not_affine
 from cyclotron.language.scopes import as_condition, range_domain
+from cyclotron.language.statements import new_array
 from cyclotron.language.tensors import SymbolicTensor
 from cyclotron.language.trace import Trace, active_trace
+from cyclotron.language.whole import Whole
 
 Body = Callable[[Affine], object]
 
 
 def sum(
     name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: object = 1
-) -> Element:
+) -> Any:
     """The sum of ``body(k)`` over ``range(start, stop, step)`` where ``where(k)``; 0 over nothing."""
     return _reduce("sum", name, (start, stop, step), body, where)
 
 
 def prod(
     name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: object = 1
-) -> Element:
+) -> Any:
     """The product of ``body(k)`` over ``range(start, stop, step)`` where ``where(k)``; 1 over nothing."""
     return _reduce("product", name, (start, stop, step), body, where)
 
@@ -44,7 +48,7 @@ def max(
     where: Body | None = None,
     step: object = 1,
     skip_empty: bool = False,
-) -> Element:
+) -> Any:
     """The maximum of ``body(k)`` over ``range(start, stop, step)`` where ``where(k)``; never over nothing.
 
     With `skip_empty`, whose body is another maximum, over those ``k`` only where that is not over nothing.
@@ -61,7 +65,7 @@ def min(
     where: Body | None = None,
     step: object = 1,
     skip_empty: bool = False,
-) -> Element:
+) -> Any:
     """The minimum of ``body(k)`` over ``range(start, stop, step)`` where ``where(k)``; never over nothing.
 
     With `skip_empty`, whose body is another minimum, over those ``k`` only where that is not over nothing.
@@ -71,14 +75,14 @@ def min(
 
 def any(
     name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: object = 1
-) -> Element:
+) -> Any:
     """Whether ``body(k)`` holds for some ``k`` in ``range(start, stop, step)``; False over nothing."""
     return _of_booleans("any", _reduce("sum", name, (start, stop, step), body, where))
 
 
 def all(
     name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: object = 1
-) -> Element:
+) -> Any:
     """Whether ``body(k)`` holds for each ``k`` in ``range(start, stop, step)``; True over nothing."""
     return _of_booleans("all", _reduce("product", name, (start, stop, step), body, where))
 
@@ -112,14 +116,20 @@ def outputs(**tensors: object) -> dict[str, SymbolicTensor]:
     """``return il.outputs(C=C)``: name the results."""
     trace = active_trace()
     result: dict[str, SymbolicTensor] = {}
-    for name, tensor in tensors.items():
+    for name, value in tensors.items():
+        tensor = value
+        if isinstance(value, (Whole, Element)) and not isinstance(value, SymbolicTensor):
+            tensor = new_array(operand(value), name)
         if not isinstance(tensor, SymbolicTensor):
             raise _bad_output(f"`{name}` is returned but is no tensor")
         if tensor.is_input and tensor not in {statement.target for statement in trace.statements}:
             raise _bad_output(f"`{name}` is returned but is an input")
+        if tensor.is_input and tensor.name != name:  # inputs keep their names
+            tensor = new_array(tensor.copy(), name)
         if builtins.any(tensor is other for other in result.values()):
             raise _bad_output(f"`{name}` is returned twice, also as `{tensor.name}`")
-        result[name] = tensor
+        is_taken = builtins.any(t.is_input and t.name == name and t is not tensor for t in trace.tensors)
+        result[f"{name}_out" if is_taken else name] = tensor  # `x = x + 1` is another x than the input
     _rename(trace, result)
     trace.outputs = result
     return result
@@ -134,8 +144,6 @@ def _rename(trace: Trace, result: dict[str, SymbolicTensor]) -> None:
     for name, tensor in result.items():
         for other in trace.tensors:
             if other.name == name and other is not tensor:
-                if other.is_input:
-                    raise _bad_output(f"`{name}` names an input and a result")
                 other.name = f"{name}_local"
         tensor.name = name
 
@@ -218,7 +226,7 @@ def _forms(value: object, largest: bool) -> tuple[Affine, ...]:
 
 def _reduce(
     kind: str, name: str, bounds: tuple[object, ...], body: Body, where: Body | None, skip_empty: bool = False
-) -> Reduce:
+) -> Any:
     trace = active_trace()
     span = here()
     index = Index(name, span)
@@ -228,13 +236,30 @@ def _reduce(
         scope = trace.scopes[-1]
         if where is not None:
             scope.region = intersection(scope.region, as_condition(where(value)).region)
-        expression = element(body(value))
+        term = body(value)
+        expression = None if isinstance(term, Array) else element(term)
     finally:
         trace.scopes.pop()
     region = scope.region
+    if expression is None:
+        return _of_arrays(kind, index, region, term, span)
     if skip_empty and isinstance(expression, Reduce):
         region = _not_empty(region, expression)
     return Reduce(kind, index, region, expression, span)
+
+
+def _of_arrays(kind: str, index: Index, region: Region, term: Any, span: Span) -> Any:
+    """A reduction of arrays: of each element."""
+    from cyclotron.language.whole import Expression
+
+    return Expression(
+        term.shape,
+        term.dtype_name,
+        lambda at: Reduce(kind, index, region, term.at(at), span),
+        (term,),
+        costly=True,
+        label="sum",
+    )
 
 
 def _not_empty(region: Region, inner: Reduce) -> Region:
@@ -254,13 +279,14 @@ def _not_empty(region: Region, inner: Reduce) -> Region:
     return intersection(region, shadow)
 
 
-def _of_booleans(kind: str, reduction: Reduce) -> Reduce:
+def _of_booleans(kind: str, reduction: Any) -> Any:
     """On bool elements the sum is the disjunction and the product the conjunction, in NumPy too."""
-    if reduction.body.dtype not in (None, "bool"):
+    dtype = reduction.dtype_name if isinstance(reduction, Array) else reduction.body.dtype
+    if dtype not in (None, "bool"):
         raise ShapeError(
-            f"`{kind}` folds {reduction.body.dtype} elements, and they are no truth values",
+            f"`{kind}` folds {dtype} elements, and they are no truth values",
             code="CYC121",
-            span=reduction.span,
+            span=here(),
             help='convert the inputs, e.g. `A.astype("bool")`, or take a maximum or minimum',
         )
     return reduction

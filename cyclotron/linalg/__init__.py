@@ -1,26 +1,29 @@
 """`cy.linalg`: operators on the elements of kernels, and whole matrices on a backend.
 
 In a kernel, and without ``backend=``, the functions are operators on one element: a scalar or a tile, as
-NumPy computes it. With ``backend="mpi"`` (or another), or of distributed arrays, `matmul`, `solve_triangular`
-and `cholesky` choose tiles, ranks and a schedule for the whole matrix by what `cyclotron.calibrate` measured.
+NumPy computes it; options of a backend are refused then. With ``backend="mpi"`` (or another), or of
+distributed arrays, `matmul`, `solve_triangular` and `cholesky` choose tiles, ranks and a schedule for the
+whole matrix by what `cyclotron.calibrate` measured.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
-from cyclotron.distributed import Distributed
 from cyclotron.language import linalg as elements
-from cyclotron.language.linalg import inv_triangular, ldl, lu
-from cyclotron.linalg.plans import Plan
-from cyclotron.linalg.whole import (
+from cyclotron.language.elements import Element
+from cyclotron.linalg.operands import (
+    check_element,
+    check_element_sides,
+    element_product,
+    is_conjugated,
     is_transposed,
-    plan,
-    run_cholesky,
-    run_matmul,
-    run_solve,
     trans_refused,
 )
+from cyclotron.linalg.plans import Plan
+from cyclotron.linalg.whole import form_of, options_of, plan, run_cholesky, run_matmul, run_solve
 
 __all__ = ["Plan", "cholesky", "inv_triangular", "ldl", "lu", "matmul", "plan", "solve_triangular"]
 
@@ -38,13 +41,13 @@ def matmul(
 
     Parameters
     ----------
-    a : array, (m, k) or (k,), or Distributed, (m, k)
-    b : array, (k, n) or (k,), or Distributed, (k, n)
+    a : array or Distributed, (m, k) or (k,)
+    b : array or Distributed, (k, n) or (k,)
         Without a backend also elements of a kernel.
     backend : {"mpi", "local", "sim", "numpy"}, optional
         Where the whole product is computed; ``mpi`` where an operand is distributed.
     ranks : int, optional
-        MPI processes, or threads; by default as `cyclotron.run`.
+        MPI processes, or threads; by default as `cyclotron.run`, or those of a distributed operand.
     plan : Plan, optional
         How, instead of the best that the model finds.
     verbose : bool
@@ -53,16 +56,23 @@ def matmul(
     Returns
     -------
     array or Distributed
-        In the operands' common dtype; distributed where an operand is.
+        In the operands' common dtype; on ``mpi`` distributed where an operand is, but for the one number that
+        two vectors make.
 
     Raises
     ------
     ShapeError
-        If the shapes or dtypes do not fit (CYC737).
+        If the shapes or dtypes do not fit, or the plan is for others (CYC737).
+    ExecutionError
+        If `ranks` is no number of ranks, or an option is given without a backend (CYC733); if a distributed
+        operand is on another number of ranks (CYC736).
+    BackendUnavailable
+        If there is no such backend (CYC720), or MPI is missing (CYC722).
     """
-    if not _whole(backend, a, b):
-        return a @ b
-    return run_matmul(a, b, backend or "mpi", ranks, plan, verbose)
+    options = options_of(backend, ranks, plan, verbose, a, b)
+    if options is not None:
+        return run_matmul(a, b, options)
+    return a @ b if _traced(a, b) else element_product(a, b)
 
 
 def solve_triangular(
@@ -106,19 +116,24 @@ def solve_triangular(
     Raises
     ------
     ShapeError
-        If the shapes or dtypes do not fit, or `trans` is none of these (CYC737).
+        If the shapes or dtypes do not fit, or `lower`, `trans` or `unit_diagonal` is none of these (CYC737).
     ExecutionError
-        If the matrix is singular; tells the first zero of the diagonal (CYC701).
+        If the matrix is singular; tells the first zero of the diagonal (CYC701). Without a backend it is
+        divided by, as NumPy does. Else as in `matmul`.
+    BackendUnavailable
+        As in `matmul`.
     """
-    transposed = is_transposed(trans)
-    if not _whole(backend, a, b):
-        if transposed and trans in (2, "C"):
-            trans_refused(trans, "an element")
-        return elements.solve_triangular(
-            a, b, side=side, lower=lower, trans=transposed, unit_diagonal=unit_diagonal
-        )
-    form = (side, bool(lower), trans, bool(unit_diagonal))
-    return run_solve(a, b, form, backend or "mpi", ranks, plan, verbose)
+    form = form_of(side, lower, trans, unit_diagonal)
+    options = options_of(backend, ranks, plan, verbose, a, b)
+    if options is not None:
+        return run_solve(a, b, form, options)
+    if is_conjugated(trans):
+        trans_refused(trans, "an element")
+    if not _traced(a, b):
+        check_element_sides(a, b, side)
+    return elements.solve_triangular(
+        a, b, side=side, lower=form.lower, trans=is_transposed(trans), unit_diagonal=form.unit_diagonal
+    )
 
 
 def cholesky(
@@ -147,14 +162,37 @@ def cholesky(
     ------
     ExecutionError
         If the matrix is not positive definite; tells the first leading minor that is not (CYC701). Without a
-        backend it is `numpy.linalg.LinAlgError`.
+        backend it is `numpy.linalg.LinAlgError`, as NumPy's. Else as in `matmul`.
     ShapeError
         If the matrix is not square, or of another dtype (CYC737).
+    BackendUnavailable
+        As in `matmul`.
     """
-    if not _whole(backend, a):
-        return elements.cholesky(a)
-    return run_cholesky(a, backend or "mpi", ranks, plan, verbose)
+    options = options_of(backend, ranks, plan, verbose, a)
+    if options is not None:
+        return run_cholesky(a, options)
+    if not _traced(a):
+        check_element("cholesky", a)
+    return elements.cholesky(a)
 
 
-def _whole(backend: str | None, *operands: Any) -> bool:
-    return backend is not None or any(isinstance(operand, Distributed) for operand in operands)
+def _of_a_square(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The operator on an element, which is looked at first where it is an array."""
+
+    @wraps(function)
+    def checked(a: Any, **flags: Any) -> Any:
+        if not _traced(a):
+            check_element(function.__name__, a)
+        return function(a, **flags)
+
+    return checked
+
+
+inv_triangular = _of_a_square(elements.inv_triangular)
+ldl = _of_a_square(elements.ldl)
+lu = _of_a_square(elements.lu)
+
+
+def _traced(*operands: Any) -> bool:
+    """Whether this is in a kernel, where the core checks elements."""
+    return any(isinstance(operand, Element) for operand in operands)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cyclotron.language import Spec
@@ -25,6 +27,21 @@ _TILES = (32, 48, 64, 96, 128, 192, 256, 384, 512)
 _MOST_TILES = 64  # along a side: more only cost the time to go through them
 _OPERATOR_SECONDS = 5e-7  # to start an operator on a tile
 _ADDITIONS_A_SECOND = 5e8
+
+
+def nothing(kernel: Kernel, operands: tuple[Spec, ...], ranks: int, flags: tuple[bool, ...] = ()) -> Plan:
+    """Return the plan for matrices without elements, which takes no time.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    operands : tuple of Spec
+    ranks : int
+    flags : tuple of bool
+        The kernel's other arguments.
+    """
+    tiled = tuple(replace(spec, tile=tuple(max(1, n) for n in spec.shape)) for spec in operands)
+    return Plan("nothing to compute", ranks, kernel, tiled, None, None, 0.0, 0.0, flags)
 
 
 def products(m: int, k: int, n: int, ranks: int, calibration: Calibration) -> list[Plan]:
@@ -178,7 +195,7 @@ def factorizations(n: int, ranks: int, calibration: Calibration) -> list[Plan]:
         factor = calibration.compute("cholesky", tile**3 / 3, tile) + _OPERATOR_SECONDS
         solve = calibration.compute("solve_triangular", tile**3, tile) + _OPERATOR_SECONDS
         update = calibration.compute("matmul", 2 * tile**3, tile) + _OPERATOR_SECONDS
-        work = [0.0] * ranks
+        work: defaultdict[int, float] = defaultdict(float)
         for i in range(count):
             for j in range(i + 1):
                 work[i % p * q + j % q] += j * update + (factor if i == j else solve)
@@ -194,7 +211,7 @@ def factorizations(n: int, ranks: int, calibration: Calibration) -> list[Plan]:
                 (Spec((n, n), dtype, (tile, tile)),),
                 Schedule().space("i", "j").broadcast("L", along="i"),
                 Layout((p, q), 1),
-                max(share * max(work), path),
+                max(share * max(work.values()), path),
                 waits,
             )
         )
@@ -215,4 +232,6 @@ def _tiles(n: int) -> list[int]:
 
 
 def _grids(ranks: int) -> list[tuple[int, int]]:
-    return [(p, ranks // p) for p in range(1, ranks + 1) if ranks % p == 0]
+    """Every grid of so many ranks, from one row to one column."""
+    low = [p for p in range(1, math.isqrt(ranks) + 1) if ranks % p == 0]
+    return [(p, ranks // p) for p in sorted({*low, *(ranks // p for p in low)})]

@@ -22,10 +22,12 @@ class Plan:
     name : str
         What is done, in words.
     ranks : int
+        MPI processes; on other backends threads.
     kernel : Kernel
     operands : tuple of Spec
         Shape, dtype and tile of each.
-    schedule : Schedule
+    schedule : Schedule or None
+        None: the default, where there is nothing to compute.
     deal : Layout or None
         How PEs are dealt out to ranks; None: a block of them for each.
     compute, communication : float
@@ -40,7 +42,7 @@ class Plan:
     ranks: int
     kernel: Kernel
     operands: tuple[Spec, ...]
-    schedule: Schedule
+    schedule: Schedule | None
     deal: Layout | None
     compute: float
     communication: float

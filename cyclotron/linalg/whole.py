@@ -1,30 +1,42 @@
-"""Whole matrices on a backend: what is checked, planned and run."""
+"""Whole matrices on a backend: what is planned and run."""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, NoReturn
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cyclotron import arguments
 from cyclotron.calibration import DTYPES as FLOATING
 from cyclotron.calibration import calibrate
 from cyclotron.config import threads
-from cyclotron.distributed import Distributed
-from cyclotron.errors import CyclotronError, ExecutionError, ShapeError
-from cyclotron.execution import run
+from cyclotron.distributed import Distributed, ranks_of
+from cyclotron.errors import CyclotronError, ExecutionError
+from cyclotron.execution import check_backend, run
 from cyclotron.language import Kernel, Spec
-from cyclotron.language.trace import DTYPES
 from cyclotron.linalg import candidates, kernels
+from cyclotron.linalg.operands import (
+    Matrix,
+    array,
+    check_product,
+    check_solve,
+    check_square,
+    common,
+    flag,
+    is_conjugated,
+    is_transposed,
+    matrix,
+    require_numbers,
+    reshaped,
+    trans_refused,
+    unfit,
+)
 from cyclotron.linalg.plans import Plan
 
-Matrix = NDArray[Any] | Distributed | Spec
-Form = tuple[str, bool, bool | int | str, bool]  # side, lower, trans, unit_diagonal
-
-_TRANS = {"N": False, "T": True, "C": True, 0: False, 1: True, 2: True}
 # By whether the matrix is lower, and transposed.
 _SOLVERS = {
     (True, False): kernels.solve_lower,
@@ -32,6 +44,83 @@ _SOLVERS = {
     (False, True): kernels.solve_upper_transposed,
     (True, True): kernels.solve_lower_transposed,
 }
+
+
+@dataclass(frozen=True)
+class Options:
+    """Where and how an operation is done: the options of `cyclotron.linalg.matmul`, checked."""
+
+    backend: str
+    ranks: int | None
+    plan: Plan | None
+    verbose: bool
+
+    def placed(self, value: Any) -> Any:
+        """An operand as the backend takes it: only ``mpi`` leaves distributed ones where they are."""
+        return value.gather() if isinstance(value, Distributed) and self.backend != "mpi" else value
+
+
+@dataclass(frozen=True)
+class Form:
+    """Which triangular system: the flags of `cyclotron.linalg.solve_triangular`."""
+
+    side: str
+    lower: bool
+    trans: bool | int | str
+    unit_diagonal: bool
+
+    @property
+    def solver(self) -> Kernel:
+        """The kernel that solves it."""
+        return _SOLVERS[self.lower, is_transposed(self.trans)]
+
+
+def options_of(backend: Any, ranks: Any, plan: Any, verbose: bool, *operands: Any) -> Options | None:
+    """Check the options of an operation; None where it is of elements, or of arrays as NumPy does it.
+
+    Raises
+    ------
+    ExecutionError
+        If `ranks` is no number of ranks, or an option means nothing here (CYC733).
+    BackendUnavailable
+        If there is no such backend (CYC720).
+    ShapeError
+        If the plan is none, or for other ranks (CYC737).
+    """
+    if backend is None and not any(isinstance(operand, Distributed) for operand in operands):
+        for name, value in (("ranks", ranks), ("plan", plan), ("verbose", verbose or None)):
+            if value is not None:
+                what = (
+                    f"plan {plan.name!r}"
+                    if isinstance(plan, Plan) and name == "plan"
+                    else f"{name}={value!r}"
+                )
+                raise ExecutionError(
+                    f"{what} without a backend",
+                    code="CYC733",
+                    help='say where the whole matrix is computed: backend="mpi" or "local"',
+                )
+        return None
+    backend = "mpi" if backend is None else backend
+    check_backend(backend)
+    if ranks is not None:
+        arguments.rank_count(ranks)
+        if backend == "numpy":
+            raise ExecutionError(
+                f"ranks={ranks} on the numpy backend", code="CYC733", help='use backend="mpi" or "local"'
+            )
+    if plan is not None:
+        if not isinstance(plan, Plan):
+            raise unfit(f"the plan is {arguments.shown(plan)}", "make a plan: cy.linalg.plan(...)")
+        if ranks not in (None, plan.ranks):
+            raise unfit(f"ranks={ranks} and a plan for {plan.ranks}", "leave ranks out, or make another plan")
+    return Options(backend, ranks, plan, verbose)
+
+
+def form_of(side: Any, lower: Any, trans: Any, unit_diagonal: Any) -> Form:
+    """Check the flags of a triangular system; raises `ShapeError` CYC737."""
+    is_transposed(trans)
+    return Form(side, flag("lower", lower), trans, flag("unit_diagonal", unit_diagonal))
 
 
 def plan(
@@ -48,14 +137,14 @@ def plan(
     Parameters
     ----------
     operation : {"matmul", "solve_triangular", "cholesky"}
-    *operands : ndarray, Distributed or Spec
-        Matrices; only shapes and dtypes matter.
+    *operands : array_like, Distributed or Spec
+        As the operation's; only shapes and dtypes matter.
     ranks : int, optional
         As the operation's.
     backend : str
         As the operation's.
     lower, trans, unit_diagonal
-        Of `solve_triangular`.
+        Of `solve_triangular` alone.
 
     Returns
     -------
@@ -66,86 +155,89 @@ def plan(
     Raises
     ------
     ShapeError
-        If there is no such operation, or shapes or dtypes do not fit (CYC737).
+        If there is no such operation, or shapes, dtypes or flags do not fit (CYC737).
+    ExecutionError
+        If there is no such number of ranks (CYC733), or a distributed operand is on another (CYC736).
+    BackendUnavailable
+        If there is no such backend (CYC720).
     """
-    form = ("left", lower, trans, unit_diagonal)
+    form = form_of("left", lower, trans, unit_diagonal)
     planners: dict[str, tuple[int, Callable[..., Plan]]] = {
         "matmul": (2, _plan_matmul),
         "solve_triangular": (2, lambda a, b, count: _plan_solve(a, b, form, count)),
         "cholesky": (1, _plan_cholesky),
     }
-    if operation not in planners or len(operands) != planners[operation][0]:
-        raise _unfit(
-            f"there is no plan for {operation!r} of {len(operands)} matrices",
+    known = isinstance(operation, str) and operation in planners
+    if not known or len(operands) != planners[operation][0]:
+        raise unfit(
+            f"there is no plan for {arguments.shown(operation)} of {len(operands)} matrices",
             "plan matmul or solve_triangular of two, or cholesky of one",
         )
-    return planners[operation][1](*operands, _count(backend, ranks, *operands))
+    if operation != "solve_triangular" and form != Form("left", True, False, False):
+        raise unfit(
+            f"lower={lower}, trans={trans!r}, unit_diagonal={unit_diagonal} of {operation}",
+            "these describe the matrix of solve_triangular",
+        )
+    check_backend(backend)
+    options = options_of(backend, ranks, None, False)
+    assert options is not None
+    first, *rest = operands
+    product = operation == "matmul"
+    given = (matrix(first, 0)[0] if product else array(first), *(matrix(value, 1)[0] for value in rest))
+    return planners[operation][1](*common(*given, floating=not product), _count(options, *operands))
 
 
-def run_matmul(a: Any, b: Any, backend: str, ranks: int | None, chosen: Plan | None, verbose: bool) -> Any:
+def run_matmul(a: Any, b: Any, options: Options) -> Any:
     """See `cyclotron.linalg.matmul`."""
-    a, b = _array(a), _array(b)
-    row, column = a.ndim == 1, b.ndim == 1
-    a, b = _common(_as_matrix(a, 0), _as_matrix(b, 1))
-    _check_product(a, b)
-    shape = (a.shape[0], b.shape[1])
-    if 0 in (*shape, a.shape[1]):
-        result: Any = np.zeros(shape, a.dtype)
-    else:
-        chosen = chosen or _plan_matmul(a, b, _count(backend, ranks, a, b))
-        result = _run(chosen, (kernels.matmul,), (a, b), backend, verbose)
-    if row or column:
-        return np.asarray(result).reshape(shape[row : 2 - column])[()]
-    return result
+    require_numbers("matmul", a, b)
+    (a, row), (b, column) = matrix(options.placed(a), 0), matrix(options.placed(b), 1)
+    a, b = common(a, b)
+    check_product(a, b)
+    chosen = options.plan or _plan_matmul(a, b, _count(options, a, b))
+    result = _run(chosen, (kernels.matmul,), (), (a, b), options)
+    return reshaped(result, result.shape[row : 2 - column]) if row or column else result
 
 
-def run_solve(
-    a: Any, b: Any, form: Form, backend: str, ranks: int | None, chosen: Plan | None, verbose: bool
-) -> Any:
+def run_solve(a: Any, b: Any, form: Form, options: Options) -> Any:
     """See `cyclotron.linalg.solve_triangular`."""
-    a, b = _array(a), _array(b)
-    vector = b.ndim == 1
-    a, b = _common(_as_matrix(a, 0), _as_matrix(b, 1), floating=True)
-    _check_solve(a, b, form)
-    if 0 in b.shape:
-        return np.zeros(b.shape[: 2 - vector], b.dtype)
-    _, _, trans, unit = form
-    conjugated = trans in (2, "C") and str(a.dtype).startswith("complex")
+    require_numbers("solve_triangular", a, b)
+    b, vector = matrix(options.placed(b), 1)
+    a, b = common(array(options.placed(a)), b, floating=True)
+    check_solve(a, b, form.side)
+    conjugated = is_conjugated(form.trans) and str(a.dtype).startswith("complex")
     if conjugated and (isinstance(a, Distributed) or isinstance(b, Distributed)):
-        trans_refused(trans, "distributed arrays")
-    if isinstance(a, np.ndarray) and not unit:
-        zeros = np.flatnonzero(np.diagonal(a) == 0)
-        if len(zeros):
-            raise ExecutionError(
-                f"the triangular matrix is singular: diagonal element {int(zeros[0]) + 1} of {len(a)} is 0",
-                code="CYC701",
-                help="solve_triangular divides by the diagonal",
-            )
-    chosen = chosen or _plan_solve(a, b, form, _count(backend, ranks, a, b))
+        trans_refused(form.trans, "distributed arrays")
+    if isinstance(a, np.ndarray) and not form.unit_diagonal:
+        _require_no_zero(np.diagonal(a))
+    chosen = options.plan or _plan_solve(a, b, form, _count(options, a, b))
     # op(a) x = b with the conjugate transpose is the conjugate of a.T x = b with b's.
-    solver = _SOLVERS[form[1], is_transposed(trans)]
-    result = _run(chosen, (solver,), (a, b.conj() if conjugated else b), backend, verbose)
-    if isinstance(result, Distributed):
-        return result
-    result = result.conj() if conjugated else result
-    return result[:, 0] if vector else result
-
-
-def run_cholesky(a: Any, backend: str, ranks: int | None, chosen: Plan | None, verbose: bool) -> Any:
-    """See `cyclotron.linalg.cholesky`."""
-    a, _ = _common(_array(a), _array(a), floating=True)
-    _check_square(a, "cholesky")
-    if 0 in a.shape:
-        return np.zeros(a.shape, a.dtype)
-    chosen = chosen or _plan_cholesky(a, _count(backend, ranks, a))
+    given = (a, b.conj() if conjugated else b)
     try:
-        return _run(chosen, (kernels.cholesky, kernels.cholesky_hermitian), (a,), backend, verbose)
+        result = _run(chosen, (form.solver,), (form.unit_diagonal,), given, options)
     except ExecutionError as error:
-        raise _with_minor(error, chosen, a.shape[0]) from None
+        if error.code == "CYC701" and isinstance(a, Distributed):
+            _require_no_zero(a._diagonal())  # the error tells which of its tile
+        raise
+    result = result.conj() if conjugated else result
+    return reshaped(result, result.shape[:1]) if vector else result
+
+
+def run_cholesky(a: Any, options: Options) -> Any:
+    """See `cyclotron.linalg.cholesky`."""
+    require_numbers("cholesky", a)
+    (a,) = common(array(options.placed(a)), floating=True)
+    check_square(a, "cholesky")
+    chosen = options.plan or _plan_cholesky(a, _count(options, a))
+    try:
+        return _run(chosen, (kernels.cholesky, kernels.cholesky_hermitian), (), (a,), options)
+    except ExecutionError as error:
+        raise _with_minor(error, chosen, a) from None
 
 
 def _plan_matmul(a: Matrix, b: Matrix, ranks: int) -> Plan:
-    _check_product(a, b)
+    check_product(a, b)
+    if 0 in (*a.shape, *b.shape):
+        return candidates.nothing(kernels.matmul, _specs(a, b), ranks)
     floating = str(a.dtype) if str(a.dtype) in FLOATING else "float64"
     (m, k), n = a.shape, b.shape[1]
     found = candidates.products(m, k, n, ranks, calibrate(floating))
@@ -155,16 +247,23 @@ def _plan_matmul(a: Matrix, b: Matrix, ranks: int) -> Plan:
 
 
 def _plan_solve(a: Matrix, b: Matrix, form: Form, ranks: int) -> Plan:
-    _check_solve(a, b, form)
-    _, lower, trans, unit = form
-    kernel: Kernel = _SOLVERS[lower, _TRANS[trans]]
+    check_solve(a, b, form.side)
+    unit = form.unit_diagonal
+    if 0 in b.shape:
+        return candidates.nothing(form.solver, _specs(a, b), ranks, (unit,))
     rows, columns = b.shape
-    return _best(candidates.solves(kernel, rows, columns, unit, ranks, calibrate(str(a.dtype))))
+    return _best(candidates.solves(form.solver, rows, columns, unit, ranks, calibrate(str(a.dtype))))
 
 
 def _plan_cholesky(a: Matrix, ranks: int) -> Plan:
-    _check_square(a, "cholesky")
+    check_square(a, "cholesky")
+    if 0 in a.shape:
+        return candidates.nothing(kernels.cholesky, _specs(a), ranks)
     return _best(candidates.factorizations(a.shape[0], ranks, calibrate(str(a.dtype))))
+
+
+def _specs(*matrices: Matrix) -> tuple[Spec, ...]:
+    return tuple(Spec(tuple(map(int, matrix.shape)), str(matrix.dtype)) for matrix in matrices)
 
 
 def _best(found: list[Plan]) -> Plan:
@@ -177,121 +276,85 @@ def _best(found: list[Plan]) -> Plan:
 
 
 def _run(
-    chosen: Plan, kernels_for: tuple[Kernel, ...], operands: tuple[Any, ...], backend: str, verbose: bool
+    chosen: Plan,
+    kernels_for: tuple[Kernel, ...],
+    flags: tuple[bool, ...],
+    operands: tuple[Any, ...],
+    options: Options,
 ) -> Any:
-    if not isinstance(chosen, Plan) or chosen.kernel not in kernels_for:
-        what = chosen.name if isinstance(chosen, Plan) else repr(chosen)
-        raise _unfit(f"the plan is {what}", "make a plan for this operation: cy.linalg.plan(...)")
+    if chosen.kernel not in kernels_for or chosen.flags != flags:
+        told, asked = (f" with the flags {values}" if values else "" for values in (chosen.flags, flags))
+        raise unfit(
+            f"the plan is {chosen.name} by {chosen.kernel.name}{told}, "
+            f"and {' or '.join(kernel.name for kernel in kernels_for)}{asked} is asked for",
+            "make a plan for this operation: cy.linalg.plan(...)",
+        )
     for given, planned in zip(operands, chosen.operands, strict=True):
         if tuple(given.shape) != planned.shape or str(given.dtype) != planned.dtype:
-            raise _unfit(
+            raise unfit(
                 f"the plan is for {planned.dtype} of {planned.shape}, and a matrix is {given.dtype} "
                 f"of {tuple(given.shape)}",
                 "make a plan for these matrices: cy.linalg.plan(...)",
             )
-    if verbose:
+    if options.verbose:
         print(chosen)
-    options: dict[str, Any] = {}
-    if backend == "mpi":
-        options = {"ranks": chosen.ranks, "deal": chosen.deal}
-    elif backend in ("local", "sim"):
-        options = {"threads": chosen.ranks}
-    return run(chosen.compile(), *operands, backend=backend, **options).output  # type: ignore[arg-type]
+    more: dict[str, Any] = {}
+    if options.backend == "mpi":
+        more = {"ranks": chosen.ranks, "deal": chosen.deal}
+    elif options.backend in ("local", "sim"):
+        more = {"threads": chosen.ranks}
+    return run(chosen.compile(), *operands, backend=options.backend, **more).output  # type: ignore[arg-type]
 
 
-def _count(backend: str, ranks: int | None, *operands: Any) -> int:
+def _count(options: Options, *operands: Any) -> int:
     """How many ranks, or threads, there will be."""
-    for operand in operands:
-        if isinstance(operand, Distributed):
-            return operand.ranks.ranks
-    if ranks is not None and ranks < 1:
-        raise ExecutionError(f"ranks={ranks}", code="CYC733", help="use at least one rank")
-    if backend != "mpi":
-        return ranks or threads()
+    if options.backend == "numpy":
+        return 1
+    if options.backend != "mpi":
+        return options.ranks or threads()
     from cyclotron import mpi
 
-    return mpi.rank_count(ranks)
+    kept = ranks_of(operands, options.ranks)
+    return mpi.rank_count(options.ranks) if kept is None else kept.ranks
 
 
-def _array(value: Any) -> Any:
-    return value if isinstance(value, (Distributed, Spec)) else np.asarray(value)
-
-
-def _as_matrix(value: Any, axis: int) -> Any:
-    """A vector as one row (axis 0) or column."""
-    return value if value.ndim != 1 else np.expand_dims(value, axis)
-
-
-def _common(a: Any, b: Any, floating: bool = False) -> tuple[Any, Any]:
-    """The operands in their common dtype, which Cyclotron must have."""
-    wanted = np.result_type(a.dtype, b.dtype)
-    if floating and wanted.kind in "biu":
-        wanted = np.dtype("float64")
-    if wanted.name not in (FLOATING if floating else DTYPES):
-        raise _unfit(f"matrices of dtype {wanted}", f"convert them to one of {', '.join(FLOATING)}")
-    result = []
-    for value in (a, b):
-        if value.dtype != wanted and isinstance(value, Distributed):
-            raise _unfit(
-                f"a distributed matrix of dtype {value.dtype} where {wanted} is needed",
-                "distribute both in one dtype",
-            )
-        result.append(value if value.dtype == wanted else value.astype(wanted))
-    return result[0], result[1]
-
-
-def _check_product(a: Any, b: Any) -> None:
-    if len(a.shape) != 2 or len(b.shape) != 2 or a.shape[1] != b.shape[0] or str(a.dtype) != str(b.dtype):
-        raise _unfit(
-            f"matmul of {a.dtype} {tuple(a.shape)} and {b.dtype} {tuple(b.shape)}",
-            "the columns of the first are the rows of the second",
+def _require_no_zero(diagonal: Any) -> None:
+    zeros = np.flatnonzero(diagonal == 0)
+    if len(zeros):
+        raise ExecutionError(
+            f"the triangular matrix is singular: diagonal element {zeros[0] + 1} of {len(diagonal)} is 0",
+            code="CYC701",
+            help="solve_triangular divides by the diagonal",
         )
 
 
-def _check_square(a: Any, what: str) -> None:
-    if len(a.shape) != 2 or a.shape[0] != a.shape[1]:
-        raise _unfit(f"{what} of a matrix of shape {tuple(a.shape)}", "the matrix is square")
-
-
-def _check_solve(a: Any, b: Any, form: Form) -> None:
-    side, _, trans, _ = form
-    _check_square(a, "solve_triangular")
-    if side != "left":
-        raise _unfit(f"side={side!r} on a backend", "transpose the system: X op(a) = b is op(a).T X.T = b.T")
-    is_transposed(trans)
-    if len(b.shape) != 2 or b.shape[0] != a.shape[0] or str(a.dtype) != str(b.dtype):
-        raise _unfit(
-            f"right-hand sides {b.dtype} of shape {tuple(b.shape)} for a {a.dtype} matrix of shape "
-            f"{tuple(a.shape)}",
-            "give a row for each row of the matrix",
-        )
-
-
-def _with_minor(error: CyclotronError, chosen: Plan, n: int) -> CyclotronError:
+def _with_minor(error: CyclotronError, chosen: Plan, a: Any) -> CyclotronError:
     """The error of a tile's pivot with the pivot's number in the whole matrix, as LAPACK tells it."""
     found = re.search(r"its pivot (\d+) is not positive, in PE \((\d+), ", error.message)
-    if found is None:
+    n = a.shape[0]
+    if found is not None:
+        tile = (chosen.operands[0].tile or (1,))[0]
+        minor = int(found[2]) * tile + int(found[1])
+    elif error.code == "CYC701" and isinstance(a, np.ndarray):
+        minor = _first_minor(a)  # NumPy does not tell
+    else:
         return error
-    tile = (chosen.operands[0].tile or (1,))[0]
-    minor = int(found[2]) * tile + int(found[1])
+    if minor > n:
+        return error
     return type(error)(
         f"the matrix is not positive definite: its leading minor of order {minor} of {n} is not positive",
         code=error.code,
-        help=error.help,
+        help="Cholesky needs a symmetric positive definite matrix",
     )
 
 
-def is_transposed(trans: bool | int | str) -> bool:
-    """Whether a solver's `trans` transposes; raises `ShapeError` CYC737 where it means nothing."""
-    if not isinstance(trans, bool | int | str) or trans not in _TRANS:
-        raise _unfit(f"trans is {trans!r}", "use 0, 1, 2, 'N', 'T' or 'C'")
-    return _TRANS[trans]
+def _first_minor(a: Any) -> int:
+    """The order of the first leading minor that is not positive; n + 1 where rounding lets all be."""
 
+    def fails(order: int) -> bool:
+        try:
+            return not np.isfinite(np.linalg.cholesky(a[:order, :order])).all()
+        except np.linalg.LinAlgError:
+            return True
 
-def trans_refused(trans: bool | int | str, what: str) -> NoReturn:
-    """Refuse a conjugate transpose of what cannot be conjugated here."""
-    raise _unfit(f"trans={trans!r} of {what}", "use trans='T' of conjugates, or of a whole gathered matrix")
-
-
-def _unfit(what: str, help: str) -> ShapeError:
-    return ShapeError(what, code="CYC737", help=help)
+    return 1 + bisect_left(range(1, len(a) + 1), True, key=fails)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from cyclotron import arguments
 from cyclotron.errors import ExecutionError
 from cyclotron.mpi.collective import is_collective, the_world
 from cyclotron.mpi.pool import Pool, close_all, default_pool
@@ -21,10 +22,12 @@ def current(ranks: int | None = None) -> Ranks:
     Raises
     ------
     BackendUnavailable
-        If MPI is missing or cannot be started.
+        If MPI is missing or cannot be started (CYC722).
     ExecutionError
-        If a launcher started another number.
+        If `ranks` is no number of ranks, or a launcher started another number (CYC733).
     """
+    if ranks is not None:
+        ranks = arguments.rank_count(ranks)
     if not is_collective():
         return default_pool(rank_count(ranks))
     world = the_world()
@@ -44,10 +47,15 @@ def rank_count(ranks: int | None = None) -> int:
     ----------
     ranks : int, optional
         As in `current`.
+
+    Raises
+    ------
+    ExecutionError
+        As in `current`.
     """
     if is_collective():
         return current(ranks).ranks
-    return ranks or max(2, min(4, os.cpu_count() or 1))
+    return max(2, min(4, os.cpu_count() or 1)) if ranks is None else arguments.rank_count(ranks)
 
 
 __all__ = ["Pool", "Ranks", "close_all", "current", "default_pool", "is_collective", "rank_count"]

@@ -77,6 +77,16 @@ class World:
         """See `Ranks`."""
         return self._store.part(number, form)
 
+    def diagonal(self, number: int, form: Form) -> NDArray[Any]:
+        """See `Ranks`; every rank gets it."""
+        return self._store.diagonal(number, form)
+
+    def reshape(self, number: int, form: Form, shaped: Form) -> int:
+        """See `Ranks`; no rank waits for another."""
+        new = self.new_number()
+        self._store.reshape(number, new, form, shaped)
+        return new
+
     def forget(self, number: int) -> None:
         """See `Ranks`."""
         self._store.drop([number])
@@ -87,9 +97,9 @@ class World:
         """See `Ranks`; arrays hold the same values on every rank, and so do outputs."""
         return Outcome(*self._store.run(program, tensors, bound, deal))
 
-    def same(self, text: str) -> str:
+    def same(self, text: str, root: int = 0) -> str:
         """See `Ranks`."""
-        return self._store.same(text)
+        return self._store.same(text, root)
 
 
 @functools.cache

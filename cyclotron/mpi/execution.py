@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cyclotron import mpi
-from cyclotron.distributed import Distributed
+from cyclotron.distributed import Distributed, ranks_of
 from cyclotron.errors import ExecutionError, ShapeError
 from cyclotron.layout import Layout, layout_of
 from cyclotron.mpi.store import Bound, Form
@@ -41,14 +41,8 @@ def run_on_ranks(
     profile : list of dict
         See `cyclotron.Result.profile`.
     """
-    kept = [value for value in inputs.values() if isinstance(value, Distributed)]
-    found = kept[0].ranks if kept else mpi.current(ranks)
-    if ranks not in (None, found.ranks):
-        raise ExecutionError(
-            f"ranks={ranks} for an array that is on {found.ranks}",
-            code="CYC736",
-            help="leave ranks out, or distribute the array on that many",
-        )
+    kept = ranks_of(inputs.values(), ranks)
+    found = kept or mpi.current(ranks)
     bound: list[Bound] = []
     numbers: dict[str, int] = {}
     outputs: dict[str, Any] = {}

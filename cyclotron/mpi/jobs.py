@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
 
 from cyclotron.errors import CyclotronError
 from cyclotron.layout import Layout
 from cyclotron.mpi.arena import MappedArrays
 from cyclotron.mpi.sources import Mapped, not_mapped
-from cyclotron.mpi.store import Deal, Form, Source, Store, Tensors
+from cyclotron.mpi.store import Deal, Form, Source, Store, Tensors, place_of
+
+
+class Answer(NamedTuple):
+    """What a rank answers.
+
+    Attributes
+    ----------
+    failure : CyclotronError or None
+    value : object
+    alone : bool
+        Whether the rank failed where the others do not learn of it, and may wait for it for ever.
+    """
+
+    failure: CyclotronError | None
+    value: Any
+    alone: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,5 +99,28 @@ class Gather:
     def __call__(self, store: Store) -> None:
         array = Mapped(self.array)()
         for index, tile in store.part(self.number, self.form).items():
-            firsts = (i * t for i, t in zip(index, self.form.tile, strict=True))
-            array[tuple(slice(at, at + n) for at, n in zip(firsts, tile.shape, strict=True))] = tile
+            array[place_of(tile, index, self.form.tile)] = tile
+
+
+@dataclass(frozen=True)
+class Diagonal:
+    """Tell the diagonal of a matrix."""
+
+    number: int
+    form: Form
+
+    def __call__(self, store: Store) -> NDArray[Any]:
+        return store.diagonal(self.number, self.form)
+
+
+@dataclass(frozen=True)
+class Reshape:
+    """Keep a tensor with more or fewer axes of extent 1."""
+
+    number: int
+    new: int
+    form: Form
+    shaped: Form
+
+    def __call__(self, store: Store) -> None:
+        store.reshape(self.number, self.new, self.form, self.shaped)

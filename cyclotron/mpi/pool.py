@@ -25,15 +25,18 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cyclotron.arguments import rank_count
+from cyclotron.config import threads
 from cyclotron.errors import BackendUnavailable, CyclotronError, ExecutionError
 from cyclotron.layout import Layout
 from cyclotron.mpi import extension, jobs, launch
 from cyclotron.mpi.arena import Arena, shared_folder
 from cyclotron.mpi.ranks import Outcome
-from cyclotron.mpi.sources import File, Mapped
+from cyclotron.mpi.sources import File, Mapped, rank_among, require_numbers
 from cyclotron.mpi.store import Bound, Deal, Form, Source, Tensors
 
 _MOST_POOLS = 2
+_MOST_RANKS_PER_CORE = 64
 _STOP_SECONDS = 3.0
 _KILL_SECONDS = 1.0
 _LOG_LINES = 20
@@ -57,12 +60,19 @@ class Pool:
     Raises
     ------
     BackendUnavailable
-        If MPI is missing or the ranks do not start.
+        If MPI is missing or the ranks do not start (CYC722).
+    ExecutionError
+        If `ranks` is no number of ranks, or more than make sense on this computer (CYC733).
     """
 
     def __init__(self, ranks: int, *, start_seconds: float = 60.0) -> None:
-        if ranks < 1:
-            raise ExecutionError(f"ranks={ranks}", code="CYC733", help="use at least one rank")
+        ranks = rank_count(ranks)
+        if ranks > _MOST_RANKS_PER_CORE * threads():
+            raise ExecutionError(
+                f"ranks={ranks} in a pool on {threads()} cores",
+                code="CYC733",
+                help=f"use at most {_MOST_RANKS_PER_CORE} ranks a core, or more computers under mpirun",
+            )
         extension.load()
         self.ranks = ranks
         self.rank: int | None = None  # this process is none
@@ -96,18 +106,33 @@ class Pool:
 
     def distribute(self, source: Source, layout: Layout | None, root: int | None) -> tuple[int, Form]:
         """Keep an array in the ranks; see `cyclotron.distribute`. There is no root: this process has it."""
-        number = self.new_number()
         array = source()
+        require_numbers(array)
+        if root is not None:
+            rank_among(root, self.ranks)
         fixed = None if layout is None else layout.tabled(array.shape)
-        if isinstance(source, File):  # each rank reads its part
-            return number, self._do(jobs.Distribute(number, source, fixed))
-        with self._arena([{"role": "input"}], [array]) as arena:
-            return number, self._do(jobs.Distribute(number, Mapped(arena.mapped), fixed))
+        with self._new_tensor() as number:
+            if isinstance(source, File):  # each rank reads its part
+                return number, self._do(jobs.Distribute(number, source, fixed))
+            with self._arena([{"role": "input"}], [array]) as arena:
+                return number, self._do(jobs.Distribute(number, Mapped(arena.mapped), fixed))
 
     def relayout(self, number: int, form: Form, layout: Layout) -> tuple[int, Form]:
         """Keep another layout of a tensor."""
-        new = self.new_number()
-        return new, self._do(jobs.Relayout(number, new, form, layout.tabled(form.shape)))
+        fixed = layout.tabled(form.shape)
+        with self._new_tensor() as new:
+            return new, self._do(jobs.Relayout(number, new, form, fixed))
+
+    def reshape(self, number: int, form: Form, shaped: Form) -> int:
+        """Keep a tensor with more or fewer axes of extent 1."""
+        with self._new_tensor() as new:
+            self._do(jobs.Reshape(number, new, form, shaped))
+            return new
+
+    def diagonal(self, number: int, form: Form) -> NDArray[Any]:
+        """Return the diagonal of a matrix."""
+        diagonal: NDArray[Any] = self._do(jobs.Diagonal(number, form))
+        return diagonal
 
     def gather(self, number: int, form: Form) -> NDArray[Any]:
         """Return the whole array."""
@@ -138,9 +163,19 @@ class Pool:
             arena.outputs()
         return Outcome(*done)
 
-    def same(self, text: str) -> str:
+    def same(self, text: str, root: int = 0) -> str:
         """Return the text: this process is no rank, and alone."""
         return text
+
+    @contextlib.contextmanager
+    def _new_tensor(self) -> Iterator[int]:
+        """A number for a tensor, which is forgotten where making it fails."""
+        number = self.new_number()
+        try:
+            yield number
+        except BaseException:
+            self.forget(number)
+            raise
 
     @contextlib.contextmanager
     def _arena(self, tensors: Tensors, arrays: Sequence[NDArray[Any]]) -> Iterator[Arena]:
@@ -248,9 +283,12 @@ class _Processes:
         )
 
     def run(self, job: Any) -> tuple[CyclotronError | None, Any]:
-        """Give all ranks a job and wait for the answer of each; return the first failure and answer."""
+        """Give all ranks a job and wait for the answer of each; return the first failure and answer.
+
+        A rank that failed alone ends this at once: the others may wait for it.
+        """
         open_connections = {connection: rank for rank, connection in enumerate(self._connections)}
-        answers: dict[int, tuple[CyclotronError | None, Any]] = {}
+        answers: dict[int, jobs.Answer] = {}
         for rank, connection in enumerate(self._connections):
             try:
                 connection.send(job)
@@ -264,8 +302,11 @@ class _Processes:
                     answers[rank] = ready.recv()
                 except (EOFError, OSError):
                     raise self._died(rank) from None
-        failures = (answers[rank][0] for rank in range(len(answers)))
-        return next((failure for failure in failures if failure is not None), None), answers[0][1]
+                failure = answers[rank].failure
+                if failure is not None and answers[rank].alone:
+                    raise failure
+        failures = (answers[rank].failure for rank in range(len(answers)))
+        return next((failure for failure in failures if failure is not None), None), answers[0].value
 
     def _died(self, rank: int) -> ExecutionError:
         return ExecutionError(

@@ -51,6 +51,12 @@ class Ranks(Protocol):
     def part(self, number: int, form: Form) -> dict[tuple[int, ...], NDArray[Any]]:
         """Return the tiles of this process, which is a rank, by their indices."""
 
+    def diagonal(self, number: int, form: Form) -> NDArray[Any]:
+        """Return the diagonal of a matrix."""
+
+    def reshape(self, number: int, form: Form, shaped: Form) -> int:
+        """Keep a tensor with more or fewer axes of extent 1, under the number that is returned."""
+
     def forget(self, number: int) -> None:
         """Drop a tensor, at some time."""
 
@@ -59,8 +65,8 @@ class Ranks(Protocol):
     ) -> Outcome:
         """Run a program on arrays, of which those of outputs are written, and on tensors that are kept."""
 
-    def same(self, text: str) -> str:
-        """Return the first rank's text; where this process is no rank, its own."""
+    def same(self, text: str, root: int = 0) -> str:
+        """Return the text of one rank; where this process is no rank, its own."""
 
     @property
     def closed(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tokenize
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cyclotron.arguments import whole_number
 from cyclotron.errors import ExecutionError, ShapeError
+from cyclotron.language.trace import DTYPES
 from cyclotron.mpi.arena import MappedArrays
 
 
@@ -34,16 +37,20 @@ class File:
     path: Path
 
     def __call__(self) -> NDArray[Any]:
+        why = ""
         try:
-            found: NDArray[Any] = np.load(self.path, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError) as error:
+            found: Any = np.load(self.path, mmap_mode="r", allow_pickle=False)
+            if isinstance(found, np.ndarray):
+                return found
+            found.close()
+            why = ": it is an archive of arrays"
+        except (OSError, ValueError, EOFError, SyntaxError, tokenize.TokenError) as error:
             why = f": {error.strerror}" if isinstance(error, OSError) and error.strerror else ""
-            raise ShapeError(
-                f"`{self.path}` is no array that can be mapped{why}",
-                code="CYC734",
-                help="give the path of a .npy file of numbers: np.save(path, array)",
-            ) from None
-        return found
+        raise ShapeError(
+            f"`{self.path}` is no array that can be mapped{why}",
+            code="CYC734",
+            help="give the path of a .npy file of numbers: np.save(path, array)",
+        )
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,21 @@ class Mapped:
             return self.arrays.map()[0]
         except (OSError, ValueError) as error:
             raise not_mapped(error) from None
+
+
+def require_numbers(array: NDArray[Any]) -> None:
+    """Raise `ShapeError` CYC734 where an array has no axis, or not numbers that programs have."""
+    if array.dtype.name not in DTYPES or array.ndim == 0:
+        raise ShapeError(
+            f"an array of shape {array.shape} and dtype {array.dtype} is not distributed",
+            code="CYC734",
+            help=f"it has at least one dimension, and one of the dtypes {', '.join(DTYPES)}",
+        )
+
+
+def rank_among(root: Any, ranks: int) -> int:
+    """Return the rank that has an array; raise `ExecutionError` CYC733 where there is no such rank."""
+    return whole_number("root", root, code="CYC733", least=0, most=ranks - 1)
 
 
 def not_mapped(error: Exception) -> ExecutionError:

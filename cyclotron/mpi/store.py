@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cyclotron.errors import CyclotronError, ExecutionError, ShapeError
-from cyclotron.language.trace import DTYPES
+from cyclotron.errors import ExecutionError
 from cyclotron.layout import Layout, check_owners
+from cyclotron.mpi.sources import rank_among, require_numbers
 
 Tensors = Sequence[Mapping[str, Any]]
 Deal = Sequence[tuple[int, int]]
@@ -32,6 +32,22 @@ class Form(NamedTuple):
     tile: tuple[int, ...]
     owners: NDArray[np.int32]
     layout: Layout
+
+
+def place_of(tile: NDArray[Any], index: tuple[int, ...], sides: tuple[int, ...]) -> tuple[slice, ...]:
+    """Return where a tile is in its array.
+
+    Parameters
+    ----------
+    tile : ndarray
+        The last along a dimension may be smaller than the others.
+    index : tuple of int
+        Which it is, along each dimension.
+    sides : tuple of int
+        Scalars of the others.
+    """
+    firsts = (i * side for i, side in zip(index, sides, strict=True))
+    return tuple(slice(first, first + n) for first, n in zip(firsts, tile.shape, strict=True))
 
 
 class Store:
@@ -69,6 +85,7 @@ class Store:
             owners = form.owners.ravel().tolist()
             self._tensors[number] = self._mpi.Distributed(array, list(form.tile), owners, self.rank)
             return form
+        root = rank_among(root, self.ranks)
         given = self._from_root(source, root)
         array, form = self._together(lambda: self._planned(given, layout))
         whole = self._mpi.Distributed(array, list(form.tile), [root] * form.owners.size, self.rank)
@@ -128,9 +145,34 @@ class Store:
             found[index] = self._tensors[number].read(int(flat), lengths)
         return found
 
-    def same(self, text: str) -> str:
-        """Return the first rank's text."""
-        told: bytes = self._mpi.broadcast(text.encode(), 0, self._communicator)
+    def diagonal(self, number: int, form: Form) -> NDArray[Any]:
+        """Return the diagonal of a matrix, of which each rank tells what is in its tiles."""
+        own = np.zeros(min(form.shape), form.dtype)
+        for (i, j), tile in self.part(number, form).items():
+            row, column = i * form.tile[0], j * form.tile[1]
+            first, end = max(row, column), min(row + tile.shape[0], column + tile.shape[1])
+            if first < end:
+                at = np.arange(first, end)
+                own[first:end] = tile[at - row, at - column]
+        result = np.zeros_like(own)
+        for rank in range(self.ranks):
+            told: bytes = self._mpi.broadcast(own.tobytes(), rank, self._communicator)
+            result += np.frombuffer(told, own.dtype)  # zero where another rank has it
+        return result
+
+    def reshape(self, number: int, new: int, form: Form, shaped: Form) -> None:
+        """Keep this rank's tiles in a shape with more or fewer axes of extent 1, under another number."""
+        own = np.zeros(form.shape, form.dtype)
+        for index, tile in self.part(number, form).items():
+            own[place_of(tile, index, form.tile)] = tile
+        owners = shaped.owners.ravel().tolist()
+        self._tensors[new] = self._mpi.Distributed(
+            own.reshape(shaped.shape), list(shaped.tile), owners, self.rank
+        )
+
+    def same(self, text: str, root: int = 0) -> str:
+        """Return the text of one rank."""
+        told: bytes = self._mpi.broadcast(text.encode(), root, self._communicator)
         return told.decode()
 
     def drop(self, numbers: Sequence[int]) -> None:
@@ -147,12 +189,7 @@ class Store:
         return form
 
     def _planned(self, array: NDArray[Any], layout: Layout | None) -> tuple[NDArray[Any], Form]:
-        if array.dtype.name not in DTYPES or array.ndim == 0:
-            raise ShapeError(
-                f"an array of shape {array.shape} and dtype {array.dtype} is not distributed",
-                code="CYC734",
-                help=f"it has at least one dimension, and one of the dtypes {', '.join(DTYPES)}",
-            )
+        require_numbers(array)
         if not array.dtype.isnative or not array.flags.aligned:
             array = np.array(array, dtype=array.dtype.newbyteorder("="))
         if layout is None:
@@ -161,11 +198,11 @@ class Store:
 
     def _together(self, plan: Callable[[], tuple[Any, Form]]) -> tuple[Any, Form]:
         """Plan what all ranks plan alike; raise on all of them where one does otherwise or fails."""
-        failure: CyclotronError | None = None
+        failure: Exception | None = None
         try:
             array, form = plan()
             own = repr(form[:3]).encode() + form.owners.tobytes()
-        except CyclotronError as error:
+        except Exception as error:  # whatever it is, the others wait
             failure = error
             own = str(error).encode()
         agreed: bool = self._mpi.agree(own, self._communicator)
@@ -181,18 +218,12 @@ class Store:
 
     def _from_root(self, source: Source, root: int) -> NDArray[Any]:
         """The array on the root; elsewhere one of its shape and dtype, which takes no memory."""
-        if not 0 <= root < self.ranks:
-            raise ExecutionError(
-                f"the array is on rank {root} of {self.ranks}",
-                code="CYC733",
-                help=f"ranks are numbered from 0 to {self.ranks - 1}",
-            )
         array: NDArray[Any] | None = None
-        failure: CyclotronError | None = None
+        failure: Exception | None = None
         if self.rank == root:
             try:
                 array = source()
-            except CyclotronError as error:
+            except Exception as error:  # whatever it is, the others wait
                 failure = error
         known = b"" if array is None else repr((array.shape, array.dtype.str)).encode()
         told: bytes = self._mpi.broadcast(known, root, self._communicator)

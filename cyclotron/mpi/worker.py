@@ -17,6 +17,7 @@ from typing import Any
 
 from cyclotron.errors import CyclotronError, ExecutionError
 from cyclotron.mpi import extension
+from cyclotron.mpi.jobs import Answer
 from cyclotron.mpi.store import Store
 
 _PR_SET_PDEATHSIG = 1
@@ -41,19 +42,19 @@ def main(folder: str) -> None:
         connection.send(answer(job, store))
 
 
-def answer(job: Callable[[Store], Any], store: Store) -> tuple[CyclotronError | None, Any]:
-    """Take part in a job; return what it raised, on all ranks alike, and what it returned."""
+def answer(job: Callable[[Store], Any], store: Store) -> Answer:
+    """Take part in a job; tell what it raised, or returned."""
     try:
-        return None, job(store)
+        return Answer(None, job(store))
     except CyclotronError as error:
-        return error, None
+        return Answer(error, None)
     except Exception as error:
         failure = ExecutionError(
-            f"{type(error).__name__}: {error}",
+            f"rank {store.rank} of {store.ranks} failed: {type(error).__name__}: {error}",
             code="CYC730",
-            help="run it again; if it fails again, please report it",
+            help="the next run starts new ranks; if it fails again, please report it",
         )
-        return failure, None
+        return Answer(failure, None, alone=True)
 
 
 def listen(connection: Connection[Any, Any], jobs: queue.SimpleQueue[Any], folder: Path) -> None:

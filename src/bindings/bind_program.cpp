@@ -26,10 +26,12 @@ py::dict to_dict(const program::Tensor& tensor) {
 }
 py::dict to_dict(const program::Channel& channel) {
   const bool link = channel.kind == program::Channel::Kind::link;
-  return py::dict("name"_a = channel.name, "kind"_a = link ? "link" : "network",
-                  "dtype"_a = operators::name(channel.dtype),
-                  "tile"_a = py::make_tuple(channel.tile.rows, channel.tile.columns),
-                  "offset"_a = channel.offset, "axis"_a = channel.axis, "depth"_a = channel.depth);
+  return py::dict(
+      "name"_a = channel.name, "kind"_a = link ? "link" : "network",
+      "dtype"_a = operators::name(channel.dtype),
+      "tile"_a = py::make_tuple(channel.tile.rows, channel.tile.columns), "offset"_a = channel.offset,
+      "scale"_a = channel.scale.empty() ? std::vector<std::int64_t>(channel.offset.size(), 1) : channel.scale,
+      "axis"_a = channel.axis, "depth"_a = channel.depth);
 }
 template <class T>
 py::list to_dicts(const std::vector<T>& values) {

@@ -461,8 +461,8 @@ program::Program generate(const Mapping& mapping, const machine::Machine& machin
     const auto& flow = graph.at(channel.flow);
     result.channels.push_back(
         {channel.name, channel.network ? program::Channel::Kind::network : program::Channel::Kind::link,
-         graph.dtype_of(channel.flow), flow.tile, channel.offset, static_cast<std::uint32_t>(channel.axis),
-         0});
+         graph.dtype_of(channel.flow), flow.tile, channel.offset, static_cast<std::uint32_t>(channel.axis), 0,
+         channel.scale});
   }
   const auto storage = detail::choose_storage(mapping);
   for (std::size_t c = 0; c < mapping.classes.size(); ++c) result.classes.push_back(named_class(mapping, c));

@@ -1,4 +1,6 @@
 // Values made in the middle of a line of points that use them: they go both ways from there.
+#include <utility>
+
 #include "lowering.hpp"
 
 namespace cyclotron::dataflow::detail {
@@ -15,8 +17,9 @@ void Router::add_root(Root root, std::vector<Root>& roots) {
   roots.push_back(std::move(root));
 }
 
-std::optional<std::vector<Router::Root>> Router::roots_between(const Flow& flow, std::size_t dim,
+std::optional<std::vector<Router::Root>> Router::roots_between(const Flow& flow, const Axis& axis,
                                                                const poly::Set& starts) const {
+  const std::size_t dim = axis.dim;
   const auto rank = graph_.dims.size();
   std::vector<poly::Affine> others;
   for (std::size_t d = 0; d < rank; ++d) {
@@ -50,8 +53,15 @@ std::optional<std::vector<Router::Root>> Router::roots_between(const Flow& flow,
     if (far) return result;
     lines.push_back(users.image(others));
   }
-  if (lines[0].intersect(lines[1]).is_empty()) return std::nullopt;
-  return result;
+  if (!lines[0].intersect(lines[1]).is_empty()) return result;
+  if (lines[0].is_empty() || lines[1].is_empty()) return std::nullopt;
+  // Lines with makers at different ends: one direction serves where its lines begin next to theirs all the same.
+  for (const auto& maker : result) {
+    const auto first = maker.users.subtract(maker.users.translate(unit(rank, dim, axis.direction)));
+    const auto ahead = axis.direction * (maker.place - poly::variable(rank, dim));
+    if (!first.intersect({ahead - poly::constant(rank, 2), false}).is_empty()) return result;
+  }
+  return std::nullopt;
 }
 
 FlowId Router::fan_out(FlowId id, const Axis& axis, const std::vector<Root>& makers, poly::Set& starts,
@@ -82,7 +92,7 @@ FlowId Router::fan_out(FlowId id, const Axis& axis, const std::vector<Root>& mak
       from[axis.dim] = maker.place;
       add(root, std::move(from), true, id, maker.users.subtract(roots));
     }
-    starts = roots;
+    starts = std::move(roots);
     return root;
   }
   for (const std::int64_t direction : {-1, 1}) {
@@ -101,7 +111,7 @@ FlowId Router::fan_out(FlowId id, const Axis& axis, const std::vector<Root>& mak
       add(root, shifted(rank, back), false, passing, first);
     }
   }
-  starts = roots;
+  starts = std::move(roots);
   return root;
 }
 

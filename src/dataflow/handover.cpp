@@ -1,4 +1,4 @@
-// How computed values reach their users (rule 7 of section 8, turns of E12, several hops).
+// How computed values reach their users (rule 7 of section 8, turns of E12).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,13 +8,6 @@
 #include "lowering.hpp"
 
 namespace cyclotron::dataflow::detail {
-
-namespace {
-
-/// PEs that pass a value on for another.
-constexpr std::int64_t most_relays = 7;
-
-}  // namespace
 
 /// The part of `starts` whose element `source` holds at p + offset takes it from there.
 bool Router::hand_over_from(FlowId id, FlowId source, const poly::Set& defined,
@@ -71,36 +64,6 @@ void Router::hand_over_one_hop(FlowId id, poly::Set& starts, std::vector<Rule>& 
   }
 }
 
-/// From where it is computed, a constant distance of several hops away: the PEs between pass it on, in the
-/// step in which it is made (H[i-1, j-1], or a stencil's U[t-1, x-2]).
-void Router::hand_over_far(FlowId id, bool earlier, poly::Set& starts, std::vector<Rule>& rules) const {
-  const bool plain = std::ranges::all_of(frame_.space, [](const poly::Affine& form) {
-    return std::ranges::count(form.coefficients, 0) + 1 == std::ssize(form.coefficients);
-  });
-  if (!plain) return;
-  const auto rank = graph_.dims.size();
-  const Flow flow = graph_.at(id);
-  for (const auto& holder : holders_) {
-    for (const auto& [domain, offset] : at_distance(id, holder, starts, 2, most_relays + 1)) {
-      if (earlier && time_step(offset) >= 0) continue;
-      FlowId source = holder.flow;
-      auto place = offset;
-      for (auto next = nearer(place); next != place;) {
-        std::vector<std::int64_t> step;
-        for (std::size_t d = 0; d < rank; ++d) step.push_back(place[d] - next[d]);
-        const auto passing = add_relay(flow, next, domain);
-        rules.push_back({Transfer{source, shifted(rank, step), false}, passing, domain.translate(next),
-                         Origin::relay, flow.span});
-        source = passing;
-        place = next;
-        next = nearer(place);
-      }
-      rules.push_back({Transfer{source, shifted(rank, place), false}, id, domain, Origin::relay, flow.span});
-      starts = starts.subtract(domain).coalesce();
-    }
-  }
-}
-
 /// Negative where the point at that offset is in an earlier step, positive where in a later one.
 std::int64_t Router::time_step(const std::vector<std::int64_t>& offset) const {
   for (const auto& form : frame_.time) {
@@ -108,44 +71,6 @@ std::int64_t Router::time_step(const std::vector<std::int64_t>& offset) const {
     if (step != 0) return step;
   }
   return 0;
-}
-
-/// The offset one hop less far, or itself where it is one hop.
-std::vector<std::int64_t> Router::nearer(const std::vector<std::int64_t>& offset) const {
-  std::int64_t hops = 0;
-  auto result = offset;
-  bool moved = false;
-  for (std::size_t d = 0; d < offset.size(); ++d) {
-    if (!is_space(d) || offset[d] == 0) continue;
-    hops += std::abs(offset[d]);
-    if (!moved) result[d] -= offset[d] > 0 ? 1 : -1;
-    moved = true;
-  }
-  return hops > 1 ? result : offset;
-}
-
-/// A flow of the same elements at p + offset, for p in domain.
-FlowId Router::add_relay(const Flow& flow, const std::vector<std::int64_t>& offset,
-                         const poly::Set& domain) const {
-  const auto rank = graph_.dims.size();
-  std::vector<std::int64_t> back;
-  for (const auto step : offset) back.push_back(-step);
-  const auto home = shifted(rank, back);
-  const auto count =
-      std::ranges::count_if(graph_.spaces, [](const Space& s) { return s.name.starts_with("relay"); });
-  const auto& user = graph_.at(flow.space);
-  Space space{
-      count == 0 ? "relay" : fmt::format("relay{}", count + 1), domain.translate(offset), user.own, {}};
-  for (std::size_t d = 0; d < rank; ++d) {
-    space.tuple.push_back(poly::substitute(user.tuple[d], home, rank));
-    space.tuple.back().constant += offset[d];
-  }
-  graph_.spaces.push_back(std::move(space));
-  Flow passing = flow;
-  passing.space = SpaceId(graph_.spaces.size() - 1);
-  for (auto& form : passing.element) form = poly::substitute(form, home, rank);
-  graph_.flows.push_back(std::move(passing));
-  return FlowId(graph_.flows.size() - 1);
 }
 
 /// A number that is known needs not travel: it is made where it is used.

@@ -26,9 +26,10 @@ using recurrence::System;
 /// route.
 class Lowering {
  public:
-  Lowering(const System& system, const schedule::Schedule& schedule, Missing missing)
+  Lowering(const System& system, const schedule::Schedule& schedule, Missing missing, Relays relays)
       : system_(system),
         schedule_(schedule),
+        relays_(relays),
         graph_{system.kernel, {}, schedule::index_names(system), {}, {}, {}, {}},
         placement_(system, graph_.context, graph_.dims, missing) {}
 
@@ -38,7 +39,7 @@ class Lowering {
                                 tensor.tile, tensor.blocked});
     }
     for (const auto& equation : system_.equations) lower_equation(equation);
-    detail::Router router(graph_, schedule_, holders_);
+    detail::Router router(graph_, schedule_, holders_, relays_);
     std::vector<Rule> computes = std::move(graph_.rules);
     std::vector<Rule> routes;
     detail::add_residents(graph_, schedule_, operands_, holders_, routes);
@@ -420,6 +421,7 @@ class Lowering {
 
   const System& system_;
   const schedule::Schedule& schedule_;
+  Relays relays_;
   Graph graph_;
   detail::Placement placement_;
   std::vector<FlowId> operands_;
@@ -457,8 +459,15 @@ void check_moves(const Graph& graph, const schedule::Schedule& schedule) {
 
 }  // namespace
 
-Graph lower(const System& system, const schedule::Schedule& schedule, Missing missing) {
-  Graph graph = Lowering(system, schedule, missing).run();
+bool missing_matters(const System& system) {
+  const poly::Context context;
+  const auto dims = schedule::index_names(system);
+  return detail::Placement(system, context, dims, Missing::where_read)
+      .differs(detail::Placement(system, context, dims, Missing::zero));
+}
+
+Graph lower(const System& system, const schedule::Schedule& schedule, Missing missing, Relays relays) {
+  Graph graph = Lowering(system, schedule, missing, relays).run();
   check_moves(graph, schedule);
   return graph;
 }

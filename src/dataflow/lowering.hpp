@@ -1,6 +1,7 @@
 // Private to this folder: the state that the rewrite rules share.
 #pragma once
 #include <cyclotron/dataflow/graph.hpp>
+#include <cyclotron/dataflow/lower.hpp>
 #include <cyclotron/schedule/schedule.hpp>
 
 namespace cyclotron::dataflow::detail {
@@ -38,8 +39,9 @@ void add_residents(Graph& graph, const schedule::Schedule& schedule, const std::
 /// relays (inputs), InnerSend and turns (computed tensors). Appends relay spaces and flows to the graph.
 class Router {
  public:
-  Router(Graph& graph, const schedule::Schedule& schedule, const std::vector<Holder>& holders)
-      : graph_(graph),
+  Router(Graph& graph, const schedule::Schedule& schedule, const std::vector<Holder>& holders, Relays relays)
+      : relays_(relays),
+        graph_(graph),
         schedule_(schedule),
         frame_(schedule::frame(schedule, graph.dims)),
         holders_(holders) {}
@@ -82,7 +84,7 @@ class Router {
     poly::Affine place;
   };
   static void add_root(Root root, std::vector<Root>& roots);
-  [[nodiscard]] std::optional<std::vector<Root>> roots_between(const Flow& flow, std::size_t dim,
+  [[nodiscard]] std::optional<std::vector<Root>> roots_between(const Flow& flow, const Axis& axis,
                                                                const poly::Set& starts) const;
   FlowId fan_out(FlowId id, const Axis& axis, const std::vector<Root>& makers, poly::Set& starts,
                  std::vector<Rule>& rules);
@@ -97,12 +99,20 @@ class Router {
   void hand_over_one_hop(FlowId id, poly::Set& starts, std::vector<Rule>& rules) const;
   [[nodiscard]] std::int64_t time_step(const std::vector<std::int64_t>& offset) const;
   void hand_over_far(FlowId id, bool earlier, poly::Set& starts, std::vector<Rule>& rules) const;
+  bool relay_for_one(FlowId id, FlowId source, const poly::Set& domain,
+                     const std::vector<std::int64_t>& offset, std::vector<Rule>& rules) const;
+  bool relay_for_each(FlowId id, FlowId source, const poly::Set& domain,
+                      const std::vector<std::int64_t>& offset, std::vector<Rule>& rules) const;
   [[nodiscard]] std::vector<std::int64_t> nearer(const std::vector<std::int64_t>& offset) const;
   FlowId add_relay(const Flow& flow, const std::vector<std::int64_t>& offset, const poly::Set& domain) const;
+  FlowId add_passing(const Flow& flow, const poly::Set& way, const std::vector<poly::Affine>& home,
+                     const std::vector<std::int64_t>& offset, std::size_t axis) const;
+  [[nodiscard]] std::string relay_name() const;
   bool hand_over_from(FlowId id, FlowId source, const poly::Set& defined,
                       const std::vector<std::int64_t>& offset, Origin origin, poly::Set& starts,
                       std::vector<Rule>& rules) const;
 
+  Relays relays_;
   Graph& graph_;
   const schedule::Schedule& schedule_;
   schedule::Frame frame_;

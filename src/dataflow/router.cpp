@@ -41,10 +41,13 @@ std::string unused_name(const Graph& graph, const std::string& base) {
 }
 
 std::vector<poly::Affine> as_shifts(const poly::Set& domain, std::vector<poly::Affine> forms) {
-  const auto sample = domain.sample();
-  if (!sample) return forms;
+  std::optional<std::vector<std::int64_t>> sample;
   for (std::size_t d = 0; d < forms.size(); ++d) {
     auto shift = poly::variable(forms.size(), d);
+    shift.constant = forms[d].constant;
+    if (forms[d] == shift) continue;
+    if (!sample) sample = domain.sample();
+    if (!sample) return forms;
     shift.constant = poly::evaluate(forms[d], *sample) - (*sample)[d];
     if (domain.is_subset(domain.intersect({forms[d] - shift, true}))) forms[d] = std::move(shift);
   }
@@ -130,7 +133,7 @@ bool Router::made_beyond(const Flow& flow, std::size_t dim) const {
   const auto& points = graph_.at(flow.space).domain;
   const auto starts = points.subtract(points.translate(unit(rank, dim, 1)));
   for (const auto& holder : holders_) {
-    if (graph_.at(holder.flow).tensor != flow.tensor) continue;
+    if (holder.constant || graph_.at(holder.flow).tensor != flow.tensor) continue;
     const auto pair = poly::Map::function(starts, flow.element)
                           .then(poly::Map::function(holder.domain, graph_.at(holder.flow).element).reverse())
                           .sample();
@@ -282,7 +285,7 @@ void Router::propagate(FlowId id, const std::vector<std::int64_t>& step, poly::S
 FlowId Router::follow(FlowId id, const Axis& axis, poly::Set& starts, std::vector<Rule>& rules) {
   const auto rank = graph_.dims.size();
   if (axis.both_ways) {
-    if (const auto makers = roots_between(graph_.at(id), axis.dim, starts))
+    if (const auto makers = roots_between(graph_.at(id), axis, starts))
       return fan_out(id, axis, *makers, starts, rules);
   }
   const auto& flow = graph_.at(id);
@@ -354,10 +357,7 @@ void Router::relay(FlowId id, std::size_t axis, bool broadcast, const poly::Set&
   passing = passing.intersect(
       {broadcast ? poly::constant(rank, low) - position : *own_place - position, broadcast});
 
-  Space space{"relay", passing.coalesce(), {}, {}};
-  const auto count =
-      std::ranges::count_if(graph_.spaces, [](const Space& s) { return s.name.starts_with("relay"); });
-  if (count > 0) space.name += fmt::format("{}", count + 1);
+  Space space{relay_name(), passing.coalesce(), {}, {}};
   const auto hull = broadcast ? poly::constant(rank, low) : position;
   for (std::size_t d = 0; d < rank; ++d) {
     const auto fixed =

@@ -206,6 +206,19 @@ poly::Affine Placement::missing(const Equation& equation, std::size_t d, std::si
   return latest;
 }
 
+bool Placement::differs(const Placement& other) const {
+  return std::ranges::any_of(system_.equations, [&](const Equation& equation) {
+    auto names = equation.indices;
+    if (const auto reduction = reduction_of(system_, equation))
+      names.push_back(std::get<Reduce>(system_.at(*reduction).node).index);
+    for (std::size_t d = 0; d < dims_.size(); ++d) {
+      const bool has = std::ranges::find(names, dims_[d]) != names.end();
+      if (!has && !(missing(equation, d) == other.missing(equation, d))) return true;
+    }
+    return false;
+  });
+}
+
 /// Whether the reduction has a term at every point of the equation.
 bool Placement::has_terms(const Equation& equation, const Reduce& reduce) const {
   const auto outer = equation.indices.size();

@@ -26,6 +26,8 @@ class Placement {
   [[nodiscard]] Space inner(const recurrence::Equation& equation, const recurrence::Reduce& reduce) const;
   /// Points i, at r = r_end(i), the exclusive end, where there is a reduction (CY-070).
   [[nodiscard]] Space outer(const recurrence::Equation& equation, const recurrence::Reduce* reduce) const;
+  /// Whether an index that an equation lacks has another coordinate in the other's placement of the system.
+  [[nodiscard]] bool differs(const Placement& other) const;
   /// Coordinate of a named index.
   [[nodiscard]] std::size_t dim(const std::string& name) const;
   /// A form over the named indices, as a form over dims.

@@ -110,18 +110,24 @@ mapping::Mapping map_in_parts(dataflow::Placed& placed, const machine::Machine& 
   }
 }
 
+/// Candidates but the first, whose error may be told, are verified once they map: of many none may.
 Compiled compile_with(const recurrence::System& system, schedule::Schedule schedule,
-                      const machine::Machine& machine, dataflow::Missing missing, Log log) {
-  auto graph = dataflow::lower(system, schedule, missing);
+                      const machine::Machine& machine, dataflow::Missing missing, dataflow::Relays relays,
+                      bool first, Log log) {
+  auto graph = dataflow::lower(system, schedule, missing, relays);
   log.stage("lower");
-  dataflow::verify(graph);
-  log.stage("verify dataflow");
   const bool same_rank = machine.grid.size() == schedule.space.size();
   auto placed = dataflow::place(graph, schedule, same_rank ? machine.grid : std::vector<std::int64_t>{});
-  if (placed.graph.dims != graph.dims) dataflow::verify(placed.graph);
   log.stage("place");
+  const auto verify = [&] {
+    dataflow::verify(graph);
+    if (placed.graph.dims != graph.dims) dataflow::verify(placed.graph);
+    log.stage("verify dataflow");
+  };
+  if (first) verify();
   auto mapping = map_in_parts(placed, machine);
   log.stage("map");
+  if (!first) verify();
   auto program = codegen::generate(mapping, machine);
   log.stage("generate");
   program = memory::allocate(std::move(program));
@@ -147,14 +153,26 @@ Compiled compile_with(const recurrence::System& system, schedule::Schedule sched
           std::move(proofs),   log.take()};
 }
 
-using Candidate = std::pair<schedule::Schedule, dataflow::Missing>;
+struct Candidate {
+  schedule::Schedule schedule;
+  dataflow::Missing missing = dataflow::Missing::where_read;
+  dataflow::Relays relays = dataflow::Relays::between_neighbours;
+};
 
-/// What is tried in turn for one schedule that leaves things open.
-std::vector<Candidate> candidates(const recurrence::System& system, const schedule::Schedule& schedule) {
+/// What is tried in turn for one schedule that leaves things open. Link maps may lead straight to PEs that are several
+/// hops away on a mesh; where they do not, their links between neighbours may serve.
+std::vector<Candidate> candidates(const recurrence::System& system, const schedule::Schedule& schedule,
+                                  bool link_maps) {
   std::vector<Candidate> result;
-  for (const auto& completion : schedule::completions(system, schedule))
-    result.emplace_back(completion, dataflow::Missing::where_read);
-  result.emplace(result.begin() + 1, result.front().first, dataflow::Missing::zero);
+  const auto add = [&](const schedule::Schedule& completion, dataflow::Missing missing) {
+    if (link_maps) result.push_back({completion, missing, dataflow::Relays::none});
+    result.push_back({completion, missing, dataflow::Relays::between_neighbours});
+  };
+  for (const auto& completion : schedule::completions(system, schedule)) {
+    const bool first = result.empty();
+    add(completion, dataflow::Missing::where_read);
+    if (first) add(completion, dataflow::Missing::zero);
+  }
   return result;
 }
 
@@ -177,9 +195,10 @@ Compiled compile(const recurrence::System& system, const std::optional<schedule:
   // none works.
   std::exception_ptr first_error;
   for (const auto& start : starts) {
-    for (const auto& [candidate, missing] : candidates(split, start)) {
+    for (const auto& [candidate, missing, relays] : candidates(split, start, !machine.link_maps.empty())) {
       try {
-        auto result = compile_with(split, candidate, machine, missing, log);
+        if (missing == dataflow::Missing::zero && !dataflow::missing_matters(split)) continue;
+        auto result = compile_with(split, candidate, machine, missing, relays, !first_error, log);
         result.schedule_chosen = !schedule;
         result.system = wanted;
         return result;

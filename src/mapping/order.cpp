@@ -333,7 +333,8 @@ void check_channels(Mapping& mapping) {
     }
     const auto same_wire = [&](std::size_t other) {
       const auto &a = mapping.channels[c], &b = mapping.channels[other];
-      return a.flow == b.flow && a.offset == b.offset && a.network == b.network && a.axis == b.axis;
+      return a.flow == b.flow && a.offset == b.offset && a.scale == b.scale && a.network == b.network &&
+             a.axis == b.axis;
     };
     const auto joins = [&](const std::vector<std::size_t>& group) {
       return same_wire(group.front()) && std::ranges::all_of(group, [&](std::size_t other) {

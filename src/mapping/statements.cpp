@@ -129,8 +129,9 @@ class Builder {
 
   std::size_t link(const Rule& rule, const std::vector<poly::Affine>& from) {
     const auto offset = grid_offset(mapping_, rule.flow, from);
-    if (offset && custom_) require_links(rule, from);
-    if (!offset || (!custom_ && machine::hops(machine_, mapping_.grid.extents, *offset) > 1)) {
+    const auto hop = grid_hop(mapping_, rule.flow, from);
+    if (hop && custom_) require_links(rule, from);
+    if (!hop || (!custom_ && (!offset || machine::hops(machine_, mapping_.grid.extents, *offset) > 1))) {
       const auto point = rule.domain.lexmin_point().value();
       std::vector<std::int64_t> source;
       for (const auto& form : from) source.push_back(poly::evaluate(form, point));
@@ -144,7 +145,7 @@ class Builder {
                                   graph_.at(graph_.at(rule.flow).tensor).name, fmt::join(pe_of(source), ", "),
                                   fault),
            .notes = {},
-           .help = help_for(offset)});
+           .help = help_for(offset, hop.has_value())});
     }
     if (!poly::Map::function(rule.domain, from).is_injective()) {
       throw LegalityError(
@@ -155,8 +156,11 @@ class Builder {
            .notes = {},
            .help = "map the index along which it is used again to space, or order it last in time"});
     }
-    Channel channel{rule.flow, {}, false, 0, {}};
-    for (std::size_t g = 0; g < offset->size(); ++g) channel.offset.push_back(wrapped(-(*offset)[g], g));
+    Channel channel{rule.flow, hop->offset, false, 0, {}};
+    if (!offset) channel.scale = hop->scale;
+    if (channel.offset.empty()) channel.offset.push_back(0);
+    for (std::size_t g = 0; offset && g < channel.offset.size(); ++g)
+      channel.offset[g] = wrapped(channel.offset[g], g);
     return add_channel(std::move(channel));
   }
 
@@ -215,6 +219,14 @@ class Builder {
     auto base = fmt::format("{}^{}", flow.name, graph_.at(flow.space).name);
     if (channel.network) return fmt::format("{} broadcast along {}", base, mapping_.grid.names[channel.axis]);
     std::vector<std::string> steps;
+    if (!channel.scale.empty()) {
+      for (std::size_t g = 0; g < channel.offset.size(); ++g) {
+        auto sender = channel.scale[g] * poly::variable(channel.offset.size(), g);
+        sender.constant = -channel.offset[g];
+        steps.push_back(poly::to_string(sender, mapping_.grid.names));
+      }
+      return fmt::format("{} from ({})", base, fmt::join(steps, ", "));
+    }
     for (std::size_t g = 0; g < channel.offset.size(); ++g) {
       if (channel.offset[g] != 0)
         steps.push_back(poly::to_string(direction(channel.offset, g), mapping_.grid.names));
@@ -233,7 +245,9 @@ class Builder {
     return step > 0 ? step - extent : step + extent;
   }
 
-  [[nodiscard]] std::string help_for(const std::optional<std::vector<std::int64_t>>& offset) const {
+  /// `scaled`: link maps may lead there.
+  [[nodiscard]] std::string help_for(const std::optional<std::vector<std::int64_t>>& offset,
+                                     bool scaled) const {
     for (const auto topology : {machine::Topology::hexagonal, machine::Topology::torus}) {
       auto other = machine_;
       other.topology = {topology};
@@ -241,8 +255,11 @@ class Builder {
         return fmt::format("give a machine that has such a link: cy.Machine(topology=\"{}\")",
                            machine::name(topology));
     }
-    return offset ? "map the index that jumps to time, or stream the value along it"
-                  : "map the index by which the distance varies to time";
+    return offset   ? "map the index that jumps to time, or stream the value along it"
+           : scaled ? "map the index by which the distance varies to time, or give a machine that has such "
+                      "links, as "
+                      "cy.machines.tree has"
+                    : "map the index by which the distance varies to time";
   }
 
   [[nodiscard]] std::vector<std::int64_t> pe_of(const std::vector<std::int64_t>& point) const {

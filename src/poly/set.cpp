@@ -162,7 +162,10 @@ std::optional<Set> Set::parse(const Context& context, const std::vector<std::str
 
 std::size_t Set::dimensions() const { return static_cast<std::size_t>(isl_set_dim(set_, isl_dim_set)); }
 bool Set::is_empty() const { return checked(context_, isl_set_is_empty(set_)); }
-bool Set::is_subset(const Set& other) const { return checked(context_, isl_set_is_subset(set_, other.set_)); }
+bool Set::is_subset(const Set& other) const {
+  // A copy of a set is the set: isl would subtract it from itself.
+  return set_ == other.set_ || checked(context_, isl_set_is_subset(set_, other.set_));
+}
 bool Set::operator==(const Set& other) const { return checked(context_, isl_set_is_equal(set_, other.set_)); }
 Set Set::intersect(const Set& other) const { return {context_, isl_set_intersect(copy(), other.copy())}; }
 Set Set::intersect(const Constraint& constraint) const { return intersect(std::vector{constraint}); }

@@ -81,6 +81,31 @@ class Reader {
   }
 
   template <class T>
+  struct Field {
+    const char* key;
+    T& value;
+  };
+  template <class T>
+  static Field<T> field(const char* key, T& value) {
+    return {key, value};
+  }
+  template <class T>
+  void get(Fields& fields, const Field<T>& one) {
+    get(fields, one.key, one.value);
+  }
+  template <class T>
+  void get(Fields& fields, const Field<std::optional<T>>& one) {
+    get_if_there(fields, one.key, one.value);
+  }
+  /// An object with these fields and no others; those that are optional need not be there.
+  template <class... Each>
+  void read_fields(const Json& value, const Path& path, const Field<Each>&... each) {
+    Fields fields(value, path);
+    (get(fields, each), ...);
+    fields.finish();
+  }
+
+  template <class T>
   void read(const Json& value, const Path& path, std::vector<T>& result) {
     if (!value.is_array()) wrong_type(value, "a list", path);
     result.resize(value.size());
@@ -176,28 +201,17 @@ class Reader {
   }
 
   void read(const Json& value, const Path& path, machine::Link& link) {
-    Fields fields(value, path);
-    get(fields, "latency_cycles", link.latency_cycles);
-    get(fields, "response_latency_cycles", link.response_latency_cycles);
-    get(fields, "words_per_cycle", link.words_per_cycle);
-    get(fields, "depth", link.depth);
-    fields.finish();
+    read_fields(value, path, field("latency_cycles", link.latency_cycles),
+                field("response_latency_cycles", link.response_latency_cycles),
+                field("words_per_cycle", link.words_per_cycle), field("depth", link.depth));
   }
   void read(const Json& value, const Path& path, machine::Unit& unit) {
-    Fields fields(value, path);
-    get(fields, "shape", unit.shape);
-    get(fields, "cycles", unit.cycles);
-    fields.finish();
+    read_fields(value, path, field("shape", unit.shape), field("cycles", unit.cycles));
   }
   void read(const Json& value, const Path& path, machine::Pe& pe) {
-    Fields fields(value, path);
-    get(fields, "memory_bytes", pe.memory_bytes);
-    get(fields, "flops_per_cycle", pe.flops_per_cycle);
-    get(fields, "cycles", pe.cycles);
-    get_if_there(fields, "matrix", pe.matrix);
-    get_if_there(fields, "vector", pe.vector);
-    get_if_there(fields, "scalar", pe.scalar);
-    fields.finish();
+    read_fields(value, path, field("memory_bytes", pe.memory_bytes),
+                field("flops_per_cycle", pe.flops_per_cycle), field("cycles", pe.cycles),
+                field("matrix", pe.matrix), field("vector", pe.vector), field("scalar", pe.scalar));
   }
   void read_links(const Json& value, const Path& path,
                   std::map<std::vector<std::int64_t>, machine::Link>& result) {
@@ -234,33 +248,20 @@ class Reader {
     }
   }
   void read(const Json& value, const Path& path, machine::LinkMap& map) {
-    Fields fields(value, path);
-    get(fields, "map", map.text);
-    get_if_there(fields, "link", map.link);
-    fields.finish();
+    read_fields(value, path, field("map", map.text), field("link", map.link));
   }
   void read(const Json& value, const Path& path, machine::Chiplets& chiplets) {
-    Fields fields(value, path);
-    get(fields, "shape", chiplets.shape);
-    get(fields, "link", chiplets.link);
-    fields.finish();
+    read_fields(value, path, field("shape", chiplets.shape), field("link", chiplets.link));
   }
   void read(const Json& value, const Path& path, machine::Slice& slice) {
-    Fields fields(value, path);
-    get(fields, "first", slice.first);
-    get(fields, "step", slice.step);
-    get_if_there(fields, "last", slice.last);
-    fields.finish();
+    read_fields(value, path, field("first", slice.first), field("step", slice.step),
+                field("last", slice.last));
   }
   void read(const Json& value, const Path& path, machine::Memory& memory) {
-    Fields fields(value, path);
-    get(fields, "words_per_cycle", memory.words_per_cycle);
-    get(fields, "latency_cycles", memory.latency_cycles);
-    get(fields, "depth", memory.depth);
-    get(fields, "serves", memory.serves);
-    get(fields, "shared_by", memory.shared_by);
-    get_if_there(fields, "size_bytes", memory.size_bytes);
-    fields.finish();
+    read_fields(value, path, field("words_per_cycle", memory.words_per_cycle),
+                field("latency_cycles", memory.latency_cycles), field("depth", memory.depth),
+                field("serves", memory.serves), field("shared_by", memory.shared_by),
+                field("size_bytes", memory.size_bytes));
   }
   void read(const Json& value, const Path& path, machine::Machine& machine) {
     Fields fields(value, path);
@@ -288,10 +289,7 @@ class Reader {
     form.coefficients.erase(form.coefficients.begin());
   }
   void read(const Json& value, const Path& path, Bound& bound) {
-    Fields fields(value, path);
-    get(fields, "form", bound.numerator);
-    get(fields, "divisor", bound.divisor);
-    fields.finish();
+    read_fields(value, path, field("form", bound.numerator), field("divisor", bound.divisor));
   }
   void read(const Json& value, const Path& path, Condition& condition) {
     Fields fields(value, path);
@@ -301,10 +299,7 @@ class Reader {
     fields.finish();
   }
   void read(const Json& value, const Path& path, SlotRef& reference) {
-    Fields fields(value, path);
-    get(fields, "slot", reference.slot);
-    get(fields, "index", reference.index);
-    fields.finish();
+    read_fields(value, path, field("slot", reference.slot), field("index", reference.index));
   }
   void read(const Json& value, const Path& path, Operand& operand) {
     Fields fields(value, path);
@@ -337,27 +332,18 @@ class Reader {
     get(fields, "offset", channel.offset);
     get(fields, "axis", channel.axis);
     get(fields, "depth", channel.depth);
+    if (fields.has("scale")) get(fields, "scale", channel.scale);
     fields.finish();
   }
   void read(const Json& value, const Path& path, Slot& slot) {
-    Fields fields(value, path);
-    get(fields, "name", slot.name);
-    get(fields, "dtype", slot.dtype);
-    get(fields, "tile", slot.tile);
-    get(fields, "count", slot.count);
-    get(fields, "address", slot.address);
-    get(fields, "persistent", slot.persistent);
-    fields.finish();
+    read_fields(value, path, field("name", slot.name), field("dtype", slot.dtype), field("tile", slot.tile),
+                field("count", slot.count), field("address", slot.address),
+                field("persistent", slot.persistent));
   }
   void read(const Json& value, const Path& path, PeClass& pe_class) {
-    Fields fields(value, path);
-    get(fields, "name", pe_class.name);
-    get(fields, "region", pe_class.region);
-    get(fields, "region_text", pe_class.region_text);
-    get(fields, "slots", pe_class.slots);
-    get(fields, "code", pe_class.code);
-    get(fields, "memory_bytes", pe_class.memory_bytes);
-    fields.finish();
+    read_fields(value, path, field("name", pe_class.name), field("region", pe_class.region),
+                field("region_text", pe_class.region_text), field("slots", pe_class.slots),
+                field("code", pe_class.code), field("memory_bytes", pe_class.memory_bytes));
   }
 
   void read(const Json& value, const Path& path, Instruction& instruction) {

@@ -153,10 +153,13 @@ class Writer {
             {"blocked", tensor.blocked}};
   }
   static OrderedJson write(const Channel& channel) {
-    return {{"name", channel.name},          {"kind", name_of(channel.kind, format::channel_kinds)},
-            {"dtype", write(channel.dtype)}, {"tile", write(channel.tile)},
-            {"offset", channel.offset},      {"axis", channel.axis},
-            {"depth", channel.depth}};
+    OrderedJson result{
+        {"name", channel.name},          {"kind", name_of(channel.kind, format::channel_kinds)},
+        {"dtype", write(channel.dtype)}, {"tile", write(channel.tile)},
+        {"offset", channel.offset},      {"axis", channel.axis},
+        {"depth", channel.depth}};
+    if (!channel.scale.empty()) result["scale"] = channel.scale;
+    return result;
   }
   static OrderedJson write(const Slot& slot) {
     return {{"name", slot.name},   {"dtype", write(slot.dtype)}, {"tile", write(slot.tile)},

@@ -228,11 +228,14 @@ class ClassPrinter {
   [[nodiscard]] std::string neighbour(ChannelId id, bool receiver, const SlotRef& reference) const {
     Names coordinates = program_.grid_names;
     if (id.index() < program_.channels.size()) {
-      const auto& offset = program_.channels[id.index()].offset;
+      const auto& channel = program_.channels[id.index()];
+      const auto& offset = channel.offset;
       for (std::size_t d = 0; d < std::min(offset.size(), coordinates.size()); ++d) {
+        const std::int64_t scale = channel.scale_along(d);
         Affine form{std::vector<std::int64_t>(d + 1, 0), receiver ? offset[d] : negated(offset[d])};
-        form.coefficients[d] = 1;
+        form.coefficients[d] = receiver ? 1 : scale;
         coordinates[d] = affine(form, program_.grid_names, true);
+        if (receiver && scale != 1) coordinates[d] = fmt::format("({})/{}", coordinates[d], scale);
       }
     }
     return at(coordinates, reference, false);
@@ -308,10 +311,12 @@ class ClassPrinter {
 
 std::string describe(const Channel& channel) {
   const bool link = channel.kind == Channel::Kind::link;
-  return fmt::format("  {} {}: {}x{} {} {}\n", link ? "link" : "network", channel.name, channel.tile.rows,
-                     channel.tile.columns, operators::name(channel.dtype),
-                     link ? fmt::format("by [{}]", fmt::join(channel.offset, ", "))
-                          : fmt::format("along dimension {}", channel.axis));
+  return fmt::format(
+      "  {} {}: {}x{} {} {}\n", link ? "link" : "network", channel.name, channel.tile.rows,
+      channel.tile.columns, operators::name(channel.dtype),
+      link ? fmt::format("by [{}]{}", fmt::join(channel.offset, ", "),
+                         channel.scale.empty() ? "" : fmt::format(" of [{}]", fmt::join(channel.scale, ", ")))
+           : fmt::format("along dimension {}", channel.axis));
 }
 
 std::string describe(const Tensor& tensor) {

@@ -23,6 +23,8 @@ namespace cyclotron::program {
 namespace {
 
 constexpr std::int64_t tile_limit = std::int64_t{1} << 30;  // Elements of a tile; keeps flops below 2^62.
+constexpr std::int64_t scale_limit = std::int64_t{1}
+                                     << 20;  // Of a channel; times a coordinate it is below 2^62.
 constexpr std::size_t grid_limit = 8;
 constexpr std::size_t rank_limit = 8;
 constexpr std::int64_t alignment = 16;
@@ -79,6 +81,12 @@ void check(const Channel& channel, std::size_t rank, const Path& path) {
   for (std::size_t d = 0; d < channel.offset.size(); ++d) {
     require_range(channel.offset[d], -number_limit, number_limit, Path(offset, d));
   }
+  const Path scale(path, "scale");
+  if (!channel.scale.empty())
+    require_length(channel.scale.size(), link ? rank : 0,
+                   "a link has one scale a grid dimension, a network none", scale);
+  for (std::size_t d = 0; d < channel.scale.size(); ++d)
+    require_range(channel.scale[d], 1, scale_limit, Path(scale, d));
   require_range(channel.axis, 0, link ? 0 : static_cast<std::int64_t>(rank) - 1, Path(path, "axis"));
 }
 
@@ -160,7 +168,12 @@ void verify(const Program& program) {
   }
   const Path channels(root, "channels");
   for (std::size_t c = 0; c < program.channels.size(); ++c) {
-    check(program.channels[c], program.grid.size(), Path(channels, c));
+    const Path here(channels, c);
+    check(program.channels[c], program.grid.size(), here);
+    if (!program.channels[c].scale.empty() && program.machine.link_maps.empty()) {
+      fail("CYC611", Path(here, "scale"), "takes link maps, and the machine has none",
+           "compile the program for a machine whose link maps lead to such PEs");
+    }
   }
   Environment grid;
   for (const auto extent : program.grid) grid.push_back(extent - 1);

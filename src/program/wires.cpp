@@ -19,7 +19,7 @@ Wires::Wires(const Program& program, std::vector<std::int64_t> grid)
   stride_.assign(grid_.size(), 1);
   for (std::size_t d = grid_.size(); d-- > 1;) stride_[d - 1] = stride_[d] * grid_[d];
   for (const auto& channel : program.channels) {
-    const auto own = machine.links.find(channel.offset);
+    const auto own = channel.scale.empty() ? machine.links.find(channel.offset) : machine.links.end();
     const bool network = channel.kind == Channel::Kind::network;
     link_.push_back(network                      ? &machine::broadcast_along(machine, channel.axis)
                     : own == machine.links.end() ? &machine.link
@@ -27,14 +27,20 @@ Wires::Wires(const Program& program, std::vector<std::int64_t> grid)
   }
 }
 
-std::size_t Wires::moved(std::span<const std::int64_t> from, const Channel& channel,
-                         std::int64_t direction) const {
+std::size_t Wires::moved(std::span<const std::int64_t> from, const Channel& channel, End to) const {
   std::int64_t result = 0;
   for (std::size_t d = 0; d < stride_.size(); ++d) {
-    const std::int64_t extent = grid_[d];
-    std::int64_t x = from[d] + direction * channel.offset[d];
+    const std::int64_t extent = grid_[d], scale = channel.scale_along(d);
+    std::int64_t x = from[d] + channel.offset[d];
+    if (to == End::sender) {
+      x = scale * from[d] - channel.offset[d];
+    } else if (x % scale != 0) {
+      return none;
+    } else {
+      x /= scale;
+    }
     if (x < 0 || x >= extent) {
-      if (!machine::wraps_around(program_->machine, d)) return none;
+      if (scale != 1 || !machine::wraps_around(program_->machine, d)) return none;
       x = (x % extent + extent) % extent;
     }
     result += x * stride_[d];
@@ -49,13 +55,13 @@ std::size_t Wires::link_map(std::span<const std::int64_t> sender, std::size_t re
 }
 
 std::size_t Wires::receiver(std::size_t channel, std::span<const std::int64_t> sender) const {
-  const std::size_t result = moved(sender, program_->channels[channel], 1);
+  const std::size_t result = moved(sender, program_->channels[channel], End::receiver);
   const bool joined = maps_.empty() || (result != none && link_map(sender, result) < maps_.size());
   return joined ? result : none;
 }
 
 std::size_t Wires::sender(std::size_t channel, std::span<const std::int64_t> receiver) const {
-  const std::size_t result = moved(receiver, program_->channels[channel], -1);
+  const std::size_t result = moved(receiver, program_->channels[channel], End::sender);
   const bool joined =
       maps_.empty() || (result != none && this->receiver(channel, coordinates(result)) != none);
   return joined ? result : none;

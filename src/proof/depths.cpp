@@ -10,19 +10,20 @@
 namespace cyclotron::proof {
 namespace {
 
-/// Lowers one channel after the other as far as the rest allows. A depth that blocks while the others are
-/// larger also blocks when they are smaller, so in the end none can shrink alone.
+/// Lowers one channel after the other as far as the rest allows, but not below its bound. A depth that blocks while
+/// the others are larger also blocks when they are smaller, so in the end none can shrink alone.
 std::vector<std::int64_t> lower_each(const ChannelProgram& channels, std::vector<std::int64_t> depths,
-                                     const GoOn& go_on) {
-  for (auto& depth : depths) {
-    std::int64_t blocks = 0, passes = depth;
+                                     const std::vector<std::int64_t>& bounds, const GoOn& go_on) {
+  for (std::size_t c = 0; c < depths.size(); ++c) {
+    auto& depth = depths[c];
+    std::int64_t blocks = bounds[c] - 1, passes = depth;
     const auto try_with = [&](std::int64_t guess) {
       depth = guess;
       const bool enough = run_channels(channels, of_queues(channels, depths), go_on).finished();
       (enough ? passes : blocks) = guess;
       return enough;
     };
-    for (std::int64_t guess = 1; guess < passes && !try_with(guess);) guess *= 2;  // mostly small
+    for (std::int64_t guess = bounds[c]; guess < passes && !try_with(guess);) guess *= 2;  // mostly small
     while (passes - blocks > 1) (void)try_with(blocks + (passes - blocks) / 2);
     depth = passes;
   }
@@ -78,12 +79,17 @@ Depths least_depths(const program::Program& program, std::int64_t limit, const G
     channel.no_stall = std::max(channel.no_stall, without_stall(times, link.response_latency_cycles));
     enough[number] = std::max(enough[number], channel.messages);
   }
-  const auto least = lower_each(channels, std::move(enough), go_on);
+  const std::vector<std::int64_t> ones(enough.size(), 1);
+  const auto least = lower_each(channels, std::move(enough), ones, go_on);
+  std::vector<std::int64_t> in_time, no_stall;
   for (std::size_t c = 0; c < least.size(); ++c) {
     result.channels[c].least = least[c];
+    in_time.push_back(result.channels[c].no_stall);
     // Where hops take no time, a place may be free in time only because of the message that needs it.
-    result.channels[c].no_stall = std::max(result.channels[c].no_stall, least[c]);
+    no_stall.push_back(std::max(in_time[c], least[c]));
   }
+  no_stall = lower_each(channels, std::move(no_stall), in_time, go_on);
+  for (std::size_t c = 0; c < no_stall.size(); ++c) result.channels[c].no_stall = no_stall[c];
   result.passes_as_given = run_channels(channels, depths_of(program, trace)).finished();
   result.rendezvous = run_channels(channels, std::vector<std::int64_t>(trace.queues.size(), 0)).finished();
   return result;

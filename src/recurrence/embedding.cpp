@@ -162,6 +162,8 @@ Embedded Embedding::embedded(std::size_t statement) const {
 void Embedding::pin(std::size_t statement, const std::vector<std::string>& order) {
   auto& own = statements_[statement];
   Embedded result;
+  std::set<std::string> folded;  // an index of a reduction inside stands for itself
+  for (const auto id : reductions(statement)) folded.insert(reduction_names_.at(id));
   for (const auto& name : order) {
     const auto known = std::ranges::find(own.names, name);
     if (known != own.names.end()) {
@@ -169,6 +171,8 @@ void Embedding::pin(std::size_t statement, const std::vector<std::string>& order
       result.names.push_back(name);
       result.loop.push_back(own.loop[n]);
       result.coordinates.push_back(own.coordinates[n]);
+    } else if (folded.contains(name)) {
+      continue;
     } else if (const auto form = beside(statement, name)) {
       result.names.push_back(name);
       result.loop.emplace_back();

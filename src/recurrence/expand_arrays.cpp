@@ -193,7 +193,7 @@ class Expansion {
       set = set.intersect({poly::variable(variables, n) - poly::substitute(form, old, variables), true});
     }
     const auto parts = set.coalesce().conjunctions();
-    if (!parts || std::ranges::any_of(*parts, [](const auto& part) { return !part.divisible.empty(); })) {
+    if (!parts) {
       throw LegalityError(
           {.code = "CYC216",
            .span = at(s).span,
@@ -206,6 +206,7 @@ class Expansion {
     for (const auto& part : *parts) {
       auto& all = result.emplace_back();
       for (const auto& [form, equality] : part.constraints) all.push_back({from_poly(form), equality});
+      for (const auto& [form, modulus] : part.divisible) all.push_back({from_poly(form), false, modulus});
     }
     return result;
   }
@@ -243,7 +244,12 @@ class Expansion {
     std::vector<TensorId> apart;
     for (std::size_t r = 0; r < reads_[s].size(); ++r) {
       const bool several = !cases.empty() && cases.front().sources[r] == nullptr;
-      apart.push_back(several ? set_apart(s, reads_[s][r]) : TensorId());
+      const auto same = std::ranges::find_if(reads_[s], [&](const Read& read) {
+        return nest_.system.at(read.expr).node == nest_.system.at(reads_[s][r].expr).node &&
+               read.scope.names == reads_[s][r].scope.names;
+      });
+      const auto first = static_cast<std::size_t>(same - reads_[s].begin());
+      apart.push_back(!several ? TensorId() : first < r ? apart[first] : set_apart(s, reads_[s][r]));
     }
     for (const auto& one : cases) {
       Copy copy{s, &one, &apart, 0};

@@ -186,8 +186,7 @@ std::optional<std::vector<Source>> LastWrites::affine_pieces(const poly::Map& la
   for (const auto& piece : *pieces) {
     const auto points = piece.domain.coalesce();
     const auto parts = points.conjunctions();
-    const auto has_stride = [](const poly::Conjunction& part) { return !part.divisible.empty(); };
-    if (!parts || std::ranges::any_of(*parts, has_stride)) return std::nullopt;
+    if (!parts) return std::nullopt;
     std::vector<poly::Affine> from;
     for (const auto& form : point_at(writer, 0, times_))
       from.push_back(poly::substitute(form, piece.forms, scope.names.size()));

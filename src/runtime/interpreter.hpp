@@ -14,6 +14,7 @@
 #include "body.hpp"
 #include "code.hpp"
 #include "kernels/kernels.hpp"
+#include "messages.hpp"
 #include "pe_array.hpp"
 #include "tensors.hpp"
 
@@ -341,8 +342,8 @@ class Interpreter {
     const std::int64_t first = lower_limit(*pe.code, step.lower, pe.variables);
     const std::int64_t last = upper_limit(*pe.code, step.upper, pe.variables);
     if (first > last) return true;
-    require_on_line(first, axis);
-    require_on_line(last, axis);
+    require_on_line(array_.program(), axis, first);
+    require_on_line(array_.program(), axis, last);
     return host_.broadcast(pe, step, first, last, packet(pe, step));
   }
 
@@ -353,7 +354,7 @@ class Interpreter {
     const Port port = pe.code->ports[step.port];
     if (port.kind == Port::Kind::network_in) {
       sender = evaluate(*pe.code, step.sender, pe.variables);
-      require_on_line(sender, array_.program().channels[port.channel].axis);
+      require_on_line(array_.program(), array_.program().channels[port.channel].axis, sender);
     }
     return host_.receive(pe, step, sender, [&]<class Data>(TileSize size, [[maybe_unused]] Data&& data) {
       if constexpr (std::is_pointer_v<std::remove_cvref_t<Data>>) {
@@ -371,14 +372,6 @@ class Interpreter {
         host_.put(tile_number(pe, place, at), std::forward<Data>(data));
       }
     });
-  }
-
-  void require_on_line(std::int64_t coordinate, std::uint32_t axis) const {
-    if (coordinate >= 0 && coordinate < array_.program().grid[axis]) return;
-    throw KernelFailure{"CYC706",
-                        "a network along grid dimension " + std::to_string(axis) + " has no PE at " +
-                            std::to_string(coordinate),
-                        "compile the kernel again"};
   }
 
   /// An operand's bytes; its size goes to `size`.

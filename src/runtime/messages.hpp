@@ -1,4 +1,4 @@
-// A check that every host makes before a tile enters a channel.
+// Checks that every host makes before a tile enters a channel.
 #pragma once
 #include <string>
 
@@ -19,6 +19,15 @@ inline void require_fits(const program::Channel& channel, TileSize size) {
 /// KernelFailure CYC706: a send over the edge of the grid.
 [[noreturn]] inline void no_neighbour(const program::Channel& channel) {
   throw KernelFailure{"CYC706", "a send on `" + channel.name + "` leaves the grid",
+                      "compile the kernel again"};
+}
+
+/// Throws KernelFailure CYC706 where a network along a grid dimension has no PE at the coordinate.
+inline void require_on_line(const program::Program& program, std::uint32_t axis, std::int64_t coordinate) {
+  if (coordinate >= 0 && coordinate < program.grid[axis]) return;
+  throw KernelFailure{"CYC706",
+                      "a network along grid dimension " + std::to_string(axis) + " has no PE at " +
+                          std::to_string(coordinate),
                       "compile the kernel again"};
 }
 

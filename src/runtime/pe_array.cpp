@@ -56,12 +56,12 @@ PeArray::PeArray(const program::Program& program, bool functional, Part part)
 }
 
 void PeArray::find_pes() {
-  for (std::size_t index = 0; index < ordinal_.size(); ++index) {
-    const auto found = program_->class_of(coordinates(static_cast<std::uint32_t>(index)));
-    if (found == program::Program::no_class) continue;
+  const auto classes = program_->class_map();
+  for (std::size_t index = 0; index < classes.size(); ++index) {
+    if (classes[index] == program::Program::unmapped) continue;
     ordinal_[index] = count();
     grid_index_.push_back(static_cast<std::uint32_t>(index));
-    class_of_.push_back(static_cast<std::uint32_t>(found));
+    class_of_.push_back(classes[index]);
   }
 }
 
@@ -168,6 +168,7 @@ void PeArray::connect() {
   std::size_t next = 0;
   for (std::uint32_t o = 0; o < count(); ++o) {
     const bool ours = in_part(o);
+    const auto at = coordinates(grid_index_[o]);
     for (const Port& port : codes_[class_of_[o]].ports) {
       std::uint32_t number = none;
       switch (port.kind) {
@@ -176,8 +177,7 @@ void PeArray::connect() {
           break;
         }
         case Port::Kind::link_out:
-          if (const auto receiver = wires_.receiver(port.channel, coordinates(grid_index_[o]));
-              receiver != program::Wires::none) {
+          if (const auto receiver = wires_.receiver(port.channel, at); receiver != program::Wires::none) {
             Link& link = link_to(port.channel, receiver);
             link.sender = o;
             number = static_cast<std::uint32_t>(&link - links_.data());
@@ -193,6 +193,7 @@ void PeArray::connect() {
 
 std::vector<std::int64_t> PeArray::coordinates(std::uint32_t grid_index) const {
   std::vector<std::int64_t> result;
+  result.reserve(grid_stride_.size());
   for (std::size_t d = 0; d < grid_stride_.size(); ++d) {
     result.push_back(grid_index / grid_stride_[d] % program_->grid[d]);
   }

@@ -13,23 +13,23 @@ def input_assigned(tiles):
 
 
 @cy.kernel
-def sliced(x):
-    X = cy.empty_like(x)
-    X[1:] = x[:-1]  # error: CYC107
+def sliced_tiles(tiles):
+    X = cy.empty_like(tiles)
+    X[1:] = tiles[:-1]  # error: CYC107
     return X
 
 
 @cy.kernel
 def whole_product(A, B):
     X = cy.empty_like(A)
-    X[0, 0] = A @ B  # error: CYC107
+    X[0, 0] = A @ B  # error: CYC122
     return X
 
 
 @cy.kernel
 def whole_method(A):
     X = cy.empty_like(A)
-    X[0, 0] = A.mean()  # error: CYC107
+    X[...] = A.cumsum(axis=0)  # error: CYC105
     return X
 
 
@@ -38,15 +38,15 @@ def whole_value(A):
     X = cy.empty_like(A)
     for i in range(4):
         for j in range(4):
-            X[i, j] = cy.exp(A)  # error: CYC107
+            X[i, j] = cy.exp(A)  # error: CYC122
     return X
 
 
 @cy.kernel
-def too_few_subscripts(A):
+def too_many_subscripts(A):
     X = cy.empty_like(A)
     for i in range(4):
-        X[i] = A[i, i]  # error: CYC108
+        X[i, i] = A[i, i, 0]  # error: CYC108
     return X
 
 
@@ -68,11 +68,11 @@ def numpy_array(x):
 
 
 @cy.kernel
-def declared_in_loop(x):
-    X = cy.empty_like(x)
-    for i in range(len(x)):
-        T = cy.empty(3)  # error: CYC115
-        T[0] = x[i]
+def tiles_declared_in_loop(tiles):
+    X = cy.empty_like(tiles)
+    for i in range(len(tiles)):
+        T = cy.empty_like(tiles)  # error: CYC115
+        T[0] = tiles[i]
         X[i] = T[0]
     return X
 
@@ -82,14 +82,6 @@ def returns_nothing(x):
     X = cy.empty_like(x)
     for i in range(len(x)):  # error: CYC114
         X[i] = x[i]
-
-
-@cy.kernel
-def returns_expression(x):
-    X = cy.empty_like(x)
-    for i in range(len(x)):
-        X[i] = x[i]
-    return cy.exp(X)  # error: CYC114
 
 
 @cy.kernel

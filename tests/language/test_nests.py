@@ -174,7 +174,52 @@ def chosen(x):
     return y
 
 
+@cy.kernel
+def keeps_a_stride(x):
+    for i in range(2):
+        x[2 * i] += 1
+    return x
+
+
+@cy.kernel
+def two_strides(x, f):
+    for _t in range(3):
+        for i in range(1, len(x) - 1, 2):
+            x[i] = x[i - 1] + x[i + 1] - f[i]
+        for i in range(2, len(x) - 1, 2):
+            x[i] = x[i - 1] + x[i + 1] - f[i]
+    return x
+
+
+@cy.kernel
+def folded_along_an_axis_of_the_target(A):
+    """The maximum over j stands at A[i, 0], where j is an axis of A."""
+    n, m = A.shape
+    for i in range(n):
+        A[i, 0] += max(A[i, j] for j in range(m))
+    for i in range(n):
+        for j in range(m):
+            A[i, j] += 1
+    return A
+
+
+@cy.kernel
+def folded_over_another_size(A, B):
+    P = cy.zeros((5, 2))
+    for i in range(5):
+        for j in range(2):
+            P[i, j] = sum(B[i, k] * A[k, j] for k in range(3))
+    for i in range(2):
+        A[i + 1, 0] += max(P[j, i] for j in range(5))
+    for i in range(3):
+        for j in range(2):
+            A[i, j] += 1
+    return A
+
+
 KERNELS = [
+    (folded_along_an_axis_of_the_target, (integers(3, 4),)),
+    (folded_over_another_size, (integers(3, 2), integers(5, 3, seed=1))),
     (in_place, (integers(5, 5) + 16 * np.eye(5),)),
     (assigned_from_itself, (integers(4),)),
     (two_reduced_loops, (integers(4, 4),)),
@@ -189,6 +234,8 @@ KERNELS = [
     (carried, (integers(4),)),
     (overwritten, (integers(4),)),
     (chosen, (integers(4),)),
+    (keeps_a_stride, (integers(4),)),
+    (two_strides, (integers(9), integers(9, seed=1))),
 ]
 
 
@@ -266,13 +313,6 @@ def of_another_stride(x):
 
 
 @cy.kernel
-def keeps_a_stride(x):
-    for i in range(2):
-        x[2 * i] += 1
-    return x
-
-
-@cy.kernel
 def never_assigned(x):
     X = cy.empty(5)
     for _k in range(2):
@@ -304,7 +344,6 @@ def read_too_early(x):
         (no_first_value, "CYC215"),
         (read_too_early, "CYC215"),
         (of_another_stride, "CYC216"),
-        (keeps_a_stride, "CYC216"),
         (never_assigned, "CYC202"),
         (outside, "CYC203"),
     ],
@@ -331,3 +370,28 @@ def test_results_come_in_the_order_of_the_return() -> None:
         returned_the_other_way_round(x), returned_the_other_way_round.reference(x), strict=True
     ):
         np.testing.assert_array_equal(one, other)
+
+
+@cy.kernel
+def exchange_neighbours(x):
+    kept = cy.empty((1,))
+    for i in range(x.shape[0] - 1):
+        kept[0] = x[i]
+        x[i] = x[i + 1]
+        x[i + 1] = kept[0]
+    return x
+
+
+@cy.kernel
+def between_other_elements(x):
+    for i in range(1, x.shape[0] - 1):
+        before = x[i - 1]
+        after = x[i + 1]
+        x[i] = before + after
+    return x
+
+
+@pytest.mark.parametrize("kernel", [exchange_neighbours, between_other_elements])
+def test_elements_keep_what_they_were(kernel):
+    x = np.array([1.0, -2.0, 3.0, 4.0, 5.0])
+    np.testing.assert_array_equal(kernel(x), kernel.reference(x.copy()))

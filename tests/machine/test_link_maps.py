@@ -30,6 +30,11 @@ def test_a_torus_of_maps_is_a_torus():
     assert cy.prove(program)
 
 
+def test_a_map_alone_is_a_topology():
+    ring = LinkMap("(i) -> ((i + 1) % 4)")
+    assert Machine(topology=ring, grid=(4,)) == Machine(topology=(ring,), grid=(4,))
+
+
 def test_hops_that_no_map_joins_are_refused():
     with pytest.raises(
         cy.LegalityError, match=r"PE \(\d, \d\) needs `[AB]` from PE \(\d, \d\), and no link"

@@ -246,8 +246,12 @@ def test_refusals_name_field_value_and_range(make, code, words):
     assert words in str(caught.value)
 
 
-def test_a_file_that_is_not_toml_is_named(tmp_path):
-    path = tmp_path / "broken.toml"
-    path.write_text("grid = [")
-    with pytest.raises(cy.ShapeError, match=r"broken\.toml"):
-        Machine.load(path)
+def test_files_that_are_no_machine(tmp_path, monkeypatch, golden_refusal):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "broken.toml").write_text("grid = [")
+    (tmp_path / "picture.toml").write_bytes(b"\xff\xd8")
+    golden_refusal("machine-file-of-no-toml", cy.ShapeError, "CYC402", lambda: Machine.load("broken.toml"))
+    golden_refusal("machine-file-that-is-missing", cy.ShapeError, "CYC402", lambda: Machine.load("none.toml"))
+    for path in ("picture.toml", tmp_path):
+        with pytest.raises(cy.ShapeError):
+            Machine.load(path)

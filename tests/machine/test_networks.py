@@ -79,8 +79,16 @@ def test_values(tmp_path):
 @pytest.mark.parametrize(
     ("make", "code", "words"),
     [
-        (lambda: Machine(broadcasts={2: Link()}, grid=(3, 4)), "CYC401", "is 2, outside 0 .. 1"),
-        (lambda: Machine(broadcasts={-1: Link()}), "CYC401", "is -1, outside 0 .. 7"),
+        (
+            lambda: Machine(broadcasts={2: Link()}, grid=(3, 4)),
+            "CYC401",
+            "along dimension 2, and the grid has 2 ",
+        ),
+        (
+            lambda: Machine(broadcasts={-1: Link()}),
+            "CYC401",
+            "along dimension -1, and the grid has at most 8 ",
+        ),
         (lambda: Machine(broadcasts={"rows": Link()}), "CYC402", "of type str"),
         (lambda: Machine(broadcasts={1: 4}), "CYC402", "cy.Link(...)"),
         (lambda: Machine(broadcasts=[Link()]), "CYC402", "of type list"),

@@ -130,6 +130,14 @@ def test_files(tmp_path):
     assert loaded.with_machine(machine).core == program.core
 
 
+def test_one_word_for_all_dimensions():
+    assert Machine(topology=("torus", "torus"), grid=(3, 4)) == Machine(topology="torus", grid=(3, 4))
+    assert Machine(topology=["mesh"]).topology == "mesh"
+    assert Machine.from_dict({"topology": ["mesh", "mesh"]}) == Machine()
+    with pytest.raises(cy.ShapeError, match="has 2 dimensions, and the grid 1"):
+        Machine(topology=("mesh", "mesh"), grid=(4,))
+
+
 def test_a_sweep_over_topologies():
     topologies = ["torus", ("mesh", "torus"), ["torus", "mesh"], "mesh"]
     table = cy.sweep(product, A, B, schedule=ROUND_ROWS, topology=topologies)

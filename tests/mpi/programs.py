@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import struct
 import zlib
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -193,6 +194,18 @@ def chain(
 def endless(pes: int) -> tuple[bytes, list[dict[str, Any]]]:
     """Every PE counts for hours."""
     return program_file([pes], [], [], [("x", "float64", 1)], loop("k", 0, 1 << 40, [])), []
+
+
+@dataclass(frozen=True)
+class FailsAlone:
+    """A job in which one rank fails, and the others wait for it for ever."""
+
+    rank: int
+
+    def __call__(self, store: Any) -> str:
+        if store.rank == self.rank:
+            raise ArithmeticError("of this rank alone")
+        return store.same("")
 
 
 def condition(kind: str, form: list[int]) -> dict[str, Any]:

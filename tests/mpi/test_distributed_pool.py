@@ -84,11 +84,43 @@ def test_what_cannot_be_had_is_refused(golden):
     golden("refusals/array-of-a-closed-pool.txt", str(caught.value))
 
 
+REFUSED = {
+    "no-ranks": ("CYC733", lambda kept: cy.distribute(np.eye(2), ranks=0)),
+    "more-ranks-than-a-pool-has": ("CYC733", lambda kept: cy.distribute(np.eye(2), ranks=10**6)),
+    "root-outside-the-ranks": ("CYC733", lambda kept: cy.distribute(np.eye(2), ranks=2, root=9)),
+    "relayout-to-no-layout": ("CYC734", lambda kept: kept.relayout("x")),
+    "array-of-objects": ("CYC734", lambda kept: cy.distribute(np.array([object()]), ranks=2)),
+    "other-ranks-than-an-operands": ("CYC736", lambda kept: cy.linalg.cholesky(kept, ranks=3)),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refusals(name, golden_refusal, monkeypatch):
+    monkeypatch.setattr("cyclotron.mpi.pool.threads", lambda: 2)  # cores, of which a text tells the number
+    kept = cy.distribute(np.eye(2), ranks=2)
+    code, action = REFUSED[name]
+    before = mpi.default_pool(2).keeps
+    golden_refusal(name, cy.CyclotronError, code, lambda: action(kept))
+    assert mpi.default_pool(2).keeps == before
+
+
+def test_what_numpy_makes_arrays_of():
+    for array in ([[1.0, 2.0]], np.eye(4)[::-2], np.asfortranarray(np.ones((3, 2))), np.eye(2).astype(">f8")):
+        assert (cy.distribute(array, ranks=2, root=1).gather() == np.asarray(array)).all()
+    with pytest.raises(ValueError, match="gathered into a copy"):
+        np.asarray(cy.distribute(np.eye(2), ranks=2), copy=False)
+
+
 def test_refused_before_anything_is_sent(golden, tmp_path):
     (tmp_path / "text.npy").write_text("no array")
     with pytest.raises(cy.ShapeError) as caught:
         cy.distribute(tmp_path / "text.npy", ranks=2)
     golden("refusals/file-of-no-array.txt", str(caught.value).replace(str(tmp_path), "FOLDER"))
+    (tmp_path / "empty.npy").touch()
+    np.savez(tmp_path / "archive.npz", a=np.ones(3))
+    for name in ("empty.npy", "archive.npz"):
+        with pytest.raises(cy.ShapeError, match="no array that can be mapped"):
+            cy.distribute(tmp_path / name, ranks=2)
     with pytest.raises(cy.ShapeError, match="float16"):
         cy.distribute(np.ones(3, "float16"), ranks=2)
     with pytest.raises(cy.ShapeError, match="rank 2 of 2"):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 from test_collective import launch
@@ -77,6 +80,40 @@ def test_distributed_matrices_stay_distributed():
         cy.linalg.cholesky(cy.distribute(-np.eye(n), ranks=2))
 
 
+def test_distributed_vectors_and_empty_matrices_stay_distributed():
+    A, x = RNG.standard_normal((40, 30)), RNG.standard_normal(30)
+    kept = cy.distribute(A, cy.Layout((2, 1), 8)), cy.distribute(x, cy.Layout((2,), 7))
+    for a, b in [(kept[0], x), (A, kept[1]), kept]:
+        y = cy.linalg.matmul(a, b)
+        assert isinstance(y, cy.Distributed)
+        assert y.shape == (40,)
+        np.testing.assert_allclose(y.gather(), A @ x)
+        # What one operation made is an operand of the next, on the left and in another layout.
+        z = cy.linalg.matmul(y.relayout(cy.Layout((2,), 3)), kept[0])
+        assert z.shape == (30,)
+        np.testing.assert_allclose(np.asarray(z), (A @ x) @ A)
+        np.testing.assert_allclose(cy.linalg.matmul(y, y), (A @ x) @ (A @ x))
+    L = np.tril(A[:30]) + 30 * np.eye(30)
+    solved = cy.linalg.solve_triangular(L, kept[1])
+    assert solved.shape == (30,)
+    np.testing.assert_allclose(L @ solved.gather(), x)
+    for m, k, n in [(0, 3, 2), (3, 0, 2), (3, 2, 0)]:
+        empty = cy.linalg.matmul(cy.distribute(np.ones((m, k)), ranks=2), np.ones((k, n)))
+        assert isinstance(empty, cy.Distributed)
+        np.testing.assert_array_equal(empty.gather(), np.zeros((m, n)))
+
+
+@pytest.mark.parametrize("place", [1, 34, 100])
+def test_the_zero_on_the_diagonal_of_a_distributed_matrix(place):
+    """By its number in the matrix, whatever the tiles of the matrix and of the plan."""
+    L = np.tril(np.ones((100, 100)))
+    L[place - 1, place - 1] = L[99, 99] = 0
+    for layout in (None, cy.Layout((1, 2), 7), cy.Layout(block=(20, 30), owner=lambda i, j: (i + j) % 2)):
+        with pytest.raises(cy.ExecutionError, match=f"diagonal element {place} of 100 is 0") as caught:
+            cy.linalg.solve_triangular(cy.distribute(L, layout, ranks=2), np.ones(100))
+        assert caught.value.code == "CYC701"
+
+
 def test_figures_are_kept_in_a_file(monkeypatch):
     first = cy.calibrate("float32")
     assert cy.calibrate("float32") is first
@@ -85,7 +122,7 @@ def test_figures_are_kept_in_a_file(monkeypatch):
     assert str(first).startswith(f"float32 on {first.cores} cores, GFLOP/s")
     assert first.compute("matmul", 1e9, 256) < first.compute("matmul", 1e9, 16)
     assert first.latency > 0
-    file = calibration._file("float32")
+    (file,) = Path(os.environ["XDG_CACHE_HOME"]).rglob("calibration-float32-*.json")
     file.write_text("{}")
     monkeypatch.setattr(calibration, "_known", {})
     assert cy.calibrate("float32").rates.keys() == first.rates.keys()
@@ -105,6 +142,13 @@ def test_under_mpirun(tmp_path):
     np.testing.assert_allclose(C, A @ A)
     L = cy.linalg.cholesky(cy.distribute(A @ A.T if rank() == 1 else None, root=1))
     X = cy.linalg.solve_triangular(L, A[:, :5])
+    y = cy.linalg.matmul(L, A[0])
+    assert y.shape == (90,)
+    np.testing.assert_allclose(y.gather(), np.asarray(L) @ A[0])
+    try:
+        cy.linalg.solve_triangular(cy.distribute(np.diag(np.arange(-70.0, 20.0))), A)
+    except CyclotronError as error:
+        assert "diagonal element 71 of 90" in error.message
     np.testing.assert_allclose(np.asarray(L) @ X.gather(), A[:, :5], atol=1e-9)
     np.testing.assert_allclose(np.asarray(L), np.linalg.cholesky(A @ A.T))
     try:

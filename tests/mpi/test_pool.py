@@ -148,6 +148,18 @@ def test_dead_rank_is_reported_and_replaced(golden):
     assert not set(mpi.default_pool(3).pids) & set(pids)
 
 
+def test_rank_that_fails_alone_ends_the_others(monkeypatch, golden):
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))  # where the job is
+    with mpi.Pool(2) as pool:
+        pids = pool.pids
+        with pytest.raises(ExecutionError) as caught:
+            pool._do(programs.FailsAlone(0))  # of which rank 1 waits for a message
+        assert caught.value.code == "CYC730"
+        golden("refusals/rank-that-failed-alone.txt", str(caught.value))
+        assert pool.closed
+        assert_gone(pids)
+
+
 def test_rank_that_died_while_idle():
     run_matmul(4, 4, 4, 1, 2)
     pids = mpi.default_pool(2).pids

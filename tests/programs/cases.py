@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import array_kernels
 import kernels
 import numpy as np
 
@@ -65,6 +66,7 @@ SOLVE_VECTOR = {
     "triangle": SPACE("i", "j"),
     "one-pe": cy.Schedule(),
 }
+ARRAYS = {"one-pe": cy.Schedule(), "rows": SPACE("i").time("t"), "points": SPACE("i", "j").time("t")}
 CHOLESKY = {
     "grid": SPACE("i", "j"),
     "grid-transposed": SPACE("j", "i"),
@@ -139,6 +141,10 @@ def all_cases() -> Iterator[Case]:
         yield Case(
             f"cholesky/{name}/ragged-tiles", kernels.cholesky, schedule, (cy.blocked(A, (2, 2)),), False
         )
+    for name, schedule in ARRAYS.items():
+        u, f = integers(rng, 6, 7), integers(rng, 6, 7)
+        yield Case(f"heat/{name}/6x7", array_kernels.heat, schedule, (u, 3), True)
+        yield Case(f"red-black/{name}/6x7", array_kernels.red_black, schedule, (u, f, 2), True)
 
 
 def residual_ratio(case: Case, output: np.ndarray) -> float:

@@ -12,14 +12,19 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 PICTURES = {
     "attention_activity": ["attention_activity.png"],
     "cholesky_utilization": ["cholesky_utilization.png", "cholesky_utilization_wavefront.png"],
+    "conjugate_gradient": ["conjugate_gradient.png"],
     "convolution": ["convolution_utilization.png"],
     "critical_path": ["critical_path.png", "roofline.png"],
     "design_space": ["design_space.png"],
+    "heat": ["heat.png"],
+    "life": ["life.png"],
     "memory_bound": ["memory_roofline.png", "memory_stalls.png"],
     "quickstart": ["quickstart_utilization.png"],
     "scale_sim": ["scale_sim.png"],
     "stencil": ["stencil_utilization.png"],
+    "tree_reduction": ["tree_stalls.png"],
     "trsm_utilization": ["trsm_utilization.png"],
+    "waves": ["waves.png"],
 }
 
 

@@ -161,6 +161,8 @@ REFUSALS = {
         lambda: compiled(S.space("i"), machine=cy.Machine(links={(0, 1): cy.Link()})),
     ),
     "unknown-entry-of-a-machine": (cy.ShapeError, "CYC402", lambda: cy.Machine.from_dict({"gird": [4]})),
+    "depths-in-a-list": (cy.ShapeError, "CYC402", lambda: compiled().with_depths([1, 2])),
+    "depth-of-half-a-channel": (cy.ShapeError, "CYC402", lambda: compiled().with_depths({1.0: 7})),
     "file-of-something-else": (cy.ProgramError, "CYC601", read(b"GIF89a" + bytes(40))),
     "file-of-no-text": (cy.ProgramError, "CYC604", read(body(b"{"))),
     "file-of-a-list": (cy.ProgramError, "CYC605", read(body(b"[]"))),

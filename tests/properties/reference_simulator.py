@@ -248,6 +248,8 @@ class _Simulation:
     def send(self, step: Json, environment: list[int], pe: Any, clock: Clock, sizes: Any) -> Iterator[None]:
         channel = self.program["channels"][step["channel"]]
         to = self.moved(pe, channel["offset"])
+        if scale := channel.get("scale"):
+            to = tuple(x // factor for x, factor in zip(to, scale, strict=True))
         size = sizes.get(_element(step["source"], environment), (1, 1))
         yield from self.enter(step["channel"], pe, [to], size, clock)
 
@@ -289,7 +291,10 @@ class _Simulation:
     ) -> Iterator[None]:
         channel = self.program["channels"][step["channel"]]
         if channel["kind"] == "link":
-            sender = self.moved(pe, [-step for step in channel["offset"]])
+            at = pe
+            if scale := channel.get("scale"):
+                at = tuple(x * factor for x, factor in zip(pe, scale, strict=True))
+            sender = self.moved(at, [-step for step in channel["offset"]])
         else:
             axis = channel["axis"]
             sender = (*pe[:axis], _value(step["sender"][0], environment), *pe[axis + 1 :])

@@ -71,6 +71,28 @@ def test_reference_on_tiles(rows, tile):
             judged(random_machines.retimed(rng, program))
 
 
+@cy.kernel
+def tree_sums(A):
+    n, m = A.shape
+    S = cy.empty((2 * n - 1, m))
+    for p in range(2 * n - 2, -1, -1):
+        for k in range(m):
+            if p >= n - 1:
+                S[p, k] = A[p - n + 1, k]
+            else:
+                S[p, k] = S[2 * p + 1, k] + S[2 * p + 2, k]
+    return S
+
+
+@pytest.mark.parametrize("leaves", [2, 5, 8])
+def test_reference_on_trees(leaves):
+    """Senders that are multiples of their receivers."""
+    rng = random.Random(leaves)
+    schedule = cy.Schedule().space("-p").time("k")
+    program = tree_sums.compile(cy.spec((leaves, 12)), schedule=schedule, machine=cy.machines.tree(leaves))
+    assert sum(judged(random_machines.retimed(rng, program)) for _ in range(12)) > 0
+
+
 def both(program):
     """A run by each engine, which measure the same; None where both deadlock."""
     runs = []

@@ -31,13 +31,13 @@ void start_from(const ConstTile& source, Tile destination) {
 
 /// Factorizations and solves, which divide.
 template <class T>
-void apply_solver(const TileOperator& what, std::span<const ConstTile> in, Tile out) {
+void apply_solver(const TileOperator& what, std::span<const ConstTile> in, Tile out, Scratch& scratch) {
   if constexpr (is_real<T> || is_complex<T>) {
     switch (what.op) {
       case Op::solve_triangular:
         start_from<T>(in[1], out);
-        return linear_algebra::solve_triangular<T>(what.flags, in[0], out);
-      case Op::inv_triangular: return linear_algebra::inv_triangular<T>(what.flags, in[0], out);
+        return linear_algebra::solve_triangular<T>(what.flags, in[0], out, scratch);
+      case Op::inv_triangular: return linear_algebra::inv_triangular<T>(what.flags, in[0], out, scratch);
       case Op::cholesky: start_from<T>(in[0], out); return linear_algebra::cholesky<T>(out);
       case Op::lu: start_from<T>(in[0], out); return linear_algebra::lu<T>(out);
       case Op::ldl: start_from<T>(in[0], out); return linear_algebra::ldl<T>(out);
@@ -83,7 +83,7 @@ void apply_typed(const TileOperator& what, std::span<const ConstTile> in, Tile o
       start_from<T>(in[0], out);
       return linear_algebra::syrk<T>(in[1], out, what.op == Op::syrk_add ? Into::add : Into::subtract,
                                      scratch);
-    default: return apply_solver<T>(what, in, out);
+    default: return apply_solver<T>(what, in, out, scratch);
   }
 }
 

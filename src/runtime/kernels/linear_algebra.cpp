@@ -1,9 +1,12 @@
 #include "linear_algebra.hpp"
 
 #include <algorithm>
+#include <array>
+#include <type_traits>
 
 #include "arithmetic.hpp"
 #include "blas.hpp"
+#include "panel_solve.hpp"
 
 namespace cyclotron::runtime::linear_algebra {
 namespace {
@@ -46,6 +49,37 @@ void matmul_loops(Flags flags, const ConstTile& a, const ConstTile& b, Tile resu
 
 int to_int(std::int64_t n) { return static_cast<int>(n); }
 
+/// result[i, j] = combine(result[i, j], P[i, j]) for the symmetric n x n matrix P of which `lower` has the
+/// lower triangle; by blocks, since a column of the mirrored half is a stride through memory.
+template <class T>
+void combine_symmetric(Into into, std::int64_t n, const T* lower, T* result) {
+  constexpr std::int64_t edge = 16;
+  for (std::int64_t top = 0; top < n; top += edge) {
+    const std::int64_t rows = std::min(edge, n - top);
+    for (std::int64_t left = 0; left < top; left += edge) {
+      std::array<T, edge * edge> mirrored;
+      for (std::int64_t i = 0; i < rows; ++i) {
+        const T* from = lower + (top + i) * n + left;
+        T* to = result + (top + i) * n + left;
+        for (std::int64_t j = 0; j < edge; ++j) {
+          to[j] = combine(into, to[j], from[j]);
+          mirrored[static_cast<std::size_t>(j * edge + i)] = from[j];
+        }
+      }
+      for (std::int64_t j = 0; j < edge; ++j) {
+        const T* from = mirrored.data() + j * edge;
+        T* to = result + (left + j) * n + top;
+        for (std::int64_t i = 0; i < rows; ++i) to[i] = combine(into, to[i], from[i]);
+      }
+    }
+    for (std::int64_t i = top; i < top + rows; ++i) {
+      T* to = result + i * n;
+      for (std::int64_t j = top; j < top + rows; ++j)
+        to[j] = combine(into, to[j], j <= i ? lower[i * n + j] : lower[j * n + i]);
+    }
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -72,31 +106,57 @@ void matmul(Flags flags, const ConstTile& a, const ConstTile& b, Tile result, In
 
 template <class T>
 void syrk(const ConstTile& a, Tile result, Into into, Scratch& scratch) {
-  const std::int64_t n = a.shape.rows;
-  T* product = into == Into::overwrite
-                   ? static_cast<T*>(result.data)
-                   : static_cast<T*>(scratch.bytes(3, static_cast<std::size_t>(n * n) * sizeof(T)));
   if constexpr (uses_blas<T>) {
+    // The accumulator need not be symmetric, so both halves of the product are combined with it.
+    const std::int64_t n = a.shape.rows;
+    T* product = static_cast<T*>(scratch.bytes(3, static_cast<std::size_t>(n * n) * sizeof(T)));
     blas::syrk(to_int(n), to_int(a.shape.columns), static_cast<const T*>(a.data), product);
-    for (std::int64_t i = 0; i < n; ++i) {
-      for (std::int64_t j = 0; j < i; ++j) product[j * n + i] = product[i * n + j];
-    }
+    combine_symmetric(into, n, product, static_cast<T*>(result.data));
   } else {
-    matmul_loops<T>(operators::transpose_b, a, a, {product, {n, n}}, Into::overwrite, a.shape.columns);
+    matmul_loops<T>(operators::transpose_b, a, a, result, into, a.shape.columns);
   }
-  if (into == Into::overwrite) return;
-  // The accumulator need not be symmetric, so the product is added as a whole.
-  T* out = static_cast<T*>(result.data);
-  for (std::int64_t i = 0; i < n * n; ++i) out[i] = combine(into, out[i], product[i]);
 }
 
+namespace {
+
+/// The system that a solve of row-major tiles is, by rows of the result or by its columns.
+TriangularSystem triangular_system(Flags flags, const ConstTile& matrix, Tile result) {
+  const std::int64_t n = matrix.shape.rows;
+  const bool right = (flags & operators::right_side) != 0;
+  const bool transposed =
+      ((flags & operators::transpose_a) != 0) != right;  // X op(A) = B is op(A).T X.T = B.T
+  TriangularSystem system{.triangle = static_cast<const double*>(matrix.data),
+                          .step = transposed ? 1 : n,
+                          .term = transposed ? n : 1,
+                          .values = static_cast<double*>(result.data),
+                          .value_step = right ? 1 : result.shape.columns,
+                          .value_lane = right ? result.shape.columns : 1,
+                          .steps = n,
+                          .lanes = right ? result.shape.rows : result.shape.columns,
+                          .unit_diagonal = (flags & operators::unit_diagonal) != 0};
+  const bool forward = ((flags & operators::lower) != 0) != transposed;
+  if (!forward) {
+    system.triangle += (n - 1) * (system.step + system.term);
+    system.values += (n - 1) * system.value_step;
+    for (auto* stride : {&system.step, &system.term, &system.value_step}) *stride = -*stride;
+  }
+  return system;
+}
+
+}  // namespace
+
 template <class T>
-void solve_triangular(Flags flags, const ConstTile& matrix, Tile result) {
+void solve_triangular(Flags flags, const ConstTile& matrix, Tile result, Scratch& scratch) {
   const T* a = static_cast<const T*>(matrix.data);
   const std::int64_t n = matrix.shape.rows;
   const bool unit = (flags & operators::unit_diagonal) != 0;
   for (std::int64_t i = 0; !unit && i < n; ++i) {
     if (a[i * n + i] == T{0}) singular(i + 1);
+  }
+  if constexpr (std::is_same_v<T, double>) {
+    const bool right = (flags & operators::right_side) != 0;
+    if (solves_in_panels(n, right ? result.shape.rows : result.shape.columns))
+      return solve_in_panels(triangular_system(flags, matrix, result), scratch);
   }
   blas::trsm({.side = (flags & operators::right_side) != 0 ? CblasRight : CblasLeft,
               .triangle = (flags & operators::lower) != 0 ? CblasLower : CblasUpper,
@@ -123,13 +183,13 @@ void cholesky(Tile matrix) {
 }
 
 template <class T>
-void inv_triangular(Flags flags, const ConstTile& matrix, Tile result) {
+void inv_triangular(Flags flags, const ConstTile& matrix, Tile result, Scratch& scratch) {
   T* x = static_cast<T*>(result.data);
   const std::int64_t n = result.shape.rows;
   const bool is_lower = (flags & operators::lower) != 0;
   std::fill(x, x + n * n, T{0});
   for (std::int64_t i = 0; i < n; ++i) x[i * n + i] = T{1};
-  solve_triangular<T>(flags & (operators::lower | operators::unit_diagonal), matrix, result);
+  solve_triangular<T>(flags & (operators::lower | operators::unit_diagonal), matrix, result, scratch);
   for (std::int64_t i = 0; i < n; ++i) {  // zeros also where the solve met infinities
     T* row = x + i * n;
     std::fill(is_lower ? row + i + 1 : row, is_lower ? row + n : row + i, T{0});
@@ -178,11 +238,11 @@ void ldl(Tile matrix) {
 #define CYCLOTRON_PRODUCTS(T)                                                     \
   template void matmul<T>(Flags, const ConstTile&, const ConstTile&, Tile, Into); \
   template void syrk<T>(const ConstTile&, Tile, Into, Scratch&)
-#define CYCLOTRON_SOLVERS(T)                                        \
-  template void solve_triangular<T>(Flags, const ConstTile&, Tile); \
-  template void inv_triangular<T>(Flags, const ConstTile&, Tile);   \
-  template void cholesky<T>(Tile);                                  \
-  template void lu<T>(Tile);                                        \
+#define CYCLOTRON_SOLVERS(T)                                                  \
+  template void solve_triangular<T>(Flags, const ConstTile&, Tile, Scratch&); \
+  template void inv_triangular<T>(Flags, const ConstTile&, Tile, Scratch&);   \
+  template void cholesky<T>(Tile);                                            \
+  template void lu<T>(Tile);                                                  \
   template void ldl<T>(Tile)
 CYCLOTRON_PRODUCTS(Boolean);
 CYCLOTRON_PRODUCTS(std::int32_t);

@@ -19,11 +19,11 @@ void syrk(const ConstTile& a, Tile result, Into into, Scratch& scratch);
 
 /// Solves in place: `result` holds the right-hand side before and the solution after.
 template <class T>
-void solve_triangular(Flags flags, const ConstTile& matrix, Tile result);
+void solve_triangular(Flags flags, const ConstTile& matrix, Tile result, Scratch& scratch);
 
 /// result <- the inverse of a triangular matrix, zeros in the other triangle.
 template <class T>
-void inv_triangular(Flags flags, const ConstTile& matrix, Tile result);
+void inv_triangular(Flags flags, const ConstTile& matrix, Tile result, Scratch& scratch);
 
 /// Factors in place: lower triangle, zeros above.
 template <class T>

@@ -1,7 +1,7 @@
 #include "deadlock.hpp"
 
 #include <algorithm>
-#include <optional>
+#include <numeric>
 #include <set>
 
 #include <fmt/format.h>
@@ -10,15 +10,21 @@
 #include <cyclotron/program/wires.hpp>
 
 #include "depth_advice.hpp"
-#include "wait_circle.hpp"
+#include "simulation.hpp"
+#include "timed_engine.hpp"
+#include "timed_program.hpp"
 
 namespace cyclotron::runtime::simulator {
 namespace {
 
-std::string text(const PeArray& array, const Wait& wait) {
-  const auto& channel = array.program().channels[wait.channel];
-  const std::string pe = array.name(array.grid_index(wait.pe));
-  const std::string peer = wait.peer_index == PeArray::none ? "" : array.name(wait.peer_index);
+std::string name_of(const program::Wires& wires, std::uint32_t pe) {
+  return fmt::format("PE ({})", fmt::join(wires.coordinates(pe), ", "));
+}
+
+std::string text(const program::Program& program, const program::Wires& wires, const Wait& wait) {
+  const auto& channel = program.channels[wait.channel];
+  const std::string pe = name_of(wires, wait.pe);
+  const std::string peer = wait.peer == PeArray::none ? "" : name_of(wires, wait.peer);
   if (wait.full) {
     const bool network = channel.kind == program::Channel::Kind::network;
     return fmt::format("{} waits at cycle {} to {} on `{}` to {}: full (depth {})", pe, wait.cycle,
@@ -64,8 +70,7 @@ std::string machine_text(const program::Program& program, std::int64_t depth) {
 }
 
 std::string help(const program::Program& program, const DepthAdvice& advice) {
-  if (!advice.for_ever.waits.empty())
-    return "no channel depth helps: a message that is waited for is never sent";
+  if (advice.waits_for_ever) return "no channel depth helps: a message that is waited for is never sent";
   const std::string machine = machine_text(program, advice.uniform);
   const std::string uniform = fmt::format("a depth of {} for every channel{}{}", advice.uniform,
                                           machine.empty() ? "" : ": ", machine);
@@ -82,21 +87,19 @@ std::string help(const program::Program& program, const DepthAdvice& advice) {
                      fmt::join(words, " and of "), fmt::join(code, ", "), uniform);
 }
 
-/// `waiting`: PEs that cannot go on, those of the circle included.
-DeadlockError make_error(const PeArray& array, const WaitCircle& found, std::size_t waiting,
-                         std::string help) {
+DeadlockError make_error(const program::Program& program, const std::vector<Wait>& waits,
+                         const WaitCircle& found, std::string help) {
   constexpr std::size_t most_notes = 16;
-  const auto& program = array.program();
+  const program::Wires wires(program);
   const auto& [circle, closed] = found;
   const auto span = [&](const Wait& wait) {
-    const auto grid_index = array.grid_index(wait.pe);
-    const auto pe_class = program.class_of(array.coordinates(grid_index));
+    const auto pe_class = program.class_of(wires.coordinates(wait.pe));
     return program.classes[pe_class].code[wait.instruction].span;
   };
   std::vector<Note> notes;
   for (const auto& wait : circle) {
     if (notes.size() == most_notes) break;
-    notes.push_back({span(wait), text(array, wait)});
+    notes.push_back({span(wait), text(program, wires, wait)});
   }
   if (circle.size() > most_notes) {
     notes.push_back({{}, fmt::format("and {} more PEs in the circle", circle.size() - most_notes)});
@@ -107,13 +110,16 @@ DeadlockError make_error(const PeArray& array, const WaitCircle& found, std::siz
     message = fmt::format("no PE can go on: {} PEs wait for each other in a circle", circle.size());
   } else if (first.full) {
     message = fmt::format("no PE can go on: {} waits for a place in a channel that nobody empties",
-                          array.name(array.grid_index(first.pe)));
+                          name_of(wires, first.pe));
   } else {
-    message = fmt::format("no PE can go on: {} waits for a message that nobody sends",
-                          array.name(array.grid_index(first.pe)));
+    message =
+        fmt::format("no PE can go on: {} waits for a message that nobody sends", name_of(wires, first.pe));
   }
-  if (waiting > circle.size()) {
-    notes.push_back({{}, fmt::format("{} of {} PEs cannot go on", waiting, array.count())});
+  if (waits.size() > circle.size()) {
+    const auto counts = program.pe_counts();
+    notes.push_back({{},
+                     fmt::format("{} of {} PEs cannot go on", waits.size(),
+                                 std::accumulate(counts.begin(), counts.end(), std::int64_t{0}))});
   }
   return DeadlockError({.code = "CYC801",
                         .span = span(first),
@@ -122,28 +128,51 @@ DeadlockError make_error(const PeArray& array, const WaitCircle& found, std::siz
                         .help = std::move(help)});
 }
 
+/// Where the PEs of a program that is known to block wait in the end.
+std::vector<Wait> blocked(const program::Program& program, const Progress& progress) {
+  try {
+    if (auto timed = time_program(program)) {
+      TimedEngine engine(std::move(*timed), progress);
+      CYC_CHECK(!engine.run(), "the simulator ends a run that blocked elsewhere");
+      return engine.waits();
+    }
+  } catch (const Irregular&) {  // the interpreter says of what
+  }
+  Simulation<false> simulation(program, {}, 0, progress);
+  CYC_CHECK(!simulation.run(), "the simulator ends a run that blocked elsewhere");
+  return simulation.waits();
+}
+
+program::Program at_depths(program::Program program, const ChannelDepths& depths) {
+  for (std::size_t c = 0; c < depths.size(); ++c) program.channels[c].depth = depths[c];
+  return program;
+}
+
 /// Of a run with depths `given`; where no depth helps, why not.
-DeadlockError explain(const PeArray& array, const std::vector<Wait>& waits, const ChannelDepths& given,
-                      const Progress& progress) {
+DeadlockError explain(const program::Program& program, const std::vector<Wait>& waits,
+                      const ChannelDepths& given, const Progress& progress) {
   constexpr std::int64_t step_limit = std::int64_t{1} << 26;  // about a second
-  const DepthAdvice advice = advise_depths(array.program(), given, step_limit, progress);
-  const std::string text = help(array.program(), advice);
-  if (!advice.for_ever.waits.empty()) return make_error(array, advice.for_ever, advice.waiting, text);
-  return make_error(array, find_circles(waits).front(), waits.size(), text);
+  const DepthAdvice advice = advise_depths(program, given, step_limit, progress);
+  const std::string text = help(program, advice);
+  if (!advice.waits_for_ever) return make_error(program, waits, find_circles(waits).front(), text);
+  ChannelDepths deeper = given;
+  for (std::int64_t& depth : deeper) depth = std::max(depth, advice.uniform);
+  const auto last = blocked(at_depths(program, deeper), progress);
+  const auto circles = find_circles(last);
+  return make_error(program, last, *std::ranges::find_if(circles, no_depth_helps), text);
 }
 
 }  // namespace
 
-DeadlockError deadlock_error(const PeArray& array, const std::vector<Wait>& waits, const Progress& progress) {
-  return explain(array, waits, program::least_depths(array.program()), progress);
+DeadlockError deadlock_error(const program::Program& program, const std::vector<Wait>& waits,
+                             const Progress& progress) {
+  return explain(program, waits, program::least_depths(program), progress);
 }
 
 void throw_deadlock(const program::Program& program, std::int64_t uniform_depth, const Progress& progress) {
-  const ChannelDepths uniform(uniform_depth > 0 ? program.channels.size() : 0, uniform_depth);
-  Simulation<false> simulation(program, {}, {.event_limit = 0, .depths = uniform}, progress);
-  CYC_CHECK(!simulation.run(), "the simulator ends a run that blocked elsewhere");
-  throw explain(simulation.array(), simulation.waits(),
-                uniform.empty() ? program::least_depths(program) : uniform, progress);
+  if (uniform_depth == 0) throw deadlock_error(program, blocked(program, progress), progress);
+  const ChannelDepths given(program.channels.size(), uniform_depth);
+  throw explain(program, blocked(at_depths(program, given), progress), given, progress);
 }
 
 }  // namespace cyclotron::runtime::simulator

@@ -5,14 +5,13 @@
 #include <cyclotron/runtime/runtime.hpp>
 #include <cyclotron/support/error.hpp>
 
-#include "simulation.hpp"
+#include "wait_circle.hpp"
 
 namespace cyclotron::runtime::simulator {
 
 /// The error of a run in which no PE could go on: the circle of waits, and the least change of depths that lets it
-/// pass (`advise_depths`), for which the program is simulated again, time only. Where no depth helps, the circle
-/// is one that deeper channels lead to. Requires: `waits` is not empty.
-[[nodiscard]] DeadlockError deadlock_error(const PeArray& array, const std::vector<Wait>& waits,
+/// pass (`advise_depths`). Where no depth helps, the circle is one that deeper channels lead to. Requires: `waits` is not empty.
+[[nodiscard]] DeadlockError deadlock_error(const program::Program& program, const std::vector<Wait>& waits,
                                            const Progress& progress);
 
 /// Simulates a program that is known to block, and throws its DeadlockError. Where a run stops does not

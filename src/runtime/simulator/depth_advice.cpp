@@ -26,17 +26,23 @@ class Search {
  public:
   Search(const program::Program& program, const ChannelDepths& given, std::int64_t steps,
          const Progress& progress)
-      : program_(program), given_(given), least_(given), steps_left_(steps), progress_(progress) {
+      : given_(given),
+        least_(given),
+        steps_left_(steps),
+        pulse_(progress),
+        array_(program),
+        blocked_(array_, given) {
     std::map<std::string_view, std::uint32_t> first;
     for (std::uint32_t channel = 0; channel < given.size(); ++channel) {
       first_.push_back(first.emplace(program.channels[channel].name, channel).first->second);
       least_[first_.back()] = std::min(least_[first_.back()], given[channel]);
     }
+    goes_through(blocked_);
   }
 
   DepthAdvice advice() {
     DepthAdvice result = uniform();
-    if (result.for_ever.waits.empty() && result.uniform_passes) result.changes = fewest_channels();
+    if (!result.waits_for_ever && result.uniform_passes) result.changes = fewest_channels();
     return result;
   }
 
@@ -45,28 +51,24 @@ class Search {
   DepthAdvice uniform() {
     DepthAdvice result;
     std::int64_t& depth = result.uniform = std::ranges::min(given_);
-    Simulation<false> run = simulation(given_);
+    MessageRun run = blocked_;
     while (!goes_through(run)) {
       if (steps_left_ == 0) {
         result.uniform_passes = false;
         break;
       }
-      const std::vector<Wait> waits = run.waits();
-      for (WaitCircle& circle : find_circles(waits)) {
+      for (const WaitCircle& circle : find_circles(run.waits())) {
+        result.waits_for_ever = no_depth_helps(circle);
+        if (result.waits_for_ever) return result;
         std::int64_t shallowest = std::numeric_limits<std::int64_t>::max();
         for (const Wait& wait : circle.waits) {
           if (wait.full) shallowest = std::min(shallowest, wait.depth);
         }
-        if (shallowest == std::numeric_limits<std::int64_t>::max()) {
-          result.for_ever = std::move(circle);
-          result.waiting = waits.size();
-          return result;
-        }
         depth = std::max(depth, shallowest + 1);
       }
-      for (std::uint32_t channel = 0; channel < given_.size(); ++channel) {
-        if (given_[channel] < depth) run.deepen(channel, depth);
-      }
+      ChannelDepths each = given_;
+      for (std::int64_t& own : each) own = std::max(own, depth);
+      run.deepen(std::move(each));
     }
     return result;
   }
@@ -99,7 +101,8 @@ class Search {
   /// Gives up where it is sure to take more places than `most`.
   Attempt grow(ChannelDepths depths, const Channels& channels, std::int64_t most) {
     Attempt result;
-    Simulation<false> run = simulation(expanded(depths));
+    MessageRun run = blocked_;
+    run.deepen(expanded(depths));
     while (!goes_through(run)) {
       if (steps_left_ == 0) return {};
       std::set<std::uint32_t> too_shallow;
@@ -120,10 +123,7 @@ class Search {
       most -= static_cast<std::int64_t>(too_shallow.size());
       if (most < 0 && result.least) return {};
       for (const std::uint32_t channel : too_shallow) ++depths[channel];
-      const ChannelDepths each = expanded(depths);
-      for (std::uint32_t channel = 0; channel < each.size(); ++channel) {
-        if (too_shallow.contains(first_[channel])) run.deepen(channel, each[channel]);
-      }
+      run.deepen(expanded(depths));
     }
     result.passes = std::move(depths);
     return result;
@@ -165,24 +165,21 @@ class Search {
                            [](auto sum, const auto& change) { return sum + change.needed - change.given; });
   }
 
-  [[nodiscard]] Simulation<false> simulation(const ChannelDepths& depths) const {
-    return Simulation<false>(program_, {}, {.event_limit = 0, .depths = depths, .step_limit = steps_left_},
-                             progress_);
-  }
-
-  bool goes_through(Simulation<false>& run) {
-    const std::int64_t before = run.steps();
-    const bool passes = run.run();
-    steps_left_ = std::max<std::int64_t>(0, steps_left_ - (run.steps() - before));
+  /// To look for circles takes steps, too: else there would be no end to attempts that get nowhere.
+  bool goes_through(MessageRun& run) {
+    constexpr std::int64_t steps_of_a_search = 1024;
+    const bool passes = run.run(steps_left_, pulse_);
+    steps_left_ = std::max<std::int64_t>(0, steps_left_ - steps_of_a_search - array_.pes().count());
     return passes;
   }
 
-  const program::Program& program_;
   const ChannelDepths& given_;
   std::vector<std::uint32_t> first_;  ///< By channel: the first of its name.
   ChannelDepths least_;               ///< By the first of a name: the least of them that is given.
   std::int64_t steps_left_;
-  const Progress& progress_;
+  Pulse pulse_;
+  MessageArray array_;
+  MessageRun blocked_;  ///< With the depths that are given: deeper queues go on from there.
 };
 
 }  // namespace

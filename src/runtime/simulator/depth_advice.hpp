@@ -5,12 +5,9 @@
 
 #include <cyclotron/runtime/runtime.hpp>
 
-#include "wait_circle.hpp"
+#include "message_run.hpp"
 
 namespace cyclotron::runtime::simulator {
-
-/// Messages that each queue of a channel holds, by channel.
-using ChannelDepths = std::vector<std::int64_t>;
 
 /// Of all channels of a name; `channel` is the first of them.
 struct DepthChange {
@@ -20,9 +17,8 @@ struct DepthChange {
 };
 
 struct DepthAdvice {
-  /// Where no depth helps: PEs that wait for messages which are never sent, and how many PEs then wait.
-  WaitCircle for_ever;
-  std::size_t waiting = 0;
+  /// No depth helps: with `uniform`, PEs wait for messages that are never sent.
+  bool waits_for_ever = false;
   /// Else: with these alone the program passes. No fewer channels suffice, whatever their depth, and none of these
   /// depths can be less while the others stay; among sets of as many channels that which adds the fewest places.
   /// Empty where the search was given up.

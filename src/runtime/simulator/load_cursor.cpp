@@ -131,17 +131,18 @@ std::optional<std::int64_t> LoadCursor::next() {
 
 std::int64_t LoadCursor::repeats(const LoadCursor& then) const {
   if (counter_ != then.counter_) return 0;
-  std::int64_t result = 0;
+  std::optional<std::int64_t> result;
   for (std::uint32_t level = 0; level < slice_->levels[counter_]; ++level) {
     const std::uint32_t variable = slice_->code->dimensions + level;
     const std::int64_t passed = variables_[variable] - then.variables_[variable];
     if (limits_[variable] != then.limits_[variable]) return 0;
     if (passed == 0) continue;
     const bool uniform = level < 64 && ((slice_->uniform[counter_] >> level) & 1U) != 0;
-    if (passed < 0 || result > 0 || !uniform) return 0;
+    if (passed < 0 || result || !uniform)
+      return 0;  // of two loops the outer one may be in its last iteration
     result = (limits_[variable] - variables_[variable]) / passed;
   }
-  return result;
+  return result.value_or(0);
 }
 
 void LoadCursor::skip(const LoadCursor& then, std::int64_t times) {

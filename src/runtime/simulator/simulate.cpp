@@ -25,9 +25,8 @@ namespace {
 template <bool functional>
 Timing interpret(const program::Program& program, const Arrays& arrays, const SimulatorOptions& options,
                  const Progress& progress) {
-  simulator::Simulation<functional> simulation(program, arrays, {.event_limit = options.event_limit},
-                                               progress);
-  if (!simulation.run()) throw simulator::deadlock_error(simulation.array(), simulation.waits(), progress);
+  simulator::Simulation<functional> simulation(program, arrays, options.event_limit, progress);
+  if (!simulation.run()) throw simulator::deadlock_error(program, simulation.waits(), progress);
   Timing timing = simulation.timing();
   timing.engine = functional ? "functional" : "general";
   return timing;

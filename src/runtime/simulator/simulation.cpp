@@ -29,11 +29,11 @@ void count_broadcasts(Work& work, std::int64_t executed) {
 }  // namespace
 
 template <bool f>
-Simulation<f>::Simulation(const program::Program& program, const Arrays& arrays, const Settings& settings,
+Simulation<f>::Simulation(const program::Program& program, const Arrays& arrays, std::int64_t event_limit,
                           const Progress& progress)
     : array_(program, f),
       memory_(memory_ports(array_)),
-      settings_(settings),
+      event_limit_(event_limit),
       tensors_(access_tensors(program, arrays, f)),
       pulse_(progress),
       links_(array_.links().size()),
@@ -52,7 +52,7 @@ Simulation<f>::Simulation(const program::Program& program, const Arrays& arrays,
     network_.push_back(array_.wires().links(c).front());
   }
   for (std::uint32_t o = 0; o < array_.count(); ++o) ready_.push(o);
-  memory_.record(settings.event_limit);
+  memory_.record(event_limit);
 }
 
 template <bool f>
@@ -70,15 +70,16 @@ void Simulation<f>::set_up(Queue& queue, std::uint32_t channel, std::uint32_t se
     queue.latency = array_.wires().latency(channel, array_.coordinates(array_.grid_index(sender)),
                                            array_.coordinates(receiver_index));
   }
-  queue.depth = settings_.depths.empty() ? array_.depth(channel, sender) : settings_.depths[channel];
+  queue.depth = array_.depth(channel, sender);
 }
 
 template <bool f>
 bool Simulation<f>::run() {
   Interpreter interpreter(*this, array_, tensors_);
-  while (steps_ <= settings_.step_limit) {
-    if (ready_.empty() && !memory_.grant(MemoryPorts::never, [&](std::uint32_t ordinal) { wake(ordinal); }))
-      break;
+  const auto granted = [&] {
+    return memory_.grant(MemoryPorts::never, [&](std::uint32_t ordinal) { wake(ordinal); });
+  };
+  while (!ready_.empty() || granted()) {
     if (ready_.empty()) continue;
     const std::uint32_t ordinal = ready_.front();
     ready_.pop();
@@ -89,24 +90,9 @@ bool Simulation<f>::run() {
     if (outcome == Outcome::done) ++done_;
     if (outcome == Outcome::paused) ready_.push(ordinal);
     const std::int64_t steps = outcome == Outcome::paused ? steps_a_turn : pe.executed - before + 1;
-    steps_ += steps;
     pulse_.tick(steps, [&] { return array_.fraction_done(); });
   }
   return done_ == array_.count();
-}
-
-template <bool f>
-void Simulation<f>::deepen(std::uint32_t channel, std::int64_t depth) {
-  settings_.depths[channel] = depth;
-  const auto deepen_queue = [&](Queue& queue) {
-    if (queue.channel != channel) return;
-    queue.depth = std::max(queue.depth, depth);
-    if (!queue.sender_waits) return;
-    queue.sender_waits = false;
-    wake(queue.sender);
-  };
-  for (Queue& queue : links_) deepen_queue(queue);
-  for (Queue& queue : network_queues_) deepen_queue(queue);
 }
 
 template <bool f>
@@ -158,8 +144,8 @@ void Simulation<f>::push(Queue& queue, std::int64_t sent, const Packet& packet) 
 /// Requires: the sender's clock is at the sending, and it came to the instruction at `ready_at_`.
 template <bool f>
 void Simulation<f>::record_send(const Pe& pe, Queue& queue, Message& message, std::int64_t transfer) {
-  if (messages_.size() >= static_cast<std::size_t>(settings_.event_limit)) {
-    if (settings_.event_limit > 0) ++messages_dropped_;
+  if (messages_.size() >= static_cast<std::size_t>(event_limit_)) {
+    if (event_limit_ > 0) ++messages_dropped_;
     message.record = PeArray::none;
     return;
   }
@@ -295,19 +281,7 @@ void Simulation<f>::depart(Queue& queue, std::int64_t now) {
 
 template <bool f>
 void Simulation<f>::moved(Pe& pe, const Step& step, TileSize size) {
-  Work& work = work_[pe.ordinal];
-  const std::int64_t words = size.words();
-  if (step.kind == Step::Kind::load) {
-    ++work.count(InstructionKind::load);
-    work.words_loaded += words;
-    work.bytes_loaded += words * step.element;
-  } else if (step.kind == Step::Kind::store) {
-    ++work.count(InstructionKind::store);
-    work.words_stored += words;
-    work.bytes_stored += words * step.element;
-  } else {
-    ++work.count(InstructionKind::move);
-  }
+  add_access(work_[pe.ordinal], step, size.words());
 }
 
 template <bool f>
@@ -347,7 +321,7 @@ void Simulation<f>::computed(Pe& pe, const Step& step, std::span<const Shape> op
   work.flops += operands.empty() ? step.flops : operators::flops(step.op, step.flags, operands);
   clock.busy += cycles;
   clock.busy_by_operator[static_cast<std::size_t>(step.op)] += cycles;
-  if (events_.size() < static_cast<std::size_t>(settings_.event_limit)) {
+  if (events_.size() < static_cast<std::size_t>(event_limit_)) {
     Event event{.pe = pe.index,
                 .instruction = pe.counter,
                 .start = clock.now,
@@ -364,7 +338,7 @@ void Simulation<f>::computed(Pe& pe, const Step& step, std::span<const Shape> op
       }
     }
     events_.push_back(std::move(event));
-  } else if (settings_.event_limit > 0) {
+  } else if (event_limit_ > 0) {
     ++events_dropped_;
   }
   clock.now += cycles;
@@ -432,19 +406,11 @@ Timing Simulation<f>::timing() {
   result.memory_requests = memory_.take_records();
   std::int64_t requests = 0;
   for (const auto& port : result.memory_ports) requests += port.loads + port.stores;
-  if (settings_.event_limit <= 0) requests = 0;
+  if (event_limit_ <= 0) requests = 0;
   if (requests > static_cast<std::int64_t>(result.memory_requests.size()) || events_dropped_ > 0) {
     result.memory_requests_dropped = requests;
     result.memory_requests.clear();
   }
-  return result;
-}
-
-template <bool f>
-std::int64_t Simulation<f>::peak_occupancy() {
-  std::int64_t result = 1;
-  for (const Queue& queue : links_) result = std::max(result, queue.peak);
-  for (const Queue& queue : network_queues_) result = std::max(result, queue.peak);
   return result;
 }
 
@@ -455,12 +421,10 @@ std::vector<Wait> Simulation<f>::waits() {
     const Queue* queue = waiting_for_[o];
     if (queue == nullptr) continue;
     const bool full = array_.pe(o).step().kind != Step::Kind::receive;
-    const std::uint32_t peer = full ? queue->receiver : queue->sender;
-    result.push_back({.pe = o,
-                      .peer = peer,
-                      .peer_index = full                    ? queue->receiver_index
-                                    : peer == PeArray::none ? PeArray::none
-                                                            : array_.grid_index(peer),
+    const std::uint32_t sender =
+        queue->sender == PeArray::none ? PeArray::none : array_.grid_index(queue->sender);
+    result.push_back({.pe = array_.grid_index(o),
+                      .peer = full ? queue->receiver_index : sender,
                       .channel = queue->channel,
                       .instruction = array_.pe(o).counter,
                       .depth = queue->depth,

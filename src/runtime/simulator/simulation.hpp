@@ -14,6 +14,7 @@
 #include "../pulse.hpp"
 #include "../ring.hpp"
 #include "memory_ports.hpp"
+#include "wait_circle.hpp"
 
 namespace cyclotron::runtime::simulator {
 
@@ -59,47 +60,21 @@ struct Clock {
   std::array<std::int64_t, operator_count> busy_by_operator{};
 };
 
-/// Why a PE cannot go on.
-struct Wait {
-  std::uint32_t pe = PeArray::none;    ///< Ordinal.
-  std::uint32_t peer = PeArray::none;  ///< Ordinal of the PE that it waits for; none: it has no program.
-  std::uint32_t peer_index = PeArray::none;  ///< Its grid index; none: there is no such PE.
-  std::uint32_t channel = 0;
-  std::uint32_t instruction = 0;
-  std::int64_t depth = 0;
-  std::int64_t cycle = 0;
-  bool full = false;  ///< Else empty.
-};
-
-struct Settings {
-  std::int64_t event_limit = 0;
-  std::vector<std::int64_t> depths{};  ///< Of queues, by channel; empty: as the program and the machine say.
-  std::int64_t step_limit = std::numeric_limits<std::int64_t>::max();  ///< Of instructions of all PEs, about.
-};
-
 template <bool is_functional>
 class Simulation {
  public:
   static constexpr bool functional = is_functional;
 
-  Simulation(const program::Program& program, const Arrays& arrays, const Settings& settings,
+  /// Keeps at most `event_limit` of each kind of record; 0: none.
+  Simulation(const program::Program& program, const Arrays& arrays, std::int64_t event_limit,
              const Progress& progress);
 
-  /// Runs until every PE is done (true), or until none can go on or the steps are used up (false). Where none
-  /// could, it goes on from there after `deepen`.
+  /// Runs until every PE is done (true), or until none can go on (false).
   bool run();
-  /// Steps so far; beyond the limit, the run ended before its time.
-  [[nodiscard]] std::int64_t steps() const { return steps_; }
-  /// Makes all queues of a channel at least as deep from now on. Later times are not those of a run with this
-  /// depth; who waits for whom is. Requires: `Settings::depths` is given.
-  void deepen(std::uint32_t channel, std::int64_t depth);
 
   [[nodiscard]] Timing timing();
   /// After `run` returned false: one entry a PE that is not done, in order.
   [[nodiscard]] std::vector<Wait> waits();
-  [[nodiscard]] PeArray& array() { return array_; }
-  /// Most messages that any queue held.
-  [[nodiscard]] std::int64_t peak_occupancy();
 
   // What the interpreter asks for.
   bool send(Pe& pe, const Step& step, const Packet& packet);
@@ -128,7 +103,7 @@ class Simulation {
 
   PeArray array_;
   MemoryPorts memory_;
-  Settings settings_;
+  std::int64_t event_limit_;
   std::vector<TensorAccess> tensors_;
   Pulse pulse_;
   std::vector<Queue> links_;
@@ -142,7 +117,6 @@ class Simulation {
   std::vector<const Queue*> waiting_for_;      ///< By ordinal.
   Ring<std::uint32_t> ready_;
   std::uint32_t done_ = 0;
-  std::int64_t steps_ = 0;
   std::vector<Event> events_;
   std::int64_t events_dropped_ = 0;
   std::vector<MessageRecord> messages_;

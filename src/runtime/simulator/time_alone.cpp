@@ -45,10 +45,10 @@ std::optional<Timing> simulate_time(const program::Program& program, Engine whic
       timing.cycles_skipped = skipped;
       return timing;
     }
+    throw deadlock_error(program, engine.waits(), progress);
   } catch (const Irregular&) {
     return std::nullopt;
   }
-  throw_deadlock(program, 0, progress);
 }
 
 }  // namespace cyclotron::runtime::simulator

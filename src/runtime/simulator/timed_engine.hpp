@@ -9,6 +9,7 @@
 #include "expansion.hpp"
 #include "ready_set.hpp"
 #include "timed_array.hpp"
+#include "wait_circle.hpp"
 
 namespace cyclotron::runtime::simulator {
 
@@ -33,6 +34,8 @@ class TimedEngine {
   [[nodiscard]] bool finished() const { return done_ == array_.count(); }
   /// Whether no queue holds more than its depth, which at the end is so unless a sender ran ahead.
   [[nodiscard]] bool within_depths() const;
+  /// After `run` returned false: one entry a PE that is not done, in order. Requires: no sender ran ahead.
+  [[nodiscard]] std::vector<Wait> waits();
 
   [[nodiscard]] TimedArray& array() { return array_; }
   [[nodiscard]] const TimedArray& array() const { return array_; }
@@ -68,7 +71,14 @@ class TimedEngine {
   [[gnu::noinline]] bool access(std::uint32_t ordinal, const TimedOp& op);
   /// The end of the program; the same.
   [[gnu::noinline]] bool finish(std::uint32_t ordinal);
+  /// Calls visit(queue, receiver's grid index) for each receiver of a broadcast, while that returns true. Throws
+  /// Irregular where there is none on the grid.
+  template <class Visit>
+  void each_receiver(std::uint32_t ordinal, const TimedOp& op, Visit visit);
   bool receive_from(std::uint32_t ordinal, const TimedOp& op);
+  /// The grid index of the PE that a message comes from on a network. Throws Irregular where there is none.
+  [[nodiscard]] std::uint32_t sender_of(std::uint32_t ordinal, const TimedOp& op);
+  [[nodiscard]] TimedQueue& queue_from(std::uint32_t ordinal, const TimedOp& op, std::uint32_t sender);
   [[nodiscard]] double fraction_done() const;
 
   TimedArray array_;

@@ -39,69 +39,119 @@ void TimedEngine::start_anew(TimedQueue& queue) {
   }
 }
 
+template <class Visit>
+void TimedEngine::each_receiver(std::uint32_t ordinal, const TimedOp& op, Visit visit) {
+  const Code& code = array_.program().codes[array_.state().pes[ordinal].pe_class];
+  const std::uint32_t axis = array_.program().channels[op.channel].axis;
+  const std::int64_t* environment = array_.environment(ordinal);
+  const std::int64_t own = environment[axis];
+  const std::int64_t first = lower_limit(code, code.steps[op.step].lower, environment);
+  const std::int64_t last = upper_limit(code, code.steps[op.step].upper, environment);
+  if (first > last) return;
+  if (first < 0 || last >= array_.program().grid[axis]) throw Irregular{};
+  const std::uint32_t index = array_.grid_index(ordinal);
+  for (std::int64_t to = first; to <= last; ++to) {
+    const std::uint32_t receiver = array_.on_line(index, axis, to);
+    if (to != own &&
+        !visit(array_.state().queues[array_.network_queue(op.channel, index, receiver, own)], receiver))
+      return;
+  }
+}
+
 /// All or nothing: the message enters every receiver's queue at once, when each has a place.
 bool TimedEngine::broadcast(std::uint32_t ordinal, const TimedOp& op) {
   TimedState& state = array_.state();
   TimedPe& pe = state.pes[ordinal];
-  const Code& code = array_.program().codes[pe.pe_class];
-  const TimedChannel& channel = array_.program().channels[op.channel];
-  const std::int64_t* environment = array_.environment(ordinal);
-  const std::int64_t own = environment[channel.axis];
-  const std::int64_t first = lower_limit(code, code.steps[op.step].lower, environment);
-  const std::int64_t last = upper_limit(code, code.steps[op.step].upper, environment);
-  if (first > last) return true;
-  if (first < 0 || last >= array_.program().grid[channel.axis]) throw Irregular{};
-  const std::uint32_t index = array_.grid_index(ordinal);
-  const auto queue_to = [&](std::int64_t to) -> TimedQueue& {
-    return state
-        .queues[array_.network_queue(op.channel, index, array_.on_line(index, channel.axis, to), own)];
-  };
   std::int64_t& port_free = state.port_free[pe.ports + op.port];
   std::int64_t sent = pe.now;
-  bool any = false;
-  for (std::int64_t to = first; to <= last; ++to) {
-    if (to == own) continue;
-    TimedQueue& queue = queue_to(to);
+  bool any = false, full = false;
+  each_receiver(ordinal, op, [&](TimedQueue& queue, std::uint32_t) {
     const TimedChannel& to_it = array_.program().channels[queue.channel];
-    if (queue.sent == queue.stop && !make_room(queue, to_it)) {
+    full = queue.sent == queue.stop && !make_room(queue, to_it);
+    if (full) {
       queue.sender_waits = true;
       return false;
     }
     sent = std::max({sent, place_free_at(queue, to_it), port_free});
     any = true;
-  }
-  if (!any) return true;
+    return true;
+  });
+  if (full || !any) return !full;
   pe.stall_full += sent - pe.now;
   pe.now = sent;
   record(ordinal, sent, false);
-  port_free = sent + channel.transfer;
+  port_free = sent + array_.program().channels[op.channel].transfer;
   ++state.registers[pe.registers + std::size_t{2} * array_.code(pe).loops + op.block];
-  for (std::int64_t to = first; to <= last; ++to) {
-    if (to == own) continue;
-    TimedQueue& queue = queue_to(to);
+  each_receiver(ordinal, op, [&](TimedQueue& queue, std::uint32_t) {
     put(queue, array_.program().channels[queue.channel], sent);
-  }
+    return true;
+  });
   return true;
 }
 
-bool TimedEngine::receive_from(std::uint32_t ordinal, const TimedOp& op) {
-  TimedState& state = array_.state();
-  const Code& code = array_.program().codes[state.pes[ordinal].pe_class];
-  const TimedChannel& channel = array_.program().channels[op.channel];
+std::uint32_t TimedEngine::sender_of(std::uint32_t ordinal, const TimedOp& op) {
+  const Code& code = array_.program().codes[array_.state().pes[ordinal].pe_class];
+  const std::uint32_t axis = array_.program().channels[op.channel].axis;
   const std::int64_t sender = evaluate(code, code.steps[op.step].sender, array_.environment(ordinal));
-  if (sender < 0 || sender >= array_.program().grid[channel.axis]) throw Irregular{};
-  const std::uint32_t index = array_.grid_index(ordinal);
-  TimedQueue& queue = state.queues[array_.network_queue(
-      op.channel, array_.on_line(index, channel.axis, sender), index, sender)];
+  if (sender < 0 || sender >= array_.program().grid[axis]) throw Irregular{};
+  return array_.on_line(array_.grid_index(ordinal), axis, sender);
+}
+
+TimedQueue& TimedEngine::queue_from(std::uint32_t ordinal, const TimedOp& op, std::uint32_t sender) {
+  const std::uint32_t axis = array_.program().channels[op.channel].axis;
+  return array_.state().queues[array_.network_queue(op.channel, sender, array_.grid_index(ordinal),
+                                                    array_.coordinate(sender, axis))];
+}
+
+bool TimedEngine::receive_from(std::uint32_t ordinal, const TimedOp& op) {
+  TimedQueue& queue = queue_from(ordinal, op, sender_of(ordinal, op));
   if (queue.received == queue.sent) {
     queue.receiver_waits = true;
     return false;
   }
-  std::int64_t& now = state.pes[ordinal].now;
+  std::int64_t& now = array_.state().pes[ordinal].now;
   const std::int64_t before = now;
   take(queue, array_.program().channels[queue.channel], now);
   record(ordinal, now, now > before);
   return true;
+}
+
+std::vector<Wait> TimedEngine::waits() {
+  std::vector<Wait> result;
+  result.reserve(array_.count() - done_);
+  const TimedState& state = array_.state();
+  const auto grid_index = [&](std::uint32_t ordinal) {
+    return ordinal == TimedArray::none ? PeArray::none : array_.grid_index(ordinal);
+  };
+  for (std::uint32_t o = 0; o < array_.count(); ++o) {
+    const TimedPe& pe = state.pes[o];
+    const TimedOp& op = array_.code(pe).ops[pe.counter];
+    const auto add = [&](const TimedQueue& queue, std::uint32_t peer, bool full) {
+      const TimedChannel& channel = array_.program().channels[queue.channel];
+      result.push_back({.pe = array_.grid_index(o),
+                        .peer = peer,
+                        .channel = channel.source,
+                        .instruction = op.step,
+                        .depth = channel.depth,
+                        .cycle = pe.now,
+                        .full = full});
+    };
+    if (op.kind == TimedOp::Kind::send || op.kind == TimedOp::Kind::receive) {
+      const bool full = op.kind == TimedOp::Kind::send;
+      const TimedQueue& queue = state.queues[array_.queues_of(pe)[op.port]];
+      add(queue, grid_index(full ? queue.receiver : queue.sender), full);
+    } else if (op.kind == TimedOp::Kind::receive_from) {
+      const std::uint32_t sender = sender_of(o, op);
+      add(queue_from(o, op, sender), sender, false);
+    } else if (op.kind == TimedOp::Kind::broadcast) {
+      each_receiver(o, op, [&](const TimedQueue& queue, std::uint32_t receiver) {
+        const bool full = queue.sent - queue.received >= array_.program().channels[queue.channel].depth;
+        if (full) add(queue, receiver, true);
+        return !full;
+      });
+    }
+  }
+  return result;
 }
 
 }  // namespace cyclotron::runtime::simulator

@@ -17,16 +17,8 @@ void add_step(Work& work, const Code& code, const Step& step, const std::vector<
   const auto channel = [&] { return code.ports[step.port].channel; };
   switch (step.kind) {
     case Step::Kind::load:
-      ++work.count(InstructionKind::load);
-      work.words_loaded += words_in_place();
-      work.bytes_loaded += words_in_place() * step.element;
-      return;
-    case Step::Kind::store:
-      ++work.count(InstructionKind::store);
-      work.words_stored += words_in_place();
-      work.bytes_stored += words_in_place() * step.element;
-      return;
-    case Step::Kind::move: ++work.count(InstructionKind::move); return;
+    case Step::Kind::store: return add_access(work, step, words_in_place());
+    case Step::Kind::move: return add_access(work, step, 0);
     case Step::Kind::send:
       ++work.count(InstructionKind::send);
       work.on(channels[channel()].source).sent += channels[channel()].words;
@@ -45,6 +37,20 @@ void add_step(Work& work, const Code& code, const Step& step, const std::vector<
     case Step::Kind::repeat:
     case Step::Kind::skip:
     case Step::Kind::halt: CYC_CHECK(false, "control is not counted");
+  }
+}
+
+void add_access(Work& work, const Step& step, std::int64_t words) {
+  if (step.kind == Step::Kind::load) {
+    ++work.count(InstructionKind::load);
+    work.words_loaded += words;
+    work.bytes_loaded += words * step.element;
+  } else if (step.kind == Step::Kind::store) {
+    ++work.count(InstructionKind::store);
+    work.words_stored += words;
+    work.bytes_stored += words * step.element;
+  } else {
+    ++work.count(InstructionKind::move);
   }
 }
 

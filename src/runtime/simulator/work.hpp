@@ -14,6 +14,9 @@ namespace cyclotron::runtime::simulator {
 void add_step(Work& work, const Code& code, const Step& step, const std::vector<TileSize>& slots,
               const std::vector<TimedChannel>& channels);
 
+/// Adds one execution of a load, a store or a move, of so many words.
+void add_access(Work& work, const Step& step, std::int64_t words);
+
 void add_work(Work& work, const Work& other);
 
 [[nodiscard]] std::int64_t all_instructions(const Work& work);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <random>
 #include <string>
 
 #include <fmt/format.h>
@@ -134,9 +135,9 @@ void expect_exact(const Domains& domains, std::size_t parameters, std::size_t ti
   expect_each_exact({{region, domains}}, parameters, times);
 }
 
-std::size_t visits_in(const Node& nest) {
-  std::size_t count = nest.kind == Node::Kind::visit ? 1 : 0;
-  for (const auto& child : nest.children) count += visits_in(child);
+std::size_t nodes_in(const Node& nest, Node::Kind kind) {
+  std::size_t count = nest.kind == kind ? 1 : 0;
+  for (const auto& child : nest.children) count += nodes_in(child, kind);
   return count;
 }
 
@@ -148,6 +149,40 @@ TEST(Loops, Boxes) {
   expect_exact({"false"}, 0, 2);
   expect_exact({"true"}, 0, 0);
   expect_exact({"true", "true", "true"}, 0, 0);
+}
+
+TEST(Loops, RandomBoxes) {
+  std::mt19937 random(1);
+  const auto draw = [&](int most) { return std::uniform_int_distribution<int>(0, most)(random); };
+  for (int round = 0; round < 60; ++round) {
+    const auto times = static_cast<std::size_t>(1 + draw(1));
+    Domains domains;
+    for (int s = draw(4); s >= 0; --s) {
+      std::vector<std::string> ranges;
+      for (const auto* name : {"s", "t"}) {
+        if (ranges.size() == times) break;
+        const int low = draw(3);
+        ranges.push_back(fmt::format("{} <= {} <= {}", low, name, low + draw(1) * draw(3)));
+      }
+      domains.push_back(fmt::format("{}", fmt::join(ranges, " and ")));
+    }
+    SCOPED_TRACE(fmt::format("{}", fmt::join(domains, "; ")));
+    expect_exact(domains, 0, times);
+  }
+}
+
+// Where another set of statements runs a loop ends: no guard is left, and no loop of one step.
+TEST(Loops, BoxesAreCut) {
+  const Context context;
+  const std::vector<std::string> names{"p", "s", "t"};
+  Region region{Set::universe(context, 1), {}};
+  for (const auto* text : {"0 <= s < 9 and t = 0", "0 <= s < 9 and 0 <= t < 5", "s = 8 and t = 3"})
+    region.statements.push_back(*Set::parse(context, names, text));
+  const auto nest = generate_loops({region}, 2).front();
+  EXPECT_EQ(nodes_in(nest, Node::Kind::guard), 0U);
+  // A loop over s < 8 of S0 and a loop of S1; at s = 8 S0, a loop of S1 over t < 3, S1 and S2, S1 at t = 4.
+  EXPECT_EQ(nodes_in(nest, Node::Kind::loop), 3U);
+  EXPECT_EQ(nodes_in(nest, Node::Kind::visit), 7U);
 }
 
 TEST(Loops, Triangles) {
@@ -215,8 +250,8 @@ TEST(Loops, NoDeadVisitsInAFamily) {
                        {set({"p", "s"}, "0 <= p <= 4 and ((p < 2 and s = 0) or (p >= 2 and s = p))")}},
                       {set({"p"}, "p = 1"), {set({"p", "s"}, "p = 1 and s = 0")}}},
                      1);
-  EXPECT_EQ(visits_in(nests[0]), 2U);
-  EXPECT_EQ(visits_in(nests[1]), 1U);
+  EXPECT_EQ(nodes_in(nests[0], Node::Kind::visit), 2U);
+  EXPECT_EQ(nodes_in(nests[1], Node::Kind::visit), 1U);
 }
 
 // Expressions with divisions of parameters and of outer loops.

@@ -35,6 +35,20 @@ TEST(Wires, ChannelsTravelOnTheLinkAlongTheirOffset) {
   EXPECT_EQ(wires.depth(1, At{0, 0}), 3);
 }
 
+TEST(Wires, JoinEachPeToTheOneThatAScaleNames) {
+  Program program = three_channels();
+  program.channels[1].offset = {0, -1};
+  program.channels[1].scale = {1, 2};  // PE (i, j) receives from (i, 2 j + 1)
+  const Wires wires(program);
+  EXPECT_EQ(wires.sender(1, At{1, 0}), 5);
+  EXPECT_EQ(wires.sender(1, At{1, 1}), 7);
+  EXPECT_EQ(wires.sender(1, At{1, 2}), Wires::none);
+  EXPECT_EQ(wires.receiver(1, At{1, 1}), 4);
+  EXPECT_EQ(wires.receiver(1, At{1, 3}), 5);
+  EXPECT_EQ(wires.receiver(1, At{1, 2}), Wires::none);
+  EXPECT_EQ(wires.receiver(1, At{1, 0}), Wires::none);
+}
+
 TEST(Wires, WrapAroundByDimension) {
   Program program = three_channels();
   program.machine.topology = {machine::Topology::torus, machine::Topology::mesh};

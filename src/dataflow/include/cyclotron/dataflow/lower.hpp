@@ -10,6 +10,12 @@ namespace cyclotron::dataflow {
 /// made, or at 0.
 enum class Missing : std::uint8_t { where_read, zero };
 
+/// Whether PEs pass values on that come from several hops away, or these come straight from where they are made.
+enum class Relays : std::uint8_t { between_neighbours, none };
+
+/// Whether the two place some equation's points differently. Throws as `lower` does.
+[[nodiscard]] bool missing_matters(const recurrence::System& system);
+
 /// Requires: recurrence::verify(system), schedule = schedule::complete(system, ...).
 /// Ensures: verify(result); evaluating the rules in dependence order gives what the equations say.
 ///
@@ -20,6 +26,6 @@ enum class Missing : std::uint8_t { where_read, zero };
 /// Throws LegalityError CYC210 (more than one reduction in an equation), CYC211 (an access no neighbour can
 /// supply), ScheduleError CYC313 (a movement along an axis that the tensor cannot follow).
 [[nodiscard]] Graph lower(const recurrence::System& system, const schedule::Schedule& schedule,
-                          Missing missing = Missing::where_read);
+                          Missing missing = Missing::where_read, Relays relays = Relays::between_neighbours);
 
 }  // namespace cyclotron::dataflow

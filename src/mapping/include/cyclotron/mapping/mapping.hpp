@@ -22,13 +22,14 @@ struct Grid {
   std::vector<std::string> names;     ///< Index names of the grid dimensions.
 };
 
-/// One message queue kind: into `flow`, from the PE at -offset (link) or along an axis (network).
+/// One message queue kind: into `flow`, from the PE at scale * receiver - offset (link) or along an axis (network).
 struct Channel {
   FlowId flow;
-  std::vector<std::int64_t> offset;  ///< Receiver minus sender, one a grid dimension (link).
+  std::vector<std::int64_t> offset;  ///< Scaled receiver minus sender, one a grid dimension (link).
   bool network = false;
   std::size_t axis = 0;  ///< Grid dimension of a network.
   std::string name;
+  std::vector<std::int64_t> scale{};  ///< As `offset`; empty where all are 1.
 };
 
 /// What a PE does at every point of a domain. The order of kinds is the order within a step: a streamed

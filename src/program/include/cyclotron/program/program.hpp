@@ -64,19 +64,23 @@ struct Tensor {
   [[nodiscard]] std::vector<std::int64_t> extents() const;  ///< In tiles: ceil(shape / tile).
 };
 
-/// How messages travel. A link joins a PE to the PE at a constant grid offset. A network joins the sender
-/// to any PE of its line along one grid dimension; each (sender, receiver) pair is a first-in-first-out
-/// queue of its own.
+/// How messages travel. A link joins each PE to one other: along each grid dimension, sender = scale * receiver -
+/// offset. A network joins the sender to any PE of its line along one grid dimension; each (sender, receiver) pair is a
+/// first-in-first-out queue of its own.
 struct Channel {
   enum class Kind : std::uint8_t { link, network };
   std::string name;  ///< For people, e.g. `A.j+1`.
   Kind kind = Kind::link;
   DType dtype = DType::float64;
-  operators::Shape tile;             ///< Largest message.
-  std::vector<std::int64_t> offset;  ///< Link: receiver minus sender, one a grid dimension.
-  std::uint32_t axis = 0;            ///< Network: the grid dimension it runs along.
-  std::int64_t depth = 0;            ///< Messages; 0: the machine's.
+  operators::Shape tile;              ///< Largest message.
+  std::vector<std::int64_t> offset;   ///< Link: scaled receiver minus sender, one a grid dimension.
+  std::uint32_t axis = 0;             ///< Network: the grid dimension it runs along.
+  std::int64_t depth = 0;             ///< Messages; 0: the machine's.
+  std::vector<std::int64_t> scale{};  ///< Link: as `offset`, at least 1; empty where all are 1.
   bool operator==(const Channel&) const = default;
+  [[nodiscard]] std::int64_t scale_along(std::size_t dimension) const {
+    return scale.empty() ? 1 : scale[dimension];
+  }
 };
 
 /// `count` tiles of up to `tile` scalars each in PE memory, at `address` (set by the memory layer).

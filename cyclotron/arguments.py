@@ -1,0 +1,86 @@
+"""Arguments of public functions: whole numbers and arrays, or an error that says why they are none."""
+
+from __future__ import annotations
+
+import operator
+import reprlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cyclotron.errors import CyclotronError, ExecutionError, ShapeError
+
+MOST_RANKS = 2**31 - 1  # MPI counts them in an int
+
+
+def whole_number(name: str, value: Any, *, code: str, least: int = 1, most: int | None = None) -> int:
+    """Return an argument as an int.
+
+    Parameters
+    ----------
+    name : str
+        The argument's.
+    value : object
+    code : str
+        Of the error.
+    least, most : int
+        Bounds, which are allowed.
+
+    Raises
+    ------
+    ExecutionError
+        If it is no whole number, a bool, or out of bounds.
+    """
+    number = None if isinstance(value, bool) else index_of(value)
+    if number is not None and least <= number and (most is None or number <= most):
+        return number
+    above = number is not None and most is not None and number > most
+    fault = f"more than {most}" if above else f"no whole number of at least {least}"
+    bounds = f"of at least {least}" if most is None or not above else f"from {least} to {most}"
+    raise ExecutionError(f"{name}={shown(value)} is {fault}", code=code, help=f"give a whole number {bounds}")
+
+
+def rank_count(ranks: Any) -> int:
+    """Return a number of MPI ranks; raise `ExecutionError` CYC733 where it is none."""
+    return whole_number("ranks", ranks, code="CYC733", most=MOST_RANKS)
+
+
+def array_of(value: Any, what: str, *, code: str) -> NDArray[Any]:
+    """Return what NumPy makes an array of.
+
+    Parameters
+    ----------
+    value : array_like
+    what : str
+        What it is, for the error.
+    code : str
+        Of the error.
+
+    Raises
+    ------
+    ShapeError
+        If it is none, e.g. rows of different lengths.
+    """
+    try:
+        return np.asarray(value)
+    except CyclotronError:
+        raise
+    except (ValueError, TypeError, OverflowError, MemoryError) as error:
+        first, _, _ = str(error).partition(". ")
+        raise ShapeError(
+            f"{what} is no array: {first}", code=code, help="give an array of numbers, all rows of one length"
+        ) from None
+
+
+def shown(value: object) -> str:
+    """Return an argument as an error quotes it: on one line, and not all of a long one."""
+    return " ".join(reprlib.repr(value).split())
+
+
+def index_of(value: Any) -> int | None:
+    """Return a whole number as an int; None where it is none."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None

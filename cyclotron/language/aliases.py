@@ -1,0 +1,249 @@
+"""Arrays with two names of which a loop carries one: what is assigned in place is seen under both.
+
+A name that a loop assigns anew has an array of its own while the loop runs (`cyclotron.language.carried`): a
+copy of what the name holds when an iteration begins. In Python that may be an array which has another name
+too. The copy means the same unless one of the two is assigned in place and the other is read then: that is
+refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from cyclotron.errors import Span, TraceError
+from cyclotron.language.affine import Index
+from cyclotron.language.naming import AxisIndex
+from cyclotron.language.tensors import SymbolicTensor
+
+if TYPE_CHECKING:
+    from cyclotron.language.trace import Trace
+
+END = 1 << 60  # after all statements: what is returned is read there
+
+
+@dataclass(eq=False)
+class Carried:
+    """A name that a loop carries.
+
+    Attributes
+    ----------
+    name : str
+        The name in the kernel.
+    tensor : SymbolicTensor
+        Its own array.
+    start, given : SymbolicTensor or None
+        The array of which the name holds all or a part before the loop, and after an iteration.
+    declared : int
+        How many tensors there were before the loop.
+    first, end, last : int
+        The statements of the body are those from `first`, and those that keep values from `end` to `last`.
+    around : tuple of (Index, int)
+        The loop, last, and those around it, with how many tensors there were before each.
+    runs : bool
+        Whether the loop has an iteration for certain.
+    """
+
+    name: str
+    tensor: SymbolicTensor
+    start: SymbolicTensor | None
+    declared: int
+    first: int
+    given: SymbolicTensor | None = None
+    end: int = END
+    last: int = END
+    around: tuple[tuple[Index, int], ...] = ()
+    runs: bool = False
+
+
+@dataclass(frozen=True)
+class _Use:
+    """A statement that reads an array or assigns it in place."""
+
+    number: int
+    loops: frozenset[Index]
+    span: Span
+
+
+def check(trace: Trace) -> None:
+    """Check a finished recording.
+
+    Raises
+    ------
+    TraceError
+        CYC111 if an array with two names, one of which a loop carries, is assigned under one of them and
+        read under the other.
+    """
+    if trace.carried:
+        _Aliases(trace).check()
+
+
+class _Aliases:
+    """What the carried names of a recording may share."""
+
+    def __init__(self, trace: Trace) -> None:
+        from cyclotron.language.trace import accesses
+
+        self._carried: list[Carried] = trace.carried
+        self._by_tensor = {one.tensor: one for one in self._carried}
+        self._position = {tensor: number for number, tensor in enumerate(trace.tensors)}
+        self._reads: dict[SymbolicTensor, list[_Use]] = {}
+        self._writes: dict[SymbolicTensor, list[_Use]] = {}
+        for number, statement in enumerate(trace.statements):
+            loops = frozenset(loop for loop in statement.loops if not isinstance(loop, AxisIndex))
+            use = _Use(number, loops, statement.span)
+            own = self._by_tensor.get(statement.target)
+            if own is None or (number >= own.first and not own.end <= number < own.last):
+                self._writes.setdefault(statement.target, []).append(use)
+            for tensor in {access.tensor for access in accesses(statement.value)}:
+                self._reads.setdefault(tensor, []).append(use)
+        for tensor in trace.outputs.values():
+            self._reads.setdefault(tensor, []).append(_Use(END, frozenset(), tensor.span))
+        for one in self._carried:
+            if one.given is one.tensor:  # it stays what it is, in the next iteration
+                self._reads.setdefault(one.tensor, []).append(_Use(one.end, frozenset(), one.tensor.span))
+        self._first: dict[SymbolicTensor, set[SymbolicTensor]] = {t: set() for t in self._by_tensor}
+        self._later: dict[SymbolicTensor, set[SymbolicTensor]] = {t: set() for t in self._by_tensor}
+        self._shared: set[frozenset[SymbolicTensor]] = set()
+        self._shared_later: set[frozenset[SymbolicTensor]] = set()
+
+    def check(self) -> None:
+        self._close()
+        for one in self._carried:
+            for other in sorted(
+                self._first[one.tensor] | self._later[one.tensor], key=self._position.__getitem__
+            ):
+                after = other in self._later[one.tensor] or not one.runs
+                self._check_older(one, other, after=after)
+        for one, two in self._pairs():
+            both = frozenset((one.tensor, two.tensor))
+            if both in self._shared | self._shared_later:
+                after = both in self._shared_later or not one.runs
+                self._check_both(one, two, after=after)
+                self._check_both(two, one, after=after)
+
+    def _pairs(self) -> Iterator[tuple[Carried, Carried]]:
+        """The names that one loop carries, by two."""
+        for one, two in combinations(self._carried, 2):
+            if one.first == two.first and one.end == two.end:
+                yield one, two
+
+    def _close(self) -> None:
+        """Find the older arrays that each name may hold, and the names that may hold the same."""
+        size = -1
+        while size != (size := self._size()):
+            for one in self._carried:
+                if one.start is not None:
+                    self._first[one.tensor] |= {one.start} | self._held(one.start, one)
+                if one.given is not None:
+                    found = self._held(one.given, one)
+                    if self._position[one.given] < one.declared and one.given not in self._by_tensor:
+                        found |= {one.given}
+                    self._later[one.tensor] |= {
+                        t for t in found if self._position[t] < one.declared and t is not one.tensor
+                    }
+            for one, two in self._pairs():
+                both = frozenset((one.tensor, two.tensor))
+                if self._may_be_same(one.start, two.start):
+                    self._shared.add(both)
+                if self._may_be_same(one.given, two.given):
+                    self._shared_later.add(both)
+
+    def _size(self) -> int:
+        held = sum(len(found) for found in (*self._first.values(), *self._later.values()))
+        return held + len(self._shared) + len(self._shared_later)
+
+    def _held(self, tensor: SymbolicTensor, where: Carried) -> set[SymbolicTensor]:
+        """The older arrays that a carried name may hold where another one gets what it holds."""
+        one = self._by_tensor.get(tensor)
+        if one is None:
+            return set()
+        inside = one.around[-1][0] in {index for index, _ in where.around}
+        return self._later[tensor] | (self._first[tensor] if inside or not one.runs else set())
+
+    def _may_be_same(self, one: SymbolicTensor | None, two: SymbolicTensor | None) -> bool:
+        if one is None or two is None:
+            return False
+        if one is two or frozenset((one, two)) in self._shared | self._shared_later:
+            return True
+        return any(
+            a in self._first.get(b, ()) or a in self._later.get(b, ()) for a, b in ((one, two), (two, one))
+        )
+
+    def _check_older(self, one: Carried, other: SymbolicTensor, *, after: bool) -> None:
+        """Check a name against an array that was there before its loop."""
+        around = {index for index, _ in one.around}
+        anew = {index for index, tensors in one.around if self._position[other] >= tensors}
+        outer = self._by_tensor.get(other)
+        until = END + 1
+        if outer is not None:
+            anew |= around
+            inside = outer.around[-1][0] in around
+            until = outer.last if inside else until  # the other one is assigned anew then
+
+        def copy_is_old(write: _Use, read: _Use) -> bool:
+            if max(write.number, read.number) >= until:
+                return False
+            within = one.first <= write.number < one.last and one.first <= read.number < one.last
+            later = after and min(write.number, read.number) >= one.last
+            return (within or later) and _may_follow(write, read, around)
+
+        def original_is_old(write: _Use, read: _Use) -> bool:
+            if max(write.number, read.number) >= until:
+                return False
+            within = one.first <= write.number < one.last
+            if within and one.first <= read.number < one.last:
+                return True
+            return (within or (after and write.number >= one.last)) and _may_follow(write, read, anew)
+
+        self._refuse(one, other, self._writes.get(other, []), self._reads.get(one.tensor, []), copy_is_old)
+        self._refuse(
+            one, other, self._writes.get(one.tensor, []), self._reads.get(other, []), original_is_old
+        )
+
+    def _check_both(self, one: Carried, two: Carried, *, after: bool) -> None:
+        """Check two names of one loop: what is assigned under the first is read under the second."""
+        around = {index for index, _ in one.around}
+
+        def is_old(write: _Use, read: _Use) -> bool:
+            within = one.first <= write.number < one.last and one.first <= read.number < one.last
+            later = after and min(write.number, read.number) >= one.last
+            return (within or later) and _may_follow(write, read, around)
+
+        writes, reads = self._writes.get(one.tensor, []), self._reads.get(two.tensor, [])
+        self._refuse(one, two.tensor, writes, reads, is_old)
+
+    def _refuse(
+        self,
+        one: Carried,
+        other: SymbolicTensor,
+        writes: list[_Use],
+        reads: list[_Use],
+        bad: Callable[[_Use, _Use], bool],
+    ) -> None:
+        known = self._by_tensor.get(other)
+        name = known.name if known else other.name.removesuffix("_local")
+        held = f"`{name}` is" if name != one.name else "it was before"
+        for write in writes:
+            for read in reads:
+                if bad(write, read):
+                    raise TraceError(
+                        f"`{one.name}`, which a loop assigns anew, may hold the array that {held}, or a part"
+                        " of it; one of them is changed in place and the other read",
+                        code="CYC111",
+                        span=write.span,
+                        notes=[
+                            (one.tensor.span, f"the loop that assigns `{one.name}` is here"),
+                            (read.span, "the other is read here"),
+                        ],
+                        help=f"give `{one.name}` an array of its own where it gets that one, e.g."
+                        f" `{one.name} = {name}.copy()`; or write e.g. `{name} = {name} + ...` for what"
+                        " changes the array in place",
+                    )
+
+
+def _may_follow(write: _Use, read: _Use, outside: set[Index]) -> bool:
+    """Whether a statement may be read after another, later in the text or in a loop around both."""
+    return read.number > write.number or bool((write.loops & read.loops) - outside)

@@ -1,0 +1,128 @@
+"""The names of the indices of whole-array statements, which have no loops in the text.
+
+The rule: an axis of an array that a loop of the kernel subscripts elsewhere (`U[t + 1, 1:-1]`) is called like
+that loop. The other axes that are sliced are called i, j, k, l, ... in their order, without the names of the
+kernel's loops; axes that only numbers subscript have no name. Indices that are folded take the letters after
+those of the statement: `C = A @ B` runs over i and j and sums over k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from cyclotron.errors import Span
+from cyclotron.language.affine import Affine, Index
+from cyclotron.language.elements import Access, Element, Reduce
+
+if TYPE_CHECKING:
+    from cyclotron.language.tensors import SymbolicTensor
+    from cyclotron.language.trace import Recorded, Trace
+
+LETTERS = "ijklmnpqrs"
+
+
+class AxisIndex(Index):
+    """The index of a whole-array statement: positions along an axis of the array that it assigns."""
+
+    __slots__ = ("axis", "tensor")
+
+    def __init__(self, tensor: SymbolicTensor, axis: int, span: Span) -> None:
+        super().__init__(f"axis{axis}", span)
+        self.tensor = tensor
+        self.axis = axis
+
+
+class FoldIndex(Index):
+    """The index over which a whole-array statement reduces."""
+
+    __slots__ = ()
+
+
+def name_axes(trace: Trace) -> None:
+    """Name all indices of whole-array statements of a finished recording."""
+    if not any(isinstance(loop, AxisIndex) for s in trace.statements for loop in s.loops) and not any(
+        isinstance(index, FoldIndex) for s in trace.statements for index in _reduced(s.value)
+    ):
+        return
+    axes = _axis_names(trace)
+    for statement in trace.statements:
+        taken = {loop.name for loop in statement.loops if not isinstance(loop, AxisIndex)}
+        for loop in statement.loops:
+            if isinstance(loop, AxisIndex):
+                wanted = axes[loop.tensor][loop.axis]
+                loop.name = wanted if wanted not in taken else _free(taken)
+                taken.add(loop.name)
+        for index in _reduced(statement.value):
+            if isinstance(index, FoldIndex):
+                index.name = _free(taken)
+            taken.add(index.name)
+
+
+def _axis_names(trace: Trace) -> dict[SymbolicTensor, list[str]]:
+    """A name for each axis of each tensor."""
+    loops: set[str] = set()
+    named: dict[tuple[SymbolicTensor, int], str] = {}
+    sliced: set[tuple[SymbolicTensor, int]] = set()
+    for statement in trace.statements:
+        loops |= {i.name for i in (*statement.loops, *_reduced(statement.value)) if _is_written(i)}
+        for tensor, d, form in _subscripts(statement):
+            for index in form.terms:
+                if isinstance(index, AxisIndex):
+                    sliced.add((tensor, d))
+                elif _is_written(index) and len(form.terms) == 1:
+                    named.setdefault((tensor, d), index.name)
+    result = {}
+    for tensor in trace.tensors:
+        letters = iter(_letters(loops))
+        names = []
+        for d in range(tensor.ndim):
+            own = named.get((tensor, d))
+            names.append(own or (next(letters) if (tensor, d) in sliced else ""))
+        result[tensor] = names
+    return result
+
+
+def _subscripts(statement: Recorded) -> Iterator[tuple[SymbolicTensor, int, Affine]]:
+    from cyclotron.language.trace import accesses
+
+    target = Access(statement.target, statement.index, statement.span)
+    for access in (target, *accesses(statement.value)):
+        for d, form in enumerate(access.index):
+            yield access.tensor, d, form
+
+
+def _reduced(value: Element) -> list[Index]:
+    """The indices of the reductions of an expression, outermost first."""
+    found: list[Index] = []
+    seen: set[int] = set()
+    pending = [value]
+    while pending:
+        part = pending.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        if isinstance(part, Reduce):
+            found.append(part.index)
+        pending.extend(reversed(part.operands))
+    return found
+
+
+def _is_written(index: Index) -> bool:
+    """Whether the index stands in the kernel's text."""
+    return not isinstance(index, (AxisIndex, FoldIndex))
+
+
+def _letters(taken: Iterable[str]) -> Iterator[str]:
+    """Names in alphabetical order that are free."""
+    taken = set(taken)
+    yield from (letter for letter in LETTERS if letter not in taken)
+    number = 1
+    while True:
+        if f"i{number}" not in taken:
+            yield f"i{number}"
+        number += 1
+
+
+def _free(taken: Iterable[str]) -> str:
+    return next(_letters(taken))

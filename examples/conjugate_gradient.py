@@ -1,0 +1,65 @@
+"""Poisson's equation by conjugate gradients on a grid of PEs, a point each, with a test of convergence."""
+
+import numpy as np
+
+import cyclotron as cy
+
+
+@cy.kernel
+def conjugate_gradient(b, tolerance, steps):
+    x, r, p = cy.zeros_like(b), cy.zeros_like(b), cy.zeros_like(b)
+    rho = cy.zeros((steps + 1,))  # the square of the residual's norm, a number a step
+    r[...] = b
+    p[...] = b
+    rho[0] = cy.sum(b * b)
+    for t in range(steps):
+        q = 4 * p - cy.shift(p, 1, 0) - cy.shift(p, -1, 0) - cy.shift(p, 1, 1) - cy.shift(p, -1, 1)
+        alpha = cy.where(
+            rho[t] > tolerance, rho[t] / cy.sum(p * q), 0.0
+        )  # 0: it has converged and stands still
+        x += alpha * p
+        r -= alpha * q
+        rho[t + 1] = cy.sum(r * r)
+        p[...] = r + rho[t + 1] / rho[t] * p
+    return x, rho
+
+
+def main():
+    n, steps, tolerance = 10, 30, 1e-16
+    b = np.zeros((n, n))
+    b[2, 3], b[7, 6] = 1.0, -1.0  # a source and a sink
+    schedule = cy.Schedule().space("i", "j").time("t")
+    program = conjugate_gradient.compile(b, tolerance, steps, schedule=schedule)
+    result = cy.run(program, backend="sim")
+    x, rho = result.outputs.values()
+
+    # NumPy adds in another order, so that its last bits differ.
+    expected, _ = conjugate_gradient.reference(b, tolerance, steps)
+    np.testing.assert_allclose(x, expected, atol=1e-14)
+    padded = np.pad(x, 1)
+    around = padded[:-2, 1:-1] + padded[2:, 1:-1] + padded[1:-1, :-2] + padded[1:-1, 2:]
+    converged = int(np.argmax(rho <= tolerance))
+    print(f"{n * n} PEs, {len(program.classes)} programs, {len(program.channels)} channels")
+    print(f"residual {np.abs(4 * x - around - b).max():.1e} after {converged} steps")
+    hops = 4 * (n - 1)  # to the last PE and back
+    print(f"{result.cycles / steps:.0f} cycles a step, with two sums of {hops} hops each")
+
+    try:
+        import matplotlib as mpl
+
+        mpl.use("agg")
+        import matplotlib.pyplot as plt
+    except ImportError:
+        print("no picture: matplotlib is not installed")
+        return
+    figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.2), layout="constrained")
+    left.semilogy(np.sqrt(rho), marker=".")
+    left.axhline(np.sqrt(tolerance), color="grey", linewidth=0.8)
+    left.set(xlabel="step", ylabel="norm of the residual")
+    figure.colorbar(right.imshow(x, cmap="RdBu"), ax=right, label="x")
+    figure.savefig("conjugate_gradient.png", dpi=120)
+    print("the residual and the solution: conjugate_gradient.png")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,172 @@
+// How computed values reach users several hops away: the PEs between pass them on.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "lowering.hpp"
+
+namespace cyclotron::dataflow::detail {
+
+namespace {
+
+/// PEs that pass a value on for another, where each passes values of several users.
+constexpr std::int64_t most_relays = 7;
+
+}  // namespace
+
+/// From where it is computed, a constant distance of several hops away, in the step in which it is made
+/// (H[i-1, j-1], or a stencil's U[t-1, x-2]).
+void Router::hand_over_far(FlowId id, bool earlier, poly::Set& starts, std::vector<Rule>& rules) const {
+  const bool plain = std::ranges::all_of(frame_.space, [](const poly::Affine& form) {
+    return std::ranges::count(form.coefficients, 0) + 1 == std::ssize(form.coefficients);
+  });
+  if (!plain || relays_ == Relays::none) return;
+  for (const auto& holder : holders_) {
+    constexpr auto any = std::numeric_limits<std::int64_t>::max();
+    for (const auto& [domain, offset] : at_distance(id, holder, starts, 2, any)) {
+      if (earlier && time_step(offset) >= 0) continue;
+      if (!relay_for_one(id, holder.flow, domain, offset, rules) &&
+          !relay_for_each(id, holder.flow, domain, offset, rules))
+        continue;
+      starts = starts.subtract(domain).coalesce();
+    }
+  }
+}
+
+/// Where on each line one point alone uses such a value: one relay for each axis that the value travels, however
+/// far. Returns whether that is so.
+bool Router::relay_for_one(FlowId id, FlowId source, const poly::Set& domain,
+                           const std::vector<std::int64_t>& offset, std::vector<Rule>& rules) const {
+  const auto rank = graph_.dims.size();
+  const Flow flow = graph_.at(id);
+  std::vector<std::size_t> axes;
+  std::vector<poly::Affine> places;
+  for (std::size_t d = 0; d < rank; ++d) {
+    if (!is_space(d) || offset[d] == 0) continue;
+    const auto place = domain.equality_for(d);
+    if (!place) return false;
+    axes.push_back(d);
+    places.push_back(*place);
+  }
+  auto at = offset;  // Where the value is, from its user.
+  for (std::size_t n = 0; n < axes.size(); ++n) {
+    const std::size_t axis = axes[n];
+    const std::int64_t direction = at[axis] > 0 ? -1 : 1;
+    const std::int64_t stop = n + 1 == axes.size() ? -direction : 0;  // The last is next to the user.
+    if (at[axis] == stop) break;
+    std::vector<poly::Affine> user;  // From a point on the way.
+    for (std::size_t d = 0; d < rank; ++d) {
+      user.push_back(poly::variable(rank, d));
+      user.back().constant -= d == axis ? 0 : at[d];
+    }
+    user[axis] = poly::substitute(places[n], user, rank);
+    const auto position = poly::variable(rank, axis);
+    auto maker = user[axis];
+    maker.constant += at[axis];
+    auto end = user[axis];
+    end.constant += stop;
+    const auto gone = direction * (position - maker);
+    const auto way = domain.preimage(user, rank)
+                         .intersect({gone - poly::constant(rank, 1), false})
+                         .intersect({direction * (end - position), false})
+                         .coalesce();
+    const auto passing = add_passing(flow, way, user, at, axis);
+    const auto first = way.intersect({gone - poly::constant(rank, 1), true});
+    const auto back = shifted(rank, unit(rank, axis, -direction));
+    rules.push_back({Transfer{source, back, false}, passing, first, Origin::relay, flow.span});
+    const auto others = way.subtract(first).coalesce();
+    if (!others.is_empty())
+      rules.push_back({Transfer{passing, back, false}, passing, others, Origin::relay, flow.span});
+    source = passing;
+    at[axis] = stop;
+  }
+  rules.push_back({Transfer{source, shifted(rank, at), false}, id, domain, Origin::relay, flow.span});
+  return true;
+}
+
+/// A relay for each hop, since every point passes values of several users. Returns false where it is too far.
+bool Router::relay_for_each(FlowId id, FlowId source, const poly::Set& domain,
+                            const std::vector<std::int64_t>& offset, std::vector<Rule>& rules) const {
+  const auto rank = graph_.dims.size();
+  const Flow flow = graph_.at(id);
+  std::int64_t hops = 0;
+  for (std::size_t d = 0; d < rank; ++d) hops += is_space(d) ? std::abs(offset[d]) : 0;
+  if (hops > most_relays + 1) return false;
+  auto place = offset;
+  for (auto next = nearer(place); next != place;) {
+    std::vector<std::int64_t> step;
+    for (std::size_t d = 0; d < rank; ++d) step.push_back(place[d] - next[d]);
+    const auto passing = add_relay(flow, next, domain);
+    rules.push_back({Transfer{source, shifted(rank, step), false}, passing, domain.translate(next),
+                     Origin::relay, flow.span});
+    source = passing;
+    place = next;
+    next = nearer(place);
+  }
+  rules.push_back({Transfer{source, shifted(rank, place), false}, id, domain, Origin::relay, flow.span});
+  return true;
+}
+
+/// The offset one hop less far, or itself where it is one hop.
+std::vector<std::int64_t> Router::nearer(const std::vector<std::int64_t>& offset) const {
+  std::int64_t hops = 0;
+  auto result = offset;
+  bool moved = false;
+  for (std::size_t d = 0; d < offset.size(); ++d) {
+    if (!is_space(d) || offset[d] == 0) continue;
+    hops += std::abs(offset[d]);
+    if (!moved) result[d] -= offset[d] > 0 ? 1 : -1;
+    moved = true;
+  }
+  return hops > 1 ? result : offset;
+}
+
+/// A flow of the same elements at p + offset, for p in domain.
+FlowId Router::add_relay(const Flow& flow, const std::vector<std::int64_t>& offset,
+                         const poly::Set& domain) const {
+  const auto rank = graph_.dims.size();
+  std::vector<std::int64_t> back;
+  for (const auto step : offset) back.push_back(-step);
+  const auto home = shifted(rank, back);
+  const auto& user = graph_.at(flow.space);
+  Space space{relay_name(), domain.translate(offset), user.own, {}};
+  for (std::size_t d = 0; d < rank; ++d) {
+    space.tuple.push_back(poly::substitute(user.tuple[d], home, rank));
+    space.tuple.back().constant += offset[d];
+  }
+  graph_.spaces.push_back(std::move(space));
+  Flow passing = flow;
+  passing.space = SpaceId(graph_.spaces.size() - 1);
+  for (auto& form : passing.element) form = poly::substitute(form, home, rank);
+  graph_.flows.push_back(std::move(passing));
+  return FlowId(graph_.flows.size() - 1);
+}
+
+/// A flow of what `flow` needs at the point that `home` tells from a point of `way`, which lies `offset` from it but
+/// anywhere along the axis.
+FlowId Router::add_passing(const Flow& flow, const poly::Set& way, const std::vector<poly::Affine>& home,
+                           const std::vector<std::int64_t>& offset, std::size_t axis) const {
+  const auto rank = graph_.dims.size();
+  const auto& user = graph_.at(flow.space);
+  Space space{relay_name(), way, {}, {}};
+  for (std::size_t d = 0; d < rank; ++d) {
+    if (d == axis || std::ranges::find(user.own, d) != user.own.end()) space.own.push_back(d);
+    space.tuple.push_back(d == axis ? poly::variable(rank, d) : poly::substitute(user.tuple[d], home, rank));
+    if (d != axis) space.tuple.back().constant += offset[d];
+  }
+  graph_.spaces.push_back(std::move(space));
+  Flow passing = flow;
+  passing.space = SpaceId(graph_.spaces.size() - 1);
+  for (auto& form : passing.element) form = poly::substitute(form, home, rank);
+  graph_.flows.push_back(std::move(passing));
+  return FlowId(graph_.flows.size() - 1);
+}
+
+std::string Router::relay_name() const {
+  const auto count =
+      std::ranges::count_if(graph_.spaces, [](const Space& s) { return s.name.starts_with("relay"); });
+  return count == 0 ? "relay" : fmt::format("relay{}", count + 1);
+}
+
+}  // namespace cyclotron::dataflow::detail

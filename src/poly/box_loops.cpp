@@ -1,0 +1,174 @@
+#include "box_loops.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace cyclotron::poly::detail {
+
+namespace {
+
+struct Interval {
+  std::int64_t low = INT64_MIN, high = INT64_MAX;
+  [[nodiscard]] bool is_known() const { return low != INT64_MIN && high != INT64_MAX && low <= high; }
+};
+/// An interval a time coordinate.
+using Box = std::vector<Interval>;
+
+/// The coordinate that alone occurs in the form, with factor 1 or -1.
+std::optional<std::size_t> single_coordinate(const Affine& form) {
+  const auto occurs = [](std::int64_t coefficient) { return coefficient != 0; };
+  const auto place = std::ranges::find_if(form.coefficients, occurs);
+  if (place == form.coefficients.end() || std::abs(*place) != 1) return std::nullopt;
+  if (std::find_if(place + 1, form.coefficients.end(), occurs) != form.coefficients.end())
+    return std::nullopt;
+  return static_cast<std::size_t>(place - form.coefficients.begin());
+}
+
+std::optional<Box> box_of(const Set& domain, std::size_t parameters, std::size_t times) {
+  const auto pieces = domain.conjunctions();
+  if (!pieces || pieces->size() != 1 || !pieces->front().divisible.empty()) return std::nullopt;
+  Box box(times);
+  for (const auto& [form, equality] : pieces->front().constraints) {
+    const auto coordinate = single_coordinate(form);
+    if (!coordinate || *coordinate < parameters) return std::nullopt;
+    auto& [low, high] = box[*coordinate - parameters];
+    const auto factor = form.coefficients[*coordinate];
+    const auto limit = -factor * form.constant;
+    if (equality || factor == 1) low = std::max(low, limit);
+    if (equality || factor == -1) high = std::min(high, limit);
+  }
+  if (!std::ranges::all_of(box, &Interval::is_known)) return std::nullopt;
+  return box;
+}
+
+class Scan {
+ public:
+  Scan(std::vector<Box> boxes, std::size_t parameters, std::size_t times)
+      : boxes_(std::move(boxes)),
+        parameters_(parameters),
+        times_(times),
+        variables_(parameters + loop_variables(times)) {}
+
+  /// What the statements of these numbers, in order, do in the steps that are left, those before being
+  /// `time`.
+  Node nest(const std::vector<std::size_t>& statements, const std::vector<Affine>& time,
+            std::size_t depth) const {
+    std::vector<Node> nodes;
+    for (const auto& group : in_turn(statements, time.size())) {
+      if (time.size() < times_) {
+        scan(group, time, depth, nodes);
+      } else {
+        for (const auto s : group) nodes.push_back(visit(s, time));
+      }
+    }
+    return one(std::move(nodes));
+  }
+
+ private:
+  /// Groups of which each is done before the next begins: their loops need not be cut by each other.
+  std::vector<std::vector<std::size_t>> in_turn(const std::vector<std::size_t>& statements,
+                                                std::size_t level) const {
+    struct Span {
+      std::vector<std::int64_t> first, last;
+      std::size_t statement;
+    };
+    std::vector<Span> spans;
+    for (const auto s : statements) {
+      auto& span = spans.emplace_back();
+      span.statement = s;
+      for (auto l = level; l < times_; ++l) {
+        span.first.push_back(boxes_[s][l].low);
+        span.last.push_back(boxes_[s][l].high);
+      }
+      span.first.push_back(static_cast<std::int64_t>(s));
+      span.last.push_back(static_cast<std::int64_t>(s));
+    }
+    std::ranges::sort(spans, {}, &Span::first);
+    std::vector<std::vector<std::size_t>> groups;
+    std::vector<std::int64_t> last;
+    for (const auto& span : spans) {
+      if (groups.empty() || span.first > last) groups.emplace_back();
+      groups.back().push_back(span.statement);
+      last = std::max(last, span.last);
+    }
+    for (auto& group : groups) std::ranges::sort(group);
+    return groups;
+  }
+
+  /// One loop for each range of the level's values in which the same statements are active.
+  void scan(const std::vector<std::size_t>& statements, const std::vector<Affine>& time, std::size_t depth,
+            std::vector<Node>& nodes) const {
+    const auto level = time.size();
+    const auto starts = starts_of(statements, level);
+    for (std::size_t n = 0; n + 1 < starts.size(); ++n) {
+      const auto low = starts[n], high = starts[n + 1] - 1;
+      std::vector<std::size_t> active;
+      for (const auto s : statements) {
+        if (boxes_[s][level].low <= low && high <= boxes_[s][level].high) active.push_back(s);
+      }
+      if (active.empty()) continue;
+      auto inner = time;
+      inner.push_back(low == high ? constant(variables_, low) : variable(variables_, parameters_ + depth));
+      auto body = nest(active, inner, low == high ? depth : depth + 1);
+      if (low != high) body = loop(low, high, std::move(body));
+      nodes.push_back(std::move(body));
+    }
+  }
+
+  /// The values at which another set of the statements becomes active, and the first after all.
+  std::vector<std::int64_t> starts_of(const std::vector<std::size_t>& statements, std::size_t level) const {
+    std::vector<std::int64_t> starts;
+    for (const auto s : statements) {
+      starts.push_back(boxes_[s][level].low);
+      starts.push_back(boxes_[s][level].high + 1);
+    }
+    std::ranges::sort(starts);
+    const auto [first, last] = std::ranges::unique(starts);
+    starts.erase(first, last);
+    return starts;
+  }
+
+  Node loop(std::int64_t low, std::int64_t high, Node body) const {
+    Node result;
+    result.kind = Node::Kind::loop;
+    result.lower.push_back({constant(variables_, low)});
+    result.upper.push_back({constant(variables_, high)});
+    result.children.push_back(std::move(body));
+    return result;
+  }
+  static Node visit(std::size_t statement, std::vector<Affine> time) {
+    Node result;
+    result.kind = Node::Kind::visit;
+    result.statement = statement;
+    result.time = std::move(time);
+    return result;
+  }
+  static Node one(std::vector<Node> nodes) {
+    if (nodes.size() == 1) return std::move(nodes.front());
+    Node result;
+    result.children = std::move(nodes);
+    return result;
+  }
+
+  std::vector<Box> boxes_;
+  std::size_t parameters_;
+  std::size_t times_;
+  std::size_t variables_;
+};
+
+}  // namespace
+
+std::optional<Node> box_nest(const std::vector<Set>& statements, std::size_t parameters, std::size_t times) {
+  if (statements.empty()) return std::nullopt;
+  std::vector<Box> boxes;
+  for (const auto& domain : statements) {
+    auto box = box_of(domain, parameters, times);
+    if (!box) return std::nullopt;
+    boxes.push_back(std::move(*box));
+  }
+  std::vector<std::size_t> numbers(boxes.size());
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return Scan(std::move(boxes), parameters, times).nest(numbers, {}, 0);
+}
+
+}  // namespace cyclotron::poly::detail

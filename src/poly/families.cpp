@@ -1,0 +1,68 @@
+#include "families.hpp"
+
+#include <isl/mat.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "detail.hpp"
+
+namespace cyclotron::poly::detail {
+
+namespace {
+
+std::size_t free_dimensions(const Set& set) {
+  isl_basic_set* hull = checked(set.context(), isl_set_affine_hull(set.copy()));
+  isl_mat* equalities =
+      isl_basic_set_equalities_matrix(hull, isl_dim_set, isl_dim_div, isl_dim_param, isl_dim_cst);
+  const auto rows = static_cast<std::size_t>(isl_mat_rows(equalities));
+  isl_mat_free(equalities);
+  isl_basic_set_free(hull);
+  return set.dimensions() - std::min(rows, set.dimensions());
+}
+
+bool belongs(const Region& region, const Set& everywhere, const Family& family) {
+  return std::ranges::equal(region.statements, family.statements, [&](const Set& own, const Set& general) {
+    return own == general.intersect(everywhere);
+  });
+}
+
+Set simple_hull(const Set& a, const Set& b) {
+  isl_basic_set* hull = isl_set_simple_hull(isl_set_union(a.copy(), b.copy()));
+  return {a.context(), isl_set_from_basic_set(checked(a.context(), hull))};
+}
+
+}  // namespace
+
+Set with_times(const Set& parameters, std::size_t times) {
+  return {parameters.context(),
+          checked(parameters.context(),
+                  isl_set_add_dims(parameters.copy(), isl_dim_set, static_cast<unsigned>(times)))};
+}
+
+std::vector<Family> families_of(const std::vector<Region>& regions, std::size_t times) {
+  // The largest first: the others are likely to be special cases.
+  std::vector<std::pair<std::size_t, std::size_t>> order;
+  for (std::size_t r = 0; r < regions.size(); ++r) {
+    if (!regions[r].statements.empty()) order.emplace_back(free_dimensions(regions[r].parameters), r);
+  }
+  std::ranges::stable_sort(order, std::greater{}, &std::pair<std::size_t, std::size_t>::first);
+  std::vector<Family> result;
+  for (const auto& [dimensions, r] : order) {
+    const Region& region = regions[r];
+    const auto everywhere = with_times(region.parameters, times);
+    const auto found = std::ranges::find_if(
+        result, [&](const Family& family) { return belongs(region, everywhere, family); });
+    if (found != result.end()) {
+      found->parameters = simple_hull(found->parameters, region.parameters);
+      found->regions.push_back(r);
+      continue;
+    }
+    Family family{{}, region.parameters, {r}};
+    for (const auto& domain : region.statements) family.statements.push_back(domain.gist(everywhere));
+    result.push_back(std::move(family));
+  }
+  return result;
+}
+
+}  // namespace cyclotron::poly::detail

@@ -1,0 +1,128 @@
+"""Operations on whole arrays that NumPy has, or refuses, and kernels do not have."""
+
+import numpy as np
+
+import cyclotron as cy
+
+
+@cy.kernel
+def dot_of_stacks(T):
+    return np.dot(T, T)  # error: CYC122
+
+
+@cy.kernel
+def outer_of_matrices(A, x):
+    return np.outer(A, x)  # error: CYC122
+
+
+@cy.kernel
+def shrunk_by_a_product(A):
+    A @= A[:, 1:]  # error: CYC122
+    return A
+
+
+@cy.kernel
+def axes_dropped_in_place(x):
+    x += x[None, ::-1]  # error: CYC122
+    return x
+
+
+@cy.kernel
+def square_of_truth(mask):
+    return mask**2  # error: CYC121
+
+
+@cy.kernel
+def constant_too_large(counts):
+    return counts + 2**40  # error: CYC120
+
+
+@cy.kernel
+def choice_too_large(counts):
+    return cy.where(counts > 0, counts, -(2**40))  # error: CYC120
+
+
+@cy.kernel
+def transposed_by_one_axis(A):
+    return A.transpose(1)  # error: CYC122
+
+
+@cy.kernel
+def step_zero(x):
+    return x[::0]  # error: CYC107
+
+
+@cy.kernel
+def half_a_bound(x):
+    return x[1:2.5]  # error: CYC103
+
+
+@cy.kernel
+def rolled_by_too_many(A):
+    return cy.roll(A, (1, 2, 3), axis=(0, 1))  # error: CYC122
+
+
+@cy.kernel
+def axis_by_name(A):
+    return cy.sum(A, axis="x")  # error: CYC122
+
+
+@cy.kernel
+def sum_in_a_dtype(A):
+    return np.sum(A, dtype="float32")  # error: CYC105
+
+
+@cy.kernel
+def method_in_a_dtype(A):
+    return A.sum(0, "float32")  # error: CYC105
+
+
+@cy.kernel
+def norm_along_an_axis(A):
+    return np.linalg.norm(A, axis=0)  # error: CYC105
+
+
+@cy.kernel
+def result_given(x):
+    return np.add(x, x, out=x)  # error: CYC105
+
+
+@cy.kernel
+def positions_of_a_mask(x):
+    return np.where(x > 0)  # error: CYC105
+
+
+@cy.kernel
+def rounded(x):
+    return round(x)  # error: CYC105
+
+
+@cy.kernel
+def quotient_and_rest(x):
+    return divmod(x, 2)  # error: CYC105
+
+
+@cy.kernel
+def shifted_bits(counts):
+    counts <<= 1  # error: CYC105
+    return counts
+
+
+@cy.kernel
+def transpose_assigned(A):
+    A.T = A + 1  # error: CYC107
+    return A
+
+
+@cy.kernel
+def expression_in_place(x):
+    return increased(x)
+
+
+def increased(a):
+    b = a * 2
+    b += 1  # error: CYC107
+    return b
+
+
+ARGUMENTS = {"T": cy.spec((2, 2, 2)), "mask": cy.spec(4, "bool"), "counts": cy.spec(4, "int32")}

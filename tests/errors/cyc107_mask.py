@@ -1,0 +1,16 @@
+"""A boolean mask as a subscript."""
+
+import numpy as np
+
+import cyclotron as cy
+
+
+@cy.kernel
+def bad(A):
+    X = cy.empty_like(A)
+    X[...] = A
+    X[A > 0.5] = 1  # error: CYC107
+    return X
+
+
+ARGUMENTS = (np.ones(4),)
