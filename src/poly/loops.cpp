@@ -85,7 +85,6 @@ class Reader {
     } else {
       for (auto& quotient : quotients(init, isl_ast_expr_op_max))
         result.lower.push_back(lower_bound(quotient));
-      names_[name] = variable(variables_, parameters_ + depth_);
       isl_ast_expr* condition = isl_ast_node_for_get_cond(node);
       const auto relation = isl_ast_expr_op_get_type(condition);
       CYC_CHECK(relation == isl_ast_expr_op_le || relation == isl_ast_expr_op_lt);
@@ -99,6 +98,8 @@ class Reader {
       isl_ast_expr* step = isl_ast_node_for_get_inc(node);
       result.step = take_int(context_, isl_ast_expr_get_val(step));
       isl_ast_expr_free(step);
+      // Only now: quotients in the bounds have taken the variables of loops around this one.
+      names_[name] = variable(variables_, parameters_ + depth_);
       ++depth_;
       result.children.push_back(read(body));
       --depth_;

@@ -67,11 +67,11 @@ void run(const Node& node, Point& environment, std::size_t depth, std::vector<Vi
 
 using Domains = std::vector<std::string>;
 
-/// Regions with their statements; the texts name the parameters p, q and the times s, t.
+/// Regions with their statements; the texts name the parameters p, q and the times s, t, u.
 void expect_each_exact(const std::vector<std::pair<std::string, Domains>>& texts, std::size_t parameters,
                        std::size_t times) {
   const Context context;
-  const std::vector<std::string> all_names{"p", "q", "s", "t"};
+  const std::vector<std::string> all_names{"p", "q", "s", "t", "u"};
   std::vector<std::string> names(all_names.begin(),
                                  all_names.begin() + static_cast<std::ptrdiff_t>(parameters));
   const std::vector<std::string> parameter_names = names;
@@ -260,6 +260,38 @@ TEST(Loops, Quotients) {
   expect_exact({"0 <= s < 9 and 2s = p", "0 <= s < 9 and 3s = p + q"}, 2, 1);
   expect_exact({"0 <= s < 6 and 2t = s + p", "0 <= s < 6 and 3t = s - p", "0 <= s < 6 and 0 <= t < 4"}, 1, 2);
   expect_exact({"0 <= s < 6 and 2t <= s + p and 3t >= s - q and t >= 0 and (s + t + p) mod 2 = 0"}, 2, 2);
+}
+
+// s mod 2 in the last bound of u: its quotient is the variable of a loop around that of u.
+TEST(Loops, QuotientsInLastBounds) {
+  expect_exact({"t = 0 and u = 3 and -2 <= s <= 3", "t = 0 and u >= 0 and 1 - s <= u <= 6 - s and u <= 2",
+                "t < 0 and u >= -t and 1 - s - 2t <= u <= 6 - s - 2t and u <= 3",
+                "u = 3 and -3 <= t <= 0 and -2 - s <= 2t <= 3 - s",
+                "t <= 0 and u >= -t and 1 - s - 2t <= u <= 6 - s - 2t and u <= 3"},
+               0, 3);
+}
+
+TEST(Loops, RandomSkewedNests) {
+  std::mt19937 random(2);
+  const auto draw = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+  for (int round = 0; round < 40; ++round) {
+    const auto times = static_cast<std::size_t>(round % 8 == 0 ? 3 : 2);
+    Domains domains;
+    for (int statements = draw(1, 3); statements > 0; --statements) {
+      std::vector<std::string> constraints;
+      for (const auto* name : {"s", "t", "u"}) {
+        if (constraints.size() < times) constraints.push_back(fmt::format("0 <= {} < {}", name, draw(2, 6)));
+      }
+      const auto* third = times == 3 ? "u" : "0";
+      for (int band = draw(1, 2); band > 0; --band) {
+        const auto form = fmt::format("{}s + {}t + {}{}", draw(-2, 2), draw(-3, 3), draw(-2, 2), third);
+        constraints.push_back(fmt::format("{} <= {} <= {}", draw(-4, 0), form, draw(0, 4)));
+      }
+      domains.push_back(fmt::format("{}", fmt::join(constraints, " and ")));
+    }
+    SCOPED_TRACE(fmt::format("{}", fmt::join(domains, "; ")));
+    expect_exact(domains, 0, times);
+  }
 }
 
 }  // namespace
