@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include <cyclotron/poly/loops.hpp>
+#include <cyclotron/support/division.hpp>
 #include <cyclotron/support/error.hpp>
 #include <cyclotron/support/overloaded.hpp>
 
@@ -121,7 +122,7 @@ std::vector<std::vector<Part>> parts_of(const Mapping& mapping) {
 /// Writes the code of one PE class.
 class ClassWriter {
  public:
-  ClassWriter(const Mapping& mapping, const detail::Storage& storage,
+  ClassWriter(const Mapping& mapping, const std::vector<detail::Storage>& storage,
               const std::vector<program::TensorId>& tensors, const mapping::PeClass& cell)
       : mapping_(mapping),
         graph_(mapping.graph),
@@ -353,7 +354,7 @@ class ClassWriter {
       const auto* operand = std::get_if<SlotRef>(&operands[n]);
       if (operand == nullptr || operand->slot != target.slot) continue;
       const bool in_place =
-          operand->index == target.index && shapes[n] == shape && (elementwise || (accumulating && n == 0));
+          *operand == target && shapes[n] == shape && (elementwise || (accumulating && n == 0));
       if (!in_place) return true;
     }
     return false;
@@ -364,25 +365,37 @@ class ClassWriter {
     auto& known = slots_[value.flow.index()];
     if (!known) known = make_slot(value.flow);
     poly::Affine index = poly::constant(variables(), 0);
-    for (std::size_t n = 0; n < known->dims.size(); ++n) {
-      auto coordinate = poly::substitute(value.point[known->dims[n]], point, variables());
-      coordinate.constant -= known->low[n];
-      index = index + known->stride[n] * coordinate;
+    program::Wrap wrap;
+    for (std::size_t n = 0; n < known->axes.size(); ++n) {
+      const auto& axis = known->axes[n];
+      auto coordinate = poly::substitute(value.point[axis.dim], point, variables());
+      coordinate.constant -= axis.low;
+      if (axis.modulus != 0) coordinate.constant = floor_modulo(coordinate.constant, axis.modulus);
+      if (axis.modulus == 0 || poly::is_constant(coordinate)) {
+        index = index + axis.stride * coordinate;
+      } else {
+        wrap = {to_program(coordinate), axis.modulus, axis.stride};
+      }
     }
-    return {known->id, to_program(index)};
+    return {known->id, to_program(index), std::move(wrap)};
   }
 
+  struct Axis {
+    std::size_t dim;
+    std::int64_t low = 0, stride = 1;
+    std::int64_t modulus = 0;  ///< Of a circular buffer; else 0.
+  };
   struct Place {
     SlotId id;
-    std::vector<std::size_t> dims;
-    std::vector<std::int64_t> low, stride;
+    std::vector<Axis> axes;
   };
 
   Place make_slot(FlowId id) {
     const auto& flow = graph_.at(id);
-    Place place{SlotId(result_.slots.size()), storage_.index_dims[id.index()], {}, {}};
-    std::vector<std::int64_t> sizes;
-    if (!place.dims.empty()) {
+    const auto& storage = storage_[id.index()];
+    Place place{SlotId(result_.slots.size()), {}};
+    std::int64_t count = 1;
+    if (!storage.dims.empty()) {
       // The values that this class defines, however far they are kept.
       auto defined = poly::Set::empty(graph_.context, graph_.dims.size());
       const auto here = cell_.region.preimage(mapping_.pe_forms(), graph_.dims.size());
@@ -392,16 +405,13 @@ class ClassWriter {
                              statement.kind == Kind::move || statement.kind == Kind::compute;
         if (defines && statement.target.flow == id) defined = defined.unite(statement.domain.intersect(here));
       }
-      for (const auto d : place.dims) {
-        place.low.push_back(defined.minimum(d).value());
-        sizes.push_back(defined.maximum(d).value() - place.low.back() + 1);
+      for (auto n = storage.dims.size(); n-- > 0;) {
+        Axis axis{storage.dims[n], defined.minimum(storage.dims[n]).value(), count};
+        auto size = defined.maximum(axis.dim).value() - axis.low + 1;
+        if (n == 0 && storage.modulus != 0 && storage.modulus < size) size = axis.modulus = storage.modulus;
+        place.axes.push_back(axis);
+        count *= size;
       }
-    }
-    std::int64_t count = 1;
-    place.stride.resize(sizes.size());
-    for (std::size_t n = sizes.size(); n-- > 0;) {
-      place.stride[n] = count;
-      count *= sizes[n];
     }
     result_.slots.push_back({flow.name, graph_.dtype_of(id), flow.tile, count, -1, flow.prefetched});
     return place;
@@ -430,7 +440,7 @@ class ClassWriter {
 
   const Mapping& mapping_;
   const dataflow::Graph& graph_;
-  const detail::Storage& storage_;
+  const std::vector<detail::Storage>& storage_;
   const std::vector<program::TensorId>& tensors_;
   const mapping::PeClass& cell_;
   std::vector<std::optional<Place>> slots_;

@@ -19,43 +19,51 @@ class Chooser {
  public:
   explicit Chooser(const Mapping& mapping) : mapping_(mapping), graph_(mapping.graph) {}
 
-  Storage run() {
-    Storage storage;
-    for (std::size_t f = 0; f < graph_.flows.size(); ++f) storage.index_dims.push_back(choose(FlowId(f)));
-    return storage;
+  std::vector<Storage> run() {
+    std::vector<Storage> result;
+    for (std::size_t f = 0; f < graph_.flows.size(); ++f) result.push_back(choose(FlowId(f)));
+    return result;
   }
 
  private:
-  std::vector<std::size_t> choose(FlowId flow) const {
+  Storage choose(FlowId flow) const {
     const auto carried = carried_positions(flow);
     if (!carried.outermost && !carried.from_prologue) return {};
     if (!carried.from_prologue) {
       // What goes through several loops, such as a sum cut into panels, may still need one place only.
       if (carried.innermost != carried.outermost) {
-        const auto fewest = varying(flow, *carried.innermost + 1);
+        Storage fewest{varying(flow, *carried.innermost + 1)};
         if (is_sound(flow, fewest)) return fewest;
       }
-      const auto few = varying(flow, *carried.outermost + 1);
+      Storage few{varying(flow, *carried.outermost + 1)};
       if (is_sound(flow, few)) return few;
+      Storage round{varying(flow, *carried.outermost), carried.steps + 1};
+      const bool varies = !round.dims.empty() && round.dims.front() == mapping_.grid.time[*carried.outermost];
+      if (varies && carried.steps > 0 && is_sound(flow, round)) return round;
     }
-    const auto dims = varying(flow, 0);
     // One place for each value: since dependences advance, nothing can come between its making and its uses.
-    CYC_CHECK(is_sound(flow, dims), "a place for each value is enough");
-    return dims;
+    Storage all{varying(flow, 0)};
+    CYC_CHECK(is_sound(flow, all), "a place for each value is enough");
+    return all;
   }
 
   /// The time loops across which values of a flow are kept; none where each is used in the step it is made.
   struct Carried {
     bool from_prologue = false;  ///< Across all of them.
     std::optional<std::size_t> outermost, innermost;
+    std::int64_t steps = 0;  ///< The most of the outermost loop, where they are numbers; else 0.
   };
 
   Carried carried_positions(FlowId flow) const {
     Carried result;
+    std::vector<std::int64_t> steps(mapping_.grid.time.size(), 0);
+    constexpr auto unknown = INT64_MAX;
     const auto note = [&](const std::vector<poly::Affine>& use, const std::vector<poly::Affine>& made) {
       for (std::size_t t = 0; t < mapping_.grid.time.size(); ++t) {
         const auto d = mapping_.grid.time[t];
         if (use[d] == made[d]) continue;
+        const auto distance = use[d] - made[d];
+        steps[t] = std::max(steps[t], poly::is_constant(distance) ? distance.constant : unknown);
         result.outermost = std::min(result.outermost.value_or(t), t);
         result.innermost = std::max(result.innermost.value_or(t), t);
         return;
@@ -73,6 +81,7 @@ class Chooser {
       if (transfer != nullptr && rule.flow == flow && transfer->source == flow)
         note(graph_.at(graph_.at(flow).space).tuple, transfer->from);
     }
+    if (result.outermost && steps[*result.outermost] != unknown) result.steps = steps[*result.outermost];
     return result;
   }
 
@@ -92,8 +101,7 @@ class Chooser {
   }
 
   /// { (p, order of q, q) } for the writes q to the cell that the read at p looks into, before it.
-  poly::Set earlier_writes(const Statement& read, const Value& value,
-                           const std::vector<std::size_t>& dims) const {
+  poly::Set earlier_writes(const Statement& read, const Value& value, const Storage& storage) const {
     const auto rank = graph_.dims.size();
     const auto& time = mapping_.grid.time;
     const auto order = time.size() + 2;
@@ -123,12 +131,19 @@ class Chooser {
       }
       read_order.push_back(poly::constant(total, read.position));
       write_order.push_back(poly::constant(total, write.position));
-      std::vector<poly::Constraint> same_cell;
+      poly::Conjunction same_cell;
       for (std::size_t o = 0; o < order; ++o)
-        same_cell.push_back({poly::variable(total, rank + o) - write_order[o], true});
-      for (const auto d : mapping_.grid.space) same_cell.push_back({p[d] - q[d], true});
-      for (const auto d : dims) same_cell.push_back({widen(value.point[d], 0) - q[d], true});
-      pairs = pairs.intersect(same_cell);
+        same_cell.constraints.push_back({poly::variable(total, rank + o) - write_order[o], true});
+      for (const auto d : mapping_.grid.space) same_cell.constraints.push_back({p[d] - q[d], true});
+      for (const auto d : storage.dims) {
+        auto apart = widen(value.point[d], 0) - q[d];
+        if (storage.modulus != 0 && d == storage.dims.front()) {
+          same_cell.divisible.emplace_back(std::move(apart), storage.modulus);
+        } else {
+          same_cell.constraints.push_back({std::move(apart), true});
+        }
+      }
+      pairs = pairs.intersect(poly::Set::where(graph_.context, total, same_cell));
       for (std::size_t o = 0; o < order; ++o) {  // write_order lexicographically before read_order
         const auto later = read_order[o] - write_order[o];
         if (poly::is_constant(later) && later.constant < 0) break;
@@ -141,13 +156,13 @@ class Chooser {
     return result;
   }
 
-  bool is_sound(FlowId flow, const std::vector<std::size_t>& dims) const {
+  bool is_sound(FlowId flow, const Storage& storage) const {
     const auto rank = graph_.dims.size();
     const auto order = mapping_.grid.time.size() + 2;
     for (const auto& read : mapping_.statements) {
       for (const auto& value : read.sources) {
         if (value.flow != flow) continue;
-        const auto earlier = earlier_writes(read, value, dims);
+        const auto earlier = earlier_writes(read, value, storage);
         const auto writes = poly::Map::from_pairs(earlier, rank);
         if (!read.domain.is_subset(writes.domain())) return false;
         // What the last writer left must be what the read wants: the same element, or the same partial
@@ -184,6 +199,6 @@ class Chooser {
 
 }  // namespace
 
-Storage choose_storage(const Mapping& mapping) { return Chooser(mapping).run(); }
+std::vector<Storage> choose_storage(const Mapping& mapping) { return Chooser(mapping).run(); }
 
 }  // namespace cyclotron::codegen::detail

@@ -6,12 +6,15 @@
 
 namespace cyclotron::codegen::detail {
 
-/// The time dims that index each flow's slot, outermost first; none for a single place that is overwritten
-/// step by step. Proven by exact last-writer analysis: every read finds the value it wants.
+/// How the slot of a flow is indexed: by time dims, outermost first; by none where a single place is overwritten step
+/// by step. The outermost one may go round a circular buffer of `modulus` places, if that is not 0: of values that live
+/// for a step or two of a long loop, only those are kept (Lefebvre and Feautrier's modular storage).
 struct Storage {
-  std::vector<std::vector<std::size_t>> index_dims;  ///< By flow.
+  std::vector<std::size_t> dims;
+  std::int64_t modulus = 0;
 };
 
-[[nodiscard]] Storage choose_storage(const mapping::Mapping& mapping);
+/// By flow. Proven by exact last-writer analysis: every read finds the value it wants.
+[[nodiscard]] std::vector<Storage> choose_storage(const mapping::Mapping& mapping);
 
 }  // namespace cyclotron::codegen::detail

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <cyclotron/program/program.hpp>
+#include <cyclotron/support/division.hpp>
 #include <cyclotron/support/error.hpp>
 
 namespace cyclotron::program {
@@ -126,6 +127,12 @@ std::int64_t evaluate(const Affine& form, const std::int64_t* environment) {
   std::int64_t value = form.constant;
   for (std::size_t v = 0; v < form.coefficients.size(); ++v) value += form.coefficients[v] * environment[v];
   return value;
+}
+
+std::int64_t evaluate(const SlotRef& reference, const std::int64_t* environment) {
+  const std::int64_t element = evaluate(reference.index, environment);
+  const auto& [form, modulus, stride] = reference.wrap;
+  return modulus == 0 ? element : element + stride * floor_modulo(evaluate(form, environment), modulus);
 }
 
 bool holds(const Condition& condition, const std::int64_t* environment) {

@@ -299,7 +299,18 @@ class Reader {
     fields.finish();
   }
   void read(const Json& value, const Path& path, SlotRef& reference) {
-    read_fields(value, path, field("slot", reference.slot), field("index", reference.index));
+    Fields fields(value, path);
+    get(fields, "slot", reference.slot);
+    get(fields, "index", reference.index);
+    if (fields.has("wrap")) get(fields, "wrap", reference.wrap);
+    fields.finish();
+  }
+  void read(const Json& value, const Path& path, Wrap& wrap) {
+    read_fields(value, path, field("form", wrap.form), field("modulus", wrap.modulus),
+                field("stride", wrap.stride));
+    if (wrap.modulus < 1)
+      fail("CYC606", Path(path, "modulus"), fmt::format("is {}, less than 1", wrap.modulus),
+           "compile the program again");
   }
   void read(const Json& value, const Path& path, Operand& operand) {
     Fields fields(value, path);

@@ -133,7 +133,10 @@ class Writer {
   }
   OrderedJson write(const Conjunction& conjunction) { return list(conjunction); }
   static OrderedJson write(const SlotRef& reference) {
-    return {{"slot", reference.slot.value}, {"index", write(reference.index)}};
+    OrderedJson result{{"slot", reference.slot.value}, {"index", write(reference.index)}};
+    const auto& [form, modulus, stride] = reference.wrap;
+    if (modulus != 0) result["wrap"] = {{"form", write(form)}, {"modulus", modulus}, {"stride", stride}};
+    return result;
   }
   static OrderedJson write(const Operand& operand) {
     return std::visit(Overloaded{[](const SlotRef& reference) { return write(reference); },

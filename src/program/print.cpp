@@ -215,9 +215,21 @@ class ClassPrinter {
         fmt::format("[{}]_{}", fmt::join(coordinates, ", "), name_of(reference.slot, class_.slots));
     const std::size_t index = reference.slot.index();
     if (element && index < class_.slots.size() && class_.slots[index].count > 1) {
-      text += fmt::format("[{}]", affine(reference.index, names_, true));
+      text += fmt::format("[{}]", element_of(reference));
     }
     return text;
+  }
+
+  /// `j+2*((t+1) mod 2)`.
+  [[nodiscard]] std::string element_of(const SlotRef& reference) const {
+    auto index = affine(reference.index, names_, true);
+    const auto& [form, modulus, stride] = reference.wrap;
+    if (modulus == 0) return index;
+    auto wrapped = affine(form, names_, true);
+    const bool single = wrapped.find_first_of("+-", 1) == std::string::npos;
+    wrapped = fmt::format(fmt::runtime(single ? "({} mod {})" : "(({}) mod {})"), wrapped, modulus);
+    if (stride != 1) wrapped = fmt::format("{}*{}", stride, wrapped);
+    return index == "0" ? wrapped : fmt::format("{}+{}", index, wrapped);
   }
 
   [[nodiscard]] std::string slot(const SlotRef& reference) const {

@@ -92,8 +92,18 @@ class CodeChecker {
     const Slot& slot = lookup(reference.slot, class_.slots, "slot", path, *span_);
     const Path index(path, "index");
     check_affine(reference.index, environment_, index, *span_);
+    const Wrap& wrap = reference.wrap;
+    const Path wrapped(path, "wrap");
+    require_range(wrap.modulus, 0, slot.count, Path(wrapped, "modulus"), *span_);
+    require_range(wrap.stride, 1, slot.count, Path(wrapped, "stride"), *span_);
+    if (wrap.modulus == 0 && wrap != Wrap{}) {
+      fail("CYC606", Path(wrapped, "modulus"), "is 0, and there is a form or a stride",
+           "compile the program again", *span_);
+    }
+    check_affine(wrap.form, environment_, Path(wrapped, "form"), *span_);
     if (reference.index.coefficients.empty()) {
-      require_range(reference.index.constant, 0, slot.count - 1, index, *span_);
+      const std::int64_t most = wrap.modulus == 0 ? 0 : (wrap.modulus - 1) * wrap.stride;
+      require_range(reference.index.constant, 0, slot.count - 1 - most, index, *span_);
     }
     return slot;
   }

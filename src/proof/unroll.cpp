@@ -211,7 +211,7 @@ class Unroller {
   }
 
   std::int64_t element(const SlotRef& reference) {
-    const std::int64_t index = program::evaluate(reference.index, environment_.data());
+    const std::int64_t index = program::evaluate(reference, environment_.data());
     const auto& slot = program_.classes[trace_.pes[pe_].pe_class].slots[reference.slot.index()];
     if (index < 0 || index >= slot.count) {
       outside(fmt::format("element {} of slot `{}` is used, which has {}", index, slot.name, slot.count));

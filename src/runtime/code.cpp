@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -124,6 +125,13 @@ class Decoder {
     (void)slot(reference);
     Place result = slots_[reference.slot.index()];
     result.index = form(reference.index);
+    if (const auto& wrap = reference.wrap; wrap.modulus != 0) {
+      require(wrap.modulus >= 1 && wrap.stride >= 1 && wrap.modulus <= result.count &&
+                  wrap.stride <= result.count,
+              "a wrap is larger than its slot");
+      result.wrap = static_cast<std::uint32_t>(code_.wraps.size());
+      code_.wraps.push_back({form(wrap.form), wrap.modulus, wrap.stride});
+    }
     code_.places.push_back(result);
     return static_cast<std::uint32_t>(code_.places.size() - 1);
   }
@@ -269,7 +277,15 @@ class Decoder {
     code_.bodies.push_back(std::move(body));
   }
 
-  /// Whether a body may have such a step.
+  /// Whether the element wraps as the variable counts.
+  bool wraps_with(std::uint32_t variable, const Source& source) const {
+    if (source.constant || code_.places[source.index].wrap == Place::no_wrap) return false;
+    const Form& form = code_.wraps[code_.places[source.index].wrap].form;
+    const auto terms = std::span(code_.terms).subspan(form.first, form.count);
+    return std::ranges::find(terms, variable, &Term::variable) != terms.end();
+  }
+
+  /// Whether a body may have such a step: one whose elements lie apart by as much from iteration to iteration.
   bool add_operation(Body& body, const Step& step) const {
     if (!step.scalar) return false;
     Body::Operation operation{.kind = step.kind,
@@ -298,6 +314,10 @@ class Decoder {
       }
       default: return false;
     }
+    const auto wraps = [&](const Source& source) { return wraps_with(body.variable, source); };
+    if (wraps(operation.result) ||
+        std::any_of(operation.sources.begin(), operation.sources.begin() + operation.operands, wraps))
+      return false;
     body.operations.push_back(operation);
     return true;
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <cyclotron/program/program.hpp>
+#include <cyclotron/support/division.hpp>
 
 #include "kernels/kernels.hpp"
 
@@ -43,8 +44,16 @@ struct Test {
   std::int64_t modulus;
 };
 
-/// An element of a slot.
+/// stride * (form mod modulus).
+struct Wrapped {
+  Form form;
+  std::int64_t modulus = 1;
+  std::int64_t stride = 1;
+};
+
+/// An element of a slot: the index, and what the code's pool has of this number.
 struct Place {
+  static constexpr std::uint32_t no_wrap = 0xffffffffU;
   Form index;
   std::int64_t address = 0;  ///< Of element 0, in bytes.
   std::int64_t stride = 0;   ///< Bytes of one element.
@@ -52,6 +61,7 @@ struct Place {
   TileSize tile;            ///< Largest.
   std::uint32_t sizes = 0;  ///< Where the sizes of the slot's tiles start; `scalar` slots have none.
   std::uint32_t slot = 0;
+  std::uint32_t wrap = no_wrap;
   bool scalar = false;
 };
 
@@ -153,6 +163,7 @@ struct Code {
   std::vector<Test> tests;
   std::vector<Range> conjunctions;
   std::vector<Place> places;
+  std::vector<Wrapped> wraps;
   std::vector<Source> sources;
   std::vector<ConstantBytes> constants;
   std::vector<Port> ports;
@@ -181,6 +192,16 @@ struct Code {
         static_cast<std::uint64_t>(term->coefficient) * static_cast<std::uint64_t>(variables[term->variable]);
   }
   return static_cast<std::int64_t>(value);
+}
+
+/// The element of its slot.
+[[nodiscard]] inline std::int64_t evaluate(const Code& code, const Place& place,
+                                           const std::int64_t* variables) {
+  std::int64_t element = place.index.constant;
+  if (place.index.count > 0) element = evaluate(code, place.index, variables);
+  if (place.wrap == Place::no_wrap) return element;
+  const auto& [form, modulus, stride] = code.wraps[place.wrap];
+  return element + stride * floor_modulo(evaluate(code, form, variables), modulus);
 }
 
 /// Largest of the lower limits, each rounded up.

@@ -164,8 +164,7 @@ class Interpreter {
   }
 
   [[nodiscard]] std::int64_t element(const Pe& pe, const Place& place) const {
-    std::int64_t index = place.index.constant;
-    if (place.index.count > 0) index = evaluate(*pe.code, place.index, pe.variables);
+    const std::int64_t index = evaluate(*pe.code, place, pe.variables);
     if (static_cast<std::uint64_t>(index) >= static_cast<std::uint64_t>(place.count))
       outside(pe, place, index);
     return index;

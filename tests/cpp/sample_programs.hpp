@@ -117,8 +117,10 @@ inline Program everything() {
                  operators::lower | operators::right_side | operators::unit_diagonal | operators::transpose_a,
                  {slot(1), Constant{5e-324, 0}},
                  slot(2)}),
-      at(Compute{
-          Op::matmul, operators::transpose_b, {SlotRef{SlotId(0), form({0, 0, 1}, 1)}, slot(1)}, slot(2)}),
+      at(Compute{Op::matmul,
+                 operators::transpose_b,
+                 {SlotRef{SlotId(0), form({1}), {form({0, 0, 1}, 1), 3, 2}}, slot(1)},
+                 slot(2)}),
       at(Send{ChannelId(0), slot(2)}),
       at(End{}),
   };

@@ -431,7 +431,9 @@ def _flops(op: str, operands: list[tuple[int, int]]) -> int:
 
 
 def _element(reference: Json, environment: list[int]) -> tuple[int, int]:
-    return reference["slot"], _value(reference["index"], environment)
+    wrap = reference.get("wrap", {"form": [0], "modulus": 1, "stride": 1})
+    turned = wrap["stride"] * (_value(wrap["form"], environment) % wrap["modulus"])
+    return reference["slot"], _value(reference["index"], environment) + turned
 
 
 def _size(operand: Json, environment: list[int], sizes: Any) -> tuple[int, int]:

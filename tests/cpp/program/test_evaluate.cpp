@@ -9,6 +9,18 @@ TEST(Evaluate, FormsReadTheirEnvironment) {
   EXPECT_EQ(evaluate(form({}, 4), nullptr), 4);
 }
 
+TEST(Evaluate, ElementsGoRound) {
+  const SlotRef reference{SlotId(0), form({1}), {form({0, 1}, -1), 3, 2}};
+  const auto element = [&](std::int64_t i, std::int64_t t) {
+    const std::vector<std::int64_t> environment{i, t};
+    return evaluate(reference, environment.data());
+  };
+  EXPECT_EQ(element(1, 1), 1);
+  EXPECT_EQ(element(1, 3), 5);
+  EXPECT_EQ(element(0, 4), 0);
+  EXPECT_EQ(element(0, -1), 2);  // -2 mod 3 is 1
+}
+
 TEST(Evaluate, ConditionsHold) {
   const std::int64_t environment[] = {-4};
   EXPECT_TRUE(holds(Condition{Condition::Kind::non_negative, form({1}, 4), 0}, environment));

@@ -172,6 +172,8 @@ TEST(File, FieldsAreChecked) {
       R"({"offset":[1,0],"link":{"latency_cycles":1,"response_latency_cycles":1,"words_per_cycle":1,"depth":1}},)";
   EXPECT_EQ(message("\"links\":[", "\"links\":[" + again),
             "`machine.links[1]` is a second link along one hop");
+  EXPECT_EQ(message("\"modulus\":3,\"stride\":2", "\"modulus\":0,\"stride\":2"),
+            "`classes[2].code[8].operands[0].wrap.modulus` is 0, less than 1");
   EXPECT_EQ(message("\"move\":0", "\"move\":\"0\""),
             "`machine.pe.cycles.move` is string, expected an integer");
 }

@@ -28,7 +28,7 @@ TEST(Print, EveryInstructionHasAForm) {
       "    [i, k]_y ← (-0+infj)\n"
       "    [i, k]_y ← (0.1-infj)\n"
       "    [i, k]_y ← solve_triangular([i, k]_x, 5e-324, transpose_a, lower, right_side, unit_diagonal)\n"
-      "    [i, k]_y ← [i, k]_T[t+1] @ [i, k]_xᵀ\n"
+      "    [i, k]_y ← [i, k]_T[i+2*((t+1) mod 3)] @ [i, k]_xᵀ\n"
       "    [i, k]_y → [i+1, k]_y   send\n");
 }
 

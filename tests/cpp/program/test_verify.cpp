@@ -106,6 +106,20 @@ std::vector<Fault> code_faults() {
        "classes[0].code[4].source"},
       {"SlotIndex", [](Program& p) { action<Send>(p, 0, 4).source.index.constant = 1; }, "CYC606",
        "classes[0].code[4].source.index"},
+      {"WrapModulus", [](Program& p) { action<Send>(p, 0, 4).source.wrap = {form({0, 0, 1}), 2, 1}; },
+       "CYC606", "classes[0].code[4].source.wrap.modulus"},
+      {"WrapStride", [](Program& p) { action<Send>(p, 0, 4).source.wrap = {form({0, 0, 1}), 1, 0}; },
+       "CYC606", "classes[0].code[4].source.wrap.stride"},
+      {"WrapWithoutModulus", [](Program& p) { action<Send>(p, 0, 4).source.wrap = {form({0, 0, 1}), 0, 1}; },
+       "CYC606", "classes[0].code[4].source.wrap.modulus"},
+      {"WrapForm", [](Program& p) { action<Send>(p, 0, 4).source.wrap = {form({0, 0, 0, 1}), 1, 1}; },
+       "CYC608", "classes[0].code[4].source.wrap.form"},
+      {"WrapPastTheEnd",
+       [](Program& p) {
+         p.classes[0].slots[1].count = 4;
+         action<Send>(p, 0, 4).source = {SlotId(1), form({}, 1), {form({0, 0, 1}), 2, 3}};
+       },
+       "CYC606", "classes[0].code[4].source.index"},
       {"TensorId", [](Program& p) { action<Load>(p, 0, 0).tensor = TensorId(4); }, "CYC607",
        "classes[0].code[0].tensor"},
       {"TensorIndex", [](Program& p) { action<Load>(p, 0, 0).index.pop_back(); }, "CYC608",

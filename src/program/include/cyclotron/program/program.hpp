@@ -95,10 +95,19 @@ struct Slot {
   bool operator==(const Slot&) const = default;
 };
 
-/// Element `index` of a slot.
+/// stride * (form mod modulus), the remainder in [0, modulus): a place in a circular buffer. Nothing where modulus is 0.
+struct Wrap {
+  Affine form;
+  std::int64_t modulus = 0;
+  std::int64_t stride = 1;
+  bool operator==(const Wrap&) const = default;
+};
+
+/// Element `index` + `wrap` of a slot.
 struct SlotRef {
   SlotId slot;
   Affine index;
+  Wrap wrap{};
   bool operator==(const SlotRef&) const = default;
 };
 
@@ -217,6 +226,8 @@ struct Program {
 };
 
 [[nodiscard]] std::int64_t evaluate(const Affine& form, const std::int64_t* environment);
+/// The element.
+[[nodiscard]] std::int64_t evaluate(const SlotRef& reference, const std::int64_t* environment);
 [[nodiscard]] bool holds(const Condition& condition, const std::int64_t* environment);
 [[nodiscard]] bool holds(const Disjunction& condition, const std::int64_t* environment);
 
