@@ -16,7 +16,8 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 # Layers that spend their time in isl gain nothing by -O2, which takes a third of the time to build them; those that
-# follow programs step by step have it (CMakeLists.txt). -O3 gains nothing: the hot loops are BLAS's and the interpreter's.
+# follow programs step by step have it (CMakeLists.txt). -O3 gains nothing but in one file: the other
+# hot loops are BLAS's and the interpreter's.
 set(CMAKE_CXX_FLAGS_RELEASE "-O1 -DNDEBUG")
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 # Set, so that pybind11 adds no link-time optimisation of its own: it costs a minute and gains nothing here.

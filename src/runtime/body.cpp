@@ -9,7 +9,7 @@ bool BodyRunner::find_place(const Pe& pe, const Body& body, const Source& source
                             Scalar& found) {
   const Code& code = *pe.code;
   if (source.constant) {  // an operand, which is only read
-    found = {const_cast<std::byte*>(code.constants[source.index].bytes.data()), 0};
+    found = {const_cast<std::byte*>(code.constants[source.index].bytes.data()), 0, source.width};
     return true;
   }
   const Place& place = code.places[source.index];
@@ -27,7 +27,8 @@ bool BodyRunner::find_place(const Pe& pe, const Body& body, const Source& source
     return static_cast<std::uint64_t>(index) < static_cast<std::uint64_t>(place.count);
   };
   if (overflow || !inside(first) || !inside(last)) return false;
-  found = {pe.memory + place.address + first * place.stride, iterations > 1 ? advance * place.stride : 0};
+  found = {pe.memory + place.address + first * place.stride, iterations > 1 ? advance * place.stride : 0,
+           source.width};
   return true;
 }
 
@@ -42,7 +43,7 @@ bool BodyRunner::find_element(Pe& pe, const Body& body, const Body::Operation& a
       index[d] = evaluate(*pe.code, pe.code->forms[access.index.first + d], pe.variables);
     return tensor.contains(index.data()) ? tensor.scalar(index.data()) : nullptr;
   };
-  found.at = element();
+  found = {element(), 0, access.element};
   if (found.at == nullptr) return false;
   if (iterations == 1) return true;
   std::int64_t& variable = pe.variables[body.variable];
@@ -56,6 +57,7 @@ bool BodyRunner::find_element(Pe& pe, const Body& body, const Body::Operation& a
 
 void BodyRunner::set_input(Operation& operation, std::size_t n, const Scalar& scalar) {
   operation.in[n] = scalar.at;
+  operation.width[n] = scalar.width;
   operation.advance[n] = scalar.advance;
   operation.moves |= scalar.advance != 0;
 }
@@ -68,6 +70,7 @@ bool BodyRunner::find(Pe& pe, const Body& body, std::int64_t iterations) {
     operation.element = what.element;
     operation.lane = what.lane;
     operation.kernel = what.kernel;
+    operation.vector = what.vector;
     Scalar& out = operation.out;
     if (!find_place(pe, body, what.result, iterations, out)) return false;
     Scalar in;
@@ -111,8 +114,38 @@ void BodyRunner::run(Streams& streams, std::int64_t& left, const Operation*& com
   }
 }
 
+/// Whether all iterations have run, operation by operation.
+bool BodyRunner::run_vectors(const Body& body, const Streams& streams, std::int64_t iterations) {
+  if (!body.vectors || iterations < VectorBody::least_iterations) return false;
+  vectors_.clear();
+  std::array<std::uint32_t, Body::most_lanes> messages{};
+  for (std::size_t n = 0; n < operations_.size(); ++n) {
+    const Operation& operation = operations_[n];
+    auto& vector =
+        vectors_.emplace_back(VectorBody::Operation{.kernel = operation.vector, .out = operation.out});
+    const auto message = [&]() -> Scalar {
+      const auto lane = operation.lane;
+      const std::ptrdiff_t before = messages[lane]++;
+      return {streams[lane] + before * operation.element,
+              static_cast<std::ptrdiff_t>(body.lanes[lane].messages) * operation.element, operation.element};
+    };
+    switch (operation.kind) {
+      case Step::Kind::receive: vector.in[0] = message(); break;
+      case Step::Kind::send: vector.in[0] = std::exchange(vector.out, message()); break;
+      default:
+        vector.operands = std::max<std::uint8_t>(1, body.operations[n].operands);
+        for (std::size_t i = 0; i < vector.operands; ++i) {
+          auto* const at = static_cast<std::byte*>(const_cast<void*>(operation.in[i]));
+          vector.in[i] = {at, operation.advance[i], operation.width[i]};
+        }
+    }
+  }
+  return vector_body_.run(vectors_, iterations);
+}
+
 bool BodyRunner::run(Pe& pe, const Body& body, Streams streams, std::int64_t iterations) {
   if (!find(pe, body, iterations)) return false;
+  if (run_vectors(body, streams, iterations)) return true;
   std::int64_t left = iterations;
   const Operation* computing = nullptr;
   try {

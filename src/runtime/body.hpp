@@ -10,6 +10,7 @@
 #include "code.hpp"
 #include "pe_array.hpp"
 #include "tensors.hpp"
+#include "vector_body.hpp"
 
 namespace cyclotron::runtime {
 
@@ -31,16 +32,13 @@ class BodyRunner {
   bool run(Pe& pe, const Body& body, Streams streams, std::int64_t iterations);
 
  private:
-  /// Where a scalar is, and how many bytes farther it is in the next iteration.
-  struct Scalar {
-    std::byte* at = nullptr;
-    std::ptrdiff_t advance = 0;
-  };
   struct Operation {
     std::array<const void*, 3> in{};
     std::array<std::ptrdiff_t, 3> advance{};
+    std::array<std::uint8_t, 3> width{};
     Scalar out;
     ScalarKernel kernel = nullptr;
+    VectorKernel vector = nullptr;
     Step::Kind kind = Step::Kind::compute;
     std::uint8_t element = 0;
     std::uint8_t lane = 0;
@@ -52,10 +50,13 @@ class BodyRunner {
   [[nodiscard]] bool find_element(Pe& pe, const Body& body, const Body::Operation& access,
                                   std::int64_t iterations, Scalar& found) const;
   static void set_input(Operation& operation, std::size_t n, const Scalar& scalar);
+  [[nodiscard]] bool run_vectors(const Body& body, const Streams& streams, std::int64_t iterations);
   void run(Streams& streams, std::int64_t& left, const Operation*& computing);
 
   const std::vector<TensorAccess>& tensors_;
   std::vector<Operation> operations_;
+  std::vector<VectorBody::Operation> vectors_;
+  VectorBody vector_body_;
 };
 
 /// A host may let messages of links be read and written where they stand, several at once; fewer than there are may
@@ -67,8 +68,7 @@ class BodyRunner {
 template <class Host>
 concept KeepsStreams = requires(Host& host, Pe& pe) { host.arrived(pe, std::uint32_t{}); };
 
-/// At the start of an iteration: runs as many as have their messages and places, about as many steps as the budget
-/// has. False where the loop has ended or has to go on step by step.
+/// At the start of an iteration: runs as many as have their messages and places, about as many steps as the budget has. False where the loop has ended or has to go on step by step.
 template <KeepsStreams Host>
 bool run_iterations(Host& host, BodyRunner& runner, Pe& pe, const Body& body, std::int64_t& budget,
                     std::int64_t& executed) {
@@ -78,7 +78,10 @@ bool run_iterations(Host& host, BodyRunner& runner, Pe& pe, const Body& body, st
   const auto after =
       std::min<std::uint64_t>(span / static_cast<std::uint64_t>(body.step), std::uint64_t{1} << 62);
   const std::int64_t trips = static_cast<std::int64_t>(after) + 1;
-  std::int64_t iterations = std::min(trips, budget / body.steps() + 1);
+  // Beyond the budget where they are few: a short run of vectors costs as much in preparation as in work.
+  constexpr std::int64_t least_together = 2048;
+  std::int64_t iterations =
+      std::min(trips, std::max(budget / body.steps() + 1, body.vectors ? least_together : 0));
   BodyRunner::Streams streams{};
   for (std::size_t n = 0; n < body.lanes.size(); ++n) {
     const Body::Lane& lane = body.lanes[n];

@@ -148,13 +148,15 @@ class Decoder {
   }
 
   Source source(const program::Operand& operand, DType dtype) {
-    return std::visit(
-        Overloaded{[&](const program::SlotRef& reference) {
-                     require(slot(reference).dtype == dtype, "its operands differ in dtype");
-                     return Source{false, place(reference)};
-                   },
-                   [&](const program::Constant& constant) { return Source{true, bytes(constant, dtype)}; }},
-        operand);
+    const auto width = static_cast<std::uint8_t>(operators::size_bytes(dtype));
+    return std::visit(Overloaded{[&](const program::SlotRef& reference) {
+                                   require(slot(reference).dtype == dtype, "its operands differ in dtype");
+                                   return Source{false, width, place(reference)};
+                                 },
+                                 [&](const program::Constant& constant) {
+                                   return Source{true, width, bytes(constant, dtype)};
+                                 }},
+                      operand);
   }
 
   template <class T>
@@ -273,6 +275,9 @@ class Decoder {
       if (!add_operation(body, code_.steps[at])) return;
     }
     if (body.operations.empty() || body.lanes.size() > Body::most_lanes) return;
+    body.vectors = std::ranges::all_of(body.operations, [](const Body::Operation& one) {
+      return one.kind != Step::Kind::compute || one.vector != nullptr;
+    });
     code_.steps[opener].body = code_.steps[end].body = static_cast<std::uint32_t>(code_.bodies.size());
     code_.bodies.push_back(std::move(body));
   }
@@ -291,10 +296,11 @@ class Decoder {
     Body::Operation operation{.kind = step.kind,
                               .element = step.element,
                               .kernel = step.kernel,
-                              .result = {.constant = false, .index = step.place}};
+                              .result = {.constant = false, .width = step.element, .index = step.place}};
     switch (step.kind) {
       case Step::Kind::compute:
       case Step::Kind::move:
+        if (step.kind == Step::Kind::compute) operation.vector = vector_kernel(step.op, step.dtype);
         operation.operands = static_cast<std::uint8_t>(step.operands.count);
         std::copy_n(code_.sources.begin() + step.operands.first, step.operands.count,
                     operation.sources.begin());

@@ -68,6 +68,7 @@ struct Place {
 /// An operand: a place, or a constant of the dtype that the operator takes there.
 struct Source {
   bool constant = false;
+  std::uint8_t width = 0;   ///< Bytes of a scalar.
   std::uint32_t index = 0;  ///< In `places` or `constants`.
 };
 
@@ -138,13 +139,15 @@ struct Body {
     std::uint8_t lane = 0;
     std::uint8_t operands = 0;
     ScalarKernel kernel = nullptr;
-    Source result{};  ///< Of a send or a store: what it reads.
+    VectorKernel vector = nullptr;  ///< None where the operator may fail.
+    Source result{};                ///< Of a send or a store: what it reads.
     std::array<Source, 3> sources{};
     std::uint32_t tensor = 0;  ///< Of a load or a store.
     Range index{};
   };
   std::vector<Lane> lanes;
   std::vector<Operation> operations;
+  bool vectors = false;        ///< All operators of computations have vector kernels.
   std::uint32_t first = 0;     ///< Its first step.
   std::uint32_t variable = 0;  ///< Of the loop.
   std::int64_t step = 1;

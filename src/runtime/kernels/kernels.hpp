@@ -63,6 +63,14 @@ using ScalarKernel = void (*)(void* result, const void* const* operands);
 /// The kernel of an operator on 1x1 tiles, or null where NumPy has none for the dtype.
 [[nodiscard]] ScalarKernel scalar_kernel(Op op, Flags flags, DType dtype);
 
+/// One operator on `count` scalars, one after the other; each result and operand lies so many bytes after the one before
+/// it, perhaps 0. They may be the same memory.
+using VectorKernel = void (*)(void* result, std::ptrdiff_t advance, const void* const* operands,
+                              const std::ptrdiff_t* advances, std::int64_t count);
+
+/// As `scalar_kernel`, with the same bits; also null for operators that may fail.
+[[nodiscard]] VectorKernel vector_kernel(Op op, DType dtype);
+
 /// BLAS uses one thread while any guard lives, and as many as before afterwards: PEs are the parallelism
 /// here.
 class SingleThreadedBlas {

@@ -1,0 +1,171 @@
+// Operation by operation, loops leave in memory what their iterations in turn leave.
+#include "../../../src/runtime/vector_body.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <vector>
+
+namespace cyclotron::runtime {
+namespace {
+
+using Operation = VectorBody::Operation;
+using Memory = std::vector<std::int64_t>;
+
+/// A scalar of the memory, in elements.
+struct Place {
+  std::ptrdiff_t first, advance;
+};
+struct Step {
+  Op op;  ///< `copy`: no kernel.
+  std::vector<Place> in;
+  Place out;
+};
+
+void in_turn(const std::vector<Step>& steps, std::int64_t iterations, Memory& memory) {
+  for (std::int64_t n = 0; n < iterations; ++n) {
+    const auto at = [&](const Place& place) -> std::int64_t& {
+      return memory.at(static_cast<std::size_t>(place.first + n * place.advance));
+    };
+    for (const auto& [op, in, out] : steps) {
+      switch (op) {
+        case Op::add: at(out) = at(in[0]) + at(in[1]); break;
+        case Op::subtract: at(out) = at(in[0]) - at(in[1]); break;
+        case Op::multiply_add: at(out) = at(in[0]) + at(in[1]) * at(in[2]); break;
+        default: at(out) = at(in[0]); break;
+      }
+    }
+  }
+}
+
+bool together(const std::vector<Step>& steps, std::int64_t iterations, Memory& memory) {
+  constexpr std::ptrdiff_t width = sizeof(std::int64_t);
+  const auto scalar = [&](const Place& place) {
+    return Scalar{reinterpret_cast<std::byte*>(memory.data() + place.first), place.advance * width, width};
+  };
+  std::vector<Operation> operations;
+  for (const auto& [op, in, out] : steps) {
+    auto& operation = operations.emplace_back();
+    operation.kernel = op == Op::copy ? nullptr : vector_kernel(op, DType::int64);
+    operation.operands = static_cast<std::uint8_t>(in.size());
+    for (std::size_t i = 0; i < in.size(); ++i) operation.in[i] = scalar(in[i]);
+    operation.out = scalar(out);
+  }
+  return VectorBody().run(operations, iterations);
+}
+
+Memory numbers(std::size_t count) {
+  Memory memory(count);
+  for (std::size_t n = 0; n < count; ++n) memory[n] = static_cast<std::int64_t>((n * n * 7 + n) % 101);
+  return memory;
+}
+
+/// Whether they ran together; if so, all memory is as they leave it in turn, and as it was else.
+bool agrees(const std::vector<Step>& steps, std::int64_t iterations, std::size_t size) {
+  auto expected = numbers(size), found = expected;
+  const bool ran = together(steps, iterations, found);
+  if (ran) in_turn(steps, iterations, expected);
+  EXPECT_EQ(found, expected);
+  return ran;
+}
+
+constexpr std::int64_t many = 700;  // more than run together
+
+TEST(VectorBody, TemporariesBecomeVectors) {
+  // t = u[n] + u[n+2]; s = t; v[n] = s - u[n+1]: t and s are left as the last iteration leaves them.
+  const std::vector<Step> steps{{Op::add, {{10, 1}, {12, 1}}, {0, 0}},
+                                {Op::copy, {{0, 0}}, {1, 0}},
+                                {Op::subtract, {{1, 0}, {11, 1}}, {1000, 1}}};
+  EXPECT_TRUE(agrees(steps, many, 2000));
+  EXPECT_TRUE(agrees(steps, VectorBody::least_iterations, 2000));
+  EXPECT_FALSE(agrees(steps, VectorBody::least_iterations - 1, 2000));
+}
+
+TEST(VectorBody, SumsStayInOrder) {
+  EXPECT_TRUE(agrees({{Op::multiply_add, {{0, 0}, {10, 1}, {11, 1}}, {0, 0}}}, many, 1000));
+  // Its partial sums are used in the loop as well.
+  EXPECT_FALSE(agrees({{Op::add, {{0, 0}, {10, 1}}, {0, 0}}, {Op::copy, {{0, 0}}, {1000, 1}}}, many, 2000));
+}
+
+TEST(VectorBody, RecurrencesKeepTheirDistance) {
+  // v[n+d] = t + u[n]; t = v[n] before: what comes from an iteration d earlier.
+  const auto distant = [](std::ptrdiff_t d) {
+    return std::vector<Step>{{Op::copy, {{100, 1}}, {0, 0}}, {Op::add, {{0, 0}, {5000, 1}}, {100 + d, 1}}};
+  };
+  EXPECT_FALSE(agrees(distant(1), many, 9000));
+  EXPECT_FALSE(agrees(distant(VectorBody::least_iterations - 1), many, 9000));
+  EXPECT_TRUE(agrees(distant(VectorBody::least_iterations), many, 9000));
+  EXPECT_TRUE(agrees(distant(100), many, 9000));
+  EXPECT_TRUE(agrees(distant(-1), many, 9000));
+  EXPECT_TRUE(agrees(distant(0), many, 9000));
+  // An operation by itself runs in order anyway.
+  EXPECT_TRUE(agrees({{Op::add, {{100, 1}, {5000, 1}}, {101, 1}}}, many, 9000));
+}
+
+TEST(VectorBody, CopiesOfWhatChangesAreMade) {
+  // t = u[n]; u[n] = v[n]; v[n] = t.
+  EXPECT_TRUE(agrees(
+      {{Op::copy, {{100, 1}}, {0, 0}}, {Op::copy, {{2000, 1}}, {100, 1}}, {Op::copy, {{0, 0}}, {2000, 1}}},
+      many, 3000));
+}
+
+TEST(VectorBody, RandomLoops) {
+  std::mt19937 random(7);
+  const auto draw = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+  int ran = 0;
+  for (int round = 0; round < 4000; ++round) {
+    const std::int64_t iterations = draw(VectorBody::least_iterations, 40);
+    const auto place = [&]() -> Place {
+      if (draw(0, 2) == 0) return {draw(0, 5), 0};
+      const std::ptrdiff_t advance = draw(0, 3) == 0 ? draw(-2, 3) : 1;
+      return {100 + 100 * draw(0, 1) + draw(0, 12), advance};
+    };
+    std::vector<Step> steps;
+    for (int n = draw(1, 6); n > 0; --n) {
+      const Op op = std::vector{Op::copy, Op::add, Op::subtract, Op::multiply_add}[draw(0, 3)];
+      std::vector<Place> in(op == Op::copy ? 1 : op == Op::multiply_add ? 3 : 2);
+      for (auto& one : in) one = place();
+      steps.push_back({op, std::move(in), place()});
+    }
+    ran += agrees(steps, iterations, 500) ? 1 : 0;
+  }
+  EXPECT_GT(ran, 400);
+  EXPECT_LT(ran, 3900);
+}
+
+TEST(VectorKernels, AreThoseOfScalars) {
+  std::mt19937 random(3);
+  const std::vector<Op> operators{Op::add,          Op::subtract,       Op::multiply, Op::divide,
+                                  Op::maximum,      Op::minimum,        Op::negative, Op::absolute,
+                                  Op::multiply_add, Op::matmul_subtract};
+  constexpr std::int64_t count = 37;
+  for (const auto op : operators) {
+    const auto one = scalar_kernel(op, operators::no_flags, DType::float64);
+    const auto all = vector_kernel(op, DType::float64);
+    ASSERT_NE(all, nullptr);
+    for (const std::ptrdiff_t stride : {1, 2, -1, 0}) {
+      std::vector<double> in(400), expected(400), found(400);
+      for (auto& x : in) x = std::normal_distribution<double>()(random);
+      in[150] = std::numeric_limits<double>::quiet_NaN();
+      in[151] = -0.0;
+      in[152] = std::numeric_limits<double>::infinity();
+      std::array<const void*, 3> first{&in[140], &in[150], &in[145]};
+      std::array<std::ptrdiff_t, 3> advances{};
+      advances.fill(stride * 8);
+      for (std::int64_t n = 0; n < count; ++n) {
+        std::array<const void*, 3> at{};
+        for (std::size_t i = 0; i < 3; ++i) at[i] = static_cast<const double*>(first[i]) + n * stride;
+        one(&expected[static_cast<std::size_t>(100 + n * stride)], at.data());
+      }
+      all(&found[100], stride * 8, first.data(), advances.data(), count);
+      EXPECT_EQ(std::memcmp(found.data(), expected.data(), 400 * sizeof(double)), 0)
+          << operators::info(op).name << " " << stride;
+    }
+  }
+  EXPECT_EQ(vector_kernel(Op::sqrt, DType::float64), nullptr);  // it may fail
+  EXPECT_EQ(vector_kernel(Op::cholesky, DType::float64), nullptr);
+}
+
+}  // namespace
+}  // namespace cyclotron::runtime
