@@ -156,7 +156,7 @@ void solve_triangular(Flags flags, const ConstTile& matrix, Tile result, Scratch
   if constexpr (std::is_same_v<T, double>) {
     const bool right = (flags & operators::right_side) != 0;
     if (solves_in_panels(n, right ? result.shape.rows : result.shape.columns))
-      return solve_in_panels(triangular_system(flags, matrix, result), scratch);
+      return solve_in_panels(triangular_system(flags, matrix, result), panel_solvers().front(), scratch);
   }
   blas::trsm({.side = (flags & operators::right_side) != 0 ? CblasRight : CblasLeft,
               .triangle = (flags & operators::lower) != 0 ? CblasLower : CblasUpper,

@@ -1,12 +1,14 @@
 #include "panel_solve.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <cyclotron/support/error.hpp>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #define CYC_AVX2 __attribute__((target("avx2,fma")))
+#define CYC_AVX512 __attribute__((target("avx2,fma,avx512f")))
 #endif
 
 namespace cyclotron::runtime {
@@ -14,13 +16,39 @@ namespace cyclotron::runtime {
 #if defined(__x86_64__)
 namespace {
 
-constexpr std::int64_t block = 4;    // Steps at a time.
-constexpr std::int64_t vectors = 3;  // Of a step's lanes.
-constexpr std::int64_t width = 4;    // Of a vector.
-constexpr std::int64_t lanes = vectors * width;
+constexpr std::int64_t block = 4;           // Steps at a time.
+constexpr std::int64_t width = 4;           // Of a vector of AVX2.
+constexpr std::int64_t wide = 8;            // Of one of AVX-512.
 constexpr std::int64_t triangle_size = 10;  // Of a block of steps: with its diagonal.
 
-using Block = __m256d[block][vectors];
+CYC_AVX2 inline void transpose(__m256d (&rows)[width]) {
+  const __m256d low01 = _mm256_unpacklo_pd(rows[0], rows[1]);
+  const __m256d high01 = _mm256_unpackhi_pd(rows[0], rows[1]);
+  const __m256d low23 = _mm256_unpacklo_pd(rows[2], rows[3]);
+  const __m256d high23 = _mm256_unpackhi_pd(rows[2], rows[3]);
+  rows[0] = _mm256_permute2f128_pd(low01, low23, 0x20);
+  rows[1] = _mm256_permute2f128_pd(high01, high23, 0x20);
+  rows[2] = _mm256_permute2f128_pd(low01, low23, 0x31);
+  rows[3] = _mm256_permute2f128_pd(high01, high23, 0x31);
+}
+
+/// The coefficients of the values that a whole block of steps knows, where they adjoin along a side. Returns
+/// how many values that were.
+CYC_AVX2 std::int64_t pack_known(const TriangularSystem& system, const double* rows, std::int64_t known,
+                                 double* out) {
+  std::int64_t k = 0;
+  if (system.term == 1) {
+    for (; k + width <= known; k += width, out += width * block) {
+      __m256d square[width];
+      for (std::int64_t r = 0; r < block; ++r) square[r] = _mm256_loadu_pd(rows + r * system.step + k);
+      transpose(square);
+      for (std::int64_t r = 0; r < block; ++r) _mm256_storeu_pd(out + r * block, square[r]);
+    }
+  } else if (system.step == 1) {
+    for (; k < known; ++k, out += block) _mm256_storeu_pd(out, _mm256_loadu_pd(rows + k * system.term));
+  }
+  return k;
+}
 
 /// The coefficients in the order of their use: for each block of steps those of the known values, `block` of each,
 /// then the triangle by rows with its diagonal inverted. Steps beyond the last are 0 = 0.
@@ -28,7 +56,9 @@ void pack_coefficients(const TriangularSystem& system, double* out) {
   for (std::int64_t first = 0; first < system.steps; first += block) {
     const std::int64_t count = std::min(block, system.steps - first);
     const double* rows = system.triangle + first * system.step;
-    for (std::int64_t k = 0; k < first; ++k) {
+    const std::int64_t done = count == block ? pack_known(system, rows, first, out) : 0;
+    out += done * block;
+    for (std::int64_t k = done; k < first; ++k) {
       for (std::int64_t r = 0; r < block; ++r)
         *out++ = r < count ? rows[r * system.step + k * system.term] : 0.0;
     }
@@ -40,146 +70,191 @@ void pack_coefficients(const TriangularSystem& system, double* out) {
   }
 }
 
-CYC_AVX2 void transpose(__m256d (&rows)[width]) {
-  const __m256d low01 = _mm256_unpacklo_pd(rows[0], rows[1]);
-  const __m256d high01 = _mm256_unpackhi_pd(rows[0], rows[1]);
-  const __m256d low23 = _mm256_unpacklo_pd(rows[2], rows[3]);
-  const __m256d high23 = _mm256_unpackhi_pd(rows[2], rows[3]);
-  rows[0] = _mm256_permute2f128_pd(low01, low23, 0x20);
-  rows[1] = _mm256_permute2f128_pd(high01, high23, 0x20);
-  rows[2] = _mm256_permute2f128_pd(low01, low23, 0x31);
-  rows[3] = _mm256_permute2f128_pd(high01, high23, 0x31);
-}
-
-/// Whether the steps of a lane lie one after the other, so that blocks of them are transposed.
-bool steps_adjoin(const TriangularSystem& system) {
-  return system.value_step == 1 || system.value_step == -1;
+/// Moves a square of `width` lanes whose steps lie one after the other; `panel` has `lanes` of each step.
+template <bool to_panel>
+CYC_AVX2 inline void move_square(const TriangularSystem& system, double* values, std::int64_t lanes,
+                                 double* panel) {
+  const bool backward = system.value_step < 0;
+  double* first = values - (backward ? width - 1 : 0);
+  const auto in_panel = [&](std::int64_t r) { return panel + (backward ? width - 1 - r : r) * lanes; };
+  __m256d rows[width];
+  for (std::int64_t r = 0; r < width; ++r)
+    rows[r] = _mm256_loadu_pd(to_panel ? first + r * system.value_lane : in_panel(r));
+  transpose(rows);
+  for (std::int64_t r = 0; r < width; ++r)
+    _mm256_storeu_pd(to_panel ? in_panel(r) : first + r * system.value_lane, rows[r]);
 }
 
 /// Moves the values of up to `lanes` lanes between their places and `panel`, where those of a step adjoin.
 template <bool to_panel>
-CYC_AVX2 void move(const TriangularSystem& system, std::int64_t first_lane, double* panel) {
+CYC_AVX2 void move(const TriangularSystem& system, std::int64_t first_lane, std::int64_t lanes,
+                   double* panel) {
   const std::int64_t count = std::min(lanes, system.lanes - first_lane);
+  const std::int64_t whole = count / width * width;
   double* values = system.values + first_lane * system.value_lane;
   const std::int64_t step = system.value_step;
-  std::int64_t done = 0;
-  if (count == lanes && steps_adjoin(system)) {
-    const std::int64_t before = step > 0 ? 0 : width - 1;
+  std::int64_t done = 0;  // Steps of which `whole` lanes are moved.
+  if (step == 1 || step == -1) {
     for (; done + width <= system.steps; done += width) {
-      for (std::int64_t v = 0; v < vectors; ++v) {
-        double* place = values + done * step - before + v * width * system.value_lane;
-        double* there = panel + done * lanes + v * width;
-        __m256d rows[width];
-        for (std::int64_t r = 0; r < width; ++r) {
-          const std::int64_t at = step > 0 ? r : width - 1 - r;  // Of a step among those that adjoin.
-          rows[r] =
-              to_panel ? _mm256_loadu_pd(place + r * system.value_lane) : _mm256_loadu_pd(there + at * lanes);
-        }
-        transpose(rows);
-        for (std::int64_t r = 0; r < width; ++r) {
-          const std::int64_t at = step > 0 ? r : width - 1 - r;
-          _mm256_storeu_pd(to_panel ? there + at * lanes : place + r * system.value_lane, rows[r]);
-        }
-      }
+      for (std::int64_t lane = 0; lane < whole; lane += width)
+        move_square<to_panel>(system, values + done * step + lane * system.value_lane, lanes,
+                              panel + done * lanes + lane);
     }
-  } else if (count == lanes && system.value_lane == 1) {
+  } else if (system.value_lane == 1) {
     for (; done < system.steps; ++done) {
-      for (std::int64_t v = 0; v < vectors; ++v) {
-        double* place = values + done * step + v * width;
-        double* there = panel + done * lanes + v * width;
+      for (std::int64_t lane = 0; lane < whole; lane += width) {
+        double* place = values + done * step + lane;
+        double* there = panel + done * lanes + lane;
         _mm256_storeu_pd(to_panel ? there : place, _mm256_loadu_pd(to_panel ? place : there));
       }
     }
   }
-  for (; done < system.steps; ++done) {
-    for (std::int64_t lane = 0; lane < lanes; ++lane) {
-      double& there = panel[done * lanes + lane];
+  for (std::int64_t s = whole == lanes ? done : 0; s < system.steps; ++s) {
+    for (std::int64_t lane = s < done ? whole : 0; lane < lanes; ++lane) {
+      double& there = panel[s * lanes + lane];
       if (lane >= count) {
         there = 0.0;
       } else if (to_panel) {
-        there = values[done * step + lane * system.value_lane];
+        there = values[s * step + lane * system.value_lane];
       } else {
-        values[done * step + lane * system.value_lane] = there;
+        values[s * step + lane * system.value_lane] = there;
       }
     }
   }
 }
 
-/// row -= factor * other
-CYC_AVX2 inline void subtract_multiple(__m256d (&row)[vectors], double factor,
-                                       const __m256d (&other)[vectors]) {
-  const __m256d all = _mm256_set1_pd(factor);
-#pragma GCC unroll 4
-  for (std::int64_t v = 0; v < vectors; ++v) row[v] = _mm256_fnmadd_pd(all, other[v], row[v]);
-}
+// The steps of one panel; values beyond the last step are there too, and never used. Twice the same, and in
+// the same order for each lane: instructions cannot be a template's parameter.
 
-/// The steps of one panel. Values beyond the last step are there too, and never used.
+template <std::int64_t vectors>
 CYC_AVX2 void solve_panel(std::int64_t steps, const double* coefficient, double* panel) {
+  constexpr std::int64_t lanes = vectors * width;
   for (std::int64_t first = 0; first < steps; first += block) {
     double* own = panel + first * lanes;
-    Block value;
+    __m256d value[block][vectors];
 #pragma GCC unroll 4
     for (std::int64_t r = 0; r < block; ++r) {
 #pragma GCC unroll 4
       for (std::int64_t v = 0; v < vectors; ++v) value[r][v] = _mm256_loadu_pd(own + r * lanes + v * width);
     }
     for (const double* known = panel; known != own; known += lanes, coefficient += block) {
-      const __m256d solved[vectors] = {_mm256_loadu_pd(known), _mm256_loadu_pd(known + width),
-                                       _mm256_loadu_pd(known + 2 * width)};
+      __m256d solved[vectors];
 #pragma GCC unroll 4
-      for (std::int64_t r = 0; r < block; ++r) subtract_multiple(value[r], coefficient[r], solved);
+      for (std::int64_t v = 0; v < vectors; ++v) solved[v] = _mm256_loadu_pd(known + v * width);
+#pragma GCC unroll 4
+      for (std::int64_t r = 0; r < block; ++r) {
+        const __m256d factor = _mm256_set1_pd(coefficient[r]);
+#pragma GCC unroll 4
+        for (std::int64_t v = 0; v < vectors; ++v)
+          value[r][v] = _mm256_fnmadd_pd(factor, solved[v], value[r][v]);
+      }
     }
-    const double* triangle = coefficient;
 #pragma GCC unroll 4
     for (std::int64_t r = 0; r < block; ++r) {
 #pragma GCC unroll 4
-      for (std::int64_t k = 0; k < r; ++k) subtract_multiple(value[r], *triangle++, value[k]);
-      const __m256d reciprocal = _mm256_set1_pd(*triangle++);
+      for (std::int64_t k = 0; k < r; ++k) {
+        const __m256d factor = _mm256_set1_pd(*coefficient++);
 #pragma GCC unroll 4
-      for (std::int64_t v = 0; v < vectors; ++v) value[r][v] = _mm256_mul_pd(value[r][v], reciprocal);
+        for (std::int64_t v = 0; v < vectors; ++v)
+          value[r][v] = _mm256_fnmadd_pd(factor, value[k][v], value[r][v]);
+      }
+      const __m256d reciprocal = _mm256_set1_pd(*coefficient++);
+#pragma GCC unroll 4
+      for (std::int64_t v = 0; v < vectors; ++v) {
+        value[r][v] = _mm256_mul_pd(value[r][v], reciprocal);
+        _mm256_storeu_pd(own + r * lanes + v * width, value[r][v]);
+      }
     }
-    coefficient = triangle;
+  }
+}
+
+template <std::int64_t vectors>
+CYC_AVX512 void solve_wide_panel(std::int64_t steps, const double* coefficient, double* panel) {
+  constexpr std::int64_t lanes = vectors * wide;
+  for (std::int64_t first = 0; first < steps; first += block) {
+    double* own = panel + first * lanes;
+    __m512d value[block][vectors];
 #pragma GCC unroll 4
     for (std::int64_t r = 0; r < block; ++r) {
 #pragma GCC unroll 4
-      for (std::int64_t v = 0; v < vectors; ++v) _mm256_storeu_pd(own + r * lanes + v * width, value[r][v]);
+      for (std::int64_t v = 0; v < vectors; ++v) value[r][v] = _mm512_loadu_pd(own + r * lanes + v * wide);
+    }
+    for (const double* known = panel; known != own; known += lanes, coefficient += block) {
+      __m512d solved[vectors];
+#pragma GCC unroll 4
+      for (std::int64_t v = 0; v < vectors; ++v) solved[v] = _mm512_loadu_pd(known + v * wide);
+#pragma GCC unroll 4
+      for (std::int64_t r = 0; r < block; ++r) {
+        const __m512d factor = _mm512_set1_pd(coefficient[r]);
+#pragma GCC unroll 4
+        for (std::int64_t v = 0; v < vectors; ++v)
+          value[r][v] = _mm512_fnmadd_pd(factor, solved[v], value[r][v]);
+      }
+    }
+#pragma GCC unroll 4
+    for (std::int64_t r = 0; r < block; ++r) {
+#pragma GCC unroll 4
+      for (std::int64_t k = 0; k < r; ++k) {
+        const __m512d factor = _mm512_set1_pd(*coefficient++);
+#pragma GCC unroll 4
+        for (std::int64_t v = 0; v < vectors; ++v)
+          value[r][v] = _mm512_fnmadd_pd(factor, value[k][v], value[r][v]);
+      }
+      const __m512d reciprocal = _mm512_set1_pd(*coefficient++);
+#pragma GCC unroll 4
+      for (std::int64_t v = 0; v < vectors; ++v) {
+        value[r][v] = _mm512_mul_pd(value[r][v], reciprocal);
+        _mm512_storeu_pd(own + r * lanes + v * wide, value[r][v]);
+      }
     }
   }
 }
 
 }  // namespace
 
-bool solves_in_panels(std::int64_t steps, std::int64_t lanes_of_values) {
-  static const bool vectorised = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
-                                 __builtin_cpu_supports("avx512f") == 0;
-  constexpr std::int64_t least = 48;
-  return vectorised && steps >= least && lanes_of_values >= least;
+std::span<const PanelSolver> panel_solvers() {
+  static const std::array<PanelSolver, 2> all{
+      {{wide, {solve_wide_panel<1>, solve_wide_panel<2>, solve_wide_panel<3>}},
+       {width, {solve_panel<1>, solve_panel<2>, solve_panel<3>}}}};
+  if (__builtin_cpu_supports("avx2") == 0 || __builtin_cpu_supports("fma") == 0) return {};
+  return std::span(all).subspan(__builtin_cpu_supports("avx512f") != 0 ? 0 : 1);
 }
 
-void solve_in_panels(const TriangularSystem& system, Scratch& scratch) {
+void solve_in_panels(const TriangularSystem& system, const PanelSolver& solver, Scratch& scratch) {
   const std::int64_t blocks = (system.steps + block - 1) / block;
-  const std::int64_t panel_size = blocks * block * lanes;
+  const std::int64_t panel_size = blocks * block * PanelSolver::most_vectors * solver.vector_width;
   const std::int64_t packed_size = blocks * triangle_size + blocks * (blocks - 1) / 2 * block * block;
   auto* panel = static_cast<double*>(
       scratch.bytes(3, static_cast<std::size_t>(panel_size + packed_size) * sizeof(double)));
   double* packed = panel + panel_size;
   pack_coefficients(system, packed);
-  std::fill(panel + system.steps * lanes, packed, 0.0);
-  for (std::int64_t lane = 0; lane < system.lanes; lane += lanes) {
-    move<true>(system, lane, panel);
-    solve_panel(system.steps, packed, panel);
-    move<false>(system, lane, panel);
+  for (std::int64_t lane = 0; lane < system.lanes;) {
+    const std::int64_t left = system.lanes - lane;
+    const std::int64_t vectors =
+        std::min(PanelSolver::most_vectors, (left + solver.vector_width - 1) / solver.vector_width);
+    const std::int64_t lanes = vectors * solver.vector_width;
+    move<true>(system, lane, lanes, panel);
+    std::fill(panel + system.steps * lanes, panel + blocks * block * lanes, 0.0);
+    solver.kernels[static_cast<std::size_t>(vectors - 1)](system.steps, packed, panel);
+    move<false>(system, lane, lanes, panel);
+    lane += lanes;
   }
 }
 
 #else
 
-bool solves_in_panels(std::int64_t, std::int64_t) { return false; }
+std::span<const PanelSolver> panel_solvers() { return {}; }
 
-void solve_in_panels(const TriangularSystem&, Scratch&) {
+void solve_in_panels(const TriangularSystem&, const PanelSolver&, Scratch&) {
   check_failed("this processor solves in panels", __FILE__, __LINE__, {});
 }
 
 #endif
+
+bool solves_in_panels(std::int64_t steps, std::int64_t lanes) {
+  constexpr std::int64_t least = 48;
+  constexpr std::int64_t most = 1024;  // Beyond, coefficients come from memory; BLAS solves by products.
+  return steps >= least && steps <= most && lanes >= least && !panel_solvers().empty();
+}
 
 }  // namespace cyclotron::runtime

@@ -1,8 +1,9 @@
-// Triangular solves in float64 where BLAS has no vectorised kernel for the triangle: on AVX2 without AVX-512,
-// OpenBLAS 0.3 solves with a 128 x 128 triangle at half the speed of its product.
+// Triangular solves in float64: BLAS has slow kernels for the triangle. OpenBLAS 0.3 solves with a 128 x 128
+// triangle at a third to two thirds of the rate of its product, with its AVX-512 kernels too.
 #pragma once
+#include <array>
 #include <cstdint>
-#include <optional>
+#include <span>
 
 #include "kernels.hpp"
 
@@ -19,12 +20,24 @@ struct TriangularSystem {
   bool unit_diagonal;
 };
 
-/// Whether `solve_in_panels` runs on this processor and pays for a system of this size.
-[[nodiscard]] bool solves_in_panels(std::int64_t steps, std::int64_t lanes_of_values);
+/// The instructions that panels are solved with.
+struct PanelSolver {
+  static constexpr std::int64_t most_vectors = 3;  ///< Of a step's lanes.
+  /// Solves a panel of so many steps, with the packed coefficients.
+  using Kernel = void (*)(std::int64_t steps, const double* coefficients, double* panel);
+  std::int64_t vector_width;                 ///< In doubles.
+  std::array<Kernel, most_vectors> kernels;  ///< By the number of vectors less one.
+};
 
-/// Solves in place, for 12 lanes at a time and 4 steps at a time, so that what is subtracted is a product in
+/// Those that this processor has, the fastest first. All make the same bits.
+[[nodiscard]] std::span<const PanelSolver> panel_solvers();
+
+/// Whether this processor has a panel solver and it pays for a system of this size.
+[[nodiscard]] bool solves_in_panels(std::int64_t steps, std::int64_t lanes);
+
+/// Solves in place, for three vectors of lanes and 4 steps at a time, so that what is subtracted is a product in
 /// registers (the microkernel of Goto and van de Geijn, ACM TOMS 34(3), 2008, with the triangle at its end).
-/// The diagonal's reciprocals multiply, as in BLAS. Requires: solves_in_panels(steps, lanes).
-void solve_in_panels(const TriangularSystem& system, Scratch& scratch);
+/// The diagonal's reciprocals multiply, as in BLAS. Requires: `solver` is one of `panel_solvers()`.
+void solve_in_panels(const TriangularSystem& system, const PanelSolver& solver, Scratch& scratch);
 
 }  // namespace cyclotron::runtime

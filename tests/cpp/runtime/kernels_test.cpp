@@ -178,7 +178,7 @@ TYPED_TEST(Solvers, SolveTriangularWithAllFlags) {
   using T = TypeParam;
   // The larger ones are solved in panels, some of their last ones in part.
   for (const auto& [n, sides] :
-       {std::pair<std::int64_t, std::int64_t>{1, 3}, {2, 3}, {9, 3}, {48, 48}, {51, 61}}) {
+       {std::pair<std::int64_t, std::int64_t>{1, 3}, {2, 3}, {9, 3}, {48, 48}, {51, 61}, {50, 73}}) {
     for (Flags flags = 0; flags < 32; ++flags) {
       if ((flags & operators::transpose_b) != 0) continue;
       const bool lower = (flags & operators::lower) != 0, right = (flags & operators::right_side) != 0;
