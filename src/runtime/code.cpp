@@ -14,6 +14,8 @@
 #include <cyclotron/support/error.hpp>
 #include <cyclotron/support/overloaded.hpp>
 
+#include "halves.hpp"
+
 namespace cyclotron::runtime {
 namespace {
 
@@ -39,6 +41,7 @@ class Decoder {
     }
     require(open_.empty(), "a Loop or If has no End");
     code_.steps.emplace_back();
+    mark_lower_halves(code_);
     return std::move(code_);
   }
 

@@ -69,3 +69,51 @@ def test_products_of_single_elements_stay_two_operators():
     assert (
         cy.run(program, functional=False, backend="sim").stats["instructions_by_kind"]["compute"].sum() == 8
     )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("n", "tile"), [(1, 1), (7, 3), (12, 4), (40, 64)])
+def test_a_product_that_is_kept_and_factored_is_whole(n, tile, dtype):
+    """A factorisation reads the lower half of its operand; others read all of it."""
+
+    @cy.kernel
+    def gram(A, D):
+        n, m = A.shape
+        S = cy.empty((m + 1, n, n), dtype=A.dtype, tile=(1, n.tile, n.tile))
+        G = cy.empty_like(D)
+        L = cy.empty_like(D)
+        for i in range(n):
+            S[0, i, i] = D[i, i]
+            for k in range(1, m + 1):
+                S[k, i, i] = S[k - 1, i, i] + A[i, k - 1] @ A[i, k - 1].T
+            G[i, i] = S[m, i, i].T
+            L[i, i] = cy.linalg.cholesky(S[m, i, i])
+            for j in range(n):
+                if i != j:
+                    G[i, j] = D[i, j]
+                    L[i, j] = D[i, j]
+        return G, L
+
+    rng = np.random.default_rng(2)
+    A = rng.integers(-2, 3, (n, n)).astype(dtype)
+    D = np.triu(rng.integers(0, 3, (n, n))).astype(dtype) + n * np.eye(n, dtype=dtype)
+    program = gram.compile(cy.blocked(A, tile), cy.blocked(D, tile))
+    expected_gram, expected_factor = D.copy(), D.copy()
+    for start in range(0, n, tile):
+        rows = slice(start, start + tile)
+        tile_gram = D[rows, rows] + A[rows] @ A[rows].T
+        expected_gram[rows, rows] = tile_gram.T
+        expected_factor[rows, rows] = np.linalg.cholesky(tile_gram)
+    for backend in ("sim", "local"):
+        result = cy.run(program, backend=backend)
+        np.testing.assert_array_equal(result.outputs["G"], expected_gram)
+        np.testing.assert_allclose(result.outputs["L"], expected_factor, rtol=1e-4, atol=1e-5)
+
+
+def test_a_factorisation_reads_what_is_not_above_the_diagonal():
+    rng = np.random.default_rng(3)
+    A = rng.standard_normal((21, 21))
+    A = A @ A.T + 21 * np.eye(21)
+    program = kernels.cholesky.compile(cy.blocked(np.where(np.tri(21) > 0, A, np.nan), 5), schedule=TILES)
+    for backend in ("sim", "local"):
+        np.testing.assert_allclose(cy.run(program, backend=backend).output, np.linalg.cholesky(A), rtol=1e-12)

@@ -41,20 +41,20 @@ inline void gemm(const Gemm& g, ComplexDouble alpha, const ComplexDouble* a, con
               c, g.ldc);
 }
 
-/// c <- a @ a.T, lower triangle only; a is n x k.
-inline void syrk(int n, int k, const float* a, float* c) {
-  cblas_ssyrk(CblasRowMajor, CblasLower, CblasNoTrans, n, k, 1, a, k, 0, c, n);
+/// c <- alpha a @ a.T + beta c, lower triangle only; a is n x k.
+inline void syrk(int n, int k, float alpha, const float* a, float beta, float* c) {
+  cblas_ssyrk(CblasRowMajor, CblasLower, CblasNoTrans, n, k, alpha, a, k, beta, c, n);
 }
-inline void syrk(int n, int k, const double* a, double* c) {
-  cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, n, k, 1, a, k, 0, c, n);
+inline void syrk(int n, int k, double alpha, const double* a, double beta, double* c) {
+  cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, n, k, alpha, a, k, beta, c, n);
 }
-inline void syrk(int n, int k, const ComplexFloat* a, ComplexFloat* c) {
-  const ComplexFloat one = 1, zero = 0;
-  cblas_csyrk(CblasRowMajor, CblasLower, CblasNoTrans, n, k, &one, a, k, &zero, c, n);
+inline void syrk(int n, int k, ComplexFloat alpha, const ComplexFloat* a, ComplexFloat beta,
+                 ComplexFloat* c) {
+  cblas_csyrk(CblasRowMajor, CblasLower, CblasNoTrans, n, k, &alpha, a, k, &beta, c, n);
 }
-inline void syrk(int n, int k, const ComplexDouble* a, ComplexDouble* c) {
-  const ComplexDouble one = 1, zero = 0;
-  cblas_zsyrk(CblasRowMajor, CblasLower, CblasNoTrans, n, k, &one, a, k, &zero, c, n);
+inline void syrk(int n, int k, ComplexDouble alpha, const ComplexDouble* a, ComplexDouble beta,
+                 ComplexDouble* c) {
+  cblas_zsyrk(CblasRowMajor, CblasLower, CblasNoTrans, n, k, &alpha, a, k, &beta, c, n);
 }
 
 struct Trsm {

@@ -72,7 +72,7 @@ void apply_typed(const TileOperator& what, std::span<const ConstTile> in, Tile o
     case Op::column_max: return elementwise::fold_columns<T>(maximum<T>, in[0], out);
     case Op::column_min: return elementwise::fold_columns<T>(minimum<T>, in[0], out);
     case Op::matmul: return linear_algebra::matmul<T>(what.flags, in[0], in[1], out, Into::overwrite);
-    case Op::syrk: return linear_algebra::syrk<T>(in[0], out, Into::overwrite, scratch);
+    case Op::syrk: return linear_algebra::syrk<T>(what.flags, in[0], out, Into::overwrite, scratch);
     case Op::matmul_add:
     case Op::matmul_subtract:
       start_from<T>(in[0], out);
@@ -81,8 +81,8 @@ void apply_typed(const TileOperator& what, std::span<const ConstTile> in, Tile o
     case Op::syrk_add:
     case Op::syrk_subtract:
       start_from<T>(in[0], out);
-      return linear_algebra::syrk<T>(in[1], out, what.op == Op::syrk_add ? Into::add : Into::subtract,
-                                     scratch);
+      return linear_algebra::syrk<T>(what.flags, in[1], out,
+                                     what.op == Op::syrk_add ? Into::add : Into::subtract, scratch);
     default: return apply_solver<T>(what, in, out, scratch);
   }
 }

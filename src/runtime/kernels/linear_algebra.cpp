@@ -105,13 +105,19 @@ void matmul(Flags flags, const ConstTile& a, const ConstTile& b, Tile result, In
 }
 
 template <class T>
-void syrk(const ConstTile& a, Tile result, Into into, Scratch& scratch) {
+void syrk(Flags flags, const ConstTile& a, Tile result, Into into, Scratch& scratch) {
   if constexpr (uses_blas<T>) {
-    // The accumulator need not be symmetric, so both halves of the product are combined with it.
     const std::int64_t n = a.shape.rows;
+    const auto multiply_into = [&, k = a.shape.columns](T alpha, T beta, T* c) {
+      blas::syrk(to_int(n), to_int(k), alpha, static_cast<const T*>(a.data), beta, c);
+    };
+    T* out = static_cast<T*>(result.data);
+    if ((flags & operators::lower) != 0)
+      return multiply_into(T(into == Into::subtract ? -1 : 1), T(into == Into::overwrite ? 0 : 1), out);
+    // The accumulator need not be symmetric, so both halves of the product are combined with it.
     T* product = static_cast<T*>(scratch.bytes(3, static_cast<std::size_t>(n * n) * sizeof(T)));
-    blas::syrk(to_int(n), to_int(a.shape.columns), static_cast<const T*>(a.data), product);
-    combine_symmetric(into, n, product, static_cast<T*>(result.data));
+    multiply_into(T(1), T(0), product);
+    combine_symmetric(into, n, product, out);
   } else {
     matmul_loops<T>(operators::transpose_b, a, a, result, into, a.shape.columns);
   }
@@ -237,7 +243,7 @@ void ldl(Tile matrix) {
 
 #define CYCLOTRON_PRODUCTS(T)                                                     \
   template void matmul<T>(Flags, const ConstTile&, const ConstTile&, Tile, Into); \
-  template void syrk<T>(const ConstTile&, Tile, Into, Scratch&)
+  template void syrk<T>(Flags, const ConstTile&, Tile, Into, Scratch&)
 #define CYCLOTRON_SOLVERS(T)                                                  \
   template void solve_triangular<T>(Flags, const ConstTile&, Tile, Scratch&); \
   template void inv_triangular<T>(Flags, const ConstTile&, Tile, Scratch&);   \

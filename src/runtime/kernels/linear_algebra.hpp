@@ -13,9 +13,9 @@ enum class Into : std::uint8_t { overwrite, add, subtract };
 template <class T>
 void matmul(Flags flags, const ConstTile& a, const ConstTile& b, Tile result, Into into);
 
-/// result <- a @ a.T or result +- a @ a.T, all of it (not one triangle).
+/// result <- a @ a.T or result +- a @ a.T: all of it or, with `lower`, what is not above the diagonal.
 template <class T>
-void syrk(const ConstTile& a, Tile result, Into into, Scratch& scratch);
+void syrk(Flags flags, const ConstTile& a, Tile result, Into into, Scratch& scratch);
 
 /// Solves in place: `result` holds the right-hand side before and the solution after.
 template <class T>
