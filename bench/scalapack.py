@@ -21,7 +21,7 @@ from common import write
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parent
 BLOCKS = (64, 128, 192, 256)
-TILES = {"gemm": (0,), "trsm": (64, 128, 192, 256), "cholesky": (64, 128, 192, 256)}
+TILES = {"gemm": (0,), "trsm": (64, 96, 128, 192, 256, 384), "cholesky": (64, 96, 128, 192, 256, 384)}
 FLOPS = {"gemm": 2.0, "trsm": 1.0, "cholesky": 1 / 3, "dgemm": 2.0}  # times n^3
 
 

@@ -126,3 +126,48 @@ def test_refused_before_anything_is_sent(golden, tmp_path):
     with pytest.raises(cy.ShapeError, match="rank 2 of 2"):
         cy.distribute(np.ones((9, 9)), cy.Layout(block=3, owner=lambda i, j: i), ranks=2)
     assert (cy.distribute(np.ones(3), ranks=2).gather() == 1).all()
+
+
+@cy.kernel
+def beside_a_triangle(A):
+    n = A.shape[0]
+    Y = cy.empty_like(A)
+    for i in range(n):
+        for j in range(n):
+            if j < i:
+                Y[i, j] = A[i, j]
+            elif j == i:
+                Y[i, j] = 1.0
+            else:
+                Y[i, j] = 0.0
+    return Y
+
+
+@cy.kernel
+def update(Y, A):
+    n = A.shape[0]
+    R = cy.empty((n + 1, n, n), dtype=A.dtype, tile=(1, n.tile, n.tile))
+    C = cy.empty_like(A)
+    for i in range(n):
+        for j in range(n):
+            R[0, i, j] = Y[i, j]
+            for k in range(1, n + 1):
+                R[k, i, j] = R[k - 1, i, j] - A[i, k - 1] @ A[k - 1, j]
+            C[i, j] = R[n, i, j]
+    return C
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_tiles_of_one_number_may_be_one_tile(ranks):
+    """An update in place of one of them leaves the others."""
+    A = RNG.standard_normal((50, 50))
+    fill = beside_a_triangle.compile(cy.blocked(A, 16))
+    kept = cy.run(fill, cy.distribute(A, ranks=ranks), backend="mpi", deal=cy.Layout((1, ranks), 1)).output
+    expected = cy.run(fill, A, backend="local").output
+    assert np.count_nonzero(expected == 0) > 50 * 16
+    np.testing.assert_array_equal(kept.gather(), expected)
+    program = update.compile(cy.blocked(A, 16), cy.blocked(A, 16))
+    for _ in range(2):
+        updated = cy.run(program, kept, A, backend="mpi", ranks=ranks).output
+        assert np.asarray(updated).tobytes() == cy.run(program, expected, A, backend="local").output.tobytes()
+        np.testing.assert_array_equal(kept.gather(), expected)

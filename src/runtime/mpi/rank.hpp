@@ -86,6 +86,9 @@ class Rank {
   void exchange();
   Queue& network_queue(std::uint32_t channel, std::uint32_t receiver_index, std::int64_t coordinate);
   void push(Queue& queue, TileSize size, const std::byte* numbers, std::size_t bytes, const Tile& holder);
+  /// A tile of one number. Tiles of the same size and number that follow each other (the zeros beside a
+  /// triangle) are one, as tiles that others hold too are not written.
+  [[nodiscard]] Tile filled(const std::byte* number, std::size_t element, std::size_t count);
   [[nodiscard]] Tile holder_of(const Packet& packet) const {
     return packet.tile == Packet::no_tile ? Tile() : tiles_[packet.tile];
   }
@@ -102,6 +105,9 @@ class Rank {
   DistributedTensors distributed_;
   std::vector<std::vector<Tile>> held_;  // Of distributed tensors, by tile number.
   std::size_t missing_ = 0;              // Tiles that others have yet to send.
+  Tile filled_;                          // The last of one number, of so many bytes.
+  std::size_t filled_bytes_ = 0;
+  std::size_t filled_element_ = 0;
   Profile profile_;
   StopWatch watch_;
   std::vector<char> reached_;  // Ranks, by one broadcast.

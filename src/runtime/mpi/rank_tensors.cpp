@@ -1,5 +1,6 @@
 // Tiles of distributed tensors: fetched before the first instruction, kept after the last.
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "rank.hpp"
@@ -101,10 +102,20 @@ bool Rank::keep(const Step& step, const std::int64_t* index, TileSize size, cons
     return true;
   }
   if (size != expected && size != TileSize{1, 1}) return false;  // the array's refusal
-  const auto words = static_cast<std::size_t>(expected.words());
-  kept = Arena::instance().take(words * step.element);
-  for (std::size_t i = 0; i < words; ++i) copy_scalar(kept.data() + i * step.element, numbers, step.element);
+  kept = filled(numbers, step.element, static_cast<std::size_t>(expected.words()));
   return true;
+}
+
+Tile Rank::filled(const std::byte* number, std::size_t element, std::size_t count) {
+  const std::size_t bytes = count * element;
+  if (filled_ && filled_bytes_ == bytes && filled_element_ == element &&
+      std::memcmp(filled_.data(), number, element) == 0)
+    return filled_;
+  filled_ = Arena::instance().take(bytes);
+  filled_bytes_ = bytes;
+  filled_element_ = element;
+  for (std::size_t i = 0; i < count; ++i) copy_scalar(filled_.data() + i * element, number, element);
+  return filled_;
 }
 
 void Rank::hand_over_outputs() {
