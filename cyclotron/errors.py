@@ -106,7 +106,15 @@ class BackendUnavailable(CyclotronError, RuntimeError):  # noqa: N818 (the name 
 
 
 class ExecutionError(CyclotronError, RuntimeError):
-    """A PE failed while running."""
+    """A PE failed while running, or a loop did not end.
+
+    Attributes
+    ----------
+    result : Result or None
+        What was computed until then, where a ``while`` took its most steps (CYC719).
+    """
+
+    result: Any = None
 
 
 class InternalError(CyclotronError, RuntimeError):

@@ -16,8 +16,10 @@ from cyclotron import _core
 from cyclotron.arguments import array_of, rank_count, shown, whole_number
 from cyclotron.compiler import Program, compile_kernel
 from cyclotron.distributed import Distributed
+from cyclotron.endings import ended
 from cyclotron.errors import BackendUnavailable, CyclotronError, ExecutionError, ProgramError, ShapeError
 from cyclotron.language import Blocked, Kernel, blocked
+from cyclotron.language.exits import is_ending
 from cyclotron.layout import Layout
 from cyclotron.places import errors_at_call
 from cyclotron.progress import progress_bar
@@ -88,7 +90,8 @@ def run(
     DeadlockError
         If the channels are too shallow for the program; names the cycle of waits.
     ExecutionError
-        If an operator fails (e.g. a matrix that is not positive definite, CYC701) or a rank dies (CYC732); if
+        If an operator fails (e.g. a matrix that is not positive definite, CYC701), a rank dies (CYC732) or a
+        ``while`` has not ended after its most steps (CYC719: ``result`` of the error has the outputs); if
         `ranks` is not that of a distributed input (CYC736), not a launcher's, or no number of ranks (CYC733);
         if `deal` is no layout with a grid of as many dimensions as the PEs' and of at most so many ranks, or
         has a source (CYC733); if an option has no meaning on the backend (CYC713, CYC715, CYC733).
@@ -114,7 +117,7 @@ def run(
         with errors_at_call():
             given = _checked_inputs(program, inputs)
         outputs, profile = run_on_ranks(program, given, ranks, deal)
-        return Result(program, backend, outputs, time.perf_counter() - started, profile=profile)
+        return ended(Result(program, backend, outputs, time.perf_counter() - started, profile=profile))
     outputs = _empty_outputs(program) if functional else {}
     with errors_at_call():
         arrays = _arrays(program, inputs, outputs) if functional else []
@@ -133,7 +136,7 @@ def run(
     elif backend == "local":
         with progress_bar(f"running {program.kernel_name}") as progress:
             _core.run_local(program.core, arrays, threads=threads, progress=progress)
-    return Result(program, backend, outputs, time.perf_counter() - started, timing)
+    return ended(Result(program, backend, outputs, time.perf_counter() - started, timing))
 
 
 def check_backend(backend: Any) -> None:
@@ -415,7 +418,7 @@ def _run_numpy(program: Program, inputs: tuple[Any, ...]) -> dict[str, NDArray[A
             code="CYC701",
             help="the kernel's own Python body says so; other backends also name the PE",
         ) from None
-    names = [t["name"] for t in _tensors(program, "output")]
+    names = [t["name"] for t in _tensors(program, "output") if not is_ending(t["name"])]
     if isinstance(returned, dict):
         returned = tuple(returned.values())
     values = returned if isinstance(returned, tuple) else (returned,)

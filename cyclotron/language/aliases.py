@@ -9,7 +9,7 @@ refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,23 @@ if TYPE_CHECKING:
 END = 1 << 60  # after all statements: what is returned is read there
 
 
+@dataclass(frozen=True)
+class Keep:
+    """Where the array of a name is assigned what the name holds: at the end of an iteration, or of the loop.
+
+    Attributes
+    ----------
+    given : SymbolicTensor or None
+        The array of which the name holds all or a part.
+    first, last : int
+        The statements that assign are those from `first` to `last`.
+    """
+
+    given: SymbolicTensor | None
+    first: int
+    last: int
+
+
 @dataclass(eq=False)
 class Carried:
     """A name that a loop carries.
@@ -34,12 +51,15 @@ class Carried:
         The name in the kernel.
     tensor : SymbolicTensor
         Its own array.
-    start, given : SymbolicTensor or None
-        The array of which the name holds all or a part before the loop, and after an iteration.
+    start : SymbolicTensor or None
+        The array of which the name holds all or a part before the loop.
     declared : int
         How many tensors there were before the loop.
     first, end, last : int
-        The statements of the body are those from `first`, and those that keep values from `end` to `last`.
+        The statements of the body are those from `first`, and those that keep values at its end from `end`
+        to `last`.
+    keeps : list of Keep
+        Where an iteration ends, or the loop early.
     around : tuple of (Index, int)
         The loop, last, and those around it, with how many tensors there were before each.
     runs : bool
@@ -51,11 +71,15 @@ class Carried:
     start: SymbolicTensor | None
     declared: int
     first: int
-    given: SymbolicTensor | None = None
     end: int = END
     last: int = END
+    keeps: list[Keep] = field(default_factory=list)
     around: tuple[tuple[Index, int], ...] = ()
     runs: bool = False
+
+    def is_kept_by(self, number: int) -> bool:
+        """Whether a statement assigns what the name holds, and so nothing in place."""
+        return any(keep.first <= number < keep.last for keep in self.keeps)
 
 
 @dataclass(frozen=True)
@@ -95,14 +119,14 @@ class _Aliases:
             loops = frozenset(loop for loop in statement.loops if not isinstance(loop, AxisIndex))
             use = _Use(number, loops, statement.span)
             own = self._by_tensor.get(statement.target)
-            if own is None or (number >= own.first and not own.end <= number < own.last):
+            if own is None or (number >= own.first and not own.is_kept_by(number)):
                 self._writes.setdefault(statement.target, []).append(use)
             for tensor in {access.tensor for access in accesses(statement.value)}:
                 self._reads.setdefault(tensor, []).append(use)
         for tensor in trace.outputs.values():
             self._reads.setdefault(tensor, []).append(_Use(END, frozenset(), tensor.span))
         for one in self._carried:
-            if one.given is one.tensor:  # it stays what it is, in the next iteration
+            if any(keep.given is one.tensor for keep in one.keeps):  # it stays what it is
                 self._reads.setdefault(one.tensor, []).append(_Use(one.end, frozenset(), one.tensor.span))
         self._first: dict[SymbolicTensor, set[SymbolicTensor]] = {t: set() for t in self._by_tensor}
         self._later: dict[SymbolicTensor, set[SymbolicTensor]] = {t: set() for t in self._by_tensor}
@@ -137,10 +161,10 @@ class _Aliases:
             for one in self._carried:
                 if one.start is not None:
                     self._first[one.tensor] |= {one.start} | self._held(one.start, one)
-                if one.given is not None:
-                    found = self._held(one.given, one)
-                    if self._position[one.given] < one.declared and one.given not in self._by_tensor:
-                        found |= {one.given}
+                for given in (keep.given for keep in one.keeps if keep.given is not None):
+                    found = self._held(given, one)
+                    if self._position[given] < one.declared and given not in self._by_tensor:
+                        found |= {given}
                     self._later[one.tensor] |= {
                         t for t in found if self._position[t] < one.declared and t is not one.tensor
                     }
@@ -148,7 +172,11 @@ class _Aliases:
                 both = frozenset((one.tensor, two.tensor))
                 if self._may_be_same(one.start, two.start):
                     self._shared.add(both)
-                if self._may_be_same(one.given, two.given):
+                if any(
+                    a.first == b.first and self._may_be_same(a.given, b.given)
+                    for a in one.keeps
+                    for b in two.keeps
+                ):
                     self._shared_later.add(both)
 
     def _size(self) -> int:

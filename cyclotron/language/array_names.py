@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
-from typing import TypeGuard
+from typing import TypeGuard, TypeVar
 
 from cyclotron.language import arrays, folds, products, shifts
 from cyclotron.language.expressions import located
@@ -18,6 +18,7 @@ _WHOLE = (
     *(products.dot, shifts.roll, shifts.shift),
 )
 _MAKERS = (arrays.empty, arrays.zeros, arrays.full, arrays.empty_like, arrays.zeros_like, arrays.full_like)
+_Loop = TypeVar("_Loop", ast.For, ast.While)
 _PROPERTIES = frozenset({"shape", "ndim", "size", "dtype"})
 
 
@@ -84,7 +85,7 @@ class ArrayNames:
         self._parts |= other._parts | in_one
         self._names |= other._names
 
-    def with_updates(self, node: ast.For) -> ast.For:
+    def with_updates(self, node: _Loop) -> _Loop:
         """A loop with `u += e` of arrays written as `u[...] += e`: the name keeps its array."""
         before = self.copy()
         places = set()

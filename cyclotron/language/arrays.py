@@ -133,5 +133,6 @@ def _declared(
         return trace.declare(name, scalars, tile, dtype, fill)
     tensor = trace.declare(name, scalars, None, dtype, None, anywhere=True)
     if fill is not None:
+        tensor.complete = True
         tensor[...] = fill
     return tensor

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from cyclotron.errors import ShapeError, TraceError
 from cyclotron.language import broadcasting
-from cyclotron.language.aliases import Carried
+from cyclotron.language.aliases import Carried, Keep
 from cyclotron.language.array_names import ArrayNames
 from cyclotron.language.elements import Element
 from cyclotron.language.elementwise import operand
@@ -52,37 +52,51 @@ def keep(**pairs: Any) -> None:
     ShapeError
         CYC122 if a name gets an array of another shape, CYC120 if of another dtype.
     """
-    values = {one: operand(value) for one, (_, value) in pairs.items()}
-    for one, (target, _) in pairs.items():
-        value = values[one]
-        same = len(value.shape) == target.ndim and all(map(broadcasting.same, value.shape, target.shape))
-        if not same or value.dtype_name != target.dtype_name:
-            shapes = broadcasting.text(target.whole().shape), broadcasting.text(value.shape)
-            was, becomes = (
-                (f"shape {s}" for s in shapes) if not same else (target.dtype_name, value.dtype_name)
-            )
-            raise ShapeError(
-                f"`{one}` has {was} before the loop and {becomes} after an iteration",
-                code="CYC120" if same else "CYC122",
-                span=here(),
-                notes=[(target.span, "the loop is here")],
-                help="give what changes a name of its own, or assign to a slice",
-            )
     trace = active_trace()
     records = {one.tensor: one for one in trace.carried}
     own = [records[target] for target, _ in pairs.values()]
     loops = [scope for scope in trace.scopes if scope.index is not None]
-    for record, value in zip(own, values.values(), strict=True):
-        record.given, record.end = _held(value), len(trace.statements)
+    for record in own:
+        record.end = len(trace.statements)
         record.first, record.declared = max(one.first for one in own), min(one.declared for one in own)
         record.around = tuple((scope.index, scope.tensors) for scope in loops if scope.index is not None)
         record.runs = _runs(loops[-1])
+    keep_values(pairs)
+    for record in own:
+        record.last = len(trace.statements)
+
+
+def keep_values(pairs: Mapping[str, tuple[SymbolicTensor, Any]]) -> None:
+    """Assign to the arrays that names are kept in what the names hold, all at once."""
+    values = {one: operand(value) for one, (_, value) in pairs.items()}
+    for one, (target, _) in pairs.items():
+        _check_same(one, target, values[one])
+    trace = active_trace()
+    records = {one.tensor: one for one in trace.carried}
+    first = len(trace.statements)
+    own = [(records[target], _held(values[one])) for one, (target, _) in pairs.items()]
     if len(pairs) > 1:  # what one name keeps may be what another one had
         values = {one: new_array(value.copy(), f"{one}_next") for one, value in values.items()}
     for one, (target, _) in pairs.items():
         target[...] = values[one]
-    for record in own:
-        record.last = len(trace.statements)
+    for record, held in own:
+        record.keeps.append(Keep(held, first, len(trace.statements)))
+
+
+def _check_same(one: str, target: SymbolicTensor, value: Whole) -> None:
+    """Check that a name holds after an iteration an array like the one before the loop."""
+    same = len(value.shape) == target.ndim and all(map(broadcasting.same, value.shape, target.shape))
+    if same and value.dtype_name == target.dtype_name:
+        return
+    shapes = broadcasting.text(target.whole().shape), broadcasting.text(value.shape)
+    was, becomes = (f"shape {s}" for s in shapes) if not same else (target.dtype_name, value.dtype_name)
+    raise ShapeError(
+        f"`{one}` has {was} before the loop and {becomes} after an iteration",
+        code="CYC120" if same else "CYC122",
+        span=here(),
+        notes=[(target.span, "the loop is here")],
+        help="give what changes a name of its own, or assign to a slice",
+    )
 
 
 def _held(value: Whole) -> SymbolicTensor | None:
@@ -98,16 +112,33 @@ def _runs(loop: Scope) -> bool:
     return alone and not all(map(is_empty, loop.region))
 
 
-def carried_names(node: ast.For, arrays: ArrayNames) -> list[str]:
-    """The names that hold arrays before a loop and that its body reads before it assigns them."""
-    first: dict[str, bool] = {}  # whether the first occurrence is a reading
-    assigned: set[str] = set()
-    for statement in node.body:
-        for part in _in_order(statement):
-            first.setdefault(part.id, isinstance(part.ctx, ast.Load))
-            if isinstance(part.ctx, ast.Store):
-                assigned.add(part.id)
-    return sorted(one for one in assigned if first[one] and one in arrays)
+def carried_names(body: Sequence[ast.AST], arrays: ArrayNames, needed: Collection[str] = ()) -> list[str]:
+    """The names that hold arrays before a loop and that what it repeats assigns anew.
+
+    It reads them before it assigns them, or they are `needed` after the loop.
+    """
+    parts = [part for one in body for part in _in_order(one)]
+    assigned = {part.id for part in parts if isinstance(part.ctx, ast.Store)}
+    return sorted((read_first(parts) | set(needed)) & {one for one in assigned if one in arrays})
+
+
+def names_after(function: ast.FunctionDef, line: int) -> set[str]:
+    """The names that a function reads in the text after a line before it assigns them there."""
+    return read_first(
+        part for one in function.body if _end(one) > line for part in _in_order(one) if part.lineno > line
+    )
+
+
+def read_first(parts: Iterable[ast.Name]) -> set[str]:
+    """The names of which the first occurrence is a reading."""
+    first: dict[str, bool] = {}
+    for part in parts:
+        first.setdefault(part.id, isinstance(part.ctx, ast.Load))
+    return {one for one, reads in first.items() if reads}
+
+
+def _end(statement: ast.stmt) -> int:
+    return statement.end_lineno or statement.lineno
 
 
 def before(il: str, names: Mapping[str, str], like: ast.AST) -> list[ast.stmt]:
@@ -141,17 +172,17 @@ def after(names: Mapping[str, str], like: ast.AST) -> list[ast.stmt]:
     ]
 
 
-def _in_order(statement: ast.stmt) -> list[ast.Name]:
+def _in_order(statement: ast.AST) -> list[ast.Name]:
     """The names of a statement, values before targets."""
     if isinstance(statement, (ast.Assign, ast.AugAssign)):
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
         parts = [*walk(statement.value), *(part for target in targets for part in walk(target))]
         return [part for part in parts if isinstance(part, ast.Name)]
-    if isinstance(statement, (ast.For, ast.If, ast.With)):
+    if isinstance(statement, (ast.For, ast.While, ast.If, ast.With)):
         inner = [part for one in statement.body for part in _in_order(one)]
         rest = [part for one in getattr(statement, "orelse", []) for part in _in_order(one)]
         heads = [statement.iter] if isinstance(statement, ast.For) else []
-        heads += [statement.test] if isinstance(statement, ast.If) else []
+        heads += [statement.test] if isinstance(statement, (ast.If, ast.While)) else []
         found = [part for head in heads for part in walk(head) if isinstance(part, ast.Name)]
         return [*found, *inner, *rest]
     return [part for part in walk(statement) if isinstance(part, ast.Name)]

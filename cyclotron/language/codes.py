@@ -8,7 +8,7 @@ from types import MappingProxyType
 CODES: Mapping[str, str] = MappingProxyType(
     {
         "CYC100": "the source of the kernel cannot be read",
-        "CYC101": "a statement that is no recurrence (while, try, break, ...)",
+        "CYC101": "a statement that is no recurrence (try, continue, `while` without a bound, ...)",
         "CYC102": "a loop that is not over a range with affine bounds and a constant step",
         "CYC103": "an index expression that is not affine",
         "CYC104": "a condition on data, or one that is not affine",

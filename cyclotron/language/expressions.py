@@ -57,6 +57,22 @@ class Expressions(ast.NodeTransformer):
         result: ast.expr = self.visit(copied(node))
         return located(result, node)
 
+    def test(self, node: ast.expr) -> ast.expr:
+        """As `rewrite` a test that may be of data: with `and`, `or` and `not` of what has no truth yet."""
+        if isinstance(node, ast.BoolOp):
+            joined = "every" if isinstance(node.op, ast.And) else "some"
+            return self._call(node, joined, [_lambda([], self.test(value)) for value in node.values])
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return self._call(node, "no", [self.test(node.operand)])
+        if isinstance(node, ast.Compare) and len(node.ops) > 1:
+            values = [node.left, *node.comparators]
+            pairs = [
+                ast.copy_location(ast.Compare(left=left, ops=[op], comparators=[right]), node)
+                for left, op, right in zip(values, node.ops, node.comparators, strict=False)
+            ]
+            return self._call(node, "every", [_lambda([], self.test(pair)) for pair in pairs])
+        return self.rewrite(node)
+
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if isinstance(node.ctx, ast.Load):
             self._names.load(node)

@@ -17,6 +17,7 @@ from __future__ import annotations
 from cyclotron.language.arrays import empty, empty_like, full, full_like, zeros, zeros_like
 from cyclotron.language.carried import keep, kept
 from cyclotron.language.einsum import einsum
+from cyclotron.language.exits import every, no, running, some, stop, unfinished
 from cyclotron.language.kernel import program
 from cyclotron.language.scopes import all_of, any_of, loop, not_, otherwise, where
 from cyclotron.language.statements import array
@@ -67,6 +68,7 @@ __all__ = [
     "einsum",
     "empty",
     "empty_like",
+    "every",
     "exp",
     "expm1",
     "full",
@@ -83,18 +85,23 @@ __all__ = [
     "maximum",
     "min",
     "minimum",
+    "no",
     "not_",
     "otherwise",
     "outputs",
     "power",
     "prod",
     "program",
+    "running",
     "sin",
     "sinh",
+    "some",
     "sqrt",
+    "stop",
     "sum",
     "tanh",
     "term",
+    "unfinished",
     "where",
     "zeros",
     "zeros_like",

@@ -7,10 +7,11 @@ import functools
 import html
 import importlib
 import inspect
+import operator
 import sys
 from collections.abc import Callable, Mapping
 from types import CodeType, FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -46,7 +47,9 @@ class Kernel:
         Its first line there, decorators included.
     """
 
-    def __init__(self, function: Callable[..., Any], *, is_il: bool = False) -> None:
+    def __init__(
+        self, function: Callable[..., Any], *, is_il: bool = False, max_steps: int | None = None
+    ) -> None:
         if not isinstance(function, FunctionType):
             raise TraceError(
                 f"a kernel is made from a `{type(function).__name__}`",
@@ -60,6 +63,7 @@ class Kernel:
         self.signature = inspect.signature(function)
         self._function = function
         self._is_il = is_il
+        self._max_steps = max_steps
         self._factories: dict[tuple[str, ...], CodeType] = {}  # by the free variables that have a value
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -240,7 +244,7 @@ class Kernel:
         from cyclotron.language.rewrite import rewrite
 
         try:
-            return rewrite(self._source)
+            return rewrite(self._source, self._max_steps)
         except CyclotronError as error:
             raise error.with_traceback(None) from None
 
@@ -317,20 +321,45 @@ class Kernel:
         return lines
 
 
-def kernel(function: Callable[..., Any]) -> Kernel:
+@overload
+def kernel(function: Callable[..., Any], /) -> Kernel: ...
+
+
+@overload
+def kernel(*, max_steps: int | None = None) -> Callable[[Callable[..., Any]], Kernel]: ...
+
+
+def kernel(
+    function: Callable[..., Any] | None = None, /, *, max_steps: int | None = None
+) -> Kernel | Callable[[Callable[..., Any]], Kernel]:
     """Make a kernel of a Python function.
 
     Parameters
     ----------
     function : function
         Takes arrays and returns the tensors it computes; see the language guide for what its body may say.
+    max_steps : int, optional
+        The most iterations of each ``while``, which needs it: ``@cy.kernel(max_steps=1000)``. They are those
+        of an index called ``step``, in schedules too. A run that would go on is an `ExecutionError` (CYC719),
+        whose ``result`` has what was computed until then; the reference goes on.
 
     Returns
     -------
     Kernel
         ``f(A, B)`` compiles and runs; ``f.reference(A, B)`` runs the function itself.
     """
-    return Kernel(function)
+    if max_steps is not None and (
+        isinstance(max_steps, bool) or not hasattr(max_steps, "__index__") or not 0 <= max_steps < 1 << 31
+    ):
+        raise TraceError(
+            f"a kernel has max_steps={max_steps!r}",
+            code="CYC116",
+            help="give a whole number of at least 0, e.g. `@cy.kernel(max_steps=1000)`",
+        )
+    steps = None if max_steps is None else operator.index(max_steps)
+    if function is None:
+        return lambda function: Kernel(function, max_steps=steps)
+    return Kernel(function, max_steps=steps)
 
 
 def program(function: Callable[..., Any]) -> Kernel:

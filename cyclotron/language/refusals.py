@@ -15,10 +15,12 @@ OPERATORS = (
 )
 HOST_HELP = "put code that Python should run once, while tracing, into `with cy.host():`"
 STATEMENTS: Mapping[type[ast.stmt], tuple[str, str]] = {
-    ast.While: ("`while` is no recurrence", "write `for i in range(...)` with affine bounds"),
     ast.Try: ("`try` is no recurrence", HOST_HELP),
-    ast.Break: ("`break` is no recurrence", "restrict the loop's range, or write `if` on indices"),
-    ast.Continue: ("`continue` is no recurrence", "write the rest of the loop under `if` on indices"),
+    ast.Continue: (
+        "`continue` is no recurrence",
+        "write the rest of the loop under `if` on indices, or choose what it assigns with cy.where(condition,"
+        " old, new)",
+    ),
     ast.Delete: ("`del` is no recurrence", HOST_HELP),
     ast.Global: ("`global` is no recurrence", "pass the value as an argument"),
     ast.Nonlocal: ("`nonlocal` is no recurrence", "pass the value as an argument"),
@@ -60,7 +62,8 @@ class Refusals:
             code="CYC104",
             span=self.span,
             help="conditions may use indices and sizes only; choose between values with"
-            " cy.where(condition, a, b), and combine conditions on data with & | ~",
+            " cy.where(condition, a, b), and combine conditions on data with & | ~; of data may be"
+            " `if condition: break`, alone",
         )
 
     __bool__ = _data_dependent

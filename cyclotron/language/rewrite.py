@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import copy
 import itertools
 from collections.abc import Callable, Mapping, Sequence
@@ -11,16 +10,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cyclotron.language import arrays, carried
+from cyclotron.language import arrays
 from cyclotron.language.array_names import ArrayNames
 from cyclotron.language.einsum import einsum
 from cyclotron.language.expressions import Expressions, call, located, lookup, name
+from cyclotron.language.loop_statements import Exit, LoopStatements, with_
 from cyclotron.language.markers import host, ignore
 from cyclotron.language.names import Names, assigned_names
 from cyclotron.language.refusals import HOST_HELP, STATEMENTS
 from cyclotron.language.returns import returned
 from cyclotron.language.source import MISSING, Source
-from cyclotron.language.sums import additions
 from cyclotron.language.syntax import completed, copied, walk
 
 _DECLARATIONS: Mapping[object, str] = {
@@ -66,13 +65,15 @@ class Rewritten:
     results: tuple[str, ...]
 
 
-def rewrite(source: Source) -> Rewritten:
+def rewrite(source: Source, max_steps: int | None = None) -> Rewritten:
     """Rewrite a kernel into the intermediate language.
 
     Parameters
     ----------
     source : Source
         The kernel.
+    max_steps : int, optional
+        The most iterations of a `while`.
 
     Returns
     -------
@@ -90,14 +91,17 @@ def rewrite(source: Source) -> Rewritten:
         raise source.error(
             extra, "CYC116", f"`{extra.arg}` takes any number of arguments", "name each tensor as a parameter"
         )
-    return _Statements(source).function()
+    return _Statements(source, max_steps).function()
 
 
-class _Statements:
+class _Statements(LoopStatements):
     """Rewrites the statements of one kernel, in order."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, max_steps: int | None) -> None:
         self._source = source
+        self._max_steps = max_steps
+        self._exits: list[Exit] = []
+        self._of_host: set[str] = set()
         used: set[str] = set()
         for node in walk(source.node):
             if isinstance(node, ast.Name):
@@ -114,6 +118,8 @@ class _Statements:
         self._results: tuple[str, ...] = ()
         self._handlers: dict[type[ast.stmt], Callable[..., list[ast.stmt]]] = {
             ast.For: self._for,
+            ast.While: self._while,
+            ast.Break: self._break,
             ast.If: self._if,
             ast.With: self._with,
             ast.Assign: self._assign,
@@ -174,91 +180,12 @@ class _Statements:
     def _rewrite(self, node: ast.expr) -> ast.expr:
         return Expressions(self._source, self._il, self._names, self._indices).rewrite(node)
 
-    # Loops and conditions
-
-    def _for(self, node: ast.For) -> list[ast.stmt]:
-        index, bounds = self._range_of(node)
-        node = self._arrays.with_updates(node)
-        sums = self._local_sums(node, index, bounds)
-        if sums is not None:
-            return sums
-        new_bounds = [self._rewrite(bound) for bound in bounds]
-        kept = {one: self._unused(f"{one}_kept") for one in carried.carried_names(node, self._arrays)}
-        assigned = [one for one in assigned_names(node.body) if one.id not in kept]
-        self._names.enter_loop(assigned)
-        self._names.store(index, symbolic=True)
-        self._indices.append(index)
-        body = [*self._block(node.body), *carried.within(self._il, kept, node.body)]
-        self._indices.pop()
-        self._names.leave_loop(assigned)
-        opened = ast.copy_location(call(self._il, "loop", [ast.Constant(index), *new_bounds]), node.iter)
-        block = _with(opened, body, ast.copy_location(name(index, store=True), node))
-        return [*carried.before(self._il, kept, node.iter), block, *carried.after(kept, node.iter)]
-
-    def _range_of(self, node: ast.For) -> tuple[str, list[ast.expr]]:
-        source = self._source
-        if node.orelse:
-            raise source.error(
-                node.orelse[0], "CYC101", "`else` of a loop is no recurrence", "write it after the loop"
-            )
-        function = source.meaning(node.iter.func) if isinstance(node.iter, ast.Call) else MISSING
-        if not isinstance(node.iter, ast.Call) or function is not builtins.range or node.iter.keywords:
-            raise source.error(
-                node.iter,
-                "CYC102",
-                f"the loop runs over `{source.text_of(node.iter)}`, not over a range",
-                "write `for i in range(...)` with affine bounds, one loop for each index",
-            )
-        if not isinstance(node.target, ast.Name):
-            raise source.error(
-                node.target, "CYC102", "the loop has no single index", "write `for i in range(...)`"
-            )
-        if any(isinstance(bound, ast.Starred) for bound in node.iter.args):
-            raise source.error(node.iter, "CYC102", "the bounds are unpacked", "write each bound on its own")
-        self._check_new_index(node.target)
-        return node.target.id, node.iter.args
-
-    def _check_new_index(self, target: ast.Name) -> None:
-        if target.id in self._indices:
-            raise self._source.error(
-                target,
-                "CYC109",
-                f"the name `{target.id}` is used for two nested indices",
-                "give the inner index another name",
-            )
-
-    def _local_sums(self, node: ast.For, index: str, bounds: list[ast.expr]) -> list[ast.stmt] | None:
-        """`for k in range(...): acc += e` over a local variable is a sum; None for any other loop."""
-        body, tests = node.body, []
-        while len(body) == 1 and isinstance(body[0], ast.If) and not body[0].orelse:
-            tests.append(body[0].test)
-            body = body[0].body
-        grown = additions(body)
-        if grown is None:
-            return None
-        result: list[ast.stmt] = []
-        for target, statement in grown.items():
-            comprehension = ast.comprehension(
-                target=name(index, store=True),
-                iter=copied(node.iter),
-                ifs=[copied(test) for test in tests],
-                is_async=0,
-            )
-            rewriter = Expressions(self._source, self._il, self._names, self._indices)
-            total = rewriter.reduction(statement, "sum", statement.value, [comprehension])
-            first = self._rewrite(ast.copy_location(name(target), statement.target))
-            value: ast.expr = ast.BinOp(left=first, op=statement.op, right=total)
-            if self._arrays.may_be_part(target):
-                words = [ast.keyword(arg="name", value=ast.Constant(target))]
-                if isinstance(statement.op, ast.Sub):
-                    words.append(ast.keyword(arg="negative", value=ast.Constant(True)))
-                value = call(self._il, "added", [first, total], words)
-            self._names.store(target, symbolic=True)
-            new = ast.Assign(targets=[name(target, store=True)], value=value)
-            result.append(located(new, statement))
-        return result
+    # Conditions
 
     def _if(self, node: ast.If) -> list[ast.stmt]:
+        ended = self._ended_by(node)
+        if ended is not None:
+            return ended
         if not self._names.is_symbolic(node.test):
             test = self._rewrite(node.test)
             before, arrays = self._names, self._arrays.copy()
@@ -276,12 +203,12 @@ class _Statements:
         before, arrays = self._names, self._arrays.copy()
         self._names = before.copy()
         opened = ast.copy_location(call(self._il, "where", [test]), node.test)
-        result: list[ast.stmt] = [_with(opened, self._block(node.body))]
+        result: list[ast.stmt] = [with_(opened, self._block(node.body))]
         if node.orelse:
             self._names = before.copy()
             arrays, self._arrays = self._arrays, arrays
             rest = ast.copy_location(call(self._il, "otherwise", []), node.orelse[0])
-            result.append(_with(rest, self._block(node.orelse)))
+            result.append(with_(rest, self._block(node.orelse)))
         self._names = before
         self._arrays.merge(arrays)
         before.leave_branches([node.body, node.orelse])
@@ -300,6 +227,8 @@ class _Statements:
         if managers == [host]:
             for target in assigned_names(node.body):
                 self._names.store(target.id, symbolic=bool(self._indices))
+                if self._indices:
+                    self._of_host.add(target.id)
             return [copied(node)]
         raise self._source.error(
             node.items[0].context_expr,
@@ -388,6 +317,7 @@ class _Statements:
                     "use a new name, e.g. `k = i + 1`",
                 )
             self._names.store(node.id, symbolic)
+            self._of_host.discard(node.id)
             return node
         if isinstance(node, (ast.Tuple, ast.List)):
             elements = [self._target(element, symbolic) for element in node.elts]
@@ -476,14 +406,8 @@ class _Statements:
         return [copied(node)]
 
 
-def _with(manager: ast.expr, body: list[ast.stmt], target: ast.expr | None = None) -> ast.With:
-    return ast.With(items=[ast.withitem(context_expr=manager, optional_vars=target)], body=body)
-
-
 def _headline(node: ast.stmt) -> ast.AST:
     """What to mark of a statement that may be long."""
-    if isinstance(node, ast.While):
-        return node.test
     if isinstance(node, ast.Try):
         return node.body[0]
     return node.value if isinstance(node, ast.Expr) else node

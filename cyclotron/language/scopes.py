@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from cyclotron.errors import TraceError
 from cyclotron.language.affine import (
@@ -20,6 +21,9 @@ from cyclotron.language.elements import Element
 from cyclotron.language.position import here
 from cyclotron.language.rounding import Remainder, not_affine
 from cyclotron.language.trace import Scope, active_trace
+
+if TYPE_CHECKING:
+    from cyclotron.language.tensors import SymbolicTensor
 
 _SYMBOLIC = (Condition, Element, Remainder)
 
@@ -46,15 +50,18 @@ class loop(_Block):  # noqa: N801 (reads as a statement)
         The name of the index.
     *bounds : int or affine form
         As for ``range``: stop; start and stop; or start, stop and a constant step.
+    running : SymbolicTensor, optional
+        The flag of a loop that may end early (`il.running`).
     """
 
-    def __init__(self, name: str, *bounds: object) -> None:
+    def __init__(self, name: str, *bounds: object, running: SymbolicTensor | None = None) -> None:
+        self._running = running
         self._index = Index(name, here())
         self._value, region = range_domain(self._index, bounds)
         super().__init__(region)
 
     def __enter__(self) -> Affine:
-        self._trace.open_loop(self._index, self._region)
+        self._trace.open_loop(self._index, self._region, self._running)
         return self._value
 
 
@@ -178,6 +185,7 @@ def _bound(value: object, largest: bool) -> tuple[Affine, ...]:
     help = "bounds are affine in outer indices and sizes, e.g. `range(i + 1, n)`"
     if isinstance(value, Element):
         what = "depends on data"
+        help += "; a loop that data end has the most steps there are, and `if ...: break`"
     elif isinstance(value, Extremum):
         what = f"is `{value}`, which is not affine"
         help = "of several bounds, the start may be the max() and the stop the min()"

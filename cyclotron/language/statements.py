@@ -94,7 +94,7 @@ def new_array(value: Whole, name: str) -> SymbolicTensor:
     """A new tensor that holds an array, positioned as what that is computed from."""
     shape = broadcasting.whole_numbers(value.shape, f"`{name}`")
     tensor = active_trace().declare(name, shape, None, value.dtype_name, None, anywhere=True)
-    tensor.origin = _origin(value)
+    tensor.origin, tensor.complete = _origin(value), True
     _Statement(tensor.whole(), value).record(None)
     return tensor
 

@@ -57,7 +57,7 @@ def _equations(
         if isinstance(statement, ast.For):
             inner = (*loops, statement.target.id) if isinstance(statement.target, ast.Name) else loops
             yield from _equations(source, statement.body, inner, known)
-        elif isinstance(statement, (ast.If, ast.With)):
+        elif isinstance(statement, (ast.If, ast.With, ast.While)):
             yield from _equations(source, statement.body, loops, known)
             yield from _equations(source, getattr(statement, "orelse", []), loops, known)
         elif isinstance(statement, ast.Return) and statement.value is not None:

@@ -66,6 +66,7 @@ class SymbolicTensor(Whole):
         self.fill = fill
         self.span = span
         self.origin = (0,) * len(scalars)  # where element 0 lies among the indices of whole-array statements
+        self.complete = False  # whether its first statement assigns all elements
         self.assigned = 0  # the number of the last statement that assigns it, from 1
 
     @property

@@ -18,6 +18,7 @@ from cyclotron.language.elements import (
     Element,
     Increment,
     Reduce,
+    apply,
     element,
 )
 from cyclotron.language.position import here
@@ -39,6 +40,7 @@ class Scope:
     position: int = 0  # of a loop, among what the loop around it holds
     held: int = 0  # how many loops and statements a loop holds so far
     tensors: int = 0  # how many tensors there were when it was opened
+    running: SymbolicTensor | None = None  # the flag under which older tensors are assigned inside
 
 
 @dataclass
@@ -71,6 +73,8 @@ class Trace:
         The recurrences that they spell, unless `refusal` says why they spell none.
     carried : list of Carried
         The arrays that loops assign anew.
+    unfinished : list of SymbolicTensor
+        For each `while` whether it was left at its most steps; they become outputs.
     """
 
     kernel: str
@@ -80,6 +84,7 @@ class Trace:
     refusal: TraceError | None = None
     outputs: dict[str, SymbolicTensor] = field(default_factory=dict)
     carried: list[Carried] = field(default_factory=list)
+    unfinished: list[SymbolicTensor] = field(default_factory=list)
     scopes: list[Scope] = field(default_factory=lambda: [Scope(None, EVERYWHERE)])
 
     def add_input(
@@ -144,7 +149,7 @@ class Trace:
             region = intersection(region, scope.region)
         return region
 
-    def open_loop(self, index: Index, region: Region) -> None:
+    def open_loop(self, index: Index, region: Region, running: SymbolicTensor | None = None) -> None:
         """Open a loop or reduction; its index must not hide another one."""
         for outer in self.indices():
             if outer.name == index.name:
@@ -155,7 +160,10 @@ class Trace:
                     notes=[(outer.span, "it is an index here already")],
                     help="give the inner index another name",
                 )
-        self.scopes.append(Scope(index, region, position=self._next_position(), tensors=len(self.tensors)))
+        position = self._next_position()
+        self.scopes.append(
+            Scope(index, region, position=position, tensors=len(self.tensors), running=running)
+        )
 
     def _next_position(self) -> int:
         """The position of a loop or statement that begins, in the innermost loop."""
@@ -163,11 +171,37 @@ class Trace:
         holder.held += 1
         return holder.held - 1
 
-    def assign(self, target: SymbolicTensor, index: tuple[Affine, ...], value: object) -> None:
-        """Record a statement, and the equation or accumulation that it spells if all spell recurrences."""
+    def guard(self) -> SymbolicTensor | None:
+        """The flag of the innermost open loop that may end early."""
+        return next((scope.running for scope in reversed(self.scopes) if scope.running is not None), None)
+
+    def _frozen(self, target: SymbolicTensor, index: tuple[Affine, ...], value: object) -> object:
+        """What a statement assigns in loops that may have ended: the value, or what the element is already.
+
+        Tensors that such a loop makes are not seen after it and need no choice.
+        """
+        scope = next((scope for scope in reversed(self.scopes) if scope.running is not None), None)
+        if scope is None or not any(tensor is target for tensor in self.tensors[: scope.tensors]):
+            return value
+        assert scope.running is not None
+        if target.fill is None and not target.is_input and not target.complete:
+            target.fill = 0  # `cy.empty` says nothing of what an element is that is not yet assigned
+        term = value.element() if isinstance(value, Increment) else element(value)
+        self._check_value(target, term, here())
+        return apply("where", Access(scope.running, (), here()), term, Access(target, index, here()))
+
+    def assign(
+        self, target: SymbolicTensor, index: tuple[Affine, ...], value: object, *, guarded: bool = True
+    ) -> None:
+        """Record a statement, and the equation or accumulation that it spells if all spell recurrences.
+
+        Unless `guarded` is False, it does nothing once a loop around it has ended.
+        """
         span = here()
         self._check_owner(target, span)
         self.check_scope(index, span)
+        if guarded:
+            value = self._frozen(target, index, value)
         increment = value if isinstance(value, Increment) else None
         term = increment.value if increment else element(value)
         self._check_value(target, term, span)

@@ -25,16 +25,6 @@ def try_block(x):
 
 
 @cy.kernel
-def break_out(x):
-    X = cy.empty_like(x)
-    for i in range(len(x)):
-        X[i] = x[i]
-        if i == 2:
-            break  # error: CYC101
-    return X
-
-
-@cy.kernel
 def continue_on(x):
     X = cy.empty_like(x)
     for i in range(len(x)):

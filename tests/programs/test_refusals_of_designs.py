@@ -26,6 +26,13 @@ def squares_of_tiles(A):
     return C
 
 
+@cy.kernel(max_steps=1000)
+def doubled_until(x):
+    while x[0] < 1:
+        x = x * 2
+    return x
+
+
 def steps_without_loops():
     schedule = S.space("j+i").time("j").prefetch("B").prefetch("C")
     return mirrored_halves.compile(np.ones(7), np.ones(3), schedule=schedule)
@@ -180,6 +187,11 @@ REFUSALS = {
     ),
     "roofline-of-moves": (cy.ExecutionError, "CYC718", roofline_of_moves),
     "proof-of-a-deadlock": (cy.DeadlockError, "CYC802", lambda: cy.prove(compile_late(2))),
+    "while-at-its-most-steps": (
+        cy.ExecutionError,
+        "CYC719",
+        lambda: cy.run(doubled_until.compile(np.zeros(1))),
+    ),
     "sweep-without-values": (cy.ExecutionError, "CYC716", lambda: cy.sweep(kernels.matmul, *SPECS, depth=[])),
     "sweep-of-a-fixed-grid": (cy.ExecutionError, "CYC716", lambda: cy.sweep(compiled(), grid=(2, 2))),
     "front-of-words": (

@@ -1,0 +1,269 @@
+"""From a kernel's syntax tree to the intermediate language: loops, and how they end."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cyclotron.language import carried
+from cyclotron.language.array_names import ArrayNames
+from cyclotron.language.expressions import Expressions, call, located, name
+from cyclotron.language.names import Names, assigned_names
+from cyclotron.language.source import MISSING, Source
+from cyclotron.language.sums import additions
+from cyclotron.language.syntax import copied, walk
+
+
+@dataclass(frozen=True)
+class Exit:
+    """How an open loop ends early.
+
+    Attributes
+    ----------
+    flag : str
+        The name of its flag in the intermediate language.
+    kept : dict of str to str
+        For each name that it assigns anew the one of the array that keeps it.
+    """
+
+    flag: str
+    kept: dict[str, str]
+
+
+class LoopStatements:
+    """Rewrites the loops of one kernel; `_Statements` in `rewrite.py` does the rest."""
+
+    _source: Source
+    _il: str
+    _names: Names
+    _arrays: ArrayNames
+    _indices: list[str]
+    _max_steps: int | None
+    _exits: list[Exit]  # of the open loops
+    _of_host: set[str]  # names that `with cy.host()` assigns in a loop
+
+    def _block(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
+        raise NotImplementedError
+
+    def _unused(self, base: str) -> str:
+        raise NotImplementedError
+
+    def _rewrite(self, node: ast.expr) -> ast.expr:
+        return self._expressions().rewrite(node)
+
+    def _test(self, node: ast.expr) -> ast.expr:
+        """A test that may be of data."""
+        return self._expressions().test(node)
+
+    def _expressions(self) -> Expressions:
+        return Expressions(self._source, self._il, self._names, self._indices)
+
+    def _for(self, node: ast.For) -> list[ast.stmt]:
+        index, bounds = self._range_of(node)
+        node = self._arrays.with_updates(node)
+        sums = self._local_sums(node, index, bounds)
+        if sums is not None:
+            return sums
+        new_bounds = [self._rewrite(bound) for bound in bounds]
+        flag = self._unused(f"{index}_runs") if _breaks(node.body) else ""
+        ending = Exit(flag, self._kept(node, node.body, early=bool(flag)))
+        body = self._body(node.body, index, ending)
+        return self._loop(node.iter, node, index, new_bounds, ending, body)
+
+    def _while(self, node: ast.While) -> list[ast.stmt]:
+        """A loop over as many steps as there may be at most, which ends where the test fails."""
+        self._check_no_else(node)
+        if self._max_steps is None:
+            raise self._source.error(
+                node.test,
+                "CYC101",
+                "`while` has no bound on its steps",
+                "give the kernel one, e.g. `@cy.kernel(max_steps=1000)`; or write `for t in range(steps):`"
+                " and `if ...: break` in it",
+            )
+        index = self._unused("step")
+        node = self._arrays.with_updates(node)
+        kept = self._kept(node, [node.test, *node.body], early=True)
+        ending = Exit(self._unused(f"{index}_runs"), kept)
+        body = self._body(node.body, index, ending, test=node.test)
+        steps = ast.Constant(self._max_steps)
+        result = self._loop(node.test, node, index, [steps], ending, body)
+        arguments = [name(ending.flag), self._test(node.test), copied(steps)]
+        return [*result, located(ast.Expr(value=call(self._il, "unfinished", arguments)), node.test)]
+
+    def _kept(self, node: ast.stmt, repeated: Sequence[ast.AST], *, early: bool) -> dict[str, str]:
+        """The names that a loop carries, with those of the arrays that keep them.
+
+        A loop that may end early keeps also what those around it carry: only what is kept stands still.
+        """
+        needed = carried.names_after(self._source.node, node.end_lineno or node.lineno)
+        for outer in self._exits if early else ():
+            needed |= outer.kept.keys()
+        found = carried.carried_names(repeated, self._arrays, needed)
+        return {one: self._unused(f"{one}_kept") for one in found}
+
+    def _body(
+        self, body: list[ast.stmt], index: str, ending: Exit, test: ast.expr | None = None
+    ) -> list[ast.stmt]:
+        """The body of a loop over an index, which goes on while a test holds."""
+        assigned = [one for one in assigned_names(body) if one.id not in ending.kept]
+        self._names.enter_loop(assigned)
+        self._names.store(index, symbolic=True)
+        self._indices.append(index)
+        self._exits.append(ending)
+        first = [] if test is None else [located(self._stop(test, negated=True), test)]
+        result = [*first, *self._block(body), *carried.within(self._il, ending.kept, body)]
+        self._exits.pop()
+        self._indices.pop()
+        self._names.leave_loop(assigned)
+        return result
+
+    def _loop(
+        self,
+        head: ast.expr,
+        node: ast.stmt,
+        index: str,
+        bounds: list[ast.expr],
+        ending: Exit,
+        body: list[ast.stmt],
+    ) -> list[ast.stmt]:
+        """`with il.loop(...)`, and what comes before and after it."""
+        before = carried.before(self._il, ending.kept, head)
+        words = []
+        if ending.flag:
+            word = ast.keyword(arg="name", value=ast.Constant(index))
+            made = ast.Assign(
+                targets=[name(ending.flag, store=True)], value=call(self._il, "running", [], [word])
+            )
+            before.append(located(made, head))
+            words.append(ast.keyword(arg="running", value=name(ending.flag)))
+        opened = ast.copy_location(call(self._il, "loop", [ast.Constant(index), *bounds], words), head)
+        block = with_(opened, body, ast.copy_location(name(index, store=True), node))
+        return [*before, block, *carried.after(ending.kept, head)]
+
+    # Ends
+
+    def _break(self, node: ast.Break) -> list[ast.stmt]:
+        return [self._stop(ast.copy_location(ast.Constant(True), node))]
+
+    def _ended_by(self, node: ast.If) -> list[ast.stmt] | None:
+        """`if test: break`, also with `else`, and `if test: ... else: break`; None for other conditions."""
+        if _is_break(node.body):
+            stop, rest = self._stop(node.test), node.orelse
+        elif _is_break(node.orelse):
+            stop, rest = self._stop(node.test, negated=True), node.body
+        else:
+            return None
+        return [located(stop, node), *(self._block(rest) if rest else [])]
+
+    def _stop(self, test: ast.expr, *, negated: bool = False) -> ast.stmt:
+        """`il.stop(t_runs, test, u=(u_kept, u))`."""
+        for part in walk(test):
+            if isinstance(part, ast.Name) and part.id in self._of_host:
+                raise self._source.error(
+                    part,
+                    "CYC104",
+                    f"a loop ends by `{part.id}`, which `with cy.host()` assigns in a loop",
+                    "code of the host runs once, while the loop is recorded; count in an array, e.g."
+                    ' `n = cy.zeros((1,), dtype="int64")` before the loop and `n += 1` in it',
+                )
+        ending = self._exits[-1]
+        condition = self._test(test)
+        if negated:
+            condition = located(call(self._il, "no", [condition]), test)
+        words = [
+            ast.keyword(arg=one, value=ast.Tuple(elts=[name(kept), name(one)], ctx=ast.Load()))
+            for one, kept in ending.kept.items()
+        ]
+        made = call(self._il, "stop", [name(ending.flag), condition], words)
+        return located(ast.Expr(value=located(made, test)), test)
+
+    def _check_no_else(self, node: ast.For | ast.While) -> None:
+        if node.orelse:
+            raise self._source.error(
+                node.orelse[0], "CYC101", "`else` of a loop is no recurrence", "write it after the loop"
+            )
+
+    # Ranges and sums
+
+    def _range_of(self, node: ast.For) -> tuple[str, list[ast.expr]]:
+        source = self._source
+        self._check_no_else(node)
+        function = source.meaning(node.iter.func) if isinstance(node.iter, ast.Call) else MISSING
+        if not isinstance(node.iter, ast.Call) or function is not builtins.range or node.iter.keywords:
+            raise source.error(
+                node.iter,
+                "CYC102",
+                f"the loop runs over `{source.text_of(node.iter)}`, not over a range",
+                "write `for i in range(...)` with affine bounds, one loop for each index",
+            )
+        if not isinstance(node.target, ast.Name):
+            raise source.error(
+                node.target, "CYC102", "the loop has no single index", "write `for i in range(...)`"
+            )
+        if any(isinstance(bound, ast.Starred) for bound in node.iter.args):
+            raise source.error(node.iter, "CYC102", "the bounds are unpacked", "write each bound on its own")
+        self._check_new_index(node.target)
+        return node.target.id, node.iter.args
+
+    def _check_new_index(self, target: ast.Name) -> None:
+        if target.id in self._indices:
+            raise self._source.error(
+                target,
+                "CYC109",
+                f"the name `{target.id}` is used for two nested indices",
+                "give the inner index another name",
+            )
+
+    def _local_sums(self, node: ast.For, index: str, bounds: list[ast.expr]) -> list[ast.stmt] | None:
+        """`for k in range(...): acc += e` over a local variable is a sum; None for any other loop."""
+        body, tests = node.body, []
+        while len(body) == 1 and isinstance(body[0], ast.If) and not body[0].orelse:
+            tests.append(body[0].test)
+            body = body[0].body
+        grown = additions(body)
+        if grown is None:
+            return None
+        result: list[ast.stmt] = []
+        for target, statement in grown.items():
+            comprehension = ast.comprehension(
+                target=name(index, store=True),
+                iter=copied(node.iter),
+                ifs=[copied(test) for test in tests],
+                is_async=0,
+            )
+            rewriter = Expressions(self._source, self._il, self._names, self._indices)
+            total = rewriter.reduction(statement, "sum", statement.value, [comprehension])
+            first = self._rewrite(ast.copy_location(name(target), statement.target))
+            value: ast.expr = ast.BinOp(left=first, op=statement.op, right=total)
+            if self._arrays.may_be_part(target):
+                words = [ast.keyword(arg="name", value=ast.Constant(target))]
+                if isinstance(statement.op, ast.Sub):
+                    words.append(ast.keyword(arg="negative", value=ast.Constant(True)))
+                value = call(self._il, "added", [first, total], words)
+            self._names.store(target, symbolic=True)
+            new = ast.Assign(targets=[name(target, store=True)], value=value)
+            result.append(located(new, statement))
+        return result
+
+
+def with_(manager: ast.expr, body: list[ast.stmt], target: ast.expr | None = None) -> ast.With:
+    """The node of `with manager as target: body`."""
+    return ast.With(items=[ast.withitem(context_expr=manager, optional_vars=target)], body=body)
+
+
+def _is_break(body: Sequence[ast.stmt]) -> bool:
+    return len(body) == 1 and isinstance(body[0], ast.Break)
+
+
+def _breaks(body: Sequence[ast.stmt]) -> bool:
+    """Whether a `break` ends the loop of which this is the body."""
+    return any(
+        isinstance(one, ast.Break)
+        or (
+            isinstance(one, (ast.If, ast.With)) and (_breaks(one.body) or _breaks(getattr(one, "orelse", [])))
+        )
+        for one in body
+    )

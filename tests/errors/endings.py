@@ -1,0 +1,109 @@
+"""Loops that end early in a way that cannot be recorded."""
+
+import numpy as np
+
+import cyclotron as cy
+
+
+@cy.kernel(max_steps=10)
+def while_else(x):
+    while cy.sum(x) < 9:
+        x = x + 1
+    else:
+        x = x - 1  # error: CYC101
+    return x
+
+
+@cy.kernel
+def while_without_bound(x):
+    while cy.sum(x) < 9:  # error: CYC101
+        x = x + 1
+    return x
+
+
+@cy.kernel
+def continued(x):
+    for t in range(9):
+        x = x + 1
+        if x[0] > 4:
+            continue  # error: CYC101
+        x = x * 2
+    return x
+
+
+@cy.kernel
+def break_of_several(x):
+    for t in range(9):
+        x = x + 1
+        if x > 4:  # error: CYC104
+            break
+    return x
+
+
+@cy.kernel(max_steps=10)
+def while_of_several(x):
+    while x[:2] < 4:  # error: CYC104
+        x = x + 1
+    return x
+
+
+@cy.kernel
+def counted_by_the_host(x):
+    count = 0
+    for t in range(9):
+        x = x + 1
+        with cy.host():
+            count += 1
+        if count > 3:  # error: CYC104
+            break
+    return x
+
+
+@cy.kernel
+def more_than_a_break(x):
+    for t in range(9):
+        x = x + 1
+        if x[0] > 4:  # error: CYC104
+            x[1] = 0
+            break
+    return x
+
+
+@cy.kernel
+def range_of_data(x):
+    for t in range(x[0]):  # error: CYC102
+        x = x + 1
+    return x
+
+
+@cy.kernel
+def tiles_until(T):
+    X = cy.empty_like(T)
+    for i in range(2):
+        X[i, 0] = T[i, 0] + T[i, 1]
+        if X[i, 0] > 4:  # error: CYC104
+            break
+    return X
+
+
+@cy.kernel
+def shape_until(x):
+    for t in range(3):
+        x = x[:-1]
+        if x[0] > 4:  # error: CYC122
+            break
+    return x
+
+
+@cy.kernel
+def read_after_the_break(x):
+    for t in range(9):
+        x = x + 1
+        largest = cy.max(x)
+        if largest > 4:
+            break
+    x[0] = largest  # error: CYC111
+    return x
+
+
+ARGUMENTS = {"T": cy.blocked(np.ones((4, 4)), (2, 2))}

@@ -1,0 +1,323 @@
+"""`break` and `while`: what loops leave is what Python leaves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cyclotron as cy
+from cyclotron import il
+from cyclotron.compiler import Program
+
+
+@cy.kernel
+def relax(u, tolerance, steps):
+    """Two arrays: one new in each step, one declared empty and assigned in place."""
+    v = cy.empty_like(u)
+    count = cy.zeros((1,), dtype="int64")
+    for t in range(steps):
+        v[...] = u
+        v[1:-1] = 0.5 * (u[:-2] + u[2:])
+        count += 1
+        if cy.max(cy.abs(v - u)) < tolerance:
+            break
+        u = v.copy()
+    return u, v, count
+
+
+@cy.kernel(max_steps=6)
+def halve(x):
+    n = cy.zeros((1,), dtype="int64")
+    while x[0] > 1 and n[0] < 100:
+        x = x / 2
+        n += 1
+    return x, n
+
+
+@cy.kernel
+def row_sums(A, limit):
+    """A loop over elements that ends early in each iteration of the loop around it."""
+    s = cy.zeros((A.shape[0],))
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            s[i] += A[i, j]
+            if s[i] > limit:
+                break
+    return s
+
+
+@cy.kernel(max_steps=20)
+def nested(x, f):
+    for t in range(3):
+        x = x + f
+        while cy.max(x) > 8:
+            x = x / 2
+            if x[0] == 4:
+                break
+        if cy.sum(x) > 14:
+            break
+    return x
+
+
+@cy.kernel
+def by_index(x):
+    """A condition on the index or on data; `else` is what follows."""
+    for t in range(6):
+        x = x * 2
+        if t == 3 or x[0] > 100:
+            break
+        x[1] += 1
+    return x
+
+
+@cy.kernel
+def exchanged(u, v, limit, steps):
+    """Values at the break are those of then, also where two names have changed places."""
+    for t in range(steps):
+        u, v = v, u + v
+        if not 0 <= v[0] < limit:
+            break
+        u[0] += 1
+    return u, v
+
+
+@cy.kernel
+def two_ways_out(x, low, high):
+    for t in range(8):
+        if x[0] > high:
+            break
+        x = x + 3
+        if x[1] > 2 * low or (x[0] > low and x[1] > -low):
+            break
+        x = x - 1
+    return x
+
+
+@cy.kernel
+def flags(x, go):
+    """Numbers as conditions, a host value among them, and a break under a condition on the index."""
+    for t in range(5):
+        x = x + 1
+        if go is not None and (t == 4 or not (go and x[0] - 2)):
+            break
+        if t > 1:
+            x[1] += 1
+            if x[1]:
+                break
+    return x
+
+
+@cy.kernel
+def unless(x, limit):
+    for t in range(6):
+        if x[0] < limit:
+            x = x + 1
+            x[1] += x[0]
+        else:
+            break
+        x[2] += 1
+    return x
+
+
+@cy.kernel
+def at_once(x):
+    for t in range(4):
+        x = x + 1
+        if True:
+            break
+        x = x * 100
+    return x
+
+
+@cy.kernel
+def made_in_the_loop(x, limit):
+    """An array that each iteration makes anew needs no value from before."""
+    total = cy.zeros_like(x)
+    for t in range(4):
+        d = cy.empty_like(x)
+        d[0] = x[0]
+        d[1:] = x[1:] + total[:-1]
+        total += d
+        if cy.sum(total) > limit:
+            break
+        total[0] += 1
+    return total
+
+
+@cy.kernel
+def assigned_before_it_is_read(x, limit, steps):
+    """A name that only the loop after it, or the one around it, reads."""
+    largest = cy.max(x)
+    for t in range(2):
+        y = x + 1
+        for k in range(steps):
+            x = y * 2
+            y = x + 1
+            largest = cy.max(x)
+            if largest > limit:
+                break
+    return x, largest
+
+
+@cy.kernel(max_steps=9)
+def forever_but(x, limit):
+    while True:
+        x = x * 2
+        if cy.any(x > limit):
+            break
+    return x
+
+
+@cy.kernel
+def complex_steps(x):
+    for t in range(5):
+        x = x * 2 + 1j
+        if cy.abs(x[1]) > 6:
+            break
+    return x
+
+
+@cy.kernel
+def integer_steps(x):
+    for t in range(5):
+        x = x * 2 + 1
+        if x[1] > 6:
+            break
+    return x
+
+
+def check(kernel: cy.Kernel, *arguments: Any) -> None:
+    """The recorded equations, and local and sim, give what the Python body gives."""
+    reference = kernel.reference(*arguments)
+    expected = reference if isinstance(reference, tuple) else (reference,)
+    program = kernel.compile(*arguments)
+    for backend in ("local", "sim"):
+        found = cy.run(program, backend=backend).outputs
+        for (name, array), wanted in zip(found.items(), expected, strict=True):
+            np.testing.assert_array_equal(array, wanted, err_msg=f"{name} on {backend}")
+            assert array.dtype == wanted.dtype
+
+
+SPIKE = np.array([1024.0, 0, 0, 0, 0, 0, 8])
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 1.0, 100.0, 1e9, np.nan])
+@pytest.mark.parametrize("steps", [1, 2, 9])
+def test_break_at_the_first_step_at_the_last_never_and_with_nan(tolerance: float, steps: int) -> None:
+    check(relax, SPIKE, tolerance, steps)
+
+
+@pytest.mark.parametrize("first", [1.0, 3.0, 64.0, np.nan, -np.inf])
+def test_while_of_no_step_some_and_the_most(first: float) -> None:
+    check(halve, np.array([first, 2.0]))
+
+
+CASES: list[tuple[cy.Kernel, tuple[Any, ...]]] = [
+    *((row_sums, (np.arange(12.0).reshape(3, 4), limit)) for limit in (-1.0, 4.0, 1e3)),
+    (row_sums, (np.ones((0, 3)), 1.0)),
+    (row_sums, (np.ones((2, 0)), 1.0)),
+    (nested, (np.array([3.0, 1, 64]), np.array([5.0, 1, 2]))),
+    (nested, (np.array([3.0, 1, 4]), np.array([0.0, 1, 2]))),
+    (by_index, (np.array([1.0, 2]),)),
+    (by_index, (np.array([40.0, 2]),)),
+    *((exchanged, (np.array([1.0, 2]), np.array([1.0, 3]), limit, 9)) for limit in (0.0, 5.0, 20.0, 1e9)),
+    *((two_ways_out, (np.array([0.0, x]), 3.0, 5.0)) for x in (-9.0, -5.0, 1.0, 9.0)),
+    (flags, (np.array([0.0, -3]), 1)),
+    (flags, (np.array([5.0, -3]), 0)),
+    (flags, (np.array([5.0, -4]), 1)),
+    (flags, (np.array([5.0, -40]), None)),
+    (exchanged, (np.array([1.0, 2]), np.array([1.0, 3]), 9.0, 0)),
+    *((unless, (np.arange(3.0), limit)) for limit in (0.0, 2.0, 99.0)),
+    (complex_steps, (np.array([0, 1j, 2]),)),
+    *((integer_steps, (np.arange(3, dtype=dtype),)) for dtype in ("int32", "int64", "float32")),
+    (at_once, (np.arange(3.0),)),
+    *((made_in_the_loop, (np.arange(3.0), limit)) for limit in (-1.0, 9.0, 1e3)),
+    *(
+        (assigned_before_it_is_read, (np.arange(3.0), limit, steps))
+        for limit in (0.0, 20.0, 99.0)
+        for steps in (0, 4)
+    ),
+    (forever_but, (np.array([1.0, 3.0]), 20.0)),
+]
+
+
+@pytest.mark.parametrize(("kernel", "arguments"), CASES, ids=lambda value: getattr(value, "name", None))
+def test_leaves_what_python_leaves(kernel: cy.Kernel, arguments: tuple[Any, ...]) -> None:
+    check(kernel, *arguments)
+
+
+def test_spaces_and_grids() -> None:
+    """PEs in a line give the same bits."""
+    line = cy.Schedule().space("i").time("t")
+    for n in (2, 7):
+        u = np.arange(float(n)) ** 3
+        expected = relax.reference(u, 2.0, 5)
+        found = cy.run(relax.compile(u, 2.0, 5, schedule=line), backend="sim").outputs.values()
+        for array, wanted in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(array, wanted)
+
+
+def test_a_while_at_its_most_steps_keeps_what_it_has() -> None:
+    program = halve.compile(np.array([65.0, 1.0]))
+    for backend in ("local", "sim"):
+        with pytest.raises(cy.ExecutionError) as caught:
+            cy.run(program, backend=backend)
+        assert caught.value.code == "CYC719"
+        assert "6 steps" in str(caught.value)
+        result = caught.value.result
+        np.testing.assert_array_equal(result.outputs["n"], [6])
+        np.testing.assert_array_equal(result.outputs["x_out"], np.array([65.0, 1.0]) / 64)
+    timed = cy.run(program, backend="sim", functional=False)
+    assert timed.outputs == {}
+    assert timed.cycles == cy.run(program, np.array([1.0, 1.0]), backend="sim").cycles
+
+
+def test_a_saved_program_says_so_too() -> None:
+    program = halve.compile(np.array([65.0, 1.0]))
+    core = type(program.core).from_bytes(program.core.to_bytes())
+    loaded = Program(core)
+    assert list(cy.run(loaded, np.array([3.0, 1.0])).outputs) == ["x_out", "n"]
+    with pytest.raises(cy.ExecutionError) as caught:
+        cy.run(loaded, np.array([65.0, 1.0]))
+    assert caught.value.code == "CYC719"
+
+
+def test_hand_written() -> None:
+    @il.program
+    def counted(x, limit):
+        n = il.zeros((1,), name="n", dtype="float64")
+        runs = il.running(name="t")
+        with il.loop("t", 5, running=runs):
+            n[0] = n[0] + x[0]
+            il.stop(runs, n[0] > limit)
+        return il.outputs(n=n)
+
+    program = counted.compile(np.array([2.0]), 5.0)
+    np.testing.assert_array_equal(cy.run(program).output, [6.0])
+
+
+def test_printed_text_runs() -> None:
+    text = halve.il()
+    assert "il.stop(step_runs, il.no(il.every(lambda: x[0] > 1, lambda: n[0] < 100)), x=(x_kept, x))" in text
+    assert "il.unfinished(step_runs, " in text
+
+
+@pytest.mark.parametrize("steps", [-1, 2.5, True, "10"])
+def test_a_bound_that_is_none(steps: Any) -> None:
+    with pytest.raises(cy.TraceError) as caught:
+        cy.kernel(max_steps=steps)
+    assert caught.value.code == "CYC116"
+
+
+def test_no_step_at_all() -> None:
+    @cy.kernel(max_steps=0)
+    def never(x):
+        while x[0] > 0:
+            x = x - 1
+        return x
+
+    np.testing.assert_array_equal(never(np.array([-1.0])), [-1.0])
+    with pytest.raises(cy.ExecutionError):
+        never(np.array([1.0]))

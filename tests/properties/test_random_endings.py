@@ -1,0 +1,139 @@
+"""Random loops that end early: reference, sim, local and MPI ranks leave them with the same values."""
+
+from __future__ import annotations
+
+import os
+import random
+import runpy
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cyclotron as cy
+
+PROGRAMS = int(os.environ.get("CYCLOTRON_ENDINGS", "60"))  # how many; the seeds count from 0
+BATCH = 10
+MOST_STEPS = 12
+UPDATES = (  # small whole numbers, of which all results are exact
+    "u = v + {n}",
+    "v = u * 2 - v",
+    "u, v = v, u",
+    "u += v",
+    "v[1:] -= u[:-1]",
+    "u = cy.where(u > {n}, u - v, u + 1)",
+    "w[...] = u + v",
+    "w[{i}] += {n}",
+    "w[t] = cy.sum(u)",
+    "s = cy.sum(u * u)",
+    "s = s + cy.max(v)",
+    "d = u - v; v = d + {n}",
+    "d = cy.zeros_like(v); d[1:] = v[:-1]; u = d",
+    "count += 1",
+    "u = cy.minimum(cy.maximum(u, -50), 50); v = cy.minimum(cy.maximum(v, -50), 50)",
+)
+TESTS = (
+    "s > {big}",
+    "cy.max(u) > {small}",
+    "cy.any(v > {small})",
+    "not cy.sum(u) < {big}",
+    "w[{i}] > {small} or count[0] > {n}",
+    "{n} < v[0] < {big} and u[0] != {i}",
+    "count[0] == {i}",
+    "u[0] - v[0]",
+    "s != s",
+)
+
+
+class Loops:
+    """Writes one kernel with loops that end early."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.steps = self.random.choice([0, 1, 2, 4])
+        self.size = max(self.steps, self.random.choice([1, 2, 4]))
+        self.dtype = self.random.choice(["float64", "int64", "float32"])
+
+    def filled(self, text: str) -> str:
+        pick = self.random.randint
+        return text.format(n=pick(-3, 3), i=pick(0, self.size - 1), small=pick(-5, 30), big=pick(-20, 900))
+
+    def body(self, depth: int, exits: int) -> list[str]:
+        """Statements of a loop over t or, inside it, over k or with a `while`."""
+        lines: list[str] = []
+        for _ in range(self.random.randint(2, 4)):
+            text = self.filled(self.random.choice(UPDATES))
+            lines += text.split("; ")
+        for _ in range(exits):
+            at = self.random.randint(0, len(lines))
+            while at < len(lines) and lines[at - 1 : at] and lines[at - 1].startswith(("d = ", "d[", "if ")):
+                at += 1
+            lines[at:at] = [f"if {self.filled(self.random.choice(TESTS))}:", "    break"]
+        if depth and self.random.random() < 0.35:
+            head = (
+                "for k in range(2):"
+                if self.random.random() < 0.5
+                else f"while {self.filled(self.random.choice(TESTS))} and count[0] < {MOST_STEPS - 4}:"
+            )
+            inner = self.body(0, self.random.randint(0, 1))
+            if head.startswith("while"):
+                inner.append("count += 1")
+            lines += [head, *(f"    {line}" for line in inner)]
+        return lines
+
+    def text(self) -> str:
+        body = self.body(1, self.random.choice([0, 1, 1, 2]))
+        lines = [
+            "import cyclotron as cy",
+            "",
+            f"@cy.kernel(max_steps={MOST_STEPS})",
+            "def loops(u, v):",
+            '    count = cy.zeros((1,), dtype="int64")',
+            "    w = cy.zeros_like(u)",
+            "    s = cy.sum(v)",
+            f"    for t in range({self.steps}):",
+            *(f"        {line}" for line in body),
+            "    u = u + 0",
+            "    v = v + 0",
+            "    return u, v, w, s + 0, count",
+        ]
+        return "\n".join(lines) + "\n"
+
+
+def check(seed: int, folder: Path, backends: Sequence[Any]) -> bool:
+    """Whether a program compiles; all backends agree where it does."""
+    loops = Loops(seed)
+    text = loops.text()
+    path = folder / f"endings_{seed}.py"
+    path.write_text(text)
+    kernel = runpy.run_path(str(path))["loops"]
+    rng = np.random.default_rng(seed)
+    given = [rng.integers(-3, 4, loops.size).astype(loops.dtype) for _ in range(2)]
+    expected = [np.asarray(one) for one in kernel.__wrapped__(*(one.copy() for one in given))]
+    try:
+        compiled = kernel.compile(*given)
+    except cy.TraceError as error:
+        if error.code == "CYC111":  # two names of one array, of which one changes
+            return False
+        raise
+    for backend in backends:
+        found = cy.run(compiled, backend=backend).outputs.values()
+        for result, right in zip(found, expected, strict=True):
+            assert result.dtype == right.dtype, (backend, text)
+            np.testing.assert_array_equal(result, right, err_msg=f"{backend} {seed}\n{text}")
+    return True
+
+
+@pytest.mark.parametrize("batch", range(0, PROGRAMS, BATCH))
+def test_random_loops(batch: int, tmp_path: Path) -> None:
+    seeds = range(batch, min(batch + BATCH, PROGRAMS))
+    compiled = sum(check(seed, tmp_path, ("numpy", "local", "sim")) for seed in seeds)
+    assert compiled > 0.5 * len(seeds)
+
+
+def test_random_loops_by_mpi(tmp_path: Path) -> None:
+    pytest.importorskip("cyclotron._mpi", reason="Cyclotron was built without MPI")
+    compiled = sum(check(seed, tmp_path, ("mpi",)) for seed in range(4))
+    assert compiled > 0
