@@ -74,8 +74,8 @@ class ArrayRefusals:
             code="CYC104",
             span=here(),
             help="conditions may use indices and sizes only; choose between values with"
-            " cy.where(condition, a, b), and combine conditions on data with & | ~; of data may be"
-            " `if condition: break`, alone",
+            " cy.where(condition, a, b), and combine conditions on data with & | ~; `if condition: break`"
+            " alone may be of data, in a loop over a range or an array",
         )
 
     def _as_number(self, *_: object, **__: object) -> NoReturn:

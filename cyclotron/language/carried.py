@@ -181,7 +181,7 @@ def _in_order(statement: ast.AST) -> list[ast.Name]:
     if isinstance(statement, (ast.For, ast.While, ast.If, ast.With)):
         inner = [part for one in statement.body for part in _in_order(one)]
         rest = [part for one in getattr(statement, "orelse", []) for part in _in_order(one)]
-        heads = [statement.iter] if isinstance(statement, ast.For) else []
+        heads = [statement.iter, statement.target] if isinstance(statement, ast.For) else []
         heads += [statement.test] if isinstance(statement, (ast.If, ast.While)) else []
         found = [part for head in heads for part in walk(head) if isinstance(part, ast.Name)]
         return [*found, *inner, *rest]

@@ -9,7 +9,7 @@ CODES: Mapping[str, str] = MappingProxyType(
     {
         "CYC100": "the source of the kernel cannot be read",
         "CYC101": "a statement that is no recurrence (try, continue, `while` without a bound, ...)",
-        "CYC102": "a loop that is not over a range with affine bounds and a constant step",
+        "CYC102": "a loop over no array, and no range with affine bounds and a constant step",
         "CYC103": "an index expression that is not affine",
         "CYC104": "a condition on data, or one that is not affine",
         "CYC105": "an operation or function that is no operator on elements",

@@ -19,7 +19,7 @@ from cyclotron.language.carried import keep, kept
 from cyclotron.language.einsum import einsum
 from cyclotron.language.exits import every, no, running, some, stop, unfinished
 from cyclotron.language.kernel import program
-from cyclotron.language.scopes import all_of, any_of, loop, not_, otherwise, where
+from cyclotron.language.scopes import all_of, any_of, items, loop, not_, otherwise, unrolled, where
 from cyclotron.language.statements import array
 from cyclotron.language.sums import added, changed
 from cyclotron.language.values import (
@@ -76,6 +76,7 @@ __all__ = [
     "hypot",
     "is_finite",
     "is_nan",
+    "items",
     "keep",
     "kept",
     "log",
@@ -102,6 +103,7 @@ __all__ = [
     "tanh",
     "term",
     "unfinished",
+    "unrolled",
     "where",
     "zeros",
     "zeros_like",

@@ -26,10 +26,13 @@ class Exit:
         The name of its flag in the intermediate language.
     kept : dict of str to str
         For each name that it assigns anew the one of the array that keeps it.
+    unrolled : int or None
+        Of a loop that Python runs while tracing, under how many conditions on indices it stands.
     """
 
     flag: str
     kept: dict[str, str]
+    unrolled: int | None = None
 
 
 class LoopStatements:
@@ -43,11 +46,15 @@ class LoopStatements:
     _max_steps: int | None
     _exits: list[Exit]  # of the open loops
     _of_host: set[str]  # names that `with cy.host()` assigns in a loop
+    _branches: int
 
     def _block(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         raise NotImplementedError
 
     def _unused(self, base: str) -> str:
+        raise NotImplementedError
+
+    def _computed(self, target: ast.expr, value: ast.expr, *, apart: bool = False) -> ast.expr:
         raise NotImplementedError
 
     def _rewrite(self, node: ast.expr) -> ast.expr:
@@ -61,6 +68,62 @@ class LoopStatements:
         return Expressions(self._source, self._il, self._names, self._indices)
 
     def _for(self, node: ast.For) -> list[ast.stmt]:
+        function = self._source.meaning(node.iter.func) if isinstance(node.iter, ast.Call) else MISSING
+        if function is builtins.range:
+            return self._over_range(node)
+        self._check_no_else(node)
+        if isinstance(node.iter, (ast.Tuple, ast.List)) or not self._arrays.may_be_array(node.iter):
+            return self._unrolled(node)
+        if isinstance(node.target, ast.Name):
+            return self._over_array(node, node.target)
+        raise self._source.error(
+            node.iter,
+            "CYC102",
+            f"the loop runs over `{self._source.text_of(node.iter)}`, not over a range or an array",
+            "write `for i in range(...)` with affine bounds, one loop for each index",
+        )
+
+    def _unrolled(self, node: ast.For) -> list[ast.stmt]:
+        """A loop over values of the host, which Python runs while tracing."""
+        values = call(self._il, "unrolled", [self._rewrite(node.iter)])
+        parts = node.iter.elts if isinstance(node.iter, (ast.Tuple, ast.List)) else []
+        for part in walk(node.target):
+            if isinstance(part, ast.Name):
+                self._check_new_index(part)
+                self._names.store(part.id, symbolic=any(map(self._names.is_symbolic, parts)))
+                if any(map(self._arrays.may_be_array, parts)):
+                    self._arrays.declare(part.id)
+        self._exits.append(Exit("", {}, self._branches))
+        body = self._block(node.body)
+        self._exits.pop()
+        return [ast.For(target=copied(node.target), iter=located(values, node.iter), body=body, orelse=[])]
+
+    def _over_array(self, node: ast.For, target: ast.Name) -> list[ast.stmt]:
+        """`for v in x` as `for v_at in range(x.shape[0])`, where v is x[v_at]."""
+        self._check_new_index(target)
+        array, index = self._unused(f"{target.id}_of"), self._unused(f"{target.id}_at")
+        items = call(self._il, "items", [self._computed(name(array, store=True), node.iter)])
+        first = located(ast.Assign(targets=[name(array, store=True)], value=items), node.iter)
+        self._arrays.store(array, node.iter)
+        rows = ast.Subscript(
+            value=ast.Attribute(value=name(array), attr="shape", ctx=ast.Load()),
+            slice=ast.Constant(0),
+            ctx=ast.Load(),
+        )
+        item = ast.Subscript(value=name(array), slice=name(index), ctx=ast.Load())
+        ranged = copied(node)
+        ranged.target = ast.copy_location(name(index, store=True), target)
+        ranged.iter = located(ast.Call(func=name("range"), args=[rows], keywords=[]), node.iter)
+        summed = _Replaced(target.id, item).visit(copied(self._arrays.with_updates(ranged)))
+        sums = self._local_sums(summed, index, [rows])
+        if sums is not None:  # nothing else is assigned, so that an item stays what it is
+            self._names.leave_loop([target])
+            return [first, *sums]
+        taken = ast.Assign(targets=[copied(target)], value=item)
+        ranged.body.insert(0, located(taken, target))
+        return [first, *self._over_range(ranged)]
+
+    def _over_range(self, node: ast.For) -> list[ast.stmt]:
         index, bounds = self._range_of(node)
         node = self._arrays.with_updates(node)
         sums = self._local_sums(node, index, bounds)
@@ -146,10 +209,21 @@ class LoopStatements:
     # Ends
 
     def _break(self, node: ast.Break) -> list[ast.stmt]:
+        if self._exits[-1].unrolled is not None:
+            if self._branches > self._exits[-1].unrolled:
+                raise self._source.error(
+                    node,
+                    "CYC104",
+                    "a loop over values of the host ends by a condition on indices",
+                    "Python runs such a loop while tracing, once for all indices; write a loop over a range",
+                )
+            return [node]
         return [self._stop(ast.copy_location(ast.Constant(True), node))]
 
     def _ended_by(self, node: ast.If) -> list[ast.stmt] | None:
         """`if test: break`, also with `else`, and `if test: ... else: break`; None for other conditions."""
+        if self._exits and self._exits[-1].unrolled is not None:
+            return None
         if _is_break(node.body):
             stop, rest = self._stop(node.test), node.orelse
         elif _is_break(node.orelse):
@@ -191,13 +265,13 @@ class LoopStatements:
     def _range_of(self, node: ast.For) -> tuple[str, list[ast.expr]]:
         source = self._source
         self._check_no_else(node)
-        function = source.meaning(node.iter.func) if isinstance(node.iter, ast.Call) else MISSING
-        if not isinstance(node.iter, ast.Call) or function is not builtins.range or node.iter.keywords:
+        assert isinstance(node.iter, ast.Call)
+        if node.iter.keywords:
             raise source.error(
                 node.iter,
                 "CYC102",
-                f"the loop runs over `{source.text_of(node.iter)}`, not over a range",
-                "write `for i in range(...)` with affine bounds, one loop for each index",
+                f"`{source.text_of(node.iter)}` has a bound by name",
+                "write `range(start, stop, step)`",
             )
         if not isinstance(node.target, ast.Name):
             raise source.error(
@@ -252,6 +326,19 @@ class LoopStatements:
 def with_(manager: ast.expr, body: list[ast.stmt], target: ast.expr | None = None) -> ast.With:
     """The node of `with manager as target: body`."""
     return ast.With(items=[ast.withitem(context_expr=manager, optional_vars=target)], body=body)
+
+
+class _Replaced(ast.NodeTransformer):
+    """Puts an expression where a name is read."""
+
+    def __init__(self, identifier: str, value: ast.expr) -> None:
+        self._identifier = identifier
+        self._value = value
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id != self._identifier or not isinstance(node.ctx, ast.Load):
+            return node
+        return located(copied(self._value), node)
 
 
 def _is_break(body: Sequence[ast.stmt]) -> bool:

@@ -62,8 +62,8 @@ class Refusals:
             code="CYC104",
             span=self.span,
             help="conditions may use indices and sizes only; choose between values with"
-            " cy.where(condition, a, b), and combine conditions on data with & | ~; of data may be"
-            " `if condition: break`, alone",
+            " cy.where(condition, a, b), and combine conditions on data with & | ~; `if condition: break`"
+            " alone may be of data, in a loop over a range or an array",
         )
 
     __bool__ = _data_dependent

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cyclotron.errors import TraceError
 from cyclotron.language.affine import (
@@ -21,10 +22,12 @@ from cyclotron.language.elements import Element
 from cyclotron.language.position import here
 from cyclotron.language.rounding import Remainder, not_affine
 from cyclotron.language.trace import Scope, active_trace
+from cyclotron.language.whole import Whole
 
 if TYPE_CHECKING:
     from cyclotron.language.tensors import SymbolicTensor
 
+MOST_UNROLLED = 1_000
 _SYMBOLIC = (Condition, Element, Remainder)
 
 
@@ -99,6 +102,48 @@ class otherwise(_Block):  # noqa: N801
 
     def __enter__(self) -> None:
         self._trace.scopes.append(Scope(None, self._region))
+
+
+def items(array: Any) -> Any:
+    """``gs_of = il.items(x)``: what `for gs in x` runs over, an array with axes.
+
+    Raises
+    ------
+    TraceError
+        CYC102 if it is none.
+    """
+    if isinstance(array, Whole) and array.shape:
+        return array
+    what = "an array without axes" if isinstance(array, (Whole, Element)) else f"a `{type(array).__name__}`"
+    raise TraceError(
+        f"a loop runs over {what}",
+        code="CYC102",
+        span=here(),
+        help="run over a range, an array, or values that stand in the kernel or outside it, e.g. `for w in"
+        " (0.25, 0.5):`",
+    )
+
+
+def unrolled(values: Any) -> Iterator[Any]:
+    """``for w in il.unrolled((0.25, 0.5)):`` runs its body while tracing, once for each value.
+
+    Raises
+    ------
+    TraceError
+        CYC102 if there are none, or too many.
+    """
+    if not isinstance(values, Iterable):
+        items(values)  # which refuses it
+    for number, value in enumerate(values):
+        if number == MOST_UNROLLED:
+            raise TraceError(
+                f"a loop runs over more than {MOST_UNROLLED:,} values of the host, each of which records its"
+                " statements anew",
+                code="CYC102",
+                span=here(),
+                help="write `for i in range(...)`, which records them once",
+            )
+        yield value
 
 
 def all_of(*tests: object) -> object:

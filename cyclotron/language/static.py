@@ -55,7 +55,7 @@ def _equations(
 ) -> Iterator[EquationShape]:
     for statement in body:
         if isinstance(statement, ast.For):
-            inner = (*loops, statement.target.id) if isinstance(statement.target, ast.Name) else loops
+            inner = (*loops, *_index_of(source, statement))
             yield from _equations(source, statement.body, inner, known)
         elif isinstance(statement, (ast.If, ast.With, ast.While)):
             yield from _equations(source, statement.body, loops, known)
@@ -74,6 +74,12 @@ def _equations(
                     known[target.id] = _value(target.id, statement, loops, known)
                 elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
                     yield _equation(target, statement, loops, known)
+
+
+def _index_of(source: Source, loop: ast.For) -> list[str]:
+    """The index of a loop, none where Python unrolls it."""
+    ranged = isinstance(loop.iter, ast.Call) and source.meaning(loop.iter.func) is range
+    return [loop.target.id] if ranged and isinstance(loop.target, ast.Name) else []
 
 
 def _einsum(source: Source, target: ast.expr, value: ast.expr) -> EquationShape | None:

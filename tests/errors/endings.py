@@ -70,13 +70,6 @@ def more_than_a_break(x):
 
 
 @cy.kernel
-def range_of_data(x):
-    for t in range(x[0]):  # error: CYC102
-        x = x + 1
-    return x
-
-
-@cy.kernel
 def tiles_until(T):
     X = cy.empty_like(T)
     for i in range(2):
@@ -104,6 +97,50 @@ def read_after_the_break(x):
             break
     x[0] = largest  # error: CYC111
     return x
+
+
+@cy.kernel
+def over_a_number(x):
+    y = cy.sum(x)
+    for v in y:  # error: CYC102
+        x = x + v
+    return x
+
+
+@cy.kernel
+def over_values_until(x):
+    for t in range(4):
+        for w in (1.0, 2.0):
+            x = x * w
+            if t == 2:
+                break  # error: CYC104
+    return x
+
+
+@cy.kernel
+def over_values_until_data(x):
+    for w in (1.0, 2.0):
+        x = x * w
+        if x[0] > 4:  # error: CYC104
+            break
+    return x
+
+
+@cy.kernel
+def item_changed(x):
+    for v in x:  # error: CYC107
+        x[0] = 7
+        x[1] = v
+    return x
+
+
+@cy.kernel
+def item_after_the_loop(x):
+    y = cy.zeros_like(x)
+    for v in x:
+        y += v
+    y[0] = v  # error: CYC111
+    return y
 
 
 ARGUMENTS = {"T": cy.blocked(np.ones((4, 4)), (2, 2))}
