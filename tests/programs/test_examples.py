@@ -19,6 +19,7 @@ PICTURES = {
     "heat": ["heat.png"],
     "life": ["life.png"],
     "memory_bound": ["memory_roofline.png", "memory_stalls.png"],
+    "poisson": ["poisson.png"],
     "quickstart": ["quickstart_utilization.png"],
     "scale_sim": ["scale_sim.png"],
     "stencil": ["stencil_utilization.png"],
