@@ -124,10 +124,9 @@ def truth(test: object) -> Element | Condition | bool:
     if isinstance(test, Condition):
         return test
     if not isinstance(test, (Whole, Element)):
-        value = np.asarray(test)
-        if value.size != 1:
-            raise _of_several(value.shape)
-        return bool(value.item())
+        if isinstance(test, np.ndarray) and test.size != 1:
+            raise _of_several(test.shape)
+        return bool(test)
     array = operand(test)
     if not all(broadcasting.same(extent, 1) for extent in array.shape):
         raise _of_several(array.shape)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from cyclotron.language import carried
@@ -130,7 +130,8 @@ class LoopStatements:
         if sums is not None:
             return sums
         new_bounds = [self._rewrite(bound) for bound in bounds]
-        flag = self._unused(f"{index}_runs") if _breaks(node.body) else ""
+        ends = any(isinstance(one, ast.Break) for one in jumps(node.body))
+        flag = self._unused(f"{index}_runs") if ends else ""
         ending = Exit(flag, self._kept(node, node.body, early=bool(flag)))
         body = self._body(node.body, index, ending)
         return self._loop(node.iter, node, index, new_bounds, ending, body)
@@ -254,6 +255,16 @@ class LoopStatements:
         made = call(self._il, "stop", [name(ending.flag), condition], words)
         return located(ast.Expr(value=located(made, test)), test)
 
+    def _check_host(self, body: Sequence[ast.stmt]) -> None:
+        """Refuse code of the host that ends a loop around it: the loop is recorded, not run."""
+        for one in jumps(body):
+            raise self._source.error(
+                one,
+                "CYC104",
+                f"`{ast.unparse(one)}` in `with cy.host()` is about a loop outside it",
+                "code of the host runs once, while the loop is recorded; write `if ...: break` in the loop",
+            )
+
     def _check_no_else(self, node: ast.For | ast.While) -> None:
         if node.orelse:
             raise self._source.error(
@@ -345,12 +356,15 @@ def _is_break(body: Sequence[ast.stmt]) -> bool:
     return len(body) == 1 and isinstance(body[0], ast.Break)
 
 
-def _breaks(body: Sequence[ast.stmt]) -> bool:
-    """Whether a `break` ends the loop of which this is the body."""
-    return any(
-        isinstance(one, ast.Break)
-        or (
-            isinstance(one, (ast.If, ast.With)) and (_breaks(one.body) or _breaks(getattr(one, "orelse", [])))
-        )
-        for one in body
-    )
+def jumps(body: Sequence[ast.stmt]) -> Iterator[ast.Break | ast.Continue]:
+    """The statements that end the loop, or an iteration of it, of which this is the body."""
+    for one in body:
+        if isinstance(one, (ast.Break, ast.Continue)):
+            yield one
+        elif isinstance(one, (ast.If, ast.With, ast.Try)):
+            for inner in ("body", "handlers", "orelse", "finalbody"):
+                yield from jumps(getattr(one, inner, []))
+        elif isinstance(one, (ast.For, ast.While)):
+            yield from jumps(one.orelse)
+        elif isinstance(one, ast.ExceptHandler):
+            yield from jumps(one.body)

@@ -225,6 +225,7 @@ class _Statements(LoopStatements):
         if managers == [ignore]:
             return []
         if managers == [host]:
+            self._check_host(node.body)
             for target in assigned_names(node.body):
                 self._names.store(target.id, symbolic=bool(self._indices))
                 if self._indices:

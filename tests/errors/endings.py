@@ -143,4 +143,16 @@ def item_after_the_loop(x):
     return y
 
 
+@cy.kernel
+def broken_by_the_host(x):
+    n = 0
+    for t in range(4):
+        x = x + 1
+        with cy.host():
+            n += 1
+            if n > 2:
+                break  # error: CYC104
+    return x
+
+
 ARGUMENTS = {"T": cy.blocked(np.ones((4, 4)), (2, 2))}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import runpy
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -122,6 +125,31 @@ def unless(x, limit):
 
 
 @cy.kernel
+def ends_of_the_host(x, text):
+    """Loops of the host may end as they like; those for the reference alone do not count."""
+    with cy.host():
+        for n in range(9):
+            if n > 2:
+                break
+    for t in range(3):
+        x = x + n
+        with cy.ignore():
+            if x[0] > 1e9:
+                break
+        if text or []:
+            break
+    return x
+
+
+@cy.kernel(max_steps=8)
+def several_whiles_of_one_text(x):
+    for limit in (4, 20):
+        while x[0] < limit:
+            x = x * 2
+    return x
+
+
+@cy.kernel
 def at_once(x):
     for t in range(4):
         x = x + 1
@@ -232,6 +260,9 @@ CASES: list[tuple[cy.Kernel, tuple[Any, ...]]] = [
     *((unless, (np.arange(3.0), limit)) for limit in (0.0, 2.0, 99.0)),
     (complex_steps, (np.array([0, 1j, 2]),)),
     *((integer_steps, (np.arange(3, dtype=dtype),)) for dtype in ("int32", "int64", "float32")),
+    (ends_of_the_host, (np.zeros(2), "")),
+    (ends_of_the_host, (np.zeros(2), "now")),
+    *((several_whiles_of_one_text, (np.array([first, 1]),)) for first in (1.0, 7.0, 30.0)),
     (at_once, (np.arange(3.0),)),
     *((made_in_the_loop, (np.arange(3.0), limit)) for limit in (-1.0, 9.0, 1e3)),
     *(
@@ -298,8 +329,15 @@ def test_hand_written() -> None:
     np.testing.assert_array_equal(cy.run(program).output, [6.0])
 
 
-def test_printed_text_runs() -> None:
+def test_printed_text_runs(tmp_path: Path) -> None:
     text = halve.il()
+    path = tmp_path / "halve.py"
+    path.write_text(text)
+    again = runpy.run_path(str(path))["halve"]
+    for first in (1.0, 40.0):
+        found = cy.run(again.compile(np.array([first, 2.0]))).outputs.values()
+        for array, wanted in zip(found, halve.reference(np.array([first, 2.0])), strict=True):
+            np.testing.assert_array_equal(array, wanted)
     assert "il.stop(step_runs, il.no(il.every(lambda: x[0] > 1, lambda: n[0] < 100)), x=(x_kept, x))" in text
     assert "il.unfinished(step_runs, " in text
 
@@ -309,6 +347,14 @@ def test_a_bound_that_is_none(steps: Any) -> None:
     with pytest.raises(cy.TraceError) as caught:
         cy.kernel(max_steps=steps)
     assert caught.value.code == "CYC116"
+
+
+def test_one_of_several_whiles_goes_on() -> None:
+    for first, right in ((0.0, 0.0), (0.1, 25.6), (1e-4, 1e-4 * 2**16)):  # 16 steps in all
+        with pytest.raises(cy.ExecutionError) if right < 20 else nullcontext() as caught:
+            np.testing.assert_array_equal(several_whiles_of_one_text(np.array([first, 1]))[0], right)
+        if caught is not None:
+            assert caught.value.result.outputs["x_out"][0] == right
 
 
 def test_no_step_at_all() -> None:
