@@ -91,6 +91,7 @@ from cyclotron.language import (
 )
 from cyclotron.layout import Layout
 from cyclotron.machine import PE, Chiplets, Link, LinkMap, Machine, Memory, Unit
+from cyclotron.prediction import Prediction, predict
 from cyclotron.proof import Depths, Proof, prove
 from cyclotron.recurrences import Recurrences
 from cyclotron.results import Result
@@ -126,6 +127,7 @@ __all__ = [
     "Machine",
     "Memory",
     "PeClass",
+    "Prediction",
     "Program",
     "ProgramError",
     "Proof",
@@ -193,6 +195,7 @@ __all__ = [
     "minimum",
     "norm",
     "outer",
+    "predict",
     "prove",
     "real",
     "reciprocal",

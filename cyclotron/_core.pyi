@@ -234,6 +234,16 @@ def simulate(
 ) -> dict[str, Any]:
     """Run on the cycle-accurate simulator; outputs are written into their arrays."""
 
+def predict(
+    program: Program,
+    owners: Sequence[int],
+    *,
+    ranks: int,
+    cores: int,
+    progress: Callable[[float], bool] | None = None,
+) -> dict[str, Any]:
+    """Simulate the ranks that PEs are dealt out to, time alone."""
+
 def run_local(
     program: Program,
     arrays: Sequence[NDArray[Any]],

@@ -65,7 +65,7 @@ def run_on_ranks(
             bound.append(value)
     core = program.core.to_bytes()
     try:
-        profile, owners = found.run(core, program.tensors, bound, _dealt(program, deal))
+        profile, owners = found.run(core, program.tensors, bound, dealt(program, deal))
     except BaseException:
         for number in numbers.values():
             found.forget(number)
@@ -101,8 +101,20 @@ def _fitting(tensor: Mapping[str, Any], value: Distributed) -> Distributed:
     return value.relayout(Layout(grid=grid, block=tile))
 
 
-def _dealt(program: Program, deal: Layout | None) -> list[tuple[int, int]] | None:
-    """For each dimension of the PEs' grid how many ranks and how large blocks."""
+def dealt(program: Program, deal: Layout | None) -> list[tuple[int, int]] | None:
+    """Return for each dimension of the PEs' grid how many ranks and how large blocks.
+
+    Parameters
+    ----------
+    program : Program
+    deal : Layout, optional
+        Of the PEs; None: blocks in the order of the grid.
+
+    Raises
+    ------
+    ExecutionError
+        If the layout has no grid, or a source (CYC733).
+    """
     if deal is None:
         return None
     if deal.grid is None or any(deal.source or ()):

@@ -3,6 +3,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <cyclotron/runtime/predict.hpp>
 #include <cyclotron/runtime/runtime.hpp>
 
 #include "arrays.hpp"
@@ -89,6 +90,27 @@ py::dict simulate(const program::Program& program, const std::vector<py::array>&
       "pes_skipped"_a = timing.pes_skipped);
 }
 
+/// A number of each rank.
+py::array_t<std::int64_t> of_ranks(const runtime::Prediction& prediction,
+                                   std::int64_t runtime::RankTiming::* member) {
+  py::array_t<std::int64_t> result(static_cast<py::ssize_t>(prediction.ranks.size()));
+  for (std::size_t r = 0; r < prediction.ranks.size(); ++r)
+    result.mutable_at(r) = prediction.ranks[r].*member;
+  return result;
+}
+
+py::dict predict(const program::Program& program, std::vector<std::uint32_t> owners, std::uint32_t ranks,
+                 std::uint32_t cores, const py::object& progress) {
+  const runtime::Dealing dealing{.owners = std::move(owners), .ranks = ranks, .cores = cores};
+  runtime::Prediction found;
+  run_interruptibly(progress,
+                    [&](const runtime::Progress& call) { found = runtime::predict(program, dealing, call); });
+  return py::dict("cycles"_a = found.cycles, "busy"_a = of_ranks(found, &runtime::RankTiming::busy),
+                  "words_sent"_a = of_ranks(found, &runtime::RankTiming::words_sent),
+                  "words_received"_a = of_ranks(found, &runtime::RankTiming::words_received),
+                  "messages"_a = of_ranks(found, &runtime::RankTiming::messages));
+}
+
 void run_local(const program::Program& program, const std::vector<py::array>& arrays, int threads,
                const py::object& progress) {
   const auto views = to_views(program, arrays);
@@ -104,6 +126,9 @@ void bind_runtime(py::module_& module) {
              py::arg("functional") = true, py::arg("event_limit") = 200'000, py::arg("engine") = "auto",
              py::arg("threads") = 0, py::arg("progress") = py::none(),
              "Run on the cycle-accurate simulator; outputs are written into their arrays.");
+  module.def("predict", &predict, py::arg("program"), py::arg("owners"), py::kw_only(), py::arg("ranks"),
+             py::arg("cores"), py::arg("progress") = py::none(),
+             "Simulate the ranks that PEs are dealt out to, time alone.");
   module.def("run_local", &run_local, py::arg("program"), py::arg("arrays"), py::kw_only(),
              py::arg("threads") = 0, py::arg("progress") = py::none(),
              "Run on threads of this process; outputs are written into their arrays.");

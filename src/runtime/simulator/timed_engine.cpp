@@ -14,8 +14,13 @@ bool TimedEngine::run() {
   waiting_.clear();
   least_room_ = iterations_a_turn;
   do {
-    run_ready<false>(0);
-  } while (grant(MemoryPorts::never));
+    if (ranks_) {
+      run_ready<Mode::dealt>(0);
+    } else {
+      run_ready<Mode::whole>(0);
+    }
+  } while (grant(MemoryPorts::never) ||
+           (ranks_ && ranks_->grant([&](std::uint32_t ordinal) { ready_.insert(ordinal); })));
   return finished();
 }
 
@@ -32,16 +37,16 @@ bool TimedEngine::run_round(std::uint32_t level) {
   std::size_t seen = 0;
   std::int64_t limit = MemoryPorts::never;  // what PEs of the next round ask for is not earlier
   do {
-    run_ready<true>(level);
+    run_ready<Mode::round>(level);
     for (; seen < waiting_.size(); ++seen) limit = std::min(limit, array_.state().pes[waiting_[seen]].now);
   } while (grant(limit));
   return !waiting_.empty();
 }
 
-template <bool is_round>
+template <TimedEngine::Mode mode>
 void TimedEngine::run_ready(std::uint32_t level) {
   for (std::uint32_t ordinal = 0; ready_.take(ordinal);) {
-    const Outcome outcome = advance<is_round>(ordinal, level);
+    const Outcome outcome = advance<mode>(ordinal, level);
     if (outcome == Outcome::done) ++done_;
     if (outcome == Outcome::turn_ends) ready_.insert(ordinal);
     if (outcome == Outcome::round_ends) waiting_.push_back(ordinal);
@@ -49,8 +54,9 @@ void TimedEngine::run_ready(std::uint32_t level) {
   }
 }
 
-template <bool is_round>
+template <TimedEngine::Mode mode>
 TimedEngine::Outcome TimedEngine::advance(std::uint32_t ordinal, [[maybe_unused]] std::uint32_t level) {
+  constexpr bool is_round = mode == Mode::round, is_dealt = mode == Mode::dealt;
   TimedState& state = array_.state();
   TimedPe& pe = state.pes[ordinal];
   const TimedCode& code = array_.code(pe);
@@ -104,6 +110,12 @@ TimedEngine::Outcome TimedEngine::advance(std::uint32_t ordinal, [[maybe_unused]
           queue.sender_waits = true;
           return leave(Outcome::blocked);
         }
+        if constexpr (is_dealt) {
+          save();
+          if (!send_in_turn(ordinal, queue)) return leave(Outcome::blocked);
+          restore();
+          break;
+        }
         const std::int64_t sent = std::max({now, place_free_at(queue, channel), queue.link_free});
         stall_full += sent - now;
         now = sent;
@@ -111,11 +123,19 @@ TimedEngine::Outcome TimedEngine::advance(std::uint32_t ordinal, [[maybe_unused]
         if constexpr (is_round) record(ordinal, now, false);
         break;
       }
-      case TimedOp::Kind::compute: now += op->cycles; break;
+      case TimedOp::Kind::compute:
+        if constexpr (is_dealt) {
+          save();
+          if (!compute_in_turn(ordinal, *op)) return leave(Outcome::blocked);
+          restore();
+        } else {
+          now += op->cycles;
+        }
+        break;
       case TimedOp::Kind::body: {
         const TimedOp& end = ops[op->target];
         // Step by step where rounds may end, and where each send and receive is recorded.
-        if (is_round && (ends_round(end) || array_.recorder() != nullptr)) break;
+        if (is_dealt || (is_round && (ends_round(end) || array_.recorder() != nullptr))) break;
         std::int64_t* const loop = registers + std::size_t{2} * (op->level - 1U);
         save();
         const std::int64_t ran = run_body(pe, code.bodies[op->body], std::min(loop[1], turns));
@@ -173,7 +193,8 @@ TimedEngine::Outcome TimedEngine::advance(std::uint32_t ordinal, [[maybe_unused]
         break;
       case TimedOp::Kind::broadcast:
         save();
-        if (!broadcast(ordinal, *op)) return leave(Outcome::blocked);
+        if (!(is_dealt ? broadcast_in_turn(ordinal, *op) : broadcast(ordinal, *op)))
+          return leave(Outcome::blocked);
         restore();
         break;
       case TimedOp::Kind::load:

@@ -2,11 +2,14 @@
 // What it measures does not depend on that order: a PE's clock only follows from the times of its messages.
 #pragma once
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include <cyclotron/runtime/runtime.hpp>
 
 #include "../pulse.hpp"
 #include "expansion.hpp"
+#include "ranks.hpp"
 #include "ready_set.hpp"
 #include "timed_array.hpp"
 #include "wait_circle.hpp"
@@ -24,6 +27,10 @@ class TimedEngine {
  public:
   /// Throws ExecutionError CYC705 where the PEs do not fit this computer.
   TimedEngine(TimedProgram program, const Progress& progress);
+
+  /// Has PEs share the processors and networks of ranks, from the start of a run to its end (`run` alone).
+  void deal(Ranks ranks) { ranks_.emplace(std::move(ranks)); }
+  [[nodiscard]] const Ranks& ranks() const { return *ranks_; }
 
   /// Runs to the end. False: no PE can go on. Throws Irregular, Full where senders run ahead, and ExecutionError CYC708
   /// where cycles no longer fit 62 bits.
@@ -44,10 +51,15 @@ class TimedEngine {
 
  private:
   enum class Outcome : std::uint8_t { blocked, done, turn_ends, round_ends };
-  template <bool is_round>
+  enum class Mode : std::uint8_t { whole, round, dealt };
+  template <Mode mode>
   void run_ready(std::uint32_t level);
-  template <bool is_round>
+  template <Mode mode>
   Outcome advance(std::uint32_t ordinal, std::uint32_t level);
+  // What a PE does where it shares a rank with others; false where it has to wait. Times are in its clock.
+  bool compute_in_turn(std::uint32_t ordinal, const TimedOp& op);
+  bool send_in_turn(std::uint32_t ordinal, TimedQueue& queue);
+  bool broadcast_in_turn(std::uint32_t ordinal, const TimedOp& op);
   /// Serves the earliest requests for memory, where they were asked for before `limit`.
   bool grant(std::int64_t limit) {
     return array_.memory().grant(limit, [&](std::uint32_t ordinal) { ready_.insert(ordinal); });
@@ -57,7 +69,10 @@ class TimedEngine {
   void start_anew(TimedQueue& queue);
   /// The earliest time at which the next message may enter. Requires: make_room.
   [[nodiscard]] std::int64_t place_free_at(const TimedQueue& queue, const TimedChannel& channel) const;
-  void put(TimedQueue& queue, const TimedChannel& channel, std::int64_t sent);
+  void put(TimedQueue& queue, const TimedChannel& channel, std::int64_t sent) {
+    put(queue, sent + channel.transfer, sent + channel.delay);
+  }
+  void put(TimedQueue& queue, std::int64_t link_free, std::int64_t arrival);
   /// A send or a receive of the PE.
   void record(std::uint32_t ordinal, std::int64_t time, bool waited) {
     if (Recorder* const recorder = array_.recorder()) recorder->add(ordinal, time, waited);
@@ -87,6 +102,7 @@ class TimedEngine {
   std::uint32_t least_room_ = 1;        // Of a deep queue: for the messages of a turn.
   std::vector<std::uint32_t> waiting_;  // For the next round.
   std::uint32_t done_ = 0;
+  std::optional<Ranks> ranks_;
 };
 
 inline std::int64_t TimedEngine::place_free_at(const TimedQueue& queue, const TimedChannel& channel) const {
@@ -96,9 +112,9 @@ inline std::int64_t TimedEngine::place_free_at(const TimedQueue& queue, const Ti
   return ring[(queue.sent - channel.depth) & queue.mask] + channel.response;
 }
 
-inline void TimedEngine::put(TimedQueue& queue, const TimedChannel& channel, std::int64_t sent) {
-  queue.link_free = sent + channel.transfer;
-  array_.state().times[queue.ring + (queue.sent & queue.mask)] = sent + channel.delay;
+inline void TimedEngine::put(TimedQueue& queue, std::int64_t link_free, std::int64_t arrival) {
+  queue.link_free = link_free;
+  array_.state().times[queue.ring + (queue.sent & queue.mask)] = arrival;
   ++queue.sent;
   if (queue.receiver_waits) {
     queue.receiver_waits = false;
@@ -122,6 +138,25 @@ inline void TimedEngine::take(TimedQueue& queue, const TimedChannel& channel, st
   if (queue.sender_waits) {
     queue.sender_waits = false;
     ready_.insert(queue.sender);
+  }
+}
+
+template <class Visit>
+void TimedEngine::each_receiver(std::uint32_t ordinal, const TimedOp& op, Visit visit) {
+  const Code& code = array_.program().codes[array_.state().pes[ordinal].pe_class];
+  const std::uint32_t axis = array_.program().channels[op.channel].axis;
+  const std::int64_t* environment = array_.environment(ordinal);
+  const std::int64_t own = environment[axis];
+  const std::int64_t first = lower_limit(code, code.steps[op.step].lower, environment);
+  const std::int64_t last = upper_limit(code, code.steps[op.step].upper, environment);
+  if (first > last) return;
+  if (first < 0 || last >= array_.program().grid[axis]) throw Irregular{};
+  const std::uint32_t index = array_.grid_index(ordinal);
+  for (std::int64_t to = first; to <= last; ++to) {
+    const std::uint32_t receiver = array_.on_line(index, axis, to);
+    if (to != own &&
+        !visit(array_.state().queues[array_.network_queue(op.channel, index, receiver, own)], receiver))
+      return;
   }
 }
 

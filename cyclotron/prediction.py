@@ -1,0 +1,132 @@
+"""How long MPI ranks will take for a program: the simulator, with PEs that share ranks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cyclotron import _core
+from cyclotron.arguments import rank_count, whole_number
+from cyclotron.errors import ExecutionError, ProgramError
+from cyclotron.layout import Layout
+from cyclotron.places import errors_at_call
+from cyclotron.progress import progress_bar
+
+if TYPE_CHECKING:
+    from cyclotron.compiler import Program
+
+_MOST_CORES = 2**31 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """What `predict` found.
+
+    Attributes
+    ----------
+    cycles : int
+        Until the last PE is done.
+    seconds : float or None
+        The same by the machine's clock; None where it has none.
+    busy : ndarray, int64
+        Cycles that each rank computes.
+    words_sent, words_received : ndarray, int64
+        Elements that each rank sends to others, and receives from them.
+    messages : ndarray, int64
+        That each rank sends; a broadcast is one to each other rank.
+    """
+
+    cycles: int
+    seconds: float | None
+    busy: NDArray[np.int64]
+    words_sent: NDArray[np.int64]
+    words_received: NDArray[np.int64]
+    messages: NDArray[np.int64]
+
+    @property
+    def utilization(self) -> NDArray[np.float64]:
+        """The share of the time that each rank computes."""
+        return self.busy / max(self.cycles, 1)
+
+    def __str__(self) -> str:
+        time = f"{self.cycles} cycles" if self.seconds is None else f"{self.seconds * 1e3:.3f} ms"
+        return (
+            f"{time} on {len(self.busy)} ranks that compute {self.utilization.mean():.0%} of it; the busiest "
+            f"receives {self.words_received.max()} words, and sends {self.messages.max()} messages"
+        )
+
+
+def predict(
+    program: Program, *, ranks: int, deal: Layout | None = None, cores: int | None = None
+) -> Prediction:
+    """Simulate how long MPI ranks take for a program, time alone.
+
+    A rank computes for one of its PEs at a time, the one that came first; its PEs hand each other tiles in no
+    time. Messages to other ranks leave one after the other, by the machine's links, while the rank goes on;
+    a broadcast goes once to each rank, along a binomial tree. So that the time is that of real ranks, compile
+    the program for `machines.cluster`, or use `Program.with_machine`.
+
+    Parameters
+    ----------
+    program : Program
+        Compiled for a machine with the ranks' speed and links.
+    ranks : int
+        How many there are.
+    deal : Layout, optional
+        How the PEs are dealt out to the ranks, as of `run`.
+    cores : int, optional
+        That all ranks share: so many compute at a time. By default each has its own.
+
+    Returns
+    -------
+    Prediction
+
+    Raises
+    ------
+    ExecutionError
+        If there is no such number of ranks or cores, or the deal is none (CYC733); if tiles of several sizes
+        share a slot or a channel (CYC709).
+    DeadlockError
+        If the channels are too shallow for the program.
+    """
+    if not hasattr(program, "core"):
+        raise ProgramError(
+            f"predict() got a `{type(program).__name__}`",
+            code="CYC621",
+            help="compile first: prog = kernel.compile(A, B); cy.predict(prog, ranks=4)",
+        )
+    rank_count(ranks)
+    cores = ranks if cores is None else whole_number("cores", cores, code="CYC733", most=_MOST_CORES)
+    with errors_at_call():
+        owners = _owners(program, ranks, deal)
+    with progress_bar(f"predicting {program.kernel_name}") as progress:
+        found = _core.predict(program.core, owners, ranks=ranks, cores=cores, progress=progress)
+    clock = program.machine.clock if program.machine else None
+    return Prediction(seconds=None if clock is None else found["cycles"] / clock, **found)
+
+
+def _owners(program: Program, ranks: int, deal: Layout | None) -> list[int]:
+    """The rank of each PE in the order of the grid; empty where each rank has a block of them."""
+    if deal is None:
+        return []
+    if not isinstance(deal, Layout):
+        raise ExecutionError(
+            f"deal={deal!r} is no layout",
+            code="CYC733",
+            help="give a cy.Layout of the PEs, for example cy.Layout((2, 1), 1)",
+        )
+    if (deal.ranks or 0) > ranks:
+        raise ExecutionError(
+            f"PEs are dealt out to {deal.ranks} ranks, and there are {ranks}",
+            code="CYC733",
+            help="give as many ranks as the layout's grid has",
+        )
+    from cyclotron.mpi.execution import dealt  # which takes a while to import
+
+    owners = np.zeros(program.grid, np.int64)
+    for at, (count, block) in zip(np.indices(program.grid), dealt(program, deal) or (), strict=True):
+        owners = owners * count + at // block % count
+    return [int(owner) for owner in owners.ravel()]
