@@ -13,7 +13,7 @@ Tile = tuple[int, int, int]  # m, n and k of the products; the triangular matric
 def machine(calibration: cy.Calibration, nodes: Sequence[int], tile: Tile) -> cy.Machine:
     """Ranks whose operators take, on tiles of one size, what the calibration says.
 
-    Where no messages were measured, a network of 2 us and 10 GB/s stands in.
+    Where messages were not measured, or their bytes took no time, a network of 2 us and 10 GB/s stands in.
     """
     m, n, k = tile
     measured = calibration.seconds_per_byte > 0 and calibration.latency > 0
