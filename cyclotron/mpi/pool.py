@@ -30,7 +30,7 @@ from cyclotron.config import threads
 from cyclotron.errors import BackendUnavailable, CyclotronError, ExecutionError
 from cyclotron.layout import Layout
 from cyclotron.mpi import extension, jobs, launch
-from cyclotron.mpi.arena import Arena, shared_folder
+from cyclotron.mpi.arena import Arena, Memory, shared_folder
 from cyclotron.mpi.ranks import Outcome
 from cyclotron.mpi.sources import File, Mapped, rank_among, require_numbers
 from cyclotron.mpi.store import Bound, Deal, Form, Source, Tensors
@@ -81,6 +81,7 @@ class Pool:
         self._kept: set[int] = set()
         self._forgotten: collections.deque[int] = collections.deque()
         self._processes = _Processes(ranks, start_seconds)
+        self._memory = Memory(self._processes.folder)
         self._finalizer = weakref.finalize(self, self._processes.stop)
 
     @property
@@ -136,8 +137,9 @@ class Pool:
 
     def gather(self, number: int, form: Form) -> NDArray[Any]:
         """Return the whole array."""
-        array = np.zeros(form.shape, form.dtype)
-        with self._arena([{"role": "output", "name": ""}], [array]) as arena:
+        whole = bool((form.owners >= 0).all())
+        array = (np.empty if whole else np.zeros)(form.shape, form.dtype)
+        with self._arena([{"role": "output", "name": ""}], [array], written=whole) as arena:
             self._do(jobs.Gather(number, form, arena.mapped))
             arena.outputs()
         return array
@@ -178,10 +180,12 @@ class Pool:
             raise
 
     @contextlib.contextmanager
-    def _arena(self, tensors: Tensors, arrays: Sequence[NDArray[Any]]) -> Iterator[Arena]:
+    def _arena(
+        self, tensors: Tensors, arrays: Sequence[NDArray[Any]], written: bool = False
+    ) -> Iterator[Arena]:
         with self._lock:
             self._require_open()
-            with Arena(tensors, arrays, self._processes.folder) as arena:
+            with Arena(tensors, arrays, self._memory, written) as arena:
                 yield arena
 
     def _do(self, job: Any) -> Any:
