@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import importlib.util
 import os
 import platform
@@ -96,7 +95,9 @@ def _ask(module: Any, function: str) -> str | None:
 def _version(package: str) -> str | None:
     if package == "cyclotron":  # may be used from its source tree, without metadata
         return getattr(importlib.import_module("cyclotron"), "__version__", None)
+    from importlib import metadata  # takes a while, and few ask
+
     try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
         return None
