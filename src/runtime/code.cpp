@@ -5,7 +5,6 @@
 #include <cstring>
 #include <limits>
 #include <optional>
-#include <span>
 
 #include <fmt/format.h>
 
@@ -14,6 +13,7 @@
 #include <cyclotron/support/error.hpp>
 #include <cyclotron/support/overloaded.hpp>
 
+#include "find_body.hpp"
 #include "halves.hpp"
 
 namespace cyclotron::runtime {
@@ -261,82 +261,13 @@ class Decoder {
                 .variable = opening.variable,
                 .target = static_cast<std::uint32_t>(opener + 1),
                 .step = opening.step};
-      add_body(opener, here);
+      if (auto body = body_between(program_, code_, opener, here)) {
+        code_.steps[opener].body = code_.steps[here].body = static_cast<std::uint32_t>(code_.bodies.size());
+        code_.bodies.push_back(std::move(*body));
+      }
     } else {
       step() = {.kind = Step::Kind::skip};
     }
-  }
-
-  /// Of the loop between these steps, if it has such a body.
-  void add_body(std::size_t opener, std::size_t end) {
-    Body body{.lanes = {},
-              .operations = {},
-              .first = static_cast<std::uint32_t>(opener + 1),
-              .variable = code_.steps[opener].variable,
-              .step = code_.steps[opener].step};
-    for (std::size_t at = opener + 1; at < end; ++at) {
-      if (!add_operation(body, code_.steps[at])) return;
-    }
-    if (body.operations.empty() || body.lanes.size() > Body::most_lanes) return;
-    body.vectors = std::ranges::all_of(body.operations, [](const Body::Operation& one) {
-      return one.kind != Step::Kind::compute || one.vector != nullptr;
-    });
-    code_.steps[opener].body = code_.steps[end].body = static_cast<std::uint32_t>(code_.bodies.size());
-    code_.bodies.push_back(std::move(body));
-  }
-
-  /// Whether the element wraps as the variable counts.
-  bool wraps_with(std::uint32_t variable, const Source& source) const {
-    if (source.constant || code_.places[source.index].wrap == Place::no_wrap) return false;
-    const Form& form = code_.wraps[code_.places[source.index].wrap].form;
-    const auto terms = std::span(code_.terms).subspan(form.first, form.count);
-    return std::ranges::find(terms, variable, &Term::variable) != terms.end();
-  }
-
-  /// Whether a body may have such a step: one whose elements lie apart by as much from iteration to iteration.
-  bool add_operation(Body& body, const Step& step) const {
-    if (!step.scalar) return false;
-    Body::Operation operation{.kind = step.kind,
-                              .element = step.element,
-                              .kernel = step.kernel,
-                              .result = {.constant = false, .width = step.element, .index = step.place}};
-    switch (step.kind) {
-      case Step::Kind::compute:
-      case Step::Kind::move:
-        if (step.kind == Step::Kind::compute) operation.vector = vector_kernel(step.op, step.dtype);
-        operation.operands = static_cast<std::uint8_t>(step.operands.count);
-        std::copy_n(code_.sources.begin() + step.operands.first, step.operands.count,
-                    operation.sources.begin());
-        break;
-      case Step::Kind::load:
-      case Step::Kind::store:
-        operation.tensor = step.tensor;
-        operation.index = step.operands;
-        break;
-      case Step::Kind::send:
-      case Step::Kind::receive: {
-        const Port& port = code_.ports[step.port];
-        const bool link = port.kind == Port::Kind::link_in || port.kind == Port::Kind::link_out;
-        if (!link || program_.channels[port.channel].tile != Shape{}) return false;
-        operation.lane = add_lane(body, step);
-        break;
-      }
-      default: return false;
-    }
-    const auto wraps = [&](const Source& source) { return wraps_with(body.variable, source); };
-    if (wraps(operation.result) ||
-        std::any_of(operation.sources.begin(), operation.sources.begin() + operation.operands, wraps))
-      return false;
-    body.operations.push_back(operation);
-    return true;
-  }
-
-  static std::uint8_t add_lane(Body& body, const Step& step) {
-    auto lane = std::ranges::find(body.lanes, step.port, &Body::Lane::port);
-    if (lane == body.lanes.end())
-      lane = body.lanes.insert(lane, {.port = step.port, .sends = step.kind == Step::Kind::send});
-    ++lane->messages;
-    return static_cast<std::uint8_t>(std::min<std::ptrdiff_t>(lane - body.lanes.begin(), Body::most_lanes));
   }
 
   void add(const program::Load& load) {

@@ -1,0 +1,15 @@
+// Which loops have iterations that can run many at once.
+#pragma once
+#include <cstddef>
+#include <optional>
+
+#include "code.hpp"
+
+namespace cyclotron::runtime {
+
+/// The body of the loop from step `opener` to step `end` of the code, if it has no control and works on scalars and
+/// links alone.
+[[nodiscard]] std::optional<Body> body_between(const program::Program& program, const Code& code,
+                                               std::size_t opener, std::size_t end);
+
+}  // namespace cyclotron::runtime
