@@ -189,7 +189,7 @@ class Reassociator {
     from.coefficients.back() = 1;
     to.coefficients.back() = -1;
     to.constant = high;
-    const Region box{{{from, false}, {to, false}}};
+    Region box{{{from, false}, {to, false}}};
     const bool has_neutral = reduce.kind == Reduction::sum || reduce.kind == Reduction::product;
     if (has_neutral || present.is_empty()) return box;
     rest.pop_back();

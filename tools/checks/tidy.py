@@ -1,4 +1,8 @@
-"""Runs clang-tidy over src within a time limit, two files at a time.
+"""Runs clang-tidy over src: all files together first, then one by one within a time limit.
+
+Most of a file's time is that of its headers and of the static analyzer. The files of a target are therefore
+included by one file, a batch, to which all checks apply but the analyzer's, which follows no includes: all
+files are looked at each time, in seconds a batch. The analyzer sees files one by one.
 
 What was clean is remembered in the build folder by the content of the file and of all headers of the
 project, so that later runs go on where an earlier one stopped.
@@ -10,17 +14,21 @@ import argparse
 import hashlib
 import json
 import os
+import shlex
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
+BATCH = 24  # files at most, as of the build (cmake/Options.cmake)
+NOT_IN_BATCHES = "-clang-analyzer-*,-bugprone-suspicious-include"
 
 
-def key(source: Path, common: bytes) -> str:
-    return hashlib.sha256(common + source.read_bytes()).hexdigest()
+def key(sources: list[Path], common: bytes) -> str:
+    return hashlib.sha256(common + b"".join(source.read_bytes() for source in sources)).hexdigest()
 
 
 def common_key() -> bytes:
@@ -31,13 +39,15 @@ def common_key() -> bytes:
     return digest.digest()
 
 
-def check(source: Path, build: Path) -> str:
+def check(source: Path, build: Path, *options: str) -> str:
     """What clang-tidy says of one file; empty if it is clean."""
     # The compile commands are GCC's: clang need not know all its warnings.
     command = [
         "clang-tidy",
         "--quiet",
+        f"--config-file={ROOT / '.clang-tidy'}",
         "--extra-arg=-Wno-unknown-warning-option",
+        *options,
         "-p",
         str(build),
         str(source),
@@ -46,47 +56,78 @@ def check(source: Path, build: Path) -> str:
     return run.stdout + run.stderr if run.returncode else ""
 
 
+def batches(entries: list[dict[str, Any]], folder: Path) -> dict[Path, list[Path]]:
+    """Writes files that include those compiled alike, and their compile commands; what each includes."""
+    alike: dict[tuple[str, ...], list[Path]] = {}
+    for entry in entries:
+        words = shlex.split(entry["command"])
+        flags = words[1 : words.index("-o")]
+        alike.setdefault((entry["directory"], *flags), []).append(Path(entry["file"]))
+    folder.mkdir(exist_ok=True)
+    result: dict[Path, list[Path]] = {}
+    commands = []
+    for (directory, *flags), sources in alike.items():
+        for start in range(0, len(sources), BATCH):
+            path = folder / f"batch{len(result)}.cpp"
+            result[path] = sources[start : start + BATCH]
+            path.write_text("".join(f'#include "{source}"\n' for source in result[path]))
+            arguments = ["c++", *flags, "-c", str(path)]
+            commands.append({"directory": directory, "file": str(path), "arguments": arguments})
+    (folder / "compile_commands.json").write_text(json.dumps(commands))
+    return result
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, required=True, help="folder with compile_commands.json")
     parser.add_argument(
-        "--seconds", type=float, default=150, help="start no file after this time; 0: no limit"
+        "--seconds", type=float, default=150, help="start no single file after this time; 0: no limit"
     )
     options = parser.parse_args()
     commands = options.build / "compile_commands.json"
     if not commands.exists():
         print(f"{commands} is missing; configure first: cmake --preset dev")
         return 1
-    sources = [Path(entry["file"]) for entry in json.loads(commands.read_text())]
-    sources = sorted(source for source in set(sources) if source.is_relative_to(ROOT / "src"))
+    entries = json.loads(commands.read_text())
+    entries = [entry for entry in entries if Path(entry["file"]).is_relative_to(ROOT / "src")]
+    folder = options.build / "tidy"
+    together = batches(entries, folder)
+    sources = sorted({Path(entry["file"]) for entry in entries})
     memory = options.build / "tidy_clean.json"
     clean = set(json.loads(memory.read_text())) if memory.exists() else set()
     common = common_key()
-    keys = {source: key(source, common) for source in sources}
-    todo = [source for source in sources if keys[source] not in clean]
+    keys = {path: key(included, common) for path, included in together.items()}
+    keys |= {source: key([source], common) for source in sources}
     # A different order each day reaches every file even where one run is too short.
     day = str(time.localtime().tm_yday).encode()
-    todo.sort(key=lambda source: hashlib.sha256(day + str(source.relative_to(ROOT)).encode()).digest())
+    sources.sort(key=lambda source: hashlib.sha256(day + str(source.relative_to(ROOT)).encode()).digest())
+    todo = [path for path in (*together, *sources) if keys[path] not in clean]
     deadline = time.monotonic() + options.seconds if options.seconds else float("inf")
     failed: list[Path] = []
     skipped: list[Path] = []
 
-    def work(source: Path) -> None:
-        if time.monotonic() > deadline:
-            skipped.append(source)
+    def work(path: Path) -> None:
+        if path in together:
+            complaint = check(path, folder, f"--checks={NOT_IN_BATCHES}")
+        elif time.monotonic() > deadline:
+            skipped.append(path)
             return
-        complaint = check(source, options.build)
+        else:
+            complaint = check(path, options.build)
         if complaint:
-            failed.append(source)
+            failed.append(path)
             print(complaint, end="", flush=True)
         else:
-            clean.add(keys[source])
+            clean.add(keys[path])
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         list(pool.map(work, todo))
     memory.write_text(json.dumps(sorted(clean & set(keys.values()))))
     done = len(sources) - len(skipped)
-    print(f"clang-tidy: {done} of {len(sources)} files checked, {len(failed)} with complaints")
+    print(
+        f"clang-tidy: {len(sources)} files checked in {len(together)} batches, "
+        f"{done} of them by the static analyzer, {len(failed)} with complaints"
+    )
     return 1 if failed else 0
 
 
