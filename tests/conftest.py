@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import re
 import signal
 from collections.abc import Callable
@@ -10,6 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+# OpenBLAS starts threads in each process, which look for work for a while before they sleep: where a core is
+# idle, half of the processor time of the hundreds of short processes that these tests start.
+os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, which some of them send.
 signal.signal(signal.SIGINT, signal.default_int_handler)
