@@ -284,7 +284,7 @@ class Machine:
             text += f", broadcast along {axis} latency {link.latency} depth {link.depth_text}"
         text += "" if self.spread == "constant" else f", broadcasts by {self.spread}"
         units = {name: getattr(self.pe, name) for name in UNITS}
-        text += f", {self.pe.memory_text} a PE"
+        text += f", {self.pe.memory_text}"
         text += "".join(f", {name} unit {unit}" for name, unit in units.items() if unit)
         text += "".join(f", memory {name} {memory}" for name, memory in self.memories.items())
         return text if self.clock is None else f"{text}, {self.clock / 1e6:g} MHz"

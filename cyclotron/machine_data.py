@@ -40,6 +40,8 @@ def to_core(machine: Machine) -> dict[str, Any]:
             "flops_per_cycle": pe.flops_per_cycle,
             "cycles": dict(pe.cycles),
             **{name: _plain(getattr(pe, name)) for name in UNITS},
+            "registers": pe.registers,
+            "banks": pe.banks,
         },
         "links": [(list(offset), _link_to_core(link)) for offset, link in machine.links.items()],
         "memories": {name: machine_memories.to_core(memory) for name, memory in machine.memories.items()},
@@ -55,14 +57,15 @@ def to_core(machine: Machine) -> dict[str, Any]:
 def from_core(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of the machine that the C++ core reports, in the form of `to_core`."""
     pe = data["pe"]
-    units = {name: Unit(**pe[name]) if pe[name] else None for name in UNITS}
+    parts: dict[str, Any] = {name: Unit(**pe[name]) if pe[name] else None for name in UNITS}
+    parts |= {name: pe[name] for name in ("registers", "banks")}
     return {
         # A program's grid may be a part of the one that link maps are for.
         "grid": None if data["link_maps"] else tuple(data["grid"]) or None,
         "topology": _topology_from_core(data),
         "link": _link_from_core(data["link"]),
         "broadcast": _link_from_core(data["broadcast"]),
-        "pe": PE(pe["memory_bytes"], pe["flops_per_cycle"], dict(pe["cycles"]), **units),
+        "pe": PE(pe["memory_bytes"], pe["flops_per_cycle"], dict(pe["cycles"]), **parts),
         "links": {tuple(offset): _link_from_core(link) for offset, link in data["links"]},
         "memories": {name: machine_memories.from_core(memory) for name, memory in data["memories"].items()},
         "clock": data["clock_hz"],

@@ -20,6 +20,8 @@ UNBOUNDED = 1 << 30
 MOST = 2**40
 _MOST_MEMORY = 2**50
 _MOST_OF_A_PASS = 2**16
+_MOST_REGISTERS = 2**20
+_MOST_BANKS = 1024
 _KIB = 1024
 
 
@@ -133,7 +135,10 @@ class PE:
     """A processing element.
 
     An operator costs the passes of the unit that runs it, as `Unit` says; without a unit it costs
-    ``ceil(flops / flops_per_cycle)`` cycles, at least 1.
+    ``ceil(flops / flops_per_cycle)`` cycles, at least 1. With registers or banks it takes at least the cycles
+    that the busiest bank needs for its words: those of its operands and of its result, so that an accumulator
+    counts twice. Values in registers and constants need none. Messages, loads, stores and moves go through
+    ports of their own and wait for no bank.
 
     Parameters
     ----------
@@ -150,6 +155,22 @@ class PE:
         elements of their operand.
     scalar : Unit, optional
         Runs elementwise operators whose result is a single element, instead of the vector unit.
+    registers : int, optional
+        Words of the register file, each of one element of any dtype, up to 2**20. The values that operators
+        use most, for each register that they take, live there instead of in the memory, whole tiles and
+        arrays only; values that are not live together share registers: one that is sent on is dead. 0 and
+        None: no registers.
+    banks : int, optional
+        Equal contiguous parts of the memory, each of which gives or takes a word a cycle, up to 1024. Values
+        that operators use together are put in different banks where they fit; one that is larger than a bank
+        is spread evenly over neighbouring ones, of n banks each gives ``ceil(words / n)``. None: one bank if
+        there are ``registers``, else the memory costs operators nothing.
+
+    Raises
+    ------
+    ShapeError
+        CYC402 if a field has the wrong type; CYC401 if a number is out of range, or the memory is no multiple
+        of its banks.
     """
 
     memory: int = 48 * _KIB
@@ -158,6 +179,8 @@ class PE:
     matrix: Unit | None = None
     vector: Unit | None = None
     scalar: Unit | None = None
+    registers: int | None = None
+    banks: int | None = None
 
     def __post_init__(self) -> None:
         _set_integer(self, "pe", "memory", 1, _MOST_MEMORY)
@@ -172,17 +195,25 @@ class PE:
         object.__setattr__(self, "cycles", FrozenDict(costs))
         for name, sizes in UNITS.items():
             _check_unit(name, getattr(self, name), sizes)
+        if self.registers is not None:
+            _set_integer(self, "pe", "registers", 0, _MOST_REGISTERS)
+        if self.banks is not None:
+            _set_integer(self, "pe", "banks", 1, _MOST_BANKS)
+            _check_banks(self.memory, self.banks)
 
     def __repr__(self) -> str:
         return code(self)
 
     @property
     def memory_text(self) -> str:
-        """The memory, for people."""
-        for unit, size in (("GiB", _KIB**3), ("MiB", _KIB**2), ("KiB", _KIB)):
-            if self.memory % size == 0:
-                return f"{self.memory // size} {unit}"
-        return f"{self.memory} bytes"
+        """The memory, its banks and the registers, for people."""
+        units = (("GiB", _KIB**3), ("MiB", _KIB**2), ("KiB", _KIB), ("bytes", 1))
+        text = next(f"{self.memory // size} {unit}" for unit, size in units if self.memory % size == 0)
+        return f"{text} a PE{_counted(' in', self.banks, 'bank')}{_counted(',', self.registers, 'register')}"
+
+
+def _counted(before: str, count: int | None, what: str) -> str:
+    return "" if count is None else f"{before} {count} {what}{'' if count == 1 else 's'}"
 
 
 class FrozenDict(dict[Any, Any]):
@@ -257,6 +288,15 @@ def _extents(field: str, sizes: object) -> tuple[int, ...]:
 
 def _set_integer(target: Link | Unit | PE, prefix: str, field: str, least: int, most: int) -> None:
     object.__setattr__(target, field, integer(f"{prefix}.{field}", getattr(target, field), least, most))
+
+
+def _check_banks(memory: int, banks: int) -> None:
+    if memory % banks:
+        raise ShapeError(
+            f"machine `pe.memory` is {memory} bytes, which are no {banks} equal banks",
+            code="CYC401",
+            help=f"give a memory of {max(1, memory // banks) * banks} bytes",
+        )
 
 
 def _check_unit(name: str, unit: object, sizes: tuple[str, ...]) -> None:

@@ -211,7 +211,9 @@ def wse2(rows: int, columns: int) -> Machine:
     -----
     One multiply-add a cycle is an assumption, after the three reads and one write a cycle of figure 1. There
     is no clock, which the paper does not give. Left out: the memory of the instructions, the 50 to 60 cycles
-    that setting up an operation takes (section 4.1), and routers that pass messages on without the PE.
+    that setting up an operation takes (section 4.1), routers that pass messages on without the PE, and the
+    banks of the memory, from which its streams of elements reach that rate: with ``cy.PE(banks=8)`` an
+    accumulator in the memory would take two cycles, one to read and one to write it.
     """
     return Machine(grid=(rows, columns), pe=PE(memory=48 * 1024, flops_per_cycle=2))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cyclotron.errors import CapacityError, ShapeError
+from cyclotron.errors import ShapeError
 from cyclotron.machine import Machine, topology_text
 
 if TYPE_CHECKING:
@@ -12,14 +12,12 @@ if TYPE_CHECKING:
 
 
 def require_retargetable(program: Program, machine: Machine) -> None:
-    """Raise unless the PE programs run on the machine as they are.
+    """Raise unless the PE programs run on the machine as they are, if its memory holds their slots.
 
     Raises
     ------
     ShapeError
         If the grid or the topology is another (CYC400).
-    CapacityError
-        If the PEs' memory is too small (CYC501).
     """
     # Memories may be attached to PEs of its machine that the program leaves idle.
     compiled_for = Machine.from_core({**program.core.machine, "memories": {}})
@@ -34,11 +32,4 @@ def require_retargetable(program: Program, machine: Machine) -> None:
             f"the machine a {topology_text(machine.topology)} of {other}",
             code="CYC400",
             help="compile the kernel for this machine",
-        )
-    if program.memory_bytes > machine.pe.memory:
-        raise CapacityError(
-            f"`{program.kernel_name}` needs {program.memory_bytes} bytes of PE memory, but the machine has "
-            f"{machine.pe.memory} a PE",
-            code="CYC501",
-            help=f"use a machine with memory of at least {program.memory_bytes} bytes, or smaller tiles",
         )

@@ -35,8 +35,10 @@ _LINK_FIELDS = {
 }
 # And of its memories.
 _MEMORY_FIELDS = {"memory_bandwidth": "bandwidth", "memory_latency": "latency", "memory_depth": "depth"}
+# And of its PEs.
+_PE_FIELDS = ("memory", "registers", "banks")
 # Axes that change no program.
-_TIMED = (*_LINK_FIELDS, "memory", *_MEMORY_FIELDS)
+_TIMED = (*_LINK_FIELDS, *_PE_FIELDS, *_MEMORY_FIELDS)
 _SHARES = ("stall_empty", "stall_full", "stall_memory", "idle")
 _MEASURED = ("cycles", "pes", "utilization", *_SHARES, "memory_bytes", "error")
 
@@ -52,6 +54,8 @@ def sweep(
     words_per_cycle: int | Sequence[int] | None = None,
     depth: int | Sequence[int] | None = None,
     memory: int | Sequence[int] | None = None,
+    registers: int | Sequence[int | None] | None = None,
+    banks: int | Sequence[int | None] | None = None,
     memory_bandwidth: int | Sequence[int] | None = None,
     memory_latency: int | Sequence[int] | None = None,
     memory_depth: int | Sequence[int] | None = None,
@@ -84,7 +88,9 @@ def sweep(
     depth : int or sequence of int, optional
         Messages in each channel: registers of a PE for values on their way.
     memory : int or sequence of int, optional
-        Bytes of a PE: registers for values that stay.
+        Bytes of a PE: room for values that stay.
+    registers, banks : int or sequence of int, optional
+        Of a PE, as of `PE`: values are placed anew for each. A None in a sequence is none.
     memory_bandwidth, memory_latency, memory_depth : int or sequence of int, optional
         Of all memories in ``machine.memories``, as of `Memory`.
     machine : Machine or mapping of str to Machine, optional
@@ -113,6 +119,8 @@ def sweep(
         "words_per_cycle": _several(words_per_cycle),
         "depth": _several(depth),
         "memory": _several(memory),
+        "registers": _several(registers),
+        "banks": _several(banks),
         "memory_bandwidth": _several(memory_bandwidth),
         "memory_latency": _several(memory_latency),
         "memory_depth": _several(memory_depth),
@@ -184,7 +192,7 @@ def _compiled(
         return error
 
 
-def _retimed(program: Program | CyclotronError, fields: Mapping[str, int]) -> Program | CyclotronError:
+def _retimed(program: Program | CyclotronError, fields: Mapping[str, Any]) -> Program | CyclotronError:
     if isinstance(program, CyclotronError) or not fields:
         return program
     try:
@@ -203,7 +211,9 @@ def _retimed(program: Program | CyclotronError, fields: Mapping[str, int]) -> Pr
                     offset: dataclasses.replace(link, **changed) for offset, link in machine.links.items()
                 },
                 memories={name: dataclasses.replace(one, **memory) for name, one in machine.memories.items()},
-                pe=dataclasses.replace(machine.pe, memory=fields.get("memory", machine.pe.memory)),
+                pe=dataclasses.replace(
+                    machine.pe, **{name: fields[name] for name in _PE_FIELDS if name in fields}
+                ),
             )
         )
     except CyclotronError as error:

@@ -7,6 +7,7 @@
 
 #include <cyclotron/memory/layout.hpp>
 #include <cyclotron/program/program.hpp>
+#include <cyclotron/program/storage.hpp>
 #include <cyclotron/program/timing.hpp>
 
 #include "pe_classes.hpp"
@@ -27,7 +28,8 @@ struct ClassView {
 py::dict slot_dict(const program::Slot& slot) {
   return py::dict("name"_a = slot.name, "dtype"_a = operators::name(slot.dtype),
                   "tile"_a = py::make_tuple(slot.tile.rows, slot.tile.columns), "count"_a = slot.count,
-                  "address"_a = slot.address, "persistent"_a = slot.persistent);
+                  "address"_a = slot.address, "first_register"_a = slot.first_register,
+                  "persistent"_a = slot.persistent);
 }
 py::list slots(const ClassView& view) {
   py::list result;
@@ -58,7 +60,10 @@ void bind_pe_classes(py::module_& module) {
       .def_property_readonly("region", [](const ClassView& c) { return c.pe_class->region_text; })
       .def_property_readonly("text", [](const ClassView& c) { return to_string(*c.program, *c.pe_class); })
       .def_property_readonly("slots", &slots)
-      .def_property_readonly("memory_bytes", [](const ClassView& c) { return c.pe_class->memory_bytes; })
+      .def_property_readonly("memory_bytes",
+                             [](const ClassView& c) { return program::Storage(*c.pe_class).memory_bytes; })
+      .def_property_readonly("registers",
+                             [](const ClassView& c) { return program::Storage(*c.pe_class).registers; })
       .def_property_readonly("memory_map",
                              [](const ClassView& c) { return memory::memory_map(*c.program, *c.pe_class); })
       .def_property_readonly("lines", &lines)

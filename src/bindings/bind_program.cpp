@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <cyclotron/memory/layout.hpp>
 #include <cyclotron/program/file.hpp>
@@ -55,9 +56,10 @@ program::Program from_bytes(const py::bytes& bytes) {
 }
 
 program::Program with_machine(program::Program program, const py::dict& machine) {
-  program.machine = machine::on_part(to_machine(machine), program.grid);
+  machine::Machine target = machine::on_part(to_machine(machine), program.grid);
   const py::gil_scoped_release release;
-  machine::verify(program.machine);  // so that the machine is to blame, not the program
+  machine::verify(target);  // so that the machine is to blame, not the program
+  program = memory::with_machine(std::move(program), std::move(target));
   program::verify(program);
   memory::verify_layout(program);
   return program;

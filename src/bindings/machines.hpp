@@ -34,7 +34,9 @@ inline machine::Machine to_machine(const pybind11::dict& value) {
                pe["cycles"].cast<std::map<std::string, std::int64_t>>(),
                to_unit(pe["matrix"]),
                to_unit(pe["vector"]),
-               to_unit(pe["scalar"])};
+               to_unit(pe["scalar"]),
+               pe["registers"].cast<std::optional<std::int64_t>>(),
+               pe["banks"].cast<std::optional<std::int64_t>>()};
   for (const auto& item : value["links"]) {
     const auto [offset, link] = item.cast<std::pair<std::vector<std::int64_t>, pybind11::dict>>();
     result.links.emplace(offset, to_link(link));
@@ -86,6 +88,8 @@ inline pybind11::dict to_dict(const machine::Pe& pe) {
   result["matrix"] = to_dict(pe.matrix);
   result["vector"] = to_dict(pe.vector);
   result["scalar"] = to_dict(pe.scalar);
+  result["registers"] = pe.registers;
+  result["banks"] = pe.banks;
   return result;
 }
 

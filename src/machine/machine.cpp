@@ -134,6 +134,29 @@ void require_chiplets(const Machine& machine) {
   require("chiplets.link", machine.chiplets->link);
 }
 
+void require_banks(const Pe& pe) {
+  constexpr std::int64_t most_registers = std::int64_t{1} << 20;
+  constexpr std::int64_t most_banks = 1024;
+  if (pe.registers) require_range("pe.registers", *pe.registers, 0, most_registers);
+  if (!pe.banks) return;
+  require_range("pe.banks", *pe.banks, 1, most_banks);
+  if (pe.memory_bytes % *pe.banks == 0) return;
+  throw ShapeError({.code = "CYC401",
+                    .span = {},
+                    .message = fmt::format("machine `pe.memory` is {} bytes, which are no {} equal banks",
+                                           pe.memory_bytes, *pe.banks),
+                    .notes = {},
+                    .help = fmt::format("give a memory of {} bytes",
+                                        std::max<std::int64_t>(1, pe.memory_bytes / *pe.banks) * *pe.banks)});
+}
+
+std::string banks_text(const Pe& pe) {
+  std::string text;
+  if (pe.banks) text += fmt::format(" in {} bank{}", *pe.banks, *pe.banks == 1 ? "" : "s");
+  if (pe.registers) text += fmt::format(", {} register{}", *pe.registers, *pe.registers == 1 ? "" : "s");
+  return text;
+}
+
 std::string depth_text(std::int64_t depth) {
   return depth >= unbounded_depth ? "unbounded" : fmt::format("{}", depth);
 }
@@ -280,6 +303,7 @@ void verify(const Machine& machine) {
   require_range("pe.flops_per_cycle", machine.pe.flops_per_cycle, 1);
   for (const auto& [op, cycles] : machine.pe.cycles)
     require_range(fmt::format("pe.cycles[{}]", op), cycles, 0);
+  require_banks(machine.pe);
   require("pe.matrix", machine.pe.matrix, 3);
   require("pe.vector", machine.pe.vector, 1);
   require("pe.scalar", machine.pe.scalar, 0);
@@ -338,7 +362,7 @@ std::string to_string(const Machine& machine) {
   for (const auto& [dimension, link] : machine.broadcasts)
     text += fmt::format(", broadcast along {}{}", dimension, link_text(link));
   if (machine.spread != Spread::constant) text += fmt::format(", broadcasts by {}", name(machine.spread));
-  text += fmt::format(", {} a PE", bytes_text(machine.pe.memory_bytes));
+  text += fmt::format(", {} a PE{}", bytes_text(machine.pe.memory_bytes), banks_text(machine.pe));
   return text + unit_text("matrix", machine.pe.matrix) + unit_text("vector", machine.pe.vector) +
          unit_text("scalar", machine.pe.scalar) + to_string(machine.memories) +
          (machine.clock_hz ? fmt::format(", {:g} MHz", *machine.clock_hz / 1e6) : "");

@@ -1,5 +1,6 @@
 // Best fit over a list of free blocks, in the order in which slots come to life.
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <cyclotron/support/error.hpp>
 
 #include "lifetimes.hpp"
+#include "place_in_banks.hpp"
 
 namespace cyclotron::memory {
 namespace {
@@ -78,10 +80,8 @@ class Heap {
   std::int64_t top_ = 0;
 };
 
-void allocate(PeClass& pe_class) {
-  const std::vector<Lifetime> live = lifetimes(pe_class);
-  std::vector<std::size_t> order(pe_class.slots.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
+/// Gives addresses to these slots.
+void place_best_fit(PeClass& pe_class, const std::vector<Lifetime>& live, std::vector<std::size_t> order) {
   // Persistent slots first; then by birth, larger ones first among equals.
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     const Slot& left = pe_class.slots[a];
@@ -103,6 +103,40 @@ void allocate(PeClass& pe_class) {
     if (!slot.persistent) dying.emplace(live[s].last, s);
   }
   pe_class.memory_bytes = heap.top();
+}
+
+/// The better of two choices of what lies in registers.
+void place_with_banks(const Program& program, PeClass& pe_class, const std::vector<Lifetime>& live,
+                      const std::vector<std::size_t>& all) {
+  const machine::Pe& pe = program.machine.pe;
+  const Traffic traffic = count_traffic(program, pe_class);
+  std::vector<Slot> best;
+  double least = std::numeric_limits<double>::infinity();
+  std::int64_t best_bytes = 0;
+  for (const Preference preference : {Preference::uses_a_register, Preference::words}) {
+    place_in_registers(pe, pe_class, live, traffic, preference);
+    std::vector<std::size_t> slots = all;
+    std::erase_if(slots, [&](std::size_t s) { return pe_class.slots[s].first_register.has_value(); });
+    for (Slot& slot : pe_class.slots) slot.address = -1;
+    if (!place_in_banks(pe, pe_class, live, traffic, slots)) place_best_fit(pe_class, live, slots);
+    const bool fits = pe_class.memory_bytes <= pe.memory_bytes;
+    const double cycles = fits ? bank_cycles(pe, pe_class, traffic) : std::numeric_limits<double>::infinity();
+    if (!best.empty() && cycles >= least) continue;
+    best = pe_class.slots;
+    best_bytes = pe_class.memory_bytes;
+    least = cycles;
+  }
+  pe_class.slots = std::move(best);
+  pe_class.memory_bytes = best_bytes;
+}
+
+void allocate(const Program& program, PeClass& pe_class) {
+  const std::vector<Lifetime> live = lifetimes(pe_class);
+  std::vector<std::size_t> slots(pe_class.slots.size());
+  std::iota(slots.begin(), slots.end(), std::size_t{0});
+  if (machine::has_banks(program.machine.pe)) return place_with_banks(program, pe_class, live, slots);
+  for (Slot& slot : pe_class.slots) slot.first_register.reset();
+  place_best_fit(pe_class, live, std::move(slots));
 }
 
 std::string describe(const Slot& slot) {
@@ -134,16 +168,28 @@ std::string describe(const Slot& slot) {
            pe_class.memory_bytes)});
 }
 
+void require_capacity(const Program& program) {
+  const auto largest = std::ranges::max_element(program.classes, {}, &PeClass::memory_bytes);
+  if (largest != program.classes.end() && largest->memory_bytes > program.machine.pe.memory_bytes)
+    too_small(program, *largest);
+}
+
 }  // namespace
 
 Program allocate(Program program) {
-  const PeClass* largest = nullptr;
-  for (auto& pe_class : program.classes) {
-    allocate(pe_class);
-    if (largest == nullptr || pe_class.memory_bytes > largest->memory_bytes) largest = &pe_class;
-  }
-  if (largest != nullptr && largest->memory_bytes > program.machine.pe.memory_bytes)
-    too_small(program, *largest);
+  for (auto& pe_class : program.classes) allocate(program, pe_class);
+  require_capacity(program);
+  return program;
+}
+
+Program with_machine(Program program, machine::Machine machine) {
+  const machine::Pe& before = program.machine.pe;
+  const machine::Pe& after = machine.pe;
+  const bool same_banks = before.registers == after.registers && before.banks == after.banks &&
+                          (!machine::has_banks(after) || before.memory_bytes == after.memory_bytes);
+  program.machine = std::move(machine);
+  if (!same_banks) return allocate(std::move(program));
+  require_capacity(program);
   return program;
 }
 

@@ -1,4 +1,4 @@
-// Checks a layout without the allocator, and prints it.
+// Checks a layout without the allocator.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -25,8 +25,6 @@ using program::Slot;
                       .help = "compile the program again"});
 }
 
-std::string lifetime_text(const Lifetime& live) { return fmt::format("{} .. {}", live.first, live.last); }
-
 std::vector<std::size_t> by_birth(const std::vector<Lifetime>& live) {
   std::vector<std::size_t> order(live.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -35,36 +33,49 @@ std::vector<std::size_t> by_birth(const std::vector<Lifetime>& live) {
   return order;
 }
 
-/// Sweeps over the code with the slots that are alive, ordered by address; they are disjoint, so that a new
-/// one can only meet its two neighbours.
-void check_sharing(const PeClass& pe_class, const std::vector<Lifetime>& live) {
-  std::map<std::int64_t, std::size_t> alive;      // Address to slot.
+/// Where a slot lies: bytes of the memory, or words of the registers.
+struct Extent {
+  std::string_view unit, where;
+  std::int64_t first, size;
+};
+
+Extent extent_of(const Slot& slot) {
+  if (slot.first_register) return {"words", "registers", *slot.first_register, slot.words()};
+  return {"bytes", "memory", slot.address, size_bytes(slot)};
+}
+
+/// Sweeps over the code with the slots that are alive, those in registers or the others, ordered by place; they are
+/// disjoint, so that a new one can only meet its two neighbours.
+void check_sharing(const PeClass& pe_class, const std::vector<Lifetime>& live, bool in_registers) {
+  std::map<std::int64_t, std::size_t> alive;      // Place to slot.
   std::multimap<std::size_t, std::size_t> dying;  // Last instruction to slot.
   const auto clash = [&](std::size_t a, std::size_t b) {
-    const Slot& first = pe_class.slots[a];
-    const Slot& second = pe_class.slots[b];
+    const auto note = [&](std::size_t s) {
+      const Extent extent = extent_of(pe_class.slots[s]);
+      return Note{{},
+                  fmt::format("`{}` has {} {} at {} during {} .. {}", pe_class.slots[s].name, extent.size,
+                              extent.unit, extent.first, live[s].first, live[s].last)};
+    };
     fail(pe_class,
-         fmt::format("slots `{}` and `{}` are live together and share memory", first.name, second.name),
-         {{{},
-           fmt::format("`{}` has {} bytes at {} during {}", first.name, size_bytes(first), first.address,
-                       lifetime_text(live[a]))},
-          {{},
-           fmt::format("`{}` has {} bytes at {} during {}", second.name, size_bytes(second), second.address,
-                       lifetime_text(live[b]))}});
+         fmt::format("slots `{}` and `{}` are live together and share {}", pe_class.slots[a].name,
+                     pe_class.slots[b].name, extent_of(pe_class.slots[a]).where),
+         {note(a), note(b)});
   };
   for (const auto s : by_birth(live)) {
+    const Slot& slot = pe_class.slots[s];
+    if (slot.first_register.has_value() != in_registers) continue;
     while (!dying.empty() && dying.begin()->first < live[s].first) {
-      alive.erase(pe_class.slots[dying.begin()->second].address);
+      alive.erase(extent_of(pe_class.slots[dying.begin()->second]).first);
       dying.erase(dying.begin());
     }
-    const Slot& slot = pe_class.slots[s];
-    const auto next = alive.lower_bound(slot.address);
-    if (next != alive.end() && next->first < slot.address + size_bytes(slot)) clash(s, next->second);
+    const Extent extent = extent_of(slot);
+    const auto next = alive.lower_bound(extent.first);
+    if (next != alive.end() && next->first < extent.first + extent.size) clash(s, next->second);
     if (next != alive.begin()) {
-      const auto [address, previous] = *std::prev(next);
-      if (address + size_bytes(pe_class.slots[previous]) > slot.address) clash(previous, s);
+      const auto [first, previous] = *std::prev(next);
+      if (first + extent_of(pe_class.slots[previous]).size > extent.first) clash(previous, s);
     }
-    alive.emplace(slot.address, s);
+    alive.emplace(extent.first, s);
     dying.emplace(live[s].last, s);
   }
 }
@@ -76,6 +87,15 @@ void verify_layout(const Program& program, const PeClass& pe_class) {
                                pe_class.memory_bytes, capacity));
   }
   for (const auto& slot : pe_class.slots) {
+    if (slot.first_register) {
+      const std::int64_t registers = program.machine.pe.registers.value_or(0);
+      if (slot.address == -1 && *slot.first_register >= 0 && slot.words() <= registers &&
+          *slot.first_register <= registers - slot.words()) {
+        continue;
+      }
+      fail(pe_class, fmt::format("slot `{}` has {} words at register {}, outside the machine's {}", slot.name,
+                                 slot.words(), *slot.first_register, registers));
+    }
     if (slot.address < 0) fail(pe_class, fmt::format("slot `{}` has no address", slot.name));
     const std::int64_t bytes = size_bytes(slot);
     if (bytes > pe_class.memory_bytes || slot.address > pe_class.memory_bytes - bytes) {
@@ -87,31 +107,14 @@ void verify_layout(const Program& program, const PeClass& pe_class) {
            fmt::format("slot `{}` is at {}, not a multiple of {}", slot.name, slot.address, alignment_bytes));
     }
   }
-  check_sharing(pe_class, lifetimes(pe_class));
+  const auto live = lifetimes(pe_class);
+  for (const bool in_registers : {false, true}) check_sharing(pe_class, live, in_registers);
 }
 
 }  // namespace
 
 void verify_layout(const Program& program) {
   for (const auto& pe_class : program.classes) verify_layout(program, pe_class);
-}
-
-std::string memory_map(const Program& program, const PeClass& pe_class) {
-  const std::vector<Lifetime> live = lifetimes(pe_class);
-  std::vector<std::size_t> order = by_birth(live);
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return pe_class.slots[a].address < pe_class.slots[b].address;
-  });
-  std::string text = fmt::format("{}: {} of {} bytes\n", pe_class.name, pe_class.memory_bytes,
-                                 program.machine.pe.memory_bytes);
-  text += fmt::format("{:>10} {:>10}  {:<14}  {}\n", "address", "bytes", "live", "slot");
-  for (const auto s : order) {
-    const Slot& slot = pe_class.slots[s];
-    text += fmt::format("{:>10} {:>10}  {:<14}  {}{}\n",
-                        slot.address < 0 ? "-" : std::to_string(slot.address), size_bytes(slot),
-                        lifetime_text(live[s]), slot.name, slot.persistent ? " (persistent)" : "");
-  }
-  return text;
 }
 
 }  // namespace cyclotron::memory

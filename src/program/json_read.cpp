@@ -211,7 +211,8 @@ class Reader {
   void read(const Json& value, const Path& path, machine::Pe& pe) {
     read_fields(value, path, field("memory_bytes", pe.memory_bytes),
                 field("flops_per_cycle", pe.flops_per_cycle), field("cycles", pe.cycles),
-                field("matrix", pe.matrix), field("vector", pe.vector), field("scalar", pe.scalar));
+                field("matrix", pe.matrix), field("vector", pe.vector), field("scalar", pe.scalar),
+                field("registers", pe.registers), field("banks", pe.banks));
   }
   void read_links(const Json& value, const Path& path,
                   std::map<std::vector<std::int64_t>, machine::Link>& result) {
@@ -349,7 +350,7 @@ class Reader {
   void read(const Json& value, const Path& path, Slot& slot) {
     read_fields(value, path, field("name", slot.name), field("dtype", slot.dtype), field("tile", slot.tile),
                 field("count", slot.count), field("address", slot.address),
-                field("persistent", slot.persistent));
+                field("persistent", slot.persistent), field("first_register", slot.first_register));
   }
   void read(const Json& value, const Path& path, PeClass& pe_class) {
     read_fields(value, path, field("name", pe_class.name), field("region", pe_class.region),

@@ -62,6 +62,8 @@ class Writer {
     add("matrix", pe.matrix);
     add("vector", pe.vector);
     add("scalar", pe.scalar);
+    if (pe.registers) result["registers"] = *pe.registers;
+    if (pe.banks) result["banks"] = *pe.banks;
     return result;
   }
   static OrderedJson write(const std::vector<machine::Topology>& topology) {
@@ -165,8 +167,10 @@ class Writer {
     return result;
   }
   static OrderedJson write(const Slot& slot) {
-    return {{"name", slot.name},   {"dtype", write(slot.dtype)}, {"tile", write(slot.tile)},
-            {"count", slot.count}, {"address", slot.address},    {"persistent", slot.persistent}};
+    OrderedJson result{{"name", slot.name},   {"dtype", write(slot.dtype)}, {"tile", write(slot.tile)},
+                       {"count", slot.count}, {"address", slot.address},    {"persistent", slot.persistent}};
+    if (slot.first_register) result["first_register"] = *slot.first_register;
+    return result;
   }
   OrderedJson write(const PeClass& pe_class) {
     return {{"name", pe_class.name},

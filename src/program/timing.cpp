@@ -9,7 +9,52 @@
 
 namespace cyclotron::program {
 
+namespace {
+
+/// Words of one slot that an instruction reads or writes, in neighbouring banks.
+struct Access {
+  std::int64_t words;
+  std::int64_t first_bank;
+  std::int64_t last_bank;
+};
+
+/// Of an instruction on tiles of these shapes; none in registers.
+std::vector<Access> accesses(const machine::Pe& pe, const PeClass& pe_class, const Compute& compute,
+                             std::span<const operators::Shape> operands) {
+  std::vector<Access> result;
+  const std::int64_t bank = machine::bank_bytes(pe);
+  const auto add = [&](const SlotRef& reference, const operators::Shape& shape) {
+    const Slot& slot = pe_class.slots[reference.slot.index()];
+    if (slot.first_register) return;
+    const std::int64_t bytes = slot.words() * static_cast<std::int64_t>(operators::size_bytes(slot.dtype));
+    result.push_back({shape.rows * shape.columns, slot.address / bank, (slot.address + bytes - 1) / bank});
+  };
+  for (std::size_t n = 0; n < operands.size(); ++n) {
+    if (const auto* reference = std::get_if<SlotRef>(&compute.operands[n])) add(*reference, operands[n]);
+  }
+  add(compute.destination, operators::result_shape(compute.op, compute.flags, operands));
+  return result;
+}
+
+/// The largest sum over the accesses to one bank of what `part` makes of an access's words and banks.
+template <class Part>
+auto busiest_bank(const std::vector<Access>& accesses, Part part) {
+  decltype(part(std::int64_t{}, std::int64_t{})) most = 0;
+  for (const Access& at : accesses) {  // the busiest is where some slot begins
+    decltype(most) sum = 0;
+    for (const Access& one : accesses) {
+      if (one.first_bank <= at.first_bank && at.first_bank <= one.last_bank)
+        sum += part(one.words, one.last_bank - one.first_bank + 1);
+    }
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+}  // namespace
+
 std::optional<std::int64_t> given_cycles(const machine::Pe& pe, Op op) {
+  if (pe.cycles.empty()) return std::nullopt;
   const auto found = pe.cycles.find(std::string(operators::info(op).name));
   return found == pe.cycles.end() ? std::nullopt : std::optional(found->second);
 }
@@ -31,6 +76,14 @@ std::int64_t cycles_of(const machine::Pe& pe, Op op, Flags flags,
     if (pe.vector) return ceil_divide(elements, pe.vector->shape[0]) * pe.vector->cycles;
   }
   return std::max<std::int64_t>(1, ceil_divide(operators::flops(op, flags, operands), pe.flops_per_cycle));
+}
+
+std::int64_t cycles_of(const machine::Pe& pe, const PeClass& pe_class, const Compute& compute,
+                       std::span<const operators::Shape> operands) {
+  const auto given = given_cycles(pe, compute.op);
+  const std::int64_t cycles = given ? *given : cycles_of(pe, compute.op, compute.flags, operands);
+  if (!machine::has_banks(pe)) return cycles;
+  return std::max(cycles, busiest_bank(accesses(pe, pe_class, compute, operands), ceil_divide));
 }
 
 double peak_flops_per_cycle(const machine::Pe& pe, Op op, Flags flags,
@@ -66,7 +119,16 @@ double peak_flops_per_cycle(const machine::Pe& pe, const PeClass& pe_class) {
       shapes.push_back(reference == nullptr ? operators::Shape{}
                                             : pe_class.slots[reference->slot.index()].tile);
     }
-    result = std::max(result, peak_flops_per_cycle(pe, compute->op, compute->flags, shapes));
+    double peak = peak_flops_per_cycle(pe, compute->op, compute->flags, shapes);
+    if (machine::has_banks(pe)) {
+      const double words =
+          busiest_bank(accesses(pe, pe_class, *compute, shapes), [](std::int64_t all, std::int64_t banks) {
+            return static_cast<double>(all) / static_cast<double>(banks);
+          });
+      const auto flops = static_cast<double>(operators::flops(compute->op, compute->flags, shapes));
+      if (words > 0) peak = std::min(peak, flops / words);
+    }
+    result = std::max(result, peak);
   }
   return result;
 }

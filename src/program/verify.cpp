@@ -91,7 +91,7 @@ void check(const Channel& channel, std::size_t rank, const Path& path) {
 }
 
 /// `memory` in bytes, or -1 where the class is not laid out yet.
-void check(const Slot& slot, std::int64_t memory, const Path& path) {
+void check(const Slot& slot, const machine::Pe& pe, std::int64_t memory, const Path& path) {
   require_dtype(slot.dtype, Path(path, "dtype"));
   require_tile(slot.tile, Path(path, "tile"));
   require_range(slot.count, 1, number_limit, Path(path, "count"));
@@ -99,6 +99,17 @@ void check(const Slot& slot, std::int64_t memory, const Path& path) {
                                 static_cast<std::int64_t>(operators::size_bytes(slot.dtype))};
   const std::int64_t bytes = require_product(sizes, path);
   const Path address(path, "address");
+  if (slot.first_register) {
+    const std::int64_t registers = pe.registers.value_or(0);
+    if (*slot.first_register < 0 || slot.words() > registers ||
+        *slot.first_register > registers - slot.words()) {
+      fail("CYC613", Path(path, "first_register"),
+           fmt::format("puts {} words at {}, in a file of {} registers", slot.words(), *slot.first_register,
+                       registers),
+           "a slot lies in the machine's registers, or it has an address");
+    }
+    memory = -1;
+  }
   if (memory < 0) {
     require_range(slot.address, -1, -1, address);
     return;
@@ -113,11 +124,12 @@ void check(const Slot& slot, std::int64_t memory, const Path& path) {
 void check_class(const Program& program, const PeClass& pe_class, const Environment& grid, const Path& path) {
   check_condition(pe_class.region, grid, Path(path, "region"), {});
   require_range(pe_class.memory_bytes, 0, program.machine.pe.memory_bytes, Path(path, "memory_bytes"));
-  const bool laid_out = std::any_of(pe_class.slots.begin(), pe_class.slots.end(),
-                                    [](const Slot& slot) { return slot.address != -1; });
+  const bool laid_out = std::any_of(pe_class.slots.begin(), pe_class.slots.end(), [](const Slot& slot) {
+    return slot.address != -1 || slot.first_register;
+  });
   const Path slots(path, "slots");
   for (std::size_t s = 0; s < pe_class.slots.size(); ++s) {
-    check(pe_class.slots[s], laid_out ? pe_class.memory_bytes : -1, Path(slots, s));
+    check(pe_class.slots[s], program.machine.pe, laid_out ? pe_class.memory_bytes : -1, Path(slots, s));
   }
   check_code(program, pe_class, grid, Path(path, "code"));
 }

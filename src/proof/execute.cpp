@@ -117,13 +117,14 @@ class Executor {
   }
 
  private:
-  /// Cycles of each operator that the machine fixes; -1 where they depend on the shapes.
+  /// Cycles of each operator that the machine fixes; -1 where they depend on the shapes, as words in banks do.
   void add_costs(const PeClass& pe_class) {
     auto& costs = costs_.emplace_back(pe_class.code.size(), 0);
     for (std::size_t at = 0; at < pe_class.code.size(); ++at) {
       const auto* compute = std::get_if<Compute>(&pe_class.code[at].action);
       if (compute == nullptr) continue;
-      costs[at] = program::given_cycles(program_.machine.pe, compute->op).value_or(-1);
+      const auto& pe = program_.machine.pe;
+      costs[at] = machine::has_banks(pe) ? -1 : program::given_cycles(pe, compute->op).value_or(-1);
     }
   }
 
@@ -271,8 +272,8 @@ class Executor {
     if (cycles < 0) {
       std::array<Shape, 8> shapes;
       for (std::size_t i = 0; i < arity; ++i) shapes[i] = terms_.shape(operands[i]);
-      cycles =
-          program::cycles_of(program_.machine.pe, compute.op, compute.flags, std::span(shapes.data(), arity));
+      const auto& pe_class = program_.classes[trace_.pes[pe_].pe_class];
+      cycles = program::cycles_of(program_.machine.pe, pe_class, compute, std::span(shapes.data(), arity));
     }
     pes_[pe_].now += cycles;
   }

@@ -4,11 +4,12 @@
 #include <numeric>
 #include <vector>
 
+#include <cyclotron/program/storage.hpp>
 #include <cyclotron/proof/terms.hpp>
 
 namespace cyclotron::proof {
 
-/// How a class's slots lie in memory, in granules: the largest unit that no slot element cuts.
+/// How a class's slots lie in memory and registers, in granules: the largest unit that no slot element cuts.
 struct MemoryMap {
   explicit MemoryMap(const program::PeClass& pe_class) {
     std::int64_t unit = 0;
@@ -16,10 +17,13 @@ struct MemoryMap {
       return slot.tile.rows * slot.tile.columns *
              static_cast<std::int64_t>(operators::size_bytes(slot.dtype));
     };
-    for (const auto& slot : pe_class.slots) unit = std::gcd(std::gcd(unit, slot.address), bytes(slot));
-    for (const auto& slot : pe_class.slots) {
-      slots.push_back({slot.address / unit, bytes(slot) / unit});
-      granules = std::max(granules, (slot.address + slot.count * bytes(slot)) / unit);
+    const program::Storage storage(pe_class);
+    for (const std::int64_t offset : storage.offsets) unit = std::gcd(unit, offset);
+    for (const auto& slot : pe_class.slots) unit = std::gcd(unit, bytes(slot));
+    for (std::size_t s = 0; s < pe_class.slots.size(); ++s) {
+      const auto& slot = pe_class.slots[s];
+      slots.push_back({storage.offsets[s] / unit, bytes(slot) / unit});
+      granules = std::max(granules, (storage.offsets[s] + slot.count * bytes(slot)) / unit);
     }
   }
 

@@ -20,7 +20,7 @@ constexpr std::int64_t most_places = std::int64_t{1} << 24;  // Of all PEs' memo
 void require_laid_out(const program::Program& program) {
   for (const auto& pe_class : program.classes) {
     for (const auto& slot : pe_class.slots) {
-      if (slot.address >= 0) continue;
+      if (slot.laid_out()) continue;
       throw ProgramError({.code = "CYC613",
                           .span = {},
                           .message = fmt::format("slot `{}` of {} has no address", slot.name, pe_class.name),

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <cyclotron/program/storage.hpp>
 #include <cyclotron/program/timing.hpp>
 #include <cyclotron/support/division.hpp>
 #include <cyclotron/support/error.hpp>
@@ -28,12 +29,13 @@ class Decoder {
     code_.index = static_cast<std::uint32_t>(class_index);
     code_.dimensions = static_cast<std::uint32_t>(program.grid.size());
     code_.variables = code_.dimensions;
-    code_.memory_bytes = pe_class_.memory_bytes;
   }
 
   Code decode() {
-    require(code_.memory_bytes >= 0, "its memory is not laid out", "CYC613");
     for (const auto& slot : pe_class_.slots) add_slot(slot);
+    const program::Storage storage(pe_class_);
+    for (std::size_t s = 0; s < slots_.size(); ++s) slots_[s].address = storage.offsets[s];
+    code_.memory_bytes = storage.bytes;
     code_.steps.reserve(pe_class_.code.size() + 1);
     for (const auto& instruction : pe_class_.code) {
       code_.steps.emplace_back();
@@ -70,15 +72,16 @@ class Decoder {
     place.tile = {static_cast<std::int32_t>(slot.tile.rows), static_cast<std::int32_t>(slot.tile.columns)};
     place.scalar = place.tile == TileSize{1, 1};
     place.count = slot.count;
-    place.address = slot.address;
     place.slot = static_cast<std::uint32_t>(slots_.size());
     const auto element = static_cast<std::int64_t>(operators::size_bytes(slot.dtype));
+    const bool in_memory = !slot.first_register;
+    const std::int64_t first = in_memory ? slot.address : *slot.first_register;
     std::int64_t end = 0;
     const bool overflow = __builtin_mul_overflow(place.tile.words(), element, &place.stride) ||
                           __builtin_mul_overflow(place.stride, slot.count, &end) ||
-                          __builtin_add_overflow(end, slot.address, &end);
-    require(!overflow && slot.count >= 1 && slot.address >= 0 && slot.address % element == 0 &&
-                end <= code_.memory_bytes,
+                          __builtin_add_overflow(in_memory ? end : end / element, first, &end);
+    require(!overflow && slot.count >= 1 && first >= 0 && (!in_memory || first % element == 0) &&
+                end <= (in_memory ? pe_class_.memory_bytes : program_.machine.pe.registers.value_or(0)),
             "a slot is not inside the PE's memory", "CYC613");
     if (!place.scalar) {
       require(slot.count <= most - code_.sizes, "its slots have too many elements");
@@ -354,10 +357,11 @@ class Decoder {
     const std::array<Shape, 3> scalars{};
     const std::span operands(scalars.data(), sources.size());
     if (step().scalar) step().flops = operators::flops(compute.op, compute.flags, operands);
-    if (const auto given = program::given_cycles(pe, compute.op)) {
+    const auto given = program::given_cycles(pe, compute.op);
+    if (step().scalar) {
+      step().cycles = program::cycles_of(pe, pe_class_, compute, operands);
+    } else if (given && !machine::has_banks(pe)) {
       step().cycles = *given;
-    } else if (step().scalar) {
-      step().cycles = program::cycles_of(pe, compute.op, compute.flags, operands);
     } else {
       step().sized = true;
     }
@@ -402,8 +406,12 @@ Code decode(const program::Program& program, std::size_t class_index) {
   return Decoder(program, class_index).decode();
 }
 
-std::int64_t operator_cycles(const machine::Pe& pe, const Step& step, std::span<const Shape> operands) {
-  return step.sized ? program::cycles_of(pe, step.op, step.flags, operands) : step.cycles;
+std::int64_t operator_cycles(const Program& program, const Code& code, const Step& step,
+                             std::span<const Shape> operands) {
+  if (!step.sized) return step.cycles;
+  const auto& pe_class = program.classes[code.index];
+  const auto& action = pe_class.code[static_cast<std::size_t>(&step - code.steps.data())].action;
+  return program::cycles_of(program.machine.pe, pe_class, std::get<program::Compute>(action), operands);
 }
 
 std::int64_t lower_limit(const Code& code, Range range, const std::int64_t* variables) {

@@ -55,7 +55,7 @@ struct Wrapped {
 struct Place {
   static constexpr std::uint32_t no_wrap = 0xffffffffU;
   Form index;
-  std::int64_t address = 0;  ///< Of element 0, in bytes.
+  std::int64_t address = 0;  ///< Of element 0, in bytes (`program::Storage`).
   std::int64_t stride = 0;   ///< Bytes of one element.
   std::int64_t count = 0;
   TileSize tile;            ///< Largest.
@@ -181,9 +181,9 @@ struct Code {
 /// Decodes one class. Throws ProgramError where running it could leave its memory or its tables.
 [[nodiscard]] Code decode(const program::Program& program, std::size_t class_index);
 
-/// Cycles of an operator on tiles of these shapes.
-[[nodiscard]] std::int64_t operator_cycles(const machine::Pe& pe, const Step& step,
-                                           std::span<const Shape> operands);
+/// Cycles of an operator of the code's class on tiles of these shapes.
+[[nodiscard]] std::int64_t operator_cycles(const program::Program& program, const Code& code,
+                                           const Step& step, std::span<const Shape> operands);
 
 /// Affine arithmetic wraps: a hostile program computes nonsense, not undefined behaviour.
 [[nodiscard]] inline std::int64_t evaluate(const Code& code, const Form& form,

@@ -86,6 +86,8 @@ inline Program everything() {
   result.machine.pe.cycles = {{"matmul", 3}, {"move", 0}};
   result.machine.pe.matrix = machine::Unit{{4, 4, 2}, 3};
   result.machine.pe.scalar = machine::Unit{{}, 2};
+  result.machine.pe.registers = 6;
+  result.machine.pe.banks = 3;
   result.machine.clock_hz = 1.5e9;
   result.machine.links[{1, 0}] = {.latency_cycles = 4, .depth = 3};
   Channel network;

@@ -183,6 +183,39 @@ def test_memories():
     assert [record["cycles"] for record in kernel] == [None, swept[1]["cycles"]]
 
 
+def test_registers_and_banks():
+    """Each value is that of the program compiled for it, and cycles fall as the values that are live fit."""
+    square = [cy.spec((8, 8))] * 2
+    schedules = {"output": OUTPUT_STATIONARY, "input": cy.schedules.input_stationary(matmul)}
+    registers = [None, 0, 1, 2, 4, 16, 17, 18, 20, 64]
+    swept = cy.sweep(
+        matmul,
+        *square,
+        schedule=schedules,
+        grid=[(2, 2)],
+        machine=cy.Machine(),
+        registers=registers,
+        banks=[1, 8],
+    )
+    cycles: dict[tuple[str, int], list[int]] = {}
+    for record in swept:
+        pe = cy.PE(registers=record["registers"], banks=record["banks"])
+        program = matmul.compile(
+            *square, schedule=schedules[record["schedule"]], machine=cy.Machine(grid=(2, 2), pe=pe)
+        )
+        assert record["cycles"] == cy.run(program, backend="sim", functional=False).cycles
+        cycles.setdefault((record["schedule"], record["banks"]), []).append(record["cycles"])
+    for found in cycles.values():
+        assert found == sorted(found, reverse=True)
+        assert found[-1] < found[0]
+
+
+def test_banks_that_do_not_divide_the_memory():
+    program = matmul.compile(*SPECS, schedule=OUTPUT_STATIONARY)
+    swept = cy.sweep(program, memory=[1000, 1024], banks=[None, 16])
+    assert [record["error"] and record["error"][:6] for record in swept] == [None, "CYC401", None, None]
+
+
 @cy.kernel
 def product_of_three(A, B, C):
     H = cy.empty((A.shape[0], B.shape[1]))

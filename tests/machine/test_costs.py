@@ -179,6 +179,72 @@ def judge(program, cycles, folder):
     assert cy.run(loaded, backend="sim", functional=False).cycles == cycles
 
 
+@pytest.mark.parametrize(
+    ("registers", "banks", "first", "others"),
+    [
+        (None, None, 1, 1),
+        (None, 1, 3, 4),  # C <- A B, then C <- C + A B, word by word
+        (None, 2, 2, 2),
+        (None, 8, 1, 2),  # C is read and written
+        (0, None, 3, 4),
+        (1, None, 2, 2),
+        (1, 2, 1, 1),
+        (2, 1, 1, 1),
+        (3, 1, 1, 1),
+    ],
+)
+def test_operators_wait_for_the_busiest_bank(tmp_path, registers, banks, first, others):
+    n, k, m = 4, 6, 5
+    A, B = np.arange(24.0).reshape(n, k), np.arange(30.0).reshape(k, m)
+    program = product.compile(A, B, schedule=cy.schedules.output_stationary(product))
+    machine = Machine(link=Link(depth=16), pe=PE(registers=registers, banks=banks))
+    judge(program.with_machine(machine), n - 1 + m - 1 + first + (k - 1) * others, tmp_path)
+    compiled = product.compile(
+        A, B, schedule=cy.schedules.output_stationary(product), machine=replace(machine, grid=(n, m))
+    )
+    assert compiled.core.to_bytes() == program.with_machine(machine).core.to_bytes()
+    for backend in ("sim", "local"):
+        assert np.array_equal(cy.run(compiled, backend=backend).output, A @ B)
+    assert cy.prove(compiled)
+    plain = compiled.with_machine(Machine(link=Link(depth=16)))
+    assert [c.slots for c in plain.core.classes] == [c.slots for c in program.core.classes]
+
+
+def test_large_values_are_spread_over_banks(tmp_path):
+    """A 5x7 tile of float64 has 280 bytes: 18 words in each of two banks of 256, so that two do not meet."""
+    program = exponentials.compile(tile(5, 7))
+    judge(program.with_machine(Machine(pe=PE(memory=1024, banks=4, vector=Unit((35,))))), 18, tmp_path)
+    judge(program.with_machine(Machine(pe=PE(memory=1024, banks=1, vector=Unit((35,))))), 70, tmp_path)
+    judge(program.with_machine(Machine(pe=PE(memory=1024, registers=35, vector=Unit((35,))))), 35, tmp_path)
+    judge(program.with_machine(Machine(pe=PE(registers=70, vector=Unit((35,))))), 1, tmp_path)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "complex128", "float64"])
+def test_registers_hold_an_element_of_any_dtype(dtype):
+    A, B = np.arange(6).reshape(2, 3).astype(dtype), np.arange(6).reshape(3, 2).astype(dtype)
+    machine = Machine(grid=(1, 1), pe=PE(registers=12, banks=3))
+    program = product.compile(A, B, schedule=cy.schedules.output_stationary(product), machine=machine)
+    assert 0 < program.core.classes[0].registers <= 12
+    for backend in ("sim", "local"):
+        assert np.array_equal(cy.run(program, backend=backend).output, A @ B)
+
+
+def test_the_memory_map_shows_banks_and_registers():
+    program = product.compile(cy.spec((2, 3)), cy.spec((3, 2)))
+    text = str(program.with_machine(Machine(pe=PE(registers=1, banks=4))).memory)
+    assert "32 of 49152 bytes in 4 banks, 1 of 1 registers" in text
+    assert " r0 " in text
+    assert "bank" not in str(program.memory)
+
+
+def test_depths_are_those_of_operators_that_wait_for_banks():
+    A, B = cy.spec((6, 6)), cy.spec((6, 6))
+    program = product.compile(A, B, schedule=cy.schedules.output_stationary(product))
+    for banks, depth in ((1, 1), (None, 2)):
+        depths = program.with_machine(Machine(pe=PE(banks=banks))).least_depths()
+        assert {channel.no_stall for channel in depths.channels} == {depth}
+
+
 def test_the_checker_keeps_the_same_time():
     """A place is free again 1 + 1 cycles after its message: at the full rate two are needed, at less one."""
     A, B = cy.spec((6, 6)), cy.spec((6, 6))

@@ -39,7 +39,9 @@ machines = st.builds(
     clock=st.none() | st.floats(0, exclude_min=True, allow_infinity=False),
     pe=st.builds(
         PE,
-        memory=st.integers(1, 2**50),
+        memory=st.sampled_from([2**50, 48 * 1024, 120]),
+        registers=st.none() | st.integers(0, 2**20),
+        banks=st.sampled_from([None, 1, 2, 4, 8]),
         flops_per_cycle=st.integers(1, 1000),
         cycles=st.dictionaries(st.sampled_from(["divide", "sqrt", 'o"d\\d']), st.integers(0, 50)),
         matrix=st.none() | units(3),
@@ -62,6 +64,8 @@ def test_defaults_are_those_of_the_core():
             "matrix": None,
             "vector": None,
             "scalar": None,
+            "registers": None,
+            "banks": None,
         },
         "links": [],
         "memories": {},
@@ -112,6 +116,16 @@ def test_a_file_with_units(tmp_path):
     machine = Machine(pe=PE(matrix=Unit((16, 16, 16), 16), vector=Unit((8,))))
     assert Machine.load(path) == machine
     assert eval(repr(machine), {"cy": cy}) == machine
+
+
+def test_a_file_with_banks(tmp_path):
+    path = tmp_path / "m.toml"
+    path.write_text("[pe]\nregisters = 1\nbanks = 8\n")
+    machine = Machine(pe=PE(registers=1, banks=8))
+    assert Machine.load(path) == machine
+    assert repr(machine) == "cy.Machine(pe=cy.PE(registers=1, banks=8))"
+    assert str(machine).endswith("depth 2, 48 KiB a PE in 8 banks, 1 register")
+    assert str(Machine(pe=PE(registers=0))).endswith("48 KiB a PE, 0 registers")
 
 
 def test_a_file_with_links(tmp_path):
@@ -188,6 +202,12 @@ def test_unit_is_the_textbook_array():
         (lambda: Link(depth=2**41), "CYC401", "give at most"),
         (lambda: PE(memory=0), "CYC401", "`pe.memory` is 0"),
         (lambda: PE(cycles={"divide": -1}), "CYC401", "divide"),
+        (lambda: PE(registers=-1), "CYC401", "`pe.registers` is -1, outside 0 .. 1048576"),
+        (lambda: PE(registers=2.0), "CYC402", "of type float"),
+        (lambda: PE(banks=0), "CYC401", "`pe.banks` is 0, outside 1 .. 1024"),
+        (lambda: PE(memory=100, banks=8), "CYC401", "100 bytes, which are no 8 equal banks"),
+        (lambda: PE(memory=100, banks=8), "CYC401", "give a memory of 96 bytes"),
+        (lambda: Machine.from_dict({"pe": {"register": 4}}), "CYC402", "did you mean `registers`?"),
         (lambda: Machine(grid=(0, 4)), "CYC401", "`grid[0]` is 0"),
         (lambda: Machine(grid=()), "CYC401", "grid dimensions"),
         (lambda: Machine(grid=(2,) * 9), "CYC401", "grid dimensions"),

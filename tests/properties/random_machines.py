@@ -78,7 +78,7 @@ def retimed(rng: random.Random, program: cy.Program, with_memory: float = 0.5) -
         units = {"matrix": unit(3), "vector": unit(1), "scalar": unit(0)}
         if rng.random() < 0.5:
             del units["scalar"]
-    pe = dataclasses.replace(machine.pe, cycles=cycles, **units)
+    pe = banked(rng, dataclasses.replace(machine.pe, cycles=cycles, **units), program.memory_bytes)
     chiplets = None
     if rng.random() < 0.4:
         chiplets = cy.Chiplets(shape=[rng.randint(1, 4) for _ in program.grid], link=link())
@@ -99,6 +99,20 @@ def retimed(rng: random.Random, program: cy.Program, with_memory: float = 0.5) -
             chiplets=chiplets,
             memories=memories,
         )
+    )
+
+
+def banked(rng: random.Random, pe: cy.PE, needed: int) -> cy.PE:
+    """The PE with random registers and banks, some of which the values that they hold fill."""
+    if rng.random() < 0.4:
+        return dataclasses.replace(pe, registers=None, banks=None)
+    banks = rng.choice((None, 1, 2, 3, 5, 8))
+    memory = rng.choice((pe.memory, 16 * rng.randint(1, 4) + needed))
+    return dataclasses.replace(
+        pe,
+        memory=memory - memory % (banks or 1) + 16 * (banks or 1),
+        registers=rng.choice((None, 0, 1, 2, 3, 4, 9, 40)),
+        banks=banks,
     )
 
 

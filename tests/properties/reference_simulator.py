@@ -225,10 +225,31 @@ class _Simulation:
         operands = [_size(operand, environment, sizes) for operand in step["operands"]]
         sizes[_element(step["destination"], environment)] = _result(step["op"], operands)
         clock.work["flops",] += _flops(step["op"], operands)
-        cycles = self.cycles(step["op"], operands)
+        cycles = max(self.cycles(step["op"], operands), self.bank_cycles(step, pe, operands))
         clock.now += cycles
         clock.busy[step["op"]] = clock.busy.get(step["op"], 0) + cycles
         return iter(())
+
+    def bank_cycles(self, step: Json, pe: tuple[int, ...], operands: list[tuple[int, int]]) -> int:
+        """Of the bank that the most words of operands and result are in."""
+        machine, banks = self.machine["pe"], Counter[int]()
+        if "banks" not in machine and "registers" not in machine:
+            return 0
+        size = machine["memory_bytes"] // machine.get("banks", 1)
+        (slots,) = (
+            found["slots"]
+            for found in self.program["classes"]
+            if any(all(_holds(c, [*pe]) for c in conjunction) for conjunction in found["region"])
+        )
+        tiles = [*zip(step["operands"], operands, strict=True)]
+        for place, tile in [*tiles, (step["destination"], _result(step["op"], operands))]:
+            if "slot" not in place or "first_register" in slots[place["slot"]]:
+                continue
+            slot = slots[place["slot"]]
+            end = slot["address"] + slot["count"] * math.prod(slot["tile"]) * np.dtype(slot["dtype"]).itemsize
+            its = range(slot["address"] // size, -(-end // size))
+            banks.update(dict.fromkeys(its, -(-math.prod(tile) // len(its))))
+        return max(banks.values(), default=0)
 
     def cycles(self, op: str, operands: list[tuple[int, int]]) -> int:
         """As the machine gives them by name, else the passes of a unit."""

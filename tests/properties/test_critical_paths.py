@@ -68,8 +68,8 @@ def test_paths_of_random_programs_are_longest_paths(tmp_path, capsys):
 
 def with_cycles(program, **cycles):
     machine = program.machine
-    pe = dataclasses.replace(machine.pe, cycles={**machine.pe.cycles, **cycles}, matrix=None, vector=None)
-    return program.with_machine(dataclasses.replace(machine, pe=dataclasses.replace(pe, scalar=None)))
+    pe = cy.PE(memory=machine.pe.memory, cycles={**machine.pe.cycles, **cycles})
+    return program.with_machine(dataclasses.replace(machine, pe=pe))
 
 
 def cycles_of(program):

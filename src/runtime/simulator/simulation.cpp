@@ -314,7 +314,7 @@ bool Simulation<f>::finish(Pe& pe) {
 
 template <bool f>
 void Simulation<f>::computed(Pe& pe, const Step& step, std::span<const Shape> operands) {
-  const std::int64_t cycles = operator_cycles(array_.program().machine.pe, step, operands);
+  const std::int64_t cycles = operator_cycles(array_.program(), *pe.code, step, operands);
   Clock& clock = clocks_[pe.ordinal];
   Work& work = work_[pe.ordinal];
   ++work.count(InstructionKind::compute);

@@ -159,7 +159,7 @@ class Compactor {
   }
 
   [[nodiscard]] std::int64_t cycles(const Step& step) const {
-    return operator_cycles(program_.source->machine.pe, step, operand_shapes(code_, step, slots_));
+    return operator_cycles(*program_.source, code_, step, operand_shapes(code_, step, slots_));
   }
 
   [[nodiscard]] bool is_general(const Step& step) const {

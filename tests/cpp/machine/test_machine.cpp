@@ -111,6 +111,11 @@ TEST(Machine, NumbersOutOfRangeAreNamed) {
             std::string::npos);
   EXPECT_NE(message([](Machine& m) { m.pe.cycles["add"] = -1; }).find("pe.cycles[add]"), std::string::npos);
   EXPECT_NE(message([](Machine& m) { m.pe.memory_bytes = 0; }).find("pe.memory_bytes"), std::string::npos);
+  EXPECT_NE(message([](Machine& m) { m.pe.registers = -1; }).find("`pe.registers` is -1"), std::string::npos);
+  EXPECT_NE(message([](Machine& m) { m.pe.banks = 0; }).find("`pe.banks` is 0"), std::string::npos);
+  EXPECT_NE(message([](Machine& m) { m.pe.banks = 1025; }).find("`pe.banks` is 1025"), std::string::npos);
+  EXPECT_EQ(message([](Machine& m) { m.pe.banks = 7; }),
+            "machine `pe.memory` is 49152 bytes, which are no 7 equal banks");
   EXPECT_NE(
       message([](Machine& m) { m.pe.matrix = Unit{{4, 4}, 1}; }).find("`pe.matrix.shape dimensions` is 2"),
       std::string::npos);

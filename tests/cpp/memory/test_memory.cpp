@@ -170,6 +170,120 @@ TEST(Allocate, SizesBeyondAnyMemoryAreRefusedToo) {
   EXPECT_EQ(thrown<CapacityError>([&] { (void)allocate(program); }).code, "CYC501");
 }
 
+/// On a machine of `memory` bytes a PE.
+Program banked(Program program, std::optional<std::int64_t> registers, std::optional<std::int64_t> banks,
+               std::int64_t memory = 1024) {
+  program.machine.pe.registers = registers;
+  program.machine.pe.banks = banks;
+  program.machine.pe.memory_bytes = memory;
+  const Program laid_out = allocate(std::move(program));
+  EXPECT_NO_THROW(verify(laid_out));
+  EXPECT_NO_THROW(verify_layout(laid_out));
+  return laid_out;
+}
+std::vector<std::int64_t> registers_of(const Program& program) {
+  std::vector<std::int64_t> result;
+  for (const auto& slot : program.classes[0].slots) result.push_back(slot.first_register.value_or(-1));
+  return result;
+}
+std::vector<std::int64_t> banks_of(const Program& program) {
+  std::vector<std::int64_t> result;
+  for (const auto& slot : program.classes[0].slots)
+    result.push_back(slot.address / machine::bank_bytes(program.machine.pe));
+  return result;
+}
+
+TEST(Registers, HoldWhatOperatorsUseMost) {
+  // s2 is used once, s0 twice, s1 four times in a loop; s3 by messages alone.
+  const Program program =
+      program_of(4, {write(0), write(1), write(2), write(3), negate(2, 0), negate(0, 0), loop("j", 0, 1),
+                     negate(1, 1), end(), read(0), read(1), read(2), read(3)});
+  EXPECT_EQ(registers_of(banked(program, 0, 4)), (std::vector<std::int64_t>{-1, -1, -1, -1}));
+  EXPECT_EQ(registers_of(banked(program, 1, 4)), (std::vector<std::int64_t>{-1, 0, -1, -1}));
+  EXPECT_EQ(registers_of(banked(program, 2, 4)), (std::vector<std::int64_t>{1, 0, -1, -1}));
+  EXPECT_EQ(registers_of(banked(program, 9, 4)), (std::vector<std::int64_t>{1, 0, 2, -1}));
+  EXPECT_EQ(banked(program, 9, 4).classes[0].memory_bytes, 8);
+}
+
+TEST(Registers, AreSharedByValuesThatDoNotMeet) {
+  const Program program = program_of(2, {write(0), negate(0, 0), read(0), write(1), negate(1, 1), read(1)});
+  EXPECT_EQ(registers_of(banked(program, 1, {})), (std::vector<std::int64_t>{0, 0}));
+}
+
+TEST(Registers, HoldWholeSlots) {
+  Program program =
+      program_of(2, {write(0), write(1), negate(0, 0), negate(0, 0), negate(1, 1), read(0), read(1)});
+  program.classes[0].slots[0].count = 3;
+  EXPECT_EQ(registers_of(banked(program, 2, {})), (std::vector<std::int64_t>{-1, 0}));
+  EXPECT_EQ(registers_of(banked(program, 3, {})),
+            (std::vector<std::int64_t>{0, -1}));  // which saves 4 words, not 2
+  EXPECT_EQ(registers_of(banked(program, 4, {})), (std::vector<std::int64_t>{1, 0}));
+}
+
+TEST(Banks, HoldOperandsThatMeetApart) {
+  const Program program = program_of(4, {write(0), write(1), write(2), write(3), negate(0, 1), negate(2, 3),
+                                         read(0), read(1), read(2), read(3)});
+  EXPECT_EQ(banks_of(banked(program, {}, 1)), (std::vector<std::int64_t>{0, 0, 0, 0}));
+  EXPECT_EQ(banks_of(banked(program, {}, 4)), (std::vector<std::int64_t>{0, 1, 0, 1}));
+}
+
+TEST(Banks, ThatAreFullLeaveSlotsToOthers) {
+  const Program program = program_of(4, {write(0), write(1), write(2), write(3), negate(0, 1), negate(2, 3),
+                                         read(0), read(1), read(2), read(3)});
+  EXPECT_EQ(banks_of(banked(program, {}, 4, 64)), (std::vector<std::int64_t>{0, 1, 2, 3}));
+  EXPECT_EQ(banks_of(banked(program, {}, 2, 64)), (std::vector<std::int64_t>{0, 1, 0, 1}));
+}
+
+TEST(Banks, AreJoinedForLargeSlots) {
+  Program program = program_of(2, {write(0), write(1), negate(0, 0), read(0), read(1)});
+  program.channels[0].tile = {8, 8};
+  program.classes[0].slots[1].tile = {5, 1};  // of 40 bytes
+  const Program laid_out = banked(program, {}, 4, 96);
+  EXPECT_EQ(laid_out.classes[0].slots[1].address, 0);  // in two banks, before those of one
+  EXPECT_EQ(laid_out.classes[0].slots[0].address, 48);
+}
+
+TEST(Banks, GiveWayToTheMemorysSize) {
+  // 32 + 48 bytes fit the memory of 80, but no bank of 40 holds 48 and two banks leave no 32.
+  Program program = program_of(2, {write(0), write(1), negate(0, 0), read(0), read(1)});
+  program.channels[0].tile = {8, 8};
+  program.classes[0].slots[0].tile = {4, 1};
+  program.classes[0].slots[1].tile = {6, 1};
+  const Program laid_out = banked(program, {}, 2, 80);
+  EXPECT_EQ(laid_out.classes[0].memory_bytes, 80);
+  program.machine.pe.memory_bytes = 64;
+  program.machine.pe.banks = 2;
+  EXPECT_EQ(thrown<CapacityError>([&] { (void)allocate(program); }).code, "CYC501");
+}
+
+TEST(Banks, OtherMachinesHaveTheirOwnPlan) {
+  const Program plain = allocate(matmul());
+  const Program in_banks = banked(matmul(), 1, 4, 48 * 1024);
+  EXPECT_EQ(memory::with_machine(plain, in_banks.machine), in_banks);
+  EXPECT_EQ(memory::with_machine(in_banks, plain.machine), plain);
+  machine::Machine small = plain.machine;
+  small.pe.memory_bytes = 32;
+  EXPECT_EQ(thrown<CapacityError>([&] { (void)memory::with_machine(plain, small); }).code, "CYC501");
+  small.pe.registers = 1;
+  EXPECT_EQ(memory::with_machine(plain, small).classes[0].memory_bytes, 24);
+}
+
+TEST(VerifyLayout, RefusesBadRegisters) {
+  const Program good = banked(matmul(), 3, 4);
+  const auto refused = [&](auto change) {
+    Program program = good;
+    change(program.classes[0]);
+    return thrown<ProgramError>([&] { verify_layout(program); }).message;
+  };
+  EXPECT_EQ(refused([](PeClass& c) { c.slots[1].first_register = c.slots[2].first_register; }),
+            "class 0: slots `C` and `B` are live together and share registers");
+  EXPECT_EQ(refused([](PeClass& c) { c.slots[1].first_register = 3; }),
+            "class 0: slot `B` has 1 words at register 3, outside the machine's 3");
+  EXPECT_EQ(refused([](PeClass& c) { c.slots[1].count = 9; }).substr(0, 33),
+            "class 0: slot `B` has 9 words at ");
+  EXPECT_NE(refused([](PeClass& c) { c.slots[1].address = 0; }), "");
+}
+
 TEST(VerifyLayout, RefusesBadPlans) {
   const Program good = allocate(matmul());
   EXPECT_NO_THROW(verify_layout(good));
@@ -200,6 +314,13 @@ TEST(MemoryMap, ListsSlotsByAddress) {
             "         0          8  0 .. 7          W (persistent)\n"
             "        16          8  2 .. 5          B\n"
             "        32          8  3 .. 6          C\n");
+  const Program in_banks = banked(matmul(), 1, 4, 4096);
+  EXPECT_EQ(memory::memory_map(in_banks, in_banks.classes[0]),
+            "class 0: 32 of 4096 bytes in 4 banks, 1 of 1 registers\n"
+            "   address   bank      bytes  live            slot\n"
+            "        r0      -          8  3 .. 6          C\n"
+            "         0      0          8  0 .. 7          W (persistent)\n"
+            "      1024      1          8  2 .. 5          B\n");
 }
 
 /// Random code over a few slots; blocks are closed at the end.
@@ -286,12 +407,18 @@ class Owners {
   }
   void read(const SlotRef& reference) {
     const std::size_t s = reference.slot.index();
-    if (written_[s] && owner_[class_.slots[s].address] != s) ++clobbered_;
+    if (written_[s] && owner_[place(s)] != s) ++clobbered_;
   }
   void write(const SlotRef& reference) {
     const std::size_t s = reference.slot.index();
     written_[s] = true;
-    owner_[class_.slots[s].address] = s;
+    owner_[place(s)] = s;
+  }
+
+  /// Registers come before the memory.
+  std::int64_t place(std::size_t s) const {
+    const Slot& slot = class_.slots[s];
+    return slot.first_register ? -1 - *slot.first_register : slot.address;
   }
 
   const PeClass& class_;
@@ -311,6 +438,8 @@ TEST(Allocate, NoValueIsOverwrittenBeforeItsLastRead) {
     ASSERT_NO_THROW(verify_layout(program));
     ASSERT_EQ(Owners(program.classes[0]).clobbered_reads(), 0) << to_string(program);
     if (program.classes[0].memory_bytes < 5 * 16) ++shared;
+    const auto in_banks = banked(program, round % 4, 1 + round % 5, 16 * (5 + round % 7) * (1 + round % 5));
+    ASSERT_EQ(Owners(in_banks.classes[0]).clobbered_reads(), 0) << to_string(program);
   }
   EXPECT_GT(shared, 100) << "nothing is ever shared, so nothing was tested";
 }

@@ -64,8 +64,17 @@ TEST(File, RoundTripIsExact) {
 }
 
 TEST(File, WhatVersion10DoesNotHaveIsWrittenWhereItIsThere) {
-  EXPECT_EQ(serialize(matmul()).find("matrix"), std::string::npos);
+  for (const char* key : {"matrix", "banks", "register"})
+    EXPECT_EQ(serialize(matmul()).find(key), std::string::npos) << key;
   Program program = matmul();
+  program.machine.pe.registers = 8;
+  program.classes[0].memory_bytes = 32;
+  program.classes[0].slots[0].address = 0;
+  program.classes[0].slots[1].address = 16;
+  program.classes[0].slots[2].first_register = 7;
+  EXPECT_NE(serialize(program).find("\"registers\":8"), std::string::npos);
+  EXPECT_NE(serialize(program).find("\"first_register\":7"), std::string::npos);
+  EXPECT_EQ(deserialize(serialize(program)), program);
   program.machine.pe.vector = machine::Unit{{16}, 2};
   program.machine.links[{0, 1}].depth = 7;
   EXPECT_NE(serialize(program).find("\"vector\":{\"shape\":[16],\"cycles\":2}"), std::string::npos);

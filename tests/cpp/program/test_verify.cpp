@@ -203,6 +203,36 @@ TEST(Verify, FaultsInCodePointAtTheSource) {
   EXPECT_EQ(thrown<ProgramError>([&] { verify(program); }).span.line, 10);
 }
 
+TEST(Verify, RegistersAreTheMachines) {
+  Program program = matmul();
+  program.machine.pe.registers = 4;
+  auto& slots = program.classes[0].slots;
+  slots[0].first_register = 0;
+  slots[1].first_register = 1;
+  slots[2].tile = {2, 1};
+  program.channels[1].tile = {2, 1};
+  slots[2].first_register = 2;
+  EXPECT_NO_THROW(verify(program));
+  const auto refused = [](const Program& bad) {
+    const Diagnostic diagnostic = thrown<ProgramError>([&] { verify(bad); });
+    EXPECT_EQ(diagnostic.message.substr(0, 24), "`classes[0].slots[2].fir");
+    return diagnostic.code;
+  };
+  for (const std::int64_t first : {std::int64_t{-1}, std::int64_t{3}, big, -big}) {
+    slots[2].first_register = first;
+    EXPECT_EQ(refused(program), "CYC613") << first;
+  }
+  slots[2].first_register = 2;
+  slots[2].count = std::int64_t{1} << 40;
+  EXPECT_EQ(refused(program), "CYC613");
+  slots[2].count = 1;
+  slots[2].address = 0;
+  EXPECT_EQ(thrown<ProgramError>([&] { verify(program); }).code, "CYC606");
+  slots[2].address = -1;
+  slots[0].first_register.reset();
+  EXPECT_EQ(thrown<ProgramError>([&] { verify(program); }).code, "CYC613");
+}
+
 TEST(Verify, AddressesLieInMemory) {
   Program program = matmul();
   program.classes[0].memory_bytes = 40;

@@ -71,8 +71,17 @@ struct Pe {
   std::optional<Unit> matrix{};  ///< Runs products of tiles.
   std::optional<Unit> vector{};  ///< Runs elementwise operators and reductions of rows and columns.
   std::optional<Unit> scalar{};  ///< Runs elementwise operators on single elements, before `vector`.
+  /// Of the register file, each of one element whatever its dtype; 0 to 2^20. None: as 0, where there are banks.
+  std::optional<std::int64_t> registers{};
+  /// Equal contiguous parts of the memory, each of which gives or takes a word a cycle; 1 to 1024, a divisor of
+  /// `memory_bytes`. None: one where there are registers, else memory costs operators nothing.
+  std::optional<std::int64_t> banks{};
   bool operator==(const Pe&) const = default;
 };
+
+/// Whether operators wait for banks.
+[[nodiscard]] inline bool has_banks(const Pe& pe) { return pe.registers || pe.banks; }
+[[nodiscard]] inline std::int64_t bank_bytes(const Pe& pe) { return pe.memory_bytes / pe.banks.value_or(1); }
 
 /// The whole machine. An empty grid means: as large as the program needs.
 struct Machine {

@@ -9,11 +9,20 @@ namespace cyclotron::memory {
 /// A slot lives from its first write to its last use in program order; what is live into or carried by a
 /// loop lives to the loop's end (M1). Slots whose lifetimes do not meet may share addresses: best fit with
 /// coalescing of free blocks (M10), 16-byte alignment. Persistent slots are placed first and never shared.
+///
+/// On a machine with registers, the slots that operators use most, each or for each register that they take, whichever
+/// saves more, are in registers instead, whole ones only. On one with banks the others are each in one bank, or in as few neighbouring ones as hold
+/// them, so that what an instruction uses lies in different banks as far as it can; where that needs more than the
+/// memory, at best fit as above. How often an instruction runs is estimated from the loops around it.
 /// Requires: verify would hold but for addresses. Throws CapacityError where a class needs more than the
 /// machine's PE memory: names the class, both sizes, and the largest slots.
 [[nodiscard]] program::Program allocate(program::Program program);
 
-/// Checks a plan on its own: every slot inside PE memory, no two slots that are live together overlap.
+/// The program on a machine whose grid and topology are those of its own: laid out anew if its banks or registers are
+/// others. Throws CapacityError as `allocate`.
+[[nodiscard]] program::Program with_machine(program::Program program, machine::Machine machine);
+
+/// Checks a plan on its own: every slot inside PE memory or the registers, no two slots that are live together overlap.
 /// Throws ProgramError.
 void verify_layout(const program::Program& program);
 

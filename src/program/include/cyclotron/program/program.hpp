@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -83,16 +84,19 @@ struct Channel {
   }
 };
 
-/// `count` tiles of up to `tile` scalars each in PE memory, at `address` (set by the memory layer).
+/// `count` tiles of up to `tile` scalars each, in PE memory or in registers (set by the memory layer); slots that never
+/// live together may overlap.
 struct Slot {
   std::string name;
   DType dtype = DType::float64;
   operators::Shape tile;
   std::int64_t count = 1;
-  std::int64_t address =
-      -1;  ///< Bytes from the start of PE memory; slots that never live together may overlap.
-  bool persistent = false;  ///< Loaded before the time loop and kept.
+  std::int64_t address = -1;  ///< Bytes from the start of PE memory; -1: in registers, or not laid out yet.
+  bool persistent = false;    ///< Loaded before the time loop and kept.
+  std::optional<std::int64_t> first_register{};  ///< Of as many as it has scalars.
   bool operator==(const Slot&) const = default;
+  [[nodiscard]] std::int64_t words() const { return count * tile.rows * tile.columns; }
+  [[nodiscard]] bool laid_out() const { return address >= 0 || first_register.has_value(); }
 };
 
 /// stride * (form mod modulus), the remainder in [0, modulus): a place in a circular buffer. Nothing where modulus is 0.
@@ -200,7 +204,7 @@ struct PeClass {
   std::string region_text;  ///< The same in isl notation.
   std::vector<Slot> slots;
   std::vector<Instruction> code;
-  std::int64_t memory_bytes = 0;  ///< Peak, set by the memory layer.
+  std::int64_t memory_bytes = 0;  ///< Up to its slots' last byte, set by the memory layer.
   bool operator==(const PeClass&) const = default;
 };
 

@@ -19,13 +19,21 @@ namespace cyclotron::program {
 [[nodiscard]] std::int64_t cycles_of(const machine::Pe& pe, Op op, Flags flags,
                                      std::span<const operators::Shape> operands);
 
+/// Cycles of an instruction of a class on tiles of these shapes: of its operator, given or as above, or if that is more
+/// those that the busiest bank takes for the words of the operands and of the result, one after the other. A slot in
+/// registers and a constant take none; one that lies in several banks has its words spread evenly over them, a tile of
+/// w words in n banks takes ceil(w / n) of each. Throws as above.
+[[nodiscard]] std::int64_t cycles_of(const machine::Pe& pe, const PeClass& pe_class, const Compute& compute,
+                                     std::span<const operators::Shape> operands);
+
 /// The most floating-point operations a cycle that a PE reaches with an operator: full passes of the unit that runs it;
 /// on operands of these shapes where the operator has cycles by name (0 where these are none); else flops_per_cycle.
 /// Throws as `cycles_of`.
 [[nodiscard]] double peak_flops_per_cycle(const machine::Pe& pe, Op op, Flags flags,
                                           std::span<const operators::Shape> operands);
 
-/// The largest of those of the class's instructions, on tiles as large as its slots'; 0 where it computes nothing.
+/// The largest of those of the class's instructions, on tiles as large as its slots' and no more than their banks give
+/// words for; 0 where it computes nothing.
 [[nodiscard]] double peak_flops_per_cycle(const machine::Pe& pe, const PeClass& pe_class);
 
 }  // namespace cyclotron::program
