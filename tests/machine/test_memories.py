@@ -419,3 +419,36 @@ def test_loads_ahead_of_the_last_iteration_of_a_loop(n):
     ]
     assert runs[0].cycles == runs[1].cycles
     assert np.array_equal(runs[0].stats["stall_memory"], runs[1].stats["stall_memory"])
+
+
+@cy.kernel
+def a_sum_beside_elements(x):
+    n = x.shape[0]
+    y = cy.empty((2, n))
+    for i in range(2):
+        for k in range(n):
+            if i == 1 and k == 0:
+                y[i, k] = sum(x[m] for m in range(n))
+            else:
+                y[i, k] = cy.exp(x[0])
+    return y
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize(("exp", "cycles"), [(2, 1499), (3, 1648), (5, 2171)])
+def test_no_period_is_skipped_past_the_next_request_of_another(exp, cycles, depth):
+    """One PE stores while the other sums up, at its own pace, and then stores beside it."""
+    n = 300
+    schedule = cy.Schedule().space("i").time("k").prefetch("x")
+    program = a_sum_beside_elements.compile(cy.spec((n,)), schedule=schedule)
+    pe = cy.PE(memory=1 << 20, cycles={"add": 1, "exp": exp})
+    memories = {"dram": cy.Memory(depth=depth, shared_by=(2,))}
+    program = program.with_machine(cy.Machine(pe=pe, memories=memories))
+    general, forward = (
+        cy.run(program, backend="sim", functional=False, engine=engine)
+        for engine in ("general", "fast-forward")
+    )
+    assert general.cycles == forward.cycles == cycles
+    assert forward.stats["cycles_skipped"] > cycles // 2
+    for name in TIMES:
+        assert np.array_equal(general.stats[name], forward.stats[name])

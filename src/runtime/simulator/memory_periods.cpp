@@ -39,7 +39,29 @@ bool MemoryPorts::Stores::shifted(Stores then, std::int64_t by) {
   return ends.shifted(std::move(then.ends), by);
 }
 
-std::int64_t MemoryPorts::repeats(const MemoryPorts& then, const std::vector<std::int64_t>& shifts) const {
+namespace {
+
+/// How many more times a port that is free at a time and moves on by `shift` stays behind the clock of a PE.
+std::int64_t times_behind(std::int64_t free, std::int64_t shift, const MemoryPorts::Progress& pe) {
+  if (shift <= pe.shift) return std::numeric_limits<std::int64_t>::max();
+  return std::max<std::int64_t>(0, pe.now - free) / (shift - pe.shift);
+}
+
+/// No later and no faster than any PE that moves.
+MemoryPorts::Progress slowest(const std::vector<MemoryPorts::Progress>& pes) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  MemoryPorts::Progress result{.now = most, .shift = most};
+  for (const auto& pe : pes) {
+    if (pe.kind != MemoryPorts::Progress::Kind::moves) continue;
+    result.now = std::min(result.now, pe.now);
+    result.shift = std::min(result.shift, pe.shift);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::int64_t MemoryPorts::repeats(const MemoryPorts& then, const std::vector<Progress>& pes) const {
   std::int64_t result = std::numeric_limits<std::int64_t>::max();
   std::vector<std::optional<std::int64_t>> shift_of(ports_.size());  // of ports that were used
   for (std::size_t n = 0; n < clients_.size(); ++n) {
@@ -48,7 +70,7 @@ std::int64_t MemoryPorts::repeats(const MemoryPorts& then, const std::vector<std
     const bool loads = client.loads.served != before.loads.served;
     const bool stores = client.stores.served != before.stores.served;
     if (!loads && !stores) continue;
-    const std::int64_t by = shifts[client.ordinal];
+    const std::int64_t by = pes[client.ordinal].shift;
     auto& port_shift = shift_of[client.port];
     if (port_shift.value_or(by) != by) return 0;
     port_shift = by;
@@ -57,6 +79,7 @@ std::int64_t MemoryPorts::repeats(const MemoryPorts& then, const std::vector<std
     if (loads && client.loads.cursor)
       result = std::min(result, client.loads.cursor->repeats(*before.loads.cursor));
   }
+  const Progress others = slowest(pes);
   for (std::size_t n = 0; n < clients_.size(); ++n) {
     const Client& client = clients_[n];
     const Client& before = then.clients_[n];
@@ -66,6 +89,16 @@ std::int64_t MemoryPorts::repeats(const MemoryPorts& then, const std::vector<std
     const bool loads = client.loads.served == before.loads.served && client.loads.asked;
     const bool stores = client.stores.served == before.stores.served && !client.stores.pending.empty();
     if (port_shift && (loads || stores)) return 0;
+    // One that did not ask at all may do so next, at its clock, and has to find the port as it would.
+    const bool served =
+        client.loads.served != before.loads.served || client.stores.served != before.stores.served;
+    const Progress& pe = pes[client.ordinal];
+    if (port_shift && !served && pe.kind != Progress::Kind::done) {
+      const std::int64_t free = ports_[client.port].free;
+      std::int64_t times = times_behind(free, *port_shift, pe);
+      if (pe.kind == Progress::Kind::waits) times = std::max(times, times_behind(free, *port_shift, others));
+      result = std::min(result, times);
+    }
     if (client.loads.asked != before.loads.asked) return 0;
     if (client.stores.left - before.stores.left != client.stores.served - before.stores.served) return 0;
     if (client.loads.taken - before.loads.taken != client.loads.served - before.loads.served) return 0;

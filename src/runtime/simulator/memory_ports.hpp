@@ -69,9 +69,20 @@ class MemoryPorts {
     return false;
   }
 
+  /// What a PE has done since an earlier moment.
+  struct Progress {
+    enum class Kind : std::uint8_t {
+      moves,
+      waits,  ///< It did nothing, and will not until one that moves lets it.
+      done
+    };
+    std::int64_t now = 0;    ///< Its clock.
+    std::int64_t shift = 0;  ///< Cycles since then.
+    Kind kind = Kind::moves;
+  };
   /// How many more times what has happened since `then` will happen again, each time later by the shift of each PE, as
-  /// far as the memories are concerned; 0: it need not. `shifts`: by ordinal.
-  [[nodiscard]] std::int64_t repeats(const MemoryPorts& then, const std::vector<std::int64_t>& shifts) const;
+  /// far as the memories are concerned; 0: it need not. `pes`: by ordinal.
+  [[nodiscard]] std::int64_t repeats(const MemoryPorts& then, const std::vector<Progress>& pes) const;
   /// Lets it happen so many times at once. Requires: times <= repeats(then, shifts), and the products fit.
   void skip(const MemoryPorts& then, std::int64_t times, const std::vector<std::int64_t>& shifts);
 

@@ -40,9 +40,11 @@ Period Snapshot::period(const TimedArray& array) const {
   const TimedState& state = array.state();
   if (state.queues.size() != queues_.size()) return {};
   Period result{.repeats = endless, .outer = false};
+  std::vector<MemoryPorts::Progress> progress;
   for (std::uint32_t o = 0; o < array.count(); ++o) {
     const Period one = period(array, o);
     if (one.repeats == 0) return {};
+    if (memory_) progress.push_back(this->progress(array, o, one));
     result.repeats = std::min(result.repeats, one.repeats);
     result.outer = result.outer || one.outer;
   }
@@ -53,8 +55,18 @@ Period Snapshot::period(const TimedArray& array) const {
   for (std::uint32_t o = 0; !port_free_.empty() && o < array.count(); ++o) {
     if (!ports_shifted(array, o)) return {};
   }
-  if (memory_) result.repeats = std::min(result.repeats, array.memory().repeats(*memory_, shifts(array)));
+  if (memory_) result.repeats = std::min(result.repeats, array.memory().repeats(*memory_, progress));
   return result;
+}
+
+MemoryPorts::Progress Snapshot::progress(const TimedArray& array, std::uint32_t ordinal,
+                                         const Period& period) const {
+  using Kind = MemoryPorts::Progress::Kind;
+  const TimedPe& pe = array.state().pes[ordinal];
+  const bool halts = array.code(pe).ops[pe.counter].kind == TimedOp::Kind::halt;
+  const Kind still = halts ? Kind::done : Kind::waits;
+  return {
+      .now = pe.now, .shift = shift(array, ordinal), .kind = period.repeats == endless ? still : Kind::moves};
 }
 
 std::vector<std::int64_t> Snapshot::shifts(const TimedArray& array) const {

@@ -46,6 +46,8 @@ class Snapshot {
     std::uint32_t received;
   };
   [[nodiscard]] Period period(const TimedArray& array, std::uint32_t ordinal) const;
+  [[nodiscard]] MemoryPorts::Progress progress(const TimedArray& array, std::uint32_t ordinal,
+                                               const Period& period) const;
   [[nodiscard]] bool shifted(const TimedArray& array, std::size_t number) const;
   [[nodiscard]] bool ports_shifted(const TimedArray& array, std::uint32_t ordinal) const;
   [[nodiscard]] std::vector<std::int64_t> shifts(const TimedArray& array) const;
