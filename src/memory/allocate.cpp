@@ -1,5 +1,6 @@
 // Best fit over a list of free blocks, in the order in which slots come to life.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -126,8 +127,14 @@ void place_with_banks(const Program& program, PeClass& pe_class, const std::vect
     best_bytes = pe_class.memory_bytes;
     least = cycles;
   }
-  pe_class.slots = std::move(best);
-  pe_class.memory_bytes = best_bytes;
+  if (std::isfinite(least)) {
+    pe_class.slots = std::move(best);
+    pe_class.memory_bytes = best_bytes;
+    return;
+  }
+  // Best fit may need more for fewer slots.
+  for (Slot& slot : pe_class.slots) slot.first_register.reset();
+  place_best_fit(pe_class, live, all);
 }
 
 void allocate(const Program& program, PeClass& pe_class) {
