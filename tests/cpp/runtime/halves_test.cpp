@@ -42,7 +42,7 @@ class Steps {
     step.place = place;
     step.operands = {static_cast<std::uint32_t>(code_.sources.size()),
                      static_cast<std::uint32_t>(from.size())};
-    for (const auto slot : from) code_.sources.push_back({false, slot});
+    for (const auto slot : from) code_.sources.push_back({.constant = false, .width = 8, .index = slot});
     code_.steps.push_back(step);
     return *this;
   }
