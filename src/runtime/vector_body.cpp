@@ -47,12 +47,12 @@ bool VectorBody::is_temporary(const Scalar& scalar) const {
   if (scalar.advance != 0) return false;
   const Extent home = extent(scalar);
   bool written = false;
-  for (const auto& operation : operations_) {
+  for (std::size_t o = 0; o < operations_.size(); ++o) {
+    const Operation& operation = operations_[o];
     for (std::size_t n = 0; n < operation.operands; ++n) {
-      const Scalar& in = operation.in[n];
-      if (home.meets(extent(in)) && !(written && same(in, scalar))) return false;
+      if (home.meets(extents_[o].in[n]) && !(written && same(operation.in[n], scalar))) return false;
     }
-    if (!home.meets(extent(operation.out))) continue;
+    if (!home.meets(extents_[o].out)) continue;
     if (!same(operation.out, scalar)) return false;
     written = true;
   }
@@ -66,6 +66,15 @@ VectorBody::Temporary* VectorBody::temporary(const Scalar& scalar) {
   return found == temporaries_.end() ? nullptr : &*found;
 }
 
+void VectorBody::find_extents() {
+  extents_.clear();
+  for (const auto& operation : operations_) {
+    auto& extents = extents_.emplace_back();
+    for (std::size_t n = 0; n < operation.operands; ++n) extents.in[n] = extent(operation.in[n]);
+    extents.out = extent(operation.out);
+  }
+}
+
 void VectorBody::find_temporaries() {
   temporaries_.clear();
   for (const auto& operation : operations_) {
@@ -77,14 +86,14 @@ void VectorBody::find_temporaries() {
 /// Whether any operation writes to what the scalar is in any iteration.
 bool VectorBody::is_written(const Scalar& scalar) const {
   const Extent all = extent(scalar);
-  return std::ranges::any_of(operations_, [&](const Operation& one) { return all.meets(extent(one.out)); });
+  return std::ranges::any_of(extents_, [&](const Extents& one) { return all.meets(one.out); });
 }
 
 /// Whether the operation that writes and another one that reads or writes the scalar `used` come in the order of the
 /// iterations in turn; iterations that run together become as few as that takes.
-bool VectorBody::order_holds(std::size_t writer, std::size_t user, const Scalar& used) {
+bool VectorBody::order_holds(std::size_t writer, std::size_t user, const Scalar& used, const Extent& extent) {
   const Scalar& written = operations_[writer].out;
-  if (writer == user || !extent(written).meets(extent(used))) return true;
+  if (writer == user || !extents_[writer].out.meets(extent)) return true;
   if (written.advance == 0 || written.advance != used.advance || written.width != used.width) return false;
   // What is written in iteration i is what is used in iteration i - later.
   const auto apart = used.at - written.at;
@@ -101,9 +110,9 @@ bool VectorBody::order_holds() {
     for (std::size_t user = 0; user < operations_.size(); ++user) {
       const Operation& operation = operations_[user];
       for (std::size_t n = 0; n < operation.operands; ++n) {
-        if (!order_holds(writer, user, operation.in[n])) return false;
+        if (!order_holds(writer, user, operation.in[n], extents_[user].in[n])) return false;
       }
-      if (!order_holds(writer, user, operation.out)) return false;
+      if (!order_holds(writer, user, operation.out, extents_[user].out)) return false;
     }
   }
   return true;
@@ -184,6 +193,7 @@ bool VectorBody::run(std::span<const Operation> operations, std::int64_t iterati
   operations_ = operations;
   iterations_ = iterations;
   together_ = std::min(iterations, most_together);
+  find_extents();
   find_temporaries();
   if (!order_holds()) return false;
   plan();

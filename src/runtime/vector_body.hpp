@@ -59,17 +59,23 @@ class VectorBody {
   };
   /// The bytes that a scalar takes in all iterations.
   struct Extent {
-    const std::byte *first, *end;
+    const std::byte *first = nullptr, *end = nullptr;
     [[nodiscard]] bool meets(const Extent& other) const { return first < other.end && other.first < end; }
+  };
+  struct Extents {
+    std::array<Extent, 3> in{};
+    Extent out{};
   };
 
   [[nodiscard]] Extent extent(const Scalar& scalar) const;
   [[nodiscard]] bool is_temporary(const Scalar& scalar) const;
   [[nodiscard]] Temporary* temporary(const Scalar& scalar);
   [[nodiscard]] bool is_written(const Scalar& scalar) const;
+  void find_extents();
   void find_temporaries();
   [[nodiscard]] bool order_holds();
-  [[nodiscard]] bool order_holds(std::size_t writer, std::size_t user, const Scalar& used);
+  [[nodiscard]] bool order_holds(std::size_t writer, std::size_t user, const Scalar& used,
+                                 const Extent& extent);
   void plan();
   [[nodiscard]] Source source(const Scalar& scalar, const Operation& user);
   [[nodiscard]] Source own_vector(std::uint8_t width);
@@ -78,7 +84,8 @@ class VectorBody {
 
   std::span<const Operation> operations_;
   std::int64_t iterations_ = 0;
-  std::int64_t together_ = 0;  ///< Iterations of a run.
+  std::int64_t together_ = 0;     ///< Iterations of a run.
+  std::vector<Extents> extents_;  ///< By operation.
   std::vector<Planned> planned_;
   std::vector<Temporary> temporaries_;
   std::vector<std::byte> vectors_;

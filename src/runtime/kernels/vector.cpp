@@ -1,6 +1,5 @@
 // Elementwise operators on many scalars that lie evenly apart.
 #include <cstddef>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -14,23 +13,47 @@ const T& scalar(const void* first, std::ptrdiff_t distance) {
   return *reinterpret_cast<const T*>(static_cast<const std::byte*>(first) + distance);
 }
 
-template <class F, class R, class... T, std::size_t... I>
-VectorKernel elementwise(R (F::*)(T...) const, std::index_sequence<I...>) {
-  return [](void* result, std::ptrdiff_t advance, const void* const* operands, const std::ptrdiff_t* advances,
-            std::int64_t count) {
-    const auto side_by_side = [](std::ptrdiff_t bytes, std::size_t element) {
-      return bytes == static_cast<std::ptrdiff_t>(element);
-    };
-    if (side_by_side(advance, sizeof(R)) && (side_by_side(advances[I], sizeof(T)) && ...)) {
-      auto* const out = static_cast<R*>(result);
-      const std::tuple<const T*...> in{static_cast<const T*>(operands[I])...};
-      for (std::int64_t n = 0; n < count; ++n) out[n] = F{}(std::get<I>(in)[n]...);
-      return;
-    }
-    auto* out = static_cast<std::byte*>(result);
-    for (std::int64_t n = 0; n < count; ++n, out += advance)
-      *reinterpret_cast<R*>(out) = F{}(scalar<T>(operands[I], n * advances[I])...);
+#if defined(__x86_64__) && defined(__GNUC__)
+#define CYC_AVX2 __attribute__((target("avx2")))
+const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
+#else
+#define CYC_AVX2
+constexpr bool has_avx2 = false;
+#endif
+
+/// Scalars side by side, compiled for all processors and for those with AVX2.
+template <class F, class R, class... T>
+void each(R* out, std::int64_t count, const T*... in) {
+  for (std::int64_t n = 0; n < count; ++n) out[n] = F{}(in[n]...);
+}
+template <class F, class R, class... T>
+CYC_AVX2 void each_avx2(R* out, std::int64_t count, const T*... in) {
+  for (std::int64_t n = 0; n < count; ++n) out[n] = F{}(in[n]...);
+}
+
+template <class F, bool avx2, class R, class... T, std::size_t... I>
+void run(void* result, std::ptrdiff_t advance, const void* const* operands, const std::ptrdiff_t* advances,
+         std::int64_t count, R (F::*)(T...) const, std::index_sequence<I...>) {
+  const auto side_by_side = [](std::ptrdiff_t bytes, std::size_t element) {
+    return bytes == static_cast<std::ptrdiff_t>(element);
   };
+  if (side_by_side(advance, sizeof(R)) && (side_by_side(advances[I], sizeof(T)) && ...)) {
+    const auto loop = avx2 ? each_avx2<F, R, T...> : each<F, R, T...>;
+    loop(static_cast<R*>(result), count, static_cast<const T*>(operands[I])...);
+    return;
+  }
+  auto* out = static_cast<std::byte*>(result);
+  for (std::int64_t n = 0; n < count; ++n, out += advance)
+    *reinterpret_cast<R*>(out) = F{}(scalar<T>(operands[I], n * advances[I])...);
+}
+
+template <class F, bool avx2>
+void run(void* result, std::ptrdiff_t advance, const void* const* operands, const std::ptrdiff_t* advances,
+         std::int64_t count) {
+  const auto typed = [&]<class R, class... T>(R (F::*call)(T...) const) {
+    run<F, avx2>(result, advance, operands, advances, count, call, std::index_sequence_for<T...>{});
+  };
+  typed(&F::operator());
 }
 
 template <class T>
@@ -39,10 +62,7 @@ VectorKernel kernel(Op op) {
     if constexpr (std::is_same_v<F, std::nullptr_t>) {
       return nullptr;
     } else {
-      const auto make = []<class R, class... A>(R (F::*call)(A...) const) {
-        return elementwise(call, std::index_sequence_for<A...>{});
-      };
-      return make(&F::operator());
+      return has_avx2 ? run<F, true> : run<F, false>;
     }
   });
 }
