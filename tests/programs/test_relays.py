@@ -84,3 +84,32 @@ def test_the_diagonal_neighbour(space):
 def test_the_order_of_steps_is_told():
     program = wide_stencil.compile(np.ones(9), 3, schedule=cy.Schedule().space("x"))
     assert any("space by space" in proof for proof in program.verify())
+
+
+@cy.kernel
+def two_rows_before(D, E, n, m):
+    """A value is used two rows on, in its own step, and along the row in later steps."""
+    Y = cy.empty((m, n))
+    for i in range(n):
+        for j in range(m - 1, -1, -1):
+            if j + 2 < m:
+                Y[j, i] = sum(Y[j, k] * D[i, n - 1 - k] for k in range(i)) + cy.maximum(
+                    Y[j + 2, i], E[j - i + n]
+                )
+            else:
+                Y[j, i] = E[j - i + n]
+    return Y
+
+
+@pytest.mark.parametrize("schedule", [None, cy.Schedule().space("i")], ids=str)
+@pytest.mark.parametrize("size", [(2, 5), (3, 4), (1, 1)], ids=str)
+def test_a_value_used_in_its_own_step(size, schedule):
+    rng = np.random.default_rng(4)
+    n, m = size
+    run_equals_reference(two_rows_before, rng.random((n, n)), rng.random(n + m), n, m, schedule=schedule)
+
+
+def test_a_value_that_comes_after_its_use_in_a_step():
+    arguments = np.zeros((2, 2)), np.zeros(7), 2, 5
+    with pytest.raises(cy.LegalityError, match="CYC221"):
+        two_rows_before.compile(*arguments, schedule=cy.Schedule().space("j"))
