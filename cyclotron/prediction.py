@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cyclotron.compiler import Program
 
 _MOST_CORES = 2**31 - 1
+_MOST_RANKS = 1 << 20  # each has a processor and a queue
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +100,7 @@ def predict(
             help="compile first: prog = kernel.compile(A, B); cy.predict(prog, ranks=4)",
         )
     rank_count(ranks)
+    whole_number("ranks", ranks, code="CYC733", most=_MOST_RANKS)
     cores = ranks if cores is None else whole_number("cores", cores, code="CYC733", most=_MOST_CORES)
     with errors_at_call():
         owners = _owners(program, ranks, deal)

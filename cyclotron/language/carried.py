@@ -75,9 +75,10 @@ def keep_values(pairs: Mapping[str, tuple[SymbolicTensor, Any]]) -> None:
     records = {one.tensor: one for one in trace.carried}
     first = len(trace.statements)
     own = [(records[target], _held(values[one])) for one, (target, _) in pairs.items()]
-    if len(pairs) > 1:  # what one name keeps may be what another one had
-        values = {one: new_array(value.copy(), f"{one}_next") for one, value in values.items()}
-    for one, (target, _) in pairs.items():
+    changed = {one: target for one, (target, value) in pairs.items() if value is not target}
+    if len(changed) > 1:  # what one name keeps may be what another one had
+        values |= {one: new_array(values[one].copy(), f"{one}_next") for one in changed}
+    for one, target in changed.items():
         target[...] = values[one]
     for record, held in own:
         record.keeps.append(Keep(held, first, len(trace.statements)))
@@ -127,6 +128,42 @@ def names_after(function: ast.FunctionDef, line: int) -> set[str]:
     return read_first(
         part for one in function.body if _end(one) > line for part in _in_order(one) if part.lineno > line
     )
+
+
+def names_perhaps_after(function: ast.FunctionDef, node: ast.stmt, around: Sequence[ast.stmt]) -> set[str]:
+    """The names that a function may read after a statement, where not all statements in the text run.
+
+    What is assigned in branches and loops may not be assigned; loops `around` it read in their next
+    iterations what comes earlier in the text.
+    """
+    line = _end(node)
+    found: dict[str, bool] = {}
+    for statement in function.body:
+        if _end(statement) <= line:
+            continue
+        compound = isinstance(statement, (ast.For, ast.While, ast.If, ast.With))
+        for part in [*_updated(statement), *_in_order(statement)]:
+            reads = isinstance(part.ctx, ast.Load)
+            if part.lineno > line and (reads or not compound):
+                found.setdefault(part.id, reads)
+    again = {part.id for loop in around for part in read_again(loop, node)}
+    return again | {one for one, reads in found.items() if reads}
+
+
+def read_again(loop: ast.stmt, node: ast.stmt) -> list[ast.Name]:
+    """What a loop reads in the text before a statement in it: after that in the next iteration."""
+    parts = [*_updated(loop), *_in_order(loop)]
+    return [part for part in parts if isinstance(part.ctx, ast.Load) and part.lineno < node.lineno]
+
+
+def _updated(statement: ast.AST) -> list[ast.Name]:
+    """The names that `x += ...` in a statement reads."""
+    targets = [part.target for part in walk(statement) if isinstance(part, ast.AugAssign)]
+    return [
+        ast.copy_location(ast.Name(part.id, ast.Load()), part)
+        for part in targets
+        if isinstance(part, ast.Name)
+    ]
 
 
 def read_first(parts: Iterable[ast.Name]) -> set[str]:

@@ -74,7 +74,7 @@ def stop(flag: SymbolicTensor, test: object, **pairs: Any) -> None:
     trace.assign(hit, (), _both(_now(flag), _as_element(ends)))
     trace.scopes.append(Scope(None, EVERYWHERE, tensors=len(trace.tensors), running=hit))
     try:
-        keep_values({one: pair for one, pair in pairs.items() if pair[1] is not pair[0]})
+        keep_values(pairs)
     finally:
         trace.scopes.pop()
     trace.assign(flag, (), _both(_now(flag), apply("logical_not", _now(hit))), guarded=False)

@@ -45,6 +45,7 @@ class LoopStatements:
     _indices: list[str]
     _max_steps: int | None
     _exits: list[Exit]  # of the open loops
+    _host_loops: list[ast.stmt]  # the open ones over values of the host
     _of_host: set[str]  # names that `with cy.host()` assigns in a loop
     _branches: int
 
@@ -94,7 +95,9 @@ class LoopStatements:
                 if any(map(self._arrays.may_be_array, parts)):
                     self._arrays.declare(part.id)
         self._exits.append(Exit("", {}, self._branches))
+        self._host_loops.append(node)
         body = self._block(node.body)
+        self._host_loops.pop()
         self._exits.pop()
         return [ast.For(target=copied(node.target), iter=located(values, node.iter), body=body, orelse=[])]
 
@@ -115,7 +118,9 @@ class LoopStatements:
         ranged.target = ast.copy_location(name(index, store=True), target)
         ranged.iter = located(ast.Call(func=name("range"), args=[rows], keywords=[]), node.iter)
         summed = _Replaced(target.id, item).visit(copied(self._arrays.with_updates(ranged)))
-        sums = self._local_sums(summed, index, [rows])
+        # An item that is itself added to is no sum.
+        itself = target.id in {part.id for part in assigned_names(node.body)}
+        sums = None if itself else self._local_sums(summed, index, [rows])
         if sums is not None:  # nothing else is assigned, so that an item stays what it is
             self._names.leave_loop([target])
             return [first, *sums]
@@ -162,11 +167,30 @@ class LoopStatements:
 
         A loop that may end early keeps also what those around it carry: only what is kept stands still.
         """
-        needed = carried.names_after(self._source.node, node.end_lineno or node.lineno)
+        if early:
+            needed = carried.names_perhaps_after(self._source.node, node, self._host_loops)
+            self._check_read_again(node)
+        else:
+            needed = carried.names_after(self._source.node, node.end_lineno or node.lineno)
         for outer in self._exits if early else ():
             needed |= outer.kept.keys()
         found = carried.carried_names(repeated, self._arrays, needed)
         return {one: self._unused(f"{one}_kept") for one in found}
+
+    def _check_read_again(self, node: ast.stmt) -> None:
+        """Refuse what the next iteration of a loop over values of the host reads, where no array keeps it.
+
+        It would be of an iteration after the end.
+        """
+        assigned = {part.id for part in assigned_names([node])}
+        for part in (part for loop in self._host_loops for part in carried.read_again(loop, node)):
+            if part.id in assigned and part.id not in self._arrays:
+                raise self._source.error(
+                    part,
+                    "CYC111",
+                    f"`{part.id}` is what a loop that may end early assigned in the iteration before",
+                    f"give `{part.id}` an array before the loops, e.g. `{part.id} = cy.zeros_like(...)`",
+                )
 
     def _body(
         self, body: list[ast.stmt], index: str, ending: Exit, test: ast.expr | None = None

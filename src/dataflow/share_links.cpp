@@ -19,6 +19,7 @@ struct Arrival {
   poly::Set places;  ///< (PE, time) of each value that arrives.
   bool repeated;     ///< Some of them are used at several points.
   bool at_once;      ///< Some of them are used in the step in which they are made.
+  bool too_early;    ///< Some of them are used in a step before that, of PEs that work one after the other.
 };
 
 /// The values of one flow in the PEs at one offset from their makers'.
@@ -54,9 +55,14 @@ class Sharing {
 
   Placed run() {
     std::map<std::size_t, std::vector<Arrival>> arrivals;  // By source.
-    for (std::size_t r = 0; r < graph_.rules.size(); ++r) {
-      if (auto arrival = arrival_of(r)) {
-        const auto source = std::get<Transfer>(graph_.rules[r].action).source;
+    const auto rules = graph_.rules.size();
+    for (std::size_t r = 0; r < rules; ++r) {
+      auto arrival = arrival_of(r);
+      if (!arrival) continue;
+      const auto source = std::get<Transfer>(graph_.rules[r].action).source;
+      if (arrival->too_early) {
+        relay_in_users_step(*arrival);
+      } else {
         arrivals[source.index()].push_back(std::move(*arrival));
       }
     }
@@ -89,9 +95,12 @@ class Sharing {
     }
     if (hops(offset) == 0 || hops(offset) > most_hops) return std::nullopt;
     const auto earliest = earliest_use(rule.domain, from, tuple);
-    if (earliest < 0) return std::nullopt;
-    return Arrival{r, std::move(offset), rule.domain.image(place).coalesce(),
-                   !poly::Map::function(rule.domain, place).is_injective(), earliest == 0};
+    return Arrival{r,
+                   std::move(offset),
+                   rule.domain.image(place).coalesce(),
+                   !poly::Map::function(rule.domain, place).is_injective(),
+                   earliest == 0,
+                   earliest < 0};
   }
 
   /// Whether the first user's step is before (-1), at (0) or after (1) the maker's. It is before it where PEs work one
@@ -131,7 +140,7 @@ class Sharing {
     for (auto stop = stops.rbegin(); stop != stops.rend(); ++stop) {
       if (!stop->second.relayed) continue;
       const auto& [offset, values] = *stop;
-      const auto relay = add_relay(source, offset, values.places);
+      const auto relay = add_relay(source, Space(graph_.at(graph_.at(source).space)), offset, values.places);
       const bool first = hops(offset) == 1;
       const auto nearer = first ? Offset(rank_, 0) : nearer_stop(stops, offset, values.places);
       const auto& passed = graph_.at(graph_.at(relay).space);
@@ -168,13 +177,36 @@ class Sharing {
     return result;
   }
 
-  /// A flow of the same elements in the PEs at that offset, at the same times.
-  FlowId add_relay(FlowId source, const Offset& offset, const poly::Set& places) {
+  /// What arrives at the maker's time would be too late: the PEs between pass it on in the user's step.
+  void relay_in_users_step(const Arrival& arrival) {
+    const auto rule = graph_.rules[arrival.rule];
+    const auto users = graph_.at(graph_.at(rule.flow).space);
+    const Offset here(rank_, 0);
+    auto transfer = std::get<Transfer>(rule.action);
+    auto at = step(arrival.offset, here);  // From the user's PE.
+    while (hops(at) > 1) {
+      auto next = at;
+      const auto d = *std::ranges::find_if(grid_, [&](std::size_t one) { return at[one] != 0; });
+      next[d] += at[d] < 0 ? 1 : -1;
+      const auto places = rule.domain.translate(next);
+      const auto relay = add_relay(rule.flow, users, next, places);
+      for (auto& form : transfer.from)
+        form = poly::substitute(form, detail::shifted(rank_, step(next, here)), rank_);
+      graph_.rules.push_back({transfer, relay, places, Origin::relay, graph_.at(rule.flow).span});
+      transfer = {relay, users.tuple, false};
+      for (const auto g : grid_) transfer.from[g].constant += next[g];
+      at = std::move(next);
+    }
+    graph_.rules[arrival.rule].action = std::move(transfer);
+    graph_.rules[arrival.rule].origin = Origin::relay;
+  }
+
+  /// A flow of the same elements in the PEs at that offset, at the same times: those of the space `there`.
+  FlowId add_relay(FlowId source, const Space& there, const Offset& offset, const poly::Set& places) {
     auto home = detail::shifted(rank_, step(offset, Offset(rank_, 0)));
-    const auto& made = graph_.at(graph_.at(source).space);
-    Space space{detail::unused_name(graph_, "relay"), places, made.own, {}};
+    Space space{detail::unused_name(graph_, "relay"), places, there.own, {}};
     for (std::size_t d = 0; d < rank_; ++d) {
-      space.tuple.push_back(poly::substitute(made.tuple[d], home, rank_));
+      space.tuple.push_back(poly::substitute(there.tuple[d], home, rank_));
       space.tuple.back().constant += offset[d];
     }
     Flow flow = graph_.at(source);

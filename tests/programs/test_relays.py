@@ -113,3 +113,34 @@ def test_a_value_that_comes_after_its_use_in_a_step():
     arguments = np.zeros((2, 2)), np.zeros(7), 2, 5
     with pytest.raises(cy.LegalityError, match="CYC221"):
         two_rows_before.compile(*arguments, schedule=cy.Schedule().space("j"))
+
+
+@cy.kernel
+def column_by_column(u, w, steps):
+    """A diagonal neighbour's next value in the column, of PEs that work one after the other."""
+    for t in range(steps):
+        u[1:-1, 1:-1, 1:-1] = w[:-2, :-2, :-2] + u[1:-1, 1:-1, 1:-1]
+        w[1:-1, 1:-1, 1:-1] = 3 * u[:-2, :-2, 2:] - w[1:-1, 1:-1, 2:]
+    return u, w
+
+
+@cy.kernel
+def twice_in_place(u, steps):
+    for t in range(steps):
+        u[1:-1, 1:-1] = u[1:-1, 1:-1] * 2
+        u[1:-1, 1:-1] = u[:-2, 2:] + u[1:-1, 1:-1]
+    return u
+
+
+def test_values_needed_in_an_earlier_step():
+    """The PEs between pass them on in the user's step."""
+    u, v = np.arange(180.0).reshape(5, 6, 6), np.arange(99.0).reshape(9, 11)
+    grid = cy.Schedule().space("i", "j")
+    program = column_by_column.compile(u, u + 1, 3, schedule=grid.time("t", "k"))
+    for backend in ("sim", "local"):
+        outputs = cy.run(program, backend=backend).outputs.values()
+        for found, right in zip(outputs, column_by_column.reference(u, u + 1, 3), strict=True):
+            np.testing.assert_array_equal(found, right)
+    for i, j in ((2, 2), (3, 4), (2, None)):
+        schedule = grid.time("t").fold(i=cy.block(i))
+        run_equals_reference(twice_in_place, v, 3, schedule=schedule.fold(j=cy.block(j)) if j else schedule)
