@@ -101,7 +101,9 @@ class Router {
   void hand_over_far(FlowId id, bool earlier, poly::Set& starts, std::vector<Rule>& rules) const;
   bool relay_for_one(FlowId id, FlowId source, const poly::Set& domain,
                      const std::vector<std::int64_t>& offset, std::vector<Rule>& rules) const;
-  [[nodiscard]] std::int64_t hops(const std::vector<std::int64_t>& offset) const;
+  bool relay_for_each(FlowId id, FlowId source, const poly::Set& domain,
+                      const std::vector<std::int64_t>& offset, std::vector<Rule>& rules) const;
+  [[nodiscard]] std::vector<std::int64_t> nearer(const std::vector<std::int64_t>& offset) const;
   FlowId add_relay(const Flow& flow, const std::vector<std::int64_t>& offset, const poly::Set& domain) const;
   FlowId add_passing(const Flow& flow, const poly::Set& way, const std::vector<poly::Affine>& home,
                      const std::vector<std::int64_t>& offset, std::size_t axis) const;

@@ -4,15 +4,19 @@
 #include <algorithm>
 #include <limits>
 
-#include <cyclotron/dataflow/share_links.hpp>
-
 #include "lowering.hpp"
 
 namespace cyclotron::dataflow::detail {
 
+namespace {
+
+/// PEs that pass a value on for another, where each passes values of several users.
+constexpr std::int64_t most_relays = 7;
+
+}  // namespace
+
 /// From where it is computed, a constant distance of several hops away, in the step in which it is made
-/// (H[i-1, j-1], or a stencil's U[t-1, x-2]). share_links lets the PEs
-/// between pass it on; over longer distances one relay serves a whole axis.
+/// (H[i-1, j-1], or a stencil's U[t-1, x-2]).
 void Router::hand_over_far(FlowId id, bool earlier, poly::Set& starts, std::vector<Rule>& rules) const {
   const bool plain = std::ranges::all_of(frame_.space, [](const poly::Affine& form) {
     return std::ranges::count(form.coefficients, 0) + 1 == std::ssize(form.coefficients);
@@ -22,12 +26,9 @@ void Router::hand_over_far(FlowId id, bool earlier, poly::Set& starts, std::vect
     constexpr auto any = std::numeric_limits<std::int64_t>::max();
     for (const auto& [domain, offset] : at_distance(id, holder, starts, 2, any)) {
       if (earlier && time_step(offset) >= 0) continue;
-      if (hops(offset) <= most_hops) {
-        rules.push_back({Transfer{holder.flow, shifted(offset.size(), offset), false}, id, domain,
-                         Origin::inner_send, graph_.at(id).span});
-      } else if (!relay_for_one(id, holder.flow, domain, offset, rules)) {
+      if (!relay_for_one(id, holder.flow, domain, offset, rules) &&
+          !relay_for_each(id, holder.flow, domain, offset, rules))
         continue;
-      }
       starts = starts.subtract(domain).coalesce();
     }
   }
@@ -84,11 +85,41 @@ bool Router::relay_for_one(FlowId id, FlowId source, const poly::Set& domain,
   return true;
 }
 
-/// Of an offset between PEs.
-std::int64_t Router::hops(const std::vector<std::int64_t>& offset) const {
-  std::int64_t result = 0;
-  for (std::size_t d = 0; d < offset.size(); ++d) result += is_space(d) ? std::abs(offset[d]) : 0;
-  return result;
+/// A relay for each hop, since every point passes values of several users. Returns false where it is too far.
+bool Router::relay_for_each(FlowId id, FlowId source, const poly::Set& domain,
+                            const std::vector<std::int64_t>& offset, std::vector<Rule>& rules) const {
+  const auto rank = graph_.dims.size();
+  const Flow flow = graph_.at(id);
+  std::int64_t hops = 0;
+  for (std::size_t d = 0; d < rank; ++d) hops += is_space(d) ? std::abs(offset[d]) : 0;
+  if (hops > most_relays + 1) return false;
+  auto place = offset;
+  for (auto next = nearer(place); next != place;) {
+    std::vector<std::int64_t> step;
+    for (std::size_t d = 0; d < rank; ++d) step.push_back(place[d] - next[d]);
+    const auto passing = add_relay(flow, next, domain);
+    rules.push_back({Transfer{source, shifted(rank, step), false}, passing, domain.translate(next),
+                     Origin::relay, flow.span});
+    source = passing;
+    place = next;
+    next = nearer(place);
+  }
+  rules.push_back({Transfer{source, shifted(rank, place), false}, id, domain, Origin::relay, flow.span});
+  return true;
+}
+
+/// The offset one hop less far, or itself where it is one hop.
+std::vector<std::int64_t> Router::nearer(const std::vector<std::int64_t>& offset) const {
+  std::int64_t hops = 0;
+  auto result = offset;
+  bool moved = false;
+  for (std::size_t d = 0; d < offset.size(); ++d) {
+    if (!is_space(d) || offset[d] == 0) continue;
+    hops += std::abs(offset[d]);
+    if (!moved) result[d] -= offset[d] > 0 ? 1 : -1;
+    moved = true;
+  }
+  return hops > 1 ? result : offset;
 }
 
 /// A flow of the same elements at p + offset, for p in domain.

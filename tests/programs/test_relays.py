@@ -109,12 +109,6 @@ def test_a_value_used_in_its_own_step(size, schedule):
     run_equals_reference(two_rows_before, rng.random((n, n)), rng.random(n + m), n, m, schedule=schedule)
 
 
-def test_a_value_that_comes_after_its_use_in_a_step():
-    arguments = np.zeros((2, 2)), np.zeros(7), 2, 5
-    with pytest.raises(cy.LegalityError, match="CYC221"):
-        two_rows_before.compile(*arguments, schedule=cy.Schedule().space("j"))
-
-
 @cy.kernel
 def column_by_column(u, w, steps):
     """A diagonal neighbour's next value in the column, of PEs that work one after the other."""

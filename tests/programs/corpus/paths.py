@@ -3,7 +3,7 @@
 import numpy as np
 
 import cyclotron as cy
-from corpus.entry import SPACE, Entry
+from corpus.entry import SPACE, Entry, Refused
 
 
 @cy.kernel
@@ -118,6 +118,9 @@ def most_pairs(s):
     return N[:n, :n]
 
 
+PAIRS = "what is inside a pair comes over a diagonal"
+
+
 ENTRIES = {
     "nussinov": Entry(
         nussinov,
@@ -126,7 +129,7 @@ ENTRIES = {
         most_pairs,
         {
             "columns": SPACE("j"),
-            "triangle": SPACE("i", "j"),
+            "triangle": Refused(SPACE("i", "j"), "CYC220", PAIRS),
             "rows": SPACE("i"),
         },
     ),

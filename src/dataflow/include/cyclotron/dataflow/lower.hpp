@@ -10,8 +10,7 @@ namespace cyclotron::dataflow {
 /// made, or at 0.
 enum class Missing : std::uint8_t { where_read, zero };
 
-/// Whether PEs pass values on that come from several hops away (up to most_hops, share_links adds who), or these come
-/// straight from where they are made.
+/// Whether PEs pass values on that come from several hops away, or these come straight from where they are made.
 enum class Relays : std::uint8_t { between_neighbours, none };
 
 /// Whether the two place some equation's points differently. Throws as `lower` does.
