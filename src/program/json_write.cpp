@@ -183,7 +183,7 @@ class Writer {
 
   OrderedJson write(const Instruction& instruction) {
     OrderedJson result =
-        std::visit([this](const auto& action) { return write_action(action); }, instruction.action);
+        std::visit([this](const auto& action) { return this->write_action(action); }, instruction.action);
     if (instruction.span != Span{}) result["at"] = write(instruction.span);
     return result;
   }

@@ -14,7 +14,7 @@ namespace cyclotron::proof {
 class Queues {
  public:
   Queues(const program::Program& program, Trace& trace, std::vector<std::uint32_t> pe_at)
-      : program_(program), trace_(trace), pe_at_(std::move(pe_at)) {
+      : trace_(trace), pe_at_(std::move(pe_at)) {
     stride_.assign(program.grid.size(), 1);
     for (std::size_t d = program.grid.size(); d-- > 1;) stride_[d - 1] = stride_[d] * program.grid[d];
   }
@@ -48,7 +48,6 @@ class Queues {
     return place->second;
   }
 
-  const program::Program& program_;
   Trace& trace_;
   std::vector<std::uint32_t> pe_at_;
   std::vector<std::int64_t> stride_;

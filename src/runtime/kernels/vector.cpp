@@ -14,10 +14,10 @@ const T& scalar(const void* first, std::ptrdiff_t distance) {
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
-#define CYC_AVX2 __attribute__((target("avx2")))
+#define CYC_VECTOR_AVX2 __attribute__((target("avx2")))
 const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
 #else
-#define CYC_AVX2
+#define CYC_VECTOR_AVX2
 constexpr bool has_avx2 = false;
 #endif
 
@@ -27,7 +27,7 @@ void each(R* out, std::int64_t count, const T*... in) {
   for (std::int64_t n = 0; n < count; ++n) out[n] = F{}(in[n]...);
 }
 template <class F, class R, class... T>
-CYC_AVX2 void each_avx2(R* out, std::int64_t count, const T*... in) {
+CYC_VECTOR_AVX2 void each_avx2(R* out, std::int64_t count, const T*... in) {
   for (std::int64_t n = 0; n < count; ++n) out[n] = F{}(in[n]...);
 }
 
