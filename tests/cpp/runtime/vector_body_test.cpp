@@ -11,7 +11,7 @@ namespace cyclotron::runtime {
 namespace {
 
 using Operation = VectorBody::Operation;
-using Memory = std::vector<std::int64_t>;
+using Memory = std::vector<std::uint64_t>;  // that wraps, as the kernels' integers do
 
 /// A scalar of the memory, in elements.
 struct Place {
@@ -25,7 +25,7 @@ struct Step {
 
 void in_turn(const std::vector<Step>& steps, std::int64_t iterations, Memory& memory) {
   for (std::int64_t n = 0; n < iterations; ++n) {
-    const auto at = [&](const Place& place) -> std::int64_t& {
+    const auto at = [&](const Place& place) -> std::uint64_t& {
       return memory.at(static_cast<std::size_t>(place.first + n * place.advance));
     };
     for (const auto& [op, in, out] : steps) {
@@ -57,7 +57,7 @@ bool together(const std::vector<Step>& steps, std::int64_t iterations, Memory& m
 
 Memory numbers(std::size_t count) {
   Memory memory(count);
-  for (std::size_t n = 0; n < count; ++n) memory[n] = static_cast<std::int64_t>((n * n * 7 + n) % 101);
+  for (std::size_t n = 0; n < count; ++n) memory[n] = (n * n * 7 + n) % 101;
   return memory;
 }
 
