@@ -125,9 +125,9 @@ def carried_names(body: Sequence[ast.AST], arrays: ArrayNames, needed: Collectio
 
 def names_after(function: ast.FunctionDef, line: int) -> set[str]:
     """The names that a function reads in the text after a line before it assigns them there."""
-    return read_first(
-        part for one in function.body if _end(one) > line for part in _in_order(one) if part.lineno > line
-    )
+    after = [one for one in function.body if _end(one) > line]
+    parts = [part for one in after for part in [*_updated(one), *_in_order(one)]]
+    return read_first(part for part in parts if part.lineno > line)
 
 
 def names_perhaps_after(function: ast.FunctionDef, node: ast.stmt, around: Sequence[ast.stmt]) -> set[str]:

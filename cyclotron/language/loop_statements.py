@@ -28,11 +28,14 @@ class Exit:
         For each name that it assigns anew the one of the array that keeps it.
     unrolled : int or None
         Of a loop that Python runs while tracing, under how many conditions on indices it stands.
+    loop : ast.For or None
+        That loop.
     """
 
     flag: str
     kept: dict[str, str]
     unrolled: int | None = None
+    loop: ast.For | None = None
 
 
 class LoopStatements:
@@ -45,7 +48,6 @@ class LoopStatements:
     _indices: list[str]
     _max_steps: int | None
     _exits: list[Exit]  # of the open loops
-    _host_loops: list[ast.stmt]  # the open ones over values of the host
     _of_host: set[str]  # names that `with cy.host()` assigns in a loop
     _branches: int
 
@@ -94,10 +96,8 @@ class LoopStatements:
                 self._names.store(part.id, symbolic=any(map(self._names.is_symbolic, parts)))
                 if any(map(self._arrays.may_be_array, parts)):
                     self._arrays.declare(part.id)
-        self._exits.append(Exit("", {}, self._branches))
-        self._host_loops.append(node)
+        self._exits.append(Exit("", {}, self._branches, node))
         body = self._block(node.body)
-        self._host_loops.pop()
         self._exits.pop()
         return [ast.For(target=copied(node.target), iter=located(values, node.iter), body=body, orelse=[])]
 
@@ -168,7 +168,7 @@ class LoopStatements:
         A loop that may end early keeps also what those around it carry: only what is kept stands still.
         """
         if early:
-            needed = carried.names_perhaps_after(self._source.node, node, self._host_loops)
+            needed = carried.names_perhaps_after(self._source.node, node, self._unrolled_loops())
             self._check_read_again(node)
         else:
             needed = carried.names_after(self._source.node, node.end_lineno or node.lineno)
@@ -177,13 +177,16 @@ class LoopStatements:
         found = carried.carried_names(repeated, self._arrays, needed)
         return {one: self._unused(f"{one}_kept") for one in found}
 
+    def _unrolled_loops(self) -> list[ast.stmt]:
+        return [one.loop for one in self._exits if one.loop is not None]
+
     def _check_read_again(self, node: ast.stmt) -> None:
         """Refuse what the next iteration of a loop over values of the host reads, where no array keeps it.
 
         It would be of an iteration after the end.
         """
         assigned = {part.id for part in assigned_names([node])}
-        for part in (part for loop in self._host_loops for part in carried.read_again(loop, node)):
+        for part in (part for loop in self._unrolled_loops() for part in carried.read_again(loop, node)):
             if part.id in assigned and part.id not in self._arrays:
                 raise self._source.error(
                     part,

@@ -101,7 +101,6 @@ class _Statements(LoopStatements):
         self._source = source
         self._max_steps = max_steps
         self._exits: list[Exit] = []
-        self._host_loops: list[ast.stmt] = []
         self._of_host: set[str] = set()
         used: set[str] = set()
         for node in walk(source.node):

@@ -13,8 +13,7 @@ bool BodyRunner::find_place(const Pe& pe, const Body& body, const Source& source
     return true;
   }
   const Place& place = code.places[source.index];
-  const std::int64_t first =
-      evaluate(code, place, pe.variables);  // its wrap stays (`Decoder::add_operation`)
+  const std::int64_t first = evaluate(code, place, pe.variables);  // its wrap stays (find_body.cpp)
   std::int64_t advance = 0, last = 0;
   for (std::uint32_t t = 0; t < place.index.count; ++t) {
     const Term& term = code.terms[place.index.first + t];

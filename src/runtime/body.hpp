@@ -68,7 +68,8 @@ class BodyRunner {
 template <class Host>
 concept KeepsStreams = requires(Host& host, Pe& pe) { host.arrived(pe, std::uint32_t{}); };
 
-/// At the start of an iteration: runs as many as have their messages and places, about as many steps as the budget has. False where the loop has ended or has to go on step by step.
+/// At the start of an iteration: runs as many as have their messages and places, about as many steps as the budget
+/// has, or some vectors' worth. False where the loop has ended or has to go on step by step.
 template <KeepsStreams Host>
 bool run_iterations(Host& host, BodyRunner& runner, Pe& pe, const Body& body, std::int64_t& budget,
                     std::int64_t& executed) {

@@ -38,8 +38,8 @@ class VectorBody {
   static constexpr std::size_t most_operations = 64;
   static constexpr std::int64_t most_together = 256;
   static constexpr std::size_t most_width = 16;
-  static constexpr std::size_t padding =
-      64;  ///< Between vectors, so that they do not share the sets of a cache.
+  /// Bytes between vectors, so that they do not share the sets of a cache.
+  static constexpr std::size_t padding = 64;
 
   /// Where a run of iterations finds its scalars: in memory, or in a vector of ours.
   struct Source {

@@ -46,6 +46,16 @@ def added_to(x):
 
 
 @cy.kernel
+def added_to_after_all_steps(x):
+    m = x * 2
+    for t in range(4):
+        m = x * 1
+        x = x + 1
+    m += 1
+    return m
+
+
+@cy.kernel
 def items_added_to(x):
     b = x * 1
     for row in b:
@@ -59,6 +69,7 @@ def items_added_to(x):
         (read_in_the_next_iteration, np.arange(3.0)),
         (assigned_in_no_iteration, np.arange(3.0)),
         (added_to, np.arange(3.0)),
+        (added_to_after_all_steps, np.arange(3.0)),
         (items_added_to, np.ones((2, 3))),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
