@@ -34,6 +34,9 @@ def write(path: Path | None, figures: dict[str, Any]) -> None:
     """Write the figures with the commit and the machine they hold for."""
     if path is None:
         return
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True).stdout.strip()
+    try:
+        commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True).stdout.strip()
+    except FileNotFoundError:  # the sources came without git
+        commit = ""
     machine = {"platform": platform.platform(), "cores": os.cpu_count(), "python": platform.python_version()}
     path.write_text(json.dumps({"commit": commit, "machine": machine, "figures": figures}, indent=2) + "\n")
