@@ -221,18 +221,22 @@ def _result(op: str, target: View, value: Whole) -> str:
 
 
 def _origin(value: Whole) -> tuple[int, ...]:
-    """Where element 0 of a new array lies: amid what its elements are computed from."""
+    """Where element 0 of a new array lies: where arrays as long do, or amid what its elements come from."""
     steps = [Index("step", here()) for _ in value.shape]
     element = value.at([Affine({step: 1}, 0) for step in steps])
     result = []
-    for step in steps:
-        offsets = sorted(
-            form.constant + access.tensor.origin[d]
+    for step, size in zip(steps, broadcasting.whole_numbers(value.shape, "the array"), strict=True):
+        along = [
+            (access.tensor, d, form.constant)
             for access in accesses(element)
             for d, form in enumerate(access.index)
             if form.terms == {step: 1}
+        ]
+        # A neighbour in an array as long is another element of it, not another place for the new one.
+        places = sorted(tensor.origin[d] for tensor, d, _ in along if tensor.scalars[d] == size) or sorted(
+            offset + tensor.origin[d] for tensor, d, offset in along
         )
-        result.append(offsets[(len(offsets) - 1) // 2] if offsets else 0)
+        result.append(places[(len(places) - 1) // 2] if places else 0)
     return tuple(result)
 
 

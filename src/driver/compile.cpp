@@ -159,13 +159,13 @@ struct Candidate {
   dataflow::Relays relays = dataflow::Relays::between_neighbours;
 };
 
-/// What is tried in turn for one schedule that leaves things open. Link maps may lead straight to PEs that are several
-/// hops away on a mesh; where they do not, their links between neighbours may serve.
+/// What is tried in turn for one schedule that leaves things open. Links that wrap around and link maps may lead
+/// straight to PEs that are several hops away on a mesh; where they do not, links between neighbours may serve.
 std::vector<Candidate> candidates(const recurrence::System& system, const schedule::Schedule& schedule,
-                                  bool link_maps) {
+                                  bool far_links) {
   std::vector<Candidate> result;
   const auto add = [&](const schedule::Schedule& completion, dataflow::Missing missing) {
-    if (link_maps) result.push_back({completion, missing, dataflow::Relays::none});
+    if (far_links) result.push_back({completion, missing, dataflow::Relays::none});
     result.push_back({completion, missing, dataflow::Relays::between_neighbours});
   };
   for (const auto& completion : schedule::completions(system, schedule)) {
@@ -191,11 +191,12 @@ Compiled compile(const recurrence::System& system, const std::optional<schedule:
   if (!(split == wanted)) recurrence::verify(split);
   log.stage("split reductions");
   const auto starts = schedule ? std::vector{*schedule} : schedule::defaults(system);
+  const bool far_links = !machine.link_maps.empty() || machine::wraps_around(machine);
   // The first candidate is the one that the user means, or the most parallel one: its error says most where
   // none works.
   std::exception_ptr first_error;
   for (const auto& start : starts) {
-    for (const auto& [candidate, missing, relays] : candidates(split, start, !machine.link_maps.empty())) {
+    for (const auto& [candidate, missing, relays] : candidates(split, start, far_links)) {
       try {
         if (missing == dataflow::Missing::zero && !dataflow::missing_matters(split)) continue;
         auto result = compile_with(split, candidate, machine, missing, relays, !first_error, log);
