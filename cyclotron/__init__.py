@@ -3,7 +3,7 @@ processing element of a spatial machine, and runs them on a simulator, on thread
 
 from cyclotron import language, linalg, machines, schedules
 from cyclotron.calibration import Calibration, calibrate
-from cyclotron.compiler import PeClass, Program, load
+from cyclotron.compiler import Program, load
 from cyclotron.config import show_config
 from cyclotron.dataflow import Dataflow
 from cyclotron.distributed import Distributed, distribute
@@ -22,6 +22,7 @@ from cyclotron.errors import (
 )
 from cyclotron.execution import Check, check, run
 from cyclotron.explain import Explanation
+from cyclotron.graph import Graph
 from cyclotron.language import (
     Blocked,
     Kernel,
@@ -91,6 +92,7 @@ from cyclotron.language import (
 )
 from cyclotron.layout import Layout
 from cyclotron.machine import PE, Chiplets, Link, LinkMap, Machine, Memory, Unit
+from cyclotron.pe_classes import PeClass
 from cyclotron.prediction import Prediction, predict
 from cyclotron.proof import Depths, Proof, prove
 from cyclotron.recurrences import Recurrences
@@ -118,6 +120,7 @@ __all__ = [
     "ExecutionError",
     "Explanation",
     "Fold",
+    "Graph",
     "InternalError",
     "Kernel",
     "Layout",

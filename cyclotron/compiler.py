@@ -20,7 +20,7 @@ from cyclotron.language import Blocked, Kernel
 from cyclotron.language.arguments import TensorArgument
 from cyclotron.machine import PE, UNBOUNDED, Link, Machine
 from cyclotron.machine_parts import MOST, integer, wrong_type
-from cyclotron.notation import aligned, to_latex
+from cyclotron.pe_classes import PeClass
 from cyclotron.places import errors_at_call
 from cyclotron.proof import VERIFY_LIMIT, Depths, least_depths, prove
 from cyclotron.recurrences import Recurrences
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cyclotron.explain import Explanation
+    from cyclotron.graph import Graph
     from cyclotron.plot import ProgramPlots
 
 # The machine where none is given: as large as the program needs, unit costs.
@@ -47,52 +48,6 @@ class _Known:
 
 
 _known: weakref.WeakKeyDictionary[Kernel, _Known] = weakref.WeakKeyDictionary()
-
-
-@dataclass(frozen=True)
-class PeClass:
-    """The PEs that run one program.
-
-    Attributes
-    ----------
-    name : str
-        E.g. ``class 4``.
-    region : str
-        Their grid coordinates, as constraints.
-    pe_count : int
-        How many there are.
-    text : str
-        The program, in the paper's notation.
-    """
-
-    name: str
-    region: str
-    pe_count: int
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
-
-    def __repr__(self) -> str:
-        return f"<{self.name}: {self.region}, {self.pe_count} PEs>"
-
-    def _repr_html_(self) -> str:
-        # As in Fig. 14: what comes from memory is blue, what goes there is green.
-        colors = {"load": "#2850c8", "store": "#149646"}
-        lines = []
-        for line in self.text.rstrip("\n").split("\n"):
-            color = colors.get(line.rsplit("   ", 1)[-1])
-            text = html.escape(line)
-            lines.append(f'<span style="color:{color}">{text}</span>' if color else text)
-        return "<pre>" + "\n".join(lines) + "</pre>"
-
-    def _repr_latex_(self) -> str:
-        rows = []
-        for line in self.text.rstrip("\n").split("\n")[1:]:
-            indent = (len(line) - len(line.lstrip())) // 2 - 1
-            statement = line.strip().rsplit("   ", 1)[0]
-            rows.append((r"\quad " * max(indent, 0) + to_latex(statement),))
-        return aligned([(rf"\mathbf{{Cell}}\ {to_latex(self.region)}",), *rows])
 
 
 class Text(str):
@@ -201,6 +156,12 @@ class Program:
         """Provenance: the schedule as text, and the time function for unit costs where there is one."""
         notes: dict[str, str] = self.core.notes
         return notes
+
+    @property
+    def graph(self) -> Graph:
+        """The kernel's operations in the order they run; see `Kernel.graph`."""
+        kernel: Kernel = self._stage(self.kernel, "graph")
+        return kernel.graph(*self.arguments)
 
     def explain(self) -> Explanation:
         """Return in words which index is space or time, and which tensor stays or moves, where and how.

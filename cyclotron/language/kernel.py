@@ -11,7 +11,7 @@ import operator
 import sys
 from collections.abc import Callable, Mapping
 from types import CodeType, FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from cyclotron.language.syntax import completed, walk
 from cyclotron.language.trace import ACTIVE, Reference, Trace
 
 if TYPE_CHECKING:
+    from cyclotron.graph import Graph
     from cyclotron.language.rewrite import Rewritten
     from cyclotron.language.static import EquationShape
 
@@ -146,6 +147,29 @@ class Kernel:
         Recurrences
             Prints one equation a line; has ``dependences``, ``domains``, ``accesses`` and ``space_loops``.
         """
+        system, _ = self._verified(*args, **kwargs)
+        return importlib.import_module("cyclotron.recurrences").Recurrences(system)
+
+    def graph(self, *args: Any, **kwargs: Any) -> Graph:
+        """Return the operations in the order they run, with what each reads, and loops as graphs in it.
+
+        Parameters
+        ----------
+        *args : ndarray, Blocked or Spec
+            One for each parameter; arrays are those with which the graph runs by default.
+
+        Returns
+        -------
+        Graph
+            Prints one node a line and draws itself (``to_svg``, ``to_dot``); ``evaluate`` runs it in NumPy.
+        """
+        values = self.bind(*args, **kwargs)
+        _, trace = self._verified(*values)
+        made = importlib.import_module("cyclotron.graph.build").graph_of(trace, self._arrays(values))
+        return cast("Graph", made)
+
+    def _verified(self, *args: Any, **kwargs: Any) -> tuple[Any, Trace]:
+        """The system of equations of the core, verified, and the recording that it was made from."""
         core = importlib.import_module("cyclotron._core")
         system = core.System(self.name)
         trace = self.build(system, *args, **kwargs)
@@ -157,7 +181,13 @@ class Kernel:
             system = core.System(self.name)
             build_nest(trace, system)
             system.verify()
-        return importlib.import_module("cyclotron.recurrences").Recurrences(system)
+        return system, trace
+
+    def _arrays(self, values: tuple[Any, ...]) -> dict[str, Any]:
+        """The arrays of scalars among bound values, by parameter."""
+        named = zip(self.signature.parameters, values, strict=True)
+        bare = {name: value.array if isinstance(value, Blocked) else value for name, value in named}
+        return {name: value for name, value in bare.items() if isinstance(value, np.ndarray)}
 
     def build(self, builder: SystemBuilder, *args: Any, **kwargs: Any) -> Trace:
         """Trace the kernel for these arguments, add its equations to a builder, return the recording."""

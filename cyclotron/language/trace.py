@@ -75,6 +75,8 @@ class Trace:
         The arrays that loops assign anew.
     unfinished : list of SymbolicTensor
         For each `while` whether it was left at its most steps; they become outputs.
+    flags : dict of Index to SymbolicTensor
+        For each loop that may end early the flag that says whether it still runs.
     """
 
     kernel: str
@@ -85,6 +87,7 @@ class Trace:
     outputs: dict[str, SymbolicTensor] = field(default_factory=dict)
     carried: list[Carried] = field(default_factory=list)
     unfinished: list[SymbolicTensor] = field(default_factory=list)
+    flags: dict[Index, SymbolicTensor] = field(default_factory=dict)
     scopes: list[Scope] = field(default_factory=lambda: [Scope(None, EVERYWHERE)])
 
     def add_input(
@@ -160,6 +163,8 @@ class Trace:
                     notes=[(outer.span, "it is an index here already")],
                     help="give the inner index another name",
                 )
+        if running is not None:
+            self.flags[index] = running
         position = self._next_position()
         self.scopes.append(
             Scope(index, region, position=position, tensors=len(self.tensors), running=running)

@@ -223,11 +223,12 @@ def check(seed: int, folder: Path) -> bool:
         if error.code == "CYC216":  # elements of one stride assigned, those of another read
             return False
         raise
-    for backend in ("numpy", "local", "sim"):
-        found = cy.run(compiled, backend=backend).outputs.values()
-        for result, right in zip(found, expected, strict=True):
-            assert result.dtype == right.dtype, (backend, text)
-            np.testing.assert_array_equal(result, right, err_msg=f"{backend}\n{text}")
+    runs = {backend: cy.run(compiled, backend=backend).outputs for backend in ("numpy", "local", "sim")}
+    runs["graph"] = compiled.graph.evaluate()
+    for name, outputs in runs.items():
+        for result, right in zip(outputs.values(), expected, strict=True):
+            assert result.dtype == right.dtype, (name, text)
+            np.testing.assert_array_equal(result, right, err_msg=f"{name}\n{text}")
     return True
 
 

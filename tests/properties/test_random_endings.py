@@ -118,11 +118,12 @@ def check(seed: int, folder: Path, backends: Sequence[Any]) -> bool:
         if error.code == "CYC111":  # two names of one array, of which one changes
             return False
         raise
-    for backend in backends:
-        found = cy.run(compiled, backend=backend).outputs.values()
-        for result, right in zip(found, expected, strict=True):
-            assert result.dtype == right.dtype, (backend, text)
-            np.testing.assert_array_equal(result, right, err_msg=f"{backend} {seed}\n{text}")
+    runs = {backend: cy.run(compiled, backend=backend).outputs for backend in backends}
+    runs["graph"] = compiled.graph.evaluate()
+    for name, outputs in runs.items():
+        for result, right in zip(outputs.values(), expected, strict=True):
+            assert result.dtype == right.dtype, (name, text)
+            np.testing.assert_array_equal(result, right, err_msg=f"{name} {seed}\n{text}")
     return True
 
 

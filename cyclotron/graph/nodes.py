@@ -1,0 +1,247 @@
+"""The values that a graph is made of; they know nothing of how they are drawn and run."""
+
+from __future__ import annotations
+
+import html
+import importlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from cyclotron.errors import Span
+from cyclotron.language.affine import Affine, Index, Region
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from cyclotron.language.tensors import SymbolicTensor
+    from cyclotron.language.trace import Trace
+
+MOST_DRAWN = 300  # nodes; larger graphs are shown as text in notebooks
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """Where a node is computed: for each point of `outer`, the values of `indices` that lie in `region`.
+
+    The indices of the loops around are numbers when the node runs.
+    """
+
+    indices: tuple[Index, ...]
+    region: Region
+    outer: Domain | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Edge:
+    """What an operation reads.
+
+    Attributes
+    ----------
+    source : int
+        The node that assigned it last, in this graph.
+    address : str
+        The address that this node's result has.
+    access : str
+        The slice of it that is read, as in ``[0:16, 1:17]``; empty where it is all.
+    """
+
+    source: int
+    address: str
+    access: str
+    tensor: SymbolicTensor | None = field(default=None, repr=False)  # None: the result of a temporary node
+    index: tuple[Affine, ...] = field(default=(), repr=False)
+
+    def __str__(self) -> str:
+        return f"{self.address}{self.access}"
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A number among the operands.
+
+    Attributes
+    ----------
+    value : complex
+        The number.
+    dtype : str or None
+        NumPy's name of the dtype that it takes, that of its neighbours; None where it has none.
+    """
+
+    value: complex
+    dtype: str | None
+
+    def __str__(self) -> str:
+        return repr(self.value)
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """One operation, and where its result goes.
+
+    Attributes
+    ----------
+    id : int
+        Its place in the order of execution, over all nested graphs.
+    kind : {"input", "full", "transfer", "temporary", "operation", "loop"}
+        A temporary node is one that an expression of several operators makes; a transfer brings an array
+        into the graph of a loop.
+    op : str
+        The operator, as the compiler's registry calls it; of a loop its ``for``.
+    address : str
+        The name under which the result lies in memory.
+    access : str
+        The slice of it that is assigned; empty where it is all.
+    operands : tuple of Edge or Literal
+        What it reads, in the operator's order.
+    updates : int or None
+        The node whose result it changes in place.
+    body : Graph or None
+        Of a loop, what an iteration does.
+    span : Span
+        The statement.
+    """
+
+    id: int
+    kind: str
+    op: str
+    address: str
+    access: str
+    operands: tuple[Edge | Literal, ...]
+    span: Span
+    updates: int | None = None
+    body: Graph | None = None
+    flags: tuple[str, ...] = ()
+    domain: Domain | None = field(default=None, repr=False)
+    inner: tuple[Domain, ...] = field(default=(), repr=False)  # of operands, where that is another domain
+    target: SymbolicTensor | None = field(default=None, repr=False)
+    index: tuple[Affine, ...] = field(default=(), repr=False)
+    loop: Index | None = field(default=None, repr=False)
+    regions: tuple[Region, ...] = field(default=(), repr=False)  # of a loop's statements
+
+    @property
+    def edges(self) -> tuple[Edge, ...]:
+        """The operands that nodes compute."""
+        return tuple(operand for operand in self.operands if isinstance(operand, Edge))
+
+    @property
+    def result(self) -> str:
+        """The address with the slice that is assigned."""
+        return f"{self.address}{self.access}"
+
+    @property
+    def title(self) -> str:
+        """The operator with its operands."""
+        if self.kind in ("input", "transfer", "loop"):
+            return self.op
+        return f"{self.op}({', '.join([*map(_short, self.operands), *self.flags])})"
+
+    def __str__(self) -> str:
+        if self.kind == "loop":
+            return f"N{self.id}  {self.op}:"
+        operands = ", ".join([*map(str, self.operands), *self.flags])
+        note = "  (temporary)" if self.kind == "temporary" else ""
+        if self.kind in ("input", "transfer"):
+            return f"N{self.id}  {self.op} {self.result}"
+        return f"N{self.id}  {self.result} = {self.op}({operands}){note}"
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """The operations of a kernel, or of one iteration of a loop in it, in the order they run.
+
+    Made by `Kernel.graph`; prints one node a line, and draws itself in notebooks.
+
+    Attributes
+    ----------
+    name : str
+        The kernel, or the loop.
+    nodes : tuple of Node
+        By number; those of loops have graphs of their own.
+    outputs : tuple of str
+        The addresses that the kernel returns.
+    """
+
+    name: str
+    nodes: tuple[Node, ...]
+    outputs: tuple[str, ...] = ()
+    trace: Trace | None = field(default=None, repr=False)
+    arguments: dict[str, NDArray[Any]] = field(default_factory=dict, repr=False)
+
+    def __iter__(self) -> Iterator[Node]:
+        """All nodes in the order of their numbers, those of nested graphs after the loop they belong to."""
+        for node in self.nodes:
+            yield node
+            if node.body is not None:
+                yield from node.body
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __getitem__(self, number: int) -> Node:
+        """The node of a number."""
+        for node in self:
+            if node.id == number:
+                return node
+        raise IndexError(f"the graph of {self.name} has no node {number}")
+
+    def __str__(self) -> str:
+        lines = [f"graph {self.name}", *_lines(self, "  ")]
+        if self.outputs:
+            lines.append(f"  return {', '.join(self.outputs)}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<graph {self.name}, {len(self)} nodes>"
+
+    def evaluate(self, **inputs: Any) -> dict[str, NDArray[Any]]:
+        """Run the graph in NumPy, one node after the other.
+
+        It shares nothing with the compiler but the recording: an oracle for what is lowered from it.
+
+        Parameters
+        ----------
+        **inputs : ndarray or Blocked
+            By parameter, shaped and typed as those the graph was made from, which are used by default.
+
+        Returns
+        -------
+        dict of str to ndarray
+            The outputs by name.
+
+        Raises
+        ------
+        ShapeError
+            CYC611 if an input is missing or has another shape or dtype.
+        ExecutionError
+            CYC719 if a `while` would go on after its most steps.
+        """
+        result: dict[str, NDArray[Any]] = importlib.import_module("cyclotron.graph.run").run(self, inputs)
+        return result
+
+    def to_dot(self) -> str:
+        """Return the graph in Graphviz's language; loops are clusters."""
+        text: str = importlib.import_module("cyclotron.graph.dot").dot(self)
+        return text
+
+    def to_svg(self) -> str:
+        """Return a picture of the graph; loops are boxes around theirs."""
+        text: str = importlib.import_module("cyclotron.graph.svg").svg(self)
+        return text
+
+    def _repr_html_(self) -> str:
+        if len(self) <= MOST_DRAWN:
+            return self.to_svg()
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def _lines(graph: Graph, indent: str) -> Iterator[str]:
+    for node in graph.nodes:
+        yield indent + str(node)
+        if node.body is not None:
+            yield from _lines(node.body, indent + "  ")
+
+
+def _short(operand: Edge | Literal) -> str:
+    """An operand without its slice, which stands at the edge."""
+    return operand.address if isinstance(operand, Edge) else str(operand)

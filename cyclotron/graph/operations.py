@@ -1,0 +1,108 @@
+"""The operators on the values at points: arrays of scalars, or lists of tiles."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cyclotron.graph.points import Numbers
+from cyclotron.language import linalg
+from cyclotron.language.operators import OPERATORS
+
+Operand = NDArray[Any] | list[Any]
+_ADD: Mapping[str, np.ufunc] = {
+    "sum": np.add,
+    "prod": np.multiply,
+    "max": np.maximum,
+    "min": np.minimum,
+}
+
+
+def applied(op: str, operands: Sequence[Operand], flags: Sequence[str]) -> Operand:
+    """An operator at each point."""
+    if not any(isinstance(operand, list) for operand in operands):
+        result: NDArray[Any] = np.asarray(OPERATORS[op].numpy(*operands))
+        return result
+    function = _TILES.get(op)
+    if function is None:
+        return [np.asarray(OPERATORS[op].numpy(*parts)) for parts in zip(*operands, strict=True)]
+    return [np.asarray(function(set(flags), *parts)) for parts in zip(*operands, strict=True)]
+
+
+def folded(kind: str, terms: Operand, parents: Numbers, count: int) -> Operand:
+    """The terms of each point around, folded in their order; the first one is what it starts from."""
+    function = _ADD[kind]
+    many = np.bincount(parents, minlength=count)
+    first = np.cumsum(many) - many
+    if isinstance(terms, list):
+        empty = int(kind == "prod")
+        return [
+            functools.reduce(function, terms[a : a + n]) if n else empty
+            for a, n in zip(first, many, strict=True)
+        ]
+    if count and (many == many[0]).all() and many[0]:
+        rows = terms.reshape(count, many[0])
+        result: NDArray[Any] = function.accumulate(rows, axis=1, dtype=terms.dtype)[:, -1]
+        return result
+    total = np.full(count, kind == "prod", terms.dtype)
+    total[many > 0] = terms[first[many > 0]]
+    for k in range(1, int(many.max(initial=0))):
+        longer = many > k
+        total[longer] = function(total[longer], terms[first[longer] + k])
+    return total
+
+
+def chosen(values: Sequence[Operand], parents: Sequence[Numbers], count: int) -> Operand:
+    """At each point the value of the branch that has it."""
+    branches = [(v, at) for v, at in zip(values, parents, strict=True) if len(at)]
+    if any(isinstance(value, list) for value, _ in branches):
+        found = {int(p): one for value, at in branches for p, one in zip(at, value, strict=True)}
+        return [found[p] for p in range(count)]
+    dtype = np.result_type(*(np.asarray(value).dtype for value in values))
+    result = np.empty(count, dtype)
+    for value, at in branches:
+        result[at] = value
+    return result
+
+
+def _matmul(flags: set[str], a: Any, b: Any) -> Any:
+    return (a.T if "transpose_a" in flags else a) @ (b.T if "transpose_b" in flags else b)
+
+
+def _solve(flags: set[str], a: Any, b: Any) -> Any:
+    return linalg.solve_triangular(
+        a,
+        b,
+        side="right" if "right_side" in flags else "left",
+        lower="lower" in flags,
+        trans="transpose_a" in flags,
+        unit_diagonal="unit_diagonal" in flags,
+    )
+
+
+def _along(function: Callable[..., Any], axis: int) -> Callable[..., Any]:
+    return lambda flags, a: function(a, axis=axis, keepdims=True)
+
+
+# What is another function on tiles than on scalars.
+_TILES: Mapping[str, Callable[..., Any]] = {
+    "matmul": _matmul,
+    "syrk": lambda flags, a: a @ a.T,
+    "solve_triangular": _solve,
+    "inv_triangular": lambda flags, a: linalg.inv_triangular(
+        a, lower="lower" in flags, unit_diagonal="unit_diagonal" in flags
+    ),
+    "cholesky": lambda flags, a: linalg.cholesky(a),
+    "lu": lambda flags, a: linalg.lu(a),
+    "ldl": lambda flags, a: linalg.ldl(a),
+    "row_sum": _along(np.sum, -1),
+    "row_max": _along(np.max, -1),
+    "row_min": _along(np.min, -1),
+    "column_sum": _along(np.sum, 0),
+    "column_max": _along(np.max, 0),
+    "column_min": _along(np.min, 0),
+}
