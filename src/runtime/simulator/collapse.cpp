@@ -211,7 +211,7 @@ std::optional<Timing> simulate_collapsed(const TimedProgram& program, const Prog
     }
     if (!engine.finished()) return std::nullopt;
     if (const auto expansion = collapse.expansion(engine.array(), recorder, *crop)) {
-      Timing timing = engine.timing(*expansion);
+      Timing timing = std::move(engine).timing(*expansion);
       timing.engine = "fast-forward";
       timing.cycles_skipped = skipped;
       timing.pes_skipped = static_cast<std::int64_t>(timing.pes.size() - engine.array().grid_size());

@@ -1,5 +1,7 @@
 #include "time_alone.hpp"
 
+#include <utility>
+
 #include "collapse.hpp"
 #include "deadlock.hpp"
 #include "fast_forward.hpp"
@@ -16,7 +18,7 @@ std::optional<Timing> simulate_ahead(const program::Program& program, const Prog
   if (!timed) return std::nullopt;
   TimedEngine engine(std::move(*timed), progress);
   try {
-    if (engine.run() && engine.within_depths()) return engine.timing();
+    if (engine.run() && engine.within_depths()) return std::move(engine).timing();
   } catch (const Full&) {
   }
   return std::nullopt;
@@ -40,7 +42,7 @@ std::optional<Timing> simulate_time(const program::Program& program, Engine whic
     TimedEngine engine(std::move(*timed), progress);
     const std::int64_t skipped = which == Engine::general ? 0 : fast_forward(engine);
     if (engine.run()) {
-      Timing timing = engine.timing();
+      Timing timing = std::move(engine).timing();
       timing.engine = which == Engine::fast_forward || skipped > 0 ? "fast-forward" : "general";
       timing.cycles_skipped = skipped;
       return timing;

@@ -180,6 +180,12 @@ void TimedArray::grow(TimedQueue& queue, std::uint32_t places) {
   queue.mask = places - 1;
 }
 
+void TimedArray::release_queues() {
+  state_.queues = std::vector<TimedQueue>();  // `= {}` would keep the memory
+  state_.times = std::vector<std::int64_t>();
+  queue_of_port_ = std::vector<std::uint32_t>();
+}
+
 std::uint32_t TimedArray::on_line(std::uint32_t grid_index, std::uint32_t axis,
                                   std::int64_t coordinate) const {
   return static_cast<std::uint32_t>(grid_index +

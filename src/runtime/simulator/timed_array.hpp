@@ -93,6 +93,9 @@ class TimedArray {
     recorder_ = &recorder;
   }
 
+  /// Frees what only a run needs: queues and ports.
+  void release_queues();
+
   /// Gives a queue so many places, a larger power of two.
   void grow(TimedQueue& queue, std::uint32_t places);
 

@@ -46,8 +46,9 @@ class TimedEngine {
 
   [[nodiscard]] TimedArray& array() { return array_; }
   [[nodiscard]] const TimedArray& array() const { return array_; }
-  /// Without events: all computations are counted as dropped. Of the larger array, if one is given.
-  [[nodiscard]] Timing timing(const Expansion& expansion = {}) const;
+  /// Without events: all computations are counted as dropped. Of the larger array, if one is given. Ends the engine: its
+  /// queues and the results of its PEs need not be there at once.
+  [[nodiscard]] Timing timing(const Expansion& expansion = {}) &&;
 
  private:
   enum class Outcome : std::uint8_t { blocked, done, turn_ends, round_ends };

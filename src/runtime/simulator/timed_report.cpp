@@ -102,18 +102,40 @@ class Expanded {
   std::size_t size_ = 1;
 };
 
-}  // namespace
+/// A channel's queues together.
+void tell_channels(const TimedArray& array, const Expanded& expanded, const Expansion& expansion,
+                   Timing& result) {
+  const TimedState& state = array.state();
+  for (const auto& channel : array.program().source->channels)
+    result.channels.emplace_back().name = channel.name;
+  const bool whole = expansion.cuts.empty();
+  std::vector<std::int64_t> messages(state.messages.size(), 0);  // By channel of the timed program.
+  if (whole) messages = state.messages;
+  for (std::size_t q = 0; q < state.queues.size(); ++q) {
+    const TimedQueue& queue = state.queues[q];
+    const TimedChannel& constants = array.program().channels[queue.channel];
+    ChannelStatistics& channel = result.channels[constants.source];
+    const std::uint32_t end = queue.receiver == TimedArray::none ? queue.sender : queue.receiver;
+    const std::int64_t copies = whole ? 1 : expanded.copies(end);
+    add(messages[queue.channel], copies, queue.sent + (whole ? 0 : expansion.skipped[q]));
+    const std::int64_t used = queue.link_free > 0 ? copies : 0;  // once a message was sent
+    channel.queues += used;
+    channel.words_per_cycle += used * constants.words_per_cycle;
+    channel.peak_occupancy =
+        std::max<std::int64_t>({channel.peak_occupancy, queue.peak, queue.sent - queue.received});
+  }
+  for (std::size_t c = 0; c < messages.size(); ++c) {
+    const TimedChannel& constants = array.program().channels[c];
+    ChannelStatistics& channel = result.channels[constants.source];
+    channel.messages += messages[c];
+    channel.words += messages[c] * constants.words;
+    channel.busy_cycles += messages[c] * constants.transfer;
+  }
+}
 
-Timing TimedEngine::timing(const Expansion& expansion) const {
-  const TimedState& state = array_.state();
-  const Expanded expanded(array_, expansion);
-  Timing result;
-  expanded.for_each_pe([&](std::size_t, std::uint32_t o, std::int64_t shift) {
-    result.cycles = std::max(result.cycles, state.pes[o].now + shift);
-  });
-  if (result.cycles > latest) too_long();
-  result.pes.assign(expanded.size(), PeCycles{.idle = result.cycles});
-  array_.memory().tell(result);
+/// What each PE did with its cycles, of which the result has the number.
+void tell_pes(const TimedArray& array, const Expanded& expanded, Timing& result) {
+  const TimedState& state = array.state();
   std::array<std::vector<std::int64_t>*, operators::operator_count> columns{};
   const auto column = [&](Op op) -> std::vector<std::int64_t>& {
     auto& found = columns[static_cast<std::size_t>(op)];
@@ -125,13 +147,13 @@ Timing TimedEngine::timing(const Expansion& expansion) const {
   };
   Counters& counters = result.counters;
   counters.group_of.assign(expanded.size(), Counters::none);
-  for (const TimedCode& code : array_.program().classes) {
+  for (const TimedCode& code : array.program().classes) {
     auto& group = counters.groups.emplace_back(Counters::Group{.once = code.once.work, .repeated = {}});
     for (const TimedBlock& block : code.blocks) group.repeated.push_back(block.work);
   }
   expanded.for_each_pe([&](std::size_t index, std::uint32_t o, std::int64_t shift) {
     const TimedPe& pe = state.pes[o];
-    const TimedCode& code = array_.code(pe);
+    const TimedCode& code = array.code(pe);
     PeCycles& cycles = result.pes[index];
     const auto did = [&](const TimedBlock& block, std::int64_t times) {
       add(result.instructions, times, all_instructions(block.work));
@@ -153,31 +175,22 @@ Timing TimedEngine::timing(const Expansion& expansion) const {
     cycles.stall_empty = pe.now + shift - cycles.busy - pe.stall_full - cycles.stall_memory;
     cycles.idle = result.cycles - pe.now - shift;
   });
-  for (const auto& channel : array_.program().source->channels)
-    result.channels.emplace_back().name = channel.name;
-  const bool whole = expansion.cuts.empty();
-  std::vector<std::int64_t> messages(state.messages.size(), 0);  // By channel of the timed program.
-  if (whole) messages = state.messages;
-  for (std::size_t q = 0; q < state.queues.size(); ++q) {
-    const TimedQueue& queue = state.queues[q];
-    const TimedChannel& constants = array_.program().channels[queue.channel];
-    ChannelStatistics& channel = result.channels[constants.source];
-    const std::uint32_t end = queue.receiver == TimedArray::none ? queue.sender : queue.receiver;
-    const std::int64_t copies = whole ? 1 : expanded.copies(end);
-    add(messages[queue.channel], copies, queue.sent + (whole ? 0 : expansion.skipped[q]));
-    const std::int64_t used = queue.link_free > 0 ? copies : 0;  // once a message was sent
-    channel.queues += used;
-    channel.words_per_cycle += used * constants.words_per_cycle;
-    channel.peak_occupancy =
-        std::max<std::int64_t>({channel.peak_occupancy, queue.peak, queue.sent - queue.received});
-  }
-  for (std::size_t c = 0; c < messages.size(); ++c) {
-    const TimedChannel& constants = array_.program().channels[c];
-    ChannelStatistics& channel = result.channels[constants.source];
-    channel.messages += messages[c];
-    channel.words += messages[c] * constants.words;
-    channel.busy_cycles += messages[c] * constants.transfer;
-  }
+}
+
+}  // namespace
+
+Timing TimedEngine::timing(const Expansion& expansion) && {
+  const Expanded expanded(array_, expansion);
+  Timing result;
+  expanded.for_each_pe([&](std::size_t, std::uint32_t o, std::int64_t shift) {
+    result.cycles = std::max(result.cycles, array_.state().pes[o].now + shift);
+  });
+  if (result.cycles > latest) too_long();
+  tell_channels(array_, expanded, expansion, result);
+  array_.release_queues();  // as large as what is told of the PEs
+  result.pes.assign(expanded.size(), PeCycles{.idle = result.cycles});
+  array_.memory().tell(result);
+  tell_pes(array_, expanded, result);
   return result;
 }
 

@@ -113,7 +113,7 @@ std::optional<Timing> run(const Program& program, Senders senders) {
   } catch (const Full&) {
     return std::nullopt;
   }
-  return engine.timing();
+  return std::move(engine).timing();
 }
 
 TEST(RunAhead, MeasuresTheSameOrSeesThatAQueueWasFull) {
