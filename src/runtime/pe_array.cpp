@@ -34,7 +34,10 @@ void check_grid_size(const program::Program& program) {
 }
 
 PeArray::PeArray(const program::Program& program, bool functional, Part part)
-    : program_(&program), wires_(program), part_(std::move(part)) {
+    : program_(&program),
+      wires_(program),
+      least_depth_(program::least_depths(program)),
+      part_(std::move(part)) {
   check_grid_size(program);
   std::int64_t size = 1;
   grid_stride_.assign(program.grid.size(), 1);
@@ -128,6 +131,7 @@ void PeArray::allocate(bool functional) {
   std::int64_t* variable = variables_.data();
   TileSize* size = sizes_.get();
   const std::uint32_t* queue = queues_.data();
+  pes_.reserve(last_ - first_);
   for (std::uint32_t o = first_; o < last_; ++o) {
     const Code& code = codes_[class_of_[o]];
     Pe& pe = pes_.emplace_back();
@@ -141,8 +145,7 @@ void PeArray::allocate(bool functional) {
           .ordinal = o,
           .index = grid_index_[o],
           .executed = 0};
-    const auto at = coordinates(pe.index);
-    std::copy(at.begin(), at.end(), pe.variables);
+    locate(pe.index, pe.variables);
     if (functional) memory += aligned(code.memory_bytes);
     variable += 2 * std::size_t{code.variables};
     size += code.sizes;
@@ -166,9 +169,10 @@ void PeArray::connect() {
     return links_[number];
   };
   std::size_t next = 0;
+  std::vector<std::int64_t> at(grid_stride_.size());
   for (std::uint32_t o = 0; o < count(); ++o) {
     const bool ours = in_part(o);
-    const auto at = coordinates(grid_index_[o]);
+    locate(grid_index_[o], at.data());
     for (const Port& port : codes_[class_of_[o]].ports) {
       std::uint32_t number = none;
       switch (port.kind) {
@@ -192,12 +196,14 @@ void PeArray::connect() {
 }
 
 std::vector<std::int64_t> PeArray::coordinates(std::uint32_t grid_index) const {
-  std::vector<std::int64_t> result;
-  result.reserve(grid_stride_.size());
-  for (std::size_t d = 0; d < grid_stride_.size(); ++d) {
-    result.push_back(grid_index / grid_stride_[d] % program_->grid[d]);
-  }
+  std::vector<std::int64_t> result(grid_stride_.size());
+  locate(grid_index, result.data());
   return result;
+}
+
+void PeArray::locate(std::uint32_t grid_index, std::int64_t* at) const {
+  for (std::size_t d = 0; d < grid_stride_.size(); ++d)
+    at[d] = grid_index / grid_stride_[d] % program_->grid[d];
 }
 
 std::string PeArray::name(std::uint32_t grid_index) const {
@@ -205,8 +211,8 @@ std::string PeArray::name(std::uint32_t grid_index) const {
 }
 
 std::int64_t PeArray::depth(std::uint32_t channel, std::uint32_t sender) const {
-  return sender == none ? wires_.least_depth(channel)
-                        : wires_.depth(channel, coordinates(grid_index_[sender]));
+  return sender == none || wires_.are_alike() ? least_depth_[channel]
+                                              : wires_.depth(channel, coordinates(grid_index_[sender]));
 }
 
 double PeArray::fraction_done(const Pe& pe) {

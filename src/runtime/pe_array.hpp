@@ -123,9 +123,12 @@ class PeArray {
   void cut_into_parts();
   void connect();
   void allocate(bool functional);
+  /// Writes the coordinates of a PE: for what is done for each.
+  void locate(std::uint32_t grid_index, std::int64_t* at) const;
 
   const program::Program* program_;
   program::Wires wires_;
+  std::vector<std::int64_t> least_depth_;  // By channel.
   Part part_;
   std::vector<std::uint32_t> starts_;  // The first ordinal of each part, and the number of PEs.
   std::uint32_t first_ = 0;            // The part's ordinals are [first_, last_).

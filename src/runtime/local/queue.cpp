@@ -7,6 +7,7 @@ namespace cyclotron::runtime::local {
 namespace {
 constexpr std::size_t block_bytes = 1024;  // Larger blocks are slower to allocate and gain nothing.
 constexpr std::uint32_t first_places = 4;
+constexpr std::uint32_t growth = 8;  // Loops run over what stands side by side: few blocks are few runs.
 }  // namespace
 
 void Queue::set_up(std::int64_t depth, std::uint32_t sender, std::uint32_t receiver, MessageShape shape) {
@@ -18,7 +19,9 @@ void Queue::set_up(std::int64_t depth, std::uint32_t sender, std::uint32_t recei
   stride_ = shape.scalar ? shape.bytes : unit + (shape.bytes + unit - 1) / unit * unit;
 }
 
-Queue::~Queue() {
+Queue::~Queue() { free_blocks(); }
+
+void Queue::free_blocks() {
   while (first_ != nullptr) {
     Block* const next = first_->next;
     delete_block(first_);
@@ -43,7 +46,7 @@ Scalars Queue::arrived() {
 /// Requires: the last block is full, or there is none. What is written here, the receiver reads after `sent_`.
 void Queue::append_block() {
   const auto most = static_cast<std::uint32_t>(std::max<std::size_t>(1, block_bytes / stride_));
-  const std::uint32_t places = std::min(most, last_ == nullptr ? first_places : 2 * last_->places);
+  const std::uint32_t places = std::min(most, last_ == nullptr ? first_places : growth * last_->places);
   Block* const block = new_block(places);
   if (last_ == nullptr) {
     first_ = block;

@@ -18,8 +18,8 @@ struct MessageShape {
   bool scalar = false;    ///< Messages are 1x1 tiles, whose size is not kept.
 };
 
-/// Messages stand in a chain of blocks that double in size up to a limit: a queue that is used little takes little
-/// memory, and a place that the sender saw free, or a message that the receiver saw, stays so.
+/// Messages stand in a chain of blocks that grow up to a limit: a queue that is used little takes little memory, and a
+/// place that the sender saw free, or a message that the receiver saw, stays so.
 class alignas(64) Queue {
  public:
   Queue() = default;
@@ -30,6 +30,12 @@ class alignas(64) Queue {
   void set_up(std::int64_t depth, std::uint32_t sender, std::uint32_t receiver, MessageShape shape);
   [[nodiscard]] std::uint32_t sender() const { return sender_; }
   [[nodiscard]] std::uint32_t receiver() const { return receiver_; }
+
+  /// The sender's PE is done, or the receiver's. The second one frees the blocks, which then are the next ones to be
+  /// allocated: they are in its cache.
+  void leave() {
+    if (left_.exchange(true, std::memory_order_acq_rel)) free_blocks();
+  }
 
   // For the sender.
 
@@ -97,6 +103,7 @@ class alignas(64) Queue {
   static void delete_block(Block* block);
   void append_block();
   void drop_block();
+  void free_blocks();
 
   // What both sides read.
   std::int64_t depth_ = 1;
@@ -106,6 +113,7 @@ class alignas(64) Queue {
   bool scalar_ = false;
   std::atomic<bool> receiver_waits_ = false;
   std::atomic<bool> sender_waits_ = false;
+  std::atomic<bool> left_ = false;
   // What the sender writes.
   std::uint32_t last_at_ = 0;  ///< The next place in the last block.
   std::atomic<std::int64_t> sent_ = 0;

@@ -58,6 +58,7 @@ class Worker {
     if (pe != PeArray::none) shared_.scheduler.wake(number_, pe);
   }
   void wake_neighbours(const Pe& pe);
+  void leave_links(const Pe& pe);
 
   Shared& shared_;
   std::size_t number_;
@@ -144,6 +145,15 @@ void Worker::wake_neighbours(const Pe& pe) {
   }
 }
 
+/// Of a PE that is done.
+void Worker::leave_links(const Pe& pe) {
+  for (std::size_t p = 0; p < pe.code->ports.size(); ++p) {
+    const Port::Kind kind = pe.code->ports[p].kind;
+    const bool link = kind == Port::Kind::link_in || kind == Port::Kind::link_out;
+    if (link && pe.queues[p] != PeArray::none) shared_.links[pe.queues[p]].leave();
+  }
+}
+
 void Worker::computed(Pe& pe, const Step&, std::span<const Shape> operands) {
   if (operands.empty()) return;
   const std::int64_t work = runtime::tile_work(operands);
@@ -167,7 +177,10 @@ void Worker::run(OnWork on_work) {
       alone_ = on_work(work + tile_work_);
       tile_work_ = 0;
       switch (outcome) {  // from here on the PE may be another thread's
-        case Outcome::done: shared_.scheduler.finish(); break;
+        case Outcome::done:
+          leave_links(pe);
+          shared_.scheduler.finish();
+          break;
         case Outcome::paused: shared_.scheduler.pause(number_, *ordinal); break;
         case Outcome::blocked: shared_.scheduler.park(number_, *ordinal); break;
       }
