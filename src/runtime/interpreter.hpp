@@ -53,7 +53,8 @@ enum class Outcome : std::uint8_t { blocked, done, paused };
 ///   const Reference* held(const Step&, const std::int64_t* index);  // a tensor's tile, or null: read the array
 ///   bool keep(const Step&, const std::int64_t* index, TileSize, const std::byte* numbers, const Reference*);
 ///                                                           // stores a tile; false: write the array
-///   void started();                                         // before an operator on tiles, a load or a store
+///   void computing(std::span<const Shape> operands);        // before an operator on tiles
+///   void started();                                         // before a load or a store
 ///   void accessed();                                        // after a load or store
 template <class Host>
 concept KeepsTiles = requires { typename Host::Reference; };
@@ -442,7 +443,7 @@ class Interpreter {
     const std::int64_t at = element(pe, place);
     const TileSize size{static_cast<std::int32_t>(result.rows), static_cast<std::int32_t>(result.columns)};
     set_size(pe, place, at, size);
-    if constexpr (KeepsTiles<Host>) host_.started();
+    if constexpr (KeepsTiles<Host>) host_.computing(operands);
     if constexpr (Host::functional) {
       write(pe, place, at, bytes_of(size, step), [&](std::byte* to) {
         apply({step.op, step.flags, step.dtype}, std::span<const ConstTile>(in.data(), arity), {to, result},

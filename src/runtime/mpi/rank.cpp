@@ -188,13 +188,19 @@ bool Rank::receive(Pe& pe, const Step& step, std::int64_t sender, Deliver&& deli
   return true;
 }
 
+/// What was sent before a long operator is not to wait for its end: an operand that is passed on first lets the
+/// next rank compute at the same time.
+void Rank::computing(std::span<const Shape> operands) {
+  if (tile_work(operands) >= long_work) transport_.flush();
+  started();
+}
+
 void Rank::computed(Pe&, const Step& step, std::span<const Shape> operands) {
   if (operands.empty()) return;
   profile_.compute[static_cast<std::size_t>(step.op)] += watch_.lap();
   // A long operator: others may wait for what is on its way.
   const std::int64_t work = tile_work(operands);
   work_ += work;
-  constexpr std::int64_t long_work = 1 << 12;
   if (work < long_work) return;
   exchange();
 }

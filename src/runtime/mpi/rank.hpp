@@ -65,6 +65,7 @@ class Rank {
   [[nodiscard]] const Tile* held(const Step& step, const std::int64_t* index) const;
   bool keep(const Step& step, const std::int64_t* index, TileSize size, const std::byte* numbers,
             const Tile* reference);
+  void computing(std::span<const Shape> operands);
   void started() { (void)watch_.lap(); }
   void accessed() { profile_.load_store += watch_.lap(); }
   [[nodiscard]] const Profile& profile() const { return profile_; }
@@ -82,6 +83,7 @@ class Rank {
     bool receiver_waits = false;
   };
   static constexpr std::int64_t steps_a_turn = 1024;
+  static constexpr std::int64_t long_work = 1 << 12;  ///< Of an operator that others are not to wait for.
 
   void exchange();
   Queue& network_queue(std::uint32_t channel, std::uint32_t receiver_index, std::int64_t coordinate);
