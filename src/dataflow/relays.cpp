@@ -35,21 +35,38 @@ void Router::hand_over_far(FlowId id, bool earlier, poly::Set& starts, std::vect
 }
 
 /// Where on each line one point alone uses such a value: one relay for each axis that the value travels, however
-/// far. Returns whether that is so.
+/// far. Along other axes it goes first, a relay for each hop, where that alone would be too far (a roll along the
+/// diagonal, back over the grid). Returns whether that is so.
 bool Router::relay_for_one(FlowId id, FlowId source, const poly::Set& domain,
                            const std::vector<std::int64_t>& offset, std::vector<Rule>& rules) const {
   const auto rank = graph_.dims.size();
   const Flow flow = graph_.at(id);
-  std::vector<std::size_t> axes;
+  std::vector<std::size_t> axes, others;
   std::vector<poly::Affine> places;
+  std::int64_t hops = 0, other_hops = 0;
   for (std::size_t d = 0; d < rank; ++d) {
     if (!is_space(d) || offset[d] == 0) continue;
-    const auto place = domain.equality_for(d);
-    if (!place) return false;
-    axes.push_back(d);
-    places.push_back(*place);
+    hops += std::abs(offset[d]);
+    if (const auto place = domain.equality_for(d)) {
+      axes.push_back(d);
+      places.push_back(*place);
+    } else {
+      others.push_back(d);
+      other_hops += std::abs(offset[d]);
+    }
   }
+  if (axes.empty() || other_hops > most_relays || (other_hops > 0 && hops <= most_relays + 1)) return false;
   auto at = offset;  // Where the value is, from its user.
+  for (const auto axis : others) {
+    while (at[axis] != 0) {
+      const std::int64_t back = at[axis] > 0 ? 1 : -1;
+      at[axis] -= back;
+      const auto passing = add_relay(flow, at, domain);
+      rules.push_back({Transfer{source, shifted(rank, unit(rank, axis, back)), false}, passing,
+                       domain.translate(at), Origin::relay, flow.span});
+      source = passing;
+    }
+  }
   for (std::size_t n = 0; n < axes.size(); ++n) {
     const std::size_t axis = axes[n];
     const std::int64_t direction = at[axis] > 0 ? -1 : 1;
@@ -75,9 +92,9 @@ bool Router::relay_for_one(FlowId id, FlowId source, const poly::Set& domain,
     const auto first = way.intersect({gone - poly::constant(rank, 1), true});
     const auto back = shifted(rank, unit(rank, axis, -direction));
     rules.push_back({Transfer{source, back, false}, passing, first, Origin::relay, flow.span});
-    const auto others = way.subtract(first).coalesce();
-    if (!others.is_empty())
-      rules.push_back({Transfer{passing, back, false}, passing, others, Origin::relay, flow.span});
+    const auto further = way.subtract(first).coalesce();
+    if (!further.is_empty())
+      rules.push_back({Transfer{passing, back, false}, passing, further, Origin::relay, flow.span});
     source = passing;
     at[axis] = stop;
   }

@@ -138,3 +138,19 @@ def test_values_needed_in_an_earlier_step():
     for i, j in ((2, 2), (3, 4), (2, None)):
         schedule = grid.time("t").fold(i=cy.block(i))
         run_equals_reference(twice_in_place, v, 3, schedule=schedule.fold(j=cy.block(j)) if j else schedule)
+
+
+@cy.kernel
+def round_the_corner(u, steps, down, along):
+    for t in range(steps):
+        u = u + 2 * cy.roll(u, (down, along), (0, 1))
+    return u
+
+
+@pytest.mark.parametrize("shape", [(3, 12), (12, 3), (1, 20), (11, 13)], ids=str)
+@pytest.mark.parametrize("by", [(1, 1), (1, -1), (-1, -1)], ids=str)
+def test_diagonals_come_back_over_the_whole_grid(shape, by):
+    """However far the way back is along one axis; along the other it is a hop."""
+    u = np.random.default_rng(0).integers(-3, 4, shape).astype(float)
+    schedule = cy.Schedule().space("i", "j").time("t")
+    run_equals_reference(round_the_corner, u, 3, *by, schedule=schedule)
