@@ -2,28 +2,42 @@
 
 Products: those of the Cyclotron paper's Figure 15 and more; triangular solves: Figure 17a's L kept and
 streamed; Cholesky and LU right- and left-looking by columns, and by tiles, where PEs that have their operands
-go first, so that the next panel is factored while others still update (look-ahead); SYRK, FlashAttention-2.
-All start from tiles dealt out over the ranks. Rates are by the time of the processor of the busiest rank,
-which others on the machine disturb least; it leaves out what a rank sleeps.
+go first; with one PE a rank, that keeps to its schedule, right-looking and with the next panel first
+(look-ahead); SYRK, FlashAttention-2. All start from tiles dealt out over the ranks, grids of ranks from a
+block each. Rates are by the time of the processor of the busiest rank, which others on the machine disturb
+least; it leaves out what a rank sleeps, which the wall's does not.
+
+The order of the paper's section 10.1 (SUMMA, PUMMA, output stationary, weight stationary) was within 2 % on 4
+ranks that share 2 cores, less than runs differ: tiles are passed on before they are used, so that no rank
+waits for its neighbour's product, and nothing is left that an initial broadcast would save. Cannon's ranks
+wait for each other in every step, which shows by the wall where they share cores. Solves that keep L and that
+stream it are as close, as in section 10.2: both bring all of L to all ranks, before or while they compute.
+
+`--plot` draws Figures 15 and 17a, with ScaLAPACK where it is built: products against n, and weak scaling of
+the solves, n growing with the root of the ranks.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 from common import write
 from kernels import attention, lu, syrk
+from scalapack import CLOCKS, FLOPS, fastest, find_peer, scalapack_runners
 
 import cyclotron as cy
 from cyclotron.linalg.kernels import cholesky, matmul, solve_lower
 from cyclotron.schedule import Schedule
 
 Build = Callable[[], tuple[cy.Program, list[cy.Distributed]]]
+SOLVES = ("right-hand sides in space, L kept", "right-hand sides in space, L streamed")
 
 
 @dataclass
@@ -43,21 +57,23 @@ def cases(n: int, ranks: int, tile: int) -> list[Case]:
     A, B = rng.standard_normal((2, n, n))
     S = (A + A.T) / 2 + 2 * n * np.eye(n)
 
-    def keep(array: np.ndarray, rows: int, columns: int) -> cy.Distributed:
-        layout = cy.Layout(block=(rows, columns), owner=lambda i, j: (i + j) % ranks)
+    def keep(array: np.ndarray, rows: int, columns: int, side: int = 1) -> cy.Distributed:
+        layout = cy.Layout(block=(rows, columns), owner=lambda i, j: (side * i + j) % ranks)
         return cy.distribute(array, layout, ranks=ranks)
 
-    def product(rows: int, inner: int, columns: int, schedule: Schedule) -> Build:
+    def product(rows: int, inner: int, columns: int, schedule: Schedule, side: int = 1) -> Build:
         def build() -> tuple[cy.Program, list[cy.Distributed]]:
-            operands = [keep(A, rows, inner), keep(B, inner, columns)]
+            operands = [keep(A, rows, inner, side), keep(B, inner, columns, side)]
             return matmul.compile(*operands, schedule=schedule), operands
 
         return build
 
-    def of_one(kernel: cy.Kernel, array: np.ndarray, schedule: Schedule) -> Build:
+    def of_one(
+        kernel: cy.Kernel, array: np.ndarray, schedule: Schedule, machine: cy.Machine | None = None
+    ) -> Build:
         def build() -> tuple[cy.Program, list[cy.Distributed]]:
             operand = keep(array, tile, tile)
-            return kernel.compile(operand, schedule=schedule), [operand]
+            return kernel.compile(operand, schedule=schedule, machine=machine), [operand]
 
         return build
 
@@ -76,8 +92,16 @@ def cases(n: int, ranks: int, tile: int) -> list[Case]:
 
     part = -(-n // ranks)
     alone = Schedule().time("i", "j", "k")
+    prefetched, streamed = (
+        Schedule().space("r").time("i", "j").prefetch("A"),
+        Schedule().space("r").time("i", "j").stream("A", along="r"),
+    )
+    solves = [
+        Case("solve", name, 1, solve(schedule, part))
+        for name, schedule in zip(SOLVES, (prefetched, streamed), strict=True)
+    ]
     if ranks == 1:
-        return [Case("matmul", "one PE", 2, product(n, n, n, alone))]
+        return [Case("matmul", "one PE", 2, product(n, n, n, alone)), *solves]
     ring = Schedule().space("i").time("j", "k").stream("B", along="i").rotate("k", by="i")
     found = [
         Case("matmul", "ring of rows", 2, product(part, part, n, ring)),
@@ -89,26 +113,22 @@ def cases(n: int, ranks: int, tile: int) -> list[Case]:
     side = int(ranks**0.5)
     if side > 1 and side**2 == ranks:
         half = -(-n // side)
-        for name in ("cannon", "summa", "pumma", "output_stationary"):
-            schedule = getattr(cy.schedules, name)(matmul)
-            found.append(Case("matmul", name.replace("_", " "), 2, product(half, half, half, schedule)))
+        for name in ("summa", "pumma", "cannon", "output_stationary", "weight_stationary"):
+            schedule, text = getattr(cy.schedules, name)(matmul), f"{name.replace('_', ' ')} on {side}x{side}"
+            found.append(Case("matmul", text, 2, product(half, half, half, schedule, side)))
+        in_place = cy.schedules.summa(matmul, distributed=True)
+        text = f"summa in place on {side}x{side}"
+        found.append(Case("matmul", text, 2, product(half, half, half, in_place, side)))
     layers = cy.schedules.matmul_25d(matmul, ranks)
     found.append(Case("matmul", f"2.5-D, {ranks} layers", 2, product(n, part, n, layers)))
 
     columns = cy.Layout((ranks,), 1)
     stationary = Schedule().space("i").time("j", "r").broadcast("X")
-    prefetched, streamed = (
-        Schedule().space("r").time("i", "j").prefetch("A"),
-        Schedule().space("r").time("i", "j"),
-    )
-    found += [
-        Case("solve", "right-hand sides in space, L kept", 1, solve(prefetched, part)),
-        Case(
-            "solve", "right-hand sides in space, L streamed", 1, solve(streamed.stream("A", along="r"), part)
-        ),
-        Case("solve", "rows in space", 1, solve(stationary, part), columns),
-    ]
+    found += [*solves, Case("solve", "rows in space", 1, solve(stationary, part), columns)]
     tiles, panels = cy.Layout((ranks, 1), 1), Schedule().space("j")
+    ring_of_ranks = cy.Machine(
+        grid=(ranks,), topology="ring", link=cy.Link(depth=1 << 30), pe=cy.PE(memory=1 << 40)
+    )
     for kernel, name, moved, flops, along in (
         (cholesky, "cholesky", "L", 1 / 3, "i"),
         (lu, "lu", "F", 2 / 3, None),
@@ -136,6 +156,9 @@ def cases(n: int, ranks: int, tile: int) -> list[Case]:
                 columns,
             ),
         ]
+        for order, time in (("right-looking", ("k", "i")), ("look-ahead", ("j+k", "i"))):
+            one = panels.time(*time).fold(j=cy.cyclic(ranks)).stream(moved, along="j")
+            found.append(Case(name, f"one PE a rank, {order}", flops, of_one(kernel, S, one, ring_of_ranks)))
     rows = Schedule().space("i").time("j", "k").broadcast("A")
     found.append(Case("syrk", "rows in space", 1, of_one(syrk, A, rows), columns))
     found.append(Case("attention", "keys and values streamed", 4 * 64 / n, attend))
@@ -155,35 +178,93 @@ def measure(case: Case, n: int, ranks: int, runs: int) -> dict[str, float]:
     return rates
 
 
+def row(case: Case, n: int, ranks: int, runs: int, alone: float) -> dict[str, Any]:
+    """Measure and print one case; `alone` is the rate of one rank's product."""
+    rates = measure(case, n, ranks, runs)
+    ratio = rates["processor"] / alone
+    print(
+        f"{case.kernel:9} {case.schedule:38} n={n:<5} {ranks} ranks: {rates['processor']:6.1f} GFLOP/s per "
+        f"rank ({rates['wall']:.1f} by the wall), ratio to one rank's product {ratio:.2f}",
+        flush=True,
+    )
+    found = {"kernel": case.kernel, "schedule": case.schedule, "n": n, "ranks": ranks}
+    return {**found, "gflops_per_rank": rates, "ratio": ratio}
+
+
+def peer_row(peer: Path, kernel: str, n: int, ranks: int, runs: int, clock: str) -> dict[str, Any]:
+    """What ScaLAPACK reaches with its best block and grid, its PBLAS tuned."""
+    name = {"matmul": "gemm", "solve": "trsm"}[kernel]
+    best = fastest(scalapack_runners(peer, name, n, ranks, runs, 256), CLOCKS.index(clock))
+    rates = {each: FLOPS[name] * n**3 / ranks / best.median(at) * 1e-9 for at, each in enumerate(CLOCKS)}
+    print(f"{kernel:9} ScaLAPACK, {best.name}: n={n}, {ranks} ranks: {rates[clock]:6.1f}", flush=True)
+    return {"kernel": kernel, "schedule": "ScaLAPACK", "n": n, "ranks": ranks, "gflops_per_rank": rates}
+
+
+def plot(path: Path, products: list[dict[str, Any]], solves: list[dict[str, Any]], clock: str) -> None:
+    """Figure 15, a panel for each number of ranks, and Figure 17a."""
+    from matplotlib.figure import Figure
+
+    counts = sorted({found["ranks"] for found in products})
+    figure = Figure(figsize=(4.2 * (len(counts) + 1), 4.6), layout="constrained")
+    panels = figure.subplots(1, len(counts) + 1, squeeze=False)[0]
+    titles = [f"products, {count} ranks" for count in counts]
+    groups = [[found for found in products if found["ranks"] == count] for count in counts]
+    for axes, title, group, across in zip(
+        panels,
+        [*titles, "solves, n growing with the root of the ranks"],
+        [*groups, solves],
+        [*("n" for _ in counts), "ranks"],
+        strict=True,
+    ):
+        for name in dict.fromkeys(found["schedule"] for found in group):
+            line = [found for found in group if found["schedule"] == name]
+            style = {"color": "black", "linestyle": "--"} if name == "ScaLAPACK" else {}
+            rates = [found["gflops_per_rank"][clock] for found in line]
+            axes.plot([found[across] for found in line], rates, marker="o", label=name, **style)
+        axes.set(title=title, xlabel=across, ylim=(0, None))
+        axes.set_xticks(sorted({found[across] for found in group}))
+        axes.legend(frameon=False, fontsize="x-small", loc="lower right")
+    panels[0].set_ylabel(f"GFLOP/s per rank, by the {clock}")
+    figure.savefig(path, dpi=120)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, help="file to write the figures to")
+    parser.add_argument("--plot", type=Path, help="picture to draw")
     parser.add_argument("--quick", action="store_true", help="a small size, once")
     parser.add_argument("--sizes", nargs="+", type=int, default=[1024, 2048])
     parser.add_argument("--ranks", nargs="+", type=int, default=[2, 4])
     parser.add_argument("--tile", type=int, default=128)
     parser.add_argument("--kernels", nargs="+", help="of matmul, solve, cholesky, lu, syrk, attention")
     parser.add_argument("--runs", type=int, default=7)
+    parser.add_argument("--clock", choices=CLOCKS, default="wall", help="what the picture shows")
     arguments = parser.parse_args()
     sizes, counts, tile, runs = arguments.sizes, arguments.ranks, arguments.tile, arguments.runs
     if arguments.quick:
         sizes, counts, tile, runs = [96], [2], 16, 1
-    figures = []
+    figures, alone = [], {}
     for n in sizes:
-        alone = measure(cases(n, 1, tile)[0], n, 1, runs)
+        alone[n] = measure(cases(n, 1, tile)[0], n, 1, runs)["processor"]
         for ranks in counts:
             for case in cases(n, ranks, tile):
-                if arguments.kernels and case.kernel not in arguments.kernels:
-                    continue
-                rates = measure(case, n, ranks, runs)
-                ratio = rates["processor"] / alone["processor"]
-                print(
-                    f"{case.kernel:9} {case.schedule:38} n={n:<5} {ranks} ranks: {rates['processor']:6.1f} "
-                    f"GFLOP/s per rank, ratio to one rank's product {ratio:.2f}",
-                    flush=True,
-                )
-                found = {"kernel": case.kernel, "schedule": case.schedule, "n": n, "ranks": ranks}
-                figures.append({**found, "gflops_per_rank": rates, "ratio": ratio})
+                if not arguments.kernels or case.kernel in arguments.kernels:
+                    figures.append(row(case, n, ranks, runs, alone[n]))
+    if arguments.plot:
+        peer, weak = find_peer(None), []
+        products = [figure for figure in figures if figure["kernel"] == "matmul"]
+        for ranks in sorted({1, *counts}):
+            n = round(sizes[0] * math.sqrt(ranks) / tile) * tile
+            of_size = cases(n, ranks, tile)
+            weak += [
+                row(case, n, ranks, runs, alone[sizes[0]]) for case in of_size if case.schedule in SOLVES
+            ]
+            if peer is not None:
+                weak.append(peer_row(peer, "solve", n, ranks, runs, arguments.clock))
+                at = sizes if ranks in counts else []
+                products += [peer_row(peer, "matmul", n, ranks, runs, arguments.clock) for n in at]
+        plot(arguments.plot, products, weak, arguments.clock)
+        figures += weak
     write(arguments.json, {"measured": figures})
 
 
