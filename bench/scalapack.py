@@ -3,7 +3,7 @@
 All run on the same BLAS, ranks and sizes, on data that are distributed before and after, in turn. ScaLAPACK
 runs as shipped and tuned (PBLAS_NB=256), each with the best of some blocks and grids. Times are medians, of
 the wall and of the processor: on a machine that others use too only the second means much, and it leaves out
-what a rank waits asleep.
+what a rank waits asleep. `--dtype float32` compares in single precision, with sgemm.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ FOLDER = Path(__file__).parent
 ROOT = FOLDER.parent
 BLOCKS = (64, 128, 192, 256)
 TILES = {"gemm": (0,), "trsm": (64, 96, 128, 192, 256, 384), "cholesky": (64, 96, 128, 192, 256, 384)}
-FLOPS = {"gemm": 2.0, "trsm": 1.0, "cholesky": 1 / 3, "dgemm": 2.0}  # times n^3
+FLOPS = {"gemm": 2.0, "trsm": 1.0, "cholesky": 1 / 3}  # times n^3
+ONE_CORE = {"float64": "dgemm", "float32": "sgemm"}
 
 
 @dataclass
@@ -78,10 +79,12 @@ def fastest(candidates: list[Runner], clock: int) -> Runner:
     return min(candidates, key=lambda runner: runner.median(clock))
 
 
-def cyclotron_runners(kernel: str, n: int, ranks: int, repeats: int) -> list[Runner]:
+def cyclotron_runners(kernel: str, n: int, ranks: int, repeats: int, dtype: str = "float64") -> list[Runner]:
     script = str(FOLDER / "peers" / "ranks.py")
     return [
-        Runner(f"tile {tile}", [sys.executable, script, kernel, str(n), str(tile), str(repeats)], ranks)
+        Runner(
+            f"tile {tile}", [sys.executable, script, kernel, str(n), str(tile), str(repeats), dtype], ranks
+        )
         for tile in TILES[kernel]
         if tile < n
     ]
@@ -103,24 +106,26 @@ def scalapack_runners(peer: Path, kernel: str, n: int, ranks: int, repeats: int,
 
 
 def measure(
-    peer: Path | None, kernel: str, n: int, ranks: int, rounds: int, repeats: int, clock: int
+    peer: Path | None, kernel: str, n: int, ranks: int, rounds: int, repeats: int, clock: int, dtype: str
 ) -> dict[str, object]:
     """Run all in turn; return rates in GFLOP/s per rank and the ratios of Cyclotron's to the others'."""
-    runners = {"cyclotron": fastest(cyclotron_runners(kernel, n, ranks, repeats), clock)}
+    runners = {"cyclotron": fastest(cyclotron_runners(kernel, n, ranks, repeats, dtype), clock)}
     if peer is not None:
         for name, nb in (("scalapack", 32), ("scalapack_tuned", 256)):
             runners[name] = fastest(scalapack_runners(peer, kernel, n, ranks, repeats, nb), clock)
-        runners["dgemm"] = Runner("one core", [str(peer), "dgemm", str(n), "0", "1", "1", str(repeats)])
+        runners[ONE_CORE[dtype]] = Runner(
+            "one core", [str(peer), "dgemm", str(n), "0", "1", "1", str(repeats)]
+        )
     else:
-        runners["one_rank"] = cyclotron_runners("gemm", n, 1, repeats)[0]
+        runners["one_rank"] = cyclotron_runners("gemm", n, 1, repeats, dtype)[0]
     for _ in range(rounds):
         for runner in runners.values():
             runner.run()
-    found: dict[str, object] = {"kernel": kernel, "n": n, "ranks": ranks}
+    found: dict[str, object] = {"kernel": kernel, "n": n, "ranks": ranks, "dtype": dtype}
     for each, unit in enumerate(CLOCKS):
         rates = {}
         for name, runner in runners.items():
-            flops = FLOPS["gemm" if name in ("dgemm", "one_rank") else kernel] * n**3
+            flops = FLOPS["gemm" if name in (ONE_CORE[dtype], "one_rank") else kernel] * n**3
             rates[name] = flops / runner.ranks / runner.median(each) * 1e-9
         own = rates["cyclotron"]
         ratios = {name: own / rate for name, rate in rates.items() if name != "cyclotron"}
@@ -153,11 +158,12 @@ def plot(path: Path, figures: list[dict]) -> None:
     figure.savefig(path, dpi=120)
 
 
-def find_peer(given: Path | None) -> Path | None:
+def find_peer(given: Path | None, dtype: str = "float64") -> Path | None:
     """The program that CMake builds where ScaLAPACK is installed."""
     build = Path(os.environ.get("CYCLOTRON_BUILD", ROOT / "build"))
-    places = [given] if given else [build / "bench" / "peers" / "scalapack_peer"]
-    places += sorted(build.glob("*/bench/peers/scalapack_peer"))
+    name = {"float64": "scalapack_peer", "float32": "scalapack_peer_float32"}[dtype]
+    places = [given] if given else [build / "bench" / "peers" / name]
+    places += sorted(build.glob(f"*/bench/peers/{name}"))
     return next((place.resolve() for place in places if place.is_file()), None)
 
 
@@ -171,17 +177,18 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", type=int, default=[1024, 2048])
     parser.add_argument("--ranks", nargs="+", type=int, default=[2, 4])
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--dtype", choices=tuple(ONE_CORE), default="float64")
     parser.add_argument("--clock", choices=CLOCKS, default="wall", help="what decides about tiles and blocks")
     arguments = parser.parse_args()
     sizes, ranks, rounds, repeats = arguments.sizes, arguments.ranks, arguments.rounds, 5
     if arguments.quick:
         sizes, ranks, rounds, repeats = [96], [2], 1, 1
-    peer = find_peer(arguments.peer)
+    peer = find_peer(arguments.peer, arguments.dtype)
     print(f"OpenBLAS kernels: {os.environ.get('OPENBLAS_CORETYPE', 'as detected')}")
     if peer is None:
         print("ScaLAPACK is not built: install libscalapack-openmpi-dev and run cmake again")
     figures = [
-        measure(peer, kernel, n, count, rounds, repeats, CLOCKS.index(arguments.clock))
+        measure(peer, kernel, n, count, rounds, repeats, CLOCKS.index(arguments.clock), arguments.dtype)
         for kernel in arguments.kernels
         for count in ranks
         for n in sizes

@@ -1,6 +1,6 @@
 """Times one kernel of Cyclotron on the ranks of ``mpirun``, on data that are distributed before and after.
 
-    ranks.py gemm|trsm|cholesky N TILE REPEATS
+    ranks.py gemm|trsm|cholesky N TILE REPEATS [float32]
 
 Rank 0 prints the wall and processor seconds of each repetition (of the slowest and the busiest rank),
 ``residual R``, scaled by n eps as in `scalapack.c`, and the profile of the last repetition as JSON.
@@ -77,14 +77,14 @@ def cholesky_case(n: int, ranks: int, tile: int, matrix: np.ndarray, other: np.n
 CASES = {"gemm": gemm_case, "trsm": trsm_case, "cholesky": cholesky_case}
 
 
-def main(name: str, n: int, tile: int, repeats: int) -> None:
+def main(name: str, n: int, tile: int, repeats: int, dtype: str = "float64") -> None:
     world = mpi.current()
     rng = np.random.default_rng(0)
-    matrix, other = rng.standard_normal((2, n, n))
+    matrix, other = rng.standard_normal((2, n, n)).astype(dtype)
     if name == "cholesky":
         matrix = (matrix + matrix.T) / 2
     if name != "gemm":
-        matrix = matrix + 2 * n * np.eye(n)
+        matrix = matrix + 2 * n * np.eye(n, dtype=dtype)
     if name == "trsm":
         matrix = np.tril(matrix)
     case = CASES[name](n, world.ranks, tile, matrix, other)
@@ -99,10 +99,10 @@ def main(name: str, n: int, tile: int, repeats: int) -> None:
         "trsm": (matrix, found, other),
         "cholesky": (found, found.T, matrix),
     }[name]
-    error = np.abs(left @ right - expected).max() / (n * np.finfo(float).eps * np.abs(expected).max())
+    error = np.abs(left @ right - expected).max() / (n * np.finfo(dtype).eps * np.abs(expected).max())
     print(f"residual {error:.3g}")
     print(json.dumps(profiles[-1]))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], *map(int, sys.argv[2:]))
+    main(sys.argv[1], *map(int, sys.argv[2:5]), *sys.argv[5:])

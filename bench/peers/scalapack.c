@@ -4,7 +4,8 @@
  *   scalapack_peer dgemm N 0 1 1 REPEATS                                on one
  *
  * Rank 0 prints the wall and processor seconds of each repetition (of the slowest and the busiest rank), then
- * `residual R`, scaled by n eps. PBLAS_NB sets the logical block of PBLAS, which is 32 as shipped. */
+ * `residual R`, scaled by n eps. PBLAS_NB sets the logical block of PBLAS, which is 32 as shipped.
+ * The numbers are double, or float where SINGLE is defined (and dgemm is sgemm). */
 #include <cblas.h>
 #include <float.h>
 #include <math.h>
@@ -14,20 +15,37 @@
 #include <string.h>
 #include <time.h>
 
+#ifdef SINGLE
+typedef float real;
+#define EPSILON FLT_EPSILON
+#define MPI_REAL_TYPE MPI_FLOAT
+#define pgemm_ psgemm_
+#define ptrsm_ pstrsm_
+#define ppotrf_ pspotrf_
+#define cblas_gemm cblas_sgemm
+#else
+typedef double real;
+#define EPSILON DBL_EPSILON
+#define MPI_REAL_TYPE MPI_DOUBLE
+#define pgemm_ pdgemm_
+#define ptrsm_ pdtrsm_
+#define ppotrf_ pdpotrf_
+#define cblas_gemm cblas_dgemm
+#endif
+
 extern void Cblacs_get(int, int, int *);
 extern void Cblacs_gridinit(int *, const char *, int, int);
 extern void Cblacs_gridinfo(int, int *, int *, int *, int *);
 extern int numroc_(const int *, const int *, const int *, const int *, const int *);
 extern void descinit_(int *, const int *, const int *, const int *, const int *, const int *, const int *,
                       const int *, const int *, int *);
-extern void pdgemm_(const char *, const char *, const int *, const int *, const int *, const double *,
-                    const double *, const int *, const int *, const int *, const double *, const int *,
-                    const int *, const int *, const double *, double *, const int *, const int *,
-                    const int *);
-extern void pdtrsm_(const char *, const char *, const char *, const char *, const int *, const int *,
-                    const double *, const double *, const int *, const int *, const int *, double *,
-                    const int *, const int *, const int *);
-extern void pdpotrf_(const char *, const int *, double *, const int *, const int *, const int *, int *);
+extern void pgemm_(const char *, const char *, const int *, const int *, const int *, const real *,
+                   const real *, const int *, const int *, const int *, const real *, const int *,
+                   const int *, const int *, const real *, real *, const int *, const int *, const int *);
+extern void ptrsm_(const char *, const char *, const char *, const char *, const int *, const int *,
+                   const real *, const real *, const int *, const int *, const int *, real *, const int *,
+                   const int *, const int *);
+extern void ppotrf_(const char *, const int *, real *, const int *, const int *, const int *, int *);
 
 /* Takes the place of PBLAS's own, which is the constant 32. */
 int pilaenv_(const int *context, const char *precision) {
@@ -61,18 +79,18 @@ static struct Grid make_grid(int n, int block, int rows, int columns) {
 }
 
 /* Cheap numbers in [-0.5, 0.5) that depend on the position only; symmetric. */
-static double entry(int i, int j) {
+static real entry(int i, int j) {
   const unsigned mixed = ((unsigned)i + (unsigned)j) * 2654435761u ^ (unsigned)(i * j) * 2246822519u;
-  return (double)(mixed >> 8) / (1 << 24) - 0.5;
+  return (real)((double)(mixed >> 8) / (1 << 24) - 0.5);
 }
 
 /* `diagonal` is added there; `lower` leaves out the other triangle. */
-static void fill(const struct Grid *g, double *a, double diagonal, int lower) {
+static void fill(const struct Grid *g, real *a, real diagonal, int lower) {
   for (int j = 0; j < g->local_columns; ++j) {
     const int column = global(j, g->block, g->column, g->columns);
     for (int i = 0; i < g->local_rows; ++i) {
       const int row = global(i, g->block, g->row, g->rows);
-      const double value = lower && row < column ? 0 : entry(row, column);
+      const real value = lower && row < column ? 0 : entry(row, column);
       a[(size_t)j * g->local_rows + i] = value + (row == column ? diagonal : 0);
     }
   }
@@ -84,22 +102,22 @@ static double processor_seconds(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static double largest(const struct Grid *g, const double *a) {
-  double own = 0, all;
+static real largest(const struct Grid *g, const real *a) {
+  real own = 0, all;
   const size_t count = (size_t)g->local_rows * g->local_columns;
-  for (size_t i = 0; i < count; ++i) own = fmax(own, fabs(a[i]));
-  MPI_Allreduce(&own, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  for (size_t i = 0; i < count; ++i) own = (real)fmax(own, fabs(a[i]));
+  MPI_Allreduce(&own, &all, 1, MPI_REAL_TYPE, MPI_MAX, MPI_COMM_WORLD);
   return all;
 }
 
 /* The largest entry of `left` @ `right` (transposed where asked) - `expected`, relative to n eps |expected|. */
-static double residual(const struct Grid *g, const char *transposed, const double *left, const double *right,
-                       double *expected) {
-  const double one = 1, minus = -1, scale = largest(g, expected);
+static double residual(const struct Grid *g, const char *transposed, const real *left, const real *right,
+                       real *expected) {
+  const real one = 1, minus = -1, scale = largest(g, expected);
   const int first = 1, n = g->n;
-  pdgemm_("N", transposed, &n, &n, &n, &one, left, &first, &first, g->descriptor, right, &first, &first,
+  pgemm_("N", transposed, &n, &n, &n, &one, left, &first, &first, g->descriptor, right, &first, &first,
           g->descriptor, &minus, expected, &first, &first, g->descriptor);
-  return largest(g, expected) / (n * DBL_EPSILON * scale);
+  return largest(g, expected) / ((double)n * EPSILON * scale);
 }
 
 int main(int argc, char **argv) {
@@ -109,9 +127,9 @@ int main(int argc, char **argv) {
   const int n = atoi(argv[2]), repeats = atoi(argv[6]), alone = strcmp(kernel, "dgemm") == 0;
   const struct Grid g = make_grid(n, alone ? n : atoi(argv[3]), atoi(argv[4]), atoi(argv[5]));
   const int gemm = strcmp(kernel, "gemm") == 0, trsm = strcmp(kernel, "trsm") == 0, first = 1;
-  const double one = 1, zero = 0, diagonal = gemm || alone ? 0 : n;
-  const size_t bytes = sizeof(double) * g.local_rows * g.local_columns + 1;
-  double *a = malloc(bytes), *b = malloc(bytes), *c = malloc(bytes);
+  const real one = 1, zero = 0, diagonal = gemm || alone ? 0 : (real)n;
+  const size_t bytes = sizeof(real) * g.local_rows * g.local_columns + 1;
+  real *a = malloc(bytes), *b = malloc(bytes), *c = malloc(bytes);
   fill(&g, a, diagonal, trsm);
   fill(&g, b, 0, 0);
   int info = 0;
@@ -120,15 +138,15 @@ int main(int argc, char **argv) {
     MPI_Barrier(MPI_COMM_WORLD);
     const double busy = processor_seconds(), started = MPI_Wtime();
     if (alone) {
-      cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, a, n, b, n, 0, c, n);
+      cblas_gemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, a, n, b, n, 0, c, n);
     } else if (gemm) {
-      pdgemm_("N", "N", &n, &n, &n, &one, a, &first, &first, g.descriptor, b, &first, &first, g.descriptor,
+      pgemm_("N", "N", &n, &n, &n, &one, a, &first, &first, g.descriptor, b, &first, &first, g.descriptor,
               &zero, c, &first, &first, g.descriptor);
     } else if (trsm) {
-      pdtrsm_("L", "L", "N", "N", &n, &n, &one, a, &first, &first, g.descriptor, c, &first, &first,
+      ptrsm_("L", "L", "N", "N", &n, &n, &one, a, &first, &first, g.descriptor, c, &first, &first,
               g.descriptor);
     } else {
-      pdpotrf_("L", &n, c, &first, &first, g.descriptor, &info);
+      ppotrf_("L", &n, c, &first, &first, g.descriptor, &info);
     }
     const double own[2] = {MPI_Wtime() - started, processor_seconds() - busy};
     double most[2];
