@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cyclotron.accounting import Accounting, account
 from cyclotron.counters import TIMES, counts_of, described, port_of_pe
 from cyclotron.critical_path import CriticalPath, critical_path
 from cyclotron.errors import ExecutionError
@@ -226,6 +227,19 @@ class Result:
     def memory_requests_dropped(self) -> int:
         """Requests beyond the event limit."""
         return int(self._measured["memory_requests_dropped"])
+
+    def accounting(self) -> Accounting:
+        """Return where each cycle of each PE went: operators, and waits by channel.
+
+        It prints as a table: `cyclotron.accounting.Accounting`. `stats` has the sums over the channels, for
+        runs of any size.
+
+        Raises
+        ------
+        ExecutionError
+            If events or messages were dropped: run with a larger ``event_limit``.
+        """
+        return account(self)
 
     def critical_path(self) -> CriticalPath:
         """Return the chain of operators and messages that the cycles are the sum of.
