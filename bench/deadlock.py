@@ -1,4 +1,4 @@
-"""The time until a deadlock is named, with the depths that let the program pass, on up to 256x256 PEs."""
+"""The time until a deadlock is named, with the depths that let the program pass, on up to 512x512 PEs."""
 
 import time
 from typing import Any
@@ -40,7 +40,7 @@ def named(program: cy.Program) -> tuple[float, str]:
 def main() -> None:
     arguments = options(__doc__)
     figures: dict[str, Any] = {}
-    for side in (8, 16) if arguments.quick else (16, 64, 256):
+    for side in (8, 16) if arguments.quick else (16, 64, 256, 512):
         program = exchange.compile(
             cy.spec((12, side, side)),
             schedule=cy.Schedule().space("i", "j"),
