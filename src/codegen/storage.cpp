@@ -100,6 +100,22 @@ class Chooser {
     return dims;
   }
 
+  static bool writes_to(const Statement& statement, FlowId flow) {
+    const auto kind = statement.kind;
+    return statement.target.flow == flow &&
+           (kind == Kind::load || kind == Kind::receive || kind == Kind::move || kind == Kind::compute);
+  }
+
+  /// That coordinates of the dim, so far apart, have the same place in the slot.
+  static void add_same_place(poly::Conjunction& all, const Storage& storage, std::size_t dim,
+                             poly::Affine apart) {
+    if (storage.modulus != 0 && dim == storage.dims.front()) {
+      all.divisible.emplace_back(std::move(apart), storage.modulus);
+    } else {
+      all.constraints.push_back({std::move(apart), true});
+    }
+  }
+
   /// { (p, order of q, q) } for the writes q to the cell that the read at p looks into, before it.
   poly::Set earlier_writes(const Statement& read, const Value& value, const Storage& storage) const {
     const auto rank = graph_.dims.size();
@@ -119,9 +135,7 @@ class Chooser {
     const auto one = poly::constant(total, 1);
     auto result = poly::Set::empty(graph_.context, total);
     for (const auto& write : mapping_.statements) {
-      const bool writes = write.kind == Kind::load || write.kind == Kind::receive ||
-                          write.kind == Kind::move || write.kind == Kind::compute;
-      if (!writes || write.target.flow != value.flow) continue;
+      if (!writes_to(write, value.flow)) continue;
       auto pairs = read.domain.preimage(p, total).intersect(write.domain.preimage(q, total));
       std::vector<poly::Affine> read_order{poly::constant(total, read.prologue ? 0 : 1)},
           write_order{poly::constant(total, write.prologue ? 0 : 1)};
@@ -135,14 +149,8 @@ class Chooser {
       for (std::size_t o = 0; o < order; ++o)
         same_cell.constraints.push_back({poly::variable(total, rank + o) - write_order[o], true});
       for (const auto d : mapping_.grid.space) same_cell.constraints.push_back({p[d] - q[d], true});
-      for (const auto d : storage.dims) {
-        auto apart = widen(value.point[d], 0) - q[d];
-        if (storage.modulus != 0 && d == storage.dims.front()) {
-          same_cell.divisible.emplace_back(std::move(apart), storage.modulus);
-        } else {
-          same_cell.constraints.push_back({std::move(apart), true});
-        }
-      }
+      for (const auto d : storage.dims)
+        add_same_place(same_cell, storage, d, widen(value.point[d], 0) - q[d]);
       pairs = pairs.intersect(poly::Set::where(graph_.context, total, same_cell));
       for (std::size_t o = 0; o < order; ++o) {  // write_order lexicographically before read_order
         const auto later = read_order[o] - write_order[o];
@@ -156,7 +164,90 @@ class Chooser {
     return result;
   }
 
+  /// The points at which the forms are lexicographically positive.
+  static poly::Set lex_positive(poly::Set points, const std::vector<poly::Affine>& forms) {
+    auto result = poly::Set::empty(points.context(), points.dimensions());
+    const auto one = poly::constant(points.dimensions(), 1);
+    for (const auto& form : forms) {
+      if (poly::is_constant(form) && form.constant == 0) continue;
+      result = result.unite(points.intersect({form - one, false}));
+      points = points.intersect({form, true});
+    }
+    return result;
+  }
+
+  /// Reads of the value at one place, as seen from the reader.
+  struct Reads {
+    std::vector<poly::Affine> point;
+    poly::Set domain;
+    std::vector<const Statement*> statements;
+  };
+  std::vector<Reads> reads_of(FlowId flow) const {
+    std::vector<Reads> result;
+    for (const auto& statement : mapping_.statements) {
+      for (const auto& value : statement.sources) {
+        if (value.flow != flow) continue;
+        auto same = std::ranges::find(result, value.point, &Reads::point);
+        if (same == result.end()) {
+          result.push_back({value.point, statement.domain, {&statement}});
+        } else if (same->statements.back() != &statement) {
+          same->domain = same->domain.unite(statement.domain).coalesce();
+          same->statements.push_back(&statement);
+        }
+      }
+    }
+    return result;
+  }
+
+  /// Whether a step between a computed value's and its reader's, or the reader's own before it reads, writes to
+  /// the same cell. Every point is computed once, and before it is read: nothing else can go wrong.
+  bool is_overwritten(FlowId flow, const Storage& storage) const {
+    const auto rank = graph_.dims.size();
+    std::vector<poly::Affine> reader, writer;
+    for (std::size_t d = 0; d < rank; ++d) {
+      reader.push_back(poly::variable(2 * rank, d));
+      writer.push_back(poly::variable(2 * rank, rank + d));
+    }
+    auto all = poly::Set::empty(graph_.context, rank);
+    std::vector<const Statement*> writes;  // In the order of a step, as all statements are.
+    for (const auto& statement : mapping_.statements) {
+      if (!writes_to(statement, flow)) continue;
+      writes.push_back(&statement);
+      all = all.unite(statement.domain).coalesce();
+    }
+    const auto overwrites = [&](const Reads& reads, const poly::Set& domain, const poly::Set& written,
+                                bool same_step) {
+      auto pairs = domain.preimage(reader, 2 * rank).intersect(written.preimage(writer, 2 * rank));
+      poly::Conjunction same_cell;
+      for (const auto d : mapping_.grid.space) same_cell.constraints.push_back({reader[d] - writer[d], true});
+      for (const auto d : storage.dims)
+        add_same_place(same_cell, storage, d, poly::substitute(reads.point[d], reader, 2 * rank) - writer[d]);
+      std::vector<poly::Affine> after, before;
+      for (const auto d : mapping_.grid.time) {
+        after.push_back(writer[d] - poly::substitute(reads.point[d], reader, 2 * rank));
+        before.push_back(reader[d] - writer[d]);
+        if (same_step) same_cell.constraints.push_back({before.back(), true});
+      }
+      const auto here = poly::Set::where(graph_.context, 2 * rank, same_cell);
+      pairs = lex_positive(pairs.intersect(here), after);
+      return !(same_step ? pairs : lex_positive(pairs, before)).is_empty();
+    };
+    for (const auto& reads : reads_of(flow)) {
+      if (overwrites(reads, reads.domain, all, false)) return true;
+      for (const auto* read : reads.statements) {
+        auto earlier = poly::Set::empty(graph_.context, rank);
+        for (const auto* write : writes) {
+          if (write->position < read->position)
+            earlier = earlier.unite(write->domain.intersect(read->domain));
+        }
+        if (!earlier.is_empty() && overwrites(reads, read->domain, earlier, true)) return true;
+      }
+    }
+    return false;
+  }
+
   bool is_sound(FlowId flow, const Storage& storage) const {
+    if (graph_.at(flow).computed) return !is_overwritten(flow, storage);
     const auto rank = graph_.dims.size();
     const auto order = mapping_.grid.time.size() + 2;
     for (const auto& read : mapping_.statements) {
@@ -165,8 +256,7 @@ class Chooser {
         const auto earlier = earlier_writes(read, value, storage);
         const auto writes = poly::Map::from_pairs(earlier, rank);
         if (!read.domain.is_subset(writes.domain())) return false;
-        // What the last writer left must be what the read wants: the same element, or the same partial
-        // result.
+        // What the last writer left must be the element that the read wants.
         const auto total = 2 * rank + order;
         std::vector<poly::Affine> q, p;
         for (std::size_t d = 0; d < rank; ++d) {
@@ -180,11 +270,7 @@ class Chooser {
           const auto wanted = poly::substitute(poly::substitute(form, value.point, rank), p, total);
           wanted_element.push_back({found - wanted, true});
         };
-        if (definition.computed) {
-          for (const auto d : graph_.at(definition.space).own) require(poly::variable(rank, d));
-        } else {
-          for (const auto& form : definition.element) require(form);
-        }
+        for (const auto& form : definition.element) require(form);
         const auto right = poly::Set::where(graph_.context, total, wanted_element);
         if (earlier.is_subset(right)) continue;  // so is the last one, and finding it is dear
         if (!writes.lexmax().wrap().is_subset(right)) return false;

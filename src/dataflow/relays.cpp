@@ -4,31 +4,31 @@
 #include <algorithm>
 #include <limits>
 
+#include <cyclotron/dataflow/share_links.hpp>
+
 #include "lowering.hpp"
 
 namespace cyclotron::dataflow::detail {
 
-namespace {
-
-/// PEs that pass a value on for another, where each passes values of several users.
-constexpr std::int64_t most_relays = 7;
-
-}  // namespace
-
 /// From where it is computed, a constant distance of several hops away, in the step in which it is made
-/// (H[i-1, j-1], or a stencil's U[t-1, x-2]).
+/// (H[i-1, j-1], or a stencil's U[t-1, x-2]). What is not of this step share_links passes on, to all who use it.
 void Router::hand_over_far(FlowId id, bool earlier, poly::Set& starts, std::vector<Rule>& rules) const {
   const bool plain = std::ranges::all_of(frame_.space, [](const poly::Affine& form) {
     return std::ranges::count(form.coefficients, 0) + 1 == std::ssize(form.coefficients);
   });
-  if (!plain || relays_ == Relays::none) return;
+  const bool straight = relays_ == Relays::none;
+  if (!plain || (straight && !earlier)) return;
   for (const auto& holder : holders_) {
     constexpr auto any = std::numeric_limits<std::int64_t>::max();
     for (const auto& [domain, offset] : at_distance(id, holder, starts, 2, any)) {
       if (earlier && time_step(offset) >= 0) continue;
-      if (!relay_for_one(id, holder.flow, domain, offset, rules) &&
-          !relay_for_each(id, holder.flow, domain, offset, rules))
+      if (earlier && (straight || hops(offset) <= most_hops)) {
+        rules.push_back({Transfer{holder.flow, shifted(offset.size(), offset), false}, id, domain,
+                         Origin::inner_send, graph_.at(id).span});
+      } else if (!relay_for_one(id, holder.flow, domain, offset, rules) &&
+                 !relay_for_each(id, holder.flow, domain, offset, rules)) {
         continue;
+      }
       starts = starts.subtract(domain).coalesce();
     }
   }
@@ -107,9 +107,7 @@ bool Router::relay_for_each(FlowId id, FlowId source, const poly::Set& domain,
                             const std::vector<std::int64_t>& offset, std::vector<Rule>& rules) const {
   const auto rank = graph_.dims.size();
   const Flow flow = graph_.at(id);
-  std::int64_t hops = 0;
-  for (std::size_t d = 0; d < rank; ++d) hops += is_space(d) ? std::abs(offset[d]) : 0;
-  if (hops > most_relays + 1) return false;
+  if (hops(offset) > most_hops) return false;
   auto place = offset;
   for (auto next = nearer(place); next != place;) {
     std::vector<std::int64_t> step;
@@ -127,16 +125,19 @@ bool Router::relay_for_each(FlowId id, FlowId source, const poly::Set& domain,
 
 /// The offset one hop less far, or itself where it is one hop.
 std::vector<std::int64_t> Router::nearer(const std::vector<std::int64_t>& offset) const {
-  std::int64_t hops = 0;
   auto result = offset;
-  bool moved = false;
-  for (std::size_t d = 0; d < offset.size(); ++d) {
+  for (std::size_t d = 0; d < offset.size() && hops(offset) > 1; ++d) {
     if (!is_space(d) || offset[d] == 0) continue;
-    hops += std::abs(offset[d]);
-    if (!moved) result[d] -= offset[d] > 0 ? 1 : -1;
-    moved = true;
+    result[d] -= offset[d] > 0 ? 1 : -1;
+    break;
   }
-  return hops > 1 ? result : offset;
+  return result;
+}
+
+std::int64_t Router::hops(const std::vector<std::int64_t>& offset) const {
+  std::int64_t result = 0;
+  for (std::size_t d = 0; d < offset.size(); ++d) result += is_space(d) ? std::abs(offset[d]) : 0;
+  return result;
 }
 
 /// A flow of the same elements at p + offset, for p in domain.

@@ -11,6 +11,7 @@
 #include <cyclotron/dataflow/coordinates.hpp>
 #include <cyclotron/dataflow/distribute.hpp>
 #include <cyclotron/dataflow/lower.hpp>
+#include <cyclotron/dataflow/share_links.hpp>
 #include <cyclotron/mapping/mapping.hpp>
 #include <cyclotron/memory/layout.hpp>
 #include <cyclotron/proof/proof.hpp>
@@ -82,11 +83,27 @@ void check_small(const program::Program& program, const recurrence::System& syst
   }
 }
 
+/// The same points with values that pass each link once, as far as the machine's links are those of a grid.
+dataflow::Placed share_links(const dataflow::Placed& placed, const machine::Machine& machine) {
+  const auto dimensions = placed.space.size();
+  if (!machine.link_maps.empty() || machine::dimensions(machine).value_or(dimensions) != dimensions)
+    return placed;
+  const auto hops = [&](const std::vector<std::int64_t>& extents, const std::vector<std::int64_t>& offset) {
+    return machine::hops(machine, extents, offset);
+  };
+  auto shared = dataflow::share_links(placed, hops);
+  if (shared.graph.spaces.size() != placed.graph.spaces.size()) dataflow::verify(shared.graph);
+  return shared;
+}
+
 /// Maps; where values of one step are needed before they are made, with the step's innermost loops that allow
 /// it distributed: one part of their points after the other.
 mapping::Mapping map_in_parts(dataflow::Placed& placed, const machine::Machine& machine) {
   const auto map = [&](const dataflow::Placed& points) {
-    return mapping::map_to_grid(points.graph, {points.space, points.time, {}}, machine);
+    auto shared = share_links(points, machine);
+    auto mapping = mapping::map_to_grid(shared.graph, {shared.space, shared.time, {}}, machine);
+    placed = std::move(shared);
+    return mapping;
   };
   try {
     return map(placed);
@@ -97,11 +114,9 @@ mapping::Mapping map_in_parts(dataflow::Placed& placed, const machine::Machine& 
     for (auto level = placed.time.size(); level-- > 0;) {
       const auto parts = dataflow::parts(placed, level);
       if (std::ranges::all_of(parts, [](std::int64_t part) { return part == 0; })) continue;
-      auto distributed = dataflow::distribute(placed, level, parts);
+      const auto distributed = dataflow::distribute(placed, level, parts);
       try {
-        auto mapping = map(distributed);
-        placed = std::move(distributed);
-        return mapping;
+        return map(distributed);
       } catch (const LegalityError&) {
         continue;  // further out, perhaps
       }
@@ -159,13 +174,13 @@ struct Candidate {
   dataflow::Relays relays = dataflow::Relays::between_neighbours;
 };
 
-/// What is tried in turn for one schedule that leaves things open. Links that wrap around and link maps may lead
-/// straight to PEs that are several hops away on a mesh; where they do not, links between neighbours may serve.
+/// What is tried in turn for one schedule that leaves things open. Link maps and rings may lead straight to PEs that are
+/// several hops away on a mesh; where they do not, their links between neighbours may serve.
 std::vector<Candidate> candidates(const recurrence::System& system, const schedule::Schedule& schedule,
-                                  bool far_links) {
+                                  bool shortcuts) {
   std::vector<Candidate> result;
   const auto add = [&](const schedule::Schedule& completion, dataflow::Missing missing) {
-    if (far_links) result.push_back({completion, missing, dataflow::Relays::none});
+    if (shortcuts) result.push_back({completion, missing, dataflow::Relays::none});
     result.push_back({completion, missing, dataflow::Relays::between_neighbours});
   };
   for (const auto& completion : schedule::completions(system, schedule)) {
@@ -191,12 +206,12 @@ Compiled compile(const recurrence::System& system, const std::optional<schedule:
   if (!(split == wanted)) recurrence::verify(split);
   log.stage("split reductions");
   const auto starts = schedule ? std::vector{*schedule} : schedule::defaults(system);
-  const bool far_links = !machine.link_maps.empty() || machine::wraps_around(machine);
+  const bool shortcuts = !machine.link_maps.empty() || machine::wraps_around(machine);
   // The first candidate is the one that the user means, or the most parallel one: its error says most where
   // none works.
   std::exception_ptr first_error;
   for (const auto& start : starts) {
-    for (const auto& [candidate, missing, relays] : candidates(split, start, far_links)) {
+    for (const auto& [candidate, missing, relays] : candidates(split, start, shortcuts)) {
       try {
         if (missing == dataflow::Missing::zero && !dataflow::missing_matters(split)) continue;
         auto result = compile_with(split, candidate, machine, missing, relays, !first_error, log);

@@ -290,12 +290,16 @@ void check_steps(const Mapping& mapping) {
     if (read.kind != Kind::compute && read.kind != Kind::move) continue;
     const auto& tuple = graph.at(graph.at(read.target.flow).space).tuple;
     for (const auto& value : read.sources) {
-      if (!(value.point == tuple)) continue;
+      // Where the value comes in the reader's own step.
+      std::vector<poly::Constraint> same_step;
+      for (const auto d : mapping.grid.time) same_step.push_back({value.point[d] - tuple[d], true});
+      const auto reads = read.domain.intersect(same_step);
       for (const auto& write : mapping.statements) {
         const bool writes = write.kind == Kind::load || write.kind == Kind::receive ||
                             write.kind == Kind::move || write.kind == Kind::compute;
         if (!writes || write.target.flow != value.flow || write.prologue || &write == &read) continue;
-        if (write.position < read.position || write.domain.intersect(read.domain).is_empty()) continue;
+        if (write.position < read.position) continue;
+        if (reads.intersect(write.domain.preimage(value.point, tuple.size())).is_empty()) continue;
         const auto& tensor = graph.at(graph.at(value.flow).tensor).name;
         throw LegalityError(
             {.code = "CYC221",

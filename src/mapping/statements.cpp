@@ -21,6 +21,8 @@ using dataflow::Transfer;
 namespace {
 
 constexpr std::int64_t kinds = 8;
+/// Statements that one computation may become by where its operands lie.
+constexpr std::size_t most_cases = 100;
 
 class Builder {
  public:
@@ -52,6 +54,46 @@ class Builder {
       if (transfer == nullptr || transfer->source == rule.flow || !is_local(rule.flow, *transfer))
         alias_[rule.flow.index()] = false;
       if (transfer != nullptr) alias_[transfer->source.index()] = false;
+    }
+    for (const auto& rule : graph_.rules) {
+      if (std::holds_alternative<Compute>(rule.action)) limit_cases(rule);
+    }
+  }
+
+  struct Case {
+    poly::Set domain;
+    std::vector<Value> sources;
+  };
+
+  /// The parts of the cases in which a flow without storage lies in one place each.
+  [[nodiscard]] std::vector<Case> refined(const std::vector<Case>& cases, FlowId alias) const {
+    std::vector<Case> result;
+    for (const auto& one : cases) {
+      for (const auto& definition : graph_.rules) {
+        if (definition.flow != alias) continue;
+        auto part = one.domain.intersect(definition.domain);
+        if (part.is_empty()) continue;
+        result.push_back({std::move(part), one.sources});
+        const auto& transfer = std::get<Transfer>(definition.action);
+        result.back().sources.push_back({transfer.source, transfer.from});
+      }
+    }
+    return result;
+  }
+
+  /// Operands that would make too many cases of a computation (a wide stencil's, each with borders of its own)
+  /// are moved to one place instead.
+  void limit_cases(const Rule& rule) {
+    std::vector<Case> cases{{rule.domain, {}}};
+    for (const auto& term : std::get<Compute>(rule.action).terms) {
+      const auto* ref = std::get_if<FlowRef>(&term);
+      if (ref == nullptr || !alias_[ref->flow.index()]) continue;
+      auto next = refined(cases, ref->flow);
+      if (next.size() > most_cases) {
+        alias_[ref->flow.index()] = false;
+      } else {
+        cases = std::move(next);
+      }
     }
   }
 
@@ -275,10 +317,6 @@ class Builder {
 
   /// One compute statement for each way in which its aliased operands lie.
   void add_compute(std::size_t r, const Rule& rule, const Compute& compute) {
-    struct Case {
-      poly::Set domain;
-      std::vector<Value> sources;
-    };
     std::vector<Case> cases{{rule.domain, {}}};
     for (const auto& term : compute.terms) {
       const auto* ref = std::get_if<FlowRef>(&term);
@@ -290,18 +328,7 @@ class Builder {
         for (auto& one : cases) one.sources.push_back({ref->flow, point});
         continue;
       }
-      std::vector<Case> refined;
-      for (const auto& one : cases) {
-        for (const auto& definition : graph_.rules) {
-          if (definition.flow != ref->flow) continue;
-          auto part = one.domain.intersect(definition.domain);
-          if (part.is_empty()) continue;
-          refined.push_back({std::move(part), one.sources});
-          const auto& transfer = std::get<Transfer>(definition.action);
-          refined.back().sources.push_back({transfer.source, transfer.from});
-        }
-      }
-      cases = std::move(refined);
+      cases = refined(cases, ref->flow);
     }
     for (auto& one : cases) {
       // An operand that is a known number is there as early as one that is loaded.

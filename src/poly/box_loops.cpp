@@ -24,11 +24,19 @@ std::optional<std::size_t> single_coordinate(const Affine& form) {
   return static_cast<std::size_t>(place - form.coefficients.begin());
 }
 
-std::optional<Box> box_of(const Set& domain, std::size_t parameters, std::size_t times) {
-  const auto pieces = domain.conjunctions();
-  if (!pieces || pieces->size() != 1 || !pieces->front().divisible.empty()) return std::nullopt;
+/// A box of a statement's times.
+struct Part {
+  std::size_t statement;
+  Box box;
+};
+
+/// A domain of more boxes is left to isl, so that not every coordinate is cut into as many pieces.
+constexpr std::size_t most_boxes = 16;
+
+std::optional<Box> box_of(const Conjunction& piece, std::size_t parameters, std::size_t times) {
+  if (!piece.divisible.empty()) return std::nullopt;
   Box box(times);
-  for (const auto& [form, equality] : pieces->front().constraints) {
+  for (const auto& [form, equality] : piece.constraints) {
     const auto coordinate = single_coordinate(form);
     if (!coordinate || *coordinate < parameters) return std::nullopt;
     auto& [low, high] = box[*coordinate - parameters];
@@ -43,22 +51,24 @@ std::optional<Box> box_of(const Set& domain, std::size_t parameters, std::size_t
 
 class Scan {
  public:
-  Scan(std::vector<Box> boxes, std::size_t parameters, std::size_t times)
-      : boxes_(std::move(boxes)),
+  Scan(std::vector<Part> parts, std::size_t parameters, std::size_t times)
+      : parts_(std::move(parts)),
         parameters_(parameters),
         times_(times),
         variables_(parameters + loop_variables(times)) {}
 
-  /// What the statements of these numbers, in order, do in the steps that are left, those before being
-  /// `time`.
-  Node nest(const std::vector<std::size_t>& statements, const std::vector<Affine>& time,
-            std::size_t depth) const {
+  /// What these parts of statements, in order, do in the steps that are left, those before being `time`.
+  Node nest(const std::vector<std::size_t>& parts, const std::vector<Affine>& time, std::size_t depth) const {
     std::vector<Node> nodes;
-    for (const auto& group : in_turn(statements, time.size())) {
+    std::optional<std::size_t> last;
+    for (const auto& group : in_turn(parts, time.size())) {
       if (time.size() < times_) {
         scan(group, time, depth, nodes);
-      } else {
-        for (const auto s : group) nodes.push_back(visit(s, time));
+        continue;
+      }
+      for (const auto p : group) {
+        if (parts_[p].statement != last) nodes.push_back(visit(parts_[p].statement, time));
+        last = parts_[p].statement;  // Boxes of one statement may overlap.
       }
     }
     return one(std::move(nodes));
@@ -66,29 +76,29 @@ class Scan {
 
  private:
   /// Groups of which each is done before the next begins: their loops need not be cut by each other.
-  std::vector<std::vector<std::size_t>> in_turn(const std::vector<std::size_t>& statements,
+  std::vector<std::vector<std::size_t>> in_turn(const std::vector<std::size_t>& parts,
                                                 std::size_t level) const {
     struct Span {
       std::vector<std::int64_t> first, last;
-      std::size_t statement;
+      std::size_t part;
     };
     std::vector<Span> spans;
-    for (const auto s : statements) {
+    for (const auto p : parts) {
       auto& span = spans.emplace_back();
-      span.statement = s;
+      span.part = p;
       for (auto l = level; l < times_; ++l) {
-        span.first.push_back(boxes_[s][l].low);
-        span.last.push_back(boxes_[s][l].high);
+        span.first.push_back(parts_[p].box[l].low);
+        span.last.push_back(parts_[p].box[l].high);
       }
-      span.first.push_back(static_cast<std::int64_t>(s));
-      span.last.push_back(static_cast<std::int64_t>(s));
+      span.first.push_back(static_cast<std::int64_t>(parts_[p].statement));
+      span.last.push_back(static_cast<std::int64_t>(parts_[p].statement));
     }
     std::ranges::sort(spans, {}, &Span::first);
     std::vector<std::vector<std::size_t>> groups;
     std::vector<std::int64_t> last;
     for (const auto& span : spans) {
       if (groups.empty() || span.first > last) groups.emplace_back();
-      groups.back().push_back(span.statement);
+      groups.back().push_back(span.part);
       last = std::max(last, span.last);
     }
     for (auto& group : groups) std::ranges::sort(group);
@@ -96,15 +106,15 @@ class Scan {
   }
 
   /// One loop for each range of the level's values in which the same statements are active.
-  void scan(const std::vector<std::size_t>& statements, const std::vector<Affine>& time, std::size_t depth,
+  void scan(const std::vector<std::size_t>& parts, const std::vector<Affine>& time, std::size_t depth,
             std::vector<Node>& nodes) const {
     const auto level = time.size();
-    const auto starts = starts_of(statements, level);
+    const auto starts = starts_of(parts, level);
     for (std::size_t n = 0; n + 1 < starts.size(); ++n) {
       const auto low = starts[n], high = starts[n + 1] - 1;
       std::vector<std::size_t> active;
-      for (const auto s : statements) {
-        if (boxes_[s][level].low <= low && high <= boxes_[s][level].high) active.push_back(s);
+      for (const auto p : parts) {
+        if (parts_[p].box[level].low <= low && high <= parts_[p].box[level].high) active.push_back(p);
       }
       if (active.empty()) continue;
       auto inner = time;
@@ -116,11 +126,11 @@ class Scan {
   }
 
   /// The values at which another set of the statements becomes active, and the first after all.
-  std::vector<std::int64_t> starts_of(const std::vector<std::size_t>& statements, std::size_t level) const {
+  std::vector<std::int64_t> starts_of(const std::vector<std::size_t>& parts, std::size_t level) const {
     std::vector<std::int64_t> starts;
-    for (const auto s : statements) {
-      starts.push_back(boxes_[s][level].low);
-      starts.push_back(boxes_[s][level].high + 1);
+    for (const auto p : parts) {
+      starts.push_back(parts_[p].box[level].low);
+      starts.push_back(parts_[p].box[level].high + 1);
     }
     std::ranges::sort(starts);
     const auto [first, last] = std::ranges::unique(starts);
@@ -150,7 +160,7 @@ class Scan {
     return result;
   }
 
-  std::vector<Box> boxes_;
+  std::vector<Part> parts_;
   std::size_t parameters_;
   std::size_t times_;
   std::size_t variables_;
@@ -160,15 +170,19 @@ class Scan {
 
 std::optional<Node> box_nest(const std::vector<Set>& statements, std::size_t parameters, std::size_t times) {
   if (statements.empty()) return std::nullopt;
-  std::vector<Box> boxes;
-  for (const auto& domain : statements) {
-    auto box = box_of(domain, parameters, times);
-    if (!box) return std::nullopt;
-    boxes.push_back(std::move(*box));
+  std::vector<Part> parts;
+  for (std::size_t s = 0; s < statements.size(); ++s) {
+    const auto pieces = statements[s].conjunctions();
+    if (!pieces || pieces->size() > most_boxes) return std::nullopt;
+    for (const auto& piece : *pieces) {
+      auto box = box_of(piece, parameters, times);
+      if (!box) return std::nullopt;
+      parts.push_back({s, std::move(*box)});
+    }
   }
-  std::vector<std::size_t> numbers(boxes.size());
+  std::vector<std::size_t> numbers(parts.size());
   std::iota(numbers.begin(), numbers.end(), 0);
-  return Scan(std::move(boxes), parameters, times).nest(numbers, {}, 0);
+  return Scan(std::move(parts), parameters, times).nest(numbers, {}, 0);
 }
 
 }  // namespace cyclotron::poly::detail

@@ -7,9 +7,10 @@
 
 namespace cyclotron::poly::detail {
 
-/// The nest of statements whose times run between constants, whatever the parameters, in every coordinate by
-/// itself; nothing where one does not. Each coordinate is cut where a statement begins or ends, so that no
-/// guard is left: what isl does with its option `separate`, at a fraction of the effort.
+/// The nest of statements whose times lie in a few boxes each: they run between constants, whatever the
+/// parameters, in every coordinate by itself. Nothing where those of one do not. Each coordinate is cut where a
+/// statement begins or ends, so that no guard is left: what isl does with its option `separate`, at a fraction of the
+/// effort.
 [[nodiscard]] std::optional<Node> box_nest(const std::vector<Set>& statements, std::size_t parameters,
                                            std::size_t times);
 

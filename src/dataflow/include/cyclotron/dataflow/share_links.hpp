@@ -1,0 +1,29 @@
+// Values that several points of a PE use, or PEs several hops away: they cross each link once.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include <cyclotron/dataflow/coordinates.hpp>
+
+namespace cyclotron::dataflow {
+
+/// Links on the way between PEs at that offset, of a grid of these extents.
+using Hops = std::function<std::int64_t(const std::vector<std::int64_t>& extents,
+                                        const std::vector<std::int64_t>& offset)>;
+
+/// Passes computed values on from PE to PE along a tree: each PE that uses such a value in a later step receives it
+/// once, in the step in which it is made, and its points take it from there. A stencil's corner value comes by way of
+/// the straight neighbour, which uses it too; of a block of points only those on its border travel, each once to each
+/// block.
+///
+/// What one point of a neighbour alone uses goes straight there. So does what is broadcast, what varies in distance,
+/// what is further away than `most_hops`, and what some point uses in the step in which it is made or in one before
+/// it (of PEs that work one after the other): there, what others receive would hold them up, or come too late.
+/// Requires: verify(placed.graph). Ensures: verify(result.graph).
+[[nodiscard]] Placed share_links(const Placed& placed, const Hops& hops);
+
+/// Distances over which PEs pass values on one by one: every PE between has a place for those of each distance.
+inline constexpr std::int64_t most_hops = 8;
+
+}  // namespace cyclotron::dataflow
