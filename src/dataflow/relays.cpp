@@ -43,10 +43,9 @@ bool Router::relay_for_one(FlowId id, FlowId source, const poly::Set& domain,
   const Flow flow = graph_.at(id);
   std::vector<std::size_t> axes, others;
   std::vector<poly::Affine> places;
-  std::int64_t hops = 0, other_hops = 0;
+  std::int64_t other_hops = 0;
   for (std::size_t d = 0; d < rank; ++d) {
     if (!is_space(d) || offset[d] == 0) continue;
-    hops += std::abs(offset[d]);
     if (const auto place = domain.equality_for(d)) {
       axes.push_back(d);
       places.push_back(*place);
@@ -55,7 +54,7 @@ bool Router::relay_for_one(FlowId id, FlowId source, const poly::Set& domain,
       other_hops += std::abs(offset[d]);
     }
   }
-  if (axes.empty() || other_hops > most_relays || (other_hops > 0 && hops <= most_relays + 1)) return false;
+  if (axes.empty() || other_hops > most_hops || (other_hops > 0 && hops(offset) <= most_hops)) return false;
   auto at = offset;  // Where the value is, from its user.
   for (const auto axis : others) {
     while (at[axis] != 0) {
