@@ -11,6 +11,7 @@
 #include <cyclotron/support/error.hpp>
 #include <cyclotron/support/overloaded.hpp>
 
+#include "receive_late.hpp"
 #include "storage.hpp"
 
 namespace cyclotron::codegen {
@@ -480,6 +481,7 @@ program::Program generate(const Mapping& mapping, const machine::Machine& machin
   for (std::size_t c = 0; c < parts.size(); ++c) {
     ClassWriter writer(mapping, storage, tensors, mapping.classes[c]);
     result.classes[c] = writer.write(std::move(result.classes[c]), parts[c]);
+    detail::receive_late(result.classes[c].code);
   }
   if (!mapping.time_function.empty()) result.notes["time"] = mapping.time_function;
   return result;

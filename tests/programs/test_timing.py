@@ -113,3 +113,19 @@ def test_gemms_of_later_rows_overlap_solves_of_earlier_ones():
     assert any(
         g["pe"] > s["pe"] and g["start"] < s["end"] and s["start"] < g["end"] for g in gemms for s in solves
     )
+
+
+@cy.kernel
+def deviations(x, mean):
+    s = cy.empty(())
+    s[()] = sum(abs(x[i] - mean[i]) for i in range(x.shape[0]))
+    return s
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 9])
+def test_a_sum_that_travels_waits_for_one_addition_in_each_pe(n):
+    """All PEs make their terms at once, of two operators; then a hop and an addition each."""
+    program = deviations.compile(np.arange(float(n)), np.ones(n), schedule=cy.Schedule().space("i"))
+    result = cy.run(program, backend="sim")
+    assert result.output == np.abs(np.arange(n) - 1).sum()
+    assert result.cycles == 2 + 2 * (n - 1)

@@ -1,0 +1,45 @@
+#include "receive_late.hpp"
+
+#include <algorithm>
+
+namespace cyclotron::codegen::detail {
+
+namespace {
+
+bool is_in(const program::Operand& operand, program::SlotId slot) {
+  const auto* ref = std::get_if<program::SlotRef>(&operand);
+  return ref != nullptr && ref->slot == slot;
+}
+
+/// Whether the instruction computes without the slot.
+bool computes_beside(const program::Instruction& instruction, program::SlotId slot) {
+  if (const auto* move = std::get_if<program::Move>(&instruction.action))
+    return move->destination.slot != slot && !is_in(move->source, slot);
+  const auto* compute = std::get_if<program::Compute>(&instruction.action);
+  return compute != nullptr && compute->destination.slot != slot &&
+         std::ranges::none_of(compute->operands,
+                              [slot](const auto& operand) { return is_in(operand, slot); });
+}
+
+/// Whether the instruction combines what the slot holds with something, in place.
+bool accumulates(const program::Instruction& instruction, program::SlotId slot) {
+  const auto* compute = std::get_if<program::Compute>(&instruction.action);
+  return compute != nullptr && compute->destination.slot == slot &&
+         std::ranges::any_of(compute->operands, [slot](const auto& operand) { return is_in(operand, slot); });
+}
+
+}  // namespace
+
+void receive_late(std::vector<program::Instruction>& code) {
+  for (auto at = code.end(); at != code.begin();) {
+    --at;
+    const auto* receive = std::get_if<program::Receive>(&at->action);
+    if (receive == nullptr) continue;
+    const auto slot = receive->destination.slot;
+    const auto beside = [slot](const auto& instruction) { return computes_beside(instruction, slot); };
+    const auto use = std::find_if_not(at + 1, code.end(), beside);
+    if (use != code.end() && accumulates(*use, slot)) std::rotate(at, at + 1, use);
+  }
+}
+
+}  // namespace cyclotron::codegen::detail
