@@ -19,6 +19,7 @@ _Schedule = tuple[
     Sequence[tuple[str, int, str]],
     Sequence[tuple[str, Sequence[str]]],
     Sequence[tuple[str, int]],
+    Sequence[str],
 ]
 
 class System:

@@ -408,7 +408,7 @@ def compile_kernel(
             system = before.systems[traced] = kernel.recurrences(*values)
         with errors_at_call():
             compiled = _core.compile(system.core, schedule.to_core() if schedule else None, target.to_core())
-        if schedule is not None and schedule.reassociations:
+        if schedule is not None and (schedule.reassociations or schedule.inward_indices):
             system = Recurrences(compiled.system)
         known = Program(compiled.program, system=system, compiled=compiled, kernel=kernel, machine=target)
         before.programs[key] = known

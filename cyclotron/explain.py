@@ -180,6 +180,10 @@ class Explanation:
                 f"{item.into}, then over these"
                 for item in schedule.reassociations
             ]
+            lines += [
+                f"reductions over {index} are done from both ends to the middle"
+                for index in schedule.inward_indices
+            ]
         lines += list(dict.fromkeys(motion.sentence for motion in self.motions))
         for rule in self._dataflow.rules:
             if rule.kind == "export":

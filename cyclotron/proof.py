@@ -210,10 +210,14 @@ def prove(program: Program, *, limit: int | None = None) -> Proof:
 
 def _in_words(found: Property, program: Program) -> Property:
     """Say where the equation's order is that of a reassociation."""
-    blocks = program.schedule.reassociations if program.schedule is not None else ()
-    if found.name != "terms" or found.status != "proven" or not blocks:
+    schedule = program.schedule
+    if found.name != "terms" or found.status != "proven" or schedule is None:
         return found
-    order = ", ".join(f"{item.index} in blocks {item.into}" for item in blocks)
+    orders = [f"{item.index} in blocks {item.into}" for item in schedule.reassociations]
+    orders += [f"{index} inwards" for index in schedule.inward_indices]
+    if not orders:
+        return found
+    order = ", ".join(orders)
     return dataclasses.replace(found, text=f"{found.text}; its order is the re-associated one: {order}")
 
 

@@ -61,6 +61,8 @@ class Schedule:
         See `place`; at most one a tensor, kept in the order of their names.
     panel_counts : tuple of (str, int)
         See `panels`; at most one an index, kept in the order of their names.
+    inward_indices : tuple of str
+        See `inwards`; kept in the order of their names.
 
     Examples
     --------
@@ -77,6 +79,7 @@ class Schedule:
     reassociations: tuple[Reassociation, ...] = ()
     places: tuple[tuple[str, tuple[str, ...]], ...] = ()
     panel_counts: tuple[tuple[str, int], ...] = ()
+    inward_indices: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "space_indices", read_indices("space", self.space_indices, FORM))
@@ -110,6 +113,8 @@ class Schedule:
         places = ((check_name("a tensor", name), _checked_place(at)) for name, at in self.places)
         object.__setattr__(self, "places", tuple(sorted(places)))
         object.__setattr__(self, "panel_counts", tuple(sorted(map(_checked_panels, self.panel_counts))))
+        inwards = read_indices("inwards", self.inward_indices)
+        object.__setattr__(self, "inward_indices", tuple(sorted(inwards)))
 
     def space(self, *indices: str) -> Schedule:
         """Return this schedule with the given indices as grid dimensions, in order.
@@ -251,6 +256,27 @@ class Schedule:
         new = () if parts is None and into is None else (Reassociation(index, parts, into),)  # type: ignore[arg-type]
         return dataclasses.replace(self, reassociations=others + new)
 
+    def inwards(self, *indices: str) -> Schedule:
+        """Return this schedule with reductions over the given indices done from both ends to the middle.
+
+        ``sum(f(j) for j in range(n))`` becomes ``sum(f(j) for j in range(m)) + sum(f(j) for j in range(n - 1,
+        m - 1, -1))``, with the middle of all values of ``j`` in the kernel: on a grid two chains of PEs work
+        at once, and the total is made where it has the least way to all of them. The order of floating-point
+        operations is then this one.
+
+        Parameters
+        ----------
+        *indices : str
+            Reduction indices that are space; they replace those given before, none takes them back.
+
+        Raises
+        ------
+        ScheduleError
+            If an index is repeated; when compiled, if it is not space, no reduction has it, or a maximum or
+            minimum is over values on both sides of the middle at some points only.
+        """
+        return dataclasses.replace(self, inward_indices=indices)
+
     def place(self, tensor: str, *at: str | int) -> Schedule:
         """Return this schedule with the elements of an input living in given PEs before the run.
 
@@ -320,7 +346,7 @@ class Schedule:
             str, ``fold``, a dict from dimension to ``{"block": parts}`` or ``{"cyclic": parts}``, ``rotate``,
             a dict from index to list of str, ``reassociate``, one to ``{"parts": parts, "into": index}``,
             ``place``, a dict from tensor to list of str,
-            ``panels``, a dict from index to int.
+            ``panels``, a dict from index to int, ``inwards``, a list of str.
         """
         return schedule_data.to_dict(self)
 
@@ -380,7 +406,7 @@ class Schedule:
         tuple
             Space, time, (tensor, kind, along) of each movement, (dimension, parts, cyclic) of each fold,
             (index, by) of each rotation, (index, parts, into) of each reassociation, (tensor, at) of each
-            place, (index, count) of each cut into panels.
+            place, (index, count) of each cut into panels, indices reduced inwards.
         """
         return schedule_data.to_core(self)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CoreSchedule", "from_core", "from_dict", "to_core", "to_dict", "to_toml"]
 
-_KEYS = ("space", "time", *KINDS, "fold", "rotate", "reassociate", "place", "panels")
+_KEYS = ("space", "time", *KINDS, "fold", "rotate", "reassociate", "place", "panels", "inwards")
 
 CoreSchedule = tuple[
     list[str],
@@ -37,6 +37,7 @@ CoreSchedule = tuple[
     list[tuple[str, int, str]],
     list[tuple[str, list[str]]],
     list[tuple[str, int]],
+    list[str],
 ]
 
 
@@ -54,6 +55,8 @@ def to_dict(schedule: Schedule) -> dict[str, Any]:
         "place": {name: list(at) for name, at in schedule.places},
         "panels": dict(schedule.panel_counts),
     }
+    if schedule.inward_indices:
+        result["inwards"] = list(schedule.inward_indices)
     return result | {key: table for key, table in tables.items() if table}
 
 
@@ -87,6 +90,7 @@ def from_dict(data: Mapping[str, Any]) -> dict[str, Any]:
         "reassociations": read_reassociations(data.get("reassociate", {})),
         "places": tuple(_table(data, "place", '{"A": ["i", "k"]}').items()),
         "panel_counts": tuple(_table(data, "panels", '{"k": 4}').items()),
+        "inward_indices": read_indices("inwards", data.get("inwards", ())),
     }
 
 
@@ -100,7 +104,7 @@ def _table(data: Mapping[str, Any], key: str, example: str) -> Mapping[str, Any]
 def to_toml(schedule: Schedule) -> str:
     """Return the text of a TOML file with the entries of `to_dict`."""
     data = to_dict(schedule)
-    lines = [f"{key} = {_toml(data.pop(key))}" for key in ("space", "time")]
+    lines = [f"{key} = {_toml(data.pop(key))}" for key in ("space", "time", "inwards") if key in data]
     for key, table in data.items():
         lines += ["", f"[{key}]", *(f'"{name}" = {_toml(value)}' for name, value in table.items())]
     return "\n".join(lines) + "\n"
@@ -127,12 +131,13 @@ def to_core(schedule: Schedule) -> CoreSchedule:
         [(item.index, item.parts, item.into) for item in schedule.reassociations],
         [(name, list(at)) for name, at in schedule.places],
         list(schedule.panel_counts),
+        list(schedule.inward_indices),
     )
 
 
 def from_core(data: CoreSchedule) -> dict[str, Any]:
     """Return the fields of the schedule that the C++ core reports, in the form of `to_core`."""
-    space, time, movements, folds, rotations, blocks, places, panels = data
+    space, time, movements, folds, rotations, blocks, places, panels, inwards = data
     return {
         "space_indices": tuple(space),
         "time_indices": tuple(time),
@@ -144,4 +149,5 @@ def from_core(data: CoreSchedule) -> dict[str, Any]:
         "reassociations": tuple(Reassociation(*item) for item in blocks),
         "places": tuple((name, tuple(at)) for name, at in places),
         "panel_counts": tuple(panels),
+        "inward_indices": tuple(inwards),
     }

@@ -80,8 +80,9 @@ class Lowering {
     const auto& domain = graph_.at(space).domain;
     const auto dim = placement_.dim(reduce.index);
     const auto turning = detail::turning(schedule_, graph_.dims, dim, domain);
-    const auto next = detail::step_along(graph_.at(space), dim, 1);
-    const auto previous = detail::step_along(graph_.at(space), dim, -1);
+    const std::int64_t step = reduce.descending ? -1 : 1;
+    const auto next = detail::step_along(graph_.at(space), dim, step);
+    const auto previous = detail::step_along(graph_.at(space), dim, -step);
     const auto first =
         turning ? detail::turn_starts(*turning, domain) : domain.subtract(domain.translate(next)).coalesce();
     check_contiguous(graph_.at(space), first, dim, reduce, system_.at(id).span);
@@ -93,10 +94,10 @@ class Lowering {
     add_rule({start, sum, first, Origin::lower_sum, system_.at(id).span});
     const auto continue_from = [&](const std::vector<std::int64_t>& offset, const poly::Set& where) {
       if (where.is_empty()) return;
-      Compute step;
-      step.terms.push_back(FlowRef{sum, offset});
-      accumulate(reduce, space, names, step.terms);
-      add_rule({step, sum, where, Origin::lower_sum, system_.at(id).span});
+      Compute further;
+      further.terms.push_back(FlowRef{sum, offset});
+      accumulate(reduce, space, names, further.terms);
+      add_rule({further, sum, where, Origin::lower_sum, system_.at(id).span});
     };
     const auto further = domain.subtract(first);
     continue_from(previous, further.intersect(domain.translate(next)).coalesce());

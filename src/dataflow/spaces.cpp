@@ -115,21 +115,23 @@ poly::Affine Placement::without_reductions(const Equation& equation, const Reduc
   return poly::substitute(form, replace, dims_.size());
 }
 
-/// r_end(i): one more than the upper bound of r that the text gives.
+/// r_end(i): one more than the upper bound of r that the text gives, or one less than the lower one if it descends.
 poly::Affine Placement::end_of(const Equation& equation, const Reduce& reduce) const {
   const auto outer = equation.indices.size();
-  const auto one = poly::constant(dims_.size(), 1);
+  const std::int64_t bounding = reduce.descending ? 1 : -1;
+  const auto beyond = poly::constant(dims_.size(), -bounding);
   std::vector<poly::Affine> ends;
   for (const auto& conjunction : reduce.domain) {
     for (const auto& constraint : conjunction) {
       const auto form = recurrence::to_poly(constraint.form, outer + 1);
       const auto own = form.coefficients[outer];
-      if (constraint.modulus != 0 || (own != -1 && !(constraint.equality && own == 1))) continue;
+      if (constraint.modulus != 0 || (own != bounding && !(constraint.equality && own == -bounding)))
+        continue;
       recurrence::Affine rest{form.coefficients, form.constant};
       rest.coefficients.pop_back();
       auto end = lift(rest, equation.indices);
       if (own == 1) end = -1 * end;
-      end = end + one;
+      end = end + beyond;
       if (std::ranges::find(ends, end) == ends.end()) ends.push_back(std::move(end));
     }
   }
@@ -139,7 +141,7 @@ poly::Affine Placement::end_of(const Equation& equation, const Reduce& reduce) c
   const auto points = recurrence::domain_of(context_, equation).preimage(variables, dims_.size());
   for (const auto& end : ends) {
     const bool least = std::ranges::all_of(ends, [&](const poly::Affine& other) {
-      return points.is_subset(points.intersect({other - end, false}));
+      return points.is_subset(points.intersect({-bounding * (other - end), false}));
     });
     if (least) return end;
   }
@@ -247,7 +249,7 @@ std::optional<poly::Affine> Placement::where_read(const Equation& reader, const 
     if (reduce != nullptr && reduce->index == dims_[d]) {
       form = end_of(maker, *reduce);
       // A total that is the element itself stays at its last term, if it has one.
-      if (maker.expr == *reduction && has_terms(maker, *reduce)) form.constant -= 1;
+      if (maker.expr == *reduction && has_terms(maker, *reduce)) form.constant -= reduce->descending ? -1 : 1;
     } else {
       form = without_reductions(maker, reduce, missing(maker, d, chain + 1));
     }

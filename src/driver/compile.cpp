@@ -16,6 +16,7 @@
 #include <cyclotron/memory/layout.hpp>
 #include <cyclotron/proof/proof.hpp>
 #include <cyclotron/recurrence/reassociate.hpp>
+#include <cyclotron/recurrence/reduce_inwards.hpp>
 #include <cyclotron/recurrence/split_bounds.hpp>
 #include <cyclotron/recurrence/split_reductions.hpp>
 #include <cyclotron/recurrence/verify.hpp>
@@ -161,6 +162,9 @@ Compiled compile_with(const recurrence::System& system, schedule::Schedule sched
   for (const auto& [index, parts, into] : schedule.reassociations)
     proofs.push_back(
         fmt::format("reductions over {} are re-associated: in blocks, then over these, {}", index, into));
+  for (const auto& index : schedule.inwards)
+    proofs.push_back(
+        fmt::format("reductions over {} are re-associated: from both ends to the middle", index));
   proofs.emplace_back("no value is overwritten in its PE before its last use");
   proofs.emplace_back("no two live slots overlap, and every PE's memory holds its peak");
   program.notes["schedule"] = schedule::to_string(schedule);
@@ -199,7 +203,10 @@ Compiled compile(const recurrence::System& system, const std::optional<schedule:
   machine::verify_target(machine);
   recurrence::verify(system);
   log.stage("verify recurrences");
-  const auto wanted = schedule ? recurrence::reassociate(system, schedule->reassociations) : system;
+  const auto wanted = schedule
+                          ? recurrence::reduce_inwards(
+                                recurrence::reassociate(system, schedule->reassociations), schedule->inwards)
+                          : system;
   if (!(wanted == system)) recurrence::verify(wanted);
   log.stage("reassociate");
   const auto split = recurrence::split_bounds(recurrence::split_reductions(wanted));

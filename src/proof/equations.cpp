@@ -242,7 +242,8 @@ class Equations {
 
   TermId fold(const Reduce& reduce, const Span& span) {
     static constexpr Op combine[] = {Op::add, Op::multiply, Op::maximum, Op::minimum};
-    const auto values = values_after(reduce.domain, point_, span);
+    auto values = values_after(reduce.domain, point_, span);
+    if (reduce.descending) std::ranges::reverse(values);
     spend(static_cast<std::int64_t>(values.size()));
     if (values.empty()) {
       if (reduce.kind == Reduction::maximum || reduce.kind == Reduction::minimum)

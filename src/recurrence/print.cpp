@@ -63,9 +63,9 @@ class Printer {
     const bool boolean = dtype_of(system_, reduce.body, DType::float64) == DType::boolean;
     names.push_back(reduce.index);
     const auto domain = to_set(context_, reduce.domain, names.size()).constraints_text(names);
-    return fmt::format("{}_{{{}}} {}",
+    return fmt::format("{}_{{{}{}}} {}",
                        (boolean ? of_booleans : symbols)[static_cast<std::size_t>(reduce.kind)], domain,
-                       expr(reduce.body, names, true));
+                       reduce.descending ? ", descending" : "", expr(reduce.body, names, true));
   }
 
   const System& system_;

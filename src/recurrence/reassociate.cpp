@@ -150,8 +150,8 @@ class Reassociator {
                        scope.reductions};
     inner.places.push_back(inner.size - 1);
     inner.reductions.push_back(id);
-    Reduce moved{reduce.kind, reduce.index, carried(reduce.domain, inner.places),
-                 rewrite(reduce.body, inner)};
+    Reduce moved{reduce.kind, reduce.index, carried(reduce.domain, inner.places), rewrite(reduce.body, inner),
+                 reduce.descending};
     if (!split) return moved == reduce ? id : add(std::move(moved), span);
     // The bounds as written come first: where they end a block early, its total is in place by then.
     moved.domain = intersection(moved.domain, {in_block(scope.size, inner.size)});

@@ -20,17 +20,20 @@ std::optional<ExprId> reduction_of(const System& system, ExprId id) {
   return std::nullopt;
 }
 
-/// The forms e over the equation's indices with `k < e` among the constraints of the reduction.
+/// The forms e over the equation's indices with `k < e` among the constraints of the reduction, or with `k > e`
+/// where it descends.
 std::vector<poly::Affine> ends_of(const Reduce& reduce, std::size_t outer) {
   std::vector<poly::Affine> ends;
   for (const auto& conjunction : reduce.domain) {
     for (const auto& constraint : conjunction) {
       auto form = to_poly(constraint.form, outer + 1);
       const auto own = form.coefficients[outer];
-      if (constraint.modulus != 0 || (own != -1 && !(constraint.equality && own == 1))) continue;
+      const auto bounding = reduce.descending ? 1 : -1;
+      if (constraint.modulus != 0 || (own != bounding && !(constraint.equality && own == -bounding)))
+        continue;
       form.coefficients.pop_back();
       if (own == 1) form = -1 * form;
-      ++form.constant;
+      form.constant -= bounding;
       if (std::ranges::find(ends, form) == ends.end()) ends.push_back(std::move(form));
     }
   }
@@ -68,23 +71,27 @@ class BoundSplitter {
       system_.equations.push_back(std::move(equation));
       return;
     }
-    const bool has_least = std::ranges::any_of(ends, [&](const poly::Affine& end) {
+    const std::int64_t sign = reduce.descending ? -1 : 1;
+    const bool has_first = std::ranges::any_of(ends, [&](const poly::Affine& end) {
       return std::ranges::all_of(ends, [&](const poly::Affine& other) {
-        return points.is_subset(points.intersect({other - end, false}));
+        return points.is_subset(points.intersect({sign * (other - end), false}));
       });
     });
-    if (has_least) {
+    if (has_first) {
       system_.equations.push_back(std::move(equation));
       return;
     }
-    for (std::size_t least = 0; least < ends.size(); ++least) add_piece(equation, ends, least);
+    for (std::size_t first = 0; first < ends.size(); ++first) add_piece(equation, ends, first, sign);
   }
 
-  /// The part of an equation where one end is less than those before it and no more than those after it.
-  void add_piece(const Equation& equation, const std::vector<poly::Affine>& ends, std::size_t least) {
+  /// The part of an equation where one end is less than those before it and no more than those after it, or
+  /// greater and no less where the sign is -1.
+  void add_piece(const Equation& equation, const std::vector<poly::Affine>& ends, std::size_t first,
+                 std::int64_t sign) {
     std::vector<Constraint> where;
     for (std::size_t other = 0; other < ends.size(); ++other) {
-      if (other != least) where.push_back(at_least(ends[other], ends[least], other < least ? 1 : 0));
+      if (other == first) continue;
+      where.push_back(at_least(sign * ends[other], sign * ends[first], other < first ? 1 : 0));
     }
     Equation piece = equation;
     piece.domain = intersection(equation.domain, {where});
@@ -95,14 +102,16 @@ class BoundSplitter {
     if (!piece.domain.empty()) system_.equations.push_back(std::move(piece));
   }
 
-  /// The reduction with its largest index as a bound.
+  /// The reduction with its last index as a bound.
   [[nodiscard]] Reduce with_end(const Reduce& reduce, const poly::Set& points) const {
     const auto outer = points.dimensions();
     std::vector<poly::Affine> drop;
     for (std::size_t v = 0; v < outer; ++v) drop.push_back(poly::variable(outer + 1, v));
     const auto terms = points.preimage(drop, outer + 1).intersect(to_set(context_, reduce.domain, outer + 1));
-    Constraint bound{{std::vector<std::int64_t>(outer + 1, 0), terms.maximum(outer).value_or(0)}, false};
-    bound.form.coefficients.back() = -1;
+    const auto last = (reduce.descending ? terms.minimum(outer) : terms.maximum(outer)).value_or(0);
+    const std::int64_t sign = reduce.descending ? -1 : 1;
+    Constraint bound{{std::vector<std::int64_t>(outer + 1, 0), sign * last}, false};
+    bound.form.coefficients.back() = -sign;
     Reduce result = reduce;
     const Constraint never{{{}, -1}, false};
     result.domain = reduce.domain.empty() ? Region{{bound, never}} : intersection(reduce.domain, {{bound}});

@@ -116,7 +116,8 @@ class Spelling {
     for (auto& form : grown.index) form.coefficients.push_back(0);
     statements_.instances.push_back(
         {StatementKind::accumulate, inner.names, inner.points, std::move(grown), std::move(reads), span});
-    statements_.chains.push_back({start, statements_.instances.size() - 1, std::nullopt, outer});
+    statements_.chains.push_back(
+        {start, statements_.instances.size() - 1, std::nullopt, outer, reduce.descending});
     return statements_.chains.size() - 1;
   }
 
@@ -145,12 +146,13 @@ poly::Map next_term(const Statements& statements, const Chain& chain) {
   for (std::size_t v = 0; v < chain.outer; ++v)
     all.push_back({poly::variable(2 * rank, rank + v) - poly::variable(2 * rank, v), true});
   auto later = poly::variable(2 * rank, 2 * rank - 1) - poly::variable(2 * rank, chain.outer);
+  if (chain.descending) later = -1 * later;
   later.constant = -1;
   all.push_back({later, false});
-  return poly::Map::from_pairs(poly::Set::where(terms.context(), 2 * rank, all), rank)
-      .restrict_domain(terms)
-      .restrict_range(terms)
-      .lexmin();
+  const auto further = poly::Map::from_pairs(poly::Set::where(terms.context(), 2 * rank, all), rank)
+                           .restrict_domain(terms)
+                           .restrict_range(terms);
+  return chain.descending ? further.lexmax() : further.lexmin();
 }
 
 std::vector<Writer> totals(const Statements& statements, const Chain& chain) {

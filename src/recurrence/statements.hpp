@@ -30,6 +30,7 @@ struct Chain {
   std::size_t start = 0, accumulate = 0;
   std::optional<std::size_t> assign;  ///< Overwrites the cell by the outer expression.
   std::size_t outer = 0;              ///< Number of indices around it.
+  bool descending = false;
 };
 
 /// Where complete elements of a tensor are written.
@@ -44,7 +45,7 @@ struct Statements {
 };
 
 [[nodiscard]] Statements statements(const System& system, const poly::Context& context);
-/// { p -> q : q the same outer point as p, with the next value of the reduction's index }
+/// { p -> q : q the same outer point as p, with the next value of the reduction's index, in its order }
 [[nodiscard]] poly::Map next_term(const Statements& statements, const Chain& chain);
 /// The instances that hold a reduction's total: its last terms, and its start where there is no term.
 [[nodiscard]] std::vector<Writer> totals(const Statements& statements, const Chain& chain);

@@ -133,6 +133,22 @@ void check_rotations(const System& system, const Schedule& schedule, const std::
   }
 }
 
+void check_inwards(const Schedule& schedule, const std::vector<std::string>& names) {
+  for (const auto& index : schedule.inwards) {
+    check_index(index, names);
+    const auto n = static_cast<std::size_t>(std::ranges::find(names, index) - names.begin());
+    const auto moves = [n](const poly::Affine& form) { return form.coefficients[n] != 0; };
+    if (std::ranges::any_of(frame(schedule, names).space, moves)) continue;
+    throw ScheduleError(
+        {.code = "CYC318",
+         .span = {},
+         .message = fmt::format("the schedule reduces inwards over `{}`, which is not space", index),
+         .notes = {},
+         .help = fmt::format("map it to space, for example space(\"{0}\"), or leave inwards(\"{0}\") out",
+                             index)});
+  }
+}
+
 void check_residences(const System& system, const Schedule& schedule, const std::vector<std::string>& names) {
   for (const auto& residence : schedule.residences) {
     const auto tensor = std::ranges::find(system.tensors, residence.tensor, &recurrence::Tensor::name);
@@ -236,6 +252,7 @@ std::pair<Schedule, std::vector<std::string>> checked(const System& system, Sche
   check_folds(schedule);
   check_moves(system, schedule, names);
   check_rotations(system, schedule, names);
+  check_inwards(schedule, names);
   check_residences(system, schedule, names);
   check_panels(schedule, names);
   auto missing = missing_time(schedule, names);
@@ -322,6 +339,7 @@ std::string to_string(const Schedule& schedule) {
   }
   for (const auto& [index, parts, into] : schedule.reassociations)
     text += fmt::format("; reassociate {} into {}, {} parts", index, into, parts);
+  if (!schedule.inwards.empty()) text += fmt::format("; inwards {}", fmt::join(schedule.inwards, ", "));
   return text;
 }
 

@@ -136,7 +136,8 @@ class SystemEvaluator {
     static constexpr Op combine[] = {Op::add, Op::multiply, Op::maximum, Op::minimum};
     std::optional<double> total;
     point.push_back(0);
-    for (point.back() = -range_; point.back() <= range_; ++point.back()) {
+    for (auto value = -range_; value <= range_; ++value) {
+      point.back() = reduce.descending ? -value : value;
       const bool inside = std::ranges::any_of(reduce.domain, [&](const auto& all) {
         return std::ranges::all_of(all, [&](const recurrence::Constraint& c) {
           const auto v = poly::evaluate(recurrence::to_poly(c.form, point.size()), point);

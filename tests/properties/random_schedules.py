@@ -56,6 +56,9 @@ def draw(rng: random.Random, kernel: Kernel) -> cy.Schedule | None:
             schedule = schedule.place(tensor, *places)
     if rng.random() < 0.1:
         schedule = schedule.panels(rng.choice(names), rng.randint(1, 3))
+    inwards = [index for index in reduced if index in schedule.space_indices]
+    if inwards and rng.random() < 0.3:
+        schedule = schedule.inwards(rng.choice(inwards))
     return schedule
 
 
@@ -128,7 +131,15 @@ def smaller(schedule: cy.Schedule | None) -> Iterator[cy.Schedule | None]:
     if schedule is None:
         return
     yield None
-    parts_of = ("movements", "folds", "rotations", "reassociations", "places", "panel_counts")
+    parts_of = (
+        "movements",
+        "folds",
+        "rotations",
+        "reassociations",
+        "places",
+        "panel_counts",
+        "inward_indices",
+    )
     for field in (*parts_of, "time_indices", "space_indices"):
         parts = getattr(schedule, field)
         for n in range(len(parts)):

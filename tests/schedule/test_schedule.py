@@ -26,7 +26,7 @@ def schedules(draw):
         schedule = getattr(schedule, kind)(tensor, along=along)
     for index in draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=2)):
         schedule = schedule.reassociate(index, parts=draw(st.integers(1, 9)), into=f"{index}_blocks")
-    return schedule
+    return schedule.inwards(*draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=2)))
 
 
 def full():
@@ -153,6 +153,19 @@ def test_reassociations():
     assert hash(schedule) != hash(cy.Schedule().space("l"))
 
 
+def test_inwards():
+    schedule = cy.Schedule().space("i", "j").inwards("j", "i")
+    assert repr(schedule) == 'cy.Schedule().inwards("i", "j").space("i", "j")'
+    assert str(schedule) == "space i, j; time -; inwards i, j"
+    assert schedule.to_dict()["inwards"] == ["i", "j"]
+    assert "<th" in schedule._repr_html_()
+    assert ">i, j</td>" in schedule._repr_html_()
+    # Later ones replace the former; none takes them back.
+    assert schedule.inwards("j").inward_indices == ("j",)
+    assert schedule.inwards() == cy.Schedule().space("i", "j")
+    assert hash(schedule) != hash(schedule.inwards())
+
+
 def test_html_escapes_and_names_every_part():
     text = full()._repr_html_()
     assert "A along j" in text
@@ -180,6 +193,9 @@ def test_html_escapes_and_names_every_part():
         (lambda: cy.Schedule().reassociate("k", parts=2), "CYC301", "blocks of `k` is None"),
         (lambda: cy.Schedule().reassociate("k", parts=2, into="2l"), "CYC301", "`2l`"),
         (lambda: Schedule(reassociations=(("k", 2, "l"),)), "CYC301", "of type tuple"),
+        (lambda: cy.Schedule().inwards("i", "i"), "CYC303", "`i` is named twice in inwards"),
+        (lambda: cy.Schedule().inwards("2i"), "CYC301", "`2i`"),
+        (lambda: Schedule.from_dict({"inwards": 3}), "CYC301", "of type int"),
         (lambda: Schedule.from_dict({"reassociate": {"k": 4}}), "CYC301", "{'k': 4}"),
         (lambda: Schedule.from_dict({"reassociate": ["k"]}), "CYC301", "of type list"),
         (

@@ -72,13 +72,14 @@ struct Apply {
 };
 enum class Reduction : std::uint8_t { sum, product, maximum, minimum };
 /// Folds `body` over the values of one new index that lie in `domain` (a region over the scope with the
-/// index appended), in ascending order, starting from the first term. Over no value: 0 for sum, 1 for
-/// product, an error for maximum and minimum.
+/// index appended), in ascending order, or in descending order if it says so, starting from the first term.
+/// Over no value: 0 for sum, 1 for product, an error for maximum and minimum.
 struct Reduce {
   Reduction kind = Reduction::sum;
   std::string index;
   Region domain;
   ExprId body;
+  bool descending = false;
   bool operator==(const Reduce&) const = default;
 };
 struct Expr {

@@ -64,6 +64,8 @@ struct Schedule {
   std::vector<recurrence::Reassociation> reassociations = {};
   std::vector<Residence> residences = {};  ///< At most one a tensor.
   std::vector<Panels> panels = {};         ///< At most one an index.
+  /// Reduction indices in space that run from both ends to the middle. They change the system, too.
+  std::vector<std::string> inwards = {};
   bool operator==(const Schedule&) const = default;
 };
 
