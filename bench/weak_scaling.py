@@ -2,26 +2,32 @@
 
 Cycles of a step, simulated on `cy.machines.wse2`; the reductions' share is what a step costs more with its
 sums than with factors that are known, the control's what it costs more with its test of convergence. Both
-programs are static, so that no controller takes part; a row of PEs below the points works out the factors.
+programs are static, so that no controller takes part. A sum goes along the rows and one column to a corner,
+and back; inwards it goes to the middle of the grid. The least that a sum and its way back can take is a hop a
+PE from the corners to the middle and back: as many cycles as the grid has rows and columns. The pipelined
+method (examples/pipelined_conjugate_gradient.py) has one way to go a step instead of two.
 The bound: one step of conjugate gradients on the whole wafer simulated in 10 s.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from common import options, write
+from common import write
 
 import cyclotron as cy
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 from conjugate_gradient import conjugate_gradient
+from pipelined_conjugate_gradient import pipelined
 
 GRID = cy.Schedule().space("i", "j")
+INWARDS = GRID.inwards("i", "j")
 WAFER = (750, 950)
 COLUMN = 32  # Points of the stencil's third axis, in the memory of each PE; its links hold as many words.
 
@@ -68,13 +74,15 @@ def seven_points(u, c, steps):
     return u
 
 
-def cycles_of_a_step(kernel: cy.Kernel, *arguments: Any, order: tuple[str, ...] = ("t",)) -> int:
+def cycles_of_a_step(
+    kernel: cy.Kernel, *arguments: Any, order: tuple[str, ...] = ("t",), grid: cy.Schedule = GRID
+) -> int:
     """The second step's, past the filling of the grid."""
     shape = arguments[0].shape
     found = []
     for steps in (2, 3):
         machine = replace(cy.machines.wse2(shape[0] + 1, shape[1]), link=cy.Link(depth=COLUMN))
-        program = kernel.compile(*arguments, steps, schedule=GRID.time(*order), machine=machine)
+        program = kernel.compile(*arguments, steps, schedule=grid.time(*order), machine=machine)
         found.append(cy.run(program, backend="sim", functional=False).cycles)
     return int(found[1] - found[0])
 
@@ -88,22 +96,68 @@ def measure(shape: tuple[int, int]) -> dict[str, Any]:
     figures = {
         "grid": shape,
         "cg_cycles": full,
+        "inwards_cycles": cycles_of_a_step(conjugate_gradient, plane, 1e-12, grid=INWARDS),
+        "pipelined_cycles": cycles_of_a_step(pipelined, plane, grid=INWARDS),
+        "local_cycles": local,
+        "least_cycles_of_a_sum": sum(shape) - 2,
         "reduction_share": (untested - local) / full,
         "control_share": (full - untested) / full,
         "stencil_cycles": cycles_of_a_step(seven_points, block, 0.1, order=("t", "k")),
     }
-    shares = f"sums {figures['reduction_share']:.0%}, test {figures['control_share']:.0%}"
     print(
-        f"{shape[0]:4} x {shape[1]:<4} conjugate gradients: {full:6} cycles a step, {shares};"
-        f" 7 points, columns of {COLUMN}: {figures['stencil_cycles']} cycles a step",
+        f"{shape[0]:4} x {shape[1]:<4}{full:9}{figures['reduction_share']:10.1%}"
+        f"{figures['control_share']:9.1%}{figures['inwards_cycles']:9}{figures['pipelined_cycles']:11}"
+        f"{figures['least_cycles_of_a_sum']:13}{figures['stencil_cycles']:9}",
         flush=True,
     )
     return figures
 
 
+def plot(path: Path, figures: list[dict[str, Any]]) -> None:
+    """Cycles a step left; what the sums, the test and the rest take of one of conjugate gradients right."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    cycles, shares = figure.subplots(1, 2)
+    sizes = [f["grid"][0] * f["grid"][1] for f in figures]
+    grids = ["{} x {}".format(*f["grid"]) for f in figures]
+    curves = (
+        ("cg_cycles", "conjugate gradients"),
+        ("inwards_cycles", "with sums to the middle"),
+        ("pipelined_cycles", "pipelined, with sums to the middle"),
+        ("stencil_cycles", f"7-point stencil, columns of {COLUMN}"),
+    )
+    for key, name in curves:
+        cycles.plot(sizes, [f[key] for f in figures], marker="o", label=name)
+    least = [f["least_cycles_of_a_sum"] for f in figures]
+    cycles.plot(sizes, least, linestyle="--", color="grey", label="least of one sum")
+    cycles.set(xscale="log", yscale="log", xlabel="grid", ylabel="cycles a step")
+    cycles.set_xticks(sizes, grids)
+    cycles.minorticks_off()
+    cycles.legend(frameon=False, fontsize="small")
+    below = [0.0] * len(figures)
+    parts = {
+        "sums": [f["reduction_share"] for f in figures],
+        "test": [f["control_share"] for f in figures],
+        "the rest": [1 - f["reduction_share"] - f["control_share"] for f in figures],
+    }
+    for name, values in parts.items():
+        shares.bar(grids, values, bottom=below, label=name)
+        below = [a + b for a, b in zip(below, values, strict=True)]
+    shares.set(xlabel="grid", ylabel="share of a step of conjugate gradients")
+    shares.legend(frameon=False, fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
+    figure.savefig(path, dpi=120)
+
+
 def main() -> None:
-    arguments = options(__doc__)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path, help="file to write the figures to")
+    parser.add_argument("--plot", type=Path, help="picture to draw")
+    parser.add_argument("--quick", action="store_true", help="the smallest grid only")
+    arguments = parser.parse_args()
     shapes = [(4, 4)] if arguments.quick else [(4, 4), (16, 16), (64, 64), (256, 256), WAFER]
+    print(f"cycles a step of conjugate gradients, and of the 7-point stencil on columns of {COLUMN}:")
+    print("grid         in order  of it sums     test  inwards  pipelined  least a sum  stencil")
     figures = [measure(shape) for shape in shapes]
     grid = shapes[-1]
     machine = cy.machines.wse2(grid[0] + 1, grid[1])
@@ -115,6 +169,8 @@ def main() -> None:
         f"one step of conjugate gradients on {grid[0]} x {grid[1]} simulated in {seconds:.1f} s (bound 10 s)"
     )
     write(arguments.json, {"steps": figures, "seconds_for_a_step": seconds})
+    if arguments.plot:
+        plot(arguments.plot, figures)
 
 
 if __name__ == "__main__":
