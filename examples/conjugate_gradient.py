@@ -1,6 +1,7 @@
 """Poisson's equation by conjugate gradients on a grid of PEs, a point each, until it has converged."""
 
 import numpy as np
+from pictures import canvas, draw
 
 import cyclotron as cy
 
@@ -42,20 +43,15 @@ def main():
     hops = 4 * (n - 1)  # to the last PE and back
     print(f"{result.cycles / steps:.0f} cycles a step, with two sums of {hops} hops each")
 
-    try:
-        import matplotlib as mpl
-
-        mpl.use("agg")
-        import matplotlib.pyplot as plt
-    except ImportError:
-        print("no picture: matplotlib is not installed")
+    axes = canvas(2, 8, 3.2)
+    if axes is None:
         return
-    figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.2), layout="constrained")
+    left, right = axes
     left.semilogy(np.sqrt(rho[: converged + 1]), marker=".")
     left.axhline(np.sqrt(tolerance), color="grey", linewidth=0.8)
     left.set(xlabel="step", ylabel="norm of the residual")
-    figure.colorbar(right.imshow(x, cmap="RdBu"), ax=right, label="x")
-    figure.savefig("conjugate_gradient.png", dpi=120)
+    left.figure.colorbar(draw(right, x, cmap="RdBu"), ax=right, label="x")
+    left.figure.savefig("conjugate_gradient.png", dpi=120)
     print("the residual and the solution: conjugate_gradient.png")
 
 

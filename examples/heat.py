@@ -1,6 +1,7 @@
 """The heat equation as one writes it in NumPy, on a grid of PEs: a point each, or a block of points each."""
 
 import numpy as np
+from pictures import films
 
 import cyclotron as cy
 
@@ -31,23 +32,9 @@ def main():
         pes, cycles, words = result.utilization.size, result.cycles, words // (steps - 1)
         print(f"{name}: {pes} PEs, {cycles} cycles, {words} words a step between PEs")
 
-    try:
-        import matplotlib as mpl
-
-        mpl.use("agg")
-        import matplotlib.pyplot as plt
-    except ImportError:
-        print("no picture: matplotlib is not installed")
-        return
-    figure, axes = plt.subplots(1, 4, figsize=(10, 2.9), layout="constrained")
-    for axis, at in zip(axes, (0, 5, 15, steps), strict=True):
-        picture = axis.imshow(heat(u, at, c) if at else u, vmin=0, vmax=1, cmap="inferno")
-        axis.set_title(f"after {at} steps")
-        axis.set_xticks([])
-        axis.set_yticks([])
-    figure.colorbar(picture, ax=axes, label="temperature")
-    figure.savefig("heat.png", dpi=120)
-    print("the heat spreads: heat.png")
+    temperatures = {f"step {at}": heat(u, at, c) if at else u for at in (0, 5, 15, steps)}
+    if films("heat.png", temperatures, "temperature", cmap="inferno"):
+        print("the heat spreads: heat.png")
 
 
 if __name__ == "__main__":

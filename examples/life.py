@@ -1,6 +1,7 @@
 """Conway's Game of Life on a torus of PEs: `cy.roll` looks at the neighbours, `cy.where` decides."""
 
 import numpy as np
+from pictures import canvas, draw
 
 import cyclotron as cy
 
@@ -34,23 +35,16 @@ def main():
     assert np.array_equal(result.output[-1], np.roll(cells, (3, 3), (0, 1)))  # a glider moves on
     print(f"{n * n} PEs, {result.cycles / generations:.0f} cycles a generation")
 
-    try:
-        import matplotlib as mpl
-
-        mpl.use("agg")
-        import matplotlib.pyplot as plt
-    except ImportError:
-        print("no picture: matplotlib is not installed")
+    axes = canvas(7, 10, 1.9)
+    if axes is None:
         return
-    figure, axes = plt.subplots(1, 7, figsize=(10, 1.9), layout="constrained")
     for axis, at in zip(axes, range(0, generations + 1, 2), strict=True):
-        axis.imshow(result.output[at], cmap="Greys", vmin=0, vmax=1)
-        axis.set_title(f"generation {at}", fontsize=9)
+        draw(axis, result.output[at], f"generation {at}", cmap="Greys", vmin=0, vmax=1)
         axis.set_xticks(np.arange(-0.5, n), labels=[])
         axis.set_yticks(np.arange(-0.5, n), labels=[])
         axis.tick_params(length=0)
         axis.grid(color="lightgrey", linewidth=0.5)
-    figure.savefig("life.png", dpi=120)
+    axes[0].figure.savefig("life.png", dpi=120)
     print("a glider crosses the border: life.png")
 
 

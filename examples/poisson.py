@@ -1,6 +1,7 @@
 """Poisson's equation by Jacobi's and by Gauss and Seidel's method until they converge, a point a PE."""
 
 import numpy as np
+from pictures import canvas, draw
 
 import cyclotron as cy
 
@@ -57,22 +58,17 @@ def main():
         )
         found[kernel.name] = u, changes[:taken]
 
-    try:
-        import matplotlib as mpl
-
-        mpl.use("agg")
-        import matplotlib.pyplot as plt
-    except ImportError:
-        print("no picture: matplotlib is not installed")
+    axes = canvas(2, 8, 3.2)
+    if axes is None:
         return
-    figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.2), layout="constrained")
+    left, right = axes
     for name, (_, changes) in found.items():
         left.semilogy(changes, label=name)
     left.axhline(tolerance, color="grey", linewidth=0.8)
     left.set(xlabel="step", ylabel="largest change")
     left.legend()
-    figure.colorbar(right.imshow(found["gauss_seidel"][0], cmap="RdBu"), ax=right, label="u")
-    figure.savefig("poisson.png", dpi=120)
+    left.figure.colorbar(draw(right, found["gauss_seidel"][0], cmap="RdBu"), ax=right, label="u")
+    left.figure.savefig("poisson.png", dpi=120)
     print("convergence and the solution: poisson.png")
 
 

@@ -1,6 +1,7 @@
 """Waves behind a wall with a gap: two arrays updated in place in each step, and `cy.where` by a mask."""
 
 import numpy as np
+from pictures import films
 
 import cyclotron as cy
 
@@ -36,25 +37,10 @@ def main():
     print(f"{words / (steps - 1):.0f} words a step between PEs: {4 * n * (n - 1)} pairs of neighbours")
     assert words == (steps - 1) * 4 * n * (n - 1)
 
-    try:
-        import matplotlib as mpl
-
-        mpl.use("agg")
-        import matplotlib.pyplot as plt
-    except ImportError:
-        print("no picture: matplotlib is not installed")
-        return
-    figure, axes = plt.subplots(1, 4, figsize=(10, 2.9), layout="constrained")
-    for axis, at in zip(axes, (0, 14, 28, 42), strict=True):
-        height = waves(u, v, wall, at, c)[0] if at else u
-        picture = axis.imshow(np.ma.masked_where(wall, height), vmin=-0.25, vmax=0.25, cmap="RdBu")
-        axis.set_facecolor("black")
-        axis.set_title(f"after {at} steps")
-        axis.set_xticks([])
-        axis.set_yticks([])
-    figure.colorbar(picture, ax=axes, label="height")
-    figure.savefig("waves.png", dpi=120)
-    print("a wave passes the gap and spreads again: waves.png")
+    heights = {f"step {at}": waves(u, v, wall, at, c)[0] if at else u for at in (0, 14, 28, 42)}
+    heights = {step: np.ma.masked_where(wall, height) for step, height in heights.items()}
+    if films("waves.png", heights, "height", vmin=-0.25, vmax=0.25, cmap="RdBu"):
+        print("a wave passes the gap and spreads again: waves.png")
 
 
 if __name__ == "__main__":

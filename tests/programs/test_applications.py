@@ -1,0 +1,110 @@
+"""The applications among the examples: each backend computes what NumPy computes, on grids of any shape.
+
+MA-144, MA-145. Where the order of operations is that of NumPy, to the bit; `cy.sum` adds element by element,
+where NumPy adds pairs of parts, so that sums of floats differ in their last bits.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cyclotron as cy
+
+sys.path.append(str(Path(__file__).parents[2] / "examples"))
+import conjugate_gradient
+import heat
+import heat_3d
+import implicit_heat
+import ising
+import lattice_boltzmann
+import life
+import mach_listing
+import poisson
+import shallow_water
+import waves
+
+GRID = cy.Schedule().space("i", "j")
+STEPS = GRID.time("t")
+RNG = np.random.default_rng(3)
+
+
+def torus(*grid):
+    return cy.Machine(grid=grid, topology="torus")
+
+
+def rooms(n, m):
+    """A wall across, with a gap where it is wide enough."""
+    wall = np.zeros((n, m), dtype=bool)
+    wall[n // 2, 1:] = True
+    return RNG.random((n, m)) * ~wall, np.zeros((n, m)), wall
+
+
+EXACT = {  # kernel, arguments, schedule, machine
+    "heat": (heat.heat, (RNG.random((6, 5)), 4, 0.2), STEPS, None),
+    "heat, blocks": (heat.heat, (RNG.random((7, 6)), 4, 0.2), STEPS.fold(i=cy.block(3), j=cy.block(4)), None),
+    "heat, a row": (heat.heat, (RNG.random((3, 9)), 3, 0.2), STEPS, None),
+    "heat, nothing inside": (heat.heat, (RNG.random((2, 4)), 3, 0.2), None, None),
+    "heat in 3-D": (heat_3d.heat, heat_3d.problem(5, 4, 6, 3), heat_3d.COLUMNS, None),
+    "heat in 3-D, a column": (heat_3d.heat, heat_3d.problem(3, 3, 5, 3), heat_3d.COLUMNS, None),
+    "heat in 3-D, folded": (
+        heat_3d.heat,
+        heat_3d.problem(6, 5, 4, 2),
+        heat_3d.COLUMNS.fold(i=cy.block(4)),
+        None,
+    ),
+    "waves": (waves.waves, (*rooms(5, 6), 4, 0.25), STEPS, None),
+    "waves, a row": (waves.waves, (*rooms(1, 6), 4, 0.25), STEPS, None),
+    "life": (life.life, (life.glider(6), 5), STEPS, torus(6, 6)),
+    "life, a mesh": (life.life, (RNG.integers(0, 2, (3, 5)), 4), STEPS, None),
+    "Jacobi": (poisson.jacobi, (RNG.random((4, 5)), 1e-1, 9), STEPS, None),
+    "Jacobi, a point": (poisson.jacobi, (np.ones((1, 1)), 1e-3, 3), STEPS, None),
+    "Gauss-Seidel": (
+        poisson.gauss_seidel,
+        (RNG.random((4, 5)), RNG.random((4, 5)) < 0.5, 1e-1, 9),
+        STEPS,
+        None,
+    ),
+    "shallow water": (shallow_water.shallow_water, shallow_water.problem(5, 6, 4), shallow_water.CELLS, None),
+    "shallow water, a canal": (
+        shallow_water.shallow_water,
+        shallow_water.problem(1, 7, 4),
+        shallow_water.CELLS,
+        None,
+    ),
+    "Ising": (ising.ising, ising.problem(6, 4, 3), ising.SITES, torus(6, 4)),
+    "Ising, a mesh": (ising.ising, ising.problem(4, 4, 3), ising.SITES, None),
+}
+
+ROUNDED = {
+    "conjugate gradients": (conjugate_gradient.conjugate_gradient, (RNG.random((4, 5)), 1e-12, 25), STEPS),
+    "implicit heat": (implicit_heat.implicit_heat, implicit_heat.problem(5, 4, 2), implicit_heat.POINTS),
+    "lattice Boltzmann": (
+        lattice_boltzmann.lattice_boltzmann,
+        lattice_boltzmann.problem(5, 4, 3),
+        lattice_boltzmann.POINTS,
+    ),
+    "MACH's listing": (mach_listing.listing, mach_listing.problem(), mach_listing.WORKERS),
+    "MACH's listing, to the end": (
+        mach_listing.listing,
+        mach_listing.problem(4, 5, 9, 1.0),
+        mach_listing.WORKERS,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_all_backends_give_the_bits_of_numpy(name):
+    kernel, arguments, schedule, machine = EXACT[name]
+    checked = cy.check(kernel.compile(*arguments, schedule=schedule, machine=machine), tolerance=0)
+    assert set(checked.errors) | set(checked.skipped) == {"sim", "local", "mpi"}
+    assert checked.errors.keys() >= {"sim", "local"}
+
+
+@pytest.mark.parametrize("name", ROUNDED)
+def test_all_backends_agree_where_numpy_adds_in_another_order(name):
+    """All backends have the same bits, which differ from NumPy's by rounding."""
+    kernel, arguments, schedule = ROUNDED[name]
+    checked = cy.check(kernel.compile(*arguments, schedule=schedule))
+    assert checked.errors.keys() >= {"sim", "local"}
