@@ -47,7 +47,7 @@ def name_axes(trace: Trace) -> None:
         return
     axes = _axis_names(trace)
     for statement in trace.statements:
-        taken = {loop.name for loop in statement.loops if not isinstance(loop, AxisIndex)}
+        taken = {index.name for index in (*statement.loops, *_reduced(statement.value)) if _is_written(index)}
         for loop in statement.loops:
             if isinstance(loop, AxisIndex):
                 wanted = axes[loop.tensor][loop.axis]

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include <cyclotron/recurrence/sets.hpp>
 #include <cyclotron/support/error.hpp>
 
@@ -167,6 +169,7 @@ class Verifier {
   }
 
   void check_reduction(const Expr& expr, const Reduce& reduce, const Scope& scope) const {
+    CYC_CHECK(std::ranges::find(scope.names, reduce.index) == scope.names.end(), reduce.index);
     if (reduce.kind == Reduction::sum || reduce.kind == Reduction::product) return;
     const auto outer = scope.names.size();
     std::vector<std::size_t> keep(outer);

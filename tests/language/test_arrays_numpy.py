@@ -53,6 +53,14 @@ def arguments_of_numpy(A, x):
     return rolled, np.roll(A, 1, axis=(0, 1)), A.transpose(None), np.sum(A, 0, None, keepdims=True), A.max(0)
 
 
+@cy.kernel
+def sums_of_elements(x):
+    """The axes have other names than the sums' indices, also where statements leave few."""
+    y = x + sum(x[i] for i in range(2))
+    z = y - max(y[i] for i in range(2)) * sum(y[j] for j in range(3))
+    return y, z + sum(z[i] + sum(z[j] for j in range(2)) for i in range(2))
+
+
 CASES: list[tuple[cy.Kernel, tuple[Any, ...]]] = [
     (norms, (np.array([50000, 0], "int32"),)),
     (norms, (np.array([2**33, 0]),)),
@@ -63,6 +71,8 @@ CASES: list[tuple[cy.Kernel, tuple[Any, ...]]] = [
     (scalars_of_numpy, (numbers(3, dtype="int32"),)),
     (truth_in_place, (numbers(3, dtype="float32"), numbers(3, dtype="bool"))),
     (arguments_of_numpy, (numbers(2, 3), numbers(4))),
+    (sums_of_elements, (numbers(5),)),
+    (sums_of_elements, (numbers(3, dtype="int32"),)),
     (multiplied_in_place, (numbers(3, 3), numbers(3, 3, seed=2))),
 ]
 
