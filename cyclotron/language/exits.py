@@ -19,6 +19,7 @@ from cyclotron.language.affine import EVERYWHERE, Affine, Condition
 from cyclotron.language.carried import keep_values
 from cyclotron.language.elements import Access, Choose, Constant, Element, apply
 from cyclotron.language.elementwise import operand
+from cyclotron.language.partial import while_running
 from cyclotron.language.position import here
 from cyclotron.language.promotion import converted
 from cyclotron.language.rounding import Remainder
@@ -88,7 +89,7 @@ def unfinished(flag: SymbolicTensor, test: object, steps: int) -> None:
     trace = flag.trace
     name = _NAME.format(here().line, steps)
     ever = trace.declare(name, (), None, "bool", 0, anywhere=True)
-    more = _both(_now(flag), _as_element(truth(test)))
+    more = _both(_now(flag), while_running(_as_element(truth(test)), _now(flag)))
     trace.assign(ever, (), apply("logical_or", _now(ever), more))
     trace.unfinished.append(ever)
 
@@ -159,7 +160,9 @@ def _joined(tests: tuple[Callable[[], object], ...], *, stops_at: bool) -> objec
             joined = joined | value if stops_at else joined & value
         else:
             op = "logical_or" if stops_at else "logical_and"
-            joined = apply(op, _as_element(joined), _as_element(value))
+            before = _as_element(joined)
+            goes_on = apply("logical_not", before) if stops_at else before
+            joined = apply(op, before, while_running(_as_element(value), goes_on))
     return joined if joined is not None else not stops_at
 
 

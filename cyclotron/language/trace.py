@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from cyclotron.errors import NO_SPAN, ShapeError, Span, TraceError
@@ -21,6 +21,7 @@ from cyclotron.language.elements import (
     apply,
     element,
 )
+from cyclotron.language.partial import while_running
 from cyclotron.language.position import here
 from cyclotron.language.tensors import SymbolicTensor
 
@@ -205,6 +206,9 @@ class Trace:
         span = here()
         self._check_owner(target, span)
         self.check_scope(index, span)
+        flag = self.guard()
+        if flag is not None:
+            value = _while_running(value, Access(flag, (), span))
         if guarded:
             value = self._frozen(target, index, value)
         increment = value if isinstance(value, Increment) else None
@@ -324,6 +328,12 @@ class Trace:
 
     def _check_region(self, region: Region, span: Span) -> None:
         self.check_scope([c.form for conjunction in region for c in conjunction], span)
+
+
+def _while_running(value: object, running: Access) -> object:
+    if isinstance(value, Increment):
+        return replace(value, value=while_running(value.value, running))
+    return while_running(element(value), running)
 
 
 def accesses(value: Element) -> list[Access]:
