@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, SupportsIndex
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from cyclotron.errors import ShapeError
+from cyclotron.language.arithmetic import Arithmetic
 from cyclotron.language.position import here
 
 
@@ -185,7 +186,9 @@ def resolve_shape(
     tuple
         Scalars along each axis, and the tile shape or None.
     """
-    entries = (shape,) if isinstance(shape, SupportsIndex) else tuple(shape)
+    entries: tuple[Any, ...] = (
+        tuple(shape) if isinstance(shape, Iterable) and not isinstance(shape, Arithmetic) else (shape,)
+    )
     given = None if tile is None else _tile_shape(tile, len(entries))
     if given is None and not any(isinstance(entry, Extent) and entry.blocked for entry in entries):
         return tuple(_size(entry) for entry in entries), None
@@ -207,7 +210,17 @@ def resolve_shape(
     return tuple(scalars), tuple(tiles)
 
 
-def _size(entry: SupportsIndex) -> int:
+def _size(entry: object) -> int:
+    if isinstance(entry, Arithmetic) or not isinstance(entry, SupportsIndex):
+        of_data = isinstance(entry, Arithmetic)
+        raise ShapeError(
+            "a shape depends on data" if of_data else f"a shape has the size {entry!r}",
+            code="CYC122",
+            span=here(),
+            help="shapes are known when a kernel is compiled: take sizes of arguments, or pass the number"
+            if of_data
+            else "sizes are whole numbers, e.g. `n // 2` instead of `n / 2`",
+        )
     size = int(entry.__index__())
     if size < 0:
         raise ShapeError(f"a shape has the negative size {size}", code="CYC122", span=here())

@@ -30,5 +30,6 @@ CODES: Mapping[str, str] = MappingProxyType(
         "CYC121": "an operation that is not defined for the dtype",
         "CYC122": "a shape or tile shape that does not fit",
         "CYC123": "subscripts of einsum that are malformed or do not fit the operands",
+        "CYC124": "a value of another type than its name or parameter is declared with",
     }
 )

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
+from cyclotron.language.drawn import drawn_once, draws
 from cyclotron.language.names import Names
 from cyclotron.language.source import Source
 from cyclotron.language.syntax import copied, walk
@@ -108,6 +109,8 @@ class Expressions(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         function = self._source.meaning(node.func)
+        if draws(self._source, node.func):
+            raise drawn_once(self._source, node, "a kernel is recorded once")
         reduction, extremum, known = (
             lookup(table, function) for table in (_REDUCTIONS, _EXTREMA, _FUNCTIONS)
         )

@@ -14,6 +14,7 @@ A program is a function under `@il.program` that runs once on symbolic tensors. 
 
 from __future__ import annotations
 
+from cyclotron.language.annotations import typed
 from cyclotron.language.arrays import empty, empty_like, full, full_like, zeros, zeros_like
 from cyclotron.language.carried import keep, kept
 from cyclotron.language.einsum import einsum
@@ -102,6 +103,7 @@ __all__ = [
     "sum",
     "tanh",
     "term",
+    "typed",
     "unfinished",
     "unrolled",
     "where",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import functools
 import html
 import importlib
@@ -17,6 +18,7 @@ import numpy as np
 
 from cyclotron.errors import CyclotronError, Span, TraceError
 from cyclotron.language import aliases
+from cyclotron.language.annotations import conforms, not_of_its_type, resolved
 from cyclotron.language.arguments import TensorArgument, describe, normalize
 from cyclotron.language.blocked import Blocked, Spec
 from cyclotron.language.build import SystemBuilder, build, build_nest
@@ -65,7 +67,18 @@ class Kernel:
         self._function = function
         self._is_il = is_il
         self._max_steps = max_steps
+        self._owner: tuple[Any, ...] = ()  # of a method, the object
         self._factories: dict[tuple[str, ...], CodeType] = {}  # by the free variables that have a value
+
+    def __get__(self, owner: Any, kind: type | None = None) -> Kernel:
+        """The method of an object: a kernel whose attributes of ``self`` are values of the host."""
+        if owner is None:
+            return self
+        bound = copy.copy(self)
+        parameters = list(self.signature.parameters.values())
+        bound.signature = self.signature.replace(parameters=parameters[1:])
+        bound._owner = (owner,)
+        return bound
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Compile for these arguments (cached) and run; returns arrays as the function does."""
@@ -122,7 +135,7 @@ class Kernel:
         bound.arguments.update({name: _wrapped(value) for name, value in named.items()})
         token = ACTIVE.set(Reference(dtypes))
         try:
-            return unwrap(self._function(*bound.args, **bound.kwargs))
+            return unwrap(self._function(*self._owner, *bound.args, **bound.kwargs))
         finally:
             ACTIVE.reset(token)
 
@@ -209,7 +222,12 @@ class Kernel:
         """Return one value for each parameter, in order: ndarray, `Blocked`, `Spec` or host value."""
         bound = self.signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        return tuple(normalize(name, v, self._argument_span) for name, v in bound.arguments.items())
+        values = {name: normalize(name, v, self._argument_span) for name, v in bound.arguments.items()}
+        for name, annotation in self._annotations.items():
+            if name in values and not conforms(values[name], annotation):
+                place = self._argument_span(name)
+                raise not_of_its_type(f"argument `{name}`", values[name], annotation, place)
+        return tuple(values.values())
 
     def tensor_arguments(self, values: tuple[Any, ...]) -> dict[str, TensorArgument]:
         """Describe the tensors among bound values, by parameter."""
@@ -241,8 +259,8 @@ class Kernel:
 
     @property
     def closes_over_variables(self) -> bool:
-        """Whether the function reads variables of a function around it, which may change between calls."""
-        return bool(self._function.__code__.co_freevars)
+        """Whether the function reads variables of a function or object around it, which may change."""
+        return bool(self._owner or self._function.__code__.co_freevars)
 
     @functools.cached_property
     def _global_names(self) -> tuple[str, ...]:
@@ -268,6 +286,16 @@ class Kernel:
     @functools.cached_property
     def _source(self) -> Source:
         return Source(self._function)
+
+    @functools.cached_property
+    def _annotations(self) -> dict[str, Any]:
+        """What parameters are declared as."""
+        names = {**self._function.__globals__, **closure_of(self._function)}
+        return {
+            name: resolved(parameter.annotation, names)
+            for name, parameter in self.signature.parameters.items()
+            if parameter.annotation is not inspect.Parameter.empty
+        }
 
     @functools.cached_property
     def _rewritten(self) -> Rewritten:
@@ -297,7 +325,7 @@ class Kernel:
         function = self._function if self._is_il else self._il_function()
         token = ACTIVE.set(trace)
         try:
-            function(*bound.args, **bound.kwargs)
+            function(*self._owner, *bound.args, **bound.kwargs)
         finally:
             ACTIVE.reset(token)
         aliases.check(trace)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from cyclotron.language import carried
 from cyclotron.language.array_names import ArrayNames
+from cyclotron.language.drawn import drawing_calls, drawn_once, read_before_assigned
 from cyclotron.language.expressions import Expressions, call, located, name
 from cyclotron.language.names import Names, assigned_names
 from cyclotron.language.source import MISSING, Source
@@ -283,7 +284,7 @@ class LoopStatements:
         return located(ast.Expr(value=located(made, test)), test)
 
     def _check_host(self, body: Sequence[ast.stmt]) -> None:
-        """Refuse code of the host that ends a loop around it: the loop is recorded, not run."""
+        """Refuse code of the host, in a loop, that Python would run otherwise: the loop is recorded once."""
         for one in jumps(body):
             raise self._source.error(
                 one,
@@ -291,6 +292,14 @@ class LoopStatements:
                 f"`{ast.unparse(one)}` in `with cy.host()` is about a loop outside it",
                 "code of the host runs once, while the loop is recorded; write `if ...: break` in the loop",
             )
+        if not self._indices:
+            return
+        for statement in body:
+            for drawn in drawing_calls(self._source, statement):
+                where = "`with cy.host()` in a loop runs once, while the loop is recorded"
+                raise drawn_once(self._source, drawn, where)
+        for part in read_before_assigned(body):
+            self._names.load(part)
 
     def _check_no_else(self, node: ast.For | ast.While) -> None:
         if node.orelse:

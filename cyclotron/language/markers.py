@@ -8,7 +8,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def host() -> Iterator[None]:
-    """``with cy.host():`` runs its body in Python, once, while tracing (and in the reference)."""
+    """``with cy.host():`` runs its body in Python, once, while tracing (and in the reference).
+
+    In a loop it also runs once, where the reference runs it in each iteration: it may not count there.
+    """
     yield
 
 

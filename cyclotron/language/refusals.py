@@ -86,7 +86,16 @@ class Refusals:
     def __float__(self) -> float:
         raise not_an_operator("a function of Python numbers")
 
-    __int__ = __complex__ = __float__
+    __complex__ = __float__
+
+    def __int__(self) -> int:
+        raise TraceError(
+            "a number is made of an element, whose value is known only when the program runs",
+            code="CYC105",
+            span=here(),
+            help="sizes, bounds and shapes are those of arguments, or host values that are passed; data are"
+            ' converted by `.astype("int64")`',
+        )
 
     def __iter__(self) -> Iterator[Any]:
         raise not_an_operator("iteration")

@@ -21,6 +21,7 @@ from cyclotron.language.refusals import HOST_HELP, STATEMENTS
 from cyclotron.language.returns import returned
 from cyclotron.language.source import MISSING, Source
 from cyclotron.language.syntax import completed, copied, walk
+from cyclotron.language.whole import Whole
 
 _DECLARATIONS: Mapping[object, str] = {
     np.einsum: "einsum",
@@ -116,6 +117,7 @@ class _Statements(LoopStatements):
         self._branches = 0
         self._form: str | None = None
         self._results: tuple[str, ...] = ()
+        self._types: dict[str, ast.expr] = {}  # as names are declared, `total: float = ...`
         self._handlers: dict[type[ast.stmt], Callable[..., list[ast.stmt]]] = {
             ast.For: self._for,
             ast.While: self._while,
@@ -164,7 +166,7 @@ class _Statements(LoopStatements):
     def _block(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         result: list[ast.stmt] = []
         for statement in body:
-            for new in self._statement(statement):
+            for new in [*self._statement(statement), *self._checks_of_types(statement)]:
                 result.append(located(new, statement))
         return result or [ast.copy_location(ast.Pass(), body[0])]
 
@@ -288,10 +290,40 @@ class _Statements(LoopStatements):
                 self._note_arrays(one, part, declared)
 
     def _annotated(self, node: ast.AnnAssign) -> list[ast.stmt]:
+        if isinstance(node.target, ast.Name) and self._is_known(node.annotation):
+            declared = self._types.setdefault(node.target.id, node.annotation)
+            if ast.dump(declared) != ast.dump(node.annotation):
+                raise self._source.error(
+                    node.annotation,
+                    "CYC124",
+                    f"`{node.target.id}` is declared as `{ast.unparse(node.annotation)}`, and before as"
+                    f" `{ast.unparse(declared)}`",
+                    "give what has another type a name of its own",
+                    notes=[(self._source.span(declared), "it is declared here")],
+                )
         if node.value is None:
             return []
         plain = ast.copy_location(ast.Assign(targets=[node.target], value=node.value), node)
         return self._assign(plain)
+
+    def _is_known(self, annotation: ast.expr) -> bool:
+        """Whether an annotation can be evaluated where the kernel is recorded."""
+        names = [part for part in walk(annotation) if isinstance(part, ast.Name)]
+        return bool(names) and all(self._source.meaning(part) is not MISSING for part in names)
+
+    def _checks_of_types(self, statement: ast.stmt) -> list[ast.stmt]:
+        """`il.typed(total, float, name="total")` for each name with a declared type that is assigned."""
+        simple = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.With)
+        if not self._types or not isinstance(statement, simple):
+            return []
+        checks: list[ast.stmt] = []
+        for one in dict.fromkeys(part.id for part in assigned_names([statement]) if part.id in self._types):
+            if isinstance(statement, ast.AnnAssign) and statement.value is None:
+                continue
+            word = ast.keyword(arg="name", value=ast.Constant(one))
+            check = call(self._il, "typed", [name(one), copied(self._types[one])], [word])
+            checks.append(ast.Expr(value=check))
+        return checks
 
     def _augmented(self, node: ast.AugAssign) -> list[ast.stmt]:
         symbolic = self._names.is_symbolic(node.value)
@@ -326,6 +358,13 @@ class _Statements(LoopStatements):
         if isinstance(node, ast.Starred):
             self._target(node.value, symbolic)
             return node
+        if isinstance(node, ast.Attribute) and not hasattr(Whole, node.attr):  # arrays refuse their own
+            raise self._source.error(
+                node,
+                "CYC101",
+                f"the attribute `{self._source.text_of(node)}` is assigned",
+                "a kernel is recorded once and leaves objects alone: return the value, and assign it outside",
+            )
         return self._rewrite(node)
 
     def _declaration(self, node: ast.Assign) -> ast.expr | None:

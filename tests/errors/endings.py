@@ -53,8 +53,8 @@ def counted_by_the_host(x):
     for t in range(9):
         x = x + 1
         with cy.host():
-            count += 1
-        if count > 3:  # error: CYC104
+            count += 1  # error: CYC111
+        if count > 3:
             break
     return x
 
