@@ -21,6 +21,13 @@ _INSTEAD = {
     "axis": "fold along axes with cy.sum, e.g. `cy.sqrt(cy.sum(A * A, axis=0))`",
 }
 
+# Where the places are data, `places` being an argument, np.arange(n).
+_BY_PLACE = {
+    "take": "cy.sum(cy.where(indices[:, None] == places, x, 0), axis=1)",
+    "take_along_axis": "cy.sum(cy.where(indices[:, :, None] == places, x[:, None, :], 0), axis=2)",
+    "put_along_axis": "x[...] = cy.where(indices == places, values, x)",
+}
+
 
 def called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """Call what a function of NumPy is on symbolic arrays.
@@ -76,6 +83,14 @@ def refused(what: str) -> TraceError:
     """The error for a function or method that arrays do not have, with the nearest names."""
     import cyclotron.language as language
 
+    instead = _BY_PLACE.get(what.rpartition(".")[2])
+    if instead is not None:
+        return TraceError(
+            f"`{what}` has subscripts that are data, and what PEs exchange may not depend on data",
+            code="CYC105",
+            span=here(),
+            help=f"compare with all places, an argument `np.arange(n)`: `{instead}`",
+        )
     known = [name for name in language.__all__ if name.islower() and name not in ("il", "kernel", "host")]
     near = difflib.get_close_matches(what.rpartition(".")[2], known, 3, 0.6)
     names = ", ".join(f"cy.{name}" for name in near or ("where", "sum", "roll", "shift", "exp"))

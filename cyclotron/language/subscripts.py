@@ -162,14 +162,18 @@ def _refuse_data(name: str, key: Any) -> None:
             )
         _refuse(
             f"`{name}` is subscripted with an array (fancy indexing)",
-            "use slices with steps, or loops over affine subscripts",
+            "compare with all places, an argument `np.arange(n)`: `cy.sum(cy.where(indices[:, None] =="
+            " places, x, 0), axis=1)`"
+            if isinstance(key, Array)
+            else "use slices with steps, or loops over affine subscripts",
         )
     if isinstance(key, slice):
         for bound in (key.start, key.stop, key.step):
             if isinstance(bound, Arithmetic):
                 _refuse(
                     f"a bound of a slice of `{name}` depends on data, and so would the shape",
-                    "take the whole axis, and choose by data with `cy.where`",
+                    "take the whole axis, and choose by data, e.g. `x[...] = cy.where(places < stop, y, x)`"
+                    " where `places` is an argument, np.arange(n)",
                 )
     elif isinstance(key, Arithmetic):
         raise TraceError(

@@ -1,4 +1,4 @@
-"""Names and parameters that hold something else than they are declared as, and shapes of data."""
+"""Names and parameters that hold something else than they are declared as; shapes and places of data."""
 
 from __future__ import annotations
 
@@ -78,6 +78,18 @@ def half_a_size(x):
 @cy.kernel
 def as_many_as_data_say(x):
     y = cy.zeros(int(x[0]))  # error: CYC105
+    return y
+
+
+@cy.kernel
+def places_of_data(A, x):
+    y = np.take_along_axis(A, x, axis=1)  # error: CYC105
+    return y
+
+
+@cy.kernel
+def subscripts_of_data(x, indices):
+    y = x[indices]  # error: CYC107
     return y
 
 

@@ -1,0 +1,65 @@
+"""What the refusals of subscripts that are data advise, against NumPy (MA-074, MA-076)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import cyclotron as cy
+
+DTYPES = ("float32", "float64", "int64", "complex128")
+
+
+@cy.kernel
+def take(x, indices, places):
+    y = cy.sum(cy.where(indices[:, None] == places, x, 0), axis=1)
+    return y
+
+
+@cy.kernel
+def take_along_axis(x, indices, places):
+    y = cy.sum(cy.where(indices[:, :, None] == places, x[:, None, :], 0), axis=2)
+    return y
+
+
+@cy.kernel
+def put_along_axis(x, indices, values, places):
+    x[...] = cy.where(indices == places, values, x)
+    return x
+
+
+@cy.kernel
+def up_to(target, source, stop, places):
+    """MACH's Listing 13: each PE of a grid assigns as many elements as its own number says."""
+    target[...] = cy.where(places < stop[:, :, None], source, target)
+    return target
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("rows", "n", "taken"), [(1, 1, 1), (3, 4, 6), (4, 2, 1)])
+def test_taken_and_put_by_place(rows: int, n: int, taken: int, dtype: str) -> None:
+    rng = np.random.default_rng(n)
+    places = np.arange(n)
+    x = rng.standard_normal((rows, n)).astype(dtype)
+    indices = rng.integers(0, n, (rows, taken))
+    found = take_along_axis(x, indices, places)
+    np.testing.assert_array_equal(found, np.take_along_axis(x, indices, axis=1))
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(take(x[0], indices[0], places), np.take(x[0], indices[0]))
+    values = rng.standard_normal((rows, 1)).astype(dtype)
+    expected = x.copy()
+    np.put_along_axis(expected, indices[:, :1], values, axis=1)
+    np.testing.assert_array_equal(put_along_axis(x, indices[:, :1], values, places), expected)
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (2, 3, 5), (1, 4, 2)])
+def test_each_pe_assigns_up_to_a_number_of_its_own(shape: tuple[int, int, int]) -> None:
+    rng = np.random.default_rng(sum(shape))
+    target, source = rng.random(shape), rng.random(shape)
+    stop = rng.integers(0, shape[2] + 1, shape[:2])
+    expected = target.copy()
+    for i, j in np.ndindex(*shape[:2]):
+        expected[i, j, : stop[i, j]] = source[i, j, : stop[i, j]]
+    program = up_to.compile(target, source, stop, np.arange(shape[2]), schedule=cy.Schedule().space("i", "j"))
+    for backend in ("numpy", "local", "sim"):
+        np.testing.assert_array_equal(cy.run(program, backend=backend).output, expected)
