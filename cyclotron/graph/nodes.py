@@ -212,9 +212,9 @@ class Graph:
         Raises
         ------
         ShapeError
-            CYC611 if an input is missing or has another shape or dtype.
+            CYC710 if an input is missing, unknown, or has another shape or dtype.
         ExecutionError
-            CYC719 if a `while` would go on after its most steps.
+            CYC719 if a `while` would go on after its most steps, CYC701 if an operator fails.
         """
         result: dict[str, NDArray[Any]] = importlib.import_module("cyclotron.graph.run").run(self, inputs)
         return result

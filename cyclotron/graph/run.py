@@ -107,7 +107,15 @@ class _Run:
     def _compute(self, node: Node) -> None:
         assert node.domain is not None
         points = self._at(node.domain)
-        value = self._value(node, points)
+        try:
+            value = self._value(node, points)
+        except (ValueError, np.linalg.LinAlgError) as error:  # NumPy's, e.g. of a matrix without a factor
+            raise ExecutionError(
+                f"`{node.title}` fails: {error}",
+                code="CYC701",
+                span=node.span,
+                help=f"look at what node N{node.id} reads; the operator is not defined for these data",
+            ) from None
         if node.kind == "temporary":
             self._made[node.id] = value
             return

@@ -243,6 +243,10 @@ def test_what_graphs_refuse(golden_refusal: Callable[..., None]) -> None:
     golden_refusal("graph-of-no-such-input", cy.ShapeError, "CYC710", lambda: graph.evaluate(v=1))
     endless = halved.graph(np.full(2, 1e6))
     golden_refusal("graph-at-its-most-steps", cy.ExecutionError, "CYC719", endless.evaluate)
+    negative = cy.blocked(-np.eye(4), (2, 2))
+    golden_refusal(
+        "graph-of-no-factor", cy.ExecutionError, "CYC701", kernels.cholesky.graph(negative).evaluate
+    )
     np.testing.assert_array_equal(halved.graph(np.full(2, 8.0)).evaluate()["x_out"], [1, 1])
 
 
