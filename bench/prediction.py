@@ -2,10 +2,9 @@
 
 Products on a ring of rows, triangular solves with the right-hand sides in space and the matrix streamed, and
 Cholesky by tiles that are dealt out by columns, each on operands that lie where they are used. The simulated
-machine has the rates and links that `cy.calibrate` measures right before, of tiles up to 256 x 256; larger
-ones are a little faster, which makes the product's prediction too long. Times are the wall's, of the rank
-that takes longest: the median of some runs, in turn; others on the machine lengthen them. The ratio is of the
-predicted to the measured time.
+machine has the rates and links that `cy.calibrate` measures right before, of operators whose tiles are in the
+cache: a little faster than in a run. Times are the wall's, of the rank that takes longest: the median of some
+runs, in turn; others on the machine lengthen them. The ratio is of the predicted to the measured time.
 """
 
 from __future__ import annotations

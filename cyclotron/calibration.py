@@ -24,17 +24,19 @@ from cyclotron.config import threads
 from cyclotron.errors import BackendUnavailable, ShapeError
 from cyclotron.execution import run
 from cyclotron.layout import Layout
-from cyclotron.linalg.kernels import matmul, solve_lower
 from cyclotron.schedule import Schedule
 
 if TYPE_CHECKING:
     from cyclotron.compiler import Program
 
 DTYPES = ("float32", "float64", "complex64", "complex128")
-_EXTENTS = (16, 32, 64, 128, 256)
+_EXTENTS = (16, 32, 64, 128, 256, 512)
+_FLOPS = 1 << 28  # of all solves that are timed together
+_FEWEST_OPERATORS, _MOST_OPERATORS = 3, 1 << 12
+_METHOD = 2  # of measuring: figures of another are not read
 _HOPS = 32
 _FEW_BYTES, _MANY_BYTES = 1 << 11, 1 << 19
-_RUNS = 3
+_RUNS = 5
 
 
 @dataclass(frozen=True)
@@ -108,11 +110,37 @@ class Calibration:
         return "\n".join(lines)
 
 
+# The same tiles again and again, each result the next operand: nothing but the operators takes time.
+
+
 @cy.kernel
-def _factors(A):  # type: ignore[no-untyped-def]
+def _products(A, B, count):  # type: ignore[no-untyped-def]
+    C = cy.empty_like(A)
+    C[0, 0] = sum(A[0, 0] @ B[0, 0] for t in range(count))
+    return C
+
+
+@cy.kernel
+def _solves(L, B, count):  # type: ignore[no-untyped-def]
+    n, m = B.shape
+    X = cy.empty((count + 1, n, m), dtype=B.dtype, tile=(1, n.tile, m.tile))
+    Y = cy.empty_like(B)
+    X[0, 0, 0] = B[0, 0]
+    for t in range(count):
+        X[t + 1, 0, 0] = cy.linalg.solve_triangular(L[0, 0], X[t, 0, 0])
+    Y[0, 0] = X[count, 0, 0]
+    return Y
+
+
+@cy.kernel
+def _factors(A, count):  # type: ignore[no-untyped-def]
+    n = A.shape[0]
+    X = cy.empty((count + 1, n, n), dtype=A.dtype, tile=(1, n.tile, n.tile))
     L = cy.empty_like(A)
-    for i in range(A.shape[0]):
-        L[i, 0] = cy.linalg.cholesky(A[i, 0])
+    X[0, 0, 0] = A[0, 0]
+    for t in range(count):
+        X[t + 1, 0, 0] = cy.linalg.cholesky(X[t, 0, 0])
+    L[0, 0] = X[count, 0, 0]
     return L
 
 
@@ -202,8 +230,8 @@ def _rates(dtype: str) -> dict[str, dict[int, float]]:
     rates: dict[str, dict[int, float]] = {"matmul": {}, "solve_triangular": {}, "cholesky": {}}
     real_flops = 4 if dtype.startswith("complex") else 1
     for side in _EXTENTS:
-        many = max(3, min(64, (1 << 21) // side**2 // 8))
         flops = {"matmul": 2 * side**3, "solve_triangular": side**3, "cholesky": side**3 / 3}
+        many = 1 + min(_MOST_OPERATORS, max(_FEWEST_OPERATORS, _FLOPS // side**3))
         alone, together = _programs(dtype, side, 1), _programs(dtype, side, many)
         for name, one in flops.items():
             seconds = max(_busy(together[name]) - _busy(alone[name]), 1e-9)
@@ -212,17 +240,17 @@ def _rates(dtype: str) -> dict[str, dict[int, float]]:
 
 
 def _programs(dtype: str, side: int, count: int) -> dict[str, Program]:
-    """For each kernel a program on one PE that runs it on so many tiles."""
+    """For each kernel a program on one PE that runs it so many times."""
     rng = np.random.default_rng(0)
-    tiles = rng.standard_normal((count * side, side)).astype(dtype)
-    definite = tiles[:side] @ tiles[:side].conj().T + side * np.eye(side, dtype=dtype)
-    down, across = cy.blocked(tiles, side), cy.blocked(np.ascontiguousarray(tiles.T), side)
-    columns = Schedule().time("r", "j", "i")
-    many = cy.blocked(np.tile(definite, (count, 1)), side)
+    one = rng.standard_normal((side, side)).astype(dtype)
+    # Next to the identity, and that itself: however many solves and factors neither grow nor vanish.
+    unit = np.eye(side, dtype=dtype)
+    tile, lower = cy.blocked(one, side), cy.blocked(unit + np.tril(one, -1) / (100 * side), side)
+    in_turn = Schedule().time("t")
     return {
-        "matmul": matmul.compile(across, down),
-        "solve_triangular": solve_lower.compile(cy.blocked(definite, side), across, False, schedule=columns),
-        "cholesky": _factors.compile(many, schedule=Schedule().time("i")),
+        "matmul": _products.compile(tile, tile, count, schedule=in_turn),
+        "solve_triangular": _solves.compile(lower, tile, count, schedule=in_turn),
+        "cholesky": _factors.compile(cy.blocked(unit, side), count, schedule=in_turn),
     }
 
 
@@ -268,7 +296,7 @@ def _message_times(dtype: str) -> tuple[float, float]:
 
 def _file(dtype: str, hosts: tuple[str, str]) -> Path:
     """Where the figures of this machine, its BLAS and its MPI are kept, and of messages between two hosts."""
-    found = (hosts, platform.machine(), _core.blas_version(), threads(), _mpi_library())
+    found = (_METHOD, hosts, platform.machine(), _core.blas_version(), threads(), _mpi_library())
     key = hashlib.sha256(repr(found).encode()).hexdigest()[:16]
     folder = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(folder) / "cyclotron" / f"calibration-{dtype}-{key}.json"

@@ -235,7 +235,31 @@ def test_refusals(code, options):
 def test_refuses_what_it_cannot_time():
     with pytest.raises(cy.ProgramError, match="predict"):
         cy.predict(matmul, ranks=1)
-    ragged = cy.spec((20, 20), tile=TILE)
-    program = matmul.compile(ragged, ragged, schedule=cy.schedules.cannon(matmul), machine=nodes(3, 3))
-    with pytest.raises(cy.ExecutionError, match="several sizes"):
-        cy.predict(program, ranks=4)
+
+
+@pytest.mark.parametrize("n", [17, 20, 23])
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_ragged_tiles_count_as_whole_ones(n, ranks):
+    """The same as of the next matrix that they divide, and no less than of the largest that is smaller."""
+    schedule = cy.Schedule().space("i", "j").broadcast("L", along="i")
+    deal = cy.Layout((1, ranks), 1)
+
+    def found(extent):
+        matrix = cy.spec((extent, extent), tile=TILE)
+        program = cholesky.compile(matrix, schedule=schedule, machine=nodes(3, 3))
+        return cy.predict(program, ranks=ranks, deal=deal)
+
+    ragged, whole, less = found(n), found(24), found(16)
+    assert less.cycles < ragged.cycles == whole.cycles
+    for name in ("busy", "words_sent", "words_received", "messages"):
+        np.testing.assert_array_equal(getattr(ragged, name), getattr(whole, name))
+
+
+def test_ragged_tiles_of_several_shapes():
+    """Rows and columns of tiles that end differently meet in one product."""
+    left, right = cy.spec((20, 3), tile=(8, 8)), cy.spec((3, 9), tile=(8, 4))
+    schedule = cy.schedules.output_stationary(matmul)
+    ragged = matmul.compile(left, right, schedule=schedule, machine=nodes(3, 3))
+    left, right = cy.spec((24, 3), tile=(8, 8)), cy.spec((3, 12), tile=(8, 4))
+    whole = matmul.compile(left, right, schedule=schedule, machine=nodes(3, 3))
+    assert cy.predict(ragged, ranks=2).cycles == cy.predict(whole, ranks=2).cycles

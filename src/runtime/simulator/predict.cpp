@@ -98,23 +98,39 @@ void require(bool fits, const char* what, std::size_t found, std::size_t wanted)
                         .help = "give each PE of the grid a rank, and at least one core"});
 }
 
+/// The program with whole tiles only: those at the end of a dimension, which may be smaller, become as large as the
+/// others, so that all tiles of a slot have one size.
+program::Program with_whole_tiles(program::Program program) {
+  for (auto& tensor : program.tensors) {
+    for (std::size_t d = 0; d < tensor.shape.size(); ++d) {
+      std::int64_t& extent = tensor.shape[d];
+      const std::int64_t rest = extent % tensor.tile[d];
+      if (extent < tensor.tile[d] || rest == 0) continue;
+      std::int64_t whole = 0;
+      if (!__builtin_add_overflow(extent, tensor.tile[d] - rest, &whole)) extent = whole;
+    }
+  }
+  return program;
+}
+
 }  // namespace
 
 Prediction predict(const program::Program& program, const Dealing& dealing, const Progress& progress) {
   using namespace simulator;
   program::verify(program);
+  const auto whole = with_whole_tiles(program);
   require(dealing.ranks > 0 && dealing.cores > 0, "there are too few ranks or cores", dealing.ranks,
           dealing.cores);
   for (const std::uint32_t owner : dealing.owners)
     require(owner < dealing.ranks, "a PE is given to a rank that there is not", owner, dealing.ranks);
-  auto timed = time_program(program);
+  auto timed = time_program(whole);
   if (!timed)
     throw ExecutionError({.code = "CYC709",
                           .span = {},
                           .message = "the time of this program's ranks cannot be predicted: tiles of several "
                                      "sizes share a slot or a channel",
                           .notes = {},
-                          .help = "take tiles that divide the shapes"});
+                          .help = "give all operands that meet the same tiles"});
   TimedEngine engine(std::move(*timed), progress);
   const TimedArray& array = engine.array();
   const bool blocks = dealing.owners.empty();
@@ -128,10 +144,10 @@ Prediction predict(const program::Program& program, const Dealing& dealing, cons
   }
   engine.deal(Ranks(std::move(owners), dealing.ranks, dealing.cores));
   try {
-    if (!engine.run()) throw deadlock_error(program, engine.waits(), progress);
+    if (!engine.run()) throw deadlock_error(whole, engine.waits(), progress);
   } catch (const Irregular&) {
     // The interpreter says what is wrong, and where.
-    static_cast<void>(simulate(program, {}, {.functional = false, .event_limit = 0}, progress));
+    static_cast<void>(simulate(whole, {}, {.functional = false, .event_limit = 0}, progress));
     CYC_CHECK(false, "an irregular program that the interpreter runs");
   }
   Prediction result{.cycles = 0, .ranks = engine.ranks().timings()};
