@@ -1,10 +1,9 @@
-// Best fit over a list of free blocks, in the order in which slots come to life.
+// Best fit: each slot in the smallest gap between those that live when it does.
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <numeric>
-#include <optional>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -13,6 +12,7 @@
 
 #include "lifetimes.hpp"
 #include "place_in_banks.hpp"
+#include "space.hpp"
 
 namespace cyclotron::memory {
 namespace {
@@ -21,89 +21,21 @@ using program::PeClass;
 using program::Program;
 using program::Slot;
 
-/// Beyond any machine. Sizes stop growing here, so that sums never overflow.
-constexpr std::int64_t beyond = std::int64_t{1} << 61;
-
-std::int64_t padded(const Slot& slot) {
-  const std::int64_t bytes = std::min(size_bytes(slot), beyond);
-  return (bytes + alignment_bytes - 1) / alignment_bytes * alignment_bytes;
-}
-
-/// Memory that grows at its top; free blocks below the top are kept coalesced.
-class Heap {
- public:
-  std::int64_t take(std::int64_t bytes) {
-    auto best = free_.end();
-    for (auto block = free_.begin(); block != free_.end(); ++block) {
-      if (block->second >= bytes && (best == free_.end() || block->second < best->second)) best = block;
-    }
-    if (best == free_.end()) return grow(bytes);
-    const auto [address, size] = *best;
-    free_.erase(best);
-    if (size > bytes) free_.emplace(address + bytes, size - bytes);
-    return address;
-  }
-
-  void give(std::int64_t address, std::int64_t bytes) {
-    auto next = free_.lower_bound(address);
-    if (next != free_.end() && next->first == address + bytes) {
-      bytes += next->second;
-      next = free_.erase(next);
-    }
-    if (next != free_.begin()) {
-      const auto previous = std::prev(next);
-      if (previous->first + previous->second == address) {
-        previous->second += bytes;
-        return;
-      }
-    }
-    free_.emplace(address, bytes);
-  }
-
-  [[nodiscard]] std::int64_t top() const { return top_; }
-
- private:
-  /// Extends the memory; a free block that ends at the top is used up first.
-  std::int64_t grow(std::int64_t bytes) {
-    std::int64_t address = top_;
-    if (!free_.empty()) {
-      const auto last = std::prev(free_.end());
-      if (last->first + last->second == top_) {
-        address = last->first;
-        free_.erase(last);
-      }
-    }
-    top_ = std::min(address + bytes, beyond);
-    return address;
-  }
-
-  std::map<std::int64_t, std::int64_t> free_;  // Address to bytes.
-  std::int64_t top_ = 0;
-};
-
 /// Gives addresses to these slots.
 void place_best_fit(PeClass& pe_class, const std::vector<Lifetime>& live, std::vector<std::size_t> order) {
-  // Persistent slots first; then by birth, larger ones first among equals.
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    const Slot& left = pe_class.slots[a];
-    const Slot& right = pe_class.slots[b];
-    if (left.persistent != right.persistent) return left.persistent;
-    if (live[a].first != live[b].first) return live[a].first < live[b].first;
-    return padded(left) > padded(right);
+  const auto bytes = [&](std::size_t s) { return std::min(size_bytes(pe_class.slots[s]), beyond); };
+  // Persistent slots first; then larger ones, which are hardest to place, and those that are born first.
+  std::ranges::stable_sort(order, {}, [&](std::size_t s) {
+    const std::size_t birth = live[s].empty() ? 0 : live[s].front().first;
+    return std::tuple(!pe_class.slots[s].persistent, -bytes(s), birth);
   });
-  Heap heap;
-  std::multimap<std::size_t, std::size_t> dying;  // Last instruction to slot.
-  for (const auto s : order) {
+  Space memory(live);
+  for (const std::size_t s : order) {
     Slot& slot = pe_class.slots[s];
-    while (!slot.persistent && !dying.empty() && dying.begin()->first < live[s].first) {
-      const Slot& dead = pe_class.slots[dying.begin()->second];
-      heap.give(dead.address, padded(dead));
-      dying.erase(dying.begin());
-    }
-    slot.address = heap.take(padded(slot));
-    if (!slot.persistent) dying.emplace(live[s].last, s);
+    slot.address = best_fit(memory.gaps(s), bytes(s), operators::alignment_bytes(slot.dtype));
+    memory.take(s, slot.address, bytes(s));
   }
-  pe_class.memory_bytes = heap.top();
+  pe_class.memory_bytes = memory.end();
 }
 
 /// The better of two choices of what lies in registers.

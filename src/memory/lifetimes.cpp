@@ -1,6 +1,9 @@
+// Liveness as compilers have it, on structured code: what a loop reads before it writes it is found in one sweep
+// forwards, what lives where in one backwards.
 #include "lifetimes.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <cyclotron/support/error.hpp>
 #include <cyclotron/support/overloaded.hpp>
@@ -10,118 +13,219 @@ namespace {
 
 using namespace program;
 
-/// A loop, an if, or (the first) the whole code.
+/// The slots of an instruction; what it reads it reads before it writes.
+struct Uses {
+  std::vector<std::size_t> read;
+  std::vector<std::size_t> written;
+};
+
+Uses uses_of(const Action& action) {
+  Uses uses;
+  const auto read = [&](const Operand& operand) {
+    if (const auto* reference = std::get_if<SlotRef>(&operand)) uses.read.push_back(reference->slot.index());
+  };
+  const auto write = [&](const SlotRef& reference) { uses.written.push_back(reference.slot.index()); };
+  std::visit(Overloaded{
+                 [](const Loop&) {},
+                 [](const If&) {},
+                 [](const End&) {},
+                 [&](const Load& load) { write(load.destination); },
+                 [&](const Store& store) { read(store.source); },
+                 [&](const Send& send) { read(send.source); },
+                 [&](const Receive& receive) { write(receive.destination); },
+                 [&](const Broadcast& broadcast) { read(broadcast.source); },
+                 [&](const Move& move) {
+                   read(move.source);
+                   write(move.destination);
+                 },
+                 [&](const Compute& compute) {
+                   for (const auto& operand : compute.operands) read(operand);
+                   write(compute.destination);
+                 },
+             },
+             action);
+  return uses;
+}
+
+/// By slot.
+using Slots = std::vector<bool>;
+
+/// A loop, an if, or the whole code.
 struct Block {
-  std::size_t parent = 0;
-  std::size_t depth = 0;
-  std::size_t begin = 0;
-  std::size_t end = 0;
   bool is_loop = false;
+  std::size_t begin = 0;
+  Slots written;  ///< By every pass through it, up to here.
+  Slots exposed;  ///< A pass may read what it has not written.
 };
 
-/// A use of a slot. Where an instruction both reads and writes it, the read comes first.
-struct Use {
-  std::size_t at = 0;
-  std::size_t block = 0;
-  bool is_write = false;
+/// What the sweep forwards finds.
+struct Exposure {
+  std::vector<Block> blocks;       ///< In the order of their ends.
+  std::vector<std::size_t> first;  ///< By slot: where it may first hold a value; the code's size: nowhere.
 };
 
-/// The blocks of a class and the uses of each of its slots, in program order.
-class Scan {
+class ForwardSweep {
  public:
-  explicit Scan(const PeClass& pe_class) : uses(pe_class.slots.size()) {
-    blocks.push_back({.parent = 0, .depth = 0, .begin = 0, .end = pe_class.code.size(), .is_loop = false});
-    for (at_ = 0; at_ < pe_class.code.size(); ++at_) scan(pe_class.code[at_].action);
-    CYC_CHECK(block_ == 0, "verified code closes its blocks");
+  explicit ForwardSweep(const PeClass& pe_class)
+      : pe_class_(pe_class), none_(pe_class.slots.size(), false), open_{{false, 0, none_, none_}} {
+    result_.first.assign(none_.size(), pe_class.code.size());
   }
 
-  std::vector<Block> blocks;
-  std::vector<std::vector<Use>> uses;
+  Exposure run() {
+    for (std::size_t at = 0; at < pe_class_.code.size(); ++at) {
+      const Action& action = pe_class_.code[at].action;
+      if (std::holds_alternative<Loop>(action) || std::holds_alternative<If>(action)) {
+        open_.push_back({std::holds_alternative<Loop>(action), at, none_, none_});
+      } else if (std::holds_alternative<End>(action)) {
+        close();
+      } else {
+        use(uses_of(action), at);
+      }
+    }
+    CYC_CHECK(open_.size() == 1, "verified code closes its blocks");
+    return std::move(result_);
+  }
 
  private:
-  void scan(const Action& action) {
-    std::visit(Overloaded{
-                   [this](const Loop&) { open(true); },
-                   [this](const If&) { open(false); },
-                   [this](const End&) { close(); },
-                   [this](const Load& load) { write(load.destination); },
-                   [this](const Store& store) { read(store.source); },
-                   [this](const Send& send) { read(send.source); },
-                   [this](const Receive& receive) { write(receive.destination); },
-                   [this](const Broadcast& broadcast) { read(broadcast.source); },
-                   [this](const Move& move) {
-                     read(move.source);
-                     write(move.destination);
-                   },
-                   [this](const Compute& compute) {
-                     for (const auto& operand : compute.operands) read(operand);
-                     write(compute.destination);
-                   },
-               },
-               action);
-  }
-
-  void open(bool is_loop) {
-    blocks.push_back(
-        {.parent = block_, .depth = blocks[block_].depth + 1, .begin = at_, .end = at_, .is_loop = is_loop});
-    block_ = blocks.size() - 1;
-  }
+  /// What the block writes is not counted for those around it: it may not run.
   void close() {
-    blocks[block_].end = at_;
-    block_ = blocks[block_].parent;
+    Block closed = std::move(open_.back());
+    open_.pop_back();
+    for (std::size_t s = 0; s < none_.size(); ++s) {
+      if (closed.exposed[s]) read(s);
+    }
+    result_.blocks.push_back(std::move(closed));
   }
-  void read(const Operand& operand) {
-    std::visit(Overloaded{[this](const SlotRef& reference) { read(reference); }, [](const Constant&) {}},
-               operand);
-  }
-  void read(const SlotRef& reference) { uses.at(reference.slot.index()).push_back({at_, block_, false}); }
-  void write(const SlotRef& reference) { uses.at(reference.slot.index()).push_back({at_, block_, true}); }
 
-  std::size_t at_ = 0;
-  std::size_t block_ = 0;
-};
-
-std::size_t common_block(const std::vector<Block>& blocks, std::size_t a, std::size_t b) {
-  while (a != b) {
-    std::size_t& deeper = blocks[a].depth >= blocks[b].depth ? a : b;
-    deeper = blocks[deeper].parent;
-  }
-  return a;
-}
-
-Lifetime lifetime(const Slot& slot, const std::vector<Use>& uses, const std::vector<Block>& blocks) {
-  if (slot.persistent) return {0, std::max<std::size_t>(blocks.front().end, 1) - 1};
-  if (uses.empty()) return {0, 0};
-  std::size_t home = uses.front().block;
-  for (const auto& use : uses) home = common_block(blocks, home, use.block);
-
-  Lifetime live{uses.front().at, uses.back().at};
-  const auto cover = [&](const Block& block) {
-    live.first = std::min(live.first, block.begin);
-    live.last = std::max(live.last, block.end);
-  };
-  for (const auto& use : uses) {
-    for (std::size_t block = use.block; block != home; block = blocks[block].parent) {
-      if (blocks[block].is_loop) cover(blocks[block]);
+  void use(const Uses& uses, std::size_t at) {
+    for (const std::size_t s : uses.read) read(s);
+    const auto outermost =
+        std::ranges::find(open_, true, &Block::is_loop);  // whose later passes find it there
+    for (const std::size_t s : uses.written) {
+      result_.first[s] = std::min(result_.first[s], outermost == open_.end() ? at : outermost->begin);
+      if (pe_class_.slots[s].count == 1) open_.back().written[s] = true;
     }
   }
-  const bool written_first = uses.front().is_write && uses.front().block == home;
-  if (slot.count == 1 && written_first) return live;
-  for (std::size_t block = home; block != 0; block = blocks[block].parent) {
-    if (blocks[block].is_loop) cover(blocks[block]);
+
+  void read(std::size_t s) {
+    if (!open_.back().written[s]) open_.back().exposed[s] = true;
   }
-  return live;
-}
+
+  const PeClass& pe_class_;
+  Slots none_;
+  std::vector<Block> open_;
+  Exposure result_;
+};
+
+/// Goes back with the slots that are live, those whose value may be read later on.
+class BackwardSweep {
+ public:
+  BackwardSweep(const PeClass& pe_class, Exposure exposure)
+      : pe_class_(pe_class),
+        exposure_(std::move(exposure)),
+        live_(pe_class.slots.size(), false),
+        last_(pe_class.slots.size(), 0),
+        result_(pe_class.slots.size()) {}
+
+  std::vector<Lifetime> run() {
+    for (at_ = pe_class_.code.size(); at_-- > 0;) {
+      const Action& action = pe_class_.code[at_].action;
+      if (std::holds_alternative<End>(action)) {
+        enter();
+      } else if (std::holds_alternative<Loop>(action) || std::holds_alternative<If>(action)) {
+        leave();
+      } else {
+        use(uses_of(action));
+      }
+    }
+    for (std::size_t s = 0; s < result_.size(); ++s) finish(s);
+    return std::move(result_);
+  }
+
+ private:
+  /// At the end of a block live what is read after it and, in a loop, what its next pass reads.
+  void enter() {
+    after_.push_back(live_);
+    const Block& block = exposure_.blocks.back();
+    if (block.is_loop) revive(block.exposed);
+    exposure_.blocks.pop_back();
+  }
+  /// Before a block lives also what is read after it: it may not run.
+  void leave() {
+    revive(after_.back());
+    after_.pop_back();
+  }
+
+  void revive(const Slots& slots) {
+    for (std::size_t s = 0; s < slots.size(); ++s) {
+      if (slots[s]) revive(s);
+    }
+  }
+  void revive(std::size_t s) {
+    if (live_[s]) return;
+    live_[s] = true;
+    last_[s] = at_;
+  }
+
+  void use(const Uses& uses) {
+    for (const std::size_t s : uses.written) {
+      if (live_[s] && pe_class_.slots[s].count > 1) continue;  // its other tiles stay
+      add(s, {at_, live_[s] ? last_[s] : at_});
+      live_[s] = false;
+    }
+    for (const std::size_t s : uses.read) revive(s);
+  }
+
+  /// Before what it has, which it may touch.
+  void add(std::size_t s, Interval interval) {
+    Lifetime& found = result_[s];  // later ones first
+    if (!found.empty() && found.back().first <= interval.last + 1) {
+      found.back().first = interval.first;
+    } else {
+      found.push_back(interval);
+    }
+  }
+
+  /// Nothing is there before the first value.
+  void finish(std::size_t s) {
+    const std::size_t first = exposure_.first[s];
+    Lifetime& found = result_[s];
+    if (pe_class_.slots[s].persistent) {
+      found = {{0, std::max<std::size_t>(pe_class_.code.size(), 1) - 1}};
+      return;
+    }
+    if (live_[s]) add(s, {0, last_[s]});
+    std::ranges::reverse(found);
+    std::erase_if(found, [&](const Interval& one) { return one.last < first; });
+    if (!found.empty()) found.front().first = std::max(found.front().first, first);
+  }
+
+  const PeClass& pe_class_;
+  Exposure exposure_;
+  std::size_t at_ = 0;
+  Slots live_;
+  std::vector<std::size_t> last_;  ///< By slot that is live: up to where.
+  std::vector<Slots> after_;       ///< By open block: what lives after it.
+  std::vector<Lifetime> result_;
+};
 
 }  // namespace
 
-std::vector<Lifetime> lifetimes(const PeClass& pe_class) {
-  const Scan scan(pe_class);
-  std::vector<Lifetime> result;
-  for (std::size_t s = 0; s < pe_class.slots.size(); ++s) {
-    result.push_back(lifetime(pe_class.slots[s], scan.uses[s], scan.blocks));
+bool meet(const Lifetime& a, const Lifetime& b) {
+  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    if (a[i].last < b[j].first) {
+      ++i;
+    } else if (b[j].last < a[i].first) {
+      ++j;
+    } else {
+      return true;
+    }
   }
-  return result;
+  return false;
+}
+
+std::vector<Lifetime> lifetimes(const PeClass& pe_class) {
+  return BackwardSweep(pe_class, ForwardSweep(pe_class).run()).run();
 }
 
 std::int64_t size_bytes(const Slot& slot) {

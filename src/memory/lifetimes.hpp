@@ -1,5 +1,6 @@
 // When each slot of a class holds a value that may still be read.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -8,28 +9,30 @@
 namespace cyclotron::memory {
 
 /// Instructions, both ends inside.
-struct Lifetime {
+struct Interval {
   std::size_t first = 0;
   std::size_t last = 0;
-  bool operator==(const Lifetime&) const = default;
+  bool operator==(const Interval&) const = default;
 };
 
-/// One lifetime a slot. Two slots whose lifetimes share no instruction may share addresses. What an
-/// instruction reads and what it writes are both live at it, so a destination never overlaps an operand.
+/// The instructions at which a slot's addresses are its own: intervals in order, with gaps between them; none where
+/// the slot is not used.
+using Lifetime = std::vector<Interval>;
+
+/// Whether two lifetimes share an instruction.
+[[nodiscard]] bool meet(const Lifetime& a, const Lifetime& b);
+
+/// One lifetime a slot. Two slots whose lifetimes do not meet may share addresses. What an instruction reads and what it
+/// writes are both live at it, so a destination never overlaps an operand.
 ///
-/// A persistent slot lives over the whole code. Any other lives from its first to its last use, and
-/// - over the whole of every loop that uses it and lies inside the block (a loop's, an if's or the class's
-/// whole body) that holds all its uses, since what is used in a loop and outside it is live into it, out of
-/// it or both;
-/// - over the outermost loop around its uses, unless it has one tile and each pass through that block first
-/// writes it: the first use is a write, not nested deeper. Otherwise a pass may read what an earlier one
-/// wrote.
+/// A persistent slot lives over the whole code. Any other lives wherever a value that was written may be read before it
+/// is written again, whatever the loops' bounds and the conditions: loops may run never or again, branches may be taken
+/// or not. A slot of several tiles lives from its first write to its last read, with the loops that carry it: one write
+/// leaves the other tiles as they are.
 /// Requires: verify(program) holds but for addresses.
 [[nodiscard]] std::vector<Lifetime> lifetimes(const program::PeClass& pe_class);
 
 /// Bytes of a slot, without padding.
 [[nodiscard]] std::int64_t size_bytes(const program::Slot& slot);
-
-inline constexpr std::int64_t alignment_bytes = 16;
 
 }  // namespace cyclotron::memory

@@ -1,9 +1,11 @@
 // Prints a layout.
 #include <algorithm>
 #include <numeric>
+#include <ranges>
 #include <tuple>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cyclotron/memory/layout.hpp>
 #include <cyclotron/program/storage.hpp>
@@ -34,6 +36,14 @@ std::string bank_text(const machine::Pe& pe, const Slot& slot) {
   return first_to_last("", slot.address / bank, (slot.address + size_bytes(slot) - 1) / bank);
 }
 
+std::string live_text(const Lifetime& live) {
+  if (live.empty()) return "-";
+  return fmt::format("{}", fmt::join(live | std::views::transform([](const Interval& one) {
+                                       return fmt::format("{} .. {}", one.first, one.last);
+                                     }),
+                                     ", "));
+}
+
 std::string heading(const machine::Pe& pe, const PeClass& pe_class) {
   const bool laid_out = std::ranges::all_of(pe_class.slots, &Slot::laid_out);
   const program::Storage storage(laid_out ? pe_class : PeClass{});
@@ -52,7 +62,7 @@ std::string memory_map(const Program& program, const PeClass& pe_class) {
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, {}, [&](std::size_t s) {
     const Slot& slot = pe_class.slots[s];
-    return std::tuple(slot.address, slot.first_register, live[s].first);
+    return std::tuple(slot.address, slot.first_register, live[s].empty() ? 0 : live[s].front().first);
   });
   std::string text = heading(pe, pe_class);
   const auto add = [&](std::string_view place, std::string_view bank, std::string_view bytes,
@@ -63,8 +73,7 @@ std::string memory_map(const Program& program, const PeClass& pe_class) {
   add("address", "bank", "bytes", "live", "slot");
   for (const auto s : order) {
     const Slot& slot = pe_class.slots[s];
-    add(place_text(slot), bank_text(pe, slot), std::to_string(size_bytes(slot)),
-        fmt::format("{} .. {}", live[s].first, live[s].last),
+    add(place_text(slot), bank_text(pe, slot), std::to_string(size_bytes(slot)), live_text(live[s]),
         slot.name + (slot.persistent ? " (persistent)" : ""));
   }
   return text;

@@ -10,41 +10,13 @@
 
 #include <cyclotron/support/division.hpp>
 
+#include "space.hpp"
+
 namespace cyclotron::memory {
 namespace {
 
 using program::PeClass;
 using program::Slot;
-
-/// Part of a memory or of a register file that a slot takes.
-struct Taken {
-  std::int64_t first;
-  std::int64_t end;
-  Lifetime live;
-};
-
-/// What is taken at some time of a slot's life, by place.
-std::vector<Taken> taken_during(const std::vector<Taken>& all, const Lifetime& live) {
-  std::vector<Taken> result;
-  std::ranges::copy_if(all, std::back_inserter(result), [&](const Taken& one) {
-    return one.live.first <= live.last && live.first <= one.live.last;
-  });
-  std::ranges::sort(result, {}, &Taken::first);
-  return result;
-}
-
-/// The first place from `begin` on for so much, before `end`.
-std::optional<std::int64_t> gap(const std::vector<Taken>& taken, std::int64_t size, std::int64_t begin,
-                                std::int64_t end, std::int64_t alignment) {
-  const auto aligned = [&](std::int64_t at) { return ceil_divide(at, alignment) * alignment; };
-  std::int64_t at = aligned(begin);
-  for (const Taken& one : taken) {
-    if (one.end <= at) continue;
-    if (one.first - at >= size) break;
-    at = aligned(one.end);
-  }
-  return size <= end - at ? std::optional(at) : std::nullopt;
-}
 
 /// Slots by falling value; equal ones in their order.
 template <class Value>
@@ -61,15 +33,15 @@ class BankPlacer {
       : bank_bytes_(machine::bank_bytes(pe)),
         banks_(pe.banks.value_or(1)),
         pe_class_(pe_class),
-        live_(live),
-        traffic_(traffic) {}
+        traffic_(traffic),
+        memory_(live) {}
 
   bool place(std::size_t s) {
     Slot& slot = pe_class_.slots[s];
     const std::int64_t bytes = size_bytes(slot);
     const std::int64_t count = std::max<std::int64_t>(1, ceil_divide(bytes, bank_bytes_));
     if (count > banks_) return false;
-    const auto taken = taken_during(taken_, live_[s]);
+    const auto gaps = memory_.gaps(s);
     const auto waits = waits_by_bank(s);
     std::optional<std::int64_t> address;
     double least = 0;
@@ -77,8 +49,8 @@ class BankPlacer {
       const auto begin = waits.begin() + first;
       const double here = std::accumulate(begin, begin + count, 0.0);
       if (address && here >= least) continue;
-      const auto found =
-          gap(taken, bytes, first * bank_bytes_, (first + count) * bank_bytes_, alignment_bytes);
+      const auto found = first_fit(gaps, bytes, operators::alignment_bytes(slot.dtype),
+                                   {first * bank_bytes_, (first + count) * bank_bytes_});
       if (!found) continue;
       address = found;
       least = here;
@@ -86,8 +58,8 @@ class BankPlacer {
     }
     if (!address) return false;
     slot.address = *address;
-    taken_.push_back({*address, *address + bytes, live_[s]});
-    pe_class_.memory_bytes = std::max(pe_class_.memory_bytes, *address + bytes);
+    memory_.take(s, *address, bytes);
+    pe_class_.memory_bytes = memory_.end();
     return true;
   }
 
@@ -109,9 +81,8 @@ class BankPlacer {
   std::int64_t bank_bytes_;
   std::int64_t banks_;
   PeClass& pe_class_;
-  const std::vector<Lifetime>& live_;
   const Traffic& traffic_;
-  std::vector<Taken> taken_;
+  Space memory_;
 };
 
 }  // namespace
@@ -130,12 +101,11 @@ void place_in_registers(const machine::Pe& pe, PeClass& pe_class, const std::vec
     return traffic.uses[s] * words /
            (preference == Preference::words ? 1 : static_cast<double>(slot.words()));
   };
-  std::vector<Taken> taken;
+  Space file(live);
   for (const std::size_t s : by_value(std::move(slots), value)) {
     Slot& slot = pe_class.slots[s];
-    slot.first_register = gap(taken_during(taken, live[s]), slot.words(), 0, registers, 1);
-    if (slot.first_register)
-      taken.push_back({*slot.first_register, *slot.first_register + slot.words(), live[s]});
+    slot.first_register = first_fit(file.gaps(s), slot.words(), 1, {0, registers});
+    if (slot.first_register) file.take(s, *slot.first_register, slot.words());
   }
 }
 

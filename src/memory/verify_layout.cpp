@@ -1,7 +1,6 @@
 // Checks a layout without the allocator.
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -25,12 +24,19 @@ using program::Slot;
                       .help = "compile the program again"});
 }
 
-std::vector<std::size_t> by_birth(const std::vector<Lifetime>& live) {
-  std::vector<std::size_t> order(live.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return live[a].first < live[b].first; });
-  return order;
+/// A time during which a slot lives.
+struct Stay {
+  Interval live;
+  std::size_t slot;
+};
+
+std::vector<Stay> by_begin(const std::vector<Lifetime>& lifetimes) {
+  std::vector<Stay> stays;
+  for (std::size_t s = 0; s < lifetimes.size(); ++s) {
+    for (const Interval& live : lifetimes[s]) stays.push_back({live, s});
+  }
+  std::ranges::stable_sort(stays, {}, [](const Stay& stay) { return stay.live.first; });
+  return stays;
 }
 
 /// Where a slot lies: bytes of the memory, or words of the registers.
@@ -47,36 +53,37 @@ Extent extent_of(const Slot& slot) {
 /// Sweeps over the code with the slots that are alive, those in registers or the others, ordered by place; they are
 /// disjoint, so that a new one can only meet its two neighbours.
 void check_sharing(const PeClass& pe_class, const std::vector<Lifetime>& live, bool in_registers) {
-  std::map<std::int64_t, std::size_t> alive;      // Place to slot.
+  std::map<std::int64_t, Stay> alive;             // By place.
   std::multimap<std::size_t, std::size_t> dying;  // Last instruction to slot.
-  const auto clash = [&](std::size_t a, std::size_t b) {
-    const auto note = [&](std::size_t s) {
-      const Extent extent = extent_of(pe_class.slots[s]);
+  const auto clash = [&](const Stay& a, const Stay& b) {
+    const auto note = [&](const Stay& stay) {
+      const Slot& slot = pe_class.slots[stay.slot];
+      const Extent extent = extent_of(slot);
       return Note{{},
-                  fmt::format("`{}` has {} {} at {} during {} .. {}", pe_class.slots[s].name, extent.size,
-                              extent.unit, extent.first, live[s].first, live[s].last)};
+                  fmt::format("`{}` has {} {} at {} during {} .. {}", slot.name, extent.size, extent.unit,
+                              extent.first, stay.live.first, stay.live.last)};
     };
     fail(pe_class,
-         fmt::format("slots `{}` and `{}` are live together and share {}", pe_class.slots[a].name,
-                     pe_class.slots[b].name, extent_of(pe_class.slots[a]).where),
+         fmt::format("slots `{}` and `{}` are live together and share {}", pe_class.slots[a.slot].name,
+                     pe_class.slots[b.slot].name, extent_of(pe_class.slots[a.slot]).where),
          {note(a), note(b)});
   };
-  for (const auto s : by_birth(live)) {
-    const Slot& slot = pe_class.slots[s];
+  for (const Stay& stay : by_begin(live)) {
+    const Slot& slot = pe_class.slots[stay.slot];
     if (slot.first_register.has_value() != in_registers) continue;
-    while (!dying.empty() && dying.begin()->first < live[s].first) {
+    while (!dying.empty() && dying.begin()->first < stay.live.first) {
       alive.erase(extent_of(pe_class.slots[dying.begin()->second]).first);
       dying.erase(dying.begin());
     }
     const Extent extent = extent_of(slot);
     const auto next = alive.lower_bound(extent.first);
-    if (next != alive.end() && next->first < extent.first + extent.size) clash(s, next->second);
+    if (next != alive.end() && next->first < extent.first + extent.size) clash(stay, next->second);
     if (next != alive.begin()) {
-      const auto [first, previous] = *std::prev(next);
-      if (first + extent_of(pe_class.slots[previous]).size > extent.first) clash(previous, s);
+      const auto& [first, previous] = *std::prev(next);
+      if (first + extent_of(pe_class.slots[previous.slot]).size > extent.first) clash(previous, stay);
     }
-    alive.emplace(extent.first, s);
-    dying.emplace(live[s].last, s);
+    alive.emplace(extent.first, stay);
+    dying.emplace(stay.live.last, stay.slot);
   }
 }
 
@@ -102,9 +109,9 @@ void verify_layout(const Program& program, const PeClass& pe_class) {
       fail(pe_class, fmt::format("slot `{}` has {} bytes at {}, outside the {} bytes of the class", slot.name,
                                  bytes, slot.address, pe_class.memory_bytes));
     }
-    if (slot.address % alignment_bytes != 0) {
+    if (const auto alignment = operators::alignment_bytes(slot.dtype); slot.address % alignment != 0) {
       fail(pe_class,
-           fmt::format("slot `{}` is at {}, not a multiple of {}", slot.name, slot.address, alignment_bytes));
+           fmt::format("slot `{}` is at {}, not a multiple of {}", slot.name, slot.address, alignment));
     }
   }
   const auto live = lifetimes(pe_class);

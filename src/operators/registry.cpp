@@ -1,5 +1,6 @@
 #include <cyclotron/operators/operators.hpp>
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -143,6 +144,11 @@ std::optional<DType> dtype_from_name(std::string_view name) {
 }
 
 std::size_t size_bytes(DType dtype) { return entry(dtype).bytes; }
+
+std::int64_t alignment_bytes(DType dtype) {
+  const auto [own, name, bytes, kind] = entry(dtype);
+  return std::max<std::int64_t>(2, static_cast<std::int64_t>(kind == 'c' ? bytes / 2 : bytes));
+}
 
 bool is_floating(DType dtype) { return entry(dtype).dtype >= DType::float32; }
 

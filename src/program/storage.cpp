@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include <cyclotron/support/division.hpp>
+
 namespace cyclotron::program {
 namespace {
 
-constexpr std::int64_t memory_granule = 16;  // of addresses
-constexpr std::int64_t register_bytes = 16;  // of the largest element
+constexpr std::int64_t largest_alignment = 8;  // a multiple of every other
+constexpr std::int64_t register_bytes = 16;    // of the largest element
 
 struct SlotExtent {
   std::int64_t first;
@@ -14,13 +16,14 @@ struct SlotExtent {
   std::size_t slot;
 };
 
-/// Moves the extents together, each that overlaps or touches others along with them; their end, from 0.
+/// Moves the extents together by multiples of so much, each that overlaps or touches others along with them; their
+/// end, from 0.
 std::int64_t close_gaps(std::vector<SlotExtent>& extents, std::int64_t granule) {
   std::ranges::sort(extents, {}, &SlotExtent::first);
   std::int64_t gaps = 0, end = 0;  // before they are moved
   for (SlotExtent& extent : extents) {
     gaps += std::max<std::int64_t>(0, extent.first - end) / granule * granule;
-    end = std::max(end, (extent.end + granule - 1) / granule * granule);
+    end = std::max(end, extent.end);
     extent.first -= gaps;
   }
   return end - gaps;
@@ -39,12 +42,13 @@ Storage::Storage(const PeClass& pe_class) : offsets(pe_class.slots.size(), 0) {
       in_memory.push_back({slot.address, slot.address + slot.words() * element, s});
     }
   }
-  memory_bytes = close_gaps(in_memory, memory_granule);
+  memory_bytes = close_gaps(in_memory, largest_alignment);
   registers = close_gaps(in_registers, 1);
-  bytes = memory_bytes + registers * register_bytes;
+  const std::int64_t after_memory = ceil_divide(memory_bytes, largest_alignment) * largest_alignment;
+  bytes = after_memory + registers * register_bytes;
   for (const SlotExtent& extent : in_memory) offsets[extent.slot] = extent.first;
   for (const SlotExtent& extent : in_registers)
-    offsets[extent.slot] = memory_bytes + extent.first * register_bytes;
+    offsets[extent.slot] = after_memory + extent.first * register_bytes;
 }
 
 }  // namespace cyclotron::program

@@ -27,7 +27,6 @@ constexpr std::int64_t scale_limit = std::int64_t{1}
                                      << 20;  // Of a channel; times a coordinate it is below 2^62.
 constexpr std::size_t grid_limit = 8;
 constexpr std::size_t rank_limit = 8;
-constexpr std::int64_t alignment = 16;
 
 /// The product of positive sizes, or a fault where it reaches 2^62.
 std::int64_t require_product(std::span<const std::int64_t> factors, const Path& path) {
@@ -114,10 +113,12 @@ void check(const Slot& slot, const machine::Pe& pe, std::int64_t memory, const P
     require_range(slot.address, -1, -1, address);
     return;
   }
+  const std::int64_t alignment = operators::alignment_bytes(slot.dtype);
   if (slot.address < 0 || slot.address % alignment != 0 || bytes > memory || slot.address > memory - bytes) {
     fail("CYC613", address,
          fmt::format("puts {} bytes at {}, in a memory of {} bytes", bytes, slot.address, memory),
-         fmt::format("addresses are multiples of {} inside the class's `memory_bytes`", alignment));
+         fmt::format("addresses of {} are multiples of {} inside the class's `memory_bytes`",
+                     operators::name(slot.dtype), alignment));
   }
 }
 

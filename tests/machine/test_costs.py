@@ -232,7 +232,7 @@ def test_registers_hold_an_element_of_any_dtype(dtype):
 def test_the_memory_map_shows_banks_and_registers():
     program = product.compile(cy.spec((2, 3)), cy.spec((3, 2)))
     text = str(program.with_machine(Machine(pe=PE(registers=1, banks=4))).memory)
-    assert "32 of 49152 bytes in 4 banks, 1 of 1 registers" in text
+    assert "16 of 49152 bytes in 4 banks, 1 of 1 registers" in text
     assert " r0 " in text
     assert "bank" not in str(program.memory)
 

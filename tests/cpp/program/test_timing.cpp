@@ -114,10 +114,10 @@ TEST(Storage, KeepsWhatIsUsedSideBySide) {
   pe_class.slots[4].first_register = 100;
   pe_class.slots[5].first_register = 101;
   const Storage storage(pe_class);
-  EXPECT_EQ(storage.offsets, (std::vector<std::int64_t>{0, 16, 16, 48, 64, 80}));
-  EXPECT_EQ(storage.memory_bytes, 64);
+  EXPECT_EQ(storage.offsets, (std::vector<std::int64_t>{0, 8, 8, 32, 40, 56}));
+  EXPECT_EQ(storage.memory_bytes, 40);
   EXPECT_EQ(storage.registers, 2);
-  EXPECT_EQ(storage.bytes, 96);
+  EXPECT_EQ(storage.bytes, 72);
 }
 
 }  // namespace

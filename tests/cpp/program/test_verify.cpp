@@ -238,7 +238,7 @@ TEST(Verify, AddressesLieInMemory) {
   program.classes[0].memory_bytes = 40;
   for (std::size_t s = 0; s < 3; ++s) program.classes[0].slots[s].address = 16 * static_cast<std::int64_t>(s);
   EXPECT_NO_THROW(verify(program));
-  program.classes[0].slots[2].address = 8;
+  program.classes[0].slots[2].address = 4;
   EXPECT_EQ(thrown<ProgramError>([&] { verify(program); }).code, "CYC613");
   program.classes[0].slots[2].address = 48;
   EXPECT_EQ(thrown<ProgramError>([&] { verify(program); }).code, "CYC613");

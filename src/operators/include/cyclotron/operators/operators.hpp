@@ -14,6 +14,8 @@ enum class DType : std::uint8_t { boolean, int32, int64, float32, float64, compl
 [[nodiscard]] std::string_view name(DType dtype);                      ///< NumPy's name.
 [[nodiscard]] std::optional<DType> dtype_from_name(std::string_view);  ///< Inverse of `name`.
 [[nodiscard]] std::size_t size_bytes(DType dtype);
+/// What addresses of its elements are multiples of: the size of its real numbers, at least a 16-bit word.
+[[nodiscard]] std::int64_t alignment_bytes(DType dtype);
 [[nodiscard]] bool is_floating(DType dtype);  ///< float32, float64, complex64, complex128.
 
 // clang-format off
