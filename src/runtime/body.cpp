@@ -9,7 +9,8 @@ bool BodyRunner::find_place(const Pe& pe, const Body& body, const Source& source
                             Scalar& found) {
   const Code& code = *pe.code;
   if (source.constant) {  // an operand, which is only read
-    found = {const_cast<std::byte*>(code.constants[source.index].bytes.data()), 0, source.width};
+    found = {const_cast<std::byte*>(code.constants[source.index].bytes.data()), 0, source.width,
+             source.region};
     return true;
   }
   const Place& place = code.places[source.index];
@@ -27,7 +28,7 @@ bool BodyRunner::find_place(const Pe& pe, const Body& body, const Source& source
   };
   if (overflow || !inside(first) || !inside(last)) return false;
   found = {pe.memory + place.address + first * place.stride, iterations > 1 ? advance * place.stride : 0,
-           source.width};
+           source.width, source.region};
   return true;
 }
 
@@ -42,7 +43,7 @@ bool BodyRunner::find_element(Pe& pe, const Body& body, const Body::Operation& a
       index[d] = evaluate(*pe.code, pe.code->forms[access.index.first + d], pe.variables);
     return tensor.contains(index.data()) ? tensor.scalar(index.data()) : nullptr;
   };
-  found = {element(), 0, access.element};
+  found = {element(), 0, access.element, access.region};
   if (found.at == nullptr) return false;
   if (iterations == 1) return true;
   std::int64_t& variable = pe.variables[body.variable];
@@ -54,56 +55,61 @@ bool BodyRunner::find_element(Pe& pe, const Body& body, const Body::Operation& a
   return true;
 }
 
-void BodyRunner::set_input(Operation& operation, std::size_t n, const Scalar& scalar) {
-  operation.in[n] = scalar.at;
-  operation.width[n] = scalar.width;
-  operation.advance[n] = scalar.advance;
-  operation.moves |= scalar.advance != 0;
-}
-
-bool BodyRunner::find(Pe& pe, const Body& body, std::int64_t iterations) {
-  operations_.clear();
-  for (const Body::Operation& what : body.operations) {
-    Operation& operation = operations_.emplace_back();
-    operation.kind = what.kind;
-    operation.element = what.element;
-    operation.lane = what.lane;
-    operation.kernel = what.kernel;
-    operation.vector = what.vector;
-    Scalar& out = operation.out;
-    if (!find_place(pe, body, what.result, iterations, out)) return false;
-    Scalar in;
+/// What each operation reads and writes in the first iteration; messages are scalars as others are.
+bool BodyRunner::find(Pe& pe, const Body& body, const Streams& streams, std::int64_t iterations) {
+  std::array<std::uint32_t, Body::most_lanes> messages{};
+  scalars_.resize(body.operations.size());
+  for (std::size_t o = 0; o < scalars_.size(); ++o) {
+    const Body::Operation& what = body.operations[o];
+    VectorOperation& found = scalars_[o];
+    found.kernel = what.vector;
+    found.operands = std::max<std::uint8_t>(1, what.operands);
+    if (!find_place(pe, body, what.result, iterations, found.out)) return false;
     for (std::size_t n = 0; n < what.operands; ++n) {
-      if (!find_place(pe, body, what.sources[n], iterations, in)) return false;
-      set_input(operation, n, in);
+      if (!find_place(pe, body, what.sources[n], iterations, found.in[n])) return false;
     }
-    if (what.kind == Step::Kind::load || what.kind == Step::Kind::store) {
-      if (!find_element(pe, body, what, iterations, in)) return false;
-      if (what.kind == Step::Kind::store) std::swap(in, out);
-      set_input(operation, 0, in);
+    switch (what.kind) {
+      case Step::Kind::load:
+      case Step::Kind::store:
+        if (!find_element(pe, body, what, iterations, found.in[0])) return false;
+        break;
+      case Step::Kind::send:
+      case Step::Kind::receive: {
+        const std::ptrdiff_t before = messages[what.lane]++;
+        found.in[0] = {streams[what.lane] + before * what.element,
+                       static_cast<std::ptrdiff_t>(body.lanes[what.lane].messages) * what.element,
+                       what.element, what.region};
+        break;
+      }
+      default: break;
     }
-    operation.moves |= out.advance != 0;
+    if (what.kind == Step::Kind::store || what.kind == Step::Kind::send) std::swap(found.in[0], found.out);
   }
   return true;
 }
 
-void BodyRunner::run(Streams& streams, std::int64_t& left, const Operation*& computing) {
+void BodyRunner::find_operations(const Body& body) {
+  operations_.clear();
+  for (std::size_t o = 0; o < scalars_.size(); ++o) {
+    auto& operation =
+        operations_.emplace_back(Operation{.kernel = body.operations[o].kernel, .out = scalars_[o].out});
+    operation.moves = operation.out.advance != 0;
+    for (std::size_t n = 0; n < scalars_[o].operands; ++n) {
+      operation.in[n] = scalars_[o].in[n].at;
+      operation.advance[n] = scalars_[o].in[n].advance;
+      operation.moves |= operation.advance[n] != 0;
+    }
+  }
+}
+
+void BodyRunner::run(std::int64_t& left, const Operation*& computing) {
   for (; left > 0; --left) {
     for (Operation& operation : operations_) {
-      switch (operation.kind) {
-        case Step::Kind::receive:
-          copy_scalar(operation.out.at, streams[operation.lane], operation.element);
-          streams[operation.lane] += operation.element;
-          break;
-        case Step::Kind::send:
-          copy_scalar(streams[operation.lane], operation.out.at, operation.element);
-          streams[operation.lane] += operation.element;
-          break;
-        case Step::Kind::compute:
-          computing = &operation;
-          operation.kernel(operation.out.at, operation.in.data());
-          break;
-        default: copy_scalar(operation.out.at, operation.in[0], operation.element); break;
+      if (operation.kernel != nullptr) {
+        computing = &operation;
+        operation.kernel(operation.out.at, operation.in.data());
+      } else {
+        copy_scalar(operation.out.at, operation.in[0], operation.out.width);
       }
       if (!operation.moves) continue;
       operation.out.at += operation.out.advance;
@@ -113,42 +119,16 @@ void BodyRunner::run(Streams& streams, std::int64_t& left, const Operation*& com
   }
 }
 
-/// Whether all iterations have run, operation by operation.
-bool BodyRunner::run_vectors(const Body& body, const Streams& streams, std::int64_t iterations) {
-  if (!body.vectors || iterations < VectorBody::least_iterations) return false;
-  vectors_.clear();
-  std::array<std::uint32_t, Body::most_lanes> messages{};
-  for (std::size_t n = 0; n < operations_.size(); ++n) {
-    const Operation& operation = operations_[n];
-    auto& vector =
-        vectors_.emplace_back(VectorBody::Operation{.kernel = operation.vector, .out = operation.out});
-    const auto message = [&]() -> Scalar {
-      const auto lane = operation.lane;
-      const std::ptrdiff_t before = messages[lane]++;
-      return {streams[lane] + before * operation.element,
-              static_cast<std::ptrdiff_t>(body.lanes[lane].messages) * operation.element, operation.element};
-    };
-    switch (operation.kind) {
-      case Step::Kind::receive: vector.in[0] = message(); break;
-      case Step::Kind::send: vector.in[0] = std::exchange(vector.out, message()); break;
-      default:
-        vector.operands = std::max<std::uint8_t>(1, body.operations[n].operands);
-        for (std::size_t i = 0; i < vector.operands; ++i) {
-          auto* const at = static_cast<std::byte*>(const_cast<void*>(operation.in[i]));
-          vector.in[i] = {at, operation.advance[i], operation.width[i]};
-        }
-    }
-  }
-  return vector_body_.run(vectors_, iterations);
-}
-
-bool BodyRunner::run(Pe& pe, const Body& body, Streams streams, std::int64_t iterations) {
-  if (!find(pe, body, iterations)) return false;
-  if (run_vectors(body, streams, iterations)) return true;
+bool BodyRunner::run(Pe& pe, const Body& body, const Streams& streams, std::int64_t iterations) {
+  if (!find(pe, body, streams, iterations)) return false;
+  if (body.vectors && iterations >= VectorPlan::least_iterations &&
+      vector_bodies_[&body].run(scalars_, iterations))
+    return true;
+  find_operations(body);
   std::int64_t left = iterations;
   const Operation* computing = nullptr;
   try {
-    run(streams, left, computing);
+    run(left, computing);
   } catch (const KernelFailure&) {
     pe.counter = body.first + static_cast<std::uint32_t>(computing - operations_.data());
     pe.variables[body.variable] += (iterations - left) * body.step;

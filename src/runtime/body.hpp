@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "code.hpp"
@@ -29,34 +30,29 @@ class BodyRunner {
 
   /// Runs so many iterations (at least one) from the PE's loop variable on, or none (false) where one would leave a slot
   /// or a tensor. The variable and the counter stay as they are, unless a kernel throws: then they tell where.
-  bool run(Pe& pe, const Body& body, Streams streams, std::int64_t iterations);
+  bool run(Pe& pe, const Body& body, const Streams& streams, std::int64_t iterations);
 
  private:
+  /// For iterations in turn.
   struct Operation {
+    ScalarKernel kernel = nullptr;  ///< None: a copy.
     std::array<const void*, 3> in{};
     std::array<std::ptrdiff_t, 3> advance{};
-    std::array<std::uint8_t, 3> width{};
     Scalar out;
-    ScalarKernel kernel = nullptr;
-    VectorKernel vector = nullptr;
-    Step::Kind kind = Step::Kind::compute;
-    std::uint8_t element = 0;
-    std::uint8_t lane = 0;
     bool moves = false;  ///< Some scalar does.
   };
-  bool find(Pe& pe, const Body& body, std::int64_t iterations);
+  [[nodiscard]] bool find(Pe& pe, const Body& body, const Streams& streams, std::int64_t iterations);
   [[nodiscard]] static bool find_place(const Pe& pe, const Body& body, const Source& source,
                                        std::int64_t iterations, Scalar& found);
   [[nodiscard]] bool find_element(Pe& pe, const Body& body, const Body::Operation& access,
                                   std::int64_t iterations, Scalar& found) const;
-  static void set_input(Operation& operation, std::size_t n, const Scalar& scalar);
-  [[nodiscard]] bool run_vectors(const Body& body, const Streams& streams, std::int64_t iterations);
-  void run(Streams& streams, std::int64_t& left, const Operation*& computing);
+  void find_operations(const Body& body);
+  void run(std::int64_t& left, const Operation*& computing);
 
   const std::vector<TensorAccess>& tensors_;
+  std::vector<VectorOperation> scalars_;
   std::vector<Operation> operations_;
-  std::vector<VectorBody::Operation> vectors_;
-  VectorBody vector_body_;
+  std::unordered_map<const Body*, VectorBody> vector_bodies_;
 };
 
 /// A host may let messages of links be read and written where they stand, several at once; fewer than there are may

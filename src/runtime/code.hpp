@@ -68,8 +68,9 @@ struct Place {
 /// An operand: a place, or a constant of the dtype that the operator takes there.
 struct Source {
   bool constant = false;
-  std::uint8_t width = 0;   ///< Bytes of a scalar.
-  std::uint32_t index = 0;  ///< In `places` or `constants`.
+  std::uint8_t width = 0;    ///< Bytes of a scalar.
+  std::uint32_t index = 0;   ///< In `places` or `constants`.
+  std::uint16_t region = 0;  ///< In a body: see `Scalar`.
 };
 
 struct Range {
@@ -143,11 +144,12 @@ struct Body {
     Source result{};                ///< Of a send or a store: what it reads.
     std::array<Source, 3> sources{};
     std::uint32_t tensor = 0;  ///< Of a load or a store.
+    std::uint16_t region = 0;  ///< Of the element or the message; see `Scalar`.
     Range index{};
   };
   std::vector<Lane> lanes;
   std::vector<Operation> operations;
-  bool vectors = false;        ///< All operators of computations have vector kernels.
+  bool vectors = false;        ///< They are few, and all operators have vector kernels.
   std::uint32_t first = 0;     ///< Its first step.
   std::uint32_t variable = 0;  ///< Of the loop.
   std::int64_t step = 1;

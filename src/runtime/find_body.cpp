@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <span>
+#include <vector>
+
+#include "vector_plan.hpp"
 
 namespace cyclotron::runtime {
 
@@ -19,9 +22,11 @@ class BodyBuilder {
       if (!add(code_.steps[at])) return std::nullopt;
     }
     if (body_.operations.empty() || body_.lanes.size() > Body::most_lanes) return std::nullopt;
-    body_.vectors = std::ranges::all_of(body_.operations, [](const Body::Operation& one) {
-      return one.kind != Step::Kind::compute || one.vector != nullptr;
-    });
+    body_.vectors = body_.operations.size() <= VectorPlan::most_operations &&
+                    std::ranges::all_of(body_.operations, [](const Body::Operation& one) {
+                      return one.kind != Step::Kind::compute || one.vector != nullptr;
+                    });
+    if (body_.vectors) find_regions();
     return std::move(body_);
   }
 
@@ -69,6 +74,50 @@ class BodyBuilder {
     const Form& form = code_.wraps[code_.places[source.index].wrap].form;
     const auto terms = std::span(code_.terms).subspan(form.first, form.count);
     return std::ranges::find(terms, body_.variable, &Term::variable) != terms.end();
+  }
+
+  /// Numbers what may overlap: slots by their addresses, all tensors where one is written; constants are 0, and messages
+  /// stand elsewhere.
+  void find_regions() {
+    struct Bytes {
+      std::int64_t first = 0, end = 0;
+    };
+    std::vector<Bytes> slots;
+    const auto bytes = [this](const Source& source) -> Bytes {
+      const Place& place = code_.places[source.index];
+      return {place.address, place.address + place.count * place.stride};
+    };
+    const auto each = [this](const auto& use) {
+      for (auto& operation : body_.operations) {
+        use(operation.result);
+        for (auto& source : std::span(operation.sources).first(operation.operands)) {
+          if (!source.constant) use(source);
+        }
+      }
+    };
+    each([&](const Source& source) { slots.push_back(bytes(source)); });
+    std::ranges::sort(slots, {}, &Bytes::first);
+    std::vector<std::int64_t> firsts;  // Of the regions.
+    std::int64_t end = 0;
+    for (const auto& slot : slots) {
+      if (firsts.empty() || slot.first >= end) firsts.push_back(slot.first);
+      end = std::max(end, slot.end);
+    }
+    each([&](Source& source) {
+      const auto after = std::ranges::upper_bound(firsts, bytes(source).first);
+      source.region = static_cast<std::uint16_t>(after - firsts.begin());
+    });
+    auto next = static_cast<std::uint16_t>(firsts.size());
+    const std::uint16_t lanes = ++next;
+    next = static_cast<std::uint16_t>(next + body_.lanes.size());
+    const bool stores = std::ranges::find(body_.operations, Step::Kind::store, &Body::Operation::kind) !=
+                        body_.operations.end();
+    for (auto& operation : body_.operations) {
+      const bool message = operation.kind == Step::Kind::send || operation.kind == Step::Kind::receive;
+      operation.region = message ? static_cast<std::uint16_t>(lanes + operation.lane) : next;
+      const bool element = operation.kind == Step::Kind::load || operation.kind == Step::Kind::store;
+      if (element && !stores) ++next;
+    }
   }
 
   std::uint8_t lane_of(const Step& step) {

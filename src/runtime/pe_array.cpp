@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#if __has_include(<sys/mman.h>)
+#include <sys/mman.h>
+#endif
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -19,6 +22,20 @@ constexpr std::size_t alignment = 64;
 
 std::size_t aligned(std::int64_t bytes) {
   return (static_cast<std::size_t>(bytes) + alignment - 1) / alignment * alignment;
+}
+
+/// Large memory that is zeroed where it is touched, in large pages where the system has them: touching small ones for
+/// the first time takes longer than writing them.
+void* zeroed(std::size_t bytes) {
+  void* const memory = std::calloc(bytes, 1);
+#ifdef MADV_HUGEPAGE
+  constexpr std::size_t large = std::size_t{1} << 22, page = std::size_t{1} << 12;
+  if (memory != nullptr && bytes >= large) {
+    const std::size_t skipped = page - reinterpret_cast<std::uintptr_t>(memory) % page;
+    (void)madvise(static_cast<std::byte*>(memory) + skipped, bytes - skipped, MADV_HUGEPAGE);
+  }
+#endif
+  return memory;
 }
 
 }  // namespace
@@ -124,7 +141,7 @@ void PeArray::allocate(bool functional) {
   queues_.assign(ports, none);
   std::byte* memory = nullptr;
   if (functional) {
-    memory_.reset(static_cast<std::byte*>(std::calloc(bytes, 1)));
+    memory_.reset(static_cast<std::byte*>(zeroed(bytes)));
     if (!memory_) throw std::bad_alloc();
     memory = memory_.get() + (alignment - reinterpret_cast<std::uintptr_t>(memory_.get()) % alignment);
   }

@@ -1,205 +1,147 @@
 #include "vector_body.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <cstdlib>
+#include <limits>
+
+#include "tensors.hpp"
 
 namespace cyclotron::runtime {
 
 namespace {
 
-template <std::size_t width>
-void copy_each(const Scalar& out, const Scalar& in, std::int64_t count) {
-  constexpr auto side_by_side = static_cast<std::ptrdiff_t>(width);
-  std::byte* to = out.at;
-  const std::byte* from = in.at;
-  if (out.advance == side_by_side && in.advance == side_by_side) {
-    for (std::int64_t n = 0; n < count; ++n, to += width, from += width) std::memcpy(to, from, width);
-    return;
-  }
-  for (std::int64_t n = 0; n < count; ++n, to += out.advance, from += in.advance)
-    std::memcpy(to, from, width);
-}
+constexpr auto unknown = std::numeric_limits<std::ptrdiff_t>::min();
 
-/// One after the other: the scalars may overlap.
-void copy(const Scalar& out, const Scalar& in, std::int64_t count) {
-  switch (out.width) {
-    case 1: return copy_each<1>(out, in, count);
-    case 4: return copy_each<4>(out, in, count);
-    case 8: return copy_each<8>(out, in, count);
-    default: return copy_each<16>(out, in, count);
-  }
-}
-
-bool same(const Scalar& a, const Scalar& b) {
-  return a.at == b.at && a.advance == b.advance && a.width == b.width;
+/// Starts to bring memory into the cache, that of some runs later: the processor's own prefetching is thrown out by
+/// runs, in which each stream is read for a moment only. Inlined always: GCC takes a call that only prefetches for one
+/// without effect.
+[[gnu::always_inline]] inline void fetch(const std::byte* at, std::ptrdiff_t step) {
+  constexpr std::ptrdiff_t runs_ahead = 4, line = 64;
+  const std::byte* const end = at + runs_ahead * step + std::max<std::ptrdiff_t>(step, 0);
+  for (at = end - std::abs(step); at < end; at += line) __builtin_prefetch(at);
 }
 
 }  // namespace
 
-VectorBody::Extent VectorBody::extent(const Scalar& scalar) const {
-  const auto far = scalar.advance * (iterations_ - 1);
-  return {scalar.at + std::min<std::ptrdiff_t>(far, 0),
-          scalar.at + std::max<std::ptrdiff_t>(far, 0) + scalar.width};
-}
-
-/// Whether it stays in place, each iteration writes it before it reads it, and nothing else overlaps it.
-bool VectorBody::is_temporary(const Scalar& scalar) const {
-  if (scalar.advance != 0) return false;
-  const Extent home = extent(scalar);
-  bool written = false;
-  for (std::size_t o = 0; o < operations_.size(); ++o) {
-    const Operation& operation = operations_[o];
-    for (std::size_t n = 0; n < operation.operands; ++n) {
-      if (home.meets(extents_[o].in[n]) && !(written && same(operation.in[n], scalar))) return false;
+/// Whether the scalars are as they were to each other where they may overlap.
+bool VectorBody::plan_holds(std::span<const VectorOperation> operations, std::int64_t iterations) {
+  if (planned_.size() != operations.size()) return false;
+  if (vectorizes_ ? iterations > planned_iterations_ : iterations != planned_iterations_) return false;
+  std::fill(moved_.begin(), moved_.end() - 1, unknown);
+  const auto holds = [&](const Scalar& before, const Scalar& now) {
+    const std::ptrdiff_t by = now.at - before.at;
+    std::ptrdiff_t& moved = moved_[now.region];
+    if (moved == unknown) moved = by;
+    return moved == by && before.advance == now.advance;
+  };
+  for (std::size_t o = 0; o < operations.size(); ++o) {
+    const auto &before = planned_[o], &now = operations[o];
+    for (std::size_t n = 0; n < now.operands; ++n) {
+      if (!holds(before.in[n], now.in[n])) return false;
     }
-    if (!home.meets(extents_[o].out)) continue;
-    if (!same(operation.out, scalar)) return false;
-    written = true;
-  }
-  return written;
-}
-
-VectorBody::Temporary* VectorBody::temporary(const Scalar& scalar) {
-  if (scalar.advance != 0) return nullptr;
-  const auto found =
-      std::ranges::find(temporaries_, scalar.at, [](const Temporary& one) { return one.home.at; });
-  return found == temporaries_.end() ? nullptr : &*found;
-}
-
-void VectorBody::find_extents() {
-  extents_.clear();
-  for (const auto& operation : operations_) {
-    auto& extents = extents_.emplace_back();
-    for (std::size_t n = 0; n < operation.operands; ++n) extents.in[n] = extent(operation.in[n]);
-    extents.out = extent(operation.out);
-  }
-}
-
-void VectorBody::find_temporaries() {
-  temporaries_.clear();
-  for (const auto& operation : operations_) {
-    if (temporary(operation.out) == nullptr && is_temporary(operation.out))
-      temporaries_.push_back({operation.out, {}});
-  }
-}
-
-/// Whether any operation writes to what the scalar is in any iteration.
-bool VectorBody::is_written(const Scalar& scalar) const {
-  const Extent all = extent(scalar);
-  return std::ranges::any_of(extents_, [&](const Extents& one) { return all.meets(one.out); });
-}
-
-/// Whether the operation that writes and another one that reads or writes the scalar `used` come in the order of the
-/// iterations in turn; iterations that run together become as few as that takes.
-bool VectorBody::order_holds(std::size_t writer, std::size_t user, const Scalar& used, const Extent& extent) {
-  const Scalar& written = operations_[writer].out;
-  if (writer == user || !extents_[writer].out.meets(extent)) return true;
-  if (written.advance == 0 || written.advance != used.advance || written.width != used.width) return false;
-  // What is written in iteration i is what is used in iteration i - later.
-  const auto apart = used.at - written.at;
-  if (apart % written.advance != 0) return false;
-  const auto later = apart / written.advance;
-  const bool in_order = later == 0 || (later > 0 ? user < writer : writer < user);
-  if (!in_order) together_ = std::min<std::int64_t>(together_, std::abs(later));
-  return together_ >= least_iterations;
-}
-
-bool VectorBody::order_holds() {
-  for (std::size_t writer = 0; writer < operations_.size(); ++writer) {
-    if (temporary(operations_[writer].out) != nullptr) continue;
-    for (std::size_t user = 0; user < operations_.size(); ++user) {
-      const Operation& operation = operations_[user];
-      for (std::size_t n = 0; n < operation.operands; ++n) {
-        if (!order_holds(writer, user, operation.in[n], extents_[user].in[n])) return false;
-      }
-      if (!order_holds(writer, user, operation.out, extents_[user].out)) return false;
-    }
+    if (!holds(before.out, now.out)) return false;
   }
   return true;
 }
 
-VectorBody::Source VectorBody::own_vector(std::uint8_t width) {
-  std::byte* const at = vectors_.data() + used_;
-  used_ += static_cast<std::size_t>(together_) * width + padding;
-  return {{at, width, width}, true};
+void VectorBody::make_plan(std::span<const VectorOperation> operations, std::int64_t iterations) {
+  planned_.assign(operations.begin(), operations.end());
+  planned_iterations_ = iterations;
+  std::size_t regions = 0;
+  for (const auto& operation : operations) {
+    regions = std::max<std::size_t>(regions, operation.out.region + 1);
+    for (std::size_t n = 0; n < operation.operands; ++n)
+      regions = std::max<std::size_t>(regions, operation.in[n].region + 1);
+  }
+  moved_.assign(regions + 1, 0);
+  const auto plan = plan_vectors(operations, iterations);
+  vectorizes_ = plan.has_value();
+  if (plan) bind(*plan);
 }
 
-/// What an operation reads: a temporary's value, memory, or a vector of what stays as it is.
-VectorBody::Source VectorBody::source(const Scalar& scalar, const Operation& user) {
-  if (const Temporary* const found = temporary(scalar)) return found->value;
-  const Source memory{scalar, false};
-  if (scalar.advance != 0 || user.kernel == nullptr || is_written(scalar)) return memory;
-  const Source vector = own_vector(scalar.width);
-  copy(vector.scalar, scalar, together_);
-  return vector;
+VectorBody::Bound VectorBody::bind(const VectorPlan& plan, VectorPlan::Place place) {
+  if (place.own) {
+    const std::uint8_t width = plan.widths[place.number];
+    return {vectors_[starts_[place.number]].bytes.data(), width, 0, width,
+            static_cast<std::uint16_t>(moved_.size() - 1)};
+  }
+  const auto& operation = planned_[place.number / 4];
+  const std::size_t n = place.number % 4;
+  const Scalar& scalar = n == VectorPlan::result ? operation.out : operation.in[n];
+  return {scalar.at, scalar.advance, scalar.advance * plan.together, scalar.width, scalar.region};
 }
 
-void VectorBody::plan() {
-  planned_.clear();
-  used_ = 0;
-  // Each operation makes one vector at most, and one of each operand.
-  const std::size_t most = operations_.size() * (1 + operations_.front().in.size());
-  vectors_.resize(most * (static_cast<std::size_t>(most_together) * most_width + padding));
-  for (const auto& operation : operations_) {
-    Planned planned{operation.kernel, operation.operands, {}, {operation.out, false}};
-    for (std::size_t n = 0; n < operation.operands; ++n) planned.in[n] = source(operation.in[n], operation);
-    if (Temporary* const result = temporary(operation.out)) {
-      const Source& in = planned.in[0];
-      if (operation.kernel == nullptr && (in.own || !is_written(in.scalar))) {
-        result->value = in;  // a copy of what stays unchanged
-        continue;
+void VectorBody::bind(const VectorPlan& plan) {
+  together_ = plan.together;
+  starts_.clear();
+  std::size_t lines = 0;
+  for (const std::uint8_t width : plan.widths) {
+    starts_.push_back(lines);
+    // One more, so that vectors do not share the sets of the cache.
+    lines += static_cast<std::size_t>(together_) * width / sizeof(CacheLine) + 2;
+  }
+  vectors_.resize(lines);
+  operations_.clear();
+  for (const auto& planned : plan.operations) {
+    auto& operation =
+        operations_.emplace_back(BoundOperation{.kernel = planned.kernel, .operands = planned.operands});
+    for (std::size_t n = 0; n < planned.operands; ++n) {
+      const Bound in = bind(plan, planned.in[n]);
+      operation.in[n] = in.at;
+      operation.advance[n] = in.advance;
+      operation.step[n] = in.step;
+      operation.region[n] = in.region;
+      operation.fetch[n] = planned.fetch[n];
+    }
+    operation.out = bind(plan, planned.out);
+    operation.fetch_out = planned.fetch[VectorPlan::result];
+  }
+  fills_.clear();
+  for (const auto& [from, vector] : plan.fills) fills_.push_back({bind(plan, from), bind(plan, vector)});
+  left_.clear();
+  for (const auto& [value, home] : plan.left) left_.push_back({bind(plan, value), bind(plan, home)});
+}
+
+/// Finds the scalars of the first run.
+void VectorBody::start() {
+  running_ = operations_;
+  for (auto& operation : running_) {
+    for (std::size_t n = 0; n < operation.operands; ++n)
+      operation.in[n] = static_cast<const std::byte*>(operation.in[n]) + moved_[operation.region[n]];
+    operation.out.at = place(operation.out);
+  }
+}
+
+bool VectorBody::run(std::span<const VectorOperation> operations, std::int64_t iterations) {
+  if (iterations < VectorPlan::least_iterations) return false;
+  if (!plan_holds(operations, iterations)) make_plan(operations, iterations);
+  if (!vectorizes_) return false;
+  const std::int64_t together = std::min(iterations, together_);
+  for (const auto& [from, to] : fills_) {
+    const void* const in = place(from);
+    copy_kernel(to.width)(place(to), to.advance, &in, &from.advance, together);
+  }
+  start();
+  for (std::int64_t first = 0; first < iterations; first += together) {
+    const std::int64_t count = std::min(together, iterations - first);
+    for (auto& operation : running_) {
+      for (std::size_t n = 0; n < operation.operands; ++n) {
+        if (operation.fetch[n]) fetch(static_cast<const std::byte*>(operation.in[n]), operation.step[n]);
       }
-      result->value = planned.out = own_vector(operation.out.width);
+      Bound& out = operation.out;
+      if (operation.fetch_out) fetch(out.at, out.step);
+      operation.kernel(out.at, out.advance, operation.in.data(), operation.advance.data(), count);
+      for (std::size_t n = 0; n < operation.operands; ++n)
+        operation.in[n] = static_cast<const std::byte*>(operation.in[n]) + operation.step[n];
+      out.at += out.step;
     }
-    planned_.push_back(planned);
   }
-}
-
-void VectorBody::run_together(std::int64_t first, std::int64_t count) const {
-  const auto moved = [first](const Source& source) {
-    Scalar scalar = source.scalar;
-    if (!source.own) scalar.at += first * scalar.advance;
-    return scalar;
-  };
-  for (const auto& operation : planned_) {
-    const Scalar out = moved(operation.out);
-    if (operation.kernel == nullptr) {
-      copy(out, moved(operation.in[0]), count);
-      continue;
-    }
-    std::array<const void*, 3> operands{};
-    std::array<std::ptrdiff_t, 3> advances{};
-    for (std::size_t n = 0; n < operation.operands; ++n) {
-      const Scalar in = moved(operation.in[n]);
-      operands[n] = in.at;
-      advances[n] = in.advance;
-    }
-    operation.kernel(out.at, out.advance, operands.data(), advances.data(), count);
+  // The values of the last iteration, as the iterations in turn leave them.
+  const std::int64_t last = iterations - 1;
+  for (const auto& [value, home] : left_) {
+    const std::int64_t at = value.step == 0 ? last % together : last;
+    copy_scalar(place(home), place(value) + at * value.advance, home.width);
   }
-}
-
-/// The temporaries' values of the last iteration, as the iterations in turn leave them.
-void VectorBody::leave_temporaries() const {
-  const auto last = iterations_ - 1;
-  for (const auto& [home, value] : temporaries_) {
-    const auto distance = value.own ? last % together_ : last;
-    std::memcpy(home.at, value.scalar.at + distance * value.scalar.advance, home.width);
-  }
-}
-
-bool VectorBody::run(std::span<const Operation> operations, std::int64_t iterations) {
-  if (iterations < least_iterations || operations.empty() || operations.size() > most_operations)
-    return false;
-  operations_ = operations;
-  iterations_ = iterations;
-  together_ = std::min(iterations, most_together);
-  find_extents();
-  find_temporaries();
-  if (!order_holds()) return false;
-  plan();
-  for (std::int64_t first = 0; first < iterations; first += together_)
-    run_together(first, std::min(together_, iterations - first));
-  leave_temporaries();
   return true;
 }
 

@@ -71,6 +71,9 @@ using VectorKernel = void (*)(void* result, std::ptrdiff_t advance, const void* 
 /// As `scalar_kernel`, with the same bits; also null for operators that may fail.
 [[nodiscard]] VectorKernel vector_kernel(Op op, DType dtype);
 
+/// Copies scalars of so many bytes: 1, 4, 8 or 16.
+[[nodiscard]] VectorKernel copy_kernel(std::uint8_t width);
+
 /// BLAS uses one thread while any guard lives, and as many as before afterwards: PEs are the parallelism
 /// here.
 class SingleThreadedBlas {

@@ -15,13 +15,28 @@ const T& scalar(const void* first, std::ptrdiff_t distance) {
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define CYC_VECTOR_AVX2 __attribute__((target("avx2")))
-const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
+#define CYC_VECTOR_AVX512 \
+  __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
 #else
 #define CYC_VECTOR_AVX2
-constexpr bool has_avx2 = false;
+#define CYC_VECTOR_AVX512
 #endif
 
-/// Scalars side by side, compiled for all processors and for those with AVX2.
+/// What the loops are compiled for: all processors, and those with wide registers.
+enum class Width : std::uint8_t { any, avx2, avx512 };
+
+Width find_width() {
+#if defined(__x86_64__) && defined(__GNUC__)
+  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl"))
+    return Width::avx512;
+  if (__builtin_cpu_supports("avx2")) return Width::avx2;
+#endif
+  return Width::any;
+}
+const Width widest = find_width();
+
+/// Scalars side by side.
 template <class F, class R, class... T>
 void each(R* out, std::int64_t count, const T*... in) {
   for (std::int64_t n = 0; n < count; ++n) out[n] = F{}(in[n]...);
@@ -30,16 +45,28 @@ template <class F, class R, class... T>
 CYC_VECTOR_AVX2 void each_avx2(R* out, std::int64_t count, const T*... in) {
   for (std::int64_t n = 0; n < count; ++n) out[n] = F{}(in[n]...);
 }
+template <class F, class R, class... T>
+CYC_VECTOR_AVX512 void each_avx512(R* out, std::int64_t count, const T*... in) {
+  for (std::int64_t n = 0; n < count; ++n) out[n] = F{}(in[n]...);
+}
+template <class F, Width width, class R, class... T>
+constexpr auto loop_of() {
+  switch (width) {
+    case Width::avx512: return each_avx512<F, R, T...>;
+    case Width::avx2: return each_avx2<F, R, T...>;
+    case Width::any: break;
+  }
+  return each<F, R, T...>;
+}
 
-template <class F, bool avx2, class R, class... T, std::size_t... I>
+template <class F, Width width, class R, class... T, std::size_t... I>
 void run(void* result, std::ptrdiff_t advance, const void* const* operands, const std::ptrdiff_t* advances,
          std::int64_t count, R (F::*)(T...) const, std::index_sequence<I...>) {
   const auto side_by_side = [](std::ptrdiff_t bytes, std::size_t element) {
     return bytes == static_cast<std::ptrdiff_t>(element);
   };
   if (side_by_side(advance, sizeof(R)) && (side_by_side(advances[I], sizeof(T)) && ...)) {
-    const auto loop = avx2 ? each_avx2<F, R, T...> : each<F, R, T...>;
-    loop(static_cast<R*>(result), count, static_cast<const T*>(operands[I])...);
+    loop_of<F, width, R, T...>()(static_cast<R*>(result), count, static_cast<const T*>(operands[I])...);
     return;
   }
   auto* out = static_cast<std::byte*>(result);
@@ -47,13 +74,24 @@ void run(void* result, std::ptrdiff_t advance, const void* const* operands, cons
     *reinterpret_cast<R*>(out) = F{}(scalar<T>(operands[I], n * advances[I])...);
 }
 
-template <class F, bool avx2>
+template <class F, Width width>
 void run(void* result, std::ptrdiff_t advance, const void* const* operands, const std::ptrdiff_t* advances,
          std::int64_t count) {
   const auto typed = [&]<class R, class... T>(R (F::*call)(T...) const) {
-    run<F, avx2>(result, advance, operands, advances, count, call, std::index_sequence_for<T...>{});
+    run<F, width>(result, advance, operands, advances, count, call, std::index_sequence_for<T...>{});
   };
   typed(&F::operator());
+}
+
+/// The kernel of a function without state.
+template <class F>
+VectorKernel kernel() {
+  switch (widest) {
+    case Width::avx512: return run<F, Width::avx512>;
+    case Width::avx2: return run<F, Width::avx2>;
+    case Width::any: break;
+  }
+  return run<F, Width::any>;
 }
 
 template <class T>
@@ -62,7 +100,7 @@ VectorKernel kernel(Op op) {
     if constexpr (std::is_same_v<F, std::nullptr_t>) {
       return nullptr;
     } else {
-      return has_avx2 ? run<F, true> : run<F, false>;
+      return kernel<F>();
     }
   });
 }
@@ -96,6 +134,15 @@ VectorKernel vector_kernel(Op op, DType dtype) {
     case DType::complex128: return kernel<std::complex<double>>(op);
   }
   return nullptr;
+}
+
+VectorKernel copy_kernel(std::uint8_t width) {
+  switch (width) {
+    case 1: return kernel<std::uint8_t>(Op::copy);
+    case 4: return kernel<std::int32_t>(Op::copy);
+    case 8: return kernel<std::int64_t>(Op::copy);
+    default: return kernel<std::complex<double>>(Op::copy);
+  }
 }
 
 }  // namespace cyclotron::runtime

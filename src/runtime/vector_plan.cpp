@@ -1,0 +1,258 @@
+#include "vector_plan.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace cyclotron::runtime {
+
+namespace {
+
+/// Vectors of some dozen temporaries stay in the first cache, beside the streams from memory.
+constexpr std::int64_t most_together = 128;
+
+bool same(const Scalar& a, const Scalar& b) {
+  return a.at == b.at && a.advance == b.advance && a.width == b.width;
+}
+
+class VectorPlanner {
+ public:
+  VectorPlanner(std::span<const VectorOperation> operations, std::int64_t iterations)
+      : operations_(operations), iterations_(iterations) {
+    plan_.together = std::min(iterations, most_together);
+  }
+
+  std::optional<VectorPlan> run() {
+    find_extents();
+    find_temporaries();
+    if (!order_holds()) return std::nullopt;
+    plan();
+    for (const auto& [home, value] : temporaries_) plan_.left.push_back({value, home});
+    write_through();
+    find_streams();
+    return std::move(plan_);
+  }
+
+ private:
+  using Place = VectorPlan::Place;
+
+  /// A scalar that lives within an iteration, and its latest value.
+  struct Temporary {
+    Place home, value;
+  };
+  /// The bytes that a scalar takes in all iterations.
+  struct Extent {
+    const std::byte *first = nullptr, *end = nullptr;
+    [[nodiscard]] bool meets(const Extent& other) const { return first < other.end && other.first < end; }
+  };
+  struct Extents {
+    std::array<Extent, 3> in{};
+    Extent out{};
+  };
+
+  [[nodiscard]] const Scalar& scalar(Place place) const {
+    const auto& operation = operations_[place.number / 4];
+    const std::size_t n = place.number % 4;
+    return n == VectorPlan::result ? operation.out : operation.in[n];
+  }
+
+  [[nodiscard]] Extent extent(const Scalar& scalar) const {
+    const auto far = scalar.advance * (iterations_ - 1);
+    return {scalar.at + std::min<std::ptrdiff_t>(far, 0),
+            scalar.at + std::max<std::ptrdiff_t>(far, 0) + scalar.width};
+  }
+
+  /// Whether it stays in place, each iteration writes it before it reads it, and nothing else overlaps it.
+  [[nodiscard]] bool is_temporary(const Scalar& scalar) const {
+    if (scalar.advance != 0) return false;
+    const Extent home = extent(scalar);
+    bool written = false;
+    for (std::size_t o = 0; o < operations_.size(); ++o) {
+      const auto& operation = operations_[o];
+      for (std::size_t n = 0; n < operation.operands; ++n) {
+        if (home.meets(extents_[o].in[n]) && !(written && same(operation.in[n], scalar))) return false;
+      }
+      if (!home.meets(extents_[o].out)) continue;
+      if (!same(operation.out, scalar)) return false;
+      written = true;
+    }
+    return written;
+  }
+
+  [[nodiscard]] Temporary* temporary(const Scalar& of) {
+    if (of.advance != 0) return nullptr;
+    const auto found =
+        std::ranges::find(temporaries_, of.at, [this](const Temporary& one) { return scalar(one.home).at; });
+    return found == temporaries_.end() ? nullptr : &*found;
+  }
+
+  void find_extents() {
+    for (const auto& operation : operations_) {
+      auto& extents = extents_.emplace_back();
+      for (std::size_t n = 0; n < operation.operands; ++n) extents.in[n] = extent(operation.in[n]);
+      extents.out = extent(operation.out);
+    }
+  }
+
+  void find_temporaries() {
+    for (std::size_t o = 0; o < operations_.size(); ++o) {
+      const Scalar& out = operations_[o].out;
+      if (temporary(out) == nullptr && is_temporary(out))
+        temporaries_.push_back({VectorPlan::scalar(o, VectorPlan::result), {}});
+    }
+  }
+
+  /// Whether any operation writes to what the scalar is in any iteration.
+  [[nodiscard]] bool is_written(const Scalar& scalar) const {
+    const Extent all = extent(scalar);
+    return std::ranges::any_of(extents_, [&](const Extents& one) { return all.meets(one.out); });
+  }
+
+  /// Whether the operation that writes and another one that reads or writes the scalar `used` come in the order of the
+  /// iterations in turn; iterations that run together become as few as that takes.
+  [[nodiscard]] bool order_holds(std::size_t writer, std::size_t user, const Scalar& used,
+                                 const Extent& extent) {
+    const Scalar& written = operations_[writer].out;
+    if (writer == user || !extents_[writer].out.meets(extent)) return true;
+    if (written.advance == 0 || written.advance != used.advance || written.width != used.width) return false;
+    // What is written in iteration i is what is used in iteration i - later.
+    const auto apart = used.at - written.at;
+    if (apart % written.advance != 0) return false;
+    const auto later = apart / written.advance;
+    const bool in_order = later == 0 || (later > 0 ? user < writer : writer < user);
+    if (!in_order) plan_.together = std::min<std::int64_t>(plan_.together, std::abs(later));
+    return plan_.together >= VectorPlan::least_iterations;
+  }
+
+  [[nodiscard]] bool order_holds() {
+    for (std::size_t writer = 0; writer < operations_.size(); ++writer) {
+      if (temporary(operations_[writer].out) != nullptr) continue;
+      for (std::size_t user = 0; user < operations_.size(); ++user) {
+        const auto& operation = operations_[user];
+        for (std::size_t n = 0; n < operation.operands; ++n) {
+          if (!order_holds(writer, user, operation.in[n], extents_[user].in[n])) return false;
+        }
+        if (!order_holds(writer, user, operation.out, extents_[user].out)) return false;
+      }
+    }
+    return true;
+  }
+
+  [[nodiscard]] Place own_vector(std::uint8_t width) {
+    plan_.widths.push_back(width);
+    return {true, static_cast<std::uint16_t>(plan_.widths.size() - 1)};
+  }
+
+  /// What an operation reads: a temporary's value, memory, or a vector of what stays as it is.
+  [[nodiscard]] Place source(std::size_t operation, std::size_t n) {
+    const Scalar& read = operations_[operation].in[n];
+    const Place memory = VectorPlan::scalar(operation, n);
+    if (const Temporary* const found = temporary(read)) return found->value;
+    if (read.advance != 0 || operations_[operation].kernel == nullptr || is_written(read)) return memory;
+    plan_.fills.push_back({memory, own_vector(read.width)});
+    return plan_.fills.back().vector;
+  }
+
+  void plan() {
+    for (std::size_t o = 0; o < operations_.size(); ++o) {
+      const auto& operation = operations_[o];
+      VectorPlan::Operation planned{.kernel = operation.kernel,
+                                    .operands = operation.operands,
+                                    .out = VectorPlan::scalar(o, VectorPlan::result)};
+      for (std::size_t n = 0; n < operation.operands; ++n) planned.in[n] = source(o, n);
+      if (operation.kernel == nullptr) planned.kernel = copy_kernel(operation.out.width);
+      if (Temporary* const result = temporary(operation.out)) {
+        const Place in = planned.in[0];
+        if (operation.kernel == nullptr && (in.own || !is_written(scalar(in)))) {
+          result->value = in;  // a copy of what stays unchanged
+          continue;
+        }
+        result->value = planned.out = own_vector(operation.out.width);
+      }
+      plan_.operations.push_back(planned);
+    }
+  }
+
+  /// Whether two operations of the plan at most, `maker` and `copier`, touch the bytes: no other one between the two,
+  /// and none writes them.
+  [[nodiscard]] bool is_free_for(const Scalar& target, std::size_t maker, std::size_t copier) const {
+    const Extent extent = this->extent(target);
+    const auto meets = [&](Place place) { return !place.own && extent.meets(this->extent(scalar(place))); };
+    for (std::size_t o = 0; o < plan_.operations.size(); ++o) {
+      const auto& operation = plan_.operations[o];
+      if (o != copier && meets(operation.out)) return false;
+      if (o <= maker || o >= copier) continue;
+      if (std::ranges::any_of(std::span(operation.in).first(operation.operands), meets)) return false;
+    }
+    return true;
+  }
+
+  /// Where a vector is copied to memory, what makes it writes there at once.
+  void write_through() {
+    for (std::size_t copier = 0; copier < plan_.operations.size(); ++copier) {
+      const auto copy = plan_.operations[copier];
+      const Place vector = copy.in[0], memory = copy.out;
+      if (copy.kernel != copy_kernel(scalar(memory).width) || !vector.own || memory.own ||
+          scalar(memory).advance == 0)
+        continue;
+      const auto maker = std::ranges::find(plan_.operations, vector, &VectorPlan::Operation::out);
+      if (maker == plan_.operations.end()) continue;  // a constant's
+      const auto first = static_cast<std::size_t>(maker - plan_.operations.begin());
+      if (!is_free_for(scalar(memory), first, copier)) continue;
+      maker->out = memory;
+      plan_.operations.erase(plan_.operations.begin() + static_cast<std::ptrdiff_t>(copier));
+      --copier;
+      for (auto& operation : plan_.operations) std::ranges::replace(operation.in, vector, memory);
+      for (auto& [value, home] : plan_.left) {
+        if (value == vector) value = memory;
+      }
+    }
+  }
+
+  /// The scalars that are first to reach new lines of memory: others of their region that come not far behind find them
+  /// in the cache, as the rows of a stencil do.
+  void find_streams() {
+    constexpr std::ptrdiff_t line = 64, near = std::ptrdiff_t{1} << 18;
+    std::vector<Place> places;
+    for (const auto& operation : plan_.operations) {
+      places.insert(places.end(), operation.in.begin(), operation.in.begin() + operation.operands);
+      places.push_back(operation.out);
+    }
+    std::vector<Scalar> leaders;
+    const auto leads = [&](Place place) {
+      if (place.own) return false;
+      const Scalar& one = scalar(place);
+      if (one.advance == 0 || std::abs(one.advance) > line) return false;
+      const auto goes_ahead = [&](const Scalar& other, std::ptrdiff_t least) {
+        if (other.region != one.region || other.advance != one.advance) return false;
+        const auto ahead = one.advance > 0 ? other.at - one.at : one.at - other.at;
+        return ahead >= least && ahead <= near;
+      };
+      const bool follows =
+          std::ranges::any_of(places, [&](Place p) { return !p.own && goes_ahead(scalar(p), 1); }) ||
+          std::ranges::any_of(leaders, [&](const Scalar& other) { return goes_ahead(other, 0); });
+      if (!follows) leaders.push_back(one);
+      return !follows;
+    };
+    for (auto& operation : plan_.operations) {
+      for (std::size_t n = 0; n < operation.operands; ++n) operation.fetch[n] = leads(operation.in[n]);
+      operation.fetch[VectorPlan::result] = leads(operation.out);
+    }
+  }
+
+  std::span<const VectorOperation> operations_;
+  std::int64_t iterations_;
+  std::vector<Extents> extents_;  ///< By operation.
+  std::vector<Temporary> temporaries_;
+  VectorPlan plan_;
+};
+
+}  // namespace
+
+std::optional<VectorPlan> plan_vectors(std::span<const VectorOperation> operations, std::int64_t iterations) {
+  if (iterations < VectorPlan::least_iterations || operations.empty() ||
+      operations.size() > VectorPlan::most_operations)
+    return std::nullopt;
+  return VectorPlanner(operations, iterations).run();
+}
+
+}  // namespace cyclotron::runtime
