@@ -1,11 +1,17 @@
 """Programs that hop along a tree: channels whose sender is a multiple of the receiver."""
 
 import math
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import cyclotron as cy
+
+sys.path.append(str(Path(__file__).parents[2] / "examples"))
+
+from tree_reduction import tree_sums
 
 ENGINES = ("auto", "general", "fast-forward")
 
@@ -20,20 +26,6 @@ def tree_sum(A):
             S[p] = A[p - n + 1]
         else:
             S[p] = S[2 * p + 1] + S[2 * p + 2]
-    return S
-
-
-@cy.kernel
-def tree_sums(A):
-    """The same of each column, one after the other in the same tree."""
-    n, m = A.shape
-    S = cy.empty((2 * n - 1, m))
-    for p in range(2 * n - 2, -1, -1):
-        for k in range(m):
-            if p >= n - 1:
-                S[p, k] = A[p - n + 1, k]
-            else:
-                S[p, k] = S[2 * p + 1, k] + S[2 * p + 2, k]
     return S
 
 

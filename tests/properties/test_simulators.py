@@ -3,6 +3,8 @@
 import itertools
 import os
 import random
+import sys
+from pathlib import Path
 
 import advice
 import numpy as np
@@ -12,6 +14,10 @@ import reference_simulator
 from random_search import SEED
 
 import cyclotron as cy
+
+sys.path.append(str(Path(__file__).parents[2] / "examples"))
+
+from tree_reduction import tree_sums
 
 PROGRAMS = int(os.environ.get("CYCLOTRON_SIMULATIONS", "250"))
 FAST_FORWARDS = int(os.environ.get("CYCLOTRON_FAST_FORWARDS", "400"))
@@ -69,19 +75,6 @@ def test_reference_on_tiles(rows, tile):
         )
         for _ in range(4):
             judged(random_machines.retimed(rng, program))
-
-
-@cy.kernel
-def tree_sums(A):
-    n, m = A.shape
-    S = cy.empty((2 * n - 1, m))
-    for p in range(2 * n - 2, -1, -1):
-        for k in range(m):
-            if p >= n - 1:
-                S[p, k] = A[p - n + 1, k]
-            else:
-                S[p, k] = S[2 * p + 1, k] + S[2 * p + 2, k]
-    return S
 
 
 @pytest.mark.parametrize("leaves", [2, 5, 8])
