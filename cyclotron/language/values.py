@@ -29,14 +29,14 @@ def sum(
     name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: object = 1
 ) -> Any:
     """The sum of ``body(k)`` over ``range(start, stop, step)`` where ``where(k)``; 0 over nothing."""
-    return _reduce("sum", name, (start, stop, step), body, where)
+    return _reduce("sum", name, (start, stop, step), _counted(body), where)
 
 
 def prod(
     name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: object = 1
 ) -> Any:
     """The product of ``body(k)`` over ``range(start, stop, step)`` where ``where(k)``; 1 over nothing."""
-    return _reduce("product", name, (start, stop, step), body, where)
+    return _reduce("product", name, (start, stop, step), _counted(body), where)
 
 
 def max(
@@ -248,6 +248,19 @@ def _reduce(
     if skip_empty and isinstance(expression, Reduce):
         region = _not_empty(region, expression)
     return Reduce(kind, index, region, expression, span)
+
+
+def _counted(body: Body) -> Body:
+    """Terms of a sum or product; truth values are whole numbers there, as in Python."""
+
+    def term(at: Affine) -> object:
+        value = body(at)
+        if isinstance(value, Array):
+            return operand(value).astype("int64") if value.dtype_name == "bool" else value
+        one = element(value)
+        return elements.cast(one, "int64") if one.dtype == "bool" else one
+
+    return term
 
 
 def _of_arrays(kind: str, index: Index, region: Region, term: Any, span: Span) -> Any:

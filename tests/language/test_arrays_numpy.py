@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,18 @@ def sums_of_elements(x):
     return y, z + sum(z[i] + sum(z[j] for j in range(2)) for i in range(2))
 
 
+@cy.kernel
+def counts(x, A):
+    """Python adds and multiplies truth values as whole numbers."""
+    total = 0
+    for i in range(3):
+        total += x[i]
+    found = cy.empty((2,), dtype="int64")
+    found[0] = sum(A[i, j] for i in range(2) for j in range(3) if i <= j)
+    found[1] = math.prod(A[i, 0] for i in range(2))
+    return total, found, sum(A[i] for i in range(2)), any(x[i] for i in range(3))
+
+
 CASES: list[tuple[cy.Kernel, tuple[Any, ...]]] = [
     (norms, (np.array([50000, 0], "int32"),)),
     (norms, (np.array([2**33, 0]),)),
@@ -73,6 +86,8 @@ CASES: list[tuple[cy.Kernel, tuple[Any, ...]]] = [
     (arguments_of_numpy, (numbers(2, 3), numbers(4))),
     (sums_of_elements, (numbers(5),)),
     (sums_of_elements, (numbers(3, dtype="int32"),)),
+    (counts, (np.array([True, True, False]), np.array([[1, 1, 0], [1, 1, 1]], "bool"))),
+    (counts, (np.zeros(3, "bool"), np.ones((2, 3), "bool"))),
     (multiplied_in_place, (numbers(3, 3), numbers(3, 3, seed=2))),
 ]
 
