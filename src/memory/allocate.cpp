@@ -1,7 +1,9 @@
 // Best fit: each slot in the smallest gap between those that live when it does.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <tuple>
 
@@ -84,24 +86,55 @@ std::string describe(const Slot& slot) {
                      slot.tile.columns, operators::name(slot.dtype), slot.persistent ? ", persistent" : "");
 }
 
-[[noreturn]] void too_small(const Program& program, const PeClass& pe_class) {
+/// The instruction at which the slots that are live take most.
+std::size_t find_peak(const PeClass& pe_class, const std::vector<Lifetime>& live) {
+  std::map<std::size_t, double> changes;  // of the bytes that live; sizes may be beyond any machine
+  for (std::size_t s = 0; s < live.size(); ++s) {
+    const auto bytes = static_cast<double>(size_bytes(pe_class.slots[s]));
+    for (const Interval& interval : live[s]) {
+      changes[interval.first] += bytes;
+      changes[interval.last + 1] -= bytes;
+    }
+  }
+  std::size_t peak = 0;
+  double alive = 0, most = 0;
+  for (const auto& [at, change] : changes) {
+    alive += change;
+    if (alive <= most) continue;
+    most = alive;
+    peak = at;
+  }
+  return peak;
+}
+
+/// What lives at the peak, the largest first.
+std::vector<Note> notes_on_peak(const PeClass& pe_class) {
   constexpr std::size_t shown = 5;
-  std::vector<const Slot*> largest;
-  for (const auto& slot : pe_class.slots) largest.push_back(&slot);
-  std::stable_sort(largest.begin(), largest.end(),
-                   [](const Slot* a, const Slot* b) { return size_bytes(*a) > size_bytes(*b); });
-  std::vector<Note> notes;
-  for (std::size_t s = 0; s < std::min(shown, largest.size()); ++s)
-    notes.push_back({{}, describe(*largest[s])});
-  if (largest.size() > shown)
-    notes.push_back({{}, fmt::format("and {} smaller ones", largest.size() - shown)});
+  const std::vector<Lifetime> live = lifetimes(pe_class);
+  const std::size_t peak = find_peak(pe_class, live);
+  std::vector<const Slot*> alive;
+  std::int64_t bytes = 0;
+  for (std::size_t s = 0; s < live.size(); ++s) {
+    if (!meet(live[s], {{peak, peak}})) continue;
+    alive.push_back(&pe_class.slots[s]);
+    bytes = std::min(bytes + std::min(size_bytes(pe_class.slots[s]), beyond), beyond);
+  }
+  std::ranges::stable_sort(alive, std::ranges::greater{}, [](const Slot* slot) { return size_bytes(*slot); });
+  std::vector<Note> notes{{peak < pe_class.code.size() ? pe_class.code[peak].span : Span{},
+                           fmt::format("most is live here: {} values of {} bytes", alive.size(), bytes)}};
+  for (std::size_t s = 0; s < std::min(shown, alive.size()); ++s) notes.push_back({{}, describe(*alive[s])});
+  if (alive.size() > shown) notes.push_back({{}, fmt::format("and {} smaller ones", alive.size() - shown)});
+  return notes;
+}
+
+[[noreturn]] void too_small(const Program& program, const PeClass& pe_class) {
   throw CapacityError(
       {.code = "CYC501",
        .span = {},
        .message =
            fmt::format("{} of `{}` needs {} bytes of PE memory, but the machine has {} a PE", pe_class.name,
                        program.kernel, pe_class.memory_bytes, program.machine.pe.memory_bytes),
-       .notes = std::move(notes),
+       .notes = notes_on_peak(pe_class),
        .help = fmt::format(
            "use smaller tiles, keep fewer of them in the PE, or a machine with memory of at least {} bytes",
            pe_class.memory_bytes)});

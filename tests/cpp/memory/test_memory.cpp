@@ -185,9 +185,30 @@ TEST(Allocate, RefusesWhatDoesNotFit) {
   EXPECT_EQ(diagnostic.code, "CYC501");
   EXPECT_EQ(diagnostic.message,
             "class 0 of `big` needs 65544 bytes of PE memory, but the machine has 49152 a PE");
-  ASSERT_EQ(diagnostic.notes.size(), 2U);
-  EXPECT_EQ(diagnostic.notes[0].text, "`s0` takes 65536 bytes (2 tiles of 64x64 float64, persistent)");
+  ASSERT_EQ(diagnostic.notes.size(), 3U);
+  EXPECT_EQ(diagnostic.notes[0].text, "most is live here: 2 values of 65544 bytes");
+  EXPECT_EQ(diagnostic.notes[1].text, "`s0` takes 65536 bytes (2 tiles of 64x64 float64, persistent)");
   EXPECT_NE(diagnostic.help.find("65544 bytes"), std::string::npos);
+}
+
+TEST(Allocate, NamesWhatLivesAtThePeak) {
+  // s1 to s6 are there together, s0 only at the end of these or before them.
+  Program program = program_of(7, {write(0), read(0), write(1), write(2), write(3), write(4), write(5),
+                                   write(6), write(0), read(1), read(2), read(3), read(4), read(5), read(6)});
+  program.channels[0].tile = {6 * 1024, 1};
+  for (auto& slot : program.classes[0].slots) slot.tile = {1024 + 8, 1};
+  program.classes[0].slots[0].tile = {6, 1};
+  program.classes[0].code[8].span = {.file = "peak.py", .line = 8};
+  const Diagnostic diagnostic = thrown<CapacityError>([&] { (void)allocate(program); });
+  ASSERT_EQ(diagnostic.notes.size(), 7U);
+  EXPECT_EQ(diagnostic.notes[0].text, "most is live here: 7 values of 49584 bytes");
+  EXPECT_EQ(diagnostic.notes[0].span.line, 8);
+  EXPECT_EQ(diagnostic.notes[1].text, "`s1` takes 8256 bytes (1032x1 float64)");
+  EXPECT_EQ(diagnostic.notes[6].text, "and 2 smaller ones");
+  program.classes[0].slots[0].tile = {6 * 1024 + 1, 1};  // lives alone, and is a little less
+  program.classes[0].code.erase(program.classes[0].code.begin() + 8);
+  EXPECT_EQ(thrown<CapacityError>([&] { (void)allocate(program); }).notes[0].text,
+            "most is live here: 6 values of 49536 bytes");
 }
 
 TEST(Allocate, SizesBeyondAnyMemoryAreRefusedToo) {
