@@ -380,10 +380,16 @@ class Schedule:
         Raises
         ------
         ScheduleError
-            If it is not TOML or not a schedule.
+            If it cannot be read, is not TOML or not a schedule.
         """
         try:
             data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise ScheduleError(
+                f"`{path}` cannot be read: {error.strerror}",
+                code="CYC301",
+                help="give the path of a file that Schedule.save wrote",
+            ) from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ScheduleError(f"`{path}` is not TOML: {error}", code="CYC301") from None
         return cls.from_dict(data)

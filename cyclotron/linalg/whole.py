@@ -229,9 +229,14 @@ def run_cholesky(a: Any, options: Options) -> Any:
     check_square(a, "cholesky")
     chosen = options.plan or _plan_cholesky(a, _count(options, a))
     try:
-        return _run(chosen, (kernels.cholesky, kernels.cholesky_hermitian), (), (a,), options)
+        result = _run(chosen, (kernels.cholesky, kernels.cholesky_hermitian), (), (a,), options)
     except ExecutionError as error:
         raise _with_minor(error, chosen, a) from None
+    if isinstance(result, np.ndarray):  # NaN passes through operators, and reaches the pivots after it
+        failed = np.flatnonzero(np.isnan(np.diagonal(result)))
+        if len(failed):
+            raise _not_definite(int(failed[0]) + 1, len(result), "CYC701")
+    return result
 
 
 def _plan_matmul(a: Matrix, b: Matrix, ranks: int) -> Plan:
@@ -341,9 +346,13 @@ def _with_minor(error: CyclotronError, chosen: Plan, a: Any) -> CyclotronError:
         return error
     if minor > n:
         return error
-    return type(error)(
+    return _not_definite(minor, n, error.code)
+
+
+def _not_definite(minor: int, n: int, code: str) -> ExecutionError:
+    return ExecutionError(
         f"the matrix is not positive definite: its leading minor of order {minor} of {n} is not positive",
-        code=error.code,
+        code=code,
         help="Cholesky needs a symmetric positive definite matrix",
     )
 

@@ -204,3 +204,14 @@ def test_a_layout_is_a_layout():
             cy.distribute(np.eye(4), wrong)
     with pytest.raises(cy.ShapeError, match="owner"):
         cy.Layout(block=2, owner=3)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "local", "sim"])
+@pytest.mark.parametrize("at", [(0, 0), (4, 2), (39, 39)], ids=str)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
+def test_cholesky_of_what_is_not_a_number(at, backend, dtype):
+    """Reported at the first pivot that it reaches, by every backend."""
+    A = (40 * np.eye(40)).astype(dtype)
+    A[at] = np.nan
+    with pytest.raises(cy.ExecutionError, match=f"minor of order {at[0] + 1} of 40 "):
+        cy.linalg.cholesky(A, backend=backend)

@@ -231,6 +231,12 @@ def test_refusals_name_what_is_wrong(make, code, words):
     assert isinstance(caught.value, ValueError)
 
 
+def test_a_file_that_cannot_be_read_is_named(tmp_path):
+    for path in (tmp_path / "none.toml", tmp_path):
+        with pytest.raises(cy.ScheduleError, match=f"{path.name}` cannot be read"):
+            cy.Schedule.load(path)
+
+
 @pytest.mark.parametrize("content", [b"space = [", b"\xff\xfe", b'space = ["i"]\nspace = ["j"]'])
 def test_a_file_that_is_not_toml_is_named(tmp_path, content):
     path = tmp_path / "broken.toml"
