@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include <cyclotron/program/timing.hpp>
 
@@ -211,10 +212,11 @@ std::optional<Timing> simulate_collapsed(const TimedProgram& program, const Prog
     }
     if (!engine.finished()) return std::nullopt;
     if (const auto expansion = collapse.expansion(engine.array(), recorder, *crop)) {
+      const std::size_t simulated = engine.array().grid_size();
       Timing timing = std::move(engine).timing(*expansion);
       timing.engine = "fast-forward";
       timing.cycles_skipped = skipped;
-      timing.pes_skipped = static_cast<std::int64_t>(timing.pes.size() - engine.array().grid_size());
+      timing.pes_skipped = static_cast<std::int64_t>(timing.pes.size() - simulated);
       return timing;
     }
   }
