@@ -161,13 +161,24 @@ class Reader {
 
   Affine affine(isl_ast_expr* expr) { return whole(quotient(expr)); }
 
+  [[noreturn]] static void refuse(const std::string& why) {
+    throw LegalityError({.code = "CYC226",
+                         .span = {},
+                         .message = "no loops with affine bounds run through the steps of a class of PEs",
+                         .notes = {{{}, why}},
+                         .help = "use other forms for space and time, for example plain indices"});
+  }
+
   /// A quotient that is no bound becomes the variable of a loop of one step around the node: q = floor(n /
   /// d).
   Affine whole(Quotient quotient) {
     if (quotient.divisor == 1) return quotient.numerator;
     if (quotient.up) quotient.numerator.constant += quotient.divisor - 1;
     quotient.up = false;
-    CYC_CHECK(parameters_ + depth_ < variables_, "a loop nest with few quotients");
+    if (parameters_ + depth_ == variables_) {
+      refuse(
+          fmt::format("they need more than {} loops and quotients by constants", variables_ - parameters_));
+    }
     Node let;
     let.kind = Node::Kind::loop;
     let.lower.push_back(lower_bound(quotient));
@@ -213,12 +224,7 @@ class Reader {
         return {dividend - modulus * whole({dividend, modulus, false})};
       }
       default:
-        // A case distinction inside an expression, which a program has no instruction for.
-        throw LegalityError({.code = "CYC226",
-                             .span = {},
-                             .message = "no loops with affine bounds run through the steps of a class of PEs",
-                             .notes = {},
-                             .help = "use other forms for space and time, for example plain indices"});
+        refuse("they need a case distinction within a bound");  // for which a program has no instruction
     }
   }
 

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include <cyclotron/poly/loops.hpp>
+#include <cyclotron/support/error.hpp>
 
 namespace cyclotron::poly {
 namespace {
@@ -260,6 +261,22 @@ TEST(Loops, Quotients) {
   expect_exact({"0 <= s < 9 and 2s = p", "0 <= s < 9 and 3s = p + q"}, 2, 1);
   expect_exact({"0 <= s < 6 and 2t = s + p", "0 <= s < 6 and 3t = s - p", "0 <= s < 6 and 0 <= t < 4"}, 1, 2);
   expect_exact({"0 <= s < 6 and 2t <= s + p and 3t >= s - q and t >= 0 and (s + t + p) mod 2 = 0"}, 2, 2);
+}
+
+// Each is a variable of the nest, which has so many.
+TEST(Loops, RefusesTooManyQuotients) {
+  const Context context;
+  std::string sum = "p";
+  for (std::size_t divisor = 2; divisor <= 2 + loop_variables(1); ++divisor)
+    sum += fmt::format(" + floor(p/{})", divisor);
+  const auto domain = Set::parse(context, {"p", "s"}, "0 <= p < 100 and s = " + sum);
+  ASSERT_TRUE(domain);
+  try {
+    (void)generate_loops({{*Set::parse(context, {"p"}, "0 <= p < 100"), {*domain}}}, 1);
+    ADD_FAILURE() << "no refusal";
+  } catch (const LegalityError& error) {
+    EXPECT_EQ(error.diagnostic().code, "CYC226");
+  }
 }
 
 // s mod 2 in the last bound of u: its quotient is the variable of a loop around that of u.
