@@ -27,21 +27,23 @@ namespace {
 /// How a run ended; all ranks agree.
 enum class End : std::uint8_t { finished, failed, deadlocked };
 
-/// Waiting costs little, since ranks may be more than cores: first yields, then sleeps of up to a
-/// millisecond.
+/// Waiting costs little, since others may need the core: first yields, then sleeps of up to a millisecond.
+/// Where ranks are more than cores it sleeps at once: a core on which waiting ranks yield to each other looks
+/// busy, so the system leaves a rank that has work in the other core's queue.
 class BackOff {
  public:
+  explicit BackOff(bool crowded) : yields_(crowded ? 0 : 200) {}
   void wait() {
-    constexpr int yields = 200;
-    if (++waits_ < yields) {
+    if (waits_++ < yields_) {
       sched_yield();
     } else {
-      std::this_thread::sleep_for(std::chrono::microseconds(std::min(1000, 20 * (waits_ - yields + 1))));
+      std::this_thread::sleep_for(std::chrono::microseconds(std::clamp(5 * (waits_ - yields_), 50, 1000)));
     }
   }
   void reset() { waits_ = 0; }
 
  private:
+  int yields_;
   int waits_ = 0;
 };
 
@@ -72,7 +74,7 @@ class Judge {
 /// `failure` set, where this rank could not even begin.
 End run_rank(Transport& transport, Rank* rank, std::exception_ptr& failure) {
   Judge judge(transport.size());
-  BackOff back_off;
+  BackOff back_off(transport.crowded());
   bool stopped = rank == nullptr;
   if (stopped) transport.alarm();
   while (true) {

@@ -1,5 +1,6 @@
 #include "transport.hpp"
 
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -64,21 +65,32 @@ Transport::~Transport() {
   if (communicator_ != MPI_COMM_NULL) MPI_Comm_free(&communicator_);
 }
 
-/// Finds the ranks on this computer. Memory is shared where each of them can map that of all others.
+/// Finds the ranks on this computer, and whether it has a core for each. Memory is shared where each of them can map that of all others.
 void Transport::find_neighbours(bool share_memory) {
   struct Card {
     std::uint64_t computer;
     std::uint64_t nonce;
     Loan loan;
+    cpu_set_t cores;
   };
   const Tile probe = Arena::instance().take(sizeof(std::uint64_t));
   const std::uint64_t nonce = std::random_device{}() + (std::uint64_t{std::random_device{}()} << 32);
   std::memcpy(probe.data(), &nonce, sizeof nonce);
   const Block& block = *probe.block();
-  const Card own{this_computer(), nonce, {block.owner, block.segment, block.offset, 0}};
+  Card own{this_computer(), nonce, {block.owner, block.segment, block.offset, 0}, {}};
+  // Where it fails no core is known, and none counted.
+  (void)sched_getaffinity(0, sizeof own.cores, &own.cores);
   std::vector<Card> cards(static_cast<std::size_t>(size_));
   check(MPI_Allgather(&own, sizeof own, MPI_BYTE, cards.data(), sizeof own, MPI_BYTE, communicator_),
         "MPI_Allgather");
+  cpu_set_t cores{};
+  int ranks = 0;
+  for (const Card& card : cards) {
+    if (card.computer != own.computer) continue;
+    CPU_OR(&cores, &cores, &card.cores);
+    ++ranks;
+  }
+  crowded_ = CPU_COUNT(&cores) > 0 && ranks > CPU_COUNT(&cores);
   int reachable = share_memory ? 1 : 0;
   for (int r = 0; r < size_; ++r) {
     const Card& card = cards[static_cast<std::size_t>(r)];
