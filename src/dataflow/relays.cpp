@@ -11,7 +11,7 @@
 namespace cyclotron::dataflow::detail {
 
 /// From where it is computed, a constant distance of several hops away, in the step in which it is made
-/// (H[i-1, j-1], or a stencil's U[t-1, x-2]). What is not of this step share_links passes on, to all who use it.
+/// (H[i-1, j-1], or a stencil's U[t-1, x-2]). What is not of this step share_links may pass on, to all who use it.
 void Router::hand_over_far(FlowId id, bool earlier, poly::Set& starts, std::vector<Rule>& rules) const {
   const bool plain = std::ranges::all_of(frame_.space, [](const poly::Affine& form) {
     return std::ranges::count(form.coefficients, 0) + 1 == std::ssize(form.coefficients);
@@ -22,7 +22,7 @@ void Router::hand_over_far(FlowId id, bool earlier, poly::Set& starts, std::vect
     constexpr auto any = std::numeric_limits<std::int64_t>::max();
     for (const auto& [domain, offset] : at_distance(id, holder, starts, 2, any)) {
       if (earlier && time_step(offset) >= 0) continue;
-      if (earlier && (straight || hops(offset) <= most_hops)) {
+      if (earlier && (straight || (relays_ == Relays::shared && hops(offset) <= most_hops))) {
         rules.push_back({Transfer{holder.flow, shifted(offset.size(), offset), false}, id, domain,
                          Origin::inner_send, graph_.at(id).span});
       } else if (!relay_for_one(id, holder.flow, domain, offset, rules) &&

@@ -59,7 +59,7 @@ class Sharing {
     steps_ = steps_between_neighbours(grid_.size());
   }
 
-  Placed run() {
+  Shared run() {
     std::map<std::size_t, std::vector<Arrival>> arrivals;  // By source.
     std::set<std::size_t>
         at_once;  // Sources of which a neighbour uses values in the step in which they are made.
@@ -79,7 +79,7 @@ class Sharing {
         std::erase_if(of_one, [&](const Arrival& arrival) { return hops(arrival.offset) == 1; });
       share(FlowId(source), of_one);
     }
-    return std::move(result_);
+    return {std::move(result_), adds_relays_ && !saves_};
   }
 
  private:
@@ -134,6 +134,7 @@ class Sharing {
 
   void share(FlowId source, const std::vector<Arrival>& arrivals) {
     auto stops = stops_of(arrivals);
+    saves_ = saves_ || saves(arrivals, stops);
     std::map<Offset, FlowId> relays;
     for (auto stop = stops.rbegin(); stop != stops.rend(); ++stop) {
       const auto& [distance, offset] = stop->first;
@@ -141,6 +142,7 @@ class Sharing {
       if (!stop->second.relayed) continue;
       const bool first = distance == 1;
       const auto nearer = first ? Offset(grid_.size(), 0) : nearer_stop(stops, offset, places);
+      adds_relays_ = true;
       const auto relay = add_relay(source, offset, places);
       auto from = graph_.at(graph_.at(relay).space).tuple;
       move(from, nearer - offset);
@@ -152,6 +154,23 @@ class Sharing {
       const auto relay = relays.find(arrival.offset);
       if (relay != relays.end()) take_from(relay->second, arrival);
     }
+  }
+
+  /// Whether values cross fewer links on the way to these stops than on ways of each arrival's own.
+  [[nodiscard]] bool saves(const std::vector<Arrival>& arrivals, const Stops& stops) const {
+    std::map<Offset, std::vector<const Arrival*>> alone;  // Those that no other brings the same values as.
+    std::int64_t links = 0;
+    for (const auto& arrival : arrivals) {
+      if (arrival.repeated) return true;
+      auto& others = alone[arrival.offset];
+      if (std::ranges::any_of(others, [&](const Arrival* other) {
+            return !other->places.intersect(arrival.places).is_empty();
+          }))
+        return true;
+      if (others.empty()) links += hops(arrival.offset);
+      others.push_back(&arrival);
+    }
+    return links > std::ssize(stops);
   }
 
   /// Where the values have to come, and to pass.
@@ -237,10 +256,12 @@ class Sharing {
   std::vector<std::size_t> grid_, time_;
   std::vector<std::int64_t> extents_;
   std::vector<Offset> steps_;
+  bool adds_relays_ = false;
+  bool saves_ = false;
 };
 
 }  // namespace
 
-Placed share_links(const Placed& placed, const Hops& hops) { return Sharing(placed, hops).run(); }
+Shared share_links(const Placed& placed, const Hops& hops) { return Sharing(placed, hops).run(); }
 
 }  // namespace cyclotron::dataflow

@@ -84,30 +84,31 @@ void check_small(const program::Program& program, const recurrence::System& syst
   }
 }
 
-/// The same points with values that pass each link once, as far as the machine's links are those of a grid.
-dataflow::Placed share_links(const dataflow::Placed& placed, const machine::Machine& machine) {
+/// The same points with values that pass each link once.
+dataflow::Shared share_links(const dataflow::Placed& placed, const machine::Machine& machine,
+                             dataflow::Relays relays) {
   const auto dimensions = placed.space.size();
-  if (!machine.link_maps.empty() || machine::dimensions(machine).value_or(dimensions) != dimensions)
-    return placed;
+  if (relays != dataflow::Relays::shared || machine::dimensions(machine).value_or(dimensions) != dimensions)
+    return {placed};
   const auto hops = [&](const std::vector<std::int64_t>& extents, const std::vector<std::int64_t>& offset) {
     return machine::hops(machine, extents, offset);
   };
   auto shared = dataflow::share_links(placed, hops);
-  if (shared.graph.spaces.size() != placed.graph.spaces.size()) dataflow::verify(shared.graph);
+  if (shared.placed.graph.spaces.size() != placed.graph.spaces.size()) dataflow::verify(shared.placed.graph);
   return shared;
 }
 
 /// Maps; where values of one step are needed before they are made, with the step's innermost loops that allow
-/// it distributed: one part of their points after the other.
-mapping::Mapping map_in_parts(dataflow::Placed& placed, const machine::Machine& machine) {
-  const auto map = [&](const dataflow::Placed& points) {
-    auto shared = share_links(points, machine);
-    auto mapping = mapping::map_to_grid(shared.graph, {shared.space, shared.time, {}}, machine);
-    placed = std::move(shared);
+/// it distributed: one part of their points after the other. `shared` is share_links(placed).
+mapping::Mapping map_in_parts(dataflow::Placed& placed, dataflow::Shared shared,
+                              const machine::Machine& machine, dataflow::Relays relays) {
+  const auto map = [&](dataflow::Placed points) {
+    auto mapping = mapping::map_to_grid(points.graph, {points.space, points.time, {}}, machine);
+    placed = std::move(points);
     return mapping;
   };
   try {
-    return map(placed);
+    return map(std::move(shared.placed));
   } catch (const LegalityError& error) {
     const auto& code = error.diagnostic().code;
     if (code != made_too_late && code != overtaken) throw;
@@ -117,7 +118,7 @@ mapping::Mapping map_in_parts(dataflow::Placed& placed, const machine::Machine& 
       if (std::ranges::all_of(parts, [](std::int64_t part) { return part == 0; })) continue;
       const auto distributed = dataflow::distribute(placed, level, parts);
       try {
-        return map(distributed);
+        return map(share_links(distributed, machine, relays).placed);
       } catch (const LegalityError&) {
         continue;  // further out, perhaps
       }
@@ -141,7 +142,12 @@ Compiled compile_with(const recurrence::System& system, schedule::Schedule sched
     log.stage("verify dataflow");
   };
   if (first) verify();
-  auto mapping = map_in_parts(placed, machine);
+  auto shared = share_links(placed, machine, relays);
+  if (shared.in_vain) {
+    return compile_with(system, std::move(schedule), machine, missing, dataflow::Relays::between_neighbours,
+                        first, std::move(log));
+  }
+  auto mapping = map_in_parts(placed, std::move(shared), machine, relays);
   log.stage("map");
   if (!first) verify();
   auto program = codegen::generate(mapping, machine);
@@ -175,7 +181,7 @@ Compiled compile_with(const recurrence::System& system, schedule::Schedule sched
 struct Candidate {
   schedule::Schedule schedule;
   dataflow::Missing missing = dataflow::Missing::where_read;
-  dataflow::Relays relays = dataflow::Relays::between_neighbours;
+  dataflow::Relays relays = dataflow::Relays::shared;
 };
 
 /// What is tried in turn for one schedule that leaves things open. Link maps and rings may lead straight to PEs that are
@@ -184,8 +190,9 @@ std::vector<Candidate> candidates(const recurrence::System& system, const schedu
                                   bool shortcuts) {
   std::vector<Candidate> result;
   const auto add = [&](const schedule::Schedule& completion, dataflow::Missing missing) {
-    if (shortcuts) result.push_back({completion, missing, dataflow::Relays::none});
-    result.push_back({completion, missing, dataflow::Relays::between_neighbours});
+    using enum dataflow::Relays;
+    const auto ways = shortcuts ? std::vector{none, between_neighbours} : std::vector{shared};
+    for (const auto way : ways) result.push_back({completion, missing, way});
   };
   for (const auto& completion : schedule::completions(system, schedule)) {
     const bool first = result.empty();

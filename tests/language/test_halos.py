@@ -287,3 +287,45 @@ def test_rolls_take_the_links_that_wrap_around(shape: tuple[int, int]) -> None:
     torus = cy.Machine(grid=shape, topology="torus")
     words = words_a_step(drift, shape, PLANE, torus)
     assert words == (shape[0] - 1) * shape[1] + shape[0] * shape[1]
+
+
+@cy.kernel
+def leaps(u, steps):
+    for t in range(steps):
+        u = u + cy.roll(u, 2, 0) - cy.roll(u, (1, -1), (0, 1)) + 3 * cy.roll(u, -2, 1)
+    return u
+
+
+@pytest.mark.parametrize("shape", [(6, 6), (5, 3), (1, 6), (4, 4)])
+@pytest.mark.parametrize("topology", ["torus", "mesh"])
+def test_rolls_stay_on_a_grid_as_large_as_the_array(shape: tuple[int, int], topology: str) -> None:
+    u = np.random.default_rng(2).integers(-4, 5, shape).astype(float)
+    machine = cy.Machine(grid=shape, topology=topology)
+    for schedule in (PLANE, None):
+        result = cy.run(leaps.compile(u, 3, schedule=schedule, machine=machine), backend="sim")
+        np.testing.assert_array_equal(result.output, leaps.reference(u, 3))
+        assert result.utilization.shape == shape
+
+
+@cy.kernel
+def far_neighbours(u, steps):
+    for t in range(steps):
+        u[2:-2, 2:-2] += u[2:-2, :-4] + u[2:-2, 4:]
+    return u
+
+
+def test_nothing_is_shared_in_vain() -> None:
+    """No word fewer would cross a link, but PEs would wait for each other at each point: three operators of each
+    point are all that a step takes."""
+    u = cy.spec((34, 12))
+    machine = cy.Machine(link=cy.Link(depth=64))
+    schedule = cy.Schedule().space("j").time("t", "i")
+    cycles = [
+        cy.run(
+            far_neighbours.compile(u, steps, schedule=schedule, machine=machine),
+            backend="sim",
+            functional=False,
+        ).cycles
+        for steps in (3, 6)
+    ]
+    assert cycles[1] - cycles[0] == 3 * 30 * 3

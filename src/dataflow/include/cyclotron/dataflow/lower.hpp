@@ -10,8 +10,9 @@ namespace cyclotron::dataflow {
 /// made, or at 0.
 enum class Missing : std::uint8_t { where_read, zero };
 
-/// Whether PEs pass values on that come from several hops away, or these come straight from where they are made.
-enum class Relays : std::uint8_t { between_neighbours, none };
+/// How values of earlier steps come from several hops away: straight from where they are made, as `share_links` wants
+/// them, by relays of each user's own, or straight however far, where the machine may have such links.
+enum class Relays : std::uint8_t { shared, between_neighbours, none };
 
 /// Whether the two place some equation's points differently. Throws as `lower` does.
 [[nodiscard]] bool missing_matters(const recurrence::System& system);
@@ -26,6 +27,6 @@ enum class Relays : std::uint8_t { between_neighbours, none };
 /// Throws LegalityError CYC210 (more than one reduction in an equation), CYC211 (an access no neighbour can
 /// supply), ScheduleError CYC313 (a movement along an axis that the tensor cannot follow).
 [[nodiscard]] Graph lower(const recurrence::System& system, const schedule::Schedule& schedule,
-                          Missing missing = Missing::where_read, Relays relays = Relays::between_neighbours);
+                          Missing missing = Missing::where_read, Relays relays = Relays::shared);
 
 }  // namespace cyclotron::dataflow

@@ -20,8 +20,14 @@ using Hops = std::function<std::int64_t(const std::vector<std::int64_t>& extents
 /// What one point of a neighbour alone uses goes straight there. So does what is broadcast, what varies in distance,
 /// what is further away than `most_hops`, and what some point uses in the step in which it is made or in one before
 /// it (of PEs that work one after the other): there, what others receive would hold them up, or come too late.
-/// Requires: verify(placed.graph). Ensures: verify(result.graph).
-[[nodiscard]] Placed share_links(const Placed& placed, const Hops& hops);
+/// Requires: verify(placed.graph). Ensures: verify(result.placed.graph).
+struct Shared {
+  Placed placed;
+  /// Relays were added, and no value crosses fewer links for it: those of each user's own, received when it needs them,
+  /// hold it up less.
+  bool in_vain = false;
+};
+[[nodiscard]] Shared share_links(const Placed& placed, const Hops& hops);
 
 /// Distances over which PEs pass values on one by one: every PE between has a place for those of each distance.
 inline constexpr std::int64_t most_hops = 8;
