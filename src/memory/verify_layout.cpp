@@ -1,4 +1,4 @@
-// Checks a layout without the allocator.
+// Checks a layout without the allocator; when slots live it learns where that one does, and tests ask the instructions.
 #include <algorithm>
 #include <map>
 

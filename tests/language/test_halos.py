@@ -315,8 +315,10 @@ def far_neighbours(u, steps):
 
 
 def test_nothing_is_shared_in_vain() -> None:
-    """No word fewer would cross a link, but PEs would wait for each other at each point: three operators of each
-    point are all that a step takes."""
+    """No word fewer would cross a link, but PEs would wait for each other at each point.
+
+    Three operators of each point are all that a step takes.
+    """
     u = cy.spec((34, 12))
     machine = cy.Machine(link=cy.Link(depth=64))
     schedule = cy.Schedule().space("j").time("t", "i")
