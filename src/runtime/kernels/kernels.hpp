@@ -72,7 +72,7 @@ using VectorKernel = void (*)(void* result, std::ptrdiff_t advance, const void* 
 [[nodiscard]] VectorKernel vector_kernel(Op op, DType dtype);
 
 /// Copies scalars of so many bytes: 1, 4, 8 or 16.
-[[nodiscard]] VectorKernel copy_kernel(std::uint8_t width);
+[[nodiscard]] VectorKernel copy_kernel(std::uint8_t bytes);
 
 /// BLAS uses one thread while any guard lives, and as many as before afterwards: PEs are the parallelism
 /// here.

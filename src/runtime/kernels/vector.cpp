@@ -15,8 +15,12 @@ const T& scalar(const void* first, std::ptrdiff_t distance) {
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define CYC_VECTOR_AVX2 __attribute__((target("avx2")))
+#ifdef __clang__  // which knows no preferences there
+#define CYC_VECTOR_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
+#else
 #define CYC_VECTOR_AVX512 \
   __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
+#endif
 #else
 #define CYC_VECTOR_AVX2
 #define CYC_VECTOR_AVX512
@@ -136,8 +140,8 @@ VectorKernel vector_kernel(Op op, DType dtype) {
   return nullptr;
 }
 
-VectorKernel copy_kernel(std::uint8_t width) {
-  switch (width) {
+VectorKernel copy_kernel(std::uint8_t bytes) {
+  switch (bytes) {
     case 1: return kernel<std::uint8_t>(Op::copy);
     case 4: return kernel<std::int32_t>(Op::copy);
     case 8: return kernel<std::int64_t>(Op::copy);
