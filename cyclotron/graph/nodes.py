@@ -214,7 +214,8 @@ class Graph:
         ShapeError
             CYC710 if an input is missing, unknown, or has another shape or dtype.
         ExecutionError
-            CYC719 if a `while` would go on after its most steps, CYC701 if an operator fails.
+            CYC719 if a `while` would go on after its most steps, CYC701 if an operator fails,
+            CYC710 if this is the body of a loop.
         """
         result: dict[str, NDArray[Any]] = importlib.import_module("cyclotron.graph.run").run(self, inputs)
         return result

@@ -26,7 +26,12 @@ _ONE = np.zeros(1, np.int64)
 def run(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     """Return the outputs of a whole graph; see `Graph.evaluate`."""
     trace = graph.trace
-    assert trace is not None, "only the graph of a kernel is run, not that of a loop in it"
+    if trace is None:
+        raise ExecutionError(
+            f"`{graph.name}` is the body of a loop, which reads what the statements around it make",
+            code="CYC710",
+            help="evaluate the graph that it is in: `kernel.graph(...).evaluate()`",
+        )
     tensors = [tensor for tensor in trace.tensors if tensor.is_input]
     for name in inputs:
         if name not in [tensor.name for tensor in tensors]:

@@ -11,13 +11,16 @@ import numpy as np
 
 from cyclotron.errors import Span, TraceError
 from cyclotron.language import broadcasting
+from cyclotron.language.affine import Affine, Condition, Extremum, Rounded
 from cyclotron.language.arithmetic import Array
 from cyclotron.language.blocked import Blocked, Spec
 from cyclotron.language.elements import Element
 from cyclotron.language.position import here
 
-# NumPy's letters of the dtypes that Python's types of numbers take.
-_KINDS: Mapping[Any, str] = {bool: "b", int: "bi", float: "bif", complex: "bifc"}
+# NumPy's letters of the dtypes that Python's types of numbers take, and the scalars of each letter.
+_KINDS: Mapping[Any, str] = {bool: "b", int: "biu", float: "biuf", complex: "biufc"}
+_SCALARS = {"b": np.bool_, "i": np.integer, "f": np.floating, "c": np.complexfloating}
+_NO_NUMBERS = (type(None), str, bytes, tuple, list, dict, set)
 
 
 def typed(value: object, annotation: object, *, name: str) -> None:
@@ -52,19 +55,20 @@ def conforms(value: object, annotation: Any) -> bool:
         return conforms(value, given[0])
     if annotation is None or annotation is type(None):
         return value is None
-    dtype = _dtype(value)
-    if annotation in _KINDS:
-        return not _has_axes(value) and dtype is not None and dtype.kind in _KINDS[annotation]
-    if annotation is str:
+    declared = origin or annotation
+    if not isinstance(declared, type):  # which may have no hash
+        return True
+    if declared in _KINDS:
+        return not _has_axes(value) and _is_of_kind(value, _KINDS[declared])
+    if declared is str:
         return isinstance(value, str)
-    if (origin or annotation) is np.ndarray:
-        scalar = typing.get_args(given[1]) if len(given) == 2 else ()
-        is_array = _has_axes(value) or isinstance(value, (Array, Element))
-        return is_array and all(_is_subtype(dtype, one) for one in scalar)
-    if annotation is Blocked:
-        return isinstance(value, Blocked) or (isinstance(value, Spec) and value.tile is not None)
-    if isinstance(annotation, type) and issubclass(annotation, np.generic):
-        return not _has_axes(value) and _is_subtype(dtype, annotation)
+    if declared is np.ndarray:
+        scalars = typing.get_args(given[1]) if len(given) == 2 else ()
+        return _may_be_array(value) and all(_is_subtype(value, one) for one in scalars)
+    if declared is Blocked:
+        return isinstance(value, (Blocked, Array)) or (isinstance(value, Spec) and value.tile is not None)
+    if issubclass(declared, np.generic):
+        return not _has_axes(value) and _is_scalar(value, declared)
     return True
 
 
@@ -84,16 +88,52 @@ def _has_axes(value: object) -> bool:
     return isinstance(value, (Blocked, Spec)) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
+def _kind(value: object) -> str | None:
+    """NumPy's letter of a number of Python, or of what stands for one while loops are recorded."""
+    if isinstance(value, (bool, Condition)):
+        return "b"
+    if isinstance(value, (int, Affine, Extremum, Rounded)):
+        return "i"
+    if isinstance(value, float) and not isinstance(value, np.generic):
+        return "f"
+    return "c" if isinstance(value, complex) and not isinstance(value, np.generic) else None
+
+
 def _dtype(value: object) -> np.dtype[Any] | None:
-    if isinstance(value, Element):
-        return np.dtype(value.dtype) if value.dtype is not None else None
-    if isinstance(value, (Array, Blocked, Spec, np.ndarray, np.generic)):
-        return np.dtype(value.dtype)  # type: ignore[union-attr]
-    return np.asarray(value).dtype if isinstance(value, (bool, int, float, complex)) else None
+    """The dtype of a value of NumPy or of a traced one, where it has one."""
+    if isinstance(value, (Element, Array, Blocked, Spec, np.ndarray, np.generic)):
+        dtype = value.dtype  # type: ignore[union-attr]
+        return None if dtype is None else np.dtype(dtype)
+    return None
 
 
-def _is_subtype(dtype: np.dtype[Any] | None, scalar: Any) -> bool:
-    return dtype is None or not isinstance(scalar, type) or issubclass(dtype.type, scalar)
+def _is_of_kind(value: object, letters: str) -> bool:
+    dtype = _dtype(value)
+    kind = _kind(value) or (dtype.kind if dtype is not None else "O")
+    return not isinstance(value, _NO_NUMBERS) if kind == "O" else kind in letters
+
+
+def _is_scalar(value: object, declared: type[np.generic]) -> bool:
+    """Whether one value is a scalar of this type; numbers of Python are of any that is wide enough."""
+    kind = _kind(value)
+    if kind is None:
+        return not isinstance(value, _NO_NUMBERS) and _is_subtype(value, declared)
+    wide = [_SCALARS[letter] for letter in "bifc"["bifc".index(kind) :]]
+    return any(issubclass(declared, one) or issubclass(one, declared) for one in wide)
+
+
+def _may_be_array(value: object) -> bool:
+    if isinstance(value, (Array, Element, np.ndarray, Blocked, Spec)):
+        return _has_axes(value) or isinstance(value, (Array, Element))
+    return _kind(value) is None and not isinstance(value, (*_NO_NUMBERS, np.generic))
+
+
+def _is_subtype(value: object, scalar: Any) -> bool:
+    """Whether the dtype is this one; True where it is not known, and of what is no type of NumPy's."""
+    scalar, dtype = typing.get_origin(scalar) or scalar, _dtype(value)
+    if dtype is None or not isinstance(scalar, type) or not issubclass(scalar, np.generic):
+        return True
+    return issubclass(dtype.type, scalar)
 
 
 def _text(annotation: Any) -> str:
@@ -109,10 +149,14 @@ def _text(annotation: Any) -> str:
 
 def _described(value: object) -> str:
     dtype = _dtype(value)
+    if isinstance(value, Condition):
+        return "a condition on indices"
+    if isinstance(value, (Affine, Extremum, Rounded)):
+        return f"index `{value}`"
     if _has_axes(value):
         shape = value.shape  # type: ignore[attr-defined]
         text = broadcasting.text(shape) if isinstance(value, Array) else str(tuple(map(int, shape)))
         return f"an array of shape {text} and dtype {dtype}"
     if isinstance(value, (Array, Element)):
-        return f"one value of dtype {dtype}"
+        return "one value" + (f" of dtype {dtype}" if dtype is not None else "")
     return f"`{value!r}`"

@@ -109,7 +109,7 @@ class Expressions(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         function = self._source.meaning(node.func)
-        if draws(self._source, node.func):
+        if draws(self._source, node.func, in_loop=bool(self._indices)):
             raise drawn_once(self._source, node, "a kernel is recorded once")
         reduction, extremum, known = (
             lookup(table, function) for table in (_REDUCTIONS, _EXTREMA, _FUNCTIONS)

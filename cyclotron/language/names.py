@@ -90,14 +90,18 @@ class Names:
 
 
 def assigned_names(body: Sequence[ast.stmt]) -> list[ast.Name]:
-    """The local variables that statements assign, but not the indices of their loops."""
+    """The local variables that statements assign, but neither indices of loops nor names of functions."""
     found: list[ast.Name] = []
-    indices: set[int] = set()
+    others: set[int] = set()
     for statement in body:
         for node in walk(statement):
             if isinstance(node, ast.Name):
                 if isinstance(node.ctx, ast.Store):
                     found.append(node)
             elif isinstance(node, (ast.For, ast.comprehension)):
-                indices.update(id(part) for part in walk(node.target))
-    return [node for node in found if id(node) not in indices]
+                others.update(id(part) for part in walk(node.target))
+            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                inner = list(walk(node))
+                if not any(isinstance(part, ast.Nonlocal) for part in inner):
+                    others.update(map(id, inner))
+    return [node for node in found if id(node) not in others]

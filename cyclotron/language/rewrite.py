@@ -7,10 +7,12 @@ import copy
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from cyclotron.language import arrays
+from cyclotron.language.annotations import resolved
 from cyclotron.language.array_names import ArrayNames
 from cyclotron.language.einsum import einsum
 from cyclotron.language.expressions import Expressions, call, located, lookup, name
@@ -41,6 +43,7 @@ _NUMPY_DECLARATIONS: Mapping[object, str] = {
     getattr(np, name): name
     for name in ("empty", "zeros", "ones", "full", "empty_like", "zeros_like", "ones_like", "full_like")
 }
+_ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign)
 _NAMED = (ast.Name, ast.Constant, ast.Tuple, ast.List, ast.Dict)  # what is returned as it is
 
 
@@ -232,7 +235,7 @@ class _Statements(LoopStatements):
                 self._names.store(target.id, symbolic=bool(self._indices))
                 if self._indices:
                     self._of_host.add(target.id)
-            return [copied(node)]
+            return [_Checked(self._checks_of_types).visit(copied(node))]
         raise self._source.error(
             node.items[0].context_expr,
             "CYC101",
@@ -307,22 +310,30 @@ class _Statements(LoopStatements):
         return self._assign(plain)
 
     def _is_known(self, annotation: ast.expr) -> bool:
-        """Whether an annotation can be evaluated where the kernel is recorded."""
-        names = [part for part in walk(annotation) if isinstance(part, ast.Name)]
-        return bool(names) and all(self._source.meaning(part) is not MISSING for part in names)
+        """Whether an annotation, which Python does not evaluate, can be where the kernel is recorded."""
+        parts = list(walk(annotation))
+        names = [part for part in parts if isinstance(part, ast.Name)]
+        if not names or any(isinstance(part, (ast.Call, ast.NamedExpr, ast.Lambda)) for part in parts):
+            return False
+        if any(self._source.meaning(part) is MISSING for part in names):
+            return False
+        outer = {**self._source.function.__globals__, **self._source.free}
+        return resolved(ast.unparse(annotation), outer) is not Any
 
     def _checks_of_types(self, statement: ast.stmt) -> list[ast.stmt]:
         """`il.typed(total, float, name="total")` for each name with a declared type that is assigned."""
-        simple = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.With)
-        if not self._types or not isinstance(statement, simple):
+        if not self._types or not isinstance(statement, _ASSIGNMENTS):
             return []
+        if isinstance(statement, ast.AnnAssign) and statement.value is None:
+            return []
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        stored = [part for target in targets for part in walk(target) if isinstance(part, ast.Name)]
         checks: list[ast.stmt] = []
-        for one in dict.fromkeys(part.id for part in assigned_names([statement]) if part.id in self._types):
-            if isinstance(statement, ast.AnnAssign) and statement.value is None:
-                continue
-            word = ast.keyword(arg="name", value=ast.Constant(one))
-            check = call(self._il, "typed", [name(one), copied(self._types[one])], [word])
-            checks.append(ast.Expr(value=check))
+        for one in dict.fromkeys(part.id for part in stored if isinstance(part.ctx, ast.Store)):
+            if one in self._types:
+                word = ast.keyword(arg="name", value=ast.Constant(one))
+                check = call(self._il, "typed", [name(one), copied(self._types[one])], [word])
+                checks.append(ast.Expr(value=check))
         return checks
 
     def _augmented(self, node: ast.AugAssign) -> list[ast.stmt]:
@@ -444,6 +455,20 @@ class _Statements(LoopStatements):
                 if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
                     self._names.load(part)
         return [copied(node)]
+
+
+class _Checked(ast.NodeTransformer):
+    """Puts the checks of declared types behind assignments of the host, which may be conditional."""
+
+    def __init__(self, checks: Callable[[ast.stmt], list[ast.stmt]]) -> None:
+        self._checks = checks
+
+    def generic_visit(self, node: ast.AST) -> Any:
+        if isinstance(node, _ASSIGNMENTS):
+            return [node, *(located(check, node) for check in self._checks(node))]
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            return node  # with names of its own
+        return super().generic_visit(node)
 
 
 def _headline(node: ast.stmt) -> ast.AST:

@@ -241,6 +241,9 @@ def test_what_graphs_refuse(golden_refusal: Callable[..., None]) -> None:
         lambda: graph.evaluate(u=np.ones((4, 5), "float32")),
     )
     golden_refusal("graph-of-no-such-input", cy.ShapeError, "CYC710", lambda: graph.evaluate(v=1))
+    (loop,) = [node for node in graph if node.body is not None]
+    assert loop.body is not None
+    golden_refusal("graph-of-a-loop-body", cy.ExecutionError, "CYC710", loop.body.evaluate)
     endless = halved.graph(np.full(2, 1e6))
     golden_refusal("graph-at-its-most-steps", cy.ExecutionError, "CYC719", endless.evaluate)
     negative = cy.blocked(-np.eye(4), (2, 2))
