@@ -290,7 +290,8 @@ def check(
             raise ExecutionError(
                 f"{backend} differs from the reference by {errors[backend]:.1e}, more than {limit:.1e}",
                 code="CYC714",
-                help="report this with the kernel and the schedule",
+                help="compile the kernel again if globals or attributes that it reads have changed since;"
+                " else report this with the kernel and the schedule",
             )
         if first is None:
             first = (backend, outputs)

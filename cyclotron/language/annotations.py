@@ -18,7 +18,7 @@ from cyclotron.language.elements import Element
 from cyclotron.language.position import here
 
 # NumPy's letters of the dtypes that Python's types of numbers take, and the scalars of each letter.
-_KINDS: Mapping[Any, str] = {bool: "b", int: "biu", float: "biuf", complex: "biufc"}
+_KINDS = ((bool, "b"), (int, "biu"), (float, "biuf"), (complex, "biufc"))
 _SCALARS = {"b": np.bool_, "i": np.integer, "f": np.floating, "c": np.complexfloating}
 _NO_NUMBERS = (type(None), str, bytes, tuple, list, dict, set)
 
@@ -56,10 +56,11 @@ def conforms(value: object, annotation: Any) -> bool:
     if annotation is None or annotation is type(None):
         return value is None
     declared = origin or annotation
-    if not isinstance(declared, type):  # which may have no hash
+    if not isinstance(declared, type):
         return True
-    if declared in _KINDS:
-        return not _has_axes(value) and _is_of_kind(value, _KINDS[declared])
+    letters = next((letters for one, letters in _KINDS if declared is one), None)  # it may have no hash
+    if letters is not None:
+        return not _has_axes(value) and _is_of_kind(value, letters)
     if declared is str:
         return isinstance(value, str)
     if declared is np.ndarray:

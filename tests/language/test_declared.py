@@ -112,6 +112,10 @@ def test_programs_of_methods_keep_what_they_were_compiled_with() -> None:
     first = heat.step.reference(u)
     heat.c = 0.5
     np.testing.assert_array_equal(cy.run(program, backend="sim").output, first)
+    with pytest.raises(cy.ExecutionError, match=r"CYC714(.|\n)*compile the kernel again if .*attributes"):
+        cy.check(program, backends=("sim",))
+    heat.c = 0.25
+    cy.check(program, backends=("sim",))
 
 
 def test_kernels_do_not_assign_attributes() -> None:
@@ -137,7 +141,15 @@ def test_the_host_may_draw_before_the_loops() -> None:
     np.testing.assert_array_equal(noisy(x), noisy.reference(x))
 
 
+class OfTypes(type):
+    """A class of classes without a hash."""
+
+    def __eq__(cls, other: object) -> bool:
+        raise NotImplementedError
+
+
 ANYTHING = [
+    OfTypes("Odd", (), {}),
     NDArray[Any],
     np.ndarray[Any, Any],
     np.ndarray[Any, np.dtype[Any]],
