@@ -144,8 +144,12 @@ Compiled compile_with(const recurrence::System& system, schedule::Schedule sched
   if (first) verify();
   auto shared = share_links(placed, machine, relays);
   if (shared.in_vain) {
-    return compile_with(system, std::move(schedule), machine, missing, dataflow::Relays::between_neighbours,
-                        first, std::move(log));
+    try {
+      return compile_with(system, schedule, machine, missing, dataflow::Relays::between_neighbours, first,
+                          log);
+    } catch (const LegalityError&) {
+      // A value that also comes from another distance: one copy for all is another way.
+    }
   }
   auto mapping = map_in_parts(placed, std::move(shared), machine, relays);
   log.stage("map");
