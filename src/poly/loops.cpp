@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <string>
 
 #include "box_loops.hpp"
 #include "detail.hpp"
@@ -48,6 +50,16 @@ class Reader {
     }
     lets_ = std::move(outer);
     return result;
+  }
+
+  /// Throws LegalityError CYC226 if the nest that was read is none.
+  void require_loops() const {
+    if (!refused_) return;
+    throw LegalityError({.code = "CYC226",
+                         .span = {},
+                         .message = "no loops with affine bounds run through the steps of a class of PEs",
+                         .notes = {{{}, *refused_}},
+                         .help = "use other forms for space and time, for example plain indices"});
   }
 
  private:
@@ -99,7 +111,7 @@ class Reader {
       result.step = take_int(context_, isl_ast_expr_get_val(step));
       isl_ast_expr_free(step);
       // Only now: quotients in the bounds have taken the variables of loops around this one.
-      names_[name] = variable(variables_, parameters_ + depth_);
+      names_[name] = next_variable();
       ++depth_;
       result.children.push_back(read(body));
       --depth_;
@@ -161,12 +173,16 @@ class Reader {
 
   Affine affine(isl_ast_expr* expr) { return whole(quotient(expr)); }
 
-  [[noreturn]] static void refuse(const std::string& why) {
-    throw LegalityError({.code = "CYC226",
-                         .span = {},
-                         .message = "no loops with affine bounds run through the steps of a class of PEs",
-                         .notes = {{{}, why}},
-                         .help = "use other forms for space and time, for example plain indices"});
+  /// What is read after this is not used; the tree is freed before anything is thrown.
+  void refuse(std::string why) {
+    if (!refused_) refused_ = std::move(why);
+  }
+
+  /// Of the next loop.
+  Affine next_variable() {
+    if (parameters_ + depth_ < variables_) return variable(variables_, parameters_ + depth_);
+    refuse(fmt::format("they need more than {} loops and quotients by constants", variables_ - parameters_));
+    return constant(variables_, 0);
   }
 
   /// A quotient that is no bound becomes the variable of a loop of one step around the node: q = floor(n /
@@ -175,16 +191,14 @@ class Reader {
     if (quotient.divisor == 1) return quotient.numerator;
     if (quotient.up) quotient.numerator.constant += quotient.divisor - 1;
     quotient.up = false;
-    if (parameters_ + depth_ == variables_) {
-      refuse(
-          fmt::format("they need more than {} loops and quotients by constants", variables_ - parameters_));
-    }
     Node let;
     let.kind = Node::Kind::loop;
     let.lower.push_back(lower_bound(quotient));
     let.upper.push_back(upper_bound(quotient));
     lets_.push_back(std::move(let));
-    return variable(variables_, parameters_ + depth_++);
+    auto result = next_variable();
+    ++depth_;
+    return result;
   }
 
   Quotient quotient(isl_ast_expr* expr) {
@@ -225,6 +239,7 @@ class Reader {
       }
       default:
         refuse("they need a case distinction within a bound");  // for which a program has no instruction
+        return {constant(variables_, 1)};
     }
   }
 
@@ -343,7 +358,8 @@ class Reader {
   std::size_t parameters_;
   std::size_t variables_;
   std::size_t depth_ = 0;
-  std::vector<Node> lets_;  ///< Loops of one step around the node that is being read.
+  std::vector<Node> lets_;              ///< Loops of one step around the node that is being read.
+  std::optional<std::string> refused_;  ///< Why no loops with affine bounds do what the tree says.
   std::map<std::string, Affine> names_;
 };
 
@@ -394,8 +410,10 @@ Node nest_of(const std::vector<Set>& statements, const Set& region, std::size_t 
   isl_ast_node* tree = isl_ast_build_node_from_schedule_map(build, schedule);
   isl_ast_build_free(build);
   checked(context, tree);
-  Node result = Reader(context, parameters, times).read(tree);
+  Reader reader(context, parameters, times);
+  Node result = reader.read(tree);
   isl_ast_node_free(tree);
+  reader.require_loops();
   return result;
 }
 
