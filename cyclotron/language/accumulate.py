@@ -8,8 +8,6 @@ from cyclotron.errors import Span, TraceError
 from cyclotron.language.affine import Affine, Index, Region
 from cyclotron.language.elements import (
     Access,
-    Apply,
-    Choose,
     Constant,
     Element,
     Increment,
@@ -89,15 +87,7 @@ def substitute(value: Element, target: SymbolicTensor, index: tuple[Affine, ...]
     """Replace the readings of one element in an expression; the same object where there are none."""
     if isinstance(value, Access):
         return by if is_same(value, target, index) else value
-    operands = [substitute(operand, target, index, by) for operand in value.operands]
-    if all(new is old for new, old in zip(operands, value.operands, strict=True)):
-        return value
-    if isinstance(value, Reduce):
-        return Reduce(value.kind, value.index, value.region, operands[0], value.span)
-    if isinstance(value, Choose):
-        return Choose(value.condition, operands[0], operands[1], value.span)
-    assert isinstance(value, Apply)
-    return rebuild(value, operands)
+    return rebuild(value, [substitute(operand, target, index, by) for operand in value.operands])
 
 
 def is_same(access: Access, target: SymbolicTensor, index: tuple[Affine, ...]) -> bool:

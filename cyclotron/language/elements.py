@@ -247,10 +247,15 @@ def apply(op: str, *values: object, flags: Sequence[str] = ()) -> Element:
     return _applied(op, checked(op, [element(value) for value in values], span), span, flags)
 
 
-def rebuild(value: Apply, operands: Sequence[Element]) -> Element:
-    """The same operator on other operands; the same object where they are the same."""
+def rebuild(value: Element, operands: Sequence[Element]) -> Element:
+    """The same operator, reduction or choice on other operands; the same object where they are the same."""
     if all(new is old for new, old in zip(operands, value.operands, strict=True)):
         return value
+    if isinstance(value, Reduce):
+        return Reduce(value.kind, value.index, value.region, operands[0], value.span)
+    if isinstance(value, Choose):
+        return Choose(value.condition, operands[0], operands[1], value.span)
+    assert isinstance(value, Apply)
     return _applied(value.op, operands, value.span, value.flags)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from cyclotron.errors import CyclotronError
 from cyclotron.language.affine import Affine, Index
-from cyclotron.language.elements import Access, Apply, Choose, Constant, Element, Reduce, rebuild
+from cyclotron.language.elements import Access, Constant, Element, rebuild
 from cyclotron.language.fill import axis_names
 from cyclotron.language.late import check_readings
 from cyclotron.language.regions import box
@@ -121,12 +121,4 @@ def _replaced_once(
 ) -> Element:
     if isinstance(value, Access):
         return Access(arrays[value.tensor], value.index, value.span) if value.tensor in arrays else value
-    if isinstance(value, Constant):
-        return value
-    operands = [_replaced(operand, arrays, known) for operand in value.operands]
-    if isinstance(value, Reduce):
-        return Reduce(value.kind, value.index, value.region, operands[0], value.span)
-    if isinstance(value, Choose):
-        return Choose(value.condition, operands[0], operands[1], value.span)
-    assert isinstance(value, Apply)
-    return rebuild(value, operands)
+    return rebuild(value, [_replaced(operand, arrays, known) for operand in value.operands])

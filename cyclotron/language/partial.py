@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cyclotron.language.elements import Apply, Choose, Constant, Element, Reduce, apply, rebuild
+from cyclotron.language.elements import Apply, Constant, Element, apply, rebuild
 from cyclotron.language.position import here
 from cyclotron.language.promotion import typed
 
@@ -25,15 +25,6 @@ def while_running(value: Element, running: Element) -> Element:
 
     def new(part: Element) -> Element:
         operands = [of(operand) for operand in part.operands]
-        if all(one is other for one, other in zip(operands, part.operands, strict=True)) and not _divides(
-            part
-        ):
-            return part
-        if isinstance(part, Reduce):
-            return Reduce(part.kind, part.index, part.region, operands[0], part.span)
-        if isinstance(part, Choose):
-            return Choose(part.condition, operands[0], operands[1], part.span)
-        assert isinstance(part, Apply)
         if _divides(part):
             divisor = operands[1]
             assert divisor.dtype is not None

@@ -55,7 +55,6 @@ class Sharing {
     };
     std::ranges::transform(placed.space, std::back_inserter(grid_), dim);
     std::ranges::transform(placed.time, std::back_inserter(time_), dim);
-    for (const auto d : grid_) extents_.push_back(extent(d));
     steps_ = steps_between_neighbours(grid_.size());
   }
 
@@ -83,17 +82,7 @@ class Sharing {
   }
 
  private:
-  [[nodiscard]] std::int64_t extent(std::size_t d) const {
-    std::optional<std::int64_t> low, high;
-    for (const auto& space : graph_.spaces) {
-      const auto least = space.domain.minimum(d), most = space.domain.maximum(d);
-      if (least) low = low ? std::min(*low, *least) : *least;
-      if (most) high = high ? std::max(*high, *most) : *most;
-    }
-    return high.value_or(0) - low.value_or(0) + 1;
-  }
-
-  [[nodiscard]] std::int64_t hops(const Offset& offset) const { return hops_between_(extents_, offset); }
+  [[nodiscard]] std::int64_t hops(const Offset& offset) const { return hops_between_(offset); }
 
   /// Of a rule that takes computed values from up to most_hops away.
   [[nodiscard]] std::optional<Arrival> arrival_of(std::size_t r) const {
@@ -254,7 +243,6 @@ class Sharing {
   std::size_t rank_;
   const Hops& hops_between_;
   std::vector<std::size_t> grid_, time_;
-  std::vector<std::int64_t> extents_;
   std::vector<Offset> steps_;
   bool adds_relays_ = false;
   bool saves_ = false;

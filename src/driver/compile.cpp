@@ -90,8 +90,8 @@ dataflow::Shared share_links(const dataflow::Placed& placed, const machine::Mach
   const auto dimensions = placed.space.size();
   if (relays != dataflow::Relays::shared || machine::dimensions(machine).value_or(dimensions) != dimensions)
     return {placed};
-  const auto hops = [&](const std::vector<std::int64_t>& extents, const std::vector<std::int64_t>& offset) {
-    return machine::hops(machine, extents, offset);
+  const auto hops = [&](const std::vector<std::int64_t>& offset) {
+    return machine::hops(machine, {}, offset);
   };
   auto shared = dataflow::share_links(placed, hops);
   if (shared.placed.graph.spaces.size() != placed.graph.spaces.size()) dataflow::verify(shared.placed.graph);

@@ -3,6 +3,7 @@
 import kernels
 import numpy as np
 import pytest
+from test_reassociate import running_maximum
 
 import cyclotron as cy
 
@@ -170,11 +171,3 @@ def test_refusals(kernel, arguments, schedule, message, help):
 def test_refuses_a_maximum_that_is_not_everywhere_on_both_sides():
     with pytest.raises(cy.ScheduleError, match="on both sides of k = 2 at some points only"):
         running_maximum.compile(integers(6), schedule=cy.Schedule().space("k").inwards("k"))
-
-
-@cy.kernel
-def running_maximum(x):
-    y = cy.empty_like(x)
-    for i in range(x.shape[0]):
-        y[i] = max(x[k] for k in range(i + 1))
-    return y

@@ -8,9 +8,16 @@
 
 namespace cyclotron::dataflow {
 
-/// Links on the way between PEs at that offset, of a grid of these extents.
-using Hops = std::function<std::int64_t(const std::vector<std::int64_t>& extents,
-                                        const std::vector<std::int64_t>& offset)>;
+/// Links on the way between PEs at that offset, wherever they are: none wraps around.
+using Hops = std::function<std::int64_t(const std::vector<std::int64_t>& offset)>;
+
+/// What share_links makes.
+struct Shared {
+  Placed placed;
+  /// Relays were added, and no value crosses fewer links for it: those of each user's own, received when it needs them,
+  /// hold it up less.
+  bool in_vain = false;
+};
 
 /// Passes computed values on from PE to PE along a tree: each PE that uses such a value in a later step receives it
 /// once, in the step in which it is made, and its points take it from there. A stencil's corner value comes by way of
@@ -21,12 +28,6 @@ using Hops = std::function<std::int64_t(const std::vector<std::int64_t>& extents
 /// what is further away than `most_hops`, and what some point uses in the step in which it is made or in one before
 /// it (of PEs that work one after the other): there, what others receive would hold them up, or come too late.
 /// Requires: verify(placed.graph). Ensures: verify(result.placed.graph).
-struct Shared {
-  Placed placed;
-  /// Relays were added, and no value crosses fewer links for it: those of each user's own, received when it needs them,
-  /// hold it up less.
-  bool in_vain = false;
-};
 [[nodiscard]] Shared share_links(const Placed& placed, const Hops& hops);
 
 /// Distances over which PEs pass values on one by one: every PE between has a place for those of each distance.
