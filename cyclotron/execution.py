@@ -17,13 +17,21 @@ from cyclotron.arguments import array_of, rank_count, shown, whole_number
 from cyclotron.compiler import Program, compile_kernel
 from cyclotron.distributed import Distributed
 from cyclotron.endings import ended
-from cyclotron.errors import BackendUnavailable, CyclotronError, ExecutionError, ProgramError, ShapeError
+from cyclotron.errors import (
+    BackendUnavailable,
+    CyclotronError,
+    ExecutionError,
+    LegalityError,
+    ProgramError,
+    ShapeError,
+)
 from cyclotron.language import Blocked, Kernel, blocked
 from cyclotron.language.exits import is_ending
 from cyclotron.layout import Layout
 from cyclotron.places import errors_at_call
 from cyclotron.progress import progress_bar
 from cyclotron.results import Result
+from cyclotron.schedule import Schedule
 
 Backend = Literal["numpy", "sim", "local", "mpi"]
 BACKENDS: tuple[Backend, ...] = ("numpy", "sim", "local", "mpi")
@@ -197,10 +205,19 @@ def _check_engine(engine: str, backend: Backend, functional: bool) -> None:
         )
 
 
+def _compile_for_call(kernel: Kernel, values: tuple[Any, ...]) -> Program:
+    """Tiles on many PEs, for threads to share; scalars on one, where loops over them run in vectors."""
+    if not any(isinstance(value, Blocked) for value in values):
+        try:
+            return compile_kernel(kernel, values, Schedule(), None)
+        except LegalityError:
+            pass  # no order of the loops that was tried is one PE's: the default says what is wrong, if it is
+    return compile_kernel(kernel, values, None, None)
+
+
 def call_kernel(kernel: Kernel, values: tuple[Any, ...]) -> Any:
-    """Compile with the default schedule, run on threads, and return arrays as the function does."""
-    program = compile_kernel(kernel, values, None, None)
-    outputs = run(program, backend="local").outputs
+    """Compile for the threads of this process, run, and return arrays as the function does."""
+    outputs = run(_compile_for_call(kernel, values), backend="local").outputs
     if kernel.returns == "single":
         return next(iter(outputs.values()))
     if kernel.returns == "tuple":

@@ -157,7 +157,7 @@ class _Statement:
             inner = (Domain((value.index,), value.region, domain),)
         elif isinstance(value, Choose):
             op, flags = "choose", (condition_text(value.condition),)
-            inner = tuple(Domain((), c.region, domain) for c in (value.condition, ~value.condition))
+            inner = tuple(Domain((), c.region, domain) for c in (value.condition, value.condition.negated()))
         else:
             assert isinstance(value, Apply)
             op, flags, dtypes = value.op, value.flags, _dtypes(value, dtype)

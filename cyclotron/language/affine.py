@@ -186,7 +186,7 @@ class Affine:
         return Condition(((Constraint(form, True),),))
 
     def __ne__(self, other: object) -> Condition:  # type: ignore[override]
-        return ~(self == other)
+        return (self == other).negated()
 
     def __index__(self) -> int:
         if not self.terms:
@@ -230,10 +230,14 @@ class Condition:
     def __or__(self, other: object) -> Condition:
         return Condition(self.region + condition(other).region)
 
-    def __invert__(self) -> Condition:
+    def negated(self) -> Condition:
+        """The condition that holds where this one does not."""
         from cyclotron.language.regions import subtract
 
         return Condition(subtract(EVERYWHERE, self.region))
+
+    def __invert__(self) -> Condition:
+        raise inverted("a condition on indices")
 
     __rand__ = __and__
     __ror__ = __or__
@@ -280,6 +284,16 @@ class Extremum:
             span=here(),
             help="max() and min() of indices can bound a range: `range(max(...), min(...))`",
         )
+
+
+def inverted(what: str) -> TraceError:
+    """The error for `~` where Python has a bool, whose inverse is -1 or -2 and holds always."""
+    return TraceError(
+        f"`~` is applied to {what}, and in Python `~True` is -2",
+        code="CYC104",
+        span=here(),
+        help="write `not`, or `cy.logical_not` of a value",
+    )
 
 
 def condition(value: object) -> Condition:

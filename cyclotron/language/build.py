@@ -26,7 +26,7 @@ class SystemBuilder(Protocol):
     ) -> int:
         """Add a tensor; shape and tile in scalars, tile None where elements are scalars."""
 
-    def add_constant(self, value: complex, span: Span) -> int:
+    def add_constant(self, value: int | complex, span: Span) -> int:
         """Add a number."""
 
     def add_access(self, tensor: int, index: list[AffineTuple], span: Span) -> int:
@@ -158,7 +158,7 @@ class _Writer:
     def _add(self, value: Element, scope: tuple[Index, ...]) -> int:
         builder = self._builder
         if isinstance(value, Constant):
-            return builder.add_constant(complex(value.value), value.span)
+            return builder.add_constant(value.value, value.span)
         if isinstance(value, Access):
             index = [_affine(form, scope) for form in value.index]
             return builder.add_access(self._tensors[value.tensor], index, value.span)

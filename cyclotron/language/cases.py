@@ -84,7 +84,7 @@ class _Splitter:
         if isinstance(value, (Constant, Access)):
             return [(EVERYWHERE, value)]
         if isinstance(value, Choose):
-            taken, other = value.condition.region, (~value.condition).region
+            taken, other = value.condition.region, value.condition.negated().region
             found = [(taken, case) for case in self._cases(value.then, scope, region)]
             found += [(other, case) for case in self._cases(value.other, scope, region)]
             return [(intersection(where, r), v) for where, (r, v) in found]

@@ -10,6 +10,7 @@ import numpy as np
 from cyclotron.errors import ShapeError, Span
 from cyclotron.language.elements import Apply, Choose, Constant, Element, Reduce
 from cyclotron.language.operators import OPERATORS, Operator
+from cyclotron.language.promotion import converted, promoted
 
 
 def checked(op: str, operands: Sequence[Element], span: Span) -> tuple[Element, ...]:
@@ -17,9 +18,22 @@ def checked(op: str, operands: Sequence[Element], span: Span) -> tuple[Element, 
 
     Raises `ShapeError` where dtypes differ or do not have the operator.
     """
-    result = _typed(op, operands)
+    result = _typed(op, _counted(op, operands))
     check_dtypes(op, result, span)
     return result
+
+
+def _counted(op: str, operands: Sequence[Element]) -> tuple[Element, ...]:
+    """The operands; truth values beside numbers that are not, as NumPy counts them."""
+    first = int(op in OPERATORS and OPERATORS[op].typing == "select")
+    values = operands[first:]
+    dtypes = {value.dtype for value in values if value.dtype is not None}
+    numbers = [value.value for value in values if isinstance(value, Constant)]
+    if op not in OPERATORS or dtypes != {"bool"} or all(isinstance(number, bool) for number in numbers):
+        return tuple(operands)
+    given = [value.value if isinstance(value, Constant) else value.dtype or "bool" for value in values]
+    dtype, _ = promoted(op, [*(["bool"] * first), *given])
+    return (*operands[:first], *(converted(value, dtype) for value in values))
 
 
 def check_dtypes(op: str, operands: Sequence[Element], span: Span) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from cyclotron.errors import ShapeError, Span, TraceError
-from cyclotron.language.affine import Affine, Condition, Extremum, Index, Region, Rounded
+from cyclotron.language.affine import Affine, Condition, Extremum, Index, Region, Rounded, inverted
 from cyclotron.language.arithmetic import Arithmetic, Array
 from cyclotron.language.operators import OPERATORS, evaluate, result_dtype
 from cyclotron.language.position import here
@@ -292,6 +292,13 @@ def power(base: object, exponent: object) -> Element:
     return apply("power", value, exponent)
 
 
+def invert(value: object) -> Element:
+    """The inverse of the bits; a truth value's negation, but of those that are Python's."""
+    if isinstance(value, Reduce) and value.dtype == "bool":
+        raise inverted("what `any` or `all` gives")
+    return apply("bit_not", value)
+
+
 def matmul(left: object, right: object) -> Element:
     """The matrix product; on scalars the product. Transposed operands become flags."""
     if isinstance(left, Array) or isinstance(right, Array):
@@ -390,7 +397,12 @@ _SPELLED: Mapping[np.ufunc, Callable[..., Element]] = {
     np.positive: element,
     np.fabs: lambda a: apply("absolute", a),
 }
-_SPELLED_HERE: Mapping[str, Callable[..., Element]] = {"add": add, "power": power, "matmul": matmul}
+_SPELLED_HERE: Mapping[str, Callable[..., Element]] = {
+    "add": add,
+    "power": power,
+    "matmul": matmul,
+    "bit_not": invert,
+}
 _MATRIX = ("matmul", "syrk", "inv_triangular", "cholesky")  # here NumPy's ufunc is what they are on scalars
 UFUNCS: Mapping[np.ufunc, Callable[..., Element]] = {
     **{

@@ -109,7 +109,7 @@ def no(test: object) -> object:
     value = truth(test)
     if isinstance(value, bool):
         return not value
-    return ~value if isinstance(value, Condition) else apply("logical_not", value)
+    return value.negated() if isinstance(value, Condition) else apply("logical_not", value)
 
 
 def truth(test: object) -> Element | Condition | bool:

@@ -81,7 +81,10 @@ class Kernel:
         return bound
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Compile for these arguments (cached) and run; returns arrays as the function does."""
+        """Compile for these arguments (cached) and run on threads; returns arrays as the function does.
+
+        Tiles are computed by an array of PEs, which threads share; scalars by one PE, in vectors.
+        """
         execution = importlib.import_module("cyclotron.execution")
         return execution.call_kernel(self, self.bind(*args, **kwargs))
 

@@ -84,7 +84,7 @@ class Quotient(Remainder):
 
     def nonzero(self) -> Condition:
         """The condition that it is not 0."""
-        return ~((self <= 0) & (self >= 0))
+        return ((self <= 0) & (self >= 0)).negated()
 
     def _least(self, other: object, more: int) -> Affine:
         """The least form whose quotient is `other` + `more`."""
@@ -109,7 +109,7 @@ class Quotient(Remainder):
         return (self <= other) & (self >= other)
 
     def __ne__(self, other: object) -> Condition:  # type: ignore[override]
-        return ~((self <= other) & (self >= other))
+        return ((self <= other) & (self >= other)).negated()
 
 
 def divisor_of(form: Affine, value: object, operator: str) -> int:

@@ -97,7 +97,7 @@ class otherwise(_Block):  # noqa: N801
                 span=here(),
                 help="open it right after the block of `with il.where(...)`",
             )
-        super().__init__((~scope.last_condition).region)
+        super().__init__(scope.last_condition.negated().region)
         scope.last_condition = None
 
     def __enter__(self) -> None:
@@ -168,7 +168,7 @@ def any_of(*tests: object) -> object:
 
 def not_(test: object) -> object:
     """Negation of a condition on indices or a host value."""
-    return ~as_condition(test) if isinstance(test, _SYMBOLIC) else not test
+    return as_condition(test).negated() if isinstance(test, _SYMBOLIC) else not test
 
 
 def as_condition(test: object) -> Condition:

@@ -2,46 +2,18 @@
 #include <pybind11/complex.h>
 #include <pybind11/stl.h>
 
-#include <complex>
-
 #include <cyclotron/recurrence/expand_arrays.hpp>
 #include <cyclotron/recurrence/system.hpp>
 #include <cyclotron/recurrence/verify.hpp>
 #include <cyclotron/support/error.hpp>
 
 #include "bindings.hpp"
+#include "from_python.hpp"
 
 namespace py = pybind11;
 namespace cyclotron::bindings {
 namespace {
 using namespace recurrence;
-using PyAffine = std::pair<std::vector<std::int64_t>, std::int64_t>;
-using PyConstraint = std::pair<PyAffine, std::variant<std::string, std::int64_t>>;  // ">=", "==" or a modulus
-using PyRegion = std::vector<std::vector<PyConstraint>>;
-using PySpan = std::tuple<std::string, int, int, int, int>;
-
-Span to_span(const PySpan& span) {
-  return std::apply([](const auto& file, auto... rest) { return Span{file, rest...}; }, span);
-}
-Affine to_affine(const PyAffine& form) { return {form.first, form.second}; }
-std::vector<Affine> to_affines(const std::vector<PyAffine>& forms) {
-  std::vector<Affine> result;
-  for (const auto& form : forms) result.push_back(to_affine(form));
-  return result;
-}
-Region to_region(const PyRegion& region) {
-  Region result;
-  for (const auto& conjunction : region) {
-    auto& all = result.emplace_back();
-    for (const auto& [form, relation] : conjunction) {
-      const auto* modulus = std::get_if<std::int64_t>(&relation);
-      const bool equality = modulus == nullptr && std::get<std::string>(relation) == "==";
-      all.push_back({to_affine(form), equality, modulus == nullptr ? 0 : *modulus});
-    }
-  }
-  return result;
-}
-
 DType to_dtype(const std::string& text) {
   const auto dtype = operators::dtype_from_name(text);
   if (!dtype)
@@ -93,8 +65,8 @@ void bind_recurrence(py::module_& module) {
            py::arg("tile"), py::arg("span"))
       .def(
           "add_constant",
-          [](System& s, std::complex<double> v, const PySpan& span) {
-            return add_expr(s, Constant{v.real(), v.imag()}, span);
+          [](System& s, const PyNumber& value, const PySpan& span) {
+            return add_expr(s, to_number(value), span);
           },
           py::arg("value"), py::arg("span"))
       .def(

@@ -315,8 +315,8 @@ class ClassWriter {
                               shapes[t] = graph_.at(source.flow).tile;
                               dtypes[t] = graph_.dtype_of(source.flow);
                             },
-                            [&](const dataflow::Constant& value) {
-                              operands[t] = program::Constant{value.real, value.imaginary};
+                            [&](const Number& value) {
+                              operands[t] = value;
                               shapes[t] = {1, 1};
                             },
                             [&](const dataflow::Apply& apply) {

@@ -161,8 +161,8 @@ class Lowering {
     add_compute(domain.subtract(nonempty).coalesce(), {{}, std::nullopt, reduce});
     add_compute(nonempty, {{}, sum, reduce});
     holders_.push_back({result, domain});
-    if (const auto* number = std::get_if<recurrence::Constant>(&system_.at(equation.expr).node))
-      holders_.back().constant = Constant{number->real, number->imaginary};
+    if (const auto* number = std::get_if<Number>(&system_.at(equation.expr).node))
+      holders_.back().constant = *number;
   }
 
   /// An identity outer expression needs no space of its own, but for the points whose sum is empty.
@@ -240,9 +240,7 @@ class Lowering {
     const std::vector<std::int64_t> here(graph_.dims.size(), 0);
     std::visit(
         Overloaded{
-            [&](const recurrence::Constant& value) {
-              terms.push_back(Constant{value.real, value.imaginary});
-            },
+            [&](const Number& value) { terms.push_back(value); },
             [&](const recurrence::Access&) { terms.push_back(FlowRef{operand(id, space, names), here}); },
             [&](const recurrence::Apply& apply) {
               const auto fused = fused_product(apply);

@@ -185,6 +185,7 @@ class Printer {
                                    return flow_text(graph_, ref.flow, point);
                                  },
                                  [](const Constant& value) {
+                                   if (value.rest != 0) return fmt::format("{}", value.integer());
                                    return value.imaginary == 0
                                               ? fmt::format("{}", value.real)
                                               : fmt::format("complex({}, {})", value.real, value.imaginary);

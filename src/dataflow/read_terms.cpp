@@ -81,7 +81,7 @@ class TermReader {
       return terms_.size() - 1;
     }
     if (reader_.peek("-") || reader_.peek_digit() || next_is("inf") || next_is("nan")) {
-      terms_.emplace_back(Constant{reader_.real(), 0});
+      terms_.emplace_back(reader_.number());
       return terms_.size() - 1;
     }
     return call(depth);
@@ -107,7 +107,7 @@ class TermReader {
       reader_.expect(",");
       const auto imaginary = reader_.real();
       reader_.expect(")");
-      terms_.emplace_back(Constant{real, imaginary});
+      terms_.emplace_back(Constant{real, imaginary, 0});
       return terms_.size() - 1;
     }
     const auto op = operators::op_from_name(name);

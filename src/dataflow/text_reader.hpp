@@ -34,6 +34,8 @@ class TextReader {
   [[nodiscard]] std::string name(const char* what);
   [[nodiscard]] std::int64_t integer();
   [[nodiscard]] double real();
+  /// A real number, or an integer of 64 bits.
+  [[nodiscard]] Number number();
   /// The text from the cursor on.
   [[nodiscard]] std::string_view rest() const { return text_.substr(position_); }
   /// What follows, after blanks, the parenthesis that closes the one at the cursor; empty where none does.

@@ -223,7 +223,8 @@ std::optional<DType> common_dtype(Op op, std::span<const std::optional<DType>> o
 DType working_dtype(Op op, std::span<const std::optional<DType>> operands, DType result) {
   const auto common = common_dtype(op, operands);
   if (common) return *common;
-  if (!result_dtype(op, std::nullopt)) return result;
+  // A number converts at once: 64-bit integers are not all doubles.
+  if (!result_dtype(op, std::nullopt) || info(op).typing == Typing::cast) return result;
   return is_defined(op, DType::complex128) ? DType::complex128 : DType::float64;
 }
 

@@ -1,4 +1,5 @@
 // Reads programs from untrusted JSON.
+#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -322,6 +323,12 @@ class Reader {
     auto& constant = operand.emplace<Constant>();
     get(fields, "real", constant.real);
     get(fields, "imaginary", constant.imaginary);
+    if (fields.has("rest")) {
+      get(fields, "rest", constant.rest);
+      if (!(std::abs(constant.real) <= Number::limit) || constant.imaginary != 0)
+        fail("CYC606", path, fmt::format("holds an integer near {}", constant.real),
+             "compile the program again");
+    }
     fields.finish();
   }
 

@@ -143,8 +143,10 @@ class Writer {
   static OrderedJson write(const Operand& operand) {
     return std::visit(Overloaded{[](const SlotRef& reference) { return write(reference); },
                                  [](const Constant& value) {
-                                   return OrderedJson{{"real", write(value.real)},
+                                   OrderedJson result{{"real", write(value.real)},
                                                       {"imaginary", write(value.imaginary)}};
+                                   if (value.rest != 0) result["rest"] = value.rest;
+                                   return result;
                                  }},
                       operand);
   }

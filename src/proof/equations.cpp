@@ -207,7 +207,7 @@ class Equations {
     const auto& expr = system_.at(id);
     return std::visit(
         Overloaded{
-            [&](const recurrence::Constant& value) { return terms_.constant(value.real, value.imaginary); },
+            [&](const Number& value) { return terms_.constant(value); },
             [&](const recurrence::Access& access) {
               return read(access.tensor, linear(access.tensor, access.index, point_, expr.span), expr.span);
             },
@@ -248,7 +248,7 @@ class Equations {
     if (values.empty()) {
       if (reduce.kind == Reduction::maximum || reduce.kind == Reduction::minimum)
         fail(span, "a maximum or minimum over nothing has no value");
-      return terms_.constant(reduce.kind == Reduction::product ? 1 : 0, 0);
+      return terms_.constant({reduce.kind == Reduction::product ? 1.0 : 0.0, 0, 0});
     }
     TermId total = no_term;
     bool known = true;

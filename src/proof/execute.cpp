@@ -295,10 +295,9 @@ class Executor {
   }
 
   TermId operand(const Operand& operand, std::int64_t element) {
-    return std::visit(
-        Overloaded{[&](const SlotRef& reference) { return read(reference, element); },
-                   [&](const Constant& value) { return terms_.constant(value.real, value.imaginary); }},
-        operand);
+    return std::visit(Overloaded{[&](const SlotRef& reference) { return read(reference, element); },
+                                 [&](const Constant& value) { return terms_.constant(value); }},
+                      operand);
   }
 
   TermId read(const SlotRef& reference, std::int64_t element) {

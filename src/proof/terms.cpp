@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -36,7 +37,7 @@ bool commutes(Op op) { return op == Op::add || op == Op::multiply; }
 }  // namespace
 
 TermTable::TermTable(const std::vector<program::Tensor>& tensors)
-    : tensors_(tensors), buckets_(1024), zero_(constant(0, 0)), one_(constant(1, 0)) {}
+    : tensors_(tensors), buckets_(1024), zero_(constant({0, 0, 0})), one_(constant({1, 0, 0})) {}
 
 Shape TermTable::tile_shape(const program::Tensor& tensor, std::int64_t linear) {
   Shape shape;
@@ -73,16 +74,18 @@ TermId TermTable::element(std::uint32_t tensor, std::int64_t linear) {
   return intern(node);
 }
 
-TermId TermTable::constant(double real, double imaginary) {
+TermId TermTable::constant(const Number& value) {
   // By bits: 0 and -0 differ, and a NaN is itself.
-  const auto key = [](double x) { return std::bit_cast<std::uint64_t>(x); };
-  const auto known = std::ranges::find_if(constants_, [&](const auto& other) {
-    return key(other.first) == key(real) && key(other.second) == key(imaginary);
-  });
+  const auto key = [](const Number& number) {
+    return std::tuple(std::bit_cast<std::uint64_t>(number.real),
+                      std::bit_cast<std::uint64_t>(number.imaginary), number.rest);
+  };
+  const auto known =
+      std::ranges::find_if(constants_, [&](const Number& other) { return key(other) == key(value); });
   Node node;
   node.kind = Kind::constant;
   node.parts[0] = static_cast<std::uint32_t>(known - constants_.begin());
-  if (known == constants_.end()) constants_.emplace_back(real, imaginary);
+  if (known == constants_.end()) constants_.push_back(value);
   return intern(node);
 }
 
@@ -204,8 +207,10 @@ void TermTable::write(TermId id, int& budget, bool nested, std::string& text) co
                            static_cast<std::int64_t>(std::uint64_t{node.parts[2]} << 32U | node.parts[1]));
       return;
     case Kind::constant: {
-      const auto [real, imaginary] = constants_[node.parts[0]];
-      text += imaginary == 0 ? fmt::format("{}", real) : fmt::format("({}{:+}j)", real, imaginary);
+      const auto& value = constants_[node.parts[0]];
+      text += value.rest != 0        ? fmt::format("{}", value.integer())
+              : value.imaginary == 0 ? fmt::format("{}", value.real)
+                                     : fmt::format("({}{:+}j)", value.real, value.imaginary);
       return;
     }
     case Kind::apply: break;

@@ -184,7 +184,8 @@ class Decoder {
       switch (dtype) {
         case DType::boolean: return to_bytes<std::uint8_t>(re != 0 || im != 0);
         case DType::int32: return to_bytes(to_integer<std::int32_t>(re));
-        case DType::int64: return to_bytes(to_integer<std::int64_t>(re));
+        case DType::int64:
+          return to_bytes(constant.rest != 0 ? constant.integer() : to_integer<std::int64_t>(re));
         case DType::float32: return to_bytes(static_cast<float>(re));
         case DType::float64: return to_bytes(re);
         case DType::complex64: return to_bytes(std::complex<float>(std::complex<double>(re, im)));

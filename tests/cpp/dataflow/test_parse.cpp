@@ -82,6 +82,15 @@ TEST(Parse, ConstantsReadBack) {
   }
 }
 
+TEST(Parse, IntegersReadBackToTheLastBit) {
+  for (const std::int64_t value :
+       {std::int64_t{1} << 53, (std::int64_t{1} << 53) + 1, -(std::int64_t{1} << 53) - 1,
+        std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()}) {
+    EXPECT_EQ(Constant::of(value).integer(), value);
+    expect_round_trip(with_terms({Constant::of(value)}));
+  }
+}
+
 TEST(Parse, EveryOperatorReadsBackWithEveryFlag) {
   for (std::size_t o = 0; o <= static_cast<std::size_t>(Op::syrk_subtract); ++o) {
     const auto op = static_cast<Op>(o);

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "sample_programs.hpp"
@@ -106,6 +107,19 @@ TEST(File, ConstantsKeepEveryBit) {
   program.classes[0].code = {at(Move{slot(0), Constant{NAN, 0}})};
   const Program again = deserialize(serialize(program));
   EXPECT_TRUE(std::isnan(std::get<Constant>(std::get<Move>(again.classes[0].code[0].action).source).real));
+}
+
+TEST(File, IntegersKeepEveryBit) {
+  Program program = matmul();
+  const auto kept = Constant::of(std::numeric_limits<std::int64_t>::max());
+  program.classes[0].code = {at(Move{slot(0), kept})};
+  const std::string bytes = serialize(program);
+  EXPECT_EQ(std::get<Constant>(std::get<Move>(deserialize(bytes).classes[0].code[0].action).source), kept);
+  std::string text = bytes.substr(preamble);
+  const auto at_number = text.find("9.223372036854776e+18");
+  ASSERT_NE(at_number, std::string::npos);
+  text.replace(at_number, 21, "1e300");
+  EXPECT_THROW(deserialize(framed(text)), ProgramError);
 }
 
 TEST(File, PreamblesAreChecked) {

@@ -10,6 +10,7 @@
 #include <cyclotron/operators/operators.hpp>
 #include <cyclotron/poly/set.hpp>
 #include <cyclotron/support/id.hpp>
+#include <cyclotron/support/number.hpp>
 #include <cyclotron/support/span.hpp>
 
 namespace cyclotron::dataflow {
@@ -64,15 +65,7 @@ struct FlowRef {
   std::vector<std::int64_t> offset;
   bool operator==(const FlowRef&) const = default;
 };
-struct Constant {
-  double real = 0;
-  double imaginary = 0;
-  /// Not a number is equal to itself, so that a graph is.
-  bool operator==(const Constant& other) const {
-    const auto same = [](double a, double b) { return a == b || (a != a && b != b); };
-    return same(real, other.real) && same(imaginary, other.imaginary);
-  }
-};
+using Constant = Number;
 /// A node of a Compute rule's expression; operands are earlier nodes of the same rule, by index.
 struct Apply {
   Op op = Op::add;

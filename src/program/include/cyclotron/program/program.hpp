@@ -11,6 +11,7 @@
 #include <cyclotron/machine/machine.hpp>
 #include <cyclotron/operators/operators.hpp>
 #include <cyclotron/support/id.hpp>
+#include <cyclotron/support/number.hpp>
 #include <cyclotron/support/span.hpp>
 
 namespace cyclotron::program {
@@ -116,11 +117,7 @@ struct SlotRef {
 };
 
 /// A constant operand, as a 1x1 tile of the dtype that the instruction takes there.
-struct Constant {
-  double real = 0;
-  double imaginary = 0;
-  bool operator==(const Constant&) const = default;
-};
+using Constant = Number;
 using Operand = std::variant<SlotRef, Constant>;
 
 /// for v = max(lower); v <= min(upper); v += step, up to the matching End. Both lists are non-empty.

@@ -29,7 +29,7 @@ class TermTable {
 
   /// Element (or tile) number `linear` of a tensor, row-major over its extents.
   TermId element(std::uint32_t tensor, std::int64_t linear);
-  TermId constant(double real, double imaginary);
+  TermId constant(const Number& value);
   /// Throws ShapeError where the operands' shapes do not fit.
   TermId apply(Op op, Flags flags, std::span<const TermId> operands);
 
@@ -77,7 +77,7 @@ class TermTable {
 
   const std::vector<program::Tensor>& tensors_;
   std::vector<Node> nodes_;
-  std::vector<std::pair<double, double>> constants_;
+  std::vector<Number> constants_;
   std::vector<Bucket> buckets_;  // Open addressing; a power of two of them.
   TermId zero_;
   TermId one_;

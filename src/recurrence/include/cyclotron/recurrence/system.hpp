@@ -8,6 +8,7 @@
 
 #include <cyclotron/operators/operators.hpp>
 #include <cyclotron/support/id.hpp>
+#include <cyclotron/support/number.hpp>
 #include <cyclotron/support/span.hpp>
 
 namespace cyclotron::recurrence {
@@ -54,11 +55,7 @@ struct Tensor {
   [[nodiscard]] std::vector<std::int64_t> extents() const;  ///< In elements: ceil(shape / tile).
 };
 
-struct Constant {
-  double real = 0;
-  double imaginary = 0;
-  bool operator==(const Constant&) const = default;
-};
+using Constant = Number;
 struct Access {
   TensorId tensor;
   std::vector<Affine> index;

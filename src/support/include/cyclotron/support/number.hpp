@@ -1,0 +1,34 @@
+// A constant of any dtype.
+#pragma once
+#include <cstdint>
+
+namespace cyclotron {
+
+/// A real or complex number in double precision, or any 64-bit integer.
+struct Number {
+  static constexpr double limit = 9223372036854775808.0;  ///< 2^63.
+
+  double real = 0;
+  double imaginary = 0;
+  /// What `real` lacks of an integer that no double is.
+  std::int64_t rest = 0;
+
+  static constexpr Number of(std::int64_t integer) {
+    Number result{static_cast<double>(integer), 0, 0};
+    result.rest = integer - result.integer();
+    return result;
+  }
+  /// The integer that it is, of those that have 64 bits; `real` has to be one of them or the limit.
+  [[nodiscard]] constexpr std::int64_t integer() const {
+    const auto whole =
+        real >= limit ? std::uint64_t{1} << 63U : static_cast<std::uint64_t>(static_cast<std::int64_t>(real));
+    return static_cast<std::int64_t>(whole + static_cast<std::uint64_t>(rest));
+  }
+  /// Not a number is equal to itself, so that what holds it is.
+  constexpr bool operator==(const Number& other) const {
+    const auto same = [](double a, double b) { return a == b || (a != a && b != b); };
+    return same(real, other.real) && same(imaginary, other.imaginary) && rest == other.rest;
+  }
+};
+
+}  // namespace cyclotron
