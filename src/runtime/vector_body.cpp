@@ -12,11 +12,13 @@ namespace {
 
 constexpr auto unknown = std::numeric_limits<std::ptrdiff_t>::min();
 
+constexpr std::int64_t runs_ahead = 4;
+
 /// Starts to bring memory into the cache, that of some runs later: the processor's own prefetching is thrown out by
 /// runs, in which each stream is read for a moment only. Inlined always: GCC takes a call that only prefetches for one
 /// without effect.
 [[gnu::always_inline]] inline void fetch(const std::byte* at, std::ptrdiff_t step) {
-  constexpr std::ptrdiff_t runs_ahead = 4, line = 64;
+  constexpr std::ptrdiff_t line = 64;
   const std::byte* const end = at + runs_ahead * step + std::max<std::ptrdiff_t>(step, 0);
   for (at = end - std::abs(step); at < end; at += line) __builtin_prefetch(at);
 }
@@ -124,12 +126,15 @@ bool VectorBody::run(std::span<const VectorOperation> operations, std::int64_t i
   start();
   for (std::int64_t first = 0; first < iterations; first += together) {
     const std::int64_t count = std::min(together, iterations - first);
+    // Not beyond the last run: another thread may be writing there.
+    const bool fetches = iterations - first > runs_ahead * together;
     for (auto& operation : running_) {
       for (std::size_t n = 0; n < operation.operands; ++n) {
-        if (operation.fetch[n]) fetch(static_cast<const std::byte*>(operation.in[n]), operation.step[n]);
+        if (fetches && operation.fetch[n])
+          fetch(static_cast<const std::byte*>(operation.in[n]), operation.step[n]);
       }
       Bound& out = operation.out;
-      if (operation.fetch_out) fetch(out.at, out.step);
+      if (fetches && operation.fetch_out) fetch(out.at, out.step);
       operation.kernel(out.at, out.advance, operation.in.data(), operation.advance.data(), count);
       for (std::size_t n = 0; n < operation.operands; ++n)
         operation.in[n] = static_cast<const std::byte*>(operation.in[n]) + operation.step[n];
