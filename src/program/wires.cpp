@@ -34,9 +34,8 @@ std::size_t Wires::moved(std::span<const std::int64_t> from, const Channel& chan
     std::int64_t x = from[d] + channel.offset[d];
     if (to == End::sender) {
       x = scale * from[d] - channel.offset[d];
-    } else if (x % scale != 0) {
-      return none;
-    } else {
+    } else if (scale != 1) {
+      if (x % scale != 0) return none;
       x /= scale;
     }
     if (x < 0 || x >= extent) {

@@ -1,10 +1,6 @@
 #include "pe_array.hpp"
 
 #include <algorithm>
-#include <cstdlib>
-#if __has_include(<sys/mman.h>)
-#include <sys/mman.h>
-#endif
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -24,19 +20,27 @@ std::size_t aligned(std::int64_t bytes) {
   return (static_cast<std::size_t>(bytes) + alignment - 1) / alignment * alignment;
 }
 
-/// Large memory that is zeroed where it is touched, in large pages where the system has them: touching small ones for
-/// the first time takes longer than writing them.
-void* zeroed(std::size_t bytes) {
-  void* const memory = std::calloc(bytes, 1);
-#ifdef MADV_HUGEPAGE
-  constexpr std::size_t large = std::size_t{1} << 22, page = std::size_t{1} << 12;
-  if (memory != nullptr && bytes >= large) {
-    const std::size_t skipped = page - reinterpret_cast<std::uintptr_t>(memory) % page;
-    (void)madvise(static_cast<std::byte*>(memory) + skipped, bytes - skipped, MADV_HUGEPAGE);
+/// The coordinates of PEs, mostly asked for in the order of the grid: those of the next one without a division.
+class Walk {
+ public:
+  explicit Walk(const std::vector<std::int64_t>& grid) : grid_(grid), at_(grid.size()) {}
+
+  const std::vector<std::int64_t>& to(std::uint32_t index) {
+    if (index == index_ + 1) {
+      for (std::size_t d = at_.size(); d-- > 0 && ++at_[d] == grid_[d];) at_[d] = 0;
+    } else {
+      std::int64_t rest = index;
+      for (std::size_t d = at_.size(); d-- > 0; rest /= grid_[d]) at_[d] = rest % grid_[d];
+    }
+    index_ = index;
+    return at_;
   }
-#endif
-  return memory;
-}
+
+ private:
+  const std::vector<std::int64_t>& grid_;
+  std::vector<std::int64_t> at_;
+  std::uint32_t index_ = 0;
+};
 
 }  // namespace
 
@@ -125,7 +129,7 @@ std::uint32_t PeArray::part_of(std::uint32_t ordinal) const {
 }
 
 void PeArray::allocate(bool functional) {
-  std::size_t bytes = alignment, variables = 0, sizes = 0, ports = 0;
+  std::size_t bytes = 0, variables = 0, sizes = 0, ports = 0;
   for (std::uint32_t o = first_; o < last_; ++o) {
     const Code& code = codes_[class_of_[o]];
     bytes += aligned(code.memory_bytes);
@@ -133,25 +137,19 @@ void PeArray::allocate(bool functional) {
     sizes += code.sizes;
     ports += code.ports.size();
   }
-  variables_.assign(variables, 0);
-  // Zeroed by the system where it is touched: what a program never uses costs nothing.
-  sizes_.reset(static_cast<TileSize*>(std::calloc(sizes + 1, sizeof(TileSize))));
-  if (!sizes_) throw std::bad_alloc();
-  tile_count_ = sizes;
-  queues_.assign(ports, none);
-  std::byte* memory = nullptr;
-  if (functional) {
-    memory_.reset(static_cast<std::byte*>(zeroed(bytes)));
-    if (!memory_) throw std::bad_alloc();
-    memory = memory_.get() + (alignment - reinterpret_cast<std::uintptr_t>(memory_.get()) % alignment);
-  }
+  variables_ = Zeroed<std::int64_t>(variables);
+  sizes_ = Zeroed<TileSize>(sizes);
+  queues_ = Zeroed<std::uint32_t>(ports);
+  if (functional) memory_ = ZeroedBytes(bytes);
+  std::byte* memory = memory_.data();
   std::int64_t* variable = variables_.data();
-  TileSize* size = sizes_.get();
+  TileSize* size = sizes_.data();
   const std::uint32_t* queue = queues_.data();
-  pes_.reserve(last_ - first_);
+  pes_ = Zeroed<Pe>(last_ - first_);
+  Walk walk(program_->grid);
   for (std::uint32_t o = first_; o < last_; ++o) {
     const Code& code = codes_[class_of_[o]];
-    Pe& pe = pes_.emplace_back();
+    Pe& pe = pes_[o - first_];
     pe = {.code = &code,
           .memory = memory,
           .variables = variable,
@@ -162,12 +160,23 @@ void PeArray::allocate(bool functional) {
           .ordinal = o,
           .index = grid_index_[o],
           .executed = 0};
-    locate(pe.index, pe.variables);
+    std::ranges::copy(walk.to(pe.index), pe.variables);
     if (functional) memory += aligned(code.memory_bytes);
     variable += 2 * std::size_t{code.variables};
     size += code.sizes;
     queue += code.ports.size();
   }
+}
+
+/// Ports of links that messages come in by, which are about as many as links.
+std::size_t PeArray::links_in() const {
+  std::vector<std::size_t> of_class;
+  for (const Code& code : codes_)
+    of_class.push_back(
+        static_cast<std::size_t>(std::ranges::count(code.ports, Port::Kind::link_in, &Port::kind)));
+  std::size_t result = 0;
+  for (const std::uint32_t pe_class : class_of_) result += of_class[pe_class];
+  return result;
 }
 
 void PeArray::connect() {
@@ -177,24 +186,27 @@ void PeArray::connect() {
   if (program_->channels.size() > port_limit / grid_size()) throw std::bad_alloc();
   // All queues of the whole array are numbered, so that the parts of a run agree on the numbers.
   std::vector<std::uint32_t> by_receiver(program_->channels.size() * ordinal_.size(), none);
+  links_.reserve(links_in());
   const auto link_to = [&](std::uint32_t channel, std::size_t receiver) -> Link& {
     auto& number = by_receiver[channel * ordinal_.size() + receiver];
     if (number == none) {
       number = static_cast<std::uint32_t>(links_.size());
-      links_.push_back({channel, none, ordinal_[receiver]});
+      links_.push_back({.channel = channel, .sender = none, .receiver = ordinal_[receiver]});
     }
     return links_[number];
   };
   std::size_t next = 0;
-  std::vector<std::int64_t> at(grid_stride_.size());
+  Walk walk(program_->grid);
   for (std::uint32_t o = 0; o < count(); ++o) {
     const bool ours = in_part(o);
-    locate(grid_index_[o], at.data());
+    const auto& at = walk.to(grid_index_[o]);
     for (const Port& port : codes_[class_of_[o]].ports) {
       std::uint32_t number = none;
       switch (port.kind) {
         case Port::Kind::link_in: {
-          number = static_cast<std::uint32_t>(&link_to(port.channel, grid_index_[o]) - links_.data());
+          Link& link = link_to(port.channel, grid_index_[o]);
+          link.received = true;
+          number = static_cast<std::uint32_t>(&link - links_.data());
           break;
         }
         case Port::Kind::link_out:
@@ -213,14 +225,7 @@ void PeArray::connect() {
 }
 
 std::vector<std::int64_t> PeArray::coordinates(std::uint32_t grid_index) const {
-  std::vector<std::int64_t> result(grid_stride_.size());
-  locate(grid_index, result.data());
-  return result;
-}
-
-void PeArray::locate(std::uint32_t grid_index, std::int64_t* at) const {
-  for (std::size_t d = 0; d < grid_stride_.size(); ++d)
-    at[d] = grid_index / grid_stride_[d] % program_->grid[d];
+  return Walk(program_->grid).to(grid_index);
 }
 
 std::string PeArray::name(std::uint32_t grid_index) const {
@@ -259,8 +264,6 @@ double PeArray::fraction_done() const {
   for (std::size_t p = 0; p < pes_.size(); p += every, ++samples) sum += fraction_done(pes_[p]);
   return samples == 0 ? 1 : sum / static_cast<double>(samples);
 }
-
-void PeArray::Free::operator()(void* memory) const { std::free(memory); }
 
 ExecutionError failure_in(const PeArray& array, const Pe& pe, const KernelFailure& failure) {
   const auto& pe_class = array.program().classes[pe.code->index];

@@ -2,8 +2,8 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,6 +11,7 @@
 #include <cyclotron/support/error.hpp>
 
 #include "code.hpp"
+#include "zeroed.hpp"
 
 namespace cyclotron::runtime {
 
@@ -43,6 +44,7 @@ struct Link {
   std::uint32_t channel = 0;
   std::uint32_t sender = 0;
   std::uint32_t receiver = 0;
+  bool received = false;  ///< The receiver has a program, with a port for it.
 };
 
 /// Parts dealt out over the grid: along dimension d, blocks of `block[d]` PEs go round `count[d]` parts; parts
@@ -71,7 +73,7 @@ class PeArray {
 
   [[nodiscard]] const program::Program& program() const { return *program_; }
   /// The PEs of the part, in order; `pe(ordinal)` finds one of them by its ordinal.
-  [[nodiscard]] const std::vector<Pe>& pes() const { return pes_; }
+  [[nodiscard]] std::span<const Pe> pes() const { return {pes_.data(), pes_.size()}; }
   [[nodiscard]] Pe& pe(std::uint32_t ordinal) { return pes_[ordinal - first_]; }
   [[nodiscard]] bool in_part(std::uint32_t ordinal) const { return ordinal >= first_ && ordinal < last_; }
   /// The number of the part that a PE is in.
@@ -106,9 +108,9 @@ class PeArray {
   /// A number for each tile in the memories of the part's PEs, below `tile_count`; `size` is its entry in the
   /// PE's table of sizes.
   [[nodiscard]] std::size_t tile_number(const TileSize& size) const {
-    return static_cast<std::size_t>(&size - sizes_.get());
+    return static_cast<std::size_t>(&size - sizes_.data());
   }
-  [[nodiscard]] std::size_t tile_count() const { return tile_count_; }
+  [[nodiscard]] std::size_t tile_count() const { return sizes_.size(); }
 
   /// How far the part has come, in [0, 1]; a guess from the outermost loops.
   [[nodiscard]] double fraction_done() const;
@@ -121,10 +123,9 @@ class PeArray {
  private:
   void find_pes();
   void cut_into_parts();
+  [[nodiscard]] std::size_t links_in() const;
   void connect();
   void allocate(bool functional);
-  /// Writes the coordinates of a PE: for what is done for each.
-  void locate(std::uint32_t grid_index, std::int64_t* at) const;
 
   const program::Program* program_;
   program::Wires wires_;
@@ -141,15 +142,11 @@ class PeArray {
   std::vector<Link> links_;
   std::vector<std::uint32_t> network_of_channel_;
   std::uint32_t networks_ = 0;
-  std::vector<Pe> pes_;
-  struct Free {
-    void operator()(void* memory) const;
-  };
-  std::unique_ptr<std::byte, Free> memory_;
-  std::vector<std::int64_t> variables_;
-  std::unique_ptr<TileSize, Free> sizes_;
-  std::size_t tile_count_ = 0;
-  std::vector<std::uint32_t> queues_;
+  Zeroed<Pe> pes_;
+  ZeroedBytes memory_;
+  Zeroed<std::int64_t> variables_;
+  Zeroed<TileSize> sizes_;
+  Zeroed<std::uint32_t> queues_;
 };
 
 /// The error of a kernel or an access, with the PE, the instruction and the values of the loops around it.
