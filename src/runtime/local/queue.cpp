@@ -1,53 +1,52 @@
 #include "queue.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 namespace cyclotron::runtime::local {
 
-namespace {
-constexpr std::size_t block_bytes = 1024;  // Larger blocks are slower to allocate and gain nothing.
-constexpr std::uint32_t first_places = 4;
-constexpr std::uint32_t growth = 8;  // Loops run over what stands side by side: few blocks are few runs.
-}  // namespace
-
-void Queue::set_up(std::int64_t depth, std::uint32_t sender, std::uint32_t receiver, MessageShape shape) {
-  depth_ = depth;
-  sender_ = sender;
-  receiver_ = receiver;
-  scalar_ = shape.scalar;
+void Queue::set_up(const QueueShape& shape) {
+  depth_ = shape.depth;
+  sender_ = shape.sender;
+  receiver_ = shape.receiver;
+  const auto [bytes, scalar] = shape.message;
+  scalar_ = scalar;
   constexpr std::size_t unit = alignof(Block);
-  stride_ = shape.scalar ? shape.bytes : unit + (shape.bytes + unit - 1) / unit * unit;
+  stride_ = scalar ? bytes : unit + (bytes + unit - 1) / unit * unit;
+  if (!shape.received) flags_.store(one_left, std::memory_order_relaxed);
 }
 
-Queue::~Queue() { free_blocks(); }
-
-void Queue::free_blocks() {
+void Queue::free_blocks(BlockPool& pool) {
   while (first_ != nullptr) {
-    Block* const next = first_->next;
-    delete_block(first_);
-    first_ = next;
+    Block* const block = std::exchange(first_, first_->next);
+    pool.give(block, bytes(block->places));
   }
 }
 
-Scalars Queue::room() {
-  if (!look_for_place()) return {};
-  if (last_ == nullptr || last_at_ == last_->places) append_block();
-  return {last_->at(last_at_ * stride_),
-          std::min<std::int64_t>(depth_ - (sent() - seen_received_), last_->places - last_at_)};
+Scalars Queue::room(BlockPool& pool) {
+  const std::int64_t free = depth_ - (sent() - received_.load(std::memory_order_acquire));
+  if (free <= 0) return {};
+  if (last_ == nullptr || last_at_ == last_->places) append_block(pool);
+  return {last_->at(last_at_ * stride_), std::min<std::int64_t>(free, last_->places - last_at_)};
 }
 
-Scalars Queue::arrived() {
-  if (!look_for_message()) return {};
-  if (first_at_ == first_->places) drop_block();
-  return {first_->at(first_at_ * stride_),
-          std::min<std::int64_t>(seen_sent_ - received(), first_->places - first_at_)};
+Scalars Queue::arrived(BlockPool& pool) {
+  const std::int64_t count = sent_.load(std::memory_order_acquire) - received();
+  if (count == 0) return {};
+  if (first_at_ == first_->places) drop_block(pool);
+  return {first_->at(first_at_ * stride_), std::min<std::int64_t>(count, first_->places - first_at_)};
 }
 
 /// Requires: the last block is full, or there is none. What is written here, the receiver reads after `sent_`.
-void Queue::append_block() {
-  const auto most = static_cast<std::uint32_t>(std::max<std::size_t>(1, block_bytes / stride_));
-  const std::uint32_t places = std::min(most, last_ == nullptr ? first_places : growth * last_->places);
-  Block* const block = new_block(places);
+void Queue::append_block(BlockPool& pool) {
+  constexpr std::size_t growth = 4;  // Loops run over what stands side by side: few blocks are few runs.
+  const std::size_t wanted = last_ == nullptr
+                                 ? BlockSizes::least
+                                 : std::min(BlockSizes::most, growth * std::bit_ceil(bytes(last_->places)));
+  const auto places =
+      static_cast<std::uint16_t>(std::max<std::size_t>(1, (wanted - sizeof(Block)) / stride_));
+  Block* const block = new (pool.take(bytes(places))) Block{.next = nullptr, .places = places};
   if (last_ == nullptr) {
     first_ = block;
   } else {
@@ -58,21 +57,10 @@ void Queue::append_block() {
 }
 
 /// Requires: the first block is read, and there is a message in the next one.
-void Queue::drop_block() {
-  Block* const next = first_->next;
-  delete_block(first_);
-  first_ = next;
+void Queue::drop_block(BlockPool& pool) {
+  Block* const block = std::exchange(first_, first_->next);
+  pool.give(block, bytes(block->places));
   first_at_ = 0;
-}
-
-Queue::Block* Queue::new_block(std::uint32_t places) const {
-  void* const memory = ::operator new(sizeof(Block) + places * stride_);
-  return new (memory) Block{.next = nullptr, .places = places};
-}
-
-void Queue::delete_block(Block* block) {
-  block->~Block();
-  ::operator delete(block);
 }
 
 }  // namespace cyclotron::runtime::local

@@ -9,6 +9,7 @@
 #include "../body.hpp"
 #include "../code.hpp"
 #include "../pe_array.hpp"
+#include "block_pool.hpp"
 
 namespace cyclotron::runtime::local {
 
@@ -18,117 +19,133 @@ struct MessageShape {
   bool scalar = false;    ///< Messages are 1x1 tiles, whose size is not kept.
 };
 
+/// What a queue is set up with.
+struct QueueShape {
+  std::int64_t depth = 0;
+  std::uint32_t sender = PeArray::none;  ///< Ordinals.
+  std::uint32_t receiver = PeArray::none;
+  bool received = true;  ///< The receiver leaves some time.
+  MessageShape message{};
+};
+
 /// Messages stand in a chain of blocks that grow up to a limit: a queue that is used little takes little memory, and a
 /// place that the sender saw free, or a message that the receiver saw, stays so.
+/// Its bytes are zeros until it is used: the sender sets it up, and until then the receiver finds it empty. It is one
+/// line of the cache: many are used by one thread alone, and for a short time.
 class alignas(64) Queue {
  public:
   Queue() = default;
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
-  ~Queue();
 
-  void set_up(std::int64_t depth, std::uint32_t sender, std::uint32_t receiver, MessageShape shape);
   [[nodiscard]] std::uint32_t sender() const { return sender_; }
   [[nodiscard]] std::uint32_t receiver() const { return receiver_; }
 
-  /// The sender's PE is done, or the receiver's. The second one frees the blocks, which then are the next ones to be
-  /// allocated: they are in its cache.
-  void leave() {
-    if (left_.exchange(true, std::memory_order_acq_rel)) free_blocks();
-  }
+  /// Once nobody else uses the queue.
+  void free_blocks(BlockPool& pool);
 
   // For the sender.
 
+  /// Once, before the rest.
+  void set_up(const QueueShape& shape);
   /// Where there is no place, the receiver is to wake the sender.
-  bool has_place() {
-    return sent() - seen_received_ < depth_ || look_for_place() || (ask(sender_waits_), look_for_place());
-  }
+  bool has_place() { return sees_place() || (ask(sender_waits), sees_place()); }
   /// Requires: has_place(). `fill(place)` writes the numbers.
   template <class Fill>
-  void put(TileSize size, const Fill& fill);
+  void put(BlockPool& pool, TileSize size, const Fill& fill);
   /// Free places side by side, of scalars; perhaps fewer than there are.
-  [[nodiscard]] Scalars room();
+  [[nodiscard]] Scalars room(BlockPool& pool);
   /// As `put`, with so many scalars as were written there.
   void put_written(std::int64_t count) {
-    last_at_ += static_cast<std::uint32_t>(count);
+    last_at_ = static_cast<std::uint16_t>(last_at_ + count);
     sent_.store(sent() + count, std::memory_order_release);
   }
   /// After messages were put: whether the receiver waits for one. It does no longer.
-  [[nodiscard]] bool take_receiver_waits(bool alone) { return answer(receiver_waits_, alone); }
+  [[nodiscard]] bool take_receiver_waits(bool alone) { return answer(receiver_waits, alone); }
+  /// The sender is done: whether the receiver waits for a message.
+  [[nodiscard]] bool sender_leaves(BlockPool& pool, bool alone) {
+    return (leave(pool, alone) & receiver_waits) != 0;
+  }
 
   // For the receiver.
 
   /// Where there is no message, the sender is to wake the receiver.
-  bool has_message() {
-    return seen_sent_ != received() || look_for_message() || (ask(receiver_waits_), look_for_message());
-  }
+  bool has_message() { return sees_message() || (ask(receiver_waits), sees_message()); }
   /// Requires: has_message(). `use(size, numbers)` reads the first message, which then leaves.
   template <class Use>
-  void take(const Use& use);
+  void take(BlockPool& pool, const Use& use);
   /// Messages side by side, of scalars; perhaps fewer than there are.
-  [[nodiscard]] Scalars arrived();
+  [[nodiscard]] Scalars arrived(BlockPool& pool);
   /// As `take`, of so many scalars as were read there.
   void take_read(std::int64_t count) {
-    first_at_ += static_cast<std::uint32_t>(count);
+    first_at_ = static_cast<std::uint16_t>(first_at_ + count);
     received_.store(received() + count, std::memory_order_release);
   }
   /// After messages were taken: whether the sender waits for a place. It does no longer.
-  [[nodiscard]] bool take_sender_waits(bool alone) { return answer(sender_waits_, alone); }
+  [[nodiscard]] bool take_sender_waits(bool alone) { return answer(sender_waits, alone); }
+  /// The receiver is done: whether the sender waits for a place.
+  [[nodiscard]] bool receiver_leaves(BlockPool& pool, bool alone) {
+    return (leave(pool, alone) & sender_waits) != 0;
+  }
 
  private:
   /// Followed by the messages.
   struct alignas(16) Block {
     Block* next = nullptr;
-    std::uint32_t places = 0;
+    std::uint16_t places = 0;
     std::byte* at(std::size_t offset) { return reinterpret_cast<std::byte*>(this + 1) + offset; }
   };
+  enum Flag : std::uint8_t { receiver_waits = 1, sender_waits = 2, one_left = 4 };
 
   [[nodiscard]] std::int64_t sent() const { return sent_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::int64_t received() const { return received_.load(std::memory_order_relaxed); }
-  bool look_for_place() {
-    seen_received_ = received_.load(std::memory_order_acquire);
-    return sent() - seen_received_ < depth_;
+  [[nodiscard]] bool sees_place() const {
+    return sent() - received_.load(std::memory_order_acquire) < depth_;
   }
-  bool look_for_message() {
-    seen_sent_ = sent_.load(std::memory_order_acquire);
-    return seen_sent_ != received();
+  [[nodiscard]] bool sees_message() const { return sent_.load(std::memory_order_acquire) != received(); }
+  // Both sides read and write at once: either the one that waits sees what the other has done, or the other sees that it
+  // waits.
+  void ask(Flag waits) { flags_.fetch_or(waits, std::memory_order_acq_rel); }
+  bool answer(Flag waits, bool alone) {
+    if (alone && (flags_.load(std::memory_order_relaxed) & waits) == 0) return false;
+    return (flags_.fetch_and(static_cast<std::uint8_t>(~waits), std::memory_order_acq_rel) & waits) != 0;
   }
-  // Both sides exchange: either the one that waits sees what the other has done, or the other sees that it waits.
-  static void ask(std::atomic<bool>& waits) { waits.exchange(true, std::memory_order_acq_rel); }
-  static bool answer(std::atomic<bool>& waits, bool alone) {
-    if (alone && !waits.load(std::memory_order_relaxed)) return false;
-    return waits.exchange(false, std::memory_order_acq_rel);
+  /// Returns the flags. The second one that leaves frees the blocks.
+  std::uint8_t leave(BlockPool& pool, bool alone) {
+    std::uint8_t flags = flags_.load(std::memory_order_relaxed);
+    if (alone) {
+      flags_.store(flags | one_left, std::memory_order_relaxed);
+    } else {
+      flags = flags_.fetch_or(one_left, std::memory_order_acq_rel);
+    }
+    if ((flags & one_left) != 0) free_blocks(pool);
+    return flags;
   }
-  [[nodiscard]] Block* new_block(std::uint32_t places) const;
-  static void delete_block(Block* block);
-  void append_block();
-  void drop_block();
-  void free_blocks();
+  [[nodiscard]] std::size_t bytes(std::uint16_t places) const { return sizeof(Block) + places * stride_; }
+  void append_block(BlockPool& pool);
+  void drop_block(BlockPool& pool);
 
   // What both sides read.
-  std::int64_t depth_ = 1;
+  std::int64_t depth_ = 0;
   std::size_t stride_ = 0;
-  std::uint32_t sender_ = PeArray::none;  ///< Ordinals.
-  std::uint32_t receiver_ = PeArray::none;
-  bool scalar_ = false;
-  std::atomic<bool> receiver_waits_ = false;
-  std::atomic<bool> sender_waits_ = false;
-  std::atomic<bool> left_ = false;
+  std::uint32_t sender_ = 0;  ///< Ordinals.
+  std::uint32_t receiver_ = 0;
   // What the sender writes.
-  std::uint32_t last_at_ = 0;  ///< The next place in the last block.
   std::atomic<std::int64_t> sent_ = 0;
-  std::int64_t seen_received_ = 0;
   Block* last_ = nullptr;
   // What the receiver writes.
-  std::uint32_t first_at_ = 0;
   std::atomic<std::int64_t> received_ = 0;
-  std::int64_t seen_sent_ = 0;
   Block* first_ = nullptr;
+  std::uint16_t last_at_ = 0;   ///< The sender's: the next place in the last block.
+  std::uint16_t first_at_ = 0;  ///< The receiver's.
+  bool scalar_ = false;
+  std::atomic<std::uint8_t> flags_ = 0;
 };
+static_assert(sizeof(Queue) == 64);
 
 template <class Fill>
-[[gnu::always_inline]] inline void Queue::put(TileSize size, const Fill& fill) {
-  if (last_ == nullptr || last_at_ == last_->places) append_block();
+[[gnu::always_inline]] inline void Queue::put(BlockPool& pool, TileSize size, const Fill& fill) {
+  if (last_ == nullptr || last_at_ == last_->places) append_block(pool);
   std::byte* place = last_->at(last_at_ * stride_);
   if (!scalar_) {
     new (place) TileSize(size);
@@ -140,8 +157,8 @@ template <class Fill>
 }
 
 template <class Use>
-[[gnu::always_inline]] inline void Queue::take(const Use& use) {
-  if (first_at_ == first_->places) drop_block();
+[[gnu::always_inline]] inline void Queue::take(BlockPool& pool, const Use& use) {
+  if (first_at_ == first_->places) drop_block(pool);
   const std::byte* place = first_->at(first_at_ * stride_);
   if (scalar_) {
     use(TileSize{1, 1}, place);

@@ -39,9 +39,9 @@ class Worker {
   bool broadcast(Pe& pe, const Step& step, std::int64_t first, std::int64_t last, const Packet& packet);
   template <class Deliver>
   bool receive(Pe& pe, const Step& step, std::int64_t sender, Deliver&& deliver);
-  Scalars arrived(const Pe& pe, std::uint32_t port) { return link(pe, port).arrived(); }
+  Scalars arrived(const Pe& pe, std::uint32_t port) { return link(pe, port).arrived(pool_); }
   void taken(const Pe& pe, std::uint32_t port, std::int64_t count) { link(pe, port).take_read(count); }
-  Scalars room(const Pe& pe, std::uint32_t port) { return link(pe, port).room(); }
+  Scalars room(const Pe& pe, std::uint32_t port) { return link(pe, port).room(pool_); }
   void sent(const Pe& pe, std::uint32_t port, std::int64_t count) { link(pe, port).put_written(count); }
   void computed(Pe& pe, const Step& step, std::span<const Shape> operands);
   void stored(const Step&, const std::int64_t*) {}
@@ -49,7 +49,7 @@ class Worker {
 
  private:
   static constexpr std::int64_t steps_a_turn = 4096;
-  static void put(Queue& queue, const Step& step, const Packet& packet);
+  void put(Queue& queue, const Step& step, const Packet& packet);
   Queue& link(const Pe& pe, std::uint32_t port) { return shared_.links[pe.queues[port]]; }
   [[nodiscard]] const program::Channel& channel_of(const Pe& pe, const Step& step) const {
     return shared_.array.program().channels[pe.code->ports[step.port].channel];
@@ -61,6 +61,7 @@ class Worker {
   void leave_links(const Pe& pe);
 
   Shared& shared_;
+  BlockPool& pool_;
   std::size_t number_;
   Pulse pulse_;
   std::int64_t tile_work_ = 0;
@@ -68,11 +69,11 @@ class Worker {
 };
 
 Worker::Worker(Shared& shared, std::size_t number, bool alone, const Progress& progress)
-    : shared_(shared), number_(number), pulse_(progress), alone_(alone) {}
+    : shared_(shared), pool_(shared.pools[number]), number_(number), pulse_(progress), alone_(alone) {}
 
 /// Requires: queue.has_place().
 void Worker::put(Queue& queue, const Step& step, const Packet& packet) {
-  queue.put(packet.size, [&](std::byte* place) {
+  queue.put(pool_, packet.size, [&](std::byte* place) {
     if (step.scalar) {
       copy_scalar(place, packet.data, packet.bytes);
     } else {
@@ -118,14 +119,14 @@ bool Worker::receive(Pe& pe, const Step& step, std::int64_t sender, Deliver&& de
   if (port.kind != Port::Kind::network_in) {
     Queue& queue = shared_.links[pe.queues[step.port]];
     if (!queue.has_message()) return false;
-    queue.take(deliver);
+    queue.take(pool_, deliver);
     return true;
   }
   const auto axis = shared_.array.program().channels[port.channel].axis;
   const auto sender_ordinal = shared_.array.ordinal(shared_.array.on_line(pe, axis, sender));
   Queue& queue = shared_.network_queue(port.channel, pe.index, sender, sender_ordinal);
   if (!queue.has_message()) return false;
-  queue.take(deliver);
+  queue.take(pool_, deliver);
   if (queue.take_sender_waits(alone_)) wake(queue.sender());
   return true;
 }
@@ -145,12 +146,18 @@ void Worker::wake_neighbours(const Pe& pe) {
   }
 }
 
-/// Of a PE that is done.
+/// As `wake_neighbours`, of a PE that is done.
 void Worker::leave_links(const Pe& pe) {
   for (std::size_t p = 0; p < pe.code->ports.size(); ++p) {
     const Port::Kind kind = pe.code->ports[p].kind;
-    const bool link = kind == Port::Kind::link_in || kind == Port::Kind::link_out;
-    if (link && pe.queues[p] != PeArray::none) shared_.links[pe.queues[p]].leave();
+    if (pe.queues[p] == PeArray::none) continue;
+    if (kind == Port::Kind::link_out) {
+      Queue& queue = shared_.links[pe.queues[p]];
+      if (queue.sender_leaves(pool_, alone_)) wake(queue.receiver());
+    } else if (kind == Port::Kind::link_in) {
+      Queue& queue = shared_.links[pe.queues[p]];
+      if (queue.receiver_leaves(pool_, alone_)) wake(queue.sender());
+    }
   }
 }
 
@@ -167,28 +174,39 @@ void Worker::run(OnWork on_work) {
   try {
     Interpreter interpreter(*this, shared_.array, shared_.tensors);
     const auto idle = [&] { pulse_.beat([] { return -1.0; }); };
-    while (const auto ordinal = shared_.scheduler.next(number_, idle)) {
-      Pe& pe = shared_.array.pe(*ordinal);
+    while (const auto turn = shared_.scheduler.next(number_, idle)) {
+      Pe& pe = shared_.array.pe(turn->pe);
+      if (turn->begins) shared_.begin(pe);
       const std::int64_t before = pe.executed;
       const Outcome outcome = interpreter.run(pe, steps_a_turn);
       const std::int64_t work = outcome == Outcome::paused ? steps_a_turn : pe.executed - before + 1;
       pulse_.tick(work, [&] { return PeArray::fraction_done(pe); });
-      if (pe.executed > before) wake_neighbours(pe);  // else they would wake each other for ever
+      if (outcome == Outcome::done) {
+        leave_links(pe);
+      } else if (pe.executed > before) {  // else they would wake each other for ever
+        wake_neighbours(pe);
+      }
       alone_ = on_work(work + tile_work_);
       tile_work_ = 0;
       switch (outcome) {  // from here on the PE may be another thread's
-        case Outcome::done:
-          leave_links(pe);
-          shared_.scheduler.finish();
-          break;
-        case Outcome::paused: shared_.scheduler.pause(number_, *ordinal); break;
-        case Outcome::blocked: shared_.scheduler.park(number_, *ordinal); break;
+        case Outcome::done: shared_.scheduler.finish(number_); break;
+        case Outcome::paused: shared_.scheduler.pause(number_, turn->pe); break;
+        case Outcome::blocked: shared_.scheduler.park(number_, turn->pe); break;
       }
     }
   } catch (const Stopped&) {
   } catch (...) {
     shared_.scheduler.fail(std::current_exception());
   }
+}
+
+/// Rows of the grid are cut, so that what travels down the columns stays with one thread.
+std::uint32_t block_of_a_share(const program::Program& program, std::size_t workers) {
+  std::size_t row = 1;
+  for (const std::int64_t extent : program.grid) {
+    if (extent > 1) row = static_cast<std::size_t>(extent);
+  }
+  return static_cast<std::uint32_t>((row + workers - 1) / workers);
 }
 
 }  // namespace
@@ -198,17 +216,18 @@ bool run(const program::Program& program, const Arrays& arrays, const Settings& 
   constexpr std::int64_t work_of_a_thread =
       1 << 15;  // Below that, starting a thread takes longer than it saves.
   const SingleThreadedBlas single_threaded;
-  const std::size_t workers = settings.threads > 0 ? static_cast<std::size_t>(settings.threads)
+  const std::size_t threads = settings.threads > 0 ? static_cast<std::size_t>(settings.threads)
                                                    : std::max(1U, std::thread::hardware_concurrency());
-  Shared shared(program, arrays, workers, settings.least_bytes);
-  const std::size_t useful = std::min<std::size_t>(workers, shared.array.count());
+  Shared shared(program, arrays, threads, settings.least_bytes);
   std::vector<std::jthread> helpers;
   std::int64_t work = 0;
   Worker(shared, 0, true, progress).run([&](std::int64_t done) {
     work += done;
     if (work < work_of_a_thread || !helpers.empty()) return helpers.empty();
+    const std::size_t workers = shared.scheduler.workers();
+    if (workers > 1) shared.scheduler.deal_out(block_of_a_share(program, workers));
     try {
-      for (std::size_t n = 1; n < useful; ++n) {
+      for (std::size_t n = 1; n < workers; ++n) {
         helpers.emplace_back(
             [&shared, n] { Worker(shared, n, false, {}).run([](std::int64_t) { return false; }); });
       }

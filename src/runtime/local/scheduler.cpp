@@ -1,22 +1,52 @@
 #include "scheduler.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace cyclotron::runtime::local {
 
 Scheduler::Scheduler(std::uint32_t pes, std::size_t workers)
-    : workers_(workers),
+    : pes_(pes),
+      workers_(workers),
+      block_(std::max<std::uint32_t>(1, pes)),
       states_(std::make_unique<std::atomic<State>[]>(pes)),
+      home_(pes),
       active_(pes),
       unfinished_(pes),
-      ready_count_(pes),
-      over_(pes == 0) {
-  // All begin with worker 0, which may be the only one; the others steal.
-  for (std::uint32_t pe = 0; pe < pes; ++pe) workers_[0].ready.push_back(pe);
+      over_(pes == 0) {}
+
+void Scheduler::deal_out(std::uint32_t block) {
+  const std::uint64_t begun = workers_[0].begun.load(std::memory_order_relaxed);
+  block_ = std::max<std::uint32_t>(1, block);
+  shares_ = workers_.size();
+  for (std::uint64_t w = 0; w < shares_; ++w) {
+    // Blocks that have begun, and what has of the block that the first one of the others is in.
+    const std::uint64_t blocks = begun / block_;
+    const std::uint64_t whole = (blocks + shares_ - 1 - w) / shares_;
+    workers_[w].begun.store(whole * block_ + (blocks % shares_ == w ? begun % block_ : 0),
+                            std::memory_order_relaxed);
+  }
+}
+
+/// The PE that comes after n others of a share; no PE (`pes_` or more) where it has no more.
+std::uint64_t Scheduler::in_share(std::size_t share, std::uint64_t n) const {
+  return (n / block_ * shares_ + share) * block_ + n % block_;
+}
+
+std::optional<std::uint32_t> Scheduler::begin(std::size_t share) {
+  auto& begun = workers_[share].begun;
+  if (in_share(share, begun.load(std::memory_order_relaxed)) >= pes_) return std::nullopt;
+  const std::uint64_t pe = in_share(share, begun.fetch_add(1, std::memory_order_relaxed));
+  if (pe >= pes_) return std::nullopt;
+  return static_cast<std::uint32_t>(pe);
 }
 
 void Scheduler::push(std::size_t worker, std::uint32_t pe) {
+  Worker& whose = workers_[worker];
   {
-    const std::lock_guard lock(workers_[worker].mutex);
-    workers_[worker].ready.push_back(pe);
+    const std::lock_guard lock(whose.mutex);
+    whose.ready.push_back(pe);
+    whose.ready_count.store(whose.ready.size(), std::memory_order_relaxed);
   }
   ready_count_.fetch_add(1);
   // Either a worker going to sleep sees the count, or this sees the worker.
@@ -27,10 +57,12 @@ void Scheduler::push(std::size_t worker, std::uint32_t pe) {
 
 std::optional<std::uint32_t> Scheduler::pop(std::size_t worker) {
   Worker& own = workers_[worker];
+  if (own.ready_count.load(std::memory_order_relaxed) == 0) return std::nullopt;
   const std::lock_guard lock(own.mutex);
   if (own.ready.empty()) return std::nullopt;
   const std::uint32_t pe = own.ready.front();
   own.ready.pop_front();
+  own.ready_count.store(own.ready.size(), std::memory_order_relaxed);
   ready_count_.fetch_sub(1);
   return pe;
 }
@@ -39,18 +71,39 @@ std::optional<std::uint32_t> Scheduler::pop(std::size_t worker) {
 std::optional<std::uint32_t> Scheduler::steal(std::size_t worker) {
   for (std::size_t i = 1; i < workers_.size(); ++i) {
     Worker& victim = workers_[(worker + i) % workers_.size()];
+    if (victim.ready_count.load(std::memory_order_relaxed) == 0) continue;
     std::vector<std::uint32_t> taken;
     {
       const std::lock_guard lock(victim.mutex);
       const auto half = static_cast<std::ptrdiff_t>((victim.ready.size() + 1) / 2);
       taken.assign(victim.ready.end() - half, victim.ready.end());
       victim.ready.erase(victim.ready.end() - half, victim.ready.end());
+      victim.ready_count.store(victim.ready.size(), std::memory_order_relaxed);
     }
     if (taken.empty()) continue;
     ready_count_.fetch_sub(1);
-    const std::lock_guard lock(workers_[worker].mutex);
-    workers_[worker].ready.insert(workers_[worker].ready.end(), taken.begin() + 1, taken.end());
+    Worker& own = workers_[worker];
+    const std::lock_guard lock(own.mutex);
+    own.ready.insert(own.ready.end(), taken.begin() + 1, taken.end());
+    own.ready_count.store(own.ready.size(), std::memory_order_relaxed);
     return taken.front();
+  }
+  return std::nullopt;
+}
+
+/// Those that were woken come first: what they wait for has come.
+std::optional<Scheduler::Turn> Scheduler::find(std::size_t worker) {
+  const auto ran_here = [&](std::uint32_t pe, bool begins) {
+    home_[pe] = static_cast<std::uint32_t>(worker);
+    return Turn{pe, begins};
+  };
+  if (const auto pe = pop(worker)) return ran_here(*pe, false);
+  if (worker < shares_) {
+    if (const auto pe = begin(worker)) return ran_here(*pe, true);
+  }
+  if (const auto pe = steal(worker)) return ran_here(*pe, false);
+  for (std::size_t i = 1; i < shares_; ++i) {
+    if (const auto pe = begin((worker + i) % shares_)) return ran_here(*pe, true);
   }
   return std::nullopt;
 }
@@ -58,16 +111,16 @@ std::optional<std::uint32_t> Scheduler::steal(std::size_t worker) {
 void Scheduler::park(std::size_t worker, std::uint32_t pe) {
   State expected = running;
   if (states_[pe].compare_exchange_strong(expected, parked)) {
-    retire();
+    ++workers_[worker].retired;
   } else {
     states_[pe].store(running);
     push(worker, pe);
   }
 }
 
-void Scheduler::finish() {
-  unfinished_.fetch_sub(1);
-  retire();
+void Scheduler::finish(std::size_t worker) {
+  ++workers_[worker].finished;
+  ++workers_[worker].retired;
 }
 
 void Scheduler::wake(std::size_t worker, std::uint32_t pe) {
@@ -75,15 +128,25 @@ void Scheduler::wake(std::size_t worker, std::uint32_t pe) {
   while (state != woken) {
     if (!states_[pe].compare_exchange_weak(state, state == parked ? running : woken)) continue;
     if (state == parked) {
-      active_.fetch_add(1);
-      push(worker, pe);
+      // It takes the place of one that this worker has not told is no longer active.
+      auto& retired = workers_[worker].retired;
+      if (retired > 0) {
+        --retired;
+      } else {
+        active_.fetch_add(1);
+      }
+      push(home_[pe], pe);
     }
     return;
   }
 }
 
-void Scheduler::retire() {
-  if (active_.fetch_sub(1) == 1) end();
+/// A worker that finds no PE tells how many of its PEs are no longer active: a run ends with no others.
+void Scheduler::settle(std::size_t worker) {
+  Worker& own = workers_[worker];
+  unfinished_.fetch_sub(std::exchange(own.finished, 0));
+  const std::int64_t retired = std::exchange(own.retired, 0);
+  if (retired > 0 && active_.fetch_sub(retired) == retired) end();
 }
 
 void Scheduler::end() {
@@ -103,7 +166,7 @@ void Scheduler::fail(std::exception_ptr failure) {
 bool Scheduler::all_finished() {
   const std::lock_guard lock(mutex_);
   if (failure_) std::rethrow_exception(failure_);
-  return unfinished_.load() == 0;
+  return finished();
 }
 
 }  // namespace cyclotron::runtime::local

@@ -12,19 +12,36 @@ Shared::Shared(const program::Program& program, const Arrays& arrays, std::size_
       tensors(access_tensors(program, arrays, true)),
       links(array.links().size()),
       rows(array.network_rows()),
-      scheduler(array.count(), workers),
-      least_bytes_(least_bytes) {
-  for (std::size_t q = 0; q < links.size(); ++q) {
-    const Link& link = array.links()[q];
-    set_up(links[q], link.channel, link.sender, link.receiver);
+      scheduler(array.count(), std::clamp<std::size_t>(workers, 1, std::max(1U, array.count()))) {
+  for (std::size_t worker = 0; worker < scheduler.workers(); ++worker) pools.emplace_back(depot);
+  for (const auto& channel : program.channels) {
+    const MessageShape message{.bytes = message_bytes(channel), .scalar = channel.tile == Shape{}};
+    kinds_.push_back({message, static_cast<std::int64_t>(least_bytes / message.bytes)});
   }
 }
 
-void Shared::set_up(Queue& queue, std::uint32_t channel, std::uint32_t sender, std::uint32_t receiver) const {
-  const program::Channel& what = array.program().channels[channel];
-  const MessageShape shape{.bytes = message_bytes(what), .scalar = what.tile == Shape{}};
-  const auto fit = static_cast<std::int64_t>(least_bytes_ / shape.bytes);
-  queue.set_up(std::max(array.depth(channel, sender), fit), sender, receiver, shape);
+/// Once all PEs are done their links have no blocks.
+Shared::~Shared() {
+  if (!scheduler.finished()) {
+    for (Queue& queue : links) queue.free_blocks(pools.front());
+  }
+  for (Queue& queue : network_queues) queue.free_blocks(pools.front());
+}
+
+void Shared::begin(const Pe& pe) {
+  for (std::size_t p = 0; p < pe.code->ports.size(); ++p) {
+    if (pe.code->ports[p].kind != Port::Kind::link_out || pe.queues[p] == PeArray::none) continue;
+    set_up(links[pe.queues[p]], array.links()[pe.queues[p]]);
+  }
+}
+
+void Shared::set_up(Queue& queue, const Link& link) const {
+  const Kind& kind = kinds_[link.channel];
+  queue.set_up({.depth = std::max(array.depth(link.channel, link.sender), kind.least_depth),
+                .sender = link.sender,
+                .receiver = link.receiver,
+                .received = link.received,
+                .message = kind.message});
 }
 
 Queue& Shared::network_queue(std::uint32_t channel, std::uint32_t receiver_index, std::int64_t coordinate,
@@ -34,7 +51,9 @@ Queue& Shared::network_queue(std::uint32_t channel, std::uint32_t receiver_index
   return row.queues.find(coordinate, [&] {
     const std::lock_guard all(network_mutex);
     Queue& queue = network_queues.emplace_back();
-    set_up(queue, channel, sender, array.ordinal(receiver_index));
+    set_up(
+        queue,
+        {.channel = channel, .sender = sender, .receiver = array.ordinal(receiver_index), .received = true});
     return &queue;
   });
 }

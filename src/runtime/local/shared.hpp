@@ -18,12 +18,19 @@ namespace cyclotron::runtime::local {
 struct Shared {
   /// Queues are as deep as the machine says, or deeper where they hold fewer than `least_bytes`.
   Shared(const program::Program& program, const Arrays& arrays, std::size_t workers, std::size_t least_bytes);
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
+  ~Shared();
+  /// Before a PE runs for the first time: sets up the queues of the links that it sends on.
+  void begin(const Pe& pe);
   Queue& network_queue(std::uint32_t channel, std::uint32_t receiver_index, std::int64_t coordinate,
                        std::uint32_t sender);
 
   PeArray array;
   std::vector<TensorAccess> tensors;
-  std::vector<Queue> links;
+  BlockDepot depot;
+  std::deque<BlockPool> pools;  ///< By worker.
+  Zeroed<Queue> links;
   struct Row {
     std::mutex mutex;
     QueueRow<Queue> queues;
@@ -34,8 +41,12 @@ struct Shared {
   Scheduler scheduler;
 
  private:
-  void set_up(Queue& queue, std::uint32_t channel, std::uint32_t sender, std::uint32_t receiver) const;
-  std::size_t least_bytes_;
+  struct Kind {
+    MessageShape message;
+    std::int64_t least_depth = 0;
+  };
+  void set_up(Queue& queue, const Link& link) const;
+  std::vector<Kind> kinds_;  ///< By channel.
 };
 
 }  // namespace cyclotron::runtime::local
