@@ -126,20 +126,21 @@ void syrk(Flags flags, const ConstTile& a, Tile result, Into into, Scratch& scra
 namespace {
 
 /// The system that a solve of row-major tiles is, by rows of the result or by its columns.
-TriangularSystem triangular_system(Flags flags, const ConstTile& matrix, Tile result) {
+template <class T>
+TriangularSystem<T> triangular_system(Flags flags, const ConstTile& matrix, Tile result) {
   const std::int64_t n = matrix.shape.rows;
   const bool right = (flags & operators::right_side) != 0;
   const bool transposed =
       ((flags & operators::transpose_a) != 0) != right;  // X op(A) = B is op(A).T X.T = B.T
-  TriangularSystem system{.triangle = static_cast<const double*>(matrix.data),
-                          .step = transposed ? 1 : n,
-                          .term = transposed ? n : 1,
-                          .values = static_cast<double*>(result.data),
-                          .value_step = right ? 1 : result.shape.columns,
-                          .value_lane = right ? result.shape.columns : 1,
-                          .steps = n,
-                          .lanes = right ? result.shape.rows : result.shape.columns,
-                          .unit_diagonal = (flags & operators::unit_diagonal) != 0};
+  TriangularSystem<T> system{.triangle = static_cast<const T*>(matrix.data),
+                             .step = transposed ? 1 : n,
+                             .term = transposed ? n : 1,
+                             .values = static_cast<T*>(result.data),
+                             .value_step = right ? 1 : result.shape.columns,
+                             .value_lane = right ? result.shape.columns : 1,
+                             .steps = n,
+                             .lanes = right ? result.shape.rows : result.shape.columns,
+                             .unit_diagonal = (flags & operators::unit_diagonal) != 0};
   const bool forward = ((flags & operators::lower) != 0) != transposed;
   if (!forward) {
     system.triangle += (n - 1) * (system.step + system.term);
@@ -159,10 +160,11 @@ void solve_triangular(Flags flags, const ConstTile& matrix, Tile result, Scratch
   for (std::int64_t i = 0; !unit && i < n; ++i) {
     if (a[i * n + i] == T{0}) singular(i + 1);
   }
-  if constexpr (std::is_same_v<T, double>) {
+  if constexpr (is_real<T>) {
     const bool right = (flags & operators::right_side) != 0;
     if (solves_in_panels(n, right ? result.shape.rows : result.shape.columns))
-      return solve_in_panels(triangular_system(flags, matrix, result), panel_solvers().front(), scratch);
+      return solve_in_panels(triangular_system<T>(flags, matrix, result), panel_solvers<T>().front(),
+                             scratch);
   }
   blas::trsm({.side = (flags & operators::right_side) != 0 ? CblasRight : CblasLeft,
               .triangle = (flags & operators::lower) != 0 ? CblasLower : CblasUpper,
