@@ -16,6 +16,7 @@
 
 #include "find_body.hpp"
 #include "halves.hpp"
+#include "sent_slots.hpp"
 
 namespace cyclotron::runtime {
 namespace {
@@ -44,6 +45,7 @@ class Decoder {
     require(open_.empty(), "a Loop or If has no End");
     code_.steps.emplace_back();
     mark_lower_halves(code_);
+    mark_sent_slots(code_);
     return std::move(code_);
   }
 

@@ -63,6 +63,7 @@ struct Place {
   std::uint32_t slot = 0;
   std::uint32_t wrap = no_wrap;
   bool scalar = false;
+  bool sent = false;  ///< What the slot holds goes to other PEs; see `mark_sent_slots`.
 };
 
 /// An operand: a place, or a constant of the dtype that the operator takes there.

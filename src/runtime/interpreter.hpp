@@ -48,7 +48,8 @@ enum class Outcome : std::uint8_t { blocked, done, paused };
 /// reference; PE memory then holds scalars only. `receive` may then pass its own references to `deliver`.
 ///   using Reference = ...;                                  // data() gives the numbers
 ///   const Reference& tile(std::size_t number);
-///   Reference room(std::size_t number, std::size_t bytes);  // of the tile itself, if nobody else refers to it
+///   Reference room(std::size_t number, std::size_t bytes, bool sent);  // the tile's own, if nobody else refers to it;
+///                                                           // `sent`: others may come to
 ///   void put(std::size_t number, Reference);
 ///   const Reference* held(const Step&, const std::int64_t* index);  // a tensor's tile, or null: read the array
 ///   bool keep(const Step&, const std::int64_t* index, TileSize, const std::byte* numbers, const Reference*);
@@ -198,7 +199,7 @@ class Interpreter {
     if constexpr (KeepsTiles<Host>) {
       if (!place.scalar) {
         const std::size_t number = tile_number(pe, place, index);
-        auto room = host_.room(number, bytes);
+        auto room = host_.room(number, bytes, place.sent);
         fill(room.data());
         host_.put(number, std::move(room));
         return;

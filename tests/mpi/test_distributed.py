@@ -155,6 +155,36 @@ def test_tiles_that_are_lent_and_tiles_that_are_sent(ranks):
     run(ranks, SENT)
 
 
+CHAINED = """
+    rows = 48
+    n = rows * ranks
+    A, B = rng.standard_normal((2, n, n))
+    machine = cy.Machine(grid=(ranks,), topology="ring", pe=cy.PE(memory=1 << 30))
+    ring = cy.Schedule().space("i").time("j", "k").stream("B", along="i").rotate("k", by=("i",))
+    blocked = cy.blocked(A, (rows, rows)), cy.blocked(B, (rows, n))
+    tiles = [cy.distribute(b, cy.Layout(block=b.tile_shape, owner=lambda i, j: i)) for b in blocked]
+    made = cy.run(matmul.compile(*blocked, schedule=ring, machine=machine), *tiles, backend="mpi").output
+    for schedule in (  # the product goes round, is broadcast, and is fetched by all
+        ring,
+        cy.Schedule().space("i").time("k", "j").broadcast("B", along="i"),
+        cy.Schedule().space("i").time("k", "j").prefetch("B"),
+    ):
+        program = matmul.compile(*blocked, schedule=schedule, machine=machine)
+        expected = cy.run(program, A, made.gather(), backend="local").output
+        for _ in range(2):
+            again = cy.run(program, tiles[0], made, backend="mpi")
+            same(again.output.gather(), expected)
+            tile = 8 * rows * n
+            assert sum(rank["lent_bytes"] for rank in again.profile) >= (ranks - 1) * tile
+            assert sum(rank["sent_bytes"] for rank in again.profile) < tile / 4
+"""
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_what_one_run_keeps_to_its_rank_another_lends(ranks):
+    run(ranks, CHAINED)
+
+
 def test_memory_is_used_again():
     run(
         2,

@@ -16,6 +16,7 @@ namespace cyclotron::runtime::mpi {
 namespace {
 
 constexpr std::size_t segment_bytes = std::size_t{1} << 26;
+constexpr std::size_t large_page = std::size_t{1} << 21;
 constexpr std::size_t smallest = 512;
 
 /// Capacities are powers of two and three quarters of them, so that blocks of about one size are used for each
@@ -47,14 +48,14 @@ Arena& Arena::instance() {
   return arena;
 }
 
-Tile Arena::take(std::size_t bytes) {
+Tile Arena::take(std::size_t bytes, Reach reach) {
   const std::size_t capacity = capacity_for(bytes);
   const std::lock_guard lock(mutex_);
-  auto& found = free_[capacity];
+  auto& found = pool(reach).free[capacity];
   if (found.empty()) reclaim();
   Block* block = nullptr;
   if (found.empty()) {
-    block = carve(capacity);
+    block = carve(capacity, reach);
   } else {
     block = found.back();
     found.pop_back();
@@ -75,7 +76,7 @@ void Arena::lend(const Tile& tile) {
 
 void Arena::give(Block* block) {
   const std::lock_guard lock(mutex_);
-  if (!block->lent) free_[block->capacity].push_back(block);
+  if (!block->lent) pool_of(*block).free[block->capacity].push_back(block);
 }
 
 /// Finds the blocks that other processes no longer use.
@@ -83,7 +84,7 @@ void Arena::reclaim() {
   std::erase_if(lent_, [this](Block* block) {
     if (block->users.load(std::memory_order_acquire) != 0) return false;
     block->lent = false;
-    free_[block->capacity].push_back(block);
+    pool_of(*block).free[block->capacity].push_back(block);
     return true;
   });
 }
@@ -93,23 +94,28 @@ void Arena::trim(std::size_t keep) {
   const std::lock_guard lock(mutex_);
   reclaim();
   std::size_t kept = 0;
-  for (const auto& [capacity, blocks] : free_) {
-    for (Block* block : blocks) {
-      kept += capacity;
-      if (kept <= keep) continue;
-      void* first = block->bytes();
-      std::size_t bytes = capacity;
-      if (std::align(page, page, first, bytes) == nullptr) continue;
-      const int advice = block->segment >= 0 ? MADV_REMOVE : MADV_DONTNEED;
-      (void)madvise(first, bytes / page * page, advice);  // a hint
+  for (const auto& pool : pools_) {
+    for (const auto& [capacity, blocks] : pool.free) {
+      for (Block* block : blocks) {
+        kept += capacity;
+        if (kept <= keep) continue;
+        void* first = block->bytes();
+        std::size_t bytes = capacity;
+        if (std::align(page, page, first, bytes) == nullptr) continue;
+        const int advice = block->segment >= 0 ? MADV_REMOVE : MADV_DONTNEED;
+        (void)madvise(first, bytes / page * page, advice);  // a hint
+      }
     }
   }
 }
 
-Block* Arena::carve(std::size_t capacity) {
+Block* Arena::carve(std::size_t capacity, Reach reach) {
   const std::size_t needed = sizeof(Block) + (capacity + 63) / 64 * 64;
-  if (segments_.empty() || segments_.back().size - segments_.back().used < needed) add_segment(needed);
-  Segment& segment = segments_.back();
+  const auto full = [needed](const std::vector<Segment>& segments) {
+    return segments.empty() || segments.back().size - segments.back().used < needed;
+  };
+  if (full(pool(reach).segments)) add_segment(needed, reach);
+  Segment& segment = pool(reach).segments.back();
   auto* block = new (segment.bytes + segment.used) Block{.users = 0,
                                                          .segment = segment.file,
                                                          .owner = process_id(),
@@ -121,22 +127,40 @@ Block* Arena::carve(std::size_t capacity) {
 }
 
 /// Pages cost nothing until they are touched.
-void Arena::add_segment(std::size_t at_least) {
-  Segment segment;
-  segment.size = (std::max(at_least, segment_bytes) + 4095) / 4096 * 4096;
-  segment.file = memfd_create("cyclotron", MFD_CLOEXEC);
-  if (segment.file >= 0 && ftruncate(segment.file, static_cast<off_t>(segment.size)) != 0) {
-    close(segment.file);
-    segment.file = -1;
+void Arena::add_segment(std::size_t at_least, Reach reach) {
+  const std::size_t size = (std::max(at_least, segment_bytes) + large_page - 1) / large_page * large_page;
+  if (reach == Reach::computer && shares_) {
+    const Segment shared = map_shared(size);
+    shares_ = shared.bytes != nullptr;
+    if (shares_) return pool(reach).segments.push_back(shared);
   }
-  const int flags = segment.file >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
-  void* mapped = mmap(nullptr, segment.size, PROT_READ | PROT_WRITE, flags, segment.file, 0);
+  const Segment own = map_own(size);
+  if (own.bytes == nullptr) throw std::bad_alloc();
+  pool(Reach::process).segments.push_back(own);
+}
+
+Arena::Segment Arena::map_own(std::size_t size) {
+  void* mapped = mmap(nullptr, size + large_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) return {};
+  std::size_t left = size + large_page;
+  void* const first = std::align(large_page, size, mapped, left);
+#ifdef MADV_HUGEPAGE
+  (void)madvise(first, size, MADV_HUGEPAGE);  // a hint
+#endif
+  return {.bytes = static_cast<std::byte*>(first), .size = size};
+}
+
+Arena::Segment Arena::map_shared(std::size_t size) {
+  const int file = memfd_create("cyclotron", MFD_CLOEXEC);
+  if (file < 0) return {};
+  void* mapped = MAP_FAILED;
+  if (ftruncate(file, static_cast<off_t>(size)) == 0)
+    mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (mapped == MAP_FAILED) {
-    if (segment.file >= 0) close(segment.file);
-    throw std::bad_alloc();
+    close(file);
+    return {};
   }
-  segment.bytes = static_cast<std::byte*>(mapped);
-  segments_.push_back(segment);
+  return {.bytes = static_cast<std::byte*>(mapped), .size = size, .file = file};
 }
 
 Block* Arena::find(pid_t owner, std::int32_t segment, std::uint64_t offset) {

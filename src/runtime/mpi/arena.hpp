@@ -2,6 +2,7 @@
 #pragma once
 #include <sys/types.h>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -63,6 +64,10 @@ class Tile {
   std::byte* data_ = nullptr;
 };
 
+/// Who may map a block: this process, which has it in large pages where the system has them (a product goes through
+/// many pages in a moment, and finding a small one takes longer), or all of this computer.
+enum class Reach : std::uint8_t { process, computer };
+
 /// The blocks of this process. They are used again, so that a steady run asks the system for nothing.
 class Arena {
  public:
@@ -70,8 +75,8 @@ class Arena {
   static Arena& instance();
 
   /// A block of at least `bytes`, 64-byte aligned, with one use. Throws std::bad_alloc.
-  [[nodiscard]] Tile take(std::size_t bytes);
-  /// One more use of the tile's block, which another process takes over.
+  [[nodiscard]] Tile take(std::size_t bytes, Reach reach);
+  /// One more use of the tile's block, which another process takes over. Requires: all of this computer reach it.
   static void lend(const Tile& tile);
   /// The last use of one of this process's blocks ended here.
   void give(Block* block);
@@ -88,14 +93,22 @@ class Arena {
     std::size_t used = 0;
     int file = -1;
   };
-  Block* carve(std::size_t capacity);
-  void add_segment(std::size_t at_least);
+  struct Pool {
+    std::vector<Segment> segments;
+    std::map<std::size_t, std::vector<Block*>> free;  // By capacity.
+  };
+  Pool& pool(Reach reach) { return pools_[shares_ ? static_cast<std::size_t>(reach) : 0]; }
+  Pool& pool_of(const Block& block) { return pools_[block.segment < 0 ? 0 : 1]; }
+  Block* carve(std::size_t capacity, Reach reach);
+  void add_segment(std::size_t at_least, Reach reach);
   void reclaim();
+  static Segment map_own(std::size_t size);
+  static Segment map_shared(std::size_t size);
   static Segment map_foreign(pid_t owner, std::int32_t segment);
 
   std::mutex mutex_;
-  std::vector<Segment> segments_;
-  std::map<std::size_t, std::vector<Block*>> free_;  // By capacity.
+  std::array<Pool, 2> pools_;  // By reach.
+  bool shares_ = true;         // Until memory cannot be shared; then all is this process's.
   std::vector<Block*> lent_;
   std::map<std::pair<pid_t, std::int32_t>, Segment> foreign_;  // By owner and file.
 };

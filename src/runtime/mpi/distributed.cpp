@@ -83,7 +83,8 @@ Distributed distribute(const program::Tensor& tensor, std::vector<int> owners, c
   for (std::size_t n = 0; n < result.tiles.size(); ++n) {
     if (result.owners[n] != rank) continue;
     access.unravel(n, index.data());
-    result.tiles[n] = Arena::instance().take(bytes_of(access.size(index.data()), tensor.dtype));
+    result.tiles[n] =
+        Arena::instance().take(bytes_of(access.size(index.data()), tensor.dtype), Reach::computer);
     access.read(index.data(), result.tiles[n].data());
   }
   return result;

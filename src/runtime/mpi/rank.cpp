@@ -62,8 +62,8 @@ void Rank::take(const Record& record, const std::byte* numbers, const Tile& hold
   const TileSize size{record.rows, record.columns};
   if ((record.channel & Record::of_tensor) != 0) {
     Tile& tile = held_[record.channel & ~Record::of_tensor][record.source];
-    tile =
-        holder ? holder.at(holder.data() + (numbers - holder.data())) : Arena::instance().take(record.bytes);
+    tile = holder ? holder.at(holder.data() + (numbers - holder.data()))
+                  : Arena::instance().take(record.bytes, Reach::computer);
     if (!holder) std::memcpy(tile.data(), numbers, record.bytes);
     --missing_;
     return;
@@ -102,7 +102,7 @@ void Rank::push(Queue& queue, TileSize size, const std::byte* numbers, std::size
   } else if (holder) {
     message.many = holder.at(holder.data() + (numbers - holder.data()));
   } else {
-    message.many = Arena::instance().take(bytes);
+    message.many = Arena::instance().take(bytes, Reach::computer);
     std::memcpy(message.many.data(), numbers, bytes);
   }
   queue.messages.push(std::move(message));
@@ -123,22 +123,33 @@ bool Rank::send(Pe& pe, const Step& step, const Packet& packet) {
   if (array_.in_part(receiver)) {
     push(links_[number], packet.size, packet.data, packet.bytes, holder_of(packet));
   } else {
-    transport_.send(static_cast<int>(array_.part_of(receiver)),
-                    {.numbers = {},
-                     .channel = channel,
-                     .source = number,
-                     .first = 0,
-                     .last = 0,
-                     .rows = packet.size.rows,
-                     .columns = packet.size.columns,
-                     .bytes = packet.bytes},
-                    packet.data, holder_of(packet));
+    Packet sent = packet;
+    transmit(array_.part_of(receiver), {.channel = channel, .source = number}, sent);
   }
   return true;
 }
 
+void Rank::transmit(std::uint32_t part, Record record, Packet& packet) {
+  const int destination = static_cast<int>(part);
+  if (packet.tile != Packet::no_tile) {
+    make_lendable(tiles_[packet.tile], destination, packet.bytes);
+    packet.data = tiles_[packet.tile].data();
+  }
+  record.rows = packet.size.rows;
+  record.columns = packet.size.columns;
+  record.bytes = packet.bytes;
+  transport_.send(destination, record, packet.data, holder_of(packet));
+}
+
+void Rank::make_lendable(Tile& tile, int destination, std::size_t bytes) const {
+  if (!transport_.lends(destination, bytes) || tile.block()->segment >= 0) return;
+  Tile copy = Arena::instance().take(bytes, Reach::computer);
+  std::memcpy(copy.data(), tile.data(), bytes);
+  tile = std::move(copy);
+}
+
 /// One record for each rank that has receivers; there it is copied to each.
-bool Rank::broadcast(Pe& pe, const Step& step, std::int64_t first, std::int64_t last, const Packet& packet) {
+bool Rank::broadcast(Pe& pe, const Step& step, std::int64_t first, std::int64_t last, Packet packet) {
   const std::uint32_t number = pe.code->ports[step.port].channel;
   const auto& channel = array_.program().channels[number];
   require_fits(channel, packet.size);
@@ -155,16 +166,12 @@ bool Rank::broadcast(Pe& pe, const Step& step, std::int64_t first, std::int64_t 
     }
     const std::uint32_t rank = array_.part_of(receiver);
     if (std::exchange(reached_[rank], 1) != 0) continue;
-    transport_.send(static_cast<int>(rank),
-                    {.numbers = {},
-                     .channel = number,
-                     .source = pe.index,
-                     .first = static_cast<std::int32_t>(first),
-                     .last = static_cast<std::int32_t>(last),
-                     .rows = packet.size.rows,
-                     .columns = packet.size.columns,
-                     .bytes = packet.bytes},
-                    packet.data, holder_of(packet));
+    transmit(rank,
+             {.channel = number,
+              .source = pe.index,
+              .first = static_cast<std::int32_t>(first),
+              .last = static_cast<std::int32_t>(last)},
+             packet);
   }
   return true;
 }

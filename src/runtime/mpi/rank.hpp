@@ -50,7 +50,7 @@ class Rank {
 
   // What the interpreter asks for.
   bool send(Pe& pe, const Step& step, const Packet& packet);
-  bool broadcast(Pe& pe, const Step& step, std::int64_t first, std::int64_t last, const Packet& packet);
+  bool broadcast(Pe& pe, const Step& step, std::int64_t first, std::int64_t last, Packet packet);
   template <class Deliver>
   bool receive(Pe& pe, const Step& step, std::int64_t sender, Deliver&& deliver);
   void computed(Pe& pe, const Step& step, std::span<const Shape> operands);
@@ -58,8 +58,9 @@ class Rank {
   void moved(Pe&, const Step&, TileSize) {}
   using Reference = Tile;
   [[nodiscard]] const Tile& tile(std::size_t number) const { return tiles_[number]; }
-  [[nodiscard]] Tile room(std::size_t number, std::size_t bytes) const {
-    return tiles_[number].writable(bytes) ? tiles_[number] : Arena::instance().take(bytes);
+  [[nodiscard]] Tile room(std::size_t number, std::size_t bytes, bool sent) const {
+    if (tiles_[number].writable(bytes)) return tiles_[number];
+    return Arena::instance().take(bytes, sent ? Reach::computer : Reach::process);
   }
   void put(std::size_t number, Tile tile) { tiles_[number] = std::move(tile); }
   [[nodiscard]] const Tile* held(const Step& step, const std::int64_t* index) const;
@@ -87,6 +88,10 @@ class Rank {
 
   void exchange();
   Queue& network_queue(std::uint32_t channel, std::uint32_t receiver_index, std::int64_t coordinate);
+  /// Before its numbers are lent, a tile moves to memory that the other rank can map.
+  void make_lendable(Tile& tile, int destination, std::size_t bytes) const;
+  /// Sends a packet, which may move, to the rank of a part.
+  void transmit(std::uint32_t part, Record record, Packet& packet);
   void push(Queue& queue, TileSize size, const std::byte* numbers, std::size_t bytes, const Tile& holder);
   /// A tile of one number. Tiles of the same size and number that follow each other (the zeros beside a
   /// triangle) are one, as tiles that others hold too are not written.

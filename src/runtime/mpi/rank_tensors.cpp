@@ -64,18 +64,17 @@ void Rank::exchange_tiles() {
       index.resize(std::max<std::size_t>(1, tensors_[tensor].rank()));
       tensors_[tensor].unravel(number, index.data());
       const TileSize size = tensors_[tensor].size(index.data());
-      const Tile& tile = held_[tensor][number];
-      transport_.send(static_cast<int>(r),
-                      {.numbers = {},
-                       .channel = Record::of_tensor | tensor,
-                       .source = number,
-                       .first = 0,
-                       .last = 0,
-                       .rows = size.rows,
-                       .columns = size.columns,
-                       .bytes = static_cast<std::uint64_t>(size.words()) *
-                                operators::size_bytes(array_.program().tensors[tensor].dtype)},
-                      tile.data(), tile);
+      const Record record{.channel = Record::of_tensor | tensor,
+                          .source = number,
+                          .rows = size.rows,
+                          .columns = size.columns,
+                          .bytes = static_cast<std::uint64_t>(size.words()) *
+                                   operators::size_bytes(array_.program().tensors[tensor].dtype)};
+      // The next run finds it where this one leaves it.
+      Tile& tile = distributed_[tensor]->tiles[number];
+      make_lendable(tile, static_cast<int>(r), record.bytes);
+      held_[tensor][number] = tile;
+      transport_.send(static_cast<int>(r), record, tile.data(), tile);
     }
   }
   transport_.flush();
@@ -111,7 +110,7 @@ Tile Rank::filled(const std::byte* number, std::size_t element, std::size_t coun
   if (filled_ && filled_bytes_ == bytes && filled_element_ == element &&
       std::memcmp(filled_.data(), number, element) == 0)
     return filled_;
-  filled_ = Arena::instance().take(bytes);
+  filled_ = Arena::instance().take(bytes, Reach::computer);
   filled_bytes_ = bytes;
   filled_element_ = element;
   for (std::size_t i = 0; i < count; ++i) copy_scalar(filled_.data() + i * element, number, element);

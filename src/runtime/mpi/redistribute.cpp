@@ -186,7 +186,7 @@ Distributed redistribute(const Distributed& from, std::vector<std::int64_t> tile
   for (std::size_t n = 0; n < result.tiles.size(); ++n) {
     if (result.owners[n] != own) continue;
     const std::size_t bytes = new_tiling.words(new_tiling.index(n)) * element;
-    result.tiles[n] = Arena::instance().take(bytes);
+    result.tiles[n] = Arena::instance().take(bytes, Reach::computer);
     if (gaps) std::memset(result.tiles[n].data(), 0, bytes);
   }
   Parts sent(static_cast<std::size_t>(ranks)), received(static_cast<std::size_t>(ranks));

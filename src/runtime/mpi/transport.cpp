@@ -73,7 +73,7 @@ void Transport::find_neighbours(bool share_memory) {
     Loan loan;
     cpu_set_t cores;
   };
-  const Tile probe = Arena::instance().take(sizeof(std::uint64_t));
+  const Tile probe = Arena::instance().take(sizeof(std::uint64_t), Reach::computer);
   const std::uint64_t nonce = std::random_device{}() + (std::uint64_t{std::random_device{}()} << 32);
   std::memcpy(probe.data(), &nonce, sizeof nonce);
   const Block& block = *probe.block();
@@ -113,7 +113,7 @@ Tile Transport::borrow(const Loan& loan) {
 
 Transport::Chunk Transport::take_chunk(std::size_t at_least) {
   const std::size_t capacity = std::max(at_least, chunk_bytes);
-  return {Arena::instance().take(capacity), capacity, 0};
+  return {Arena::instance().take(capacity, Reach::computer), capacity, 0};
 }
 
 std::byte* Transport::room(int destination, std::size_t bytes) {
@@ -137,7 +137,7 @@ std::byte* Transport::room(int destination, std::size_t bytes) {
 
 void Transport::send(int destination, Record record, const std::byte* numbers, const Tile& holder) {
   const bool large = record.bytes >= large_bytes;
-  if (large && holder && holder.block()->segment >= 0 && neighbour_[static_cast<std::size_t>(destination)]) {
+  if (holder && holder.block()->segment >= 0 && lends(destination, record.bytes)) {
     record.numbers = Record::Numbers::lent;
     std::byte* const at = room(destination, sizeof record + padded(sizeof(Loan)));
     Block& block = *holder.block();

@@ -72,6 +72,10 @@ class Transport {
   /// order. Where `holder` holds the numbers and the other rank can reach them they are lent, else copied.
   void send(int destination, Record record, const std::byte* numbers, const Tile& holder = {});
   void flush();
+  /// Whether so many bytes are lent to a rank where it can map them.
+  [[nodiscard]] bool lends(int destination, std::size_t bytes) const {
+    return bytes >= large_bytes && neighbour_[static_cast<std::size_t>(destination)] != 0;
+  }
   /// Tells all other ranks to stop.
   void alarm();
   [[nodiscard]] bool alarmed() const { return alarmed_; }
