@@ -142,3 +142,17 @@ def test_large_uniform_arrays_are_simulated_by_few_of_their_pes():
     general = timed(product(100, 150, 1000), engine="general")
     assert general.stats["pes_skipped"] == 0
     assert general.stats["channels"] == result.stats["channels"]
+
+
+def test_uniform_columns_of_a_long_triangle():
+    """Millions of messages until the columns are compared, of which those of a few PEs are kept."""
+    n, columns = 800, 17
+    program = kernels.solve_scalar.compile(
+        cy.spec((n, n)), cy.spec((n, columns)), schedule=cy.Schedule().space("i", "r")
+    )
+    result, general = timed(program), timed(program, engine="general")
+    assert result.stats["pes_skipped"] == n * (columns - 8)
+    assert result.cycles == general.cycles
+    assert result.stats["channels"] == general.stats["channels"]
+    for name in ("busy", "stall_empty", "stall_full", "idle"):
+        np.testing.assert_array_equal(result.stats[name], general.stats[name])

@@ -103,6 +103,19 @@ class Collapse {
     return result;
   }
 
+  /// What an array records so that its rows can be compared. The times may take as
+  /// much memory as the PEs of the whole array would have taken.
+  [[nodiscard]] Recorder recorder(const TimedArray& array, const Crop& crop) const {
+    constexpr std::size_t times_a_pe = 32;
+    Recorder result;
+    result.most_kept = std::max(result.most_kept, times_a_pe * program_.class_map.size());
+    result.streams.resize(array.count());
+    for (std::uint32_t o = 0; o < array.count(); ++o) {
+      if (!is_compared(array, o, crop)) result.streams[o].count_only();
+    }
+    return result;
+  }
+
   /// How the cropped array that has run stands for the whole one, if it does.
   [[nodiscard]] std::optional<Expansion> expansion(const TimedArray& array, const Recorder& recorder,
                                                    const Crop& crop) const {
@@ -157,6 +170,21 @@ class Collapse {
     return true;
   }
 
+  /// Rows whose next one is compared with them: [half - 1 - reach, half - 1 + reach).
+  [[nodiscard]] bool is_around_cut(std::int64_t row, std::int64_t half) const {
+    return row >= half - 1 - reach_ && row < half - 1 + reach_;
+  }
+
+  /// Whether the PE's times are: with those of the next row or the one before.
+  [[nodiscard]] bool is_compared(const TimedArray& array, std::uint32_t ordinal, const Crop& crop) const {
+    for (std::uint32_t d = 0; d < crop.removed.size(); ++d) {
+      const std::int64_t row = array.coordinate(array.grid_index(ordinal), d);
+      if (crop.removed[d] > 0 && (is_around_cut(row, crop.half) || is_around_cut(row - 1, crop.half)))
+        return true;
+    }
+    return false;
+  }
+
   /// The shift from row to row around the cut, if it is one and the same for all PEs.
   [[nodiscard]] std::optional<std::int64_t> shift_along(const TimedArray& array, const Recorder& recorder,
                                                         std::uint32_t dimension, std::int64_t half) const {
@@ -164,7 +192,7 @@ class Collapse {
     for (std::uint32_t o = 0; o < array.count(); ++o) {
       const std::uint32_t index = array.grid_index(o);
       const std::int64_t row = array.coordinate(index, dimension);
-      if (row < half - 1 - reach_ || row >= half - 1 + reach_) continue;
+      if (!is_around_cut(row, half)) continue;
       const std::uint32_t next = array.ordinal(array.on_line(index, dimension, row + 1));
       const auto shift = recorder.streams[o].shift_to(recorder.streams[next]);
       if (!shift) return std::nullopt;
@@ -202,7 +230,7 @@ std::optional<Timing> simulate_collapsed(const TimedProgram& program, const Prog
   half = std::max(half, collapse.reach() + 1);
   for (auto crop = collapse.crop(half); crop; crop = collapse.crop(half *= 4)) {
     TimedEngine engine(collapse.cropped(*crop), progress);
-    Recorder recorder;
+    Recorder recorder = collapse.recorder(engine.array(), *crop);
     engine.array().record(recorder);
     std::int64_t skipped = 0;
     try {

@@ -6,15 +6,16 @@ namespace cyclotron::runtime::simulator {
 
 void Stream::add(std::int64_t time, bool waited) {
   if (size_ == 0) starts_waiting_ = waited;
-  if (pieces_.empty() || pieces_.back().period != 0)
-    pieces_.push_back({.first = size_, .recorded = times_.size()});
-  times_.push_back(time);
   ++size_;
+  if (!keeps_times_) return;
+  if (pieces_.empty() || pieces_.back().period != 0)
+    pieces_.push_back({.first = size_ - 1, .recorded = times_.size()});
+  times_.push_back(time);
 }
 
 void Stream::repeat(std::int64_t period, std::int64_t times, std::int64_t later) {
   if (period == 0) return;
-  pieces_.push_back({.first = size_, .period = period, .later = later});
+  if (keeps_times_) pieces_.push_back({.first = size_, .period = period, .later = later});
   size_ += period * times;
 }
 

@@ -11,7 +11,10 @@ namespace cyclotron::runtime::simulator {
 class Stream {
  public:
   [[nodiscard]] std::int64_t size() const { return size_; }
-  /// Requires: 0 <= k < size().
+  /// From now on only their number is kept. Requires: there are none yet.
+  void count_only() { keeps_times_ = false; }
+  [[nodiscard]] bool keeps_times() const { return keeps_times_; }
+  /// Requires: keeps_times() and 0 <= k < size().
   [[nodiscard]] std::int64_t at(std::int64_t k) const;
   /// `waited`: it is a receive of a message that arrived later than the PE came to it.
   void add(std::int64_t time, bool waited);
@@ -21,7 +24,8 @@ class Stream {
   void repeat(std::int64_t period, std::int64_t times, std::int64_t later);
 
   /// By how much the times of `other` are later than these, if that is the same for all of them. Proved by induction: where
-  /// both streams repeat themselves, they do so with the same period, and all other times are compared.
+  /// both streams repeat themselves, they do so with the same period, and all other times are compared. Requires: both
+  /// keep their times.
   [[nodiscard]] std::optional<std::int64_t> shift_to(const Stream& other) const;
 
  private:
@@ -39,6 +43,7 @@ class Stream {
 
   std::int64_t size_ = 0;
   bool starts_waiting_ = false;
+  bool keeps_times_ = true;
   std::vector<Piece> pieces_;
   std::vector<std::int64_t> times_;
 };
@@ -47,13 +52,14 @@ class Stream {
 struct TooManyEvents {};
 
 struct Recorder {
-  static constexpr std::size_t most_events = std::size_t{1} << 23;
   void add(std::uint32_t ordinal, std::int64_t time, bool waited) {
-    if (++events > most_events) throw TooManyEvents{};
-    streams[ordinal].add(time, waited);
+    Stream& stream = streams[ordinal];
+    if (stream.keeps_times() && ++kept > most_kept) throw TooManyEvents{};
+    stream.add(time, waited);
   }
 
-  std::size_t events = 0;
+  std::size_t most_kept = std::size_t{1} << 23;  ///< Times.
+  std::size_t kept = 0;
   std::vector<Stream> streams;        ///< By PE, the ordinal.
   std::vector<std::int64_t> skipped;  ///< By queue: messages that were not simulated.
 };

@@ -88,10 +88,8 @@ class TimedArray {
 
   /// What records sends and receives, if anything does.
   [[nodiscard]] Recorder* recorder() const { return recorder_; }
-  void record(Recorder& recorder) {
-    recorder.streams.resize(count());
-    recorder_ = &recorder;
-  }
+  /// Requires: the recorder has a stream for each PE.
+  void record(Recorder& recorder) { recorder_ = &recorder; }
 
   /// Frees what only a run needs: queues and ports.
   void release_queues();
