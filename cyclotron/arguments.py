@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import operator
+import os
 import reprlib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -71,6 +73,44 @@ def array_of(value: Any, what: str, *, code: str) -> NDArray[Any]:
         raise ShapeError(
             f"{what} is no array: {first}", code=code, help="give an array of numbers, all rows of one length"
         ) from None
+
+
+def require(value: Any, kind: type, call: str, *, error: type[CyclotronError], code: str, help: str) -> None:
+    """Raise unless the first argument of a call is what it works on.
+
+    Parameters
+    ----------
+    value : object
+    kind : type
+        What it has to be.
+    call : str
+        The function, for example ``"run()"``.
+    error, code, help
+        Of the error.
+    """
+    if not isinstance(value, kind):
+        raise error(f"{call} got a `{type(value).__name__}`", code=code, help=help)
+
+
+def file_bytes(path: Any, *, error: type[CyclotronError], code: str, help: str) -> bytes:
+    """Return what a file holds.
+
+    Parameters
+    ----------
+    path : str or Path
+    error : type
+        Of the error where it cannot be read.
+    code, help : str
+        Of that error.
+    """
+    try:
+        return Path(path).read_bytes()
+    except OSError as reason:
+        what = reason.strerror or str(reason)
+    except (TypeError, ValueError) as reason:  # no path, or one with a null character
+        what = str(reason)
+    name = f"`{path}`" if isinstance(path, str | os.PathLike) else shown(path)
+    raise error(f"{name} cannot be read: {what}", code=code, help=help)
 
 
 def shown(value: object) -> str:

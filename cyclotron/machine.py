@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from . import _core, machine_data
+from .arguments import file_bytes
 from .errors import ShapeError
 from .link_maps import LinkMap
 from .machine_memories import Memory
@@ -146,6 +147,33 @@ class Machine:
         if self.memories or self.link_maps:
             _core.verify_machine(self.to_core())
 
+    def with_links(self, **fields: int) -> Machine:
+        """Return the machine with fields changed in every link and broadcast network, but between chiplets.
+
+        Parameters
+        ----------
+        **fields : int
+            As of `Link`: ``machine.with_links(latency=4, depth=8)``.
+        """
+        if not fields:
+            return self
+
+        def changed(links: Mapping[Any, Link]) -> dict[Any, Link]:
+            return {key: dataclasses.replace(link, **fields) for key, link in links.items()}
+
+        return dataclasses.replace(
+            self,
+            link=dataclasses.replace(self.link, **fields),
+            broadcast=dataclasses.replace(self.broadcast, **fields),
+            links=changed(self.links),
+            broadcasts=changed(self.broadcasts),
+            topology=tuple(
+                dataclasses.replace(one, link=dataclasses.replace(one.link, **fields)) if one.link else one
+                for one in self.link_maps
+            )
+            or self.topology,
+        )
+
     @property
     def topologies(self) -> tuple[Topology, ...]:
         """Of all dimensions of the grid, or one for each; empty with link maps."""
@@ -239,14 +267,11 @@ class Machine:
         ShapeError
             If it cannot be read, is not TOML or not a machine.
         """
+        text = file_bytes(
+            path, error=ShapeError, code="CYC402", help="give the path of a file that Machine.save wrote"
+        )
         try:
-            data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise ShapeError(
-                f"`{path}` cannot be read: {error.strerror}",
-                code="CYC402",
-                help="give the path of a file that Machine.save wrote",
-            ) from None
+            data = tomllib.loads(text.decode("utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ShapeError(
                 f"`{path}` is not TOML: {error}",

@@ -5,16 +5,16 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-import numbers
 import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from cyclotron import _core
+from cyclotron.arguments import index_of
 from cyclotron.compiler import Program, compile_kernel, unlimited
 from cyclotron.errors import CyclotronError, ExecutionError
 from cyclotron.language import Kernel
@@ -22,6 +22,7 @@ from cyclotron.machine import Machine, topology_text
 from cyclotron.places import errors_at_call
 from cyclotron.progress import progress_bar
 from cyclotron.schedule import Schedule
+from cyclotron.sweep_axes import Named, grids_of, invalid, no_value, schedules_of, several, topologies_of
 from cyclotron.sweep_table import Record, Sweep
 
 __all__ = ["Sweep", "sweep"]
@@ -107,48 +108,37 @@ def sweep(
     Raises
     ------
     ExecutionError
-        If an axis has no value, or one varies what a program has fixed.
+        If an axis has no value, one varies what a program has fixed, or an argument has the wrong type.
     """
+    named = Named.of(schedule, machine)
     axes = {
-        "machine": list(machine) if isinstance(machine, Mapping) else None,
-        "schedule": _several(schedule, Schedule),
-        "grid": _grids(grid),
-        "topology": _topologies(topology),
-        "link_latency": _several(link_latency),
-        "response_latency": _several(response_latency),
-        "words_per_cycle": _several(words_per_cycle),
-        "depth": _several(depth),
-        "memory": _several(memory),
-        "registers": _several(registers),
-        "banks": _several(banks),
-        "memory_bandwidth": _several(memory_bandwidth),
-        "memory_latency": _several(memory_latency),
-        "memory_depth": _several(memory_depth),
+        "machine": list(named.machines) or None,
+        "schedule": schedules_of(schedule),
+        "grid": grids_of(grid),
+        "topology": topologies_of(topology),
+        "link_latency": several(link_latency),
+        "response_latency": several(response_latency),
+        "words_per_cycle": several(words_per_cycle),
+        "depth": several(depth),
+        "memory": several(memory),
+        "registers": several(registers),
+        "banks": several(banks),
+        "memory_bandwidth": several(memory_bandwidth),
+        "memory_latency": several(memory_latency),
+        "memory_depth": several(memory_depth),
     }
-    named = _Named(
-        schedule if isinstance(schedule, Mapping) else {},
-        machine if isinstance(machine, Mapping) else {},
-        None if isinstance(machine, Mapping) else machine,
-    )
     given = {name: values for name, values in axes.items() if values is not None}
+    workers = _workers(threads)
     _check(design, args, given, named)
     records: list[Record | None] = [None] * math.prod(map(len, given.values()))
     stop = threading.Event()
     with progress_bar("sweeping") as progress:
         try:
-            _measure_all(_designs(design, args, given, named), records, threads, stop, progress)
+            _measure_all(_designs(design, args, given, named), records, workers, stop, progress)
         except KeyboardInterrupt:
             stop.set()
     done = [record for record in records if record is not None]
     return Sweep(done, complete=len(done) == len(records))
-
-
-class _Named(NamedTuple):
-    """What the names of an axis stand for, and the machine where it is no axis."""
-
-    schedules: Mapping[str, Schedule | None]
-    machines: Mapping[str, Machine]
-    machine: Machine | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -160,7 +150,7 @@ class _Design:
 
 
 def _designs(
-    design: Program | Kernel, args: tuple[Any, ...], given: Mapping[str, Sequence[Any]], named: _Named
+    design: Program | Kernel, args: tuple[Any, ...], given: Mapping[str, Sequence[Any]], named: Named
 ) -> Iterator[_Design]:
     mappings = [name for name in given if name not in _TIMED]
     timed = [name for name in given if name in _TIMED]
@@ -175,7 +165,7 @@ def _designs(
 
 
 def _compiled(
-    design: Program | Kernel, args: tuple[Any, ...], chosen: Mapping[str, Any], named: _Named
+    design: Program | Kernel, args: tuple[Any, ...], chosen: Mapping[str, Any], named: Named
 ) -> Program | CyclotronError:
     base = named.machines[chosen["machine"]] if "machine" in chosen else named.machine
     try:
@@ -197,19 +187,16 @@ def _retimed(program: Program | CyclotronError, fields: Mapping[str, Any]) -> Pr
         return program
     try:
         machine = program.machine or Machine.from_core(program.core.machine)
-        changed = {_LINK_FIELDS[name]: value for name, value in fields.items() if name in _LINK_FIELDS}
+        links: dict[str, Any] = {
+            _LINK_FIELDS[name]: value for name, value in fields.items() if name in _LINK_FIELDS
+        }
         memory: dict[str, Any] = {
             _MEMORY_FIELDS[name]: value for name, value in fields.items() if name in _MEMORY_FIELDS
         }
         return program.with_machine(
             dataclasses.replace(
-                machine,
+                machine.with_links(**links),
                 grid=None,
-                link=dataclasses.replace(machine.link, **changed),
-                broadcast=dataclasses.replace(machine.broadcast, **changed),
-                links={
-                    offset: dataclasses.replace(link, **changed) for offset, link in machine.links.items()
-                },
                 memories={name: dataclasses.replace(one, **memory) for name, one in machine.memories.items()},
                 pe=dataclasses.replace(
                     machine.pe, **{name: fields[name] for name in _PE_FIELDS if name in fields}
@@ -223,12 +210,11 @@ def _retimed(program: Program | CyclotronError, fields: Mapping[str, Any]) -> Pr
 def _measure_all(
     designs: Iterator[_Design],
     records: list[Record | None],
-    threads: int,
+    workers: int,
     stop: threading.Event,
     progress: Any,
 ) -> None:
     """Simulate on several threads; the compiler runs on this one, a few designs ahead."""
-    workers = threads if threads > 0 else os.cpu_count() or 1
     finished = 0
     with ThreadPoolExecutor(workers) as pool:
         running: dict[Future[Record], int] = {}
@@ -295,25 +281,14 @@ def _measures(program: Program, stop: threading.Event) -> Record:
     }
 
 
-def _several(value: Any, kind: type | tuple[type, ...] = ()) -> list[Any] | None:
-    if value is None:
-        return None
-    return list(value) if isinstance(value, Iterable) and not isinstance(value, kind) else [value]
+def _workers(threads: Any) -> int:
+    count = None if isinstance(threads, bool) else index_of(threads)
+    if count is None:
+        raise invalid("`threads`", threads, "a number of threads, or 0 for one a core")
+    return count if count > 0 else os.cpu_count() or 1
 
 
-def _topologies(topology: Any) -> list[Any] | None:
-    topologies = _several(topology, str)
-    return topologies and [tuple(one) if isinstance(one, list) else one for one in topologies]
-
-
-def _grids(grid: Any) -> list[Any] | None:
-    grids = _several(grid)
-    if grids and all(isinstance(extent, numbers.Integral) for extent in grids):
-        return [tuple(grids)]
-    return grids and [tuple(one) if isinstance(one, Iterable) else one for one in grids]
-
-
-def _check(design: Any, args: tuple[Any, ...], given: Mapping[str, Sequence[Any]], named: _Named) -> None:
+def _check(design: Any, args: tuple[Any, ...], given: Mapping[str, Sequence[Any]], named: Named) -> None:
     if not isinstance(design, (Program, Kernel)):
         raise ExecutionError(
             f"sweep() got a `{type(design).__name__}`",
@@ -322,9 +297,7 @@ def _check(design: Any, args: tuple[Any, ...], given: Mapping[str, Sequence[Any]
         )
     for name, values in given.items():
         if not values:
-            raise ExecutionError(
-                f"`{name}` has no value", code="CYC716", help="give one or more, or leave it out"
-            )
+            raise no_value(name)
     machine = named.machine or (design.machine if isinstance(design, Program) else None)
     swept = [name for name in given if name in _MEMORY_FIELDS]
     machines: list[Machine | None] = [*named.machines.values()] or [machine]

@@ -151,6 +151,60 @@ def test_links_of_a_direction_are_swept_too():
     assert [record["cycles"] for record in swept] == [record["cycles"] for record in plain]
 
 
+FIELDS = {"link_latency": "latency", "response_latency": "response_latency", "depth": "depth"}
+
+
+def of_every_link(kind, **fields):
+    """A machine whose link fields are these wherever it has links, and no others where none are given."""
+    one = cy.Link(**{"latency": 7, "response_latency": 6, "depth": 9, **fields})
+    two = cy.Link(**{"latency": 50, "response_latency": 3, "depth": 1, **fields})
+    if kind == "broadcasts":
+        return cy.Machine(link=one, broadcast=one, broadcasts={0: one, 1: two})
+    maps = [("(i, j) -> (i, j + 1) if j < 3", two), ("(i, j) -> (i + 1, j) if i < 4", None)]
+    return cy.Machine(grid=(5, 4), link=one, topology=tuple(cy.LinkMap(*given) for given in maps))
+
+
+@pytest.mark.parametrize("axis", FIELDS)
+@pytest.mark.parametrize("kind", ["broadcasts", "link maps"])
+def test_networks_of_a_dimension_and_link_maps_are_swept_too(kind, axis):
+    space = cy.Schedule().space("i", "j")
+    schedule = cy.schedules.summa(matmul) if kind == "broadcasts" else space
+    values = [1, 8, 100]
+    swept = cy.sweep(matmul, *SPECS, schedule=schedule, machine=of_every_link(kind), **{axis: values})
+    direct = [
+        matmul.compile(*SPECS, schedule=schedule, machine=of_every_link(kind, **{FIELDS[axis]: value}))
+        for value in values
+    ]
+    cycles = [cy.run(program, backend="sim", functional=False).cycles for program in direct]
+    assert [record["cycles"] for record in swept] == cycles
+    assert len(set(cycles)) > 1
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"machine": "torus"},
+        {"machine": {"a": "x"}},
+        {"machine": {"a": "x"}, "memory_latency": [1]},
+        {"machine": {}},
+        {"schedule": "os"},
+        {"schedule": {"a": 3}},
+        {"schedule": [3]},
+        {"topology": [3]},
+        {"topology": 3},
+        {"threads": "2"},
+        {"threads": 1.5},
+    ],
+    ids=repr,
+)
+def test_an_argument_of_another_type_is_refused(given):
+    for design in ((matmul, *SPECS), (matmul.compile(*SPECS),)):
+        with pytest.raises(cy.ExecutionError) as caught:
+            cy.sweep(*design, **given)
+        assert caught.value.code == "CYC716"
+        assert caught.value.help
+
+
 def test_names_of_schedules_and_machines():
     schedules = {"output": OUTPUT_STATIONARY, "weight": WEIGHT_STATIONARY, "chosen": None}
     machines = {"ideal": cy.machines.unit(), "slow": cy.Machine(link=cy.Link(latency=5, depth=64))}
