@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cyclotron import _core
+from cyclotron.arguments import file_bytes, require
 from cyclotron.dataflow import Dataflow
 from cyclotron.errors import ProgramError, ScheduleError, ShapeError
 from cyclotron.language import Blocked, Kernel
@@ -432,9 +433,30 @@ def load(path: str | Path) -> Program:
     Raises
     ------
     ProgramError
-        If it is corrupt, foreign, of another version or inconsistent.
+        If it cannot be read, is corrupt, foreign, of another version or inconsistent.
     """
-    return Program(_core.Program.from_bytes(Path(path).read_bytes()))
+    data = file_bytes(
+        path, error=ProgramError, code="CYC601", help="give the path of a file that Program.save wrote"
+    )
+    return _program_of(data)
+
+
+def _program_of(data: bytes) -> Program:
+    core = _core.Program.from_bytes(data)
+    return Program(core, machine=Machine.from_core(core.machine))
+
+
+def require_program(value: Any, call: str) -> None:
+    """Raise `ProgramError` unless the first argument of a call is a program."""
+    name = call.removesuffix("()")
+    require(
+        value,
+        Program,
+        call,
+        error=ProgramError,
+        code="CYC621",
+        help=f"compile first: prog = kernel.compile(A, B); cy.{name}(prog)",
+    )
 
 
 def _key(kernel: Kernel, values: tuple[Any, ...]) -> Any:

@@ -14,18 +14,11 @@ from numpy.typing import NDArray
 
 from cyclotron import _core
 from cyclotron.arguments import array_of, rank_count, shown, whole_number
-from cyclotron.compiler import Program, compile_kernel
+from cyclotron.compiler import Program, compile_kernel, require_program
 from cyclotron.distributed import Distributed
 from cyclotron.endings import ended
-from cyclotron.errors import (
-    BackendUnavailable,
-    CyclotronError,
-    ExecutionError,
-    LegalityError,
-    ProgramError,
-    ShapeError,
-)
-from cyclotron.language import Blocked, Kernel, blocked
+from cyclotron.errors import BackendUnavailable, CyclotronError, ExecutionError, LegalityError, ShapeError
+from cyclotron.language import Blocked, Kernel, Spec, blocked
 from cyclotron.language.exits import is_ending
 from cyclotron.layout import Layout
 from cyclotron.places import errors_at_call
@@ -106,12 +99,7 @@ def run(
     BackendUnavailable
         If the backend is not installed, or there is none of this name.
     """
-    if not isinstance(program, Program):
-        raise ProgramError(
-            f"run() got a `{type(program).__name__}`",
-            code="CYC621",
-            help="compile first: prog = kernel.compile(A, B); cy.run(prog)",
-        )
+    require_program(program, "run()")
     check_backend(backend)
     _check_options(backend, functional, ranks, deal, threads, event_limit)
     _check_engine(engine, backend, functional)
@@ -217,6 +205,13 @@ def _compile_for_call(kernel: Kernel, values: tuple[Any, ...]) -> Program:
 
 def call_kernel(kernel: Kernel, values: tuple[Any, ...]) -> Any:
     """Compile for the threads of this process, run, and return arrays as the function does."""
+    for name, value in zip(kernel.signature.parameters, values, strict=True):
+        if isinstance(value, Spec):
+            raise ShapeError(
+                f"the numbers of `{name}` are not here: it is a spec or a distributed array",
+                code="CYC710",
+                help=f'compile, and run on the ranks: cy.run({kernel.name}.compile(...), ..., backend="mpi")',
+            )
     outputs = run(_compile_for_call(kernel, values), backend="local").outputs
     if kernel.returns == "single":
         return next(iter(outputs.values()))
@@ -254,7 +249,7 @@ def check(
     program: Program,
     *inputs: NDArray[Any] | Blocked,
     backends: Sequence[Backend] = ("sim", "local", "mpi"),
-    ranks: int = 2,
+    ranks: int | None = None,
     tolerance: float | None = None,
 ) -> Check:
     """Run every backend and compare with the kernel's own Python body.
@@ -266,8 +261,8 @@ def check(
         By default those bound at compile time.
     backends : sequence of str
         Those that are not installed are left out, and the result says why.
-    ranks : int
-        MPI processes.
+    ranks : int, optional
+        MPI processes; by default 2, or under a launcher those that it started.
     tolerance : float, optional
         Largest relative difference; by default 100 n eps for float types, n the largest extent, else 0.
 
@@ -282,13 +277,18 @@ def check(
     names: tuple[Any, ...] = tuple(backends) if isinstance(backends, list | tuple) else (backends,)
     for backend in names:
         check_backend(backend)
-    rank_count(ranks)
+    if ranks is not None:
+        rank_count(ranks)
     if tolerance is not None and not (isinstance(tolerance, Real) and tolerance >= 0):
         raise ExecutionError(
             f"tolerance={shown(tolerance)}",
             code="CYC714",
             help="give a largest relative difference of at least 0",
         )
+    if ranks is None and "mpi" in names:
+        from cyclotron.mpi import is_collective
+
+        ranks = None if is_collective() else 2
     expected = run(program, *inputs, backend="numpy").outputs
     errors: dict[str, float] = {}
     skipped: dict[str, str] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -183,14 +184,18 @@ def _toml(value: object) -> str:
         return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{_toml_key(key)} = {_toml(entry)}' for key, entry in value.items())}}}"
-    return f'"{value}"' if isinstance(value, str) else str(value)
+    return _toml_string(value) if isinstance(value, str) else str(value)
 
 
 def _toml_key(name: str) -> str:
     if name.isidentifier() and name.isascii():
         return name
-    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    return _toml_string(name)
+
+
+def _toml_string(text: str) -> str:
+    # JSON's strings are TOML's, but for one control character.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _known(what: str, data: object, kind: type) -> Mapping[str, Any]:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cyclotron import _core
 from cyclotron.arguments import rank_count, whole_number
-from cyclotron.errors import ExecutionError, ProgramError
+from cyclotron.compiler import Program, require_program
+from cyclotron.errors import ExecutionError
 from cyclotron.layout import Layout
 from cyclotron.places import errors_at_call
 from cyclotron.progress import progress_bar
-
-if TYPE_CHECKING:
-    from cyclotron.compiler import Program
 
 _MOST_CORES = 2**31 - 1
 _MOST_RANKS = 1 << 20  # each has a processor and a queue
@@ -94,12 +91,7 @@ def predict(
     DeadlockError
         If the channels are too shallow for the program.
     """
-    if not hasattr(program, "core"):
-        raise ProgramError(
-            f"predict() got a `{type(program).__name__}`",
-            code="CYC621",
-            help="compile first: prog = kernel.compile(A, B); cy.predict(prog, ranks=4)",
-        )
+    require_program(program, "predict()")
     rank_count(ranks)
     whole_number("ranks", ranks, code="CYC733", most=_MOST_RANKS)
     cores = ranks if cores is None else whole_number("cores", cores, code="CYC733", most=_MOST_CORES)

@@ -200,6 +200,9 @@ def prove(program: Program, *, limit: int | None = None) -> Proof:
     DeadlockError
         If the PEs wait for each other with the program's channel depths.
     """
+    from cyclotron.compiler import require_program
+
+    require_program(program, "prove()")
     steps = _core.PROOF_LIMIT if limit is None else limit
     system = program._system.core if program._system is not None else None
     rotates = program.schedule is not None and bool(program.schedule.rotations)

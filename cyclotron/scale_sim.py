@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args, overload
 
+from cyclotron.arguments import shown
 from cyclotron.compiler import Program
 from cyclotron.errors import ShapeError
 from cyclotron.execution import run
@@ -280,11 +281,18 @@ def scale_sim(
     Raises
     ------
     ShapeError
-        If a size is below 1, the dataflow is unknown, or the file is no topology.
+        If a size is below 1, the dataflow is unknown, the array has not two extents, or the file is no
+        topology.
     """
     if dataflow not in _DATAFLOWS:
         raise ShapeError(
             f"there is no dataflow {dataflow!r}", code="CYC740", help=f"use one of: {', '.join(_DATAFLOWS)}"
+        )
+    if not isinstance(array, list | tuple) or len(array) != 2:
+        raise ShapeError(
+            f"`array` is {shown(array)}, not rows and columns",
+            code="CYC740",
+            help="give the PEs of the array, for example array=(32, 32)",
         )
     layers = _layers(M, N, K)
     programs: dict[int, tuple[Program, int]] = {}

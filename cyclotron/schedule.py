@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from . import schedule_data
+from .arguments import file_bytes
 from .errors import ScheduleError
 from .schedule_data import CoreSchedule
 from .schedule_parts import (
@@ -382,14 +383,11 @@ class Schedule:
         ScheduleError
             If it cannot be read, is not TOML or not a schedule.
         """
+        text = file_bytes(
+            path, error=ScheduleError, code="CYC301", help="give the path of a file that Schedule.save wrote"
+        )
         try:
-            data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise ScheduleError(
-                f"`{path}` cannot be read: {error.strerror}",
-                code="CYC301",
-                help="give the path of a file that Schedule.save wrote",
-            ) from None
+            data = tomllib.loads(text.decode("utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ScheduleError(f"`{path}` is not TOML: {error}", code="CYC301") from None
         return cls.from_dict(data)

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
-from cyclotron.errors import CapacityError, LegalityError, ScheduleError
+from cyclotron.arguments import require
+from cyclotron.errors import CapacityError, LegalityError, ScheduleError, TraceError
 from cyclotron.explain import Explanation
 from cyclotron.schedule import Schedule
 from cyclotron.tables import html_table, text_table
@@ -136,7 +137,16 @@ def systolic_arrays(
         A sequence of schedules; a product of matrices has six.
     """
     from cyclotron.execution import run
+    from cyclotron.language import Kernel
 
+    require(
+        kernel,
+        Kernel,
+        "systolic_arrays()",
+        error=TraceError,
+        code="CYC116",
+        help="pass a function decorated with @cy.kernel, with its arguments",
+    )
     indices = kernel.recurrences(*args, **kwargs).indices
     arrays: list[SystolicArray] = []
     rejected: dict[tuple[str, ...], str] = {}

@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
+from cyclotron.arguments import file_bytes
 from cyclotron.errors import ShapeError
 
 # Of a convolution: height and width of the input, height and width of a filter, channels, filters, strides.
@@ -52,16 +53,23 @@ def read_topology(path: str | Path) -> tuple[Layer, ...]:
     Raises
     ------
     ShapeError
-        If a line is none of these.
+        If the file cannot be read, or a line is none of these.
     """
     layers: list[Layer] = []
-    with Path(path).open(encoding="utf-8", newline="") as file:
-        for number, row in enumerate(csv.reader(file), 1):
-            cells = [cell.strip() for cell in row]
-            while cells and not cells[-1]:
-                cells.pop()
-            if number > 1 and cells:
-                layers += _layers(cells, f"{path}:{number}")
+    data = file_bytes(
+        path, error=ShapeError, code="CYC741", help="give the path of one of SCALE-Sim's topology files"
+    )
+    try:
+        lines = data.decode("utf-8").splitlines(keepends=True)
+        rows = list(csv.reader(lines))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise _unfit(f"`{path}` is no text of comma-separated values: {error}") from None
+    for number, row in enumerate(rows, 1):
+        cells = [cell.strip() for cell in row]
+        while cells and not cells[-1]:
+            cells.pop()
+        if number > 1 and cells:
+            layers += _layers(cells, f"{path}:{number}")
     if not layers:
         raise _unfit(f"`{path}` has no layers")
     return tuple(layers)

@@ -11,6 +11,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from cyclotron.arguments import index_of, shown
 from cyclotron.errors import ShapeError
 from cyclotron.language.arithmetic import Arithmetic
 from cyclotron.language.position import here
@@ -154,11 +155,37 @@ def spec(
     -------
     Spec
         An argument for ``f.compile`` and ``f.recurrences``.
+
+    Raises
+    ------
+    ShapeError
+        If a size is no integer or negative (CYC122), or NumPy has no such dtype (CYC120).
     """
-    sizes = tuple(int(size) for size in ((shape,) if isinstance(shape, SupportsIndex) else shape))
-    if any(size < 0 for size in sizes):
-        raise ShapeError(f"shape {sizes} has a negative size", code="CYC122")
-    return Spec(sizes, np.dtype(dtype).name, None if tile is None else _tile_shape(tile, len(sizes)))
+    sizes = _sizes(shape)
+    try:
+        name = np.dtype(dtype).name
+    except TypeError:
+        raise ShapeError(
+            f"{shown(dtype)} is no dtype", code="CYC120", help='give one of NumPy\'s, for example "float64"'
+        ) from None
+    return Spec(sizes, name, None if tile is None else _tile_shape(tile, len(sizes)))
+
+
+def _sizes(shape: Any) -> tuple[int, ...]:
+    """The sizes of an argument's shape."""
+    given = tuple(shape) if isinstance(shape, Iterable) and not isinstance(shape, str) else (shape,)
+    sizes = []
+    for size in given:
+        number = None if isinstance(size, bool) else index_of(size)
+        if number is None or number < 0:
+            fault = "is no integer" if number is None else "is negative"
+            raise ShapeError(
+                f"the size {shown(size)} of the shape {shown(shape)} {fault}",
+                code="CYC122",
+                help="give each axis an integer of at least 0",
+            )
+        sizes.append(number)
+    return tuple(sizes)
 
 
 def extents(scalars: Sequence[int], tile: Sequence[int] | None) -> tuple[Extent, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, cast
 
-from cyclotron.errors import Span
+from cyclotron.errors import ShapeError, Span
 from cyclotron.language import cases, nests, order
 from cyclotron.language.affine import Affine, Index, Region
 from cyclotron.language.elements import Access, Apply, Constant, Element, Reduce
@@ -14,6 +14,7 @@ from cyclotron.language.tensors import SymbolicTensor
 from cyclotron.language.trace import Recorded, Trace, accesses
 
 AffineTuple = tuple[list[int], int]
+_MOST_SCALARS = 2**62  # of an axis: where the core's arithmetic on sizes ends
 RegionList = list[list[tuple[AffineTuple, str | int]]]
 """Any of (all of (form, relation)): ">=" 0, "==" 0, or divisible by a number."""
 
@@ -106,6 +107,14 @@ def _write(trace: Trace, equations: Sequence[Recorded], builder: SystemBuilder) 
         tensor = next(results) if declared in names else declared
         role = "input" if tensor.is_input else "output" if tensor in names else "local"
         name = names.get(tensor, tensor.name)
+        for size in tensor.scalars:
+            if size >= _MOST_SCALARS:
+                raise ShapeError(
+                    f"an axis of `{name}` has {size} elements, not fewer than 2^62",
+                    code="CYC122",
+                    span=tensor.span,
+                    help="make it smaller",
+                )
         tile = None if tensor.tile is None else list(tensor.tile)
         ids[tensor] = builder.add_tensor(
             name, tensor.dtype_name, role, list(tensor.scalars), tile, tensor.span

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from inspect import signature
 from typing import Any
 
 from cyclotron.language import linalg as elements
@@ -21,6 +22,7 @@ from cyclotron.linalg.operands import (
     is_conjugated,
     is_transposed,
     trans_refused,
+    unfit,
 )
 from cyclotron.linalg.plans import Plan
 from cyclotron.linalg.whole import form_of, options_of, plan, run_cholesky, run_matmul, run_solve
@@ -179,8 +181,18 @@ def cholesky(
 def _of_a_square(function: Callable[..., Any]) -> Callable[..., Any]:
     """The operator on an element, which is looked at first where it is an array."""
 
+    allowed = list(signature(function).parameters)[1:]
+
     @wraps(function)
     def checked(a: Any, **flags: Any) -> Any:
+        for flag in flags:
+            if flag not in allowed:
+                raise unfit(
+                    f"cy.linalg.{function.__name__} has no option `{flag}`",
+                    f"it has: {', '.join(allowed)}"
+                    if allowed
+                    else "it is an operator on one tile, in kernels",
+                )
         if not _traced(a):
             check_element(function.__name__, a)
         return function(a, **flags)

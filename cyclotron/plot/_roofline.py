@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..arguments import require
 from ..errors import ExecutionError
+from ..results import Result
 from . import _common as common
 from ._operators import COLORS
 
@@ -147,6 +149,15 @@ def roofline(
     BackendUnavailable
         If matplotlib is not installed.
     """
+    for result in results:
+        require(
+            result,
+            Result,
+            "roofline()",
+            error=ExecutionError,
+            code="CYC718",
+            help='pass results of runs with backend="sim"',
+        )
     lines = [roofline_of(result) for result in results]
     for result, line in zip(results, lines, strict=True):
         if line.flops == 0 or not line.roofs:

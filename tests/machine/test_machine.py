@@ -51,6 +51,13 @@ machines = st.builds(
 )
 
 
+@pytest.mark.parametrize("name", ["a\nb", 'a"b\\', "\x00\x1f\x7f\t", "é 😀"], ids=ascii)
+def test_any_name_of_a_memory_is_saved(name, tmp_path):
+    machine = cy.Machine(grid=(2, 2), memories={name: cy.Memory(serves=":, 0")})
+    machine.save(tmp_path / "m.toml")
+    assert cy.Machine.load(tmp_path / "m.toml") == machine
+
+
 def test_defaults_are_those_of_the_core():
     assert Machine().to_core() == {
         "grid": [],

@@ -144,3 +144,19 @@ def test_interrupt_on_one_rank_stops_all(golden):
     told, itself = lines
     assert itself == "interrupted"
     golden("refusals/interrupt-of-another-rank.txt", literal_eval(told))
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_check_takes_the_ranks_of_the_launcher(ranks):
+    lines = launch(
+        ranks,
+        """
+        import cyclotron as cy
+        import kernels
+
+        A = np.arange(12.0).reshape(3, 4)
+        found = cy.check(kernels.matmul.compile(A, A.T, schedule=cy.Schedule().space("i")))
+        report(f"{found.errors} {found.skipped}")
+        """,
+    )
+    assert lines == ["{'sim': 0.0, 'local': 0.0, 'mpi': 0.0} {}"] * ranks
