@@ -64,7 +64,7 @@ class Text(str):
 class Program:
     """A compiled kernel: every stage, printable, and what a backend runs.
 
-    Made by `Kernel.compile` or `cyclotron.load`; immutable.
+    Made by `Kernel.compile` or `cyclotron.load`; immutable. What comes out of a pickle is a loaded program.
 
     Attributes
     ----------
@@ -308,6 +308,9 @@ class Program:
             compiled=self._compiled,
             machine=machine,
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _program_of, (self.core.to_bytes(),)
 
     def save(self, path: str | Path) -> None:
         """Write the program file; every backend runs the same bytes.

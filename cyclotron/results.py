@@ -59,6 +59,14 @@ class Result:
         self.profile = profile or []
         self._timing = timing
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the core's counters out: `stats` has what they tell."""
+        if self._timing is None:
+            return self.__dict__
+        self.stats  # noqa: B018 - made now, where it was not before
+        timing = {name: value for name, value in self._timing.items() if name != "counters"}
+        return {**self.__dict__, "_timing": timing}
+
     @property
     def output(self) -> Any:
         """The only output, an ndarray or `Distributed`.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 import functools
 import html
 import importlib
@@ -74,11 +73,16 @@ class Kernel:
         """The method of an object: a kernel whose attributes of ``self`` are values of the host."""
         if owner is None:
             return self
-        bound = copy.copy(self)
+        bound = object.__new__(Kernel)
+        bound.__dict__.update(self.__dict__)
         parameters = list(self.signature.parameters.values())
         bound.signature = self.signature.replace(parameters=parameters[1:])
         bound._owner = (owner,)
         return bound
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """By its name, as functions; of a method, by its object's."""
+        return (getattr, (*self._owner, self.name)) if self._owner else self._function.__qualname__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Compile for these arguments (cached) and run on threads; returns arrays as the function does.
