@@ -99,7 +99,7 @@ def cholesky(a: Any) -> Any:
     factor = np.zeros(square.shape, np.result_type(square, np.float32))
     for j in range(len(square)):
         pivot = (square[j, j] - factor[j, :j] @ factor[j, :j].conj()).real
-        if not pivot > 0:
+        if not 0 < pivot < np.inf:
             raise np.linalg.LinAlgError(f"the matrix is not positive definite: pivot {j} is {pivot}")
         factor[j, j] = np.sqrt(pivot)
         factor[j + 1 :, j] = (square[j + 1 :, j] - factor[j + 1 :, :j] @ factor[j, :j].conj()) / factor[j, j]

@@ -209,9 +209,40 @@ def test_a_layout_is_a_layout():
 @pytest.mark.parametrize("backend", ["numpy", "local", "sim"])
 @pytest.mark.parametrize("at", [(0, 0), (4, 2), (39, 39)], ids=str)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
-def test_cholesky_of_what_is_not_a_number(at, backend, dtype):
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of NumPy, of infinities
+def test_cholesky_of_what_is_no_finite_number(at, backend, dtype, value):
     """Reported at the first pivot that it reaches, by every backend."""
     A = (40 * np.eye(40)).astype(dtype)
-    A[at] = np.nan
+    A[at] = value
     with pytest.raises(cy.ExecutionError, match=f"minor of order {at[0] + 1} of 40 "):
         cy.linalg.cholesky(A, backend=backend)
+
+
+@cy.kernel
+def factors(A):
+    L = cy.empty_like(A)
+    for i in range(A.shape[0]):
+        L[i, 0] = cy.linalg.cholesky(A[i, 0])
+    return L
+
+
+@pytest.mark.parametrize("backend", ["numpy", "local", "sim"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("tile", [1, 4])
+def test_cholesky_of_tiles_of_what_is_no_finite_number(tile, value, backend):
+    """NumPy counts from 0 and LAPACK from 1; a later pivot is not positive, and is not told."""
+    A = np.eye(tile)
+    A[tile // 2, tile // 2] = value
+    if tile > 1:
+        A[tile - 1, tile - 1] = -1
+    pivot = tile // 2 if backend == "numpy" else tile // 2 + 1
+    with pytest.raises(cy.ExecutionError, match=f"pivot {pivot} is ") as caught:
+        cy.run(factors.compile(cy.blocked(A, tile)), backend=backend)
+    assert caught.value.code == "CYC701"
+
+
+@pytest.mark.parametrize("backend", ["numpy", "local", "sim"])
+def test_cholesky_of_nothing_but_infinities(backend):
+    with pytest.raises(cy.ExecutionError, match="minor of order 1 of 3 "):
+        cy.linalg.cholesky(np.full((3, 3), np.inf), backend=backend)

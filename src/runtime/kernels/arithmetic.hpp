@@ -301,14 +301,18 @@ template <class To, class From>
   }
 }
 
-/// The factor of a 1x1 matrix. NaN passes through, as through any other operator.
+[[noreturn]] inline void not_definite(std::int64_t pivot, bool finite) {
+  throw KernelFailure{"CYC701",
+                      "the matrix is not positive definite: its pivot " + std::to_string(pivot) + " is not " +
+                          (finite ? "positive" : "finite"),
+                      "Cholesky needs a symmetric positive definite matrix"};
+}
+
+/// The factor of a 1x1 matrix.
 template <class T>
 [[nodiscard]] T cholesky(T a) {
   const auto pivot = std::real(a);
-  if (pivot <= 0) {
-    throw KernelFailure{"CYC701", "the matrix is not positive definite: its pivot 1 is not positive",
-                        "Cholesky needs a symmetric positive definite matrix"};
-  }
+  if (pivot <= 0 || !std::isfinite(pivot)) not_definite(1, std::isfinite(pivot));
   return T(std::sqrt(pivot));
 }
 

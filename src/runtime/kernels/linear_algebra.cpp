@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <complex>
 #include <type_traits>
 
 #include "arithmetic.hpp"
@@ -180,13 +182,12 @@ template <class T>
 void cholesky(Tile matrix) {
   T* a = static_cast<T*>(matrix.data);
   const std::int64_t n = matrix.shape.rows;
-  const int info = blas::potrf(to_int(n), a);
-  if (info != 0) {
-    throw KernelFailure{
-        "CYC701",
-        "the matrix is not positive definite: its pivot " + std::to_string(info) + " is not positive",
-        "Cholesky needs a symmetric positive definite matrix"};
+  const std::int64_t info = blas::potrf(to_int(n), a);
+  const std::int64_t factored = info != 0 ? info - 1 : n;
+  for (std::int64_t i = 0; i < factored; ++i) {  // LAPACK goes on past infinities, and may past NaN
+    if (!std::isfinite(std::real(a[i * n + i]))) not_definite(i + 1, false);
   }
+  if (info != 0) not_definite(info, std::isfinite(std::real(a[(info - 1) * n + info - 1])));
   for (std::int64_t i = 0; i < n; ++i) std::fill(a + i * n + i + 1, a + (i + 1) * n, T{0});
 }
 

@@ -241,6 +241,11 @@ TYPED_TEST(Solvers, ReportsSingularAndIndefiniteMatrices) {
     a(n - 1, n - 1) = T(-1);
     EXPECT_EQ(message(Op::cholesky, {a}),
               "the matrix is not positive definite: its pivot " + std::to_string(n) + " is not positive");
+    for (const double value : {std::numeric_limits<double>::infinity(), std::nan("")}) {
+      a(0, 0) = T(static_cast<float>(value));  // the last pivot is not positive, the first is told
+      EXPECT_EQ(message(Op::cholesky, {a}), "the matrix is not positive definite: its pivot 1 is not finite");
+    }
+    a(0, 0) = T(1);
     a(n - 1, n - 1) = T(0);
     EXPECT_EQ(message(Op::inv_triangular, {a}),
               "the triangular matrix is singular: diagonal element " + std::to_string(n) + " is 0");
