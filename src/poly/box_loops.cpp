@@ -9,6 +9,7 @@ namespace {
 
 struct Interval {
   std::int64_t low = INT64_MIN, high = INT64_MAX;
+  bool operator==(const Interval&) const = default;
   [[nodiscard]] bool is_known() const { return low != INT64_MIN && high != INT64_MAX && low <= high; }
 };
 /// An interval a time coordinate.
@@ -32,6 +33,8 @@ struct Part {
 
 /// A domain of more boxes is left to isl, so that not every coordinate is cut into as many pieces.
 constexpr std::size_t most_boxes = 16;
+/// As of one that is no box but for its corners: more are rather loops whose bounds vary.
+constexpr std::int64_t most_slices = 4;
 
 std::optional<Box> box_of(const Conjunction& piece, std::size_t parameters, std::size_t times) {
   if (!piece.divisible.empty()) return std::nullopt;
@@ -47,6 +50,68 @@ std::optional<Box> box_of(const Conjunction& piece, std::size_t parameters, std:
   }
   if (!std::ranges::all_of(box, &Interval::is_known)) return std::nullopt;
   return box;
+}
+
+std::optional<std::vector<Box>> boxes_of(const Set& domain, std::size_t parameters, std::size_t times);
+
+/// The boxes of each slice of a conjunction along the shortest of its coordinates that others bound, those of
+/// neighbours that are alike in one. isl writes the corner of a square without its last point as one conjunction.
+std::optional<std::vector<Box>> sliced(const Context& context, const Conjunction& piece,
+                                       std::size_t parameters, std::size_t times) {
+  const auto points = Set::where(context, parameters + times, piece);
+  std::optional<std::size_t> along;
+  Interval range;
+  for (const auto& [form, equality] : piece.constraints) {
+    if (single_coordinate(form)) continue;
+    for (std::size_t c = 0; c < parameters + times; ++c) {
+      if (form.coefficients[c] == 0) continue;
+      if (c < parameters) return std::nullopt;
+      const auto low = points.minimum(c), high = points.maximum(c);
+      if (!low || !high) return std::nullopt;
+      if (along && *high - *low >= range.high - range.low) continue;
+      along = c;
+      range = {*low, *high};
+    }
+  }
+  if (!along || range.high - range.low >= most_slices) return std::nullopt;
+  std::vector<Box> result, before;
+  for (auto place = range.low; place <= range.high; ++place) {
+    const auto here = variable(parameters + times, *along) - constant(parameters + times, place);
+    auto boxes = boxes_of(points.intersect({here, true}), parameters, times);
+    if (!boxes) return std::nullopt;
+    const auto one_on = [&](const Box& box, Box last) {
+      auto& [low, high] = last[*along - parameters];
+      low = ++high;
+      return box == last;
+    };
+    if (std::ranges::equal(*boxes, before, one_on)) {
+      for (auto box = result.end() - std::ssize(before); box != result.end(); ++box)
+        (*box)[*along - parameters].high = place;
+    } else {
+      result.insert(result.end(), boxes->begin(), boxes->end());
+    }
+    before = std::move(*boxes);
+  }
+  return result;
+}
+
+/// Nothing where they are not a few.
+std::optional<std::vector<Box>> boxes_of(const Set& domain, std::size_t parameters, std::size_t times) {
+  const auto pieces = domain.conjunctions();
+  if (!pieces || pieces->size() > most_boxes) return std::nullopt;
+  std::vector<Box> result;
+  for (const auto& piece : *pieces) {
+    if (auto box = box_of(piece, parameters, times)) {
+      result.push_back(std::move(*box));
+      continue;
+    }
+    const auto several =
+        piece.divisible.empty() ? sliced(domain.context(), piece, parameters, times) : std::nullopt;
+    if (!several) return std::nullopt;
+    result.insert(result.end(), several->begin(), several->end());
+  }
+  if (result.size() > most_boxes) return std::nullopt;
+  return result;
 }
 
 class Scan {
@@ -172,13 +237,9 @@ std::optional<Node> box_nest(const std::vector<Set>& statements, std::size_t par
   if (statements.empty()) return std::nullopt;
   std::vector<Part> parts;
   for (std::size_t s = 0; s < statements.size(); ++s) {
-    const auto pieces = statements[s].conjunctions();
-    if (!pieces || pieces->size() > most_boxes) return std::nullopt;
-    for (const auto& piece : *pieces) {
-      auto box = box_of(piece, parameters, times);
-      if (!box) return std::nullopt;
-      parts.push_back({s, std::move(*box)});
-    }
+    auto boxes = boxes_of(statements[s], parameters, times);
+    if (!boxes) return std::nullopt;
+    for (auto& box : *boxes) parts.push_back({s, std::move(box)});
   }
   std::vector<std::size_t> numbers(parts.size());
   std::iota(numbers.begin(), numbers.end(), 0);

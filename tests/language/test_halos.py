@@ -12,7 +12,9 @@ box, and 24 for 25 in a box; the 25-point star in three dimensions, its third in
 from __future__ import annotations
 
 import itertools
+import runpy
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -118,9 +120,9 @@ def star_of_25(u, steps):
     return u
 
 
-def box(radius: int) -> Offsets:
+def box(radius: int, rank: int = 2) -> Offsets:
     reach = range(-radius, radius + 1)
-    return [offset for offset in itertools.product(reach, reach) if any(offset)]
+    return [offset for offset in itertools.product(reach, repeat=rank) if any(offset)]
 
 
 def star(radius: int, rank: int) -> Offsets:
@@ -135,15 +137,36 @@ def star(radius: int, rank: int) -> Offsets:
 CORNERS = [(-1, -1), (-1, 1), (1, -1), (1, 1)]
 
 
-def tree_words(pes: Iterable[tuple[int, int]], maker: tuple[int, int]) -> int:
+def stencil(folder: Path, offsets: Offsets) -> cy.Kernel:
+    """The kernel of one statement that takes the neighbours at these offsets."""
+    radius = max(abs(step) for offset in offsets for step in offset)
+
+    def part(offset: Iterable[int]) -> str:
+        return f"u[{', '.join(f'{radius + step}:{step - radius or None}' for step in offset)}]"
+
+    terms = [f"{n % 5 + 1} * {part(offset)}" for n, offset in enumerate(offsets)]
+    while len(terms) > 1:
+        terms = [f"({' + '.join(terms[n : n + 4])})" for n in range(0, len(terms), 4)]
+    middle = part([0] * len(offsets[0]))
+    path = folder / "stencil.py"
+    path.write_text(
+        "import cyclotron as cy\n\n\n@cy.kernel\ndef stencil(u, steps):\n    for t in range(steps):\n"
+        f"        {middle} -= {terms[0]}\n    return u\n"
+    )
+    kernel: cy.Kernel = runpy.run_path(str(path))["stencil"]
+    return kernel
+
+
+def tree_words(pes: Iterable[tuple[int, ...]], maker: tuple[int, ...]) -> int:
     """The other PEs that a value must come into: its users, and for corners alone neighbours."""
-    others = {(i - maker[0], j - maker[1]) for i, j in pes} - {(0, 0)}
-    if all(abs(i) == abs(j) == 1 for i, j in others):
-        return len(others) + len({j for _, j in others})
+    others = {tuple(x - y for x, y in zip(pe, maker, strict=True)) for pe in pes}
+    others.discard((0,) * len(maker))
+    if all(len(offset) == 2 and abs(offset[0]) == abs(offset[1]) == 1 for offset in others):
+        return len(others) + len({offset[1] for offset in others})
     return len(others)
 
 
-def least_words(shape: tuple[int, ...], offsets: Offsets, block: tuple[int, int]) -> int:
+def least_words(shape: tuple[int, ...], offsets: Offsets, block: tuple[int, ...]) -> int:
     """The minimum for one step, by every value and the PEs of its users."""
     radius = max(abs(step) for offset in offsets for step in offset)
     inner = [range(radius, extent - radius) for extent in shape]
@@ -152,8 +175,8 @@ def least_words(shape: tuple[int, ...], offsets: Offsets, block: tuple[int, int]
         users = [tuple(p - step for p, step in zip(point, offset, strict=True)) for offset in offsets]
         used = [user for user in users if all(x in r for x, r in zip(user, inner, strict=True))]
         words += tree_words(
-            {(user[0] // block[0], user[1] // block[1]) for user in used},
-            (point[0] // block[0], point[1] // block[1]),
+            {tuple(x // b for x, b in zip(user, block, strict=False)) for user in used},
+            tuple(x // b for x, b in zip(point, block, strict=False)),
         )
     return words
 
@@ -225,6 +248,34 @@ def test_one_point_a_pe(kernel: cy.Kernel, offsets: Offsets, pes: tuple[int, int
 def test_blocks(kernel: cy.Kernel, offsets: Offsets, shape: tuple[int, int], pes: tuple[int, int]) -> None:
     schedule, blocks = folded(PLANE, shape, pes)
     assert words_a_step(kernel, shape, schedule) == least_words(shape, offsets, blocks)
+
+
+@pytest.mark.parametrize(
+    ("offsets", "shape", "pes"),
+    [
+        (box(2), (20, 20), (5, 5)),
+        (box(2), (21, 17), (4, 3)),
+        (box(2), (10, 10), (5, 5)),
+        (box(2), (20, 11), (1, 5)),
+        (box(2), (11, 20), (5, 1)),
+        (box(3), (14, 15), (2, 2)),
+        (box(3), (20, 20), (5, 5)),
+        (star(4, 2), (19, 17), (3, 2)),
+        (star(1, 3), (8, 8, 8), (2, 2, 2)),
+        (box(1, 3), (9, 8, 5), (3, 2)),
+        (box(1, 3), (6, 5, 4), (2, 2, 2)),
+    ],
+    ids=lambda value: f"{len(value)} others" if isinstance(value, list) else None,
+)
+def test_blocks_of_wide_stencils(
+    offsets: Offsets, shape: tuple[int, ...], pes: tuple[int, ...], tmp_path: Path
+) -> None:
+    """Blocks as wide as the stencil reaches and narrower, ragged ones, in one, two and three dimensions."""
+    names = "ijk"[: len(shape)]
+    schedule = cy.Schedule().space(*names[: len(pes)]).time("t", *names[len(pes) :])
+    schedule = schedule.fold({name: cy.block(count) for name, count in zip(names, pes, strict=False)})
+    blocks = tuple(-(-extent // count) for extent, count in zip(shape, pes, strict=False))
+    assert words_a_step(stencil(tmp_path, offsets), shape, schedule) == least_words(shape, offsets, blocks)
 
 
 @pytest.mark.parametrize("inner", [(6, 5, 4), (1, 7, 3), (2, 2, 2)])

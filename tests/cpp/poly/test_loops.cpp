@@ -186,6 +186,21 @@ TEST(Loops, BoxesAreCut) {
   EXPECT_EQ(nodes_in(nest, Node::Kind::visit), 7U);
 }
 
+// isl writes a square without a corner as one conjunction; a few slices of it are boxes, too.
+TEST(Loops, CornersAreCut) {
+  const Context context;
+  const std::vector<std::string> names{"p", "s", "t"};
+  Region region{Set::universe(context, 1), {}};
+  for (const auto* text : {"0 <= s < 9 and 0 <= t < 5", "2 <= s <= 3 and 2 <= t <= 3 and s + t <= 5"})
+    region.statements.push_back(*Set::parse(context, names, text));
+  EXPECT_EQ(nodes_in(generate_loops({region}, 2).front(), Node::Kind::guard), 0U);
+  expect_exact({"0 <= s < 9 and 0 <= t < 5", "2 <= s <= 3 and 2 <= t <= 3 and s + t <= 5"}, 0, 2);
+  expect_exact({"0 <= s <= 3 and 0 <= t <= 3 and 3s + t <= 6", "0 <= s < 6 and 1 <= t <= 2"}, 0, 2);
+  expect_exact({"0 <= s <= 2 and 0 <= t <= 2 and 0 <= u <= 2 and s + t + u <= 4 and s + u >= 1",
+                "s = 1 and t = 1 and u = 1"},
+               0, 3);
+}
+
 TEST(Loops, Triangles) {
   expect_exact({"0 <= s < 5 and 0 <= t < s"}, 0, 2);
   expect_exact({"0 <= s < 5 and s <= t < 5"}, 0, 2);
