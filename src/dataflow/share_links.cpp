@@ -6,20 +6,18 @@
 #include <set>
 #include <utility>
 
+#include "arrivals.hpp"
 #include "lowering.hpp"
 
 namespace cyclotron::dataflow {
 
 namespace {
 
-using Offset = std::vector<std::int64_t>;  ///< One a grid dimension.
+using detail::Arrival;
+using detail::Offset;
 
-/// Where the values that a rule takes over links from one flow come to: the user's PE, at the maker's time.
-struct Arrival {
-  std::size_t rule;
-  Offset offset;     ///< From the maker's PE to the user's.
-  poly::Set places;  ///< (PE, time) of each value that arrives.
-  bool repeated;     ///< Some of them are used at several points.
+struct LaterArrival : Arrival {
+  bool repeated;  ///< Some of its values are used at several points.
 };
 
 /// The values of one flow in the PEs at one offset from their makers'.
@@ -30,6 +28,12 @@ struct Stop {
 
 /// By (hops, offset), farthest first.
 using Stops = std::map<std::pair<std::int64_t, Offset>, Stop, std::greater<>>;
+
+/// A flow of the values at a stop, so many steps after they are made.
+struct Relay {
+  FlowId flow;
+  Offset steps;
+};
 
 /// Those of a mesh before the diagonal ones, which some machines have.
 std::vector<Offset> steps_between_neighbours(std::size_t dimensions) {
@@ -48,111 +52,80 @@ Offset operator-(Offset a, const Offset& b) {
 
 class Sharing {
  public:
-  Sharing(const Placed& placed, const Hops& hops)
-      : result_(placed), graph_(result_.graph), rank_(graph_.dims.size()), hops_between_(hops) {
-    const auto dim = [this](const std::string& name) {
-      return static_cast<std::size_t>(std::ranges::find(graph_.dims, name) - graph_.dims.begin());
-    };
-    std::ranges::transform(placed.space, std::back_inserter(grid_), dim);
-    std::ranges::transform(placed.time, std::back_inserter(time_), dim);
-    steps_ = steps_between_neighbours(grid_.size());
-  }
+  Sharing(const Placed& placed, const Links& links)
+      : result_(placed),
+        graph_(result_.graph),
+        coordinates_(placed),
+        links_(links),
+        steps_(steps_between_neighbours(coordinates_.grid.size())) {}
 
   Shared run() {
-    std::map<std::size_t, std::vector<Arrival>> arrivals;  // By source.
-    std::set<std::size_t>
-        at_once;  // Sources of which a neighbour uses values in the step in which they are made.
+    std::map<std::size_t, std::vector<LaterArrival>> arrivals;  // By source.
+    // Sources of which a neighbour uses values in the step in which they are made.
+    std::set<std::size_t> at_once;
     const auto rules = graph_.rules.size();
     for (std::size_t r = 0; r < rules; ++r) {
-      auto arrival = arrival_of(r);
-      if (!arrival) continue;
-      const auto source = std::get<Transfer>(graph_.rules[r].action).source.index();
-      if (is_later(graph_.rules[r])) {
-        arrivals[source].push_back(std::move(*arrival));
+      auto arrival = detail::arrival_of(graph_, coordinates_, r);
+      if (!arrival || hops(arrival->offset) > most_hops) continue;
+      const auto& rule = graph_.rules[r];
+      if (detail::is_later_than(graph_, coordinates_, rule, {})) {
+        const bool repeated = !poly::Map::function(rule.domain, arrival->place).is_injective();
+        arrivals[arrival->source.index()].push_back({std::move(*arrival), repeated});
       } else if (hops(arrival->offset) == 1) {
-        at_once.insert(source);
+        at_once.insert(arrival->source.index());
       }
     }
     for (auto& [source, of_one] : arrivals) {
       if (at_once.contains(source))
-        std::erase_if(of_one, [&](const Arrival& arrival) { return hops(arrival.offset) == 1; });
+        std::erase_if(of_one, [&](const LaterArrival& arrival) { return hops(arrival.offset) == 1; });
       share(FlowId(source), of_one);
     }
-    return {std::move(result_), adds_relays_ && !saves_};
+    return {std::move(result_), adds_relays_, adds_relays_ && !saves_};
   }
 
  private:
-  [[nodiscard]] std::int64_t hops(const Offset& offset) const { return hops_between_(offset); }
+  [[nodiscard]] std::int64_t hops(const Offset& offset) const { return links_.hops(offset); }
 
-  /// Of a rule that takes computed values from up to most_hops away.
-  [[nodiscard]] std::optional<Arrival> arrival_of(std::size_t r) const {
-    const auto& rule = graph_.rules[r];
-    const auto* transfer = std::get_if<Transfer>(&rule.action);
-    if (transfer == nullptr || transfer->broadcast || transfer->source == rule.flow ||
-        !graph_.at(transfer->source).computed)
-      return std::nullopt;
-    const auto& tuple = graph_.at(graph_.at(rule.flow).space).tuple;
-    auto place = detail::as_shifts(rule.domain, transfer->from);
-    Offset offset;
-    for (const auto d : grid_) {
-      const auto step = poly::substitute(poly::variable(rank_, d) - place[d], tuple, rank_);
-      if (!poly::is_constant(step)) return std::nullopt;
-      offset.push_back(step.constant);
-      place[d] = poly::variable(rank_, d);
-    }
-    const auto far = hops(offset);
-    if (far == 0 || far > most_hops) return std::nullopt;
-    return Arrival{r, std::move(offset), rule.domain.image(place).coalesce(),
-                   !poly::Map::function(rule.domain, place).is_injective()};
-  }
-
-  /// Whether the transfer's values are used in later steps than they are made in.
-  [[nodiscard]] bool is_later(const Rule& rule) const {
-    const auto& from = std::get<Transfer>(rule.action).from;
-    const auto& tuple = graph_.at(graph_.at(rule.flow).space).tuple;
-    auto users = rule.domain;
-    for (const auto d : time_) {
-      const auto later = tuple[d] - from[d];
-      if (poly::is_constant(later) && later.constant != 0) return later.constant > 0 || users.is_empty();
-      const auto one = poly::constant(rank_, 1);
-      if (!users.intersect({-1 * later - one, false}).is_empty()) return false;
-      users = users.intersect({later, true});
-    }
-    return users.is_empty();
-  }
-
-  void share(FlowId source, const std::vector<Arrival>& arrivals) {
+  void share(FlowId source, const std::vector<LaterArrival>& arrivals) {
     auto stops = stops_of(arrivals);
     saves_ = saves_ || saves(arrivals, stops);
-    std::map<Offset, FlowId> relays;
+    const auto hidden = steps_that_hide(source, stops, arrivals);
+    std::map<Offset, Relay> relays;
     for (auto stop = stops.rbegin(); stop != stops.rend(); ++stop) {
       const auto& [distance, offset] = stop->first;
       const auto& places = stop->second.places;
       if (!stop->second.relayed) continue;
-      const bool first = distance == 1;
-      const auto nearer = first ? Offset(grid_.size(), 0) : nearer_stop(stops, offset, places);
       adds_relays_ = true;
-      const auto relay = add_relay(source, offset, places);
-      auto from = graph_.at(graph_.at(relay).space).tuple;
-      move(from, nearer - offset);
-      graph_.rules.push_back({Transfer{first ? source : relays.at(nearer), std::move(from), false}, relay,
-                              places, Origin::relay, graph_.at(source).span});
-      relays.emplace(offset, relay);
+      const bool first = distance == 1;
+      const auto nearer = first ? Offset(coordinates_.grid.size(), 0) : nearer_stop(stops, offset, places);
+      const auto before = first ? Relay{source, Offset(coordinates_.time.size(), 0)} : relays.at(nearer);
+      const auto& steps = hidden.at(offset);
+      const auto relay = detail::add_relay(graph_, coordinates_, source, offset, steps, places);
+      const auto& space = graph_.at(graph_.at(relay).space);
+      auto from = space.tuple;
+      const auto way = coordinates_.together(nearer - offset, before.steps - steps);
+      for (std::size_t d = 0; d < from.size(); ++d) from[d].constant += way[d];
+      graph_.rules.push_back({Transfer{before.flow, std::move(from), false}, relay, space.domain,
+                              Origin::relay, graph_.at(source).span});
+      relays.emplace(offset, Relay{relay, steps});
     }
     for (const auto& arrival : arrivals) {
       const auto relay = relays.find(arrival.offset);
-      if (relay != relays.end()) take_from(relay->second, arrival);
+      if (relay == relays.end()) continue;
+      detail::take_here(graph_, coordinates_, graph_.rules[arrival.rule], relay->second.flow,
+                        relay->second.steps);
     }
   }
 
   /// Whether values cross fewer links on the way to these stops than on ways of each arrival's own.
-  [[nodiscard]] bool saves(const std::vector<Arrival>& arrivals, const Stops& stops) const {
-    std::map<Offset, std::vector<const Arrival*>> alone;  // Those that no other brings the same values as.
+  [[nodiscard]] bool saves(const std::vector<LaterArrival>& arrivals, const Stops& stops) const {
+    std::map<Offset, std::vector<const LaterArrival*>>
+        alone;  // Those that no other brings the same values as.
     std::int64_t links = 0;
     for (const auto& arrival : arrivals) {
       if (arrival.repeated) return true;
       auto& others = alone[arrival.offset];
-      if (std::ranges::any_of(others, [&](const Arrival* other) {
+      if (std::ranges::any_of(others, [&](const LaterArrival* other) {
             return !other->places.intersect(arrival.places).is_empty();
           }))
         return true;
@@ -163,7 +136,7 @@ class Sharing {
   }
 
   /// Where the values have to come, and to pass.
-  [[nodiscard]] Stops stops_of(const std::vector<Arrival>& arrivals) const {
+  [[nodiscard]] Stops stops_of(const std::vector<LaterArrival>& arrivals) const {
     Stops stops;
     for (const auto& arrival : arrivals) {
       const auto far = hops(arrival.offset);
@@ -179,7 +152,7 @@ class Sharing {
       const auto& [far, offset] = key;
       if (far == 1) continue;
       const auto nearer = nearer_stop(stops, offset, stop.places);
-      const auto passing = stop.places.translate(over_grid(nearer - offset));
+      const auto passing = stop.places.translate(coordinates_.together(nearer - offset, {}));
       const auto [known, is_new] = stops.try_emplace({far - 1, nearer}, Stop{passing, true});
       if (!is_new) known->second = {known->second.places.unite(passing).coalesce(), true};
     }
@@ -195,61 +168,99 @@ class Sharing {
       if (hops(nearer) != far - 1 || hops(step) != 1) continue;
       const auto known = stops.find({far - 1, nearer});
       if (known != stops.end() &&
-          places.translate(over_grid(nearer - offset)).is_subset(known->second.places))
+          places.translate(coordinates_.together(nearer - offset, {})).is_subset(known->second.places))
         return nearer;
       if (!result) result = std::move(nearer);
     }
     return result.value();
   }
 
-  /// A step of the grid as one over all dims.
-  [[nodiscard]] std::vector<std::int64_t> over_grid(const Offset& step) const {
-    std::vector<std::int64_t> result(rank_, 0);
-    for (std::size_t g = 0; g < grid_.size(); ++g) result[grid_[g]] = step[g];
+  /// How many steps after they are made values are received at each stop: so many that PEs do not wait for links on
+  /// the way, as far as these hold the messages meanwhile. None where some value would come too late.
+  [[nodiscard]] std::map<Offset, Offset> steps_that_hide(FlowId source, const Stops& stops,
+                                                         const std::vector<LaterArrival>& arrivals) const {
+    std::map<Offset, Offset> result;
+    const auto in_time = [&](const Offset& offset, const Offset& steps) {
+      return std::ranges::all_of(arrivals, [&](const LaterArrival& arrival) {
+        return arrival.offset != offset ||
+               detail::is_later_than(graph_, coordinates_, graph_.rules[arrival.rule], steps);
+      });
+    };
+    bool all_in_time = true;
+    for (auto stop = stops.rbegin(); stop != stops.rend(); ++stop) {
+      const auto& [distance, offset] = stop->first;
+      const auto& [places, relayed] = stop->second;
+      auto& steps = result[offset] = Offset(coordinates_.time.size(), 0);
+      if (!relayed || links_.latency_cycles <= 1) continue;
+      if (distance > 1) steps = result.at(nearer_stop(stops, offset, places));
+      for (const auto& [t, count] : delays_of_one_hop(source, places)) {
+        auto more = steps;
+        more[t] += count;
+        if (!in_time(offset, more)) continue;
+        steps = std::move(more);
+        break;
+      }
+      all_in_time = all_in_time && in_time(offset, steps);
+    }
+    if (!all_in_time) {
+      for (auto& [offset, steps] : result) std::ranges::fill(steps, 0);
+    }
     return result;
   }
 
-  void move(std::vector<poly::Affine>& point, const Offset& step) const {
-    for (std::size_t g = 0; g < grid_.size(); ++g) point[grid_[g]].constant += step[g];
+  /// By how many steps along which time dim (its place among them) a value may be received after it is sent: those
+  /// during which most of the latency passes first. Links hold what is sent meanwhile.
+  [[nodiscard]] std::vector<std::pair<std::size_t, std::int64_t>> delays_of_one_hop(
+      FlowId source, const poly::Set& places) const {
+    struct Delay {
+      std::size_t dim;
+      std::int64_t count, hidden;
+    };
+    std::vector<Delay> delays;
+    const auto& made = graph_.at(graph_.at(source).space).domain;
+    const auto extent = [](const poly::Set& points, std::size_t d) {
+      return points.maximum(d).value() - points.minimum(d).value() + 1;
+    };
+    const auto latency = links_.latency_cycles;
+    std::int64_t values = 1, cycles = operations_of(source);  // in one step along the dim
+    for (auto t = coordinates_.time.size(); t-- > 0 && cycles < latency && values < links_.depth;) {
+      const auto d = coordinates_.time[t];
+      const auto there = extent(places, d);
+      const auto count = std::min((latency + cycles - 1) / cycles, (links_.depth - 1) / values);
+      if (there > 1) delays.push_back({t, count, std::min(count * cycles, latency)});
+      values *= there;
+      cycles *= extent(made, d);
+    }
+    std::ranges::stable_sort(delays, std::ranges::greater{}, &Delay::hidden);
+    std::vector<std::pair<std::size_t, std::int64_t>> result;
+    for (const auto& delay : delays) result.emplace_back(delay.dim, delay.count);
+    return result;
   }
 
-  /// A flow of the source's elements in the PEs at that offset, at the same times.
-  FlowId add_relay(FlowId source, const Offset& offset, const poly::Set& places) {
-    const auto made = Space(graph_.at(graph_.at(source).space));
-    const auto home = detail::shifted(rank_, over_grid(Offset(grid_.size(), 0) - offset));
-    Space space{detail::unused_name(graph_, "relay"), places, made.own, {}};
-    for (const auto& form : made.tuple) space.tuple.push_back(poly::substitute(form, home, rank_));
-    move(space.tuple, offset);
-    Flow flow = graph_.at(source);
-    flow.space = SpaceId(graph_.spaces.size());
-    flow.computed = false;
-    for (auto& form : flow.element) form = poly::substitute(form, home, rank_);
-    graph_.spaces.push_back(std::move(space));
-    graph_.flows.push_back(std::move(flow));
-    return FlowId(graph_.flows.size() - 1);
-  }
-
-  void take_from(FlowId relay, const Arrival& arrival) {
-    auto& rule = graph_.rules[arrival.rule];
-    auto& transfer = std::get<Transfer>(rule.action);
-    transfer.source = relay;
-    const auto& tuple = graph_.at(graph_.at(rule.flow).space).tuple;
-    for (const auto d : grid_) transfer.from[d] = tuple[d];
-    rule.origin = Origin::relay;
+  /// That make one value, each a cycle or more.
+  [[nodiscard]] std::int64_t operations_of(FlowId flow) const {
+    std::int64_t result = 1;
+    for (const auto& rule : graph_.rules) {
+      const auto* compute = std::get_if<Compute>(&rule.action);
+      if (compute == nullptr || rule.flow != flow) continue;
+      result = std::max<std::int64_t>(result, std::ranges::count_if(compute->terms, [](const Term& term) {
+                                        return std::holds_alternative<Apply>(term);
+                                      }));
+    }
+    return result;
   }
 
   Placed result_;
   Graph& graph_;
-  std::size_t rank_;
-  const Hops& hops_between_;
-  std::vector<std::size_t> grid_, time_;
-  std::vector<Offset> steps_;
+  detail::Coordinates coordinates_;
+  const Links& links_;
+  std::vector<Offset> steps_;  ///< From a PE to its neighbours.
   bool adds_relays_ = false;
   bool saves_ = false;
 };
 
 }  // namespace
 
-Shared share_links(const Placed& placed, const Hops& hops) { return Sharing(placed, hops).run(); }
+Shared share_links(const Placed& placed, const Links& links) { return Sharing(placed, links).run(); }
 
 }  // namespace cyclotron::dataflow

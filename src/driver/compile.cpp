@@ -11,6 +11,7 @@
 #include <cyclotron/dataflow/coordinates.hpp>
 #include <cyclotron/dataflow/distribute.hpp>
 #include <cyclotron/dataflow/lower.hpp>
+#include <cyclotron/dataflow/share_arrivals.hpp>
 #include <cyclotron/dataflow/share_links.hpp>
 #include <cyclotron/mapping/mapping.hpp>
 #include <cyclotron/memory/layout.hpp>
@@ -84,18 +85,40 @@ void check_small(const program::Program& program, const recurrence::System& syst
   }
 }
 
-/// The same points with values that pass each link once.
+/// Of all links of a machine.
+dataflow::Links links_of(const machine::Machine& machine) {
+  dataflow::Links result;
+  result.hops = [&machine](const std::vector<std::int64_t>& offset) {
+    if (!machine::wraps_around(machine)) return machine::hops(machine, {}, offset);
+    std::int64_t straight = 0;
+    for (const auto steps : offset) straight += std::abs(steps);
+    const bool around = machine::hops(machine, machine.grid, offset) < straight;
+    return around ? dataflow::most_hops + 1 : straight;  // what comes round goes its own way
+  };
+  result.latency_cycles = machine.link.latency_cycles;
+  result.depth = machine.link.depth;
+  const auto add = [&](const machine::Link& link) {
+    result.latency_cycles = std::max(result.latency_cycles, link.latency_cycles);
+    result.depth = std::min(result.depth, link.depth);
+  };
+  for (const auto& [hop, link] : machine.links) add(link);
+  if (machine.chiplets) add(machine.chiplets->link);
+  return result;
+}
+
+/// The same points with values that come into each PE once and pass each link once.
 dataflow::Shared share_links(const dataflow::Placed& placed, const machine::Machine& machine,
                              dataflow::Relays relays) {
   const auto dimensions = placed.space.size();
-  if (relays != dataflow::Relays::shared || machine::dimensions(machine).value_or(dimensions) != dimensions)
-    return {placed};
-  const auto hops = [&](const std::vector<std::int64_t>& offset) {
-    return machine::hops(machine, {}, offset);
-  };
-  auto shared = dataflow::share_links(placed, hops);
-  if (shared.placed.graph.spaces.size() != placed.graph.spaces.size()) dataflow::verify(shared.placed.graph);
-  return shared;
+  const bool known_links =
+      machine.link_maps.empty() && (!machine.grid.empty() || !machine::wraps_around(machine));
+  const bool along_trees = relays != dataflow::Relays::between_neighbours && known_links &&
+                           machine::dimensions(machine).value_or(dimensions) == dimensions;
+  const auto merged = dataflow::share_arrivals(placed, !along_trees);
+  dataflow::Shared result{merged.value_or(placed)};
+  if (along_trees) result = dataflow::share_links(result.placed, links_of(machine));
+  if (merged || result.changed) dataflow::verify(result.placed.graph);
+  return result;
 }
 
 /// Maps; where values of one step are needed before they are made, with the step's innermost loops that allow

@@ -278,6 +278,71 @@ def test_blocks_of_wide_stencils(
     assert words_a_step(stencil(tmp_path, offsets), shape, schedule) == least_words(shape, offsets, blocks)
 
 
+@pytest.mark.parametrize(("shape", "pes"), [((12, 9), (3, 2)), ((12, 12), (4, 4)), ((8, 11), (1, 5))])
+@pytest.mark.parametrize(("kernel", "offsets"), STENCILS)
+def test_blocks_on_a_torus(
+    kernel: cy.Kernel, offsets: Offsets, shape: tuple[int, int], pes: tuple[int, int]
+) -> None:
+    schedule, blocks = folded(PLANE, shape, pes)
+    torus = cy.Machine(grid=pes, topology="torus", link=cy.Link(depth=64))
+    assert words_a_step(kernel, shape, schedule, torus) == least_words(shape, offsets, blocks)
+
+
+@pytest.mark.parametrize("link", [cy.Link(latency=9, depth=2), cy.Link(latency=30, depth=40)], ids=str)
+@pytest.mark.parametrize(
+    ("kernel", "offsets", "shape", "pes"),
+    [
+        (nine_points, box(1), (12, 9), (3, 2)),
+        (nine_points, box(1), (9, 12), (1, 12)),
+        (box_of_25, box(2), (13, 14), (2, 3)),
+        (box_of_25, box(2), (9, 9), (9, 9)),
+    ],
+)
+def test_slow_links_take_as_few_words(
+    kernel: cy.Kernel, offsets: Offsets, shape: tuple[int, int], pes: tuple[int, int], link: cy.Link
+) -> None:
+    schedule, blocks = folded(PLANE, shape, pes)
+    machine = cy.Machine(link=link)
+    assert words_a_step(kernel, shape, schedule, machine) == least_words(shape, offsets, blocks)
+
+
+def test_slow_links_are_waited_for_once_a_sweep() -> None:
+    """Not at each point: by then the values of points before are there.
+
+    Fifteen operators a point are all that a sweep takes, and the last value's way.
+    """
+    u = cy.spec((34, 8))
+    machine = cy.Machine(link=cy.Link(latency=20, depth=4))
+    schedule = cy.Schedule().space("j").time("t", "i")
+    cycles = [
+        cy.run(
+            nine_points.compile(u, steps, schedule=schedule, machine=machine), backend="sim", functional=False
+        ).cycles
+        for steps in (3, 6)
+    ]
+    assert cycles[1] - cycles[0] <= 3 * (15 * 32 + 20)
+
+
+@cy.kernel
+def steady_source(u, v, steps):
+    v = v * 2
+    for t in range(steps):
+        u = u - cy.shift(v, 1, 1)
+    return u
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("shape", [(4, 4), (8, 8), (7, 5), (1, 9), (8, 1)])
+def test_what_is_used_at_once_and_later_crosses_once(shape: tuple[int, int], depth: int) -> None:
+    """In the first step, in which `v` is made, and in those after it: the same values."""
+    u = np.random.default_rng(3).integers(-4, 5, shape).astype(float)
+    machine = cy.Machine(grid=(2, 2), link=cy.Link(depth=depth))
+    result = cy.run(steady_source.compile(u, u + 1, 4, machine=machine), backend="sim")
+    np.testing.assert_array_equal(result.output, steady_source.reference(u, u + 1, 4))
+    words = sum(int(words.sum()) for words in result.stats["words_sent"].values())
+    assert words == (shape[0] if shape[1] > 1 else 0)
+
+
 @pytest.mark.parametrize("inner", [(6, 5, 4), (1, 7, 3), (2, 2, 2)])
 @pytest.mark.parametrize(("kernel", "offsets"), COLUMN_STENCILS)
 def test_columns(kernel: cy.Kernel, offsets: Offsets, inner: tuple[int, int, int]) -> None:
