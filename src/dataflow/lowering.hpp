@@ -103,6 +103,8 @@ class Router {
                      const std::vector<std::int64_t>& offset, std::vector<Rule>& rules) const;
   bool relay_for_each(FlowId id, FlowId source, const poly::Set& domain,
                       const std::vector<std::int64_t>& offset, std::vector<Rule>& rules) const;
+  bool relay_for_few(FlowId id, FlowId source, const poly::Set& domain,
+                     const std::vector<std::int64_t>& offset, std::vector<Rule>& rules) const;
   [[nodiscard]] std::int64_t hops(const std::vector<std::int64_t>& offset) const;
   [[nodiscard]] std::vector<std::int64_t> nearer(const std::vector<std::int64_t>& offset) const;
   FlowId add_relay(const Flow& flow, const std::vector<std::int64_t>& offset, const poly::Set& domain) const;

@@ -26,7 +26,8 @@ void Router::hand_over_far(FlowId id, bool earlier, poly::Set& starts, std::vect
         rules.push_back({Transfer{holder.flow, shifted(offset.size(), offset), false}, id, domain,
                          Origin::inner_send, graph_.at(id).span});
       } else if (!relay_for_one(id, holder.flow, domain, offset, rules) &&
-                 !relay_for_each(id, holder.flow, domain, offset, rules)) {
+                 !relay_for_each(id, holder.flow, domain, offset, rules) &&
+                 !relay_for_few(id, holder.flow, domain, offset, rules)) {
         continue;
       }
       starts = starts.subtract(domain).coalesce();
@@ -120,6 +121,27 @@ bool Router::relay_for_each(FlowId id, FlowId source, const poly::Set& domain,
   }
   rules.push_back({Transfer{source, shifted(rank, place), false}, id, domain, Origin::relay, flow.span});
   return true;
+}
+
+/// Where on each line a few points next to each other use such values (a roll by several, back over the grid): each
+/// as if it were alone. Returns false where they are many.
+bool Router::relay_for_few(FlowId id, FlowId source, const poly::Set& domain,
+                           const std::vector<std::int64_t>& offset, std::vector<Rule>& rules) const {
+  for (std::size_t d = 0; d < offset.size(); ++d) {
+    if (!is_space(d) || offset[d] == 0 || domain.equality_for(d)) continue;
+    const auto low = domain.minimum(d), high = domain.maximum(d);
+    if (!low || !high || *high - *low >= most_hops) continue;
+    for (auto place = *low; place <= *high; ++place) {
+      const auto line = poly::variable(offset.size(), d) - poly::constant(offset.size(), place);
+      const auto part = domain.intersect({line, true}).coalesce();
+      // Which of them can does not depend on the place: the first tells.
+      if (!part.is_empty() && !relay_for_one(id, source, part, offset, rules) &&
+          !relay_for_few(id, source, part, offset, rules))
+        return false;
+    }
+    return true;
+  }
+  return false;
 }
 
 /// The offset one hop less far, or itself where it is one hop.

@@ -412,7 +412,7 @@ def leaps(u, steps):
     return u
 
 
-@pytest.mark.parametrize("shape", [(6, 6), (5, 3), (1, 6), (4, 4)])
+@pytest.mark.parametrize("shape", [(6, 6), (5, 3), (1, 6), (4, 4), (12, 11), (1, 14)])
 @pytest.mark.parametrize("topology", ["torus", "mesh"])
 def test_rolls_stay_on_a_grid_as_large_as_the_array(shape: tuple[int, int], topology: str) -> None:
     u = np.random.default_rng(2).integers(-4, 5, shape).astype(float)

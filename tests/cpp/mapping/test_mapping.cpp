@@ -156,9 +156,9 @@ TEST(Legality, AgainstTheOrderOfTime) {
 
 TEST(Legality, HopsJoinNeighbours) {
   SystemBuilder b("far");
-  b.input("x", {12}).output("S", {12}).names({"i"});
+  b.input("x", {24}).output("S", {24}).names({"i"});
   b.equation("S", {"i"}, 1, "0 <= i < 9", b.at("x", {"i"}));
-  b.equation("S", {"i"}, 1, "9 <= i < 12", b.apply(Op::add, {b.at("S", {"i-9"}), b.at("x", {"i"})}));
+  b.equation("S", {"i"}, 1, "9 <= i < 24", b.apply(Op::add, {b.at("S", {"i-9"}), b.at("x", {"i"})}));
   const auto diagnostic = error_of<LegalityError>([&] { (void)map(b.build(), {{"i"}, {}, {}}); });
   EXPECT_EQ(diagnostic.code, "CYC220");
   EXPECT_NE(diagnostic.message.find("PE (9) needs `S` from PE (0), 9 hops away"), std::string::npos)
