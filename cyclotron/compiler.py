@@ -21,6 +21,7 @@ from cyclotron.language import Blocked, Kernel
 from cyclotron.language.arguments import TensorArgument
 from cyclotron.machine import PE, UNBOUNDED, Link, Machine
 from cyclotron.machine_parts import MOST, integer, wrong_type
+from cyclotron.memory_map import MemoryMap
 from cyclotron.pe_classes import PeClass
 from cyclotron.places import errors_at_call
 from cyclotron.proof import VERIFY_LIMIT, Depths, least_depths, prove
@@ -49,16 +50,6 @@ class _Known:
 
 
 _known: weakref.WeakKeyDictionary[Kernel, _Known] = weakref.WeakKeyDictionary()
-
-
-class Text(str):
-    """Text that keeps its line breaks in a notebook."""
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self)}</pre>"
 
 
 class Program:
@@ -143,9 +134,9 @@ class Program:
         return channels
 
     @property
-    def memory(self) -> Text:
-        """The memory map of every class: address, bytes and lifetime of each slot."""
-        return Text("\n\n".join(c.memory_map.rstrip() for c in self.core.classes))
+    def memory(self) -> MemoryMap:
+        """What the memory of a PE of each class holds: prints as a table and maps, and draws itself."""
+        return MemoryMap(self)
 
     @property
     def memory_bytes(self) -> int:

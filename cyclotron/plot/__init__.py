@@ -13,6 +13,7 @@ from ._critical_path import critical_path
 from ._gantt import timeline
 from ._heatmap import utilization
 from ._iteration import iteration_space
+from ._memory import memory, memory_map_svg
 from ._node import node
 from ._pareto import pareto
 from ._roofline import roofline
@@ -39,6 +40,8 @@ __all__ = [
     "critical_path",
     "heat_map_svg",
     "iteration_space",
+    "memory",
+    "memory_map_svg",
     "node",
     "occupancy",
     "pareto",

@@ -1,11 +1,15 @@
 // `_core.PeClass`: the program of all PEs in one region of the grid.
 #include <pybind11/stl.h>
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <cyclotron/memory/footprint.hpp>
 #include <cyclotron/memory/layout.hpp>
+#include <cyclotron/memory/lifetimes.hpp>
 #include <cyclotron/program/program.hpp>
 #include <cyclotron/program/storage.hpp>
 #include <cyclotron/program/timing.hpp>
@@ -28,13 +32,38 @@ struct ClassView {
 py::dict slot_dict(const program::Slot& slot) {
   return py::dict("name"_a = slot.name, "dtype"_a = operators::name(slot.dtype),
                   "tile"_a = py::make_tuple(slot.tile.rows, slot.tile.columns), "count"_a = slot.count,
-                  "address"_a = slot.address, "first_register"_a = slot.first_register,
-                  "persistent"_a = slot.persistent);
+                  "bytes"_a = memory::size_bytes(slot), "address"_a = slot.address,
+                  "first_register"_a = slot.first_register, "persistent"_a = slot.persistent);
 }
 py::list slots(const ClassView& view) {
   py::list result;
   for (const auto& slot : view.pe_class->slots) result.append(slot_dict(slot));
   return result;
+}
+
+std::pair<std::size_t, std::size_t> pair(const memory::Interval& interval) {
+  return {interval.first, interval.last};
+}
+
+/// Of each slot, the first and last instruction of each time that it lives.
+std::vector<std::vector<std::pair<std::size_t, std::size_t>>> lifetimes(const ClassView& view) {
+  std::vector<std::vector<std::pair<std::size_t, std::size_t>>> result;
+  for (const auto& lifetime : memory::lifetimes(*view.pe_class))
+    std::ranges::transform(lifetime, std::back_inserter(result.emplace_back()), pair);
+  return result;
+}
+
+/// Name, first and last instruction of each loop.
+py::list loops(const ClassView& view) {
+  py::list result;
+  for (const auto& [name, code] : memory::loop_spans(*view.pe_class))
+    result.append(py::make_tuple(name, code.first, code.last));
+  return result;
+}
+
+py::dict footprint(const ClassView& view) {
+  const auto bytes = memory::footprint(*view.program, *view.pe_class);
+  return py::dict("data"_a = bytes.data, "queues"_a = bytes.queues, "code"_a = bytes.code);
 }
 
 /// File and line of the Python text of each instruction; line 0 where there is none.
@@ -66,6 +95,9 @@ void bind_pe_classes(py::module_& module) {
                              [](const ClassView& c) { return program::Storage(*c.pe_class).registers; })
       .def_property_readonly("memory_map",
                              [](const ClassView& c) { return memory::memory_map(*c.program, *c.pe_class); })
+      .def_property_readonly("lifetimes", &lifetimes)
+      .def_property_readonly("loops", &loops)
+      .def_property_readonly("footprint", &footprint)
       .def_property_readonly("lines", &lines)
       .def_property_readonly("peak_flops_per_cycle",
                              [](const ClassView& c) {

@@ -12,7 +12,7 @@
 #include <cyclotron/memory/layout.hpp>
 #include <cyclotron/support/error.hpp>
 
-#include "lifetimes.hpp"
+#include <cyclotron/memory/lifetimes.hpp>
 #include "place_in_banks.hpp"
 #include "space.hpp"
 

@@ -1,6 +1,6 @@
 // Liveness as compilers have it, on structured code: what a loop reads before it writes it is found in one sweep
 // forwards, what lives where in one backwards.
-#include "lifetimes.hpp"
+#include <cyclotron/memory/lifetimes.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -226,6 +226,25 @@ bool meet(const Lifetime& a, const Lifetime& b) {
 
 std::vector<Lifetime> lifetimes(const PeClass& pe_class) {
   return BackwardSweep(pe_class, ForwardSweep(pe_class).run()).run();
+}
+
+std::vector<LoopSpan> loop_spans(const PeClass& pe_class) {
+  constexpr auto no_loop = static_cast<std::size_t>(-1);
+  std::vector<LoopSpan> result;
+  std::vector<std::size_t> open;  // Loops, and blocks that are none.
+  for (std::size_t at = 0; at < pe_class.code.size(); ++at) {
+    const program::Action& action = pe_class.code[at].action;
+    if (const auto* loop = std::get_if<program::Loop>(&action)) {
+      open.push_back(result.size());
+      result.push_back({loop->name, {at, at}});
+    } else if (std::holds_alternative<program::If>(action)) {
+      open.push_back(no_loop);
+    } else if (std::holds_alternative<program::End>(action)) {
+      if (open.back() != no_loop) result[open.back()].code.last = at;
+      open.pop_back();
+    }
+  }
+  return result;
 }
 
 std::int64_t size_bytes(const Slot& slot) {

@@ -10,7 +10,7 @@
 #include <cyclotron/memory/layout.hpp>
 #include <cyclotron/program/storage.hpp>
 
-#include "lifetimes.hpp"
+#include <cyclotron/memory/lifetimes.hpp>
 
 namespace cyclotron::memory {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <cyclotron/program/program.hpp>
 
-#include "lifetimes.hpp"
+#include <cyclotron/memory/lifetimes.hpp>
 #include "traffic.hpp"
 
 namespace cyclotron::memory {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "lifetimes.hpp"
+#include <cyclotron/memory/lifetimes.hpp>
 
 namespace cyclotron::memory {
 

@@ -7,7 +7,7 @@
 #include <cyclotron/memory/layout.hpp>
 #include <cyclotron/support/error.hpp>
 
-#include "lifetimes.hpp"
+#include <cyclotron/memory/lifetimes.hpp>
 
 namespace cyclotron::memory {
 namespace {

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include <cyclotron/program/program.hpp>
@@ -31,6 +32,14 @@ using Lifetime = std::vector<Interval>;
 /// leaves the other tiles as they are.
 /// Requires: verify(program) holds but for addresses.
 [[nodiscard]] std::vector<Lifetime> lifetimes(const program::PeClass& pe_class);
+
+/// A loop's name and the instructions from its first to its End.
+struct LoopSpan {
+  std::string name;
+  Interval code;
+};
+/// The loops of a class in the order of their first instructions.
+[[nodiscard]] std::vector<LoopSpan> loop_spans(const program::PeClass& pe_class);
 
 /// Bytes of a slot, without padding.
 [[nodiscard]] std::int64_t size_bytes(const program::Slot& slot);

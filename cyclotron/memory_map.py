@@ -1,0 +1,210 @@
+"""What the memory of the PEs holds: values by address and time, queues and instructions."""
+
+from __future__ import annotations
+
+import functools
+import html
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cyclotron.tables import html_table, text_table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from cyclotron.compiler import Program
+
+_HEADER = ("class", "PEs", "data", "queues", "code", "of bytes")
+# As of programs that are compiled for no machine.
+_NO_BOUND = 1 << 40
+
+
+@dataclass(frozen=True)
+class SlotMemory:
+    """A value's place in the memory of a PE.
+
+    Attributes
+    ----------
+    name : str
+        The value, as the class's program names it.
+    address : int
+        Of its first byte.
+    size : int
+        Bytes.
+    live : tuple of (int, int)
+        The first and last instruction of each time that a value of it may still be read.
+    persistent : bool
+        Whether it is loaded before the time loop and kept.
+    """
+
+    name: str
+    address: int
+    size: int
+    live: tuple[tuple[int, int], ...]
+    persistent: bool
+
+
+@dataclass(frozen=True)
+class ClassMemory:
+    """The memory of each PE of one class.
+
+    Attributes
+    ----------
+    name : str
+        The class, e.g. ``class 4``.
+    pe_count : int
+        PEs of it.
+    data : int
+        Bytes up to the last of its values.
+    queues : int or None
+        Bytes of the messages that the queues into it hold; None where they have no bound.
+    code : int
+        Bytes of its instructions, an estimate: 4 for each instruction, operand and number, and for each index
+        that an address, a bound or a condition is computed from.
+    instructions : int
+        How many there are.
+    loops : tuple of (str, int, int)
+        The index of each loop, its first and last instruction.
+    slots : tuple of SlotMemory
+        Its values in memory, by address; those in registers are left out.
+    text : str
+        The map as text.
+    """
+
+    name: str
+    pe_count: int
+    data: int
+    queues: int | None
+    code: int
+    instructions: int
+    loops: tuple[tuple[str, int, int], ...]
+    slots: tuple[SlotMemory, ...]
+    text: str
+
+    @property
+    def total(self) -> int:
+        """Bytes of all of these that have a bound."""
+        return self.data + (self.queues or 0) + self.code
+
+
+class MemoryMap:
+    """What the memory of a PE of each class holds; prints as text, `plot` draws addresses over time.
+
+    Data must fit the memory, or the program is refused. Queues and code are told beside them: machines may
+    have memories of their own for these.
+
+    Attributes
+    ----------
+    program : Program
+        Whose PEs.
+    capacity : int or None
+        Bytes of a PE's memory; None of a program that was compiled for no machine.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        found: int = program.core.machine["pe"]["memory_bytes"]
+        self.capacity = found if found < _NO_BOUND else None
+
+    @functools.cached_property
+    def classes(self) -> tuple[ClassMemory, ...]:
+        """One for each class, in the order of `Program.classes`."""
+        found = []
+        for core, count in zip(self.program.core.classes, self.program.core.pe_counts(), strict=True):
+            slots = [
+                SlotMemory(s["name"], s["address"], s["bytes"], tuple(live), s["persistent"])
+                for s, live in zip(core.slots, core.lifetimes, strict=True)
+                if s["address"] >= 0
+            ]
+            slots.sort(key=lambda slot: (slot.address, slot.live))
+            bytes_of = core.footprint
+            found.append(
+                ClassMemory(
+                    core.name,
+                    count,
+                    bytes_of["data"],
+                    bytes_of["queues"],
+                    bytes_of["code"],
+                    core.instructions,
+                    tuple(core.loops),
+                    tuple(slots),
+                    core.memory_map.rstrip(),
+                )
+            )
+        return tuple(found)
+
+    @property
+    def fullest(self) -> ClassMemory:
+        """The class whose data take most."""
+        return max(self.classes, key=lambda one: one.data)
+
+    def plot(
+        self, name: str | None = None, *, ax: Axes | None = None, path: str | Path | None = None
+    ) -> Figure:
+        """Draw the values of a class by address over its instructions, and all it needs against the memory.
+
+        Parameters
+        ----------
+        name : str, optional
+            Of the class; by default the one whose data take most.
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+        path : str or Path, optional
+            File to save to, its type by its suffix.
+
+        Raises
+        ------
+        ShapeError
+            If there is no such class.
+        BackendUnavailable
+            If matplotlib is not installed.
+        """
+        from cyclotron.plot import memory
+
+        return memory(self, name, ax=ax, path=path)
+
+    def _rows(self) -> list[list[str]]:
+        return [
+            [
+                one.name,
+                f"{one.pe_count:,}",
+                f"{one.data:,}",
+                bytes_text(one.queues),
+                f"{one.code:,}",
+                bytes_text(self.capacity),
+            ]
+            for one in self.classes
+        ]
+
+    def __str__(self) -> str:
+        if not self.classes:
+            return "no PE has a program"
+        return "\n\n".join([text_table(_HEADER, self._rows()), *(one.text for one in self.classes)])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        from cyclotron.plot import memory_map_svg
+
+        table = html_table(_HEADER, self._rows(), f"{self.program.kernel_name}: bytes of each PE")
+        if not self.classes:
+            return table
+        one = self.fullest
+        text = (
+            f"<details><summary>{html.escape(one.name)}</summary><pre>{html.escape(one.text)}</pre></details>"
+        )
+        return table + memory_map_svg(one) + text
+
+
+def bytes_text(count: int | None) -> str:
+    """Return a number of bytes as text.
+
+    Parameters
+    ----------
+    count : int or None
+        None: no bound.
+    """
+    return "no bound" if count is None else f"{count:,}"

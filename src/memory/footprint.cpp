@@ -1,0 +1,94 @@
+#include <cyclotron/memory/footprint.hpp>
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include <cyclotron/program/storage.hpp>
+#include <cyclotron/program/wires.hpp>
+#include <cyclotron/support/overloaded.hpp>
+
+namespace cyclotron::memory {
+namespace {
+
+using namespace program;
+
+constexpr std::int64_t code_word = 4;
+
+std::int64_t words(const Affine& form) {
+  return 1 + std::ranges::count_if(form.coefficients, [](std::int64_t c) { return c != 0; });
+}
+std::int64_t words(const std::vector<Affine>& forms) {
+  std::int64_t result = 0;
+  for (const auto& form : forms) result += words(form);
+  return result;
+}
+std::int64_t words(const std::vector<Bound>& bounds) {
+  std::int64_t result = 0;
+  for (const auto& bound : bounds) result += words(bound.numerator) + (bound.divisor == 1 ? 0 : 1);
+  return result;
+}
+std::int64_t words(const SlotRef& reference) {
+  const auto& wrap = reference.wrap;
+  return words(reference.index) + (wrap.modulus == 0 ? 0 : 1 + words(wrap.form));
+}
+std::int64_t words(const Operand& operand) {
+  const auto* reference = std::get_if<SlotRef>(&operand);
+  return reference == nullptr ? 1 : words(*reference);
+}
+
+/// With one for the operation itself.
+std::int64_t words(const Action& action) {
+  return 1 +
+         std::visit(
+             Overloaded{
+                 [](const Loop& loop) { return words(loop.lower) + words(loop.upper); },
+                 [](const If& branch) {
+                   std::int64_t result = 0;
+                   for (const auto& conjunction : branch.condition) {
+                     for (const auto& condition : conjunction) result += 1 + words(condition.form);
+                   }
+                   return result;
+                 },
+                 [](const End&) { return std::int64_t{0}; },
+                 [](const Load& load) { return words(load.destination) + words(load.index); },
+                 [](const Store& store) { return words(store.source) + words(store.index); },
+                 [](const Send& send) { return words(send.source); },
+                 [](const Receive& receive) { return words(receive.destination) + words(receive.sender); },
+                 [](const Broadcast& broadcast) {
+                   return words(broadcast.source) + words(broadcast.lower) + words(broadcast.upper);
+                 },
+                 [](const Move& move) { return words(move.destination) + words(move.source); },
+                 [](const Compute& compute) {
+                   std::int64_t result = words(compute.destination);
+                   for (const auto& operand : compute.operands) result += words(operand);
+                   return result;
+                 },
+             },
+             action);
+}
+
+}  // namespace
+
+Footprint footprint(const Program& program, const PeClass& pe_class) {
+  Footprint result;
+  result.data = Storage(pe_class).memory_bytes;
+  std::set<std::size_t> received;
+  for (const auto& instruction : pe_class.code) {
+    result.code += code_word * words(instruction.action);
+    if (const auto* receive = std::get_if<Receive>(&instruction.action))
+      received.insert(receive->channel.index());
+  }
+  const Wires wires(program);
+  for (const std::size_t channel : received) {
+    const auto depth = wires.least_depth(channel);
+    const auto& [rows, columns] = program.channels[channel].tile;
+    const auto message =
+        rows * columns * static_cast<std::int64_t>(operators::size_bytes(program.channels[channel].dtype));
+    if (depth >= machine::unbounded_depth) result.queues.reset();
+    if (result.queues) *result.queues += depth * message;
+  }
+  return result;
+}
+
+}  // namespace cyclotron::memory
