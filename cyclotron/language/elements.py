@@ -340,7 +340,9 @@ def where(test: object, then: object, other: object) -> Element:
         return Choose(test, element(then), element(other), here())
     if not isinstance(test, Element):
         return element(then if test else other)
-    return apply("where", test, then, other)
+    from cyclotron.language.partial import chosen
+
+    return chosen(test, element(then), element(other))
 
 
 def cast(value: object, dtype: DTypeLike) -> Element:

@@ -9,9 +9,10 @@ import numpy as np
 
 from cyclotron.errors import TraceError
 from cyclotron.language import broadcasting
-from cyclotron.language.affine import Affine, Condition
+from cyclotron.language.affine import Affine, Condition, Index
 from cyclotron.language.broadcasting import Shape
 from cyclotron.language.elements import Choose, Constant, Element, apply, element
+from cyclotron.language.partial import chosen, may_fail
 from cyclotron.language.position import here
 from cyclotron.language.promotion import converted, promoted, typed, unsupported
 from cyclotron.language.whole import Expression, Whole, check_scalars
@@ -33,6 +34,8 @@ def combine(op: str, values: Sequence[object]) -> Whole:
     operands = [operand(value) for value in (values if test is None else values[1:])]
     shape = broadcasting.broadcast([one.shape for one in operands])
     operands = [computed_once(one, shape) for one in operands]
+    if op == "where" and test is None and operands[0].costly and any(map(_may_fail, operands[1:])):
+        operands[0] = settled(operands[0])  # reductions in the branches have it in each of their terms
     dtypes = [number_of(one) if number_of(one) is not None else one.dtype_name for one in operands]
     if test is not None:
         dtypes = ["bool", *dtypes]
@@ -43,7 +46,7 @@ def combine(op: str, values: Sequence[object]) -> Whole:
         if op == "where":
             if test is None:
                 condition: Any = converted(parts.pop(0), "bool")
-                return apply("where", condition, *(typed(part, inner) for part in parts))
+                return chosen(condition, *(typed(part, inner) for part in parts))
             then, other = (typed(part, inner) for part in parts)
             return (
                 Choose(test, then, other, here())
@@ -93,6 +96,11 @@ def settled(value: Whole) -> Whole:
     from cyclotron.language.statements import new_array
 
     return new_array(value, value.label)
+
+
+def _may_fail(value: Whole) -> bool:
+    """Whether reductions of an array have operators that have no result for some values."""
+    return value.costly and may_fail(value.at([Affine({Index("step", here()): 1}, 0) for _ in value.shape]))
 
 
 class _Scalar(Whole):

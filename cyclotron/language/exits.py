@@ -21,7 +21,7 @@ from cyclotron.language.elements import Access, Choose, Constant, Element, apply
 from cyclotron.language.elementwise import operand
 from cyclotron.language.partial import while_running
 from cyclotron.language.position import here
-from cyclotron.language.promotion import converted
+from cyclotron.language.promotion import converted, typed
 from cyclotron.language.rounding import Remainder
 from cyclotron.language.scopes import as_condition
 from cyclotron.language.tensors import SymbolicTensor
@@ -168,7 +168,8 @@ def _joined(tests: tuple[Callable[[], object], ...], *, stops_at: bool) -> objec
 
 def _as_element(value: Element | Condition | bool) -> Element:
     if isinstance(value, Condition):
-        return Choose(value, Constant(True, here()), Constant(False, here()), here())
+        yes, no = (typed(Constant(one, here()), "bool") for one in (True, False))
+        return Choose(value, yes, no, here())
     return value if isinstance(value, Element) else Constant(value, here())
 
 
