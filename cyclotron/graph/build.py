@@ -49,13 +49,13 @@ class _Builder:
         used |= {s.target for s in self._trace.statements} | set(self._trace.outputs.values())
         scope: dict[SymbolicTensor, int] = {}
         for tensor in self._trace.tensors:
-            if tensor.is_input or (tensor.fill is not None and tensor in used):
+            if tensor.is_input or (tensor.initial is not None and tensor in used):
                 scope[tensor] = next(self._numbers)
                 yield self._declared(tensor, scope[tensor])
         yield from self._block(self._trace.statements, 0, scope)
 
     def _declared(self, tensor: SymbolicTensor, number: int) -> Node:
-        operands = () if tensor.is_input else (Literal(tensor.fill or 0, tensor.dtype_name),)
+        operands = () if tensor.is_input else (Literal(tensor.initial or 0, tensor.dtype_name),)
         kind = "input" if tensor.is_input else "full"
         return Node(number, kind, kind, tensor.name, "", operands, tensor.span, target=tensor)
 

@@ -44,7 +44,7 @@ def run(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     arrays = {tensor: _input(tensor, given.get(tensor.name)) for tensor in tensors}
     for tensor in trace.tensors:
         if not tensor.is_input:
-            arrays[tensor] = np.full(tensor.scalars, tensor.fill or 0, tensor.dtype_name)
+            arrays[tensor] = np.full(tensor.scalars, tensor.initial or 0, tensor.dtype_name)
     with np.errstate(all="ignore"):
         _Run(arrays).block(graph.nodes)
     outputs = {name: arrays[tensor] for name, tensor in trace.outputs.items()}

@@ -38,7 +38,7 @@ def record(
     reduced = _reduced_index(trace, target, index, span)
     loops = tuple(loop for loop in trace.indices() if loop is not reduced)
     initial = _initial_equation(trace, target, index, reduced)
-    if initial is None and target.fill is None:
+    if initial is None and target.initial is None:
         raise TraceError(
             f"`{target.name}` is accumulated, but its elements have no first value",
             code="CYC113",
@@ -66,7 +66,7 @@ def record(
         initial.reduced = reduced
         initial.folded = True
         return
-    first = Constant(target.fill or 0, target.span)
+    first = Constant(target.initial or 0, target.span)
     value = _grow(first, term, increment.negative)
     trace.equations.append(Recorded(target, index, loops, outer, value, span, trace.indices(), reduced))
 

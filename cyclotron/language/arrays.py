@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike
 from cyclotron.errors import ShapeError
 from cyclotron.language.blocked import Blocked, Spec, resolve_shape
 from cyclotron.language.broadcasting import whole_numbers
+from cyclotron.language.operators import named_dtype
 from cyclotron.language.position import here
 from cyclotron.language.reference import BlockedView, ScalarView, plain, wrap
 from cyclotron.language.tensors import SymbolicTensor
@@ -88,7 +89,7 @@ def _new(
     context = ACTIVE.get()
     if isinstance(context, Trace):
         scalars, tiles = resolve_shape(shape, tile)
-        return _declared(context, name, scalars, tiles, None if dtype is None else np.dtype(dtype).name, fill)
+        return _declared(context, name, scalars, tiles, None if dtype is None else named_dtype(dtype), fill)
     scalars, tiles = resolve_shape(shape, tile)
     if dtype is None:
         dtype = default_dtype(context.dtypes) if isinstance(context, Reference) else np.float64
@@ -105,7 +106,7 @@ def _new_like(prototype: Any, dtype: DTypeLike | None, fill: complex | None, nam
         context = ACTIVE.get()
         if not isinstance(context, Trace) or prototype.trace is not context:
             raise ShapeError(f"`{prototype.name}` belongs to another kernel", code="CYC118", span=here())
-        chosen = prototype.dtype_name if dtype is None else np.dtype(dtype).name
+        chosen = prototype.dtype_name if dtype is None else named_dtype(dtype)
         return _declared(context, name, prototype.scalars, prototype.tile, chosen, fill)
     if isinstance(prototype, Whole):
         scalars = whole_numbers(prototype.shape, f"`{prototype.name}`")

@@ -129,7 +129,7 @@ def _completions(trace: Trace) -> list[Recorded]:
     needed = read | set(trace.outputs.values())
     result = []
     for tensor in trace.tensors:
-        if tensor.fill is not None and tensor in needed:
+        if tensor.initial is not None and tensor in needed:
             result += completion(tensor, [e for e in trace.equations if e.target is tensor])
     return result
 

@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike
 from cyclotron.errors import ShapeError, Span, TraceError
 from cyclotron.language.affine import Affine, Condition, Extremum, Index, Region, Rounded, inverted
 from cyclotron.language.arithmetic import Arithmetic, Array
-from cyclotron.language.operators import OPERATORS, evaluate, result_dtype
+from cyclotron.language.operators import DTYPES, OPERATORS, evaluate, named_dtype, result_dtype
 from cyclotron.language.position import here
 from cyclotron.language.refusals import Refusals, not_an_operator
 
@@ -349,14 +349,14 @@ def cast(value: object, dtype: DTypeLike) -> Element:
     """The value in another dtype."""
     if isinstance(value, Array):
         return value.astype(dtype)  # type: ignore[attr-defined, no-any-return]
-    name = np.dtype(dtype).name
+    name = named_dtype(dtype)
     operand = element(value)
     if f"to_{name}" not in OPERATORS:
         raise ShapeError(
             f"a value is converted to dtype {name}",
             code="CYC120",
             span=here(),
-            help="use bool, int32, int64, float32, float64, complex64 or complex128",
+            help=f"use {', '.join(DTYPES[:-1])} or {DTYPES[-1]}",
         )
     if operand.dtype == name:
         return operand

@@ -48,7 +48,7 @@ def completion(tensor: SymbolicTensor, equations: Sequence[Recorded]) -> list[Re
         return []
     region = intersection((inside,), simplify(missing, inside))
     index = tuple(Affine({axis: 1}, 0) for axis in axes)
-    value = Constant(tensor.fill or 0, tensor.span)
+    value = Constant(tensor.initial or 0, tensor.span)
     loops = tuple(axes)
     return [Recorded(tensor, index, loops, region, value, tensor.span, loops)]
 
@@ -104,7 +104,7 @@ def _assigned(equation: Recorded, axes: Sequence[Index]) -> Region:
                 part = project(part, loop)
         if pending or part is None:
             raise TraceError(
-                f"the elements of `{tensor.name}` that stay {tensor.fill} cannot be determined",
+                f"the elements of `{tensor.name}` that stay {tensor.initial} cannot be determined",
                 code="CYC117",
                 span=equation.span,
                 notes=[(tensor.span, "it is declared with a fill value here")],

@@ -7,6 +7,7 @@ import functools
 import html
 import importlib
 import inspect
+import itertools
 import operator
 import sys
 from collections.abc import Callable, Mapping
@@ -21,17 +22,25 @@ from cyclotron.language.annotations import conforms, not_of_its_type, resolved
 from cyclotron.language.arguments import TensorArgument, describe, normalize
 from cyclotron.language.blocked import Blocked, Spec
 from cyclotron.language.build import SystemBuilder, build, build_nest
+from cyclotron.language.calls import inlined
+from cyclotron.language.host_errors import OF_TYPES, told
 from cyclotron.language.naming import name_axes
 from cyclotron.language.nests import may_be_nest
+from cyclotron.language.outside import fixed, module_of, names_outside
 from cyclotron.language.reference import unwrap, wrap
 from cyclotron.language.source import Source, closure_of
+from cyclotron.language.statements import array
 from cyclotron.language.syntax import completed, walk
+from cyclotron.language.tensors import SymbolicTensor
 from cyclotron.language.trace import ACTIVE, Reference, Trace
 
 if TYPE_CHECKING:
     from cyclotron.graph import Graph
     from cyclotron.language.rewrite import Rewritten
     from cyclotron.language.static import EquationShape
+
+
+_NUMBERS = itertools.count()
 
 
 class Kernel:
@@ -47,6 +56,8 @@ class Kernel:
         Where it is defined.
     first_line : int
         Its first line there, decorators included.
+    number : int
+        That of no other kernel of this process.
     """
 
     def __init__(
@@ -66,6 +77,7 @@ class Kernel:
         self._function = function
         self._is_il = is_il
         self._max_steps = max_steps
+        self.number = next(_NUMBERS)
         self._owner: tuple[Any, ...] = ()  # of a method, the object
         self._factories: dict[tuple[str, ...], CodeType] = {}  # by the free variables that have a value
 
@@ -87,8 +99,16 @@ class Kernel:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Compile for these arguments (cached) and run on threads; returns arrays as the function does.
 
-        Tiles are computed by an array of PEs, which threads share; scalars by one PE, in vectors.
+        Tiles are computed by an array of PEs, which threads share; scalars by one PE, in vectors. A kernel that
+        another one calls becomes a part of that.
         """
+        context = ACTIVE.get()
+        if isinstance(context, Trace):
+            bound = self._complete(args, kwargs)
+            bound.arguments.update({name: array(value, name=name) for name, value in bound.arguments.items()})
+            return inlined(context, self.name, self.returns, functools.partial(self._record, bound))
+        if isinstance(context, Reference):  # of a kernel that calls this one
+            return self._function(*self._owner, *args, **kwargs)
         execution = importlib.import_module("cyclotron.execution")
         return execution.call_kernel(self, self.bind(*args, **kwargs))
 
@@ -227,14 +247,23 @@ class Kernel:
 
     def bind(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Return one value for each parameter, in order: ndarray, `Blocked`, `Spec` or host value."""
-        bound = self.signature.bind(*args, **kwargs)
-        bound.apply_defaults()
+        bound = self._complete(args, kwargs)
         values = {name: normalize(name, v, self._argument_span) for name, v in bound.arguments.items()}
         for name, annotation in self._annotations.items():
             if name in values and not conforms(values[name], annotation):
                 place = self._argument_span(name)
                 raise not_of_its_type(f"argument `{name}`", values[name], annotation, place)
         return tuple(values.values())
+
+    def _complete(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
+        """Arguments by parameter, with defaults; those that `bind` returned also where only names are."""
+        named = [p.name for p in self.signature.parameters.values() if p.kind is p.KEYWORD_ONLY]
+        if named and len(args) == len(self.signature.parameters):
+            args, rest = args[: -len(named)], args[-len(named) :]
+            kwargs = dict(zip(named, rest, strict=True)) | kwargs
+        bound = self.signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        return bound
 
     def tensor_arguments(self, values: tuple[Any, ...]) -> dict[str, TensorArgument]:
         """Describe the tensors among bound values, by parameter."""
@@ -272,16 +301,17 @@ class Kernel:
     @functools.cached_property
     def _global_names(self) -> tuple[str, ...]:
         names = {node.id for node in walk(self._source.node) if isinstance(node, ast.Name)}
-        return tuple(sorted(names & _not_local(self._function.__code__)))
+        return tuple(sorted(names & names_outside(self._function.__code__)))
 
-    def globals_read(self) -> tuple[tuple[str, str], ...] | None:
+    def globals_read(self, *, within: tuple[Kernel, ...] = ()) -> tuple[tuple[str, str], ...] | None:
         """The values of the globals that the text names; None where one of them may change inside.
 
-        Numbers and text do not change, nor do modules, classes and functions of Cyclotron, NumPy and Python.
-        Functions of the user read globals of their own, and objects have attributes.
+        Numbers and text do not change, nor do modules, classes and functions of Cyclotron, NumPy and Python,
+        nor kernels that read only such ones; `within` are those that name this one. Functions of the user
+        read globals of their own, and objects have attributes.
         """
-        known = self._function.__globals__
-        found = [(name, _fixed(known[name])) for name in self._global_names if name in known]
+        known, around = self._function.__globals__, (*within, self)
+        found = [(name, fixed(known[name], around)) for name in self._global_names if name in known]
         return tuple((name, value) for name, value in found if value) if all(v for _, v in found) else None
 
     def __repr__(self) -> str:
@@ -329,10 +359,13 @@ class Kernel:
                 span = self._source.argument_span(name)
                 value = trace.add_input(name, tensor.dtype, tensor.scalars, tensor.tile, span)
             bound.arguments[name] = value
-        function = self._function if self._is_il else self._il_function()
         token = ACTIVE.set(trace)
         try:
-            function(*self._owner, *bound.args, **bound.kwargs)
+            self._record(bound)
+        except OF_TYPES as error:
+            hosts = {n: v for n, v in bound.arguments.items() if not isinstance(v, SymbolicTensor)}
+            known = None if self._is_il else told(error, self._source, hosts)
+            raise (error if known is None else known) from None
         finally:
             ACTIVE.reset(token)
         aliases.check(trace)
@@ -345,6 +378,11 @@ class Kernel:
                 help="end it with `return il.outputs(X=X)`" if self._is_il else "end it with `return X`",
             )
         return trace
+
+    def _record(self, bound: inspect.BoundArguments) -> Any:
+        """Run the intermediate language in the recording in progress; returns the results by name."""
+        function = self._function if self._is_il else self._il_function()
+        return function(*self._owner, *bound.args, **bound.kwargs)
 
     def _il_function(self) -> Callable[..., Any]:
         """Make the function of the intermediate language, with the globals and closure of the original."""
@@ -359,14 +397,20 @@ class Kernel:
         return function
 
     def _factory(self, free: tuple[str, ...]) -> CodeType:
-        """Compile `def factory(il, *free)`, which returns the function of the intermediate language."""
+        """Compile `def factory(il, *free)`, which returns the function of the intermediate language.
+
+        It stands in a class there, whose names are not seen inside: its own name is the kernel's.
+        """
         rewritten = self._rewritten
         factory = ast.parse("def factory(): return None").body[0]
         assert isinstance(factory, ast.FunctionDef)
         factory.args.args = [ast.arg(arg=name) for name in (rewritten.il, *free)]
-        factory.body = [ast.Return(value=ast.Name(id=rewritten.node.name, ctx=ast.Load()))]
+        scope = ast.parse("class _: pass").body[0]  # a name of underscores alone mangles no others
+        assert isinstance(scope, ast.ClassDef)
+        own = ast.Attribute(ast.Name("_", ast.Load()), rewritten.node.name, ast.Load())
+        factory.body = [scope, ast.Return(value=own)]
         module = completed(ast.Module(body=[factory], type_ignores=[]))
-        factory.body.insert(0, rewritten.node)  # complete already
+        scope.body = [rewritten.node]  # complete already
         return compile(module, self.file, "exec")
 
     def _preamble(self, rewritten: Rewritten) -> list[str]:
@@ -381,8 +425,8 @@ class Kernel:
                 lines.append(f"import {value.__name__}{suffix}")
             elif name in outer and isinstance(value, (bool, int, float, complex, str)):
                 lines.append(f"{name} = {value!r}")
-            elif value is not None and getattr(sys.modules.get(_module_of(value)), name, None) is value:
-                lines.append(f"from {_module_of(value)} import {name}")
+            elif value is not None and getattr(sys.modules.get(module_of(value)), name, None) is value:
+                lines.append(f"from {module_of(value)} import {name}")
         return lines
 
 
@@ -432,39 +476,8 @@ def program(function: Callable[..., Any]) -> Kernel:
     return Kernel(function, is_il=True)
 
 
-def _not_local(code: CodeType) -> set[str]:
-    """The names of globals and attributes in a function and the functions in it."""
-    inner = (_not_local(part) for part in code.co_consts if isinstance(part, CodeType))
-    return set(code.co_names).union(*inner)
-
-
-def _fixed(value: Any) -> str:
-    """The text of a value that does not change while it has this text, or nothing."""
-    if isinstance(value, ModuleType):
-        return value.__name__ if _is_library(value.__name__) else ""
-    if isinstance(value, type | FunctionType | np.ufunc) or inspect.isbuiltin(value):
-        module = _module_of(value) or "numpy"  # a ufunc names none
-        return f"{module}.{getattr(value, '__qualname__', value)}" if _is_library(module) else ""
-    if type(value) is tuple:
-        parts = [_fixed(part) for part in value]
-        return f"({', '.join(parts)},)" if all(parts) else ""
-    if value is None or isinstance(value, bool | int | float | complex | str | np.generic | np.dtype):
-        return f"{type(value).__qualname__} {value!r}"
-    return ""
-
-
-def _is_library(module: str) -> bool:
-    return module.partition(".")[0] in ("cyclotron", "numpy", "builtins", "math", "cmath")
-
-
 def _wrapped(value: Any) -> Any:
     """An argument of a plain run; loop nests may assign elements of arrays, so these are copies."""
     if isinstance(value, np.ndarray):
         return wrap(value.copy())
     return wrap(value, writeable=False)
-
-
-def _module_of(value: object) -> str:
-    """The name of the module that defines a function or class, or an empty text."""
-    name = getattr(value, "__module__", None)
-    return name if isinstance(name, str) else ""

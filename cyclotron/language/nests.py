@@ -51,7 +51,7 @@ def with_arrays(trace: Trace) -> Trace:
         own = [statement for statement in trace.statements if statement.target is tensor]
         if tensor in arrays:
             first.append(_everywhere(arrays[tensor], own, tensor))
-        elif not tensor.is_input and tensor.fill is not None:
+        elif not tensor.is_input and tensor.initial is not None:
             first.append(_everywhere(tensor, own, None))
     for number, statement in enumerate(first):
         statement.text = (number - len(first), *[0] * len(statement.loops))
@@ -102,7 +102,7 @@ def _everywhere(tensor: SymbolicTensor, own: Sequence[Recorded], source: Symboli
     outer = [loop.name for loop in deepest[0].loops] if deepest else []
     loops = tuple(sorted(axes, key=lambda axis: outer.index(axis.name) if axis.name in outer else len(outer)))
     value = (
-        Access(source, index, tensor.span) if source is not None else Constant(tensor.fill or 0, tensor.span)
+        Constant(tensor.initial or 0, tensor.span) if source is None else Access(source, index, tensor.span)
     )
     return Recorded(tensor, index, loops, region, value, tensor.span, loops)
 

@@ -10,6 +10,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from cyclotron.errors import ShapeError
+from cyclotron.language.position import here
+
+DTYPES = ("bool", "int32", "int64", "float32", "float64", "complex64", "complex128")
 Typing = Literal["same", "truth", "select", "part", "cast"]
 
 
@@ -137,6 +141,22 @@ def result_dtype(op: str, dtypes: Sequence[str | None]) -> str | None:
     if typing == "part" and common is not None:
         return {"complex64": "float32", "complex128": "float64"}.get(common, common)
     return common
+
+
+def named_dtype(dtype: object) -> str:
+    """NumPy's name of what a user gives as a dtype.
+
+    Raises
+    ------
+    ShapeError
+        CYC120 if NumPy has no such dtype.
+    """
+    try:
+        return np.dtype(dtype).name  # type: ignore[call-overload, no-any-return]
+    except TypeError:
+        raise ShapeError(
+            f"there is no dtype {dtype!r}", code="CYC120", span=here(), help=f"use {', '.join(DTYPES)}"
+        ) from None
 
 
 def evaluate(op: str, constants: Sequence[complex]) -> complex:

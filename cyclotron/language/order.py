@@ -63,7 +63,7 @@ def _check_pair(reader: Recorded, access: Access, region: Region, writer: Record
             notes=[(writer.span, "it is accumulated here")],
             help=f"read it after the loop over `{writer.reduced.name}`",
         )
-    if access.tensor.fill is None:
+    if access.tensor.initial is None:
         return  # before its assignment an element has no value that Python could read
     renamed = {loop: Index(loop.name, loop.span) for loop in writer.loops}
     values = {loop: Affine({new: 1}, 0) for loop, new in renamed.items()}
@@ -95,7 +95,7 @@ def _orders(
 
 
 def _read_too_early(access: Access, assigned: Span) -> TraceError:
-    fill = access.tensor.fill
+    fill = access.tensor.initial
     return TraceError(
         f"`{access!r}` is read before it is assigned, where Python still finds {fill}",
         code="CYC113",

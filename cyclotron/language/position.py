@@ -26,10 +26,25 @@ def here() -> Span:
         frame = frame.f_back
     if frame is None:
         return NO_SPAN
-    code = frame.f_code
-    line, end_line, column, end_column = _positions(code)[frame.f_lasti // 2]
+    return _span_at(frame.f_code, frame.f_lasti, frame.f_lineno)
+
+
+def place_of(error: BaseException) -> tuple[CodeType, Span] | None:
+    """The innermost code outside of Cyclotron that an exception went through, and where; None without any."""
+    found = None
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if not code.co_filename.startswith(_OURS):
+            found = code, _span_at(code, trace.tb_lasti, trace.tb_lineno)
+        trace = trace.tb_next
+    return found
+
+
+def _span_at(code: CodeType, instruction: int, at_line: int) -> Span:
+    line, end_line, column, end_column = _positions(code)[instruction // 2]
     if line is None or column is None or end_line is None or end_column is None:
-        return line_span(code.co_filename, line or frame.f_lineno)
+        return line_span(code.co_filename, line or at_line)
     return span_of(code.co_filename, line, column, end_line, end_column)
 
 

@@ -439,7 +439,20 @@ class _Statements(LoopStatements):
     def _expression_statement(self, node: ast.Expr) -> list[ast.stmt]:
         if isinstance(node.value, ast.Constant):
             return []  # a docstring
+        filled = self._filled(node.value)
+        if filled is not None:
+            return self._assign(filled)
         return self._host_statement(node)
+
+    def _filled(self, node: ast.expr) -> ast.Assign | None:
+        """`u.fill(c)` of an array as `u[...] = c`; None for other expressions."""
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or len(node.args) != 1:
+            return None
+        array, value = node.func.value, node.args[0]
+        if node.func.attr != "fill" or node.keywords or not self._arrays.may_be_array(array):
+            return None
+        whole = ast.Subscript(value=array, slice=ast.Constant(...), ctx=ast.Store())
+        return located(ast.Assign(targets=[located(whole, node)], value=value), node)
 
     def _host_statement(self, node: ast.stmt) -> list[ast.stmt]:
         if self._indices or self._branches:

@@ -59,7 +59,7 @@ class loop(_Block):  # noqa: N801 (reads as a statement)
 
     def __init__(self, name: str, *bounds: object, running: SymbolicTensor | None = None) -> None:
         self._running = running
-        self._index = Index(name, here())
+        self._index = active_trace().new_index(name)
         self._value, region = range_domain(self._index, bounds)
         super().__init__(region)
 

@@ -63,7 +63,7 @@ class SymbolicTensor(Whole):
         self.scalars = scalars
         self.tile = tile
         self.is_input = is_input
-        self.fill = fill
+        self.initial = fill
         self.span = span
         self.origin = (0,) * len(scalars)  # where element 0 lies among the indices of whole-array statements
         self.complete = False  # whether its first statement assigns all elements

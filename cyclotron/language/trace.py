@@ -21,14 +21,13 @@ from cyclotron.language.elements import (
     apply,
     element,
 )
+from cyclotron.language.operators import DTYPES
 from cyclotron.language.partial import while_running
 from cyclotron.language.position import here
 from cyclotron.language.tensors import SymbolicTensor
 
 if TYPE_CHECKING:
     from cyclotron.language.aliases import Carried
-
-DTYPES = ("bool", "int32", "int64", "float32", "float64", "complex64", "complex128")
 
 
 @dataclass
@@ -78,6 +77,8 @@ class Trace:
         For each `while` whether it was left at its most steps; they become outputs.
     flags : dict of Index to SymbolicTensor
         For each loop that may end early the flag that says whether it still runs.
+    calls : list of str
+        The kernels that the one that is recorded is calling, each the one after it.
     """
 
     kernel: str
@@ -89,6 +90,7 @@ class Trace:
     carried: list[Carried] = field(default_factory=list)
     unfinished: list[SymbolicTensor] = field(default_factory=list)
     flags: dict[Index, SymbolicTensor] = field(default_factory=dict)
+    calls: list[str] = field(default_factory=list)
     scopes: list[Scope] = field(default_factory=lambda: [Scope(None, EVERYWHERE)])
 
     def add_input(
@@ -153,6 +155,12 @@ class Trace:
             region = intersection(region, scope.region)
         return region
 
+    def new_index(self, name: str) -> Index:
+        """The index of a loop; of a kernel that is called under a name that the open loops do not have."""
+        taken = {index.name for index in self.indices()} if self.calls else set()
+        names = (name, *(f"{name}_{k}" for k in range(2, len(taken) + 3)))
+        return Index(next(one for one in names if one not in taken), here())
+
     def open_loop(self, index: Index, region: Region, running: SymbolicTensor | None = None) -> None:
         """Open a loop or reduction; its index must not hide another one."""
         for outer in self.indices():
@@ -190,8 +198,8 @@ class Trace:
         if scope is None or not any(tensor is target for tensor in self.tensors[: scope.tensors]):
             return value
         assert scope.running is not None
-        if target.fill is None and not target.is_input and not target.complete:
-            target.fill = 0  # `cy.empty` says nothing of what an element is that is not yet assigned
+        if target.initial is None and not target.is_input and not target.complete:
+            target.initial = 0  # `cy.empty` says nothing of what an element is that is not yet assigned
         term = value.element() if isinstance(value, Increment) else element(value)
         self._check_value(target, term, here())
         return apply("where", Access(scope.running, (), here()), term, Access(target, index, here()))

@@ -113,8 +113,10 @@ def term(value: object) -> Term:
 
 
 def outputs(**tensors: object) -> dict[str, SymbolicTensor]:
-    """``return il.outputs(C=C)``: name the results."""
+    """``return il.outputs(C=C)``: name the results; a kernel that another one calls just returns them."""
     trace = active_trace()
+    if trace.calls:
+        return tensors  # type: ignore[return-value]  # what the caller computes with
     result: dict[str, SymbolicTensor] = {}
     for name, value in tensors.items():
         tensor = value
@@ -231,7 +233,7 @@ def _reduce(
 ) -> Any:
     trace = active_trace()
     span = here()
-    index = Index(name, span)
+    index = trace.new_index(name)
     value, region = range_domain(index, bounds)
     trace.open_loop(index, region)
     try:

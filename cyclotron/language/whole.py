@@ -21,6 +21,7 @@ from cyclotron.language.arithmetic import Array, Term
 from cyclotron.language.array_refusals import ArrayRefusals, refused_in_place
 from cyclotron.language.broadcasting import Shape
 from cyclotron.language.elements import UFUNCS, Access, Element, cast
+from cyclotron.language.operators import named_dtype
 from cyclotron.language.position import here
 from cyclotron.language.subscripts import Pick, count, subscripted
 
@@ -138,12 +139,16 @@ class Whole(ArrayRefusals, Array):
 
     def astype(self, dtype: DTypeLike) -> Whole:
         """A copy in another dtype."""
-        name = np.dtype(dtype).name
+        name = named_dtype(dtype)
         return Expression(self.shape, name, lambda index: cast(self.at(index), name), (self,))
 
     def copy(self) -> Whole:
         """A new array of the elements."""
         return Expression(self.shape, self.dtype_name, self.at, (self,))
+
+    def fill(self, value: object) -> None:
+        """Assign one value to all elements."""
+        self[...] = value
 
     sum = _folded("sum", "The sum over axes, by default over all.")
     max = _folded("max", "The maximum over axes, by default over all.")

@@ -1,0 +1,58 @@
+"""Errors of Python in a kernel's text while it is recorded, told as those of the compiler."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Any
+
+from cyclotron.errors import TraceError
+from cyclotron.language.position import place_of
+from cyclotron.language.source import Source
+from cyclotron.language.syntax import walk
+
+OF_TYPES = (TypeError, AttributeError)  # what values of the host say where arrays were meant
+
+
+def told(error: Exception, source: Source, hosts: Mapping[str, Any]) -> TraceError | None:
+    """The error of the compiler for one of Python; None where the user's own code raises it.
+
+    Parameters
+    ----------
+    error : Exception
+        One of `OF_TYPES`, caught while a kernel was recorded.
+    source : Source
+        The kernel.
+    hosts : dict
+        Its arguments that are no arrays, by parameter.
+    """
+    found = place_of(error)
+    if found is None or (found[0].co_filename, found[0].co_name) != (source.file, source.node.name):
+        return None
+    span = found[1]
+    of_user = [node for node in walk(source.node) if isinstance(node, ast.Raise | ast.Assert | ast.With)]
+    if any(place.line <= span.line <= place.end_line for place in map(source.span, of_user)):
+        return None
+    named = {node.id for node in walk(source.node) if isinstance(node, ast.Name) and _on(node, source, span)}
+    given = [
+        f"`{name}` is {_text(value)}"
+        for name, value in hosts.items()
+        if name in named and f"'{type(value).__name__}'" in str(error)
+    ]
+    return TraceError(
+        str(error),
+        code="CYC105",
+        span=span,
+        help=f"{' and '.join(given)}, no array: pass an array, or `cy.spec(...)`, where the kernel takes one"
+        if given
+        else "arrays have no values while a kernel is recorded, and have operators and functions of NumPy",
+    )
+
+
+def _on(node: ast.Name, source: Source, span: Any) -> bool:
+    return bool(source.span(node).line == span.line)
+
+
+def _text(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 30 else f"a `{type(value).__name__}`"

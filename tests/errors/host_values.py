@@ -1,0 +1,37 @@
+"""Values of the host where the kernel takes arrays, and calls of NumPy's that Python itself refuses."""
+
+import cyclotron as cy
+
+ARGUMENTS = (cy.spec((4,)), 3.0)
+
+
+@cy.kernel
+def subscripted(x, y):
+    x = x + 1
+    return x * y[0]  # error: CYC105
+
+
+@cy.kernel
+def unknown_option(x, y):
+    return cy.roll(x, y, by=2)  # error: CYC105
+
+
+@cy.kernel
+def no_choices(x, y):
+    return cy.where(x > y)  # error: CYC105
+
+
+@cy.kernel
+def no_such_dtype(x, y):
+    return y * x.astype("half_precision")  # error: CYC120
+
+
+@cy.kernel
+def declared_with_no_such_dtype(x, y):
+    z = cy.zeros_like(x, dtype="foo")  # error: CYC120
+    return z + x * y
+
+
+@cy.kernel
+def calls_itself(x, y):
+    return x * y + calls_itself(x, y)  # error: CYC116
