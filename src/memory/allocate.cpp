@@ -1,10 +1,11 @@
-// Best fit: each slot in the smallest gap between those that live when it does.
+// Best fit: each slot in the smallest gap between those that live when it does, in the best of several orders.
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -23,21 +24,123 @@ using program::PeClass;
 using program::Program;
 using program::Slot;
 
-/// Gives addresses to these slots.
-void place_best_fit(PeClass& pe_class, const std::vector<Lifetime>& live, std::vector<std::size_t> order) {
-  const auto bytes = [&](std::size_t s) { return std::min(size_bytes(pe_class.slots[s]), beyond); };
-  // Persistent slots first; then larger ones, which are hardest to place, and those that are born first.
-  std::ranges::stable_sort(order, {}, [&](std::size_t s) {
-    const std::size_t birth = live[s].empty() ? 0 : live[s].front().first;
-    return std::tuple(!pe_class.slots[s].persistent, -bytes(s), birth);
-  });
-  Space memory(live);
-  for (const std::size_t s : order) {
-    Slot& slot = pe_class.slots[s];
-    slot.address = best_fit(memory.gaps(s), bytes(s), operators::alignment_bytes(slot.dtype));
-    memory.take(s, slot.address, bytes(s));
+/// Slots that are placed once more, to mend a plan that needs more than what lives at once.
+constexpr std::int64_t most_placed = 4000;
+
+using Order = std::vector<std::size_t>;  ///< Slots.
+
+/// What instruction has the slots that live at it take most, and how much that is.
+struct Peak {
+  std::size_t at = 0;
+  double bytes = 0;  ///< Sizes may be beyond any machine.
+};
+
+/// Of those slots.
+Peak find_peak(const PeClass& pe_class, const std::vector<Lifetime>& live, const Order& slots) {
+  std::map<std::size_t, double> changes;  // of the bytes that live
+  for (const std::size_t s : slots) {
+    const auto bytes = static_cast<double>(size_bytes(pe_class.slots[s]));
+    for (const Interval& interval : live[s]) {
+      changes[interval.first] += bytes;
+      changes[interval.last + 1] -= bytes;
+    }
   }
-  pe_class.memory_bytes = memory.end();
+  Peak result;
+  double alive = 0;
+  for (const auto& [at, change] : changes) {
+    alive += change;
+    if (alive > result.bytes) result = {at, alive};
+  }
+  return result;
+}
+
+/// Slots in an order, each in the smallest gap.
+struct Plan {
+  Order order;
+  std::vector<std::int64_t> addresses;  ///< In that order.
+  std::int64_t bytes = 0;
+};
+
+std::int64_t bounded_bytes(const Slot& slot) { return std::min(size_bytes(slot), beyond); }
+
+Plan planned(const PeClass& pe_class, const std::vector<Lifetime>& live, Order order) {
+  Plan plan{std::move(order), {}, 0};
+  Space memory(live);
+  for (const std::size_t s : plan.order) {
+    const Slot& slot = pe_class.slots[s];
+    const auto bytes = bounded_bytes(slot);
+    plan.addresses.push_back(best_fit(memory.gaps(s), bytes, operators::alignment_bytes(slot.dtype)));
+    memory.take(s, plan.addresses.back(), bytes);
+  }
+  plan.bytes = memory.end();
+  return plan;
+}
+
+/// Persistent slots first; then in each of these orders: the larger first, which are hardest to place; those that live
+/// longest; those that take most over time; those that are born first.
+std::vector<Order> orders_to_try(const PeClass& pe_class, const std::vector<Lifetime>& live,
+                                 const Order& slots) {
+  const auto birth = [&](std::size_t s) { return live[s].empty() ? 0 : live[s].front().first; };
+  const auto length = [&](std::size_t s) {
+    std::int64_t result = 0;
+    for (const auto& [first, last] : live[s]) result += static_cast<std::int64_t>(last - first) + 1;
+    return result;
+  };
+  const auto bytes = [&](std::size_t s) { return bounded_bytes(pe_class.slots[s]); };
+  std::vector<Order> result;
+  const auto add = [&](const auto& key) {
+    result.push_back(slots);
+    std::ranges::stable_sort(result.back(), {}, [&](std::size_t s) {
+      return std::tuple(!pe_class.slots[s].persistent, key(s), birth(s));
+    });
+  };
+  add([&](std::size_t s) { return std::pair(-bytes(s), std::int64_t{0}); });
+  add([&](std::size_t s) { return std::pair(-length(s), -bytes(s)); });
+  add([&](std::size_t s) {
+    return std::pair(-static_cast<double>(bytes(s)) * static_cast<double>(length(s)), 0.0);
+  });
+  add([&](std::size_t s) { return std::pair(static_cast<std::int64_t>(birth(s)), -bytes(s)); });
+  return result;
+}
+
+/// The same with the slot that lies highest placed first of those that are not persistent; nothing where it is that.
+std::optional<Order> highest_first(const PeClass& pe_class, const Plan& plan) {
+  const auto end = [&](std::size_t n) {
+    return plan.addresses[n] + bounded_bytes(pe_class.slots[plan.order[n]]);
+  };
+  std::size_t highest = 0;
+  for (std::size_t n = 1; n < plan.order.size(); ++n) {
+    if (end(n) > end(highest)) highest = n;
+  }
+  auto order = plan.order;
+  const auto first =
+      std::ranges::find_if_not(order, [&](std::size_t s) { return pe_class.slots[s].persistent; });
+  const auto place = order.begin() + static_cast<std::ptrdiff_t>(highest);
+  if (place <= first) return std::nullopt;
+  std::rotate(first, place, place + 1);
+  return order;
+}
+
+/// Gives addresses to these slots: the best of a few plans, none of which needs less than what lives at once.
+void place_best_fit(PeClass& pe_class, const std::vector<Lifetime>& live, const Order& slots) {
+  const double least = find_peak(pe_class, live, slots).bytes;
+  Plan best;
+  const auto is_best = [&] { return static_cast<double>(best.bytes) <= least; };
+  for (auto& order : orders_to_try(pe_class, live, slots)) {
+    auto plan = planned(pe_class, live, std::move(order));
+    if (best.order.empty() || plan.bytes < best.bytes) best = std::move(plan);
+    if (is_best()) break;
+  }
+  auto last = best;
+  for (auto left = most_placed; !is_best() && left >= std::ssize(slots); left -= std::ssize(slots)) {
+    auto order = highest_first(pe_class, last);
+    if (!order) break;
+    last = planned(pe_class, live, std::move(*order));
+    if (last.bytes < best.bytes) best = last;
+  }
+  for (std::size_t n = 0; n < best.order.size(); ++n)
+    pe_class.slots[best.order[n]].address = best.addresses[n];
+  pe_class.memory_bytes = best.bytes;
 }
 
 /// The better of two choices of what lies in registers.
@@ -73,11 +176,11 @@ void place_with_banks(const Program& program, PeClass& pe_class, const std::vect
 
 void allocate(const Program& program, PeClass& pe_class) {
   const std::vector<Lifetime> live = lifetimes(pe_class);
-  std::vector<std::size_t> slots(pe_class.slots.size());
+  Order slots(pe_class.slots.size());
   std::iota(slots.begin(), slots.end(), std::size_t{0});
   if (machine::has_banks(program.machine.pe)) return place_with_banks(program, pe_class, live, slots);
   for (Slot& slot : pe_class.slots) slot.first_register.reset();
-  place_best_fit(pe_class, live, std::move(slots));
+  place_best_fit(pe_class, live, slots);
 }
 
 std::string describe(const Slot& slot) {
@@ -86,32 +189,13 @@ std::string describe(const Slot& slot) {
                      slot.tile.columns, operators::name(slot.dtype), slot.persistent ? ", persistent" : "");
 }
 
-/// The instruction at which the slots that are live take most.
-std::size_t find_peak(const PeClass& pe_class, const std::vector<Lifetime>& live) {
-  std::map<std::size_t, double> changes;  // of the bytes that live; sizes may be beyond any machine
-  for (std::size_t s = 0; s < live.size(); ++s) {
-    const auto bytes = static_cast<double>(size_bytes(pe_class.slots[s]));
-    for (const Interval& interval : live[s]) {
-      changes[interval.first] += bytes;
-      changes[interval.last + 1] -= bytes;
-    }
-  }
-  std::size_t peak = 0;
-  double alive = 0, most = 0;
-  for (const auto& [at, change] : changes) {
-    alive += change;
-    if (alive <= most) continue;
-    most = alive;
-    peak = at;
-  }
-  return peak;
-}
-
 /// What lives at the peak, the largest first.
 std::vector<Note> notes_on_peak(const PeClass& pe_class) {
   constexpr std::size_t shown = 5;
   const std::vector<Lifetime> live = lifetimes(pe_class);
-  const std::size_t peak = find_peak(pe_class, live);
+  Order slots(live.size());
+  std::iota(slots.begin(), slots.end(), std::size_t{0});
+  const std::size_t peak = find_peak(pe_class, live, slots).at;
   std::vector<const Slot*> alive;
   std::int64_t bytes = 0;
   for (std::size_t s = 0; s < live.size(); ++s) {

@@ -7,9 +7,10 @@ namespace cyclotron::memory {
 /// Sets the address of every slot and the peak of every class.
 ///
 /// A slot lives wherever a value of it may still be read, in program order and round its loops (M1); between two of its
-/// values its addresses are free. Slots whose lifetimes do not meet may share them: larger ones first, each in the
-/// smallest gap that holds it (M10), aligned to the numbers of its dtype and to 16-bit words. Persistent slots are placed
-/// first and never shared.
+/// values its addresses are free. Slots whose lifetimes do not meet may share them: each goes to the smallest gap that
+/// holds it (M10), aligned to the numbers of its dtype and to 16-bit words, in the best of several orders (larger ones
+/// first, those that live longest, ...) and of those that place what lay highest before. Persistent slots are placed first
+/// and never shared.
 ///
 /// On a machine with registers, the slots that operators use most, each or for each register that they take, whichever
 /// saves more, are in registers instead, whole ones only. On one with banks the others are each in one bank, or in as few neighbouring ones as hold
