@@ -68,6 +68,53 @@ void check_index(const std::string& name, const std::vector<std::string>& names)
   if (!contains(names, name)) unknown("index", name, names);
 }
 
+bool is_read(const System& system, const std::string& tensor) {
+  return std::ranges::any_of(system.exprs, [&](const recurrence::Expr& expr) {
+    const auto* access = std::get_if<recurrence::Access>(&expr.node);
+    return access != nullptr && system.at(access->tensor).name == tensor;
+  });
+}
+
+/// The indices of reductions that end in elements of the tensor and go from PE to PE.
+std::vector<std::string> moving_sums(const System& system, const Schedule& schedule,
+                                     const std::string& tensor, const std::vector<std::string>& names) {
+  const auto space = frame(schedule, names).space;
+  std::vector<std::string> result;
+  for (const auto& equation : system.equations) {
+    if (system.at(equation.target).name != tensor) continue;
+    for (const auto& index : nest(system, equation)) {
+      const auto place = static_cast<std::size_t>(std::ranges::find(names, index) - names.begin());
+      const auto leads = [&](const poly::Affine& form) { return form.coefficients.at(place) != 0; };
+      const bool reduces = !contains(equation.indices, index) && !contains(result, index);
+      if (reduces && std::ranges::any_of(space, leads)) result.push_back(index);
+    }
+  }
+  return result;
+}
+
+/// Of a result that no equation reads only partial sums move, and those from neighbour to neighbour.
+void check_move_of_result(const Move& move, const recurrence::Tensor& tensor,
+                          const std::vector<std::string>& sums) {
+  const auto is_sum = [&](const std::string& axis) {
+    return contains(sums, axis.starts_with('-') ? axis.substr(1) : axis);
+  };
+  if (move.kind == Movement::stream && !sums.empty() && std::ranges::all_of(move.along, is_sum)) return;
+  const auto axes = fmt::format("{}", fmt::join(sums, ", "));
+  throw ScheduleError(
+      {.code = "CYC312",
+       .span = tensor.span,
+       .message =
+           sums.empty()
+               ? fmt::format("`{}` stays in the PEs that compute it, and no equation reads it: "
+                             "nothing of it moves",
+                             move.tensor)
+               : fmt::format("of `{}`, which no equation reads, only sums move, from PE to PE along {}",
+                             move.tensor, axes),
+       .notes = {},
+       .help = sums.empty() ? "leave it out, or map the index of its reduction to space"
+                            : fmt::format("leave it out, or use stream(\"{}\")", move.tensor)});
+}
+
 void check_moves(const System& system, const Schedule& schedule, const std::vector<std::string>& names) {
   std::vector<std::string> tensors;
   for (const auto& tensor : system.tensors) tensors.push_back(tensor.name);
@@ -82,8 +129,12 @@ void check_moves(const System& system, const Schedule& schedule, const std::vect
            .span = tensor.span,
            .message = fmt::format("`{}` is computed by the kernel and cannot be prefetched", move.tensor),
            .notes = {},
-           .help = fmt::format("use stream(\"{0}\") or broadcast(\"{0}\")", move.tensor)});
+           .help = is_read(system, move.tensor)
+                       ? fmt::format("use stream(\"{0}\") or broadcast(\"{0}\")", move.tensor)
+                       : "leave it out: a result is stored where it is computed"});
     }
+    if (!is_read(system, move.tensor))
+      check_move_of_result(move, tensor, moving_sums(system, schedule, move.tensor, names));
   }
 }
 

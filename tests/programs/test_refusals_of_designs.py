@@ -102,6 +102,21 @@ REFUSALS = {
         "CYC316",
         lambda: compiled(S.space("i", "j").time("j+k").broadcast("A", along="j").fold(j=2)),
     ),
+    "stream-of-a-result-that-stays": (
+        cy.ScheduleError,
+        "CYC312",
+        lambda: compiled(S.space("i", "j").stream("C")),
+    ),
+    "broadcast-of-partial-sums": (
+        cy.ScheduleError,
+        "CYC312",
+        lambda: compiled(S.space("i", "k").broadcast("C", along="k")),
+    ),
+    "stream-of-sums-along-another-axis": (
+        cy.ScheduleError,
+        "CYC312",
+        lambda: compiled(S.space("i", "k").stream("C", along="i")),
+    ),
     "no-machine": (cy.ShapeError, "CYC400", lambda: compiled(machine=5)),
     "program-on-another-grid": (
         cy.ShapeError,
@@ -213,3 +228,9 @@ def test_a_refused_file_is_read_again():
         _core.Program.from_bytes(data[:-1])
     assert _core.Program.from_bytes(data).to_bytes() == data
     assert np.array_equal(cy.run(compiled(), np.eye(3, 4), np.eye(4), backend="sim").output, np.eye(3, 4))
+
+
+def test_sums_that_move_are_streams():
+    """Which says what they do anyhow."""
+    plain = S.space("i", "k")
+    assert str(compiled(plain.stream("C", along="k")).dataflow) == str(compiled(plain).dataflow)

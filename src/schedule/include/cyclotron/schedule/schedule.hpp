@@ -92,7 +92,7 @@ struct Frame {
 /// poly::to_string does.
 /// Throws ScheduleError: CYC310 for an index or tensor that the kernel does not have (lists those it has),
 /// CYC311 where an index is named twice, CYC312 for a movement the tensor cannot make (prefetch of a
-/// computed tensor, an axis that no access could follow), CYC314 for a malformed form, CYC315 for a fold of
+/// computed tensor, any of a result that stays), CYC314 for a malformed form, CYC315 for a fold of
 /// a dimension that is not in space, CYC317 for a rotation and CYC319 for a place that cannot be, CYC320 for panels of what is not time.
 [[nodiscard]] Schedule complete(const recurrence::System& system, Schedule schedule);
 
