@@ -154,6 +154,11 @@ class Machine:
         ----------
         **fields : int
             As of `Link`: ``machine.with_links(latency=4, depth=8)``.
+
+        Raises
+        ------
+        ShapeError
+            As `Link`.
         """
         if not fields:
             return self

@@ -51,6 +51,28 @@ machines = st.builds(
 )
 
 
+def test_links_are_changed_wherever_they_are():
+    slow = Link(latency=7, depth=9)
+    chips = Chiplets(shape=(2, 2), link=slow)
+    machine = Machine(grid=(4, 4), link=slow, links={(0, 1): slow}, broadcasts={1: slow}, chiplets=chips)
+    changed = Link(latency=3, depth=9)
+    assert machine.with_links(latency=3) == Machine(
+        grid=(4, 4),
+        link=changed,
+        broadcast=Link(latency=3),
+        links={(0, 1): changed},
+        broadcasts={1: changed},
+        chiplets=chips,
+    )
+    maps = cy.LinkMap("(i) -> ((i + 1) % 4)", slow), cy.LinkMap("(i) -> ((i + 3) % 4)")
+    ring = Machine(grid=(4,), topology=maps).with_links(depth=1)
+    assert ring.link_maps == (cy.LinkMap(maps[0].map, Link(latency=7, depth=1)), maps[1])
+    assert ring.link == Link(depth=1)
+    assert machine.with_links() == machine
+    with pytest.raises(cy.ShapeError, match="latency"):
+        machine.with_links(latency=-1)
+
+
 @pytest.mark.parametrize("name", ["a\nb", 'a"b\\', "\x00\x1f\x7f\t", "é 😀"], ids=ascii)
 def test_any_name_of_a_memory_is_saved(name, tmp_path):
     machine = cy.Machine(grid=(2, 2), memories={name: cy.Memory(serves=":, 0")})
