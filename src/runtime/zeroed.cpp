@@ -18,11 +18,11 @@ std::size_t rounded(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-/// None where the system has no such memory; the allocator then may have some.
+/// None where the system cannot map memory.
 std::byte* map([[maybe_unused]] std::size_t bytes) {
 #ifdef MAP_ANONYMOUS
   void* const mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapped == MAP_FAILED) return nullptr;
+  if (mapped == MAP_FAILED) throw std::bad_alloc();
 #ifdef MADV_HUGEPAGE
   (void)madvise(mapped, bytes, MADV_HUGEPAGE);
 #endif

@@ -8,7 +8,6 @@ namespace cyclotron::runtime::local {
 
 namespace {
 
-constexpr std::size_t slab_bytes = 64 * 1024;  // And of a full list.
 constexpr std::align_val_t line{BlockSizes::least};
 
 }  // namespace
@@ -16,6 +15,13 @@ constexpr std::align_val_t line{BlockSizes::least};
 std::size_t BlockSizes::number(std::size_t bytes) {
   return static_cast<std::size_t>(std::bit_width((std::max<std::size_t>(bytes, 1) - 1) / least));
 }
+
+std::byte* BlockDepot::slab() {
+  const std::lock_guard lock(mutex_);
+  return slabs_.emplace_back(static_cast<std::byte*>(::operator new(slab_bytes, line))).get();
+}
+
+void BlockDepot::Delete::operator()(std::byte* slab) const { ::operator delete(slab, line); }
 
 void BlockDepot::put(std::size_t size, const BlockList& list) {
   const std::lock_guard lock(mutex_);
@@ -43,12 +49,11 @@ void* BlockPool::take_elsewhere(std::size_t size) {
   if (lists.current.first != nullptr) return lists.current.pop();
   const std::size_t bytes = BlockSizes::bytes(size);
   if (left_ < bytes) {
-    slabs_.emplace_back(static_cast<std::byte*>(::operator new(slab_bytes, line)));
-    left_ = slab_bytes;
+    slab_ = depot_->slab();
+    left_ = BlockDepot::slab_bytes;
   }
-  std::byte* const block = slabs_.back().get() + (slab_bytes - left_);
   left_ -= bytes;
-  return block;
+  return std::exchange(slab_, slab_ + bytes);
 }
 
 void BlockPool::give(void* block, std::size_t bytes) {
@@ -59,11 +64,9 @@ void BlockPool::give(void* block, std::size_t bytes) {
   const std::size_t size = BlockSizes::number(bytes);
   auto& [current, spare] = lists_[size];
   current.push(block);
-  if (current.count < slab_bytes / BlockSizes::bytes(size)) return;
+  if (current.count < BlockDepot::slab_bytes / BlockSizes::bytes(size)) return;
   if (spare.first != nullptr) depot_->put(size, spare);
   spare = std::exchange(current, {});
 }
-
-void BlockPool::Delete::operator()(std::byte* slab) const { ::operator delete(slab, line); }
 
 }  // namespace cyclotron::runtime::local

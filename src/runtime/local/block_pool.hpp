@@ -38,19 +38,27 @@ class BlockSizes {
   [[nodiscard]] static std::size_t bytes(std::size_t number) { return least << number; }
 };
 
-/// What threads that take more than they give have from those that give more.
+/// The memory of all blocks, and what threads that take more than they give have from those that give more.
 class BlockDepot {
  public:
+  static constexpr std::size_t slab_bytes = 64 * 1024;
+
+  /// New memory, aligned to a line of the cache, until the depot ends.
+  [[nodiscard]] std::byte* slab();
   void put(std::size_t size, const BlockList& list);
   /// Empty where there is none.
   [[nodiscard]] BlockList take(std::size_t size);
 
  private:
+  struct Delete {
+    void operator()(std::byte* slab) const;
+  };
   std::mutex mutex_;
   std::array<std::vector<BlockList>, BlockSizes::count> lists_;
+  std::vector<std::unique_ptr<std::byte, Delete>> slabs_;
 };
 
-/// The blocks of one thread. All memory lives as long as the pools that took it from the system.
+/// The blocks of one thread.
 class BlockPool {
  public:
   explicit BlockPool(BlockDepot& depot) : depot_(&depot) {}
@@ -60,9 +68,6 @@ class BlockPool {
   void give(void* block, std::size_t bytes);
 
  private:
-  struct Delete {
-    void operator()(std::byte* slab) const;
-  };
   /// In use, and a full one or none: so a thread that gives and takes in turn does not go to the depot each time.
   struct Lists {
     BlockList current, spare;
@@ -71,8 +76,8 @@ class BlockPool {
 
   BlockDepot* depot_;
   std::array<Lists, BlockSizes::count> lists_;
-  std::vector<std::unique_ptr<std::byte, Delete>> slabs_;
-  std::size_t left_ = 0;  ///< Bytes of the last slab that nobody took yet, at its end.
+  std::byte* slab_ = nullptr;  ///< What nobody took yet of the last slab.
+  std::size_t left_ = 0;       ///< Bytes.
 };
 
 }  // namespace cyclotron::runtime::local

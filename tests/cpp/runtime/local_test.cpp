@@ -44,6 +44,23 @@ INSTANTIATE_TEST_SUITE_P(Sizes, Local,
                                            Case{{24, 24, 40}, 2}, Case{{24, 24, 40}, 4}, Case{{64, 64, 8}, 2},
                                            Case{{50, 70, 90, 8}, 3}, Case{{33, 29, 31, 16}, 0}));
 
+TEST(FunctionalSimulation, GivesTheSameBitsAndCyclesOnAnyThreads) {
+  for (const Matmul m :
+       {Matmul{1, 1, 3}, Matmul{1, 90, 300}, Matmul{90, 1, 300}, Matmul{2, 50, 700}, Matmul{33, 29, 310}}) {
+    const Program program = output_stationary(m);
+    auto a = random_array<double>({m.rows, m.inner}, 1), b = random_array<double>({m.inner, m.columns}, 2);
+    Array<double> kept({m.rows, m.columns});
+    const auto expected = simulate(program, {a.view(), b.view(), kept.view()});
+    for (const int threads : {1, 2, 3, 5}) {
+      Array<double> c({m.rows, m.columns});
+      const auto timing =
+          simulate(program, {a.view(), b.view(), c.view()}, {.event_limit = 0, .threads = threads});
+      EXPECT_EQ(c.data, kept.data);
+      EXPECT_EQ(timing.cycles, expected.cycles);
+    }
+  }
+}
+
 /// PE (i, j) of column k mod n broadcasts to its row in step k: every PE sends and receives (as in SUMMA).
 Program all_broadcast(std::int64_t n, std::int64_t steps) {
   Program result = make_program({n, n});

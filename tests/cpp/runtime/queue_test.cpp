@@ -14,8 +14,7 @@ namespace {
 struct OwnPool {
   BlockDepot depot;
   BlockPool pool{depot};
-  OwnPool own;
-  auto& [depot, pool, queue] = own;
+  Queue queue;
   ~OwnPool() { queue.free_blocks(pool); }
 };
 
@@ -37,7 +36,8 @@ TEST(Queue, IsInOrderAndAsDeepAsItIsSetUp) {
     for (const bool scalar : {true, false}) {
       for (const std::size_t bytes : {std::size_t{8}, std::size_t{72}, std::size_t{5000}}) {
         OwnPool own;
-        auto& [depot, pool, queue] = own;
+        BlockPool& pool = own.pool;
+        Queue& queue = own.queue;
         queue.set_up(
             {.depth = depth, .sender = 0, .receiver = 1, .message = {.bytes = bytes, .scalar = scalar}});
         std::int64_t sent = 0;
@@ -60,7 +60,8 @@ TEST(Queue, IsInOrderAndAsDeepAsItIsSetUp) {
 TEST(Queue, LetsSeveralScalarsBeWrittenAndReadWhereTheyStand) {
   for (const std::int64_t depth : {1, 2, 7, 300, 5000}) {
     OwnPool own;
-    auto& [depot, pool, queue] = own;
+    BlockPool& pool = own.pool;
+    Queue& queue = own.queue;
     queue.set_up({.depth = depth,
                   .sender = 0,
                   .receiver = 1,
@@ -97,7 +98,8 @@ TEST(Queue, LetsSeveralScalarsBeWrittenAndReadWhereTheyStand) {
 
 TEST(Queue, KeepsTheSizesOfTiles) {
   OwnPool own;
-  auto& [depot, pool, queue] = own;
+  BlockPool& pool = own.pool;
+  Queue& queue = own.queue;
   queue.set_up({.depth = 100, .sender = 0, .receiver = 1, .message = {.bytes = 96, .scalar = false}});
   for (std::int32_t n = 0; n < 50 && queue.has_place(); ++n) put(queue, pool, n, {1 + n % 3, 1 + n % 4});
   for (std::int32_t n = 0; n < 50; ++n) {
@@ -108,7 +110,8 @@ TEST(Queue, KeepsTheSizesOfTiles) {
 
 TEST(Queue, TellsWhoeverWaitsOnce) {
   OwnPool own;
-  auto& [depot, pool, queue] = own;
+  BlockPool& pool = own.pool;
+  Queue& queue = own.queue;
   queue.set_up({.depth = 1, .sender = 0, .receiver = 1, .message = {.bytes = 8, .scalar = true}});
   for (const bool alone : {true, false}) {
     EXPECT_FALSE(queue.take_receiver_waits(alone));
@@ -171,7 +174,8 @@ TEST(Queue, IsFreedByASenderAlone) {
 TEST(Queue, TellsAPeThatIsDoneWhoWaitsForIt) {
   for (const bool alone : {true, false}) {
     OwnPool own;
-    auto& [depot, pool, queue] = own;
+    BlockPool& pool = own.pool;
+    Queue& queue = own.queue;
     queue.set_up({.depth = 1, .sender = 0, .receiver = 1, .message = {.bytes = 8, .scalar = true}});
     put(queue, pool, 0);
     EXPECT_FALSE(queue.has_place());
@@ -196,9 +200,10 @@ TEST(Queue, LosesNoWakeUpBetweenThreads) {
   constexpr std::int64_t messages = 20'000;
   for (const std::int64_t depth : {1, 3, 64}) {
     OwnPool own;
-    auto& [depot, pool, queue] = own;
+    BlockPool& pool = own.pool;
+    Queue& queue = own.queue;
     queue.set_up({.depth = depth, .sender = 0, .receiver = 1, .message = {.bytes = 8, .scalar = true}});
-    BlockPool own_pool(depot);  // of the sender; its memory outlives the messages
+    BlockPool own_pool(own.depot);  // of the sender
     std::atomic<bool> place = true;
     std::atomic<bool> message = false;
     const auto sleep = [](std::atomic<bool>& until) {
