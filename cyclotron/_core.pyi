@@ -26,6 +26,7 @@ class System:
     """A system of recurrence equations."""
 
     __hash__: ClassVar[None]  # type: ignore[assignment]
+    idle_nests: list[list[str]]
     def __init__(self, kernel: str) -> None: ...
     def add_tensor(
         self,

@@ -62,6 +62,7 @@ class RecordedSystem:
     tensors: list[Tensor] = field(default_factory=list)
     exprs: list[tuple[Any, ...]] = field(default_factory=list)
     equations: list[Equation] = field(default_factory=list)
+    idle_nests: list[list[str]] = field(default_factory=list)
 
     def add_tensor(
         self, name: str, dtype: str, role: str, shape: list[int], tile: list[int] | None, span: Span

@@ -10,6 +10,7 @@ from cyclotron.language import cases, nests, order
 from cyclotron.language.affine import Affine, Index, Region
 from cyclotron.language.elements import Access, Apply, Constant, Element, Reduce
 from cyclotron.language.fill import completion
+from cyclotron.language.regions import is_empty
 from cyclotron.language.tensors import SymbolicTensor
 from cyclotron.language.trace import Recorded, Trace, accesses
 
@@ -20,7 +21,15 @@ RegionList = list[list[tuple[AffineTuple, str | int]]]
 
 
 class SystemBuilder(Protocol):
-    """What `_core.System` offers to build a system; tensors and expressions are known by number."""
+    """What `_core.System` offers to build a system; tensors and expressions are known by number.
+
+    Attributes
+    ----------
+    idle_nests : list of list of str
+        The indices, outermost first, of each statement without a point: schedules may name them.
+    """
+
+    idle_nests: list[list[str]]
 
     def add_tensor(
         self, name: str, dtype: str, role: str, shape: list[int], tile: list[int] | None, span: Span
@@ -121,6 +130,23 @@ def _write(trace: Trace, equations: Sequence[Recorded], builder: SystemBuilder) 
         )
     for equation in equations:
         _Writer(builder, ids).write(equation)
+    idle = [statement for statement in trace.statements if all(map(is_empty, statement.region))]
+    builder.idle_nests = [_nest(statement) for statement in idle]
+
+
+def _nest(statement: Recorded) -> list[str]:
+    """The indices of a statement and of its reductions."""
+    names = [index.name for index in statement.loops]
+    todo, seen = [statement.value], set[int]()
+    while todo:
+        value = todo.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, Reduce):
+            names.append(value.index.name)
+        todo += value.operands
+    return list(dict.fromkeys(names))
 
 
 def _completions(trace: Trace) -> list[Recorded]:

@@ -57,10 +57,9 @@ Flags to_flags(const std::vector<std::string>& names) {
 
 void bind_recurrence(py::module_& module) {
   py::class_<System>(module, "System", "A system of recurrence equations.")
-      .def(py::init([](std::string kernel) {
-             return System{.kernel = std::move(kernel), .tensors = {}, .exprs = {}, .equations = {}};
-           }),
+      .def(py::init([](std::string kernel) { return System{std::move(kernel), {}, {}, {}}; }),
            py::arg("kernel"))
+      .def_readwrite("idle_nests", &System::idle_nests)
       .def("add_tensor", &add_tensor, py::arg("name"), py::arg("dtype"), py::arg("role"), py::arg("shape"),
            py::arg("tile"), py::arg("span"))
       .def(

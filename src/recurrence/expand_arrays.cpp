@@ -51,6 +51,7 @@ class Expansion {
         live_(find_live()),
         embedding_(nest, writes_, reads_, live_, find_copies()) {
     result_.kernel = nest.system.kernel;
+    result_.idle_nests = nest.system.idle_nests;
   }
 
   System run() {

@@ -59,6 +59,12 @@ std::int64_t panel_width(const Schedule& schedule, const std::string& index, std
 std::vector<std::string> index_names(const System& system) {
   std::vector<std::vector<std::string>> nests;
   for (const auto& equation : system.equations) nests.push_back(nest(system, equation));
+  for (const auto& idle : system.idle_nests) {
+    const auto is_known = [&](const std::string& name) {
+      return std::ranges::any_of(nests, [&](const auto& names) { return contains(names, name); });
+    };
+    if (!std::ranges::all_of(idle, is_known)) nests.push_back(idle);
+  }
   return recurrence::nesting_order(std::move(nests));
 }
 

@@ -102,6 +102,8 @@ struct System {
   std::vector<Tensor> tensors;
   std::vector<Expr> exprs;
   std::vector<Equation> equations;
+  /// The indices, outermost first, of statements that have no point at these shapes: schedules may name them.
+  std::vector<std::vector<std::string>> idle_nests = {};
   bool operator==(const System&) const = default;
 
   [[nodiscard]] const Tensor& at(TensorId id) const { return tensors.at(id.index()); }

@@ -84,7 +84,8 @@ struct Frame {
 [[nodiscard]] std::int64_t panel_width(const Schedule& schedule, const std::string& index,
                                        std::int64_t extent);
 
-/// Every index of the kernel once, in an order that agrees with the nesting of each equation.
+/// Every index of the kernel once, those of statements without a point included, in an order that agrees with the
+/// nesting of each equation.
 [[nodiscard]] std::vector<std::string> index_names(const recurrence::System& system);
 
 /// The schedule with the indices that space and time do not yet determine appended to time, in nesting order
