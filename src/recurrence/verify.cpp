@@ -8,6 +8,8 @@
 #include <cyclotron/recurrence/sets.hpp>
 #include <cyclotron/support/error.hpp>
 
+#include "ragged_tiles.hpp"
+
 namespace cyclotron::recurrence {
 
 namespace {
@@ -38,7 +40,10 @@ class Verifier {
       check_cover();
     }
     for (const auto& assignment : assignments_) check_reads(assignment);
-    for (const auto& assignment : assignments_) check_types(*assignment.equation);
+    for (const auto& assignment : assignments_) {
+      check_types(*assignment.equation);
+      check_ragged_tiles(system_, *assignment.equation, assignment.domain);
+    }
   }
 
  private:
