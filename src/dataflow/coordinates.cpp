@@ -1,5 +1,6 @@
 #include <cyclotron/dataflow/coordinates.hpp>
 #include <cyclotron/dataflow/distribute.hpp>
+#include <cyclotron/dataflow/enter_folds.hpp>
 
 #include <fmt/format.h>
 
@@ -184,6 +185,7 @@ class Change {
     const auto name = known < spaces ? result_.space[known] : result_.time[known - spaces];
     (axis.quotient == unfolded ? axis.quotient : axis.remainder) = size();
     result_.time.push_back(name + "'");
+    ++result_.within;
   }
 
   /// Old dims over the new coordinates.
@@ -470,7 +472,7 @@ class Change {
 }  // namespace
 
 Placed place(const Graph& graph, const schedule::Schedule& schedule, const std::vector<std::int64_t>& grid) {
-  return Change(graph, schedule, grid).run();
+  return enter_folds(Change(graph, schedule, grid).run());
 }
 
 }  // namespace cyclotron::dataflow

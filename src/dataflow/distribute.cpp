@@ -108,6 +108,27 @@ std::vector<std::int64_t> parts(const Placed& placed, std::size_t level) {
   return result;
 }
 
+std::vector<std::int64_t> finest_parts(const Placed& placed, std::size_t level) {
+  auto before = transfers(placed, level);
+  close(before);
+  std::vector<std::int64_t> result(before.size(), -1);
+  const auto is_ready = [&](std::size_t s) {
+    for (std::size_t other = 0; other < before.size(); ++other) {
+      if (before[other][s] && !before[s][other] && result[other] < 0) return false;
+    }
+    return result[s] < 0;
+  };
+  std::size_t next = 0;
+  for (std::int64_t part = 0; next < before.size(); ++part) {
+    next = 0;
+    while (next < before.size() && !is_ready(next)) ++next;
+    for (std::size_t other = 0; next < before.size() && other < before.size(); ++other) {
+      if (other == next || (before[next][other] && before[other][next])) result[other] = part;
+    }
+  }
+  return result;
+}
+
 std::vector<std::int64_t> inputs_first(const Graph& graph) {
   std::vector<std::int64_t> result(graph.spaces.size(), 0);
   for (const auto& flow : graph.flows) {

@@ -31,7 +31,8 @@ class Lowering {
         schedule_(schedule),
         relays_(relays),
         graph_{system.kernel, {}, schedule::index_names(system), {}, {}, {}, {}},
-        placement_(system, graph_.context, graph_.dims, missing) {}
+        placement_(system, graph_.context, graph_.dims, missing,
+                   detail::grid_dimensions(schedule, graph_.dims)) {}
 
   Graph run() {
     for (const auto& tensor : system_.tensors) {

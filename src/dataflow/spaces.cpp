@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include <cyclotron/recurrence/sets.hpp>
 #include <cyclotron/support/error.hpp>
@@ -42,6 +43,66 @@ std::optional<recurrence::ExprId> reduction_of(const System& system, const Equat
   return found;
 }
 
+std::vector<std::size_t> grid_dimensions(const schedule::Schedule& schedule,
+                                         const std::vector<std::string>& dims) {
+  std::vector<std::size_t> result;
+  for (const auto& form : schedule::frame(schedule, dims).space) {
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      const auto axis = poly::variable(dims.size(), d);
+      if (poly::is_constant(form - axis) || poly::is_constant(form + axis)) result.push_back(d);
+    }
+  }
+  return result;
+}
+
+Placement::Placement(const System& system, const poly::Context& context, const std::vector<std::string>& dims,
+                     Missing missing, const std::vector<std::size_t>& grid)
+    : system_(system), context_(context), dims_(dims), missing_(missing) {
+  const auto add = [&](const poly::Set& points, const std::vector<std::string>& names) {
+    for (std::size_t v = 0; v < names.size() && !points.is_empty(); ++v) {
+      const auto d = dim(names[v]);
+      if (std::ranges::find(grid, d) == grid.end()) continue;
+      const Range range{points.minimum(v).value(), points.maximum(v).value()};
+      auto& known = grid_.try_emplace(d, range).first->second;
+      known = {std::min(known.least, range.least), std::max(known.greatest, range.greatest)};
+    }
+  };
+  for (const auto& equation : system.equations) {
+    if (grid.empty()) break;
+    add(recurrence::domain_of(context, equation), equation.indices);
+    const auto reduction = reduction_of(system, equation);
+    if (!reduction) continue;
+    const auto& reduce = std::get<Reduce>(system.at(*reduction).node);
+    auto names = equation.indices;
+    names.push_back(reduce.index);
+    add(terms_of(equation, reduce), names);
+  }
+}
+
+namespace {
+
+/// Whether an equation reads a tensor.
+bool reads(const System& system, const Equation& equation, recurrence::TensorId tensor) {
+  std::vector<recurrence::ExprId> todo{equation.expr};
+  std::set<recurrence::ExprId> seen;
+  while (!todo.empty()) {
+    const auto id = todo.back();
+    todo.pop_back();
+    if (!seen.insert(id).second) continue;
+    const auto& node = system.at(id).node;
+    if (const auto* access = std::get_if<recurrence::Access>(&node)) {
+      if (access->tensor == tensor) return true;
+    } else if (const auto* apply = std::get_if<recurrence::Apply>(&node)) {
+      todo.insert(todo.end(), apply->operands.begin(), apply->operands.end());
+    } else if (const auto* reduce = std::get_if<Reduce>(&node)) {
+      todo.push_back(reduce->body);
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 std::size_t Placement::dim(const std::string& name) const {
   const auto place = std::ranges::find(dims_, name);
   CYC_CHECK(place != dims_.end(), name);
@@ -63,16 +124,20 @@ std::vector<poly::Affine> Placement::lift(const std::vector<recurrence::Affine>&
   return result;
 }
 
-Space Placement::inner(const Equation& equation, const Reduce& reduce) const {
-  auto names = equation.indices;
-  const auto outer = names.size();
-  names.push_back(reduce.index);
+/// Points (i, r) over the equation's indices and the reduction's.
+poly::Set Placement::terms_of(const Equation& equation, const Reduce& reduce) const {
+  const auto outer = equation.indices.size();
   std::vector<poly::Affine> drop;
   for (std::size_t v = 0; v < outer; ++v) drop.push_back(poly::variable(outer + 1, v));
-  const auto points = recurrence::domain_of(context_, equation)
-                          .preimage(drop, outer + 1)
-                          .intersect(recurrence::to_set(context_, reduce.domain, outer + 1));
-  return place(equation, points, names, nullptr, false);
+  return recurrence::domain_of(context_, equation)
+      .preimage(drop, outer + 1)
+      .intersect(recurrence::to_set(context_, reduce.domain, outer + 1));
+}
+
+Space Placement::inner(const Equation& equation, const Reduce& reduce) const {
+  auto names = equation.indices;
+  names.push_back(reduce.index);
+  return place(equation, terms_of(equation, reduce), names, nullptr, false);
 }
 
 Space Placement::outer(const Equation& equation, const Reduce* reduce) const {
@@ -96,7 +161,7 @@ Space Placement::place(const Equation& equation, const poly::Set& points,
       continue;
     }
     const bool is_end = at_end && reduce != nullptr && dims_[d] == reduce->index;
-    auto form = is_end ? end_of(equation, *reduce) : missing(equation, d);
+    auto form = is_end ? place_of_total(equation, *reduce) : missing(equation, d);
     if (at_end) form = without_reductions(equation, reduce, std::move(form));
     space.tuple.push_back(std::move(form));
     space.domain = space.domain.intersect({poly::variable(rank, d) - space.tuple.back(), true});
@@ -111,7 +176,7 @@ poly::Affine Placement::without_reductions(const Equation& equation, const Reduc
   if (reduce == nullptr || form.coefficients[dim(reduce->index)] == 0) return form;
   std::vector<poly::Affine> replace;
   for (std::size_t v = 0; v < dims_.size(); ++v) replace.push_back(poly::variable(dims_.size(), v));
-  replace[dim(reduce->index)] = end_of(equation, *reduce);
+  replace[dim(reduce->index)] = place_of_total(equation, *reduce);
   return poly::substitute(form, replace, dims_.size());
 }
 
@@ -158,6 +223,25 @@ poly::Affine Placement::end_of(const Equation& equation, const Reduce& reduce) c
   return ends.front();
 }
 
+/// Where the outer expression is: at r_end(i), or at the last term where that is beyond all other points along a grid
+/// dimension, which would have a PE more for it.
+poly::Affine Placement::place_of_total(const Equation& equation, const Reduce& reduce) const {
+  auto end = end_of(equation, reduce);
+  const auto range = grid_.find(dim(reduce.index));
+  if (range == grid_.end()) return end;
+  std::vector<poly::Affine> variables;
+  for (const auto& name : equation.indices) variables.push_back(poly::variable(dims_.size(), dim(name)));
+  const auto points = recurrence::domain_of(context_, equation).preimage(variables, dims_.size());
+  const auto ends = points.image({end});
+  if (ends.is_empty()) return end;
+  const auto [least, greatest] = range->second;
+  const auto low = ends.minimum(0).value(), high = ends.maximum(0).value();
+  auto last = end;
+  last.constant += reduce.descending ? 1 : -1;
+  if (reduce.descending) return low < least && high < greatest ? last : end;
+  return high > greatest && low > least ? last : end;
+}
+
 /// Whether a form over dims is at least another at every point in scope.
 bool Placement::is_later(const recurrence::Scope& scope, const poly::Affine& form,
                          const poly::Affine& other) const {
@@ -175,7 +259,7 @@ bool Placement::is_later(const recurrence::Scope& scope, const poly::Affine& for
 /// The coordinate of an index that the equation lacks: what another equation of the tensor has at the place
 /// of that index in its subscripts (Cholesky's diagonal L[j, j] sits at i = j because another equation
 /// writes L[i, j]); else where the last of the computed tensors that it reads is made (the end of an inner
-/// sum); else 0.
+/// sum); else 0, or where it is first read if that is before.
 poly::Affine Placement::missing(const Equation& equation, std::size_t d, std::size_t chain) const {
   for (const auto& other : system_.equations) {
     if (other.target != equation.target) continue;
@@ -205,7 +289,25 @@ poly::Affine Placement::missing(const Equation& equation, std::size_t d, std::si
           found = true;
         }
       });
+  if (!found) latest.constant = std::min<std::int64_t>(0, first_use(equation, d, chain));
   return latest;
+}
+
+/// The least coordinate `d` of the equations that read an equation's target, where that is known.
+std::int64_t Placement::first_use(const Equation& equation, std::size_t d, std::size_t chain) const {
+  std::int64_t first = 0;
+  for (const auto& reader : system_.equations) {
+    if (reader.target == equation.target || !reads(system_, reader, equation.target)) continue;
+    const auto own = std::ranges::find(reader.indices, dims_[d]);
+    if (own == reader.indices.end()) {
+      const auto place = missing(reader, d, chain + 1);
+      if (poly::is_constant(place)) first = std::min(first, place.constant);
+    } else {
+      const auto place = static_cast<std::size_t>(own - reader.indices.begin());
+      first = std::min(first, recurrence::domain_of(context_, reader).minimum(place).value_or(0));
+    }
+  }
+  return first;
 }
 
 bool Placement::differs(const Placement& other) const {
@@ -223,16 +325,9 @@ bool Placement::differs(const Placement& other) const {
 
 /// Whether the reduction has a term at every point of the equation.
 bool Placement::has_terms(const Equation& equation, const Reduce& reduce) const {
-  const auto outer = equation.indices.size();
-  std::vector<poly::Affine> drop;
   std::vector<std::size_t> keep;
-  for (std::size_t v = 0; v < outer; ++v) {
-    drop.push_back(poly::variable(outer + 1, v));
-    keep.push_back(v);
-  }
-  const auto points = recurrence::domain_of(context_, equation);
-  const auto terms = recurrence::to_set(context_, reduce.domain, outer + 1);
-  return points.is_subset(points.preimage(drop, outer + 1).intersect(terms).project(keep));
+  for (std::size_t v = 0; v < equation.indices.size(); ++v) keep.push_back(v);
+  return recurrence::domain_of(context_, equation).is_subset(terms_of(equation, reduce).project(keep));
 }
 
 /// Coordinate `d` of the point that makes the element which the reader accesses, in the reader's indices;
@@ -247,9 +342,10 @@ std::optional<poly::Affine> Placement::where_read(const Equation& reader, const 
     const auto reduction = reduction_of(system_, maker);
     const auto* reduce = reduction ? &std::get<Reduce>(system_.at(*reduction).node) : nullptr;
     if (reduce != nullptr && reduce->index == dims_[d]) {
-      form = end_of(maker, *reduce);
       // A total that is the element itself stays at its last term, if it has one.
-      if (maker.expr == *reduction && has_terms(maker, *reduce)) form.constant -= reduce->descending ? -1 : 1;
+      const bool stays = maker.expr == *reduction && has_terms(maker, *reduce);
+      form = stays ? end_of(maker, *reduce) : place_of_total(maker, *reduce);
+      if (stays) form.constant -= reduce->descending ? -1 : 1;
     } else {
       form = without_reductions(maker, reduce, missing(maker, d, chain + 1));
     }

@@ -1,5 +1,6 @@
 // Private to this folder: how equations sit in the common coordinate system.
 #pragma once
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include <cyclotron/dataflow/lower.hpp>
 #include <cyclotron/recurrence/sets.hpp>
 #include <cyclotron/recurrence/system.hpp>
+#include <cyclotron/schedule/schedule.hpp>
 
 namespace cyclotron::dataflow::detail {
 
@@ -15,16 +17,21 @@ namespace cyclotron::dataflow::detail {
 [[nodiscard]] std::optional<recurrence::ExprId> reduction_of(const recurrence::System& system,
                                                              const recurrence::Equation& equation);
 
+/// The dims that are grid dimensions by themselves, not as parts of a form.
+[[nodiscard]] std::vector<std::size_t> grid_dimensions(const schedule::Schedule& schedule,
+                                                       const std::vector<std::string>& dims);
+
 /// Places equations in the coordinates `dims`.
 class Placement {
  public:
+  /// `grid`: the dims that are grid dimensions.
   Placement(const recurrence::System& system, const poly::Context& context,
-            const std::vector<std::string>& dims, Missing missing)
-      : system_(system), context_(context), dims_(dims), missing_(missing) {}
+            const std::vector<std::string>& dims, Missing missing, const std::vector<std::size_t>& grid = {});
 
   /// Points (i, r) of the reduction.
   [[nodiscard]] Space inner(const recurrence::Equation& equation, const recurrence::Reduce& reduce) const;
-  /// Points i, at r = r_end(i), the exclusive end, where there is a reduction (CY-070).
+  /// Points i, at r = r_end(i), the exclusive end, where there is a reduction (CY-070); at the last term where the end
+  /// would be one PE beyond all others.
   [[nodiscard]] Space outer(const recurrence::Equation& equation, const recurrence::Reduce* reduce) const;
   /// Whether an index that an equation lacks has another coordinate in the other's placement of the system.
   [[nodiscard]] bool differs(const Placement& other) const;
@@ -40,8 +47,12 @@ class Placement {
   [[nodiscard]] Space place(const recurrence::Equation& equation, const poly::Set& points,
                             const std::vector<std::string>& names, const recurrence::Reduce* reduce,
                             bool at_end) const;
+  [[nodiscard]] poly::Set terms_of(const recurrence::Equation& equation,
+                                   const recurrence::Reduce& reduce) const;
   [[nodiscard]] poly::Affine end_of(const recurrence::Equation& equation,
                                     const recurrence::Reduce& reduce) const;
+  [[nodiscard]] poly::Affine place_of_total(const recurrence::Equation& equation,
+                                            const recurrence::Reduce& reduce) const;
   [[nodiscard]] poly::Affine without_reductions(const recurrence::Equation& equation,
                                                 const recurrence::Reduce* reduce, poly::Affine form) const;
   [[nodiscard]] bool is_later(const recurrence::Scope& scope, const poly::Affine& form,
@@ -49,6 +60,8 @@ class Placement {
   [[nodiscard]] bool has_terms(const recurrence::Equation& equation, const recurrence::Reduce& reduce) const;
   [[nodiscard]] poly::Affine missing(const recurrence::Equation& equation, std::size_t dim,
                                      std::size_t chain = 0) const;
+  [[nodiscard]] std::int64_t first_use(const recurrence::Equation& equation, std::size_t dim,
+                                       std::size_t chain) const;
   [[nodiscard]] std::optional<poly::Affine> where_read(const recurrence::Equation& reader,
                                                        const recurrence::Access& access,
                                                        const std::vector<std::string>& names,
@@ -59,6 +72,11 @@ class Placement {
   const poly::Context& context_;
   const std::vector<std::string>& dims_;
   Missing missing_;
+  /// Values of a grid dimension at the points that have the index, by dim.
+  struct Range {
+    std::int64_t least, greatest;
+  };
+  std::map<std::size_t, Range> grid_;
 };
 
 }  // namespace cyclotron::dataflow::detail

@@ -136,14 +136,16 @@ mapping::Mapping map_in_parts(dataflow::Placed& placed, dataflow::Shared shared,
     const auto& code = error.diagnostic().code;
     if (code != made_too_late && code != overtaken) throw;
     const auto first = std::current_exception();
-    for (auto level = placed.time.size(); level-- > 0;) {
-      const auto parts = dataflow::parts(placed, level);
-      if (std::ranges::all_of(parts, [](std::int64_t part) { return part == 0; })) continue;
-      const auto distributed = dataflow::distribute(placed, level, parts);
-      try {
-        return map(share_links(distributed, machine, relays).placed);
-      } catch (const LegalityError&) {
-        continue;  // further out, perhaps
+    for (const auto parts_of : {dataflow::parts, dataflow::finest_parts}) {
+      for (auto level = placed.time.size(); level-- > 0;) {
+        const auto parts = parts_of(placed, level);
+        if (std::ranges::all_of(parts, [](std::int64_t part) { return part == 0; })) continue;
+        const auto distributed = dataflow::distribute(placed, level, parts);
+        try {
+          return map(share_links(distributed, machine, relays).placed);
+        } catch (const LegalityError&) {
+          continue;  // further out, or in more parts, perhaps
+        }
       }
     }
     std::rethrow_exception(first);

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 
 #include <cyclotron/support/error.hpp>
 
@@ -55,33 +56,37 @@ poly::Set lex_negative(const poly::Set& domain, const std::vector<poly::Affine>&
   return result;
 }
 
-/// A total order of all steps of all PEs that agrees with each PE's own order: by time and then along the
-/// grid in some direction, or the other way round (then PEs run far apart, and channels may have to be
-/// deep).
+/// A total order of all steps of all PEs that agrees with each PE's own order: by the outer loops of time, then
+/// along the grid in some direction, then by the inner loops. Where loops come after the grid, PEs run apart, and
+/// channels may have to be deep.
 struct Order {
   std::vector<std::int64_t> signs;  ///< Of each grid dimension.
-  bool grid_first = false;
-  bool by_rank = false;  ///< Within a step all PEs' points of one space before those of the next.
+  std::size_t outer = 0;            ///< Loops of time that come before the grid.
+  bool by_rank = false;             ///< Within a step all PEs' points of one space before those of the next.
 };
 
 /// How far the use lies after the making, in that order.
 std::vector<poly::Affine> advance(const Mapping& mapping, const Dependence& dependence, const Order& order) {
   const auto& graph = mapping.graph;
   const auto& tuple = graph.at(graph.at(dependence.rule->flow).space).tuple;
-  std::vector<poly::Affine> time, grid;
-  for (const auto d : mapping.grid.time) time.push_back(tuple[d] - dependence.from[d]);
-  for (std::size_t g = 0; g < mapping.grid.space.size(); ++g) {
-    const auto d = mapping.grid.space[g];
-    grid.push_back(order.signs[g] * (tuple[d] - dependence.from[d]));
-  }
+  std::vector<poly::Affine> result;
+  const auto add_time = [&](std::size_t begin, std::size_t end) {
+    for (auto t = begin; t < end; ++t) {
+      const auto d = mapping.grid.time[t];
+      result.push_back(tuple[d] - dependence.from[d]);
+    }
+  };
+  add_time(0, order.outer);
   if (order.by_rank) {
     const auto rank = [&](FlowId flow) { return mapping.ranks[graph.at(flow).space.index()]; };
-    time.push_back(poly::constant(tuple.size(), rank(dependence.rule->flow) - rank(dependence.source)));
+    result.push_back(poly::constant(tuple.size(), rank(dependence.rule->flow) - rank(dependence.source)));
   }
-  auto& first = order.grid_first ? grid : time;
-  const auto& second = order.grid_first ? time : grid;
-  first.insert(first.end(), second.begin(), second.end());
-  return first;
+  for (std::size_t g = 0; g < mapping.grid.space.size(); ++g) {
+    const auto d = mapping.grid.space[g];
+    result.push_back(order.signs[g] * (tuple[d] - dependence.from[d]));
+  }
+  add_time(order.outer, mapping.grid.time.size());
+  return result;
 }
 
 bool is_negative_constant(const std::vector<poly::Affine>& forms, bool& constant) {
@@ -218,11 +223,18 @@ void find_time_function(Mapping& mapping, const std::vector<Dependence>& all) {
 
 namespace {
 
-Order order_of(const Mapping& mapping, std::size_t choice) {
-  Order order;
+Order order_of(const Mapping& mapping, std::size_t choice, std::size_t outer) {
+  Order order{{}, outer};
   for (std::size_t g = 0; g < mapping.grid.space.size(); ++g)
     order.signs.push_back(((choice >> g) & 1U) != 0 ? -1 : 1);
   return order;
+}
+
+/// By time alone, then along the grid.
+Order order_of_time(const Mapping& mapping) { return order_of(mapping, 0, mapping.grid.time.size()); }
+
+bool advances(const Mapping& mapping, const std::vector<Dependence>& all, const Order& order) {
+  return std::ranges::all_of(all, [&](const Dependence& d) { return !violation(mapping, d, order); });
 }
 
 /// Whether all dependences advance by time, then space by space, each along the grid in a direction of its
@@ -230,58 +242,95 @@ Order order_of(const Mapping& mapping, std::size_t choice) {
 bool advances_by_rank(const Mapping& mapping, const std::vector<Dependence>& all) {
   if (!mapping.ranks_hold_between_pes) return false;
   const auto& graph = mapping.graph;
-  const auto space_of = [&](FlowId flow) { return graph.at(flow).space.index(); };
-  const auto advances = [&](const Dependence& dependence, std::size_t choice) {
-    auto order = order_of(mapping, choice);
-    order.by_rank = true;
-    return !violation(mapping, dependence, order).has_value();
-  };
-  for (std::size_t s = 0; s < graph.spaces.size(); ++s) {
-    bool found = false;
-    for (std::size_t choice = 0; choice < (std::size_t{1} << mapping.grid.space.size()) && !found; ++choice) {
-      found = std::ranges::all_of(all, [&](const Dependence& dependence) {
-        return space_of(dependence.rule->flow) != s || advances(dependence, choice);
-      });
+  std::vector<std::vector<Dependence>> by_space(graph.spaces.size());
+  for (const auto& dependence : all)
+    by_space[graph.at(dependence.rule->flow).space.index()].push_back(dependence);
+  return std::ranges::all_of(by_space, [&](const std::vector<Dependence>& of_space) {
+    for (std::size_t choice = 0; choice < (std::size_t{1} << mapping.grid.space.size()); ++choice) {
+      auto order = order_of(mapping, choice, mapping.grid.time.size());
+      order.by_rank = true;
+      if (advances(mapping, of_space, order)) return true;
     }
-    if (!found) return false;
-  }
-  return true;
+    return false;
+  });
 }
 
-/// In which order of all steps every dependence advances, in words; empty where in none.
-std::string advancing_order(const Mapping& mapping, const std::vector<Dependence>& all) {
+/// In which order of all steps every dependence advances, in words; empty where in none. The first `parts` loops of
+/// time come before the grid in any.
+std::string advancing_order(const Mapping& mapping, const std::vector<Dependence>& all, std::size_t parts) {
   const auto choices = std::size_t{1} << mapping.grid.space.size();
-  for (const bool grid_first : {false, true}) {
+  const auto loops = mapping.grid.time.size();
+  for (auto outer = loops + 1; outer-- > parts;) {
     for (std::size_t choice = 0; choice < choices; ++choice) {
-      auto order = order_of(mapping, choice);
-      order.grid_first = grid_first;
-      const bool legal = std::ranges::all_of(
-          all, [&](const Dependence& d) { return !violation(mapping, d, order).has_value(); });
-      if (legal) return grid_first ? "along the grid, then time" : "time, then along the grid";
+      if (!advances(mapping, all, order_of(mapping, choice, outer))) continue;
+      if (outer == loops) return "time, then along the grid";
+      if (outer == 0) return "along the grid, then time";
+      std::vector<std::string> names;
+      for (const auto d : mapping.grid.time) names.push_back(mapping.graph.dims[d]);
+      names.insert(names.begin() + static_cast<std::ptrdiff_t>(outer), "then along the grid, then");
+      return fmt::format("{}", fmt::join(names, " "));
     }
-    if (!grid_first && advances_by_rank(mapping, all))
+    if (outer == loops && advances_by_rank(mapping, all))
       return "time, then space by space, then along the grid";
   }
   return {};
 }
 
-}  // namespace
+/// Loops of time up to the last one in which each space has one step: the part of its loop body.
+std::size_t loops_of_parts(const Mapping& mapping) {
+  const auto& graph = mapping.graph;
+  auto loops = mapping.grid.time.size();
+  while (loops > 0 && !std::ranges::all_of(graph.spaces, [&](const dataflow::Space& space) {
+           return poly::is_constant(space.tuple[mapping.grid.time[loops - 1]]);
+         }))
+    --loops;
+  return loops;
+}
 
-void check_dependences(Mapping& mapping) {
-  const auto all = dependences(mapping.graph);
-  const auto order = advancing_order(mapping, all);
-  if (!order.empty()) {
-    mapping.proofs.push_back(
-        fmt::format("all {} dependences advance in one order of all steps ({})", all.size(), order));
-    mapping.proofs.emplace_back("no two points of a space share a PE and a step");
-    find_time_function(mapping, all);
-    return;
-  }
+/// The dependences within each part of a step, and those between them.
+std::map<std::optional<std::int64_t>, std::vector<Dependence>> by_part(const Mapping& mapping,
+                                                                       const std::vector<Dependence>& all,
+                                                                       std::size_t loops) {
+  const auto& graph = mapping.graph;
+  const auto part_of = [&](FlowId flow) {
+    return loops == 0 ? 0 : graph.at(graph.at(flow).space).tuple[mapping.grid.time[loops - 1]].constant;
+  };
+  std::map<std::optional<std::int64_t>, std::vector<Dependence>> result;
   for (const auto& dependence : all) {
-    if (const auto point = violation(mapping, dependence, order_of(mapping, 0)))
+    const auto part = part_of(dependence.rule->flow);
+    result[part == part_of(dependence.source) ? std::optional(part) : std::nullopt].push_back(dependence);
+  }
+  return result;
+}
+
+[[noreturn]] void report_one_of(const Mapping& mapping, const std::vector<Dependence>& dependences) {
+  for (const auto& dependence : dependences) {
+    if (const auto point = violation(mapping, dependence, order_of_time(mapping)))
       report(mapping, dependence, *point);
   }
-  CYC_CHECK(false, "an illegal schedule has a witness");
+  check_failed("an illegal schedule has a witness", __FILE__, __LINE__, {});
+}
+
+}  // namespace
+
+/// Parts of a step run one after the other on every PE, each in an order of its own; what passes between them
+/// advances in time.
+void check_dependences(Mapping& mapping) {
+  const auto all = dependences(mapping.graph);
+  const auto loops = loops_of_parts(mapping);
+  std::vector<std::string> orders;
+  for (const auto& [part, dependences] : by_part(mapping, all, loops)) {
+    auto order = part ? advancing_order(mapping, dependences, loops)
+                 : advances(mapping, dependences, order_of_time(mapping)) ? "time"
+                                                                          : "";
+    if (order.empty()) report_one_of(mapping, dependences);
+    if (part && std::ranges::find(orders, order) == orders.end()) orders.push_back(std::move(order));
+  }
+  if (orders.empty()) orders.emplace_back("time, then along the grid");
+  mapping.proofs.push_back(fmt::format("all {} dependences advance in one order of all steps ({})",
+                                       all.size(), fmt::join(orders, "; in other parts of a step by ")));
+  mapping.proofs.emplace_back("no two points of a space share a PE and a step");
+  find_time_function(mapping, all);
 }
 
 void check_steps(const Mapping& mapping) {

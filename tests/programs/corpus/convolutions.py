@@ -183,7 +183,6 @@ def filters(rng, n, *taps):
     return integers(rng, n), *(rng.integers(-1, 2, k).astype(float) for k in taps)
 
 
-OPPOSED = "x and y pass the points of one PE in opposite orders within a step"
 OLD_OUTPUTS = "outputs of several ages are needed, each made in the PE of its time"
 RING = "y is made where the sum ends and needed where it starts"
 
@@ -201,9 +200,7 @@ ENTRIES = {
             "folded": SPACE("i").fold(i=2),
             "line handed on": SPACE("k").stream("x", along="-k"),
             "line handed on to outputs": SPACE("i").stream("x", along="-i"),
-            "line handed on, folded": Refused(
-                SPACE("k").stream("x", along="-k").fold(k=2), "CYC221", OPPOSED
-            ),
+            "line handed on, folded": SPACE("k").stream("x", along="-k").fold(k=2),
         },
     ),
     "convolve-handed-on": Entry(

@@ -12,6 +12,9 @@ namespace cyclotron::dataflow {
 /// Tensors that depend on each other share a part; spaces that pass values on go with those they serve.
 [[nodiscard]] std::vector<std::int64_t> parts(const Placed& placed, std::size_t level);
 
+/// As `parts`, as many as can be: spaces share one only where each needs the other's values in one step.
+[[nodiscard]] std::vector<std::int64_t> finest_parts(const Placed& placed, std::size_t level);
+
 /// 0 for the spaces that only pass inputs on, 1 for the others: a part for what comes, one for what is computed.
 [[nodiscard]] std::vector<std::int64_t> inputs_first(const Graph& graph);
 

@@ -1,0 +1,14 @@
+// Values that several points of one PE use, on folded grids: they come to the first of these points.
+#pragma once
+#include <cyclotron/dataflow/coordinates.hpp>
+
+namespace cyclotron::dataflow {
+
+/// Where points of a PE would take an operand from later points of it (a value that comes from the far end of a folded
+/// line), the first of those that share the value receives it, and hands it on in the PE's own order. From PE to PE it
+/// goes from first point to first point, once. Operands that come in the PEs' order are left as they are.
+///
+/// Requires: verify(placed.graph). Ensures: verify(result.graph), the same values at the same points.
+[[nodiscard]] Placed enter_folds(Placed placed);
+
+}  // namespace cyclotron::dataflow
