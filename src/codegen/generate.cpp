@@ -361,60 +361,53 @@ class ClassWriter {
     return false;
   }
 
-  /// The place of a flow's value; makes the slot at its first use.
-  SlotRef slot(const Value& value, const std::vector<poly::Affine>& point) {
-    auto& known = slots_[value.flow.index()];
-    if (!known) known = make_slot(value.flow);
-    poly::Affine index = poly::constant(variables(), 0);
-    program::Wrap wrap;
-    for (std::size_t n = 0; n < known->axes.size(); ++n) {
-      const auto& axis = known->axes[n];
-      auto coordinate = poly::substitute(value.point[axis.dim], point, variables());
-      coordinate.constant -= axis.low;
-      if (axis.modulus != 0) coordinate.constant = floor_modulo(coordinate.constant, axis.modulus);
-      if (axis.modulus == 0 || poly::is_constant(coordinate)) {
-        index = index + axis.stride * coordinate;
-      } else {
-        wrap = {to_program(coordinate), axis.modulus, axis.stride};
-      }
-    }
-    return {known->id, to_program(index), std::move(wrap)};
-  }
-
-  struct Axis {
-    std::size_t dim;
-    std::int64_t low = 0, stride = 1;
-    std::int64_t modulus = 0;  ///< Of a circular buffer; else 0.
-  };
   struct Place {
     SlotId id;
-    std::vector<Axis> axes;
+    detail::Places places;
   };
 
+  /// The place of a flow's value; makes the slot at its first use.
+  SlotRef slot(const Value& value, const std::vector<poly::Affine>& point) {
+    auto& known = slots_[storage_[value.flow.index()].slot.index()];
+    if (!known) known = make_slot(value.flow);
+    const auto coordinate = [&](std::size_t dim, std::int64_t low) {
+      auto form = poly::substitute(value.point[dim], point, variables());
+      form.constant -= low;
+      return form;
+    };
+    const auto& [axes, circle, count] = known->places;
+    poly::Affine index = poly::constant(variables(), 0);
+    for (const auto& [dim, low, stride] : axes) index = index + stride * coordinate(dim, low);
+    if (circle.modulus == 0) return {known->id, to_program(index), {}};
+    poly::Affine around = poly::constant(variables(), 0);
+    for (const auto& [dim, low, factor] : circle.axes) around = around + factor * coordinate(dim, low);
+    around.constant = floor_modulo(around.constant, circle.modulus);
+    if (poly::is_constant(around)) {
+      index.constant += circle.stride * around.constant;
+      return {known->id, to_program(index), {}};
+    }
+    return {known->id, to_program(index), {to_program(around), circle.modulus, circle.stride}};
+  }
+
+  /// The slot of the flow and those that share it.
   Place make_slot(FlowId id) {
     const auto& flow = graph_.at(id);
     const auto& storage = storage_[id.index()];
-    Place place{SlotId(result_.slots.size()), {}};
-    std::int64_t count = 1;
-    if (!storage.dims.empty()) {
-      // The values that this class defines, however far they are kept.
-      auto defined = poly::Set::empty(graph_.context, graph_.dims.size());
+    // The values that this class defines, however far they are kept.
+    auto defined = poly::Set::empty(graph_.context, graph_.dims.size());
+    if (storage.is_indexed()) {
       const auto here = cell_.region.preimage(mapping_.pe_forms(), graph_.dims.size());
       for (const auto s : cell_.statements) {
         const auto& statement = mapping_.statements[s];
-        const bool defines = statement.kind == Kind::load || statement.kind == Kind::receive ||
-                             statement.kind == Kind::move || statement.kind == Kind::compute;
-        if (defines && statement.target.flow == id) defined = defined.unite(statement.domain.intersect(here));
-      }
-      for (auto n = storage.dims.size(); n-- > 0;) {
-        Axis axis{storage.dims[n], defined.minimum(storage.dims[n]).value(), count};
-        auto size = defined.maximum(axis.dim).value() - axis.low + 1;
-        if (n == 0 && storage.modulus != 0 && storage.modulus < size) size = axis.modulus = storage.modulus;
-        place.axes.push_back(axis);
-        count *= size;
+        const auto target = statement.target.flow;
+        if (target.valid() && storage_[target.index()].slot == storage.slot &&
+            mapping::defines(statement, target))
+          defined = defined.unite(statement.domain.intersect(here));
       }
     }
-    result_.slots.push_back({flow.name, graph_.dtype_of(id), flow.tile, count, -1, flow.prefetched});
+    Place place{SlotId(result_.slots.size()), detail::places_in_slot(storage, defined)};
+    result_.slots.push_back(
+        {flow.name, graph_.dtype_of(id), flow.tile, place.places.count, -1, flow.prefetched});
     return place;
   }
 

@@ -7,11 +7,9 @@
 
 namespace cyclotron::codegen::detail {
 
-using dataflow::FlowId;
+using mapping::FlowId;
 using mapping::Kind;
 using mapping::Mapping;
-using mapping::Statement;
-using mapping::Value;
 
 namespace {
 
@@ -20,270 +18,204 @@ class Chooser {
   explicit Chooser(const Mapping& mapping) : mapping_(mapping), graph_(mapping.graph) {}
 
   std::vector<Storage> run() {
-    std::vector<Storage> result;
-    for (std::size_t f = 0; f < graph_.flows.size(); ++f) result.push_back(choose(FlowId(f)));
-    return result;
+    for (std::size_t f = 0; f < graph_.flows.size(); ++f) result_.push_back(choose({FlowId(f)}));
+    std::vector<bool> seen(graph_.flows.size(), false);
+    for (std::size_t f = 0; f < graph_.flows.size(); ++f) {
+      if (!seen[f]) share(partners(FlowId(f), seen));
+    }
+    return std::move(result_);
   }
 
  private:
-  Storage choose(FlowId flow) const {
-    const auto carried = carried_positions(flow);
-    if (!carried.outermost && !carried.from_prologue) return {};
-    if (!carried.from_prologue) {
+  using Flows = std::vector<FlowId>;
+
+  /// The flows whose values, of one tensor and in arrays all, might lie in one.
+  [[nodiscard]] Flows partners(FlowId first, std::vector<bool>& seen) const {
+    Flows result;
+    const auto& flow = graph_.at(first);
+    for (auto f = first.index(); f < graph_.flows.size(); ++f) {
+      const auto& other = graph_.flows[f];
+      const bool alike = flow.computed && other.computed && other.tensor == flow.tensor &&
+                         other.tile == flow.tile && graph_.dtype_of(FlowId(f)) == graph_.dtype_of(first);
+      if (!result_[f].is_indexed() || !alike) continue;
+      result.emplace_back(f);
+      seen[f] = true;
+    }
+    return result;
+  }
+
+  /// Has the flows share a slot where that takes less.
+  void share(const Flows& flows) {
+    if (flows.size() < 2) return;
+    std::int64_t apart = 0;
+    for (const auto flow : flows) apart = saturated_sum(apart, places(result_[flow.index()], {flow}));
+    const auto together = choose(flows, apart);
+    if (!together) return;
+    for (const auto flow : flows) result_[flow.index()] = *together;
+  }
+
+  static std::int64_t saturated_sum(std::int64_t a, std::int64_t b) {
+    std::int64_t sum = 0;
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+  }
+
+  /// Places of a slot, if every PE had values at all points of the box around them.
+  [[nodiscard]] std::int64_t places(const Storage& storage, const Flows& flows) const {
+    const auto extents = extents_of(mapping::points_made(mapping_, flows));
+    const auto product = [&](std::int64_t& value, std::size_t dim) {
+      if (__builtin_mul_overflow(value, extents[dim].second - extents[dim].first + 1, &value))
+        value = INT64_MAX;
+    };
+    std::int64_t result = 1, around = 1;
+    for (const auto dim : storage.dims) product(result, dim);
+    for (const auto& [dim, factor] : storage.circle.dims) product(around, dim);
+    if (storage.circle.modulus != 0) around = std::min(around, storage.circle.modulus);
+    return __builtin_mul_overflow(result, around, &result) ? INT64_MAX : result;
+  }
+
+  [[nodiscard]] Storage choose(const Flows& flows) const {
+    auto result = choose(flows, INT64_MAX);
+    CYC_CHECK(result.has_value(), "a place for each value is enough");
+    return *result;
+  }
+
+  /// The smallest storage that is sound; none where that takes `limit` places.
+  [[nodiscard]] std::optional<Storage> choose(const Flows& flows, std::int64_t limit) const {
+    const auto kept = mapping::kept_across(mapping_, flows);
+    std::vector<Storage> candidates;
+    const auto add = [&](std::vector<std::size_t> dims, Circle circle = {}) {
+      candidates.push_back({std::move(dims), std::move(circle), flows.front()});
+    };
+    const auto from = [&](std::size_t position) { return varying_dims(flows, position); };
+    if (!kept.outermost && !kept.from_prologue) {
+      add({});
+      if (flows.size() == 1) return candidates.front();
+    } else if (!kept.from_prologue) {
       // What goes through several loops, such as a sum cut into panels, may still need one place only.
-      if (carried.innermost != carried.outermost) {
-        Storage fewest{varying(flow, *carried.innermost + 1)};
-        if (is_sound(flow, fewest)) return fewest;
+      if (kept.innermost != kept.outermost) add(from(*kept.innermost + 1));
+      const auto inside = from(*kept.outermost + 1);
+      add(inside);
+      if (kept.steps > 0 && from(*kept.outermost).size() > inside.size()) {
+        const auto across = mapping_.grid.time[*kept.outermost];
+        if (std::ranges::all_of(flows, [&](FlowId flow) { return graph_.at(flow).computed; }))
+          for (auto& circle : skewed(flows, inside, across, kept.steps)) {
+            auto others = inside;
+            std::erase(others, circle.dims.back().first);
+            add(std::move(others), std::move(circle));
+          }
+        add(inside, {{{across, 1}}, kept.steps + 1});
       }
-      Storage few{varying(flow, *carried.outermost + 1)};
-      if (is_sound(flow, few)) return few;
-      Storage round{varying(flow, *carried.outermost), carried.steps + 1};
-      const bool varies = !round.dims.empty() && round.dims.front() == mapping_.grid.time[*carried.outermost];
-      if (varies && carried.steps > 0 && is_sound(flow, round)) return round;
     }
     // One place for each value: since dependences advance, nothing can come between its making and its uses.
-    Storage all{varying(flow, 0)};
-    CYC_CHECK(is_sound(flow, all), "a place for each value is enough");
-    return all;
+    add(from(0));
+    for (const auto& candidate : candidates) {
+      if (limit != INT64_MAX && places(candidate, flows) >= limit) continue;
+      if (is_sound(mapping_, flows, candidate)) return candidate;
+    }
+    return std::nullopt;
   }
 
-  /// The time loops across which values of a flow are kept; none where each is used in the step it is made.
-  struct Carried {
-    bool from_prologue = false;  ///< Across all of them.
-    std::optional<std::size_t> outermost, innermost;
-    std::int64_t steps = 0;  ///< The most of the outermost loop, where they are numbers; else 0.
-  };
+  [[nodiscard]] std::vector<std::size_t> varying_dims(const Flows& flows, std::size_t from) const {
+    std::vector<std::size_t> result;
+    for (std::size_t t = from; t < mapping_.grid.time.size(); ++t) {
+      const auto dim = mapping_.grid.time[t];
+      const bool varies = std::ranges::any_of(flows, [&](FlowId flow) {
+        const auto dims = mapping::varying_dims(mapping_, flow, t);
+        return !dims.empty() && dims.front() == dim;
+      });
+      if (varies) result.push_back(dim);
+    }
+    return result;
+  }
 
-  Carried carried_positions(FlowId flow) const {
-    Carried result;
-    std::vector<std::int64_t> steps(mapping_.grid.time.size(), 0);
-    constexpr auto unknown = INT64_MAX;
-    const auto note = [&](const std::vector<poly::Affine>& use, const std::vector<poly::Affine>& made) {
-      for (std::size_t t = 0; t < mapping_.grid.time.size(); ++t) {
-        const auto d = mapping_.grid.time[t];
-        if (use[d] == made[d]) continue;
-        const auto distance = use[d] - made[d];
-        steps[t] = std::max(steps[t], poly::is_constant(distance) ? distance.constant : unknown);
-        result.outermost = std::min(result.outermost.value_or(t), t);
-        result.innermost = std::max(result.innermost.value_or(t), t);
-        return;
-      }
-    };
+  /// Circular buffers of the steps that are kept and some rows more, where a value takes the place of one so many steps
+  /// and rows before it: rows are what the outermost loop inside that of the steps counts. At the last of the steps rows
+  /// are read up to `reach` behind; where they are read after the new value is made, it takes one row more.
+  [[nodiscard]] std::vector<Circle> skewed(const Flows& flows, const std::vector<std::size_t>& inside,
+                                           std::size_t across, std::int64_t steps) const {
+    if (inside.empty()) return {};
+    const auto extents = extents_of(mapping::points_made(mapping_, flows));
+    const auto rows_of = [&](std::size_t dim) { return extents[dim].second - extents[dim].first + 1; };
+    const auto found = std::ranges::find_if(inside, [&](std::size_t dim) { return rows_of(dim) > 1; });
+    if (found == inside.end()) return {};
+    const auto row = *found;
+    std::int64_t reach = 0;
     for (const auto& statement : mapping_.statements) {
-      if (statement.prologue && statement.target.flow == flow) result.from_prologue = true;
       if (statement.kind != Kind::compute && statement.kind != Kind::move) continue;
       for (const auto& source : statement.sources) {
-        if (source.flow == flow) note(statement.target.point, source.point);
+        if (std::ranges::find(flows, source.flow) == flows.end()) continue;
+        const auto later = statement.target.point[across] - source.point[across];
+        if (!poly::is_constant(later) || later.constant != steps) continue;
+        const auto behind = statement.target.point[row] - source.point[row];
+        if (!poly::is_constant(behind)) return {};
+        reach = std::max(reach, behind.constant);
       }
     }
-    for (const auto& rule : graph_.rules) {
-      const auto* transfer = std::get_if<dataflow::Transfer>(&rule.action);
-      if (transfer != nullptr && rule.flow == flow && transfer->source == flow)
-        note(graph_.at(graph_.at(flow).space).tuple, transfer->from);
-    }
-    if (result.outermost && steps[*result.outermost] != unknown) result.steps = steps[*result.outermost];
-    return result;
-  }
-
-  /// The time dims from a position on, with which the flow's values vary.
-  std::vector<std::size_t> varying(FlowId id, std::size_t from) const {
-    const auto& flow = graph_.at(id);
-    const auto& space = graph_.at(flow.space);
-    std::vector<std::size_t> dims;
-    for (std::size_t t = from; t < mapping_.grid.time.size(); ++t) {
-      const auto d = mapping_.grid.time[t];
-      const bool own = std::ranges::find(space.own, d) != space.own.end();
-      const bool in_element = std::ranges::any_of(
-          flow.element, [d](const poly::Affine& form) { return form.coefficients[d] != 0; });
-      if (flow.computed ? own : in_element) dims.push_back(d);
-    }
-    return dims;
-  }
-
-  static bool writes_to(const Statement& statement, FlowId flow) {
-    const auto kind = statement.kind;
-    return statement.target.flow == flow &&
-           (kind == Kind::load || kind == Kind::receive || kind == Kind::move || kind == Kind::compute);
-  }
-
-  /// That coordinates of the dim, so far apart, have the same place in the slot.
-  static void add_same_place(poly::Conjunction& all, const Storage& storage, std::size_t dim,
-                             poly::Affine apart) {
-    if (storage.modulus != 0 && dim == storage.dims.front()) {
-      all.divisible.emplace_back(std::move(apart), storage.modulus);
-    } else {
-      all.constraints.push_back({std::move(apart), true});
-    }
-  }
-
-  /// { (p, order of q, q) } for the writes q to the cell that the read at p looks into, before it.
-  poly::Set earlier_writes(const Statement& read, const Value& value, const Storage& storage) const {
-    const auto rank = graph_.dims.size();
-    const auto& time = mapping_.grid.time;
-    const auto order = time.size() + 2;
-    const auto total = 2 * rank + order;
-    const auto widen = [&](const poly::Affine& form, std::size_t shift) {
-      poly::Affine wide = poly::constant(total, form.constant);
-      std::ranges::copy(form.coefficients, wide.coefficients.begin() + static_cast<std::ptrdiff_t>(shift));
-      return wide;
-    };
-    std::vector<poly::Affine> p, q;
-    for (std::size_t d = 0; d < rank; ++d) {
-      p.push_back(poly::variable(total, d));
-      q.push_back(poly::variable(total, rank + order + d));
-    }
-    const auto one = poly::constant(total, 1);
-    auto result = poly::Set::empty(graph_.context, total);
-    for (const auto& write : mapping_.statements) {
-      if (!writes_to(write, value.flow)) continue;
-      auto pairs = read.domain.preimage(p, total).intersect(write.domain.preimage(q, total));
-      std::vector<poly::Affine> read_order{poly::constant(total, read.prologue ? 0 : 1)},
-          write_order{poly::constant(total, write.prologue ? 0 : 1)};
-      for (const auto d : time) {
-        read_order.push_back(p[d]);
-        write_order.push_back(q[d]);
-      }
-      read_order.push_back(poly::constant(total, read.position));
-      write_order.push_back(poly::constant(total, write.position));
-      poly::Conjunction same_cell;
-      for (std::size_t o = 0; o < order; ++o)
-        same_cell.constraints.push_back({poly::variable(total, rank + o) - write_order[o], true});
-      for (const auto d : mapping_.grid.space) same_cell.constraints.push_back({p[d] - q[d], true});
-      for (const auto d : storage.dims)
-        add_same_place(same_cell, storage, d, widen(value.point[d], 0) - q[d]);
-      pairs = pairs.intersect(poly::Set::where(graph_.context, total, same_cell));
-      for (std::size_t o = 0; o < order; ++o) {  // write_order lexicographically before read_order
-        const auto later = read_order[o] - write_order[o];
-        if (poly::is_constant(later) && later.constant < 0) break;
-        if (poly::is_constant(later) && later.constant == 0) continue;
-        result = result.unite(pairs.intersect({later - one, false}));
-        if (poly::is_constant(later)) break;
-        pairs = pairs.intersect({later, true});
-      }
+    std::vector<Circle> result;
+    const std::int64_t rows = rows_of(row);
+    for (const auto more : {reach, reach + 1}) {
+      std::int64_t modulus = 0;
+      const bool overflow =
+          __builtin_mul_overflow(steps, rows, &modulus) || __builtin_add_overflow(modulus, more, &modulus);
+      if (more < rows && !overflow) result.push_back({{{across, rows}, {row, 1}}, modulus});
     }
     return result;
-  }
-
-  /// The points at which the forms are lexicographically positive.
-  static poly::Set lex_positive(poly::Set points, const std::vector<poly::Affine>& forms) {
-    auto result = poly::Set::empty(points.context(), points.dimensions());
-    const auto one = poly::constant(points.dimensions(), 1);
-    for (const auto& form : forms) {
-      if (poly::is_constant(form) && form.constant == 0) continue;
-      result = result.unite(points.intersect({form - one, false}));
-      points = points.intersect({form, true});
-    }
-    return result;
-  }
-
-  /// Reads of the value at one place, as seen from the reader.
-  struct Reads {
-    std::vector<poly::Affine> point;
-    poly::Set domain;
-    std::vector<const Statement*> statements;
-  };
-  std::vector<Reads> reads_of(FlowId flow) const {
-    std::vector<Reads> result;
-    for (const auto& statement : mapping_.statements) {
-      for (const auto& value : statement.sources) {
-        if (value.flow != flow) continue;
-        auto same = std::ranges::find(result, value.point, &Reads::point);
-        if (same == result.end()) {
-          result.push_back({value.point, statement.domain, {&statement}});
-        } else if (same->statements.back() != &statement) {
-          same->domain = same->domain.unite(statement.domain).coalesce();
-          same->statements.push_back(&statement);
-        }
-      }
-    }
-    return result;
-  }
-
-  /// Whether a step between a computed value's and its reader's, or the reader's own before it reads, writes to
-  /// the same cell. Every point is computed once, and before it is read: nothing else can go wrong.
-  bool is_overwritten(FlowId flow, const Storage& storage) const {
-    const auto rank = graph_.dims.size();
-    std::vector<poly::Affine> reader, writer;
-    for (std::size_t d = 0; d < rank; ++d) {
-      reader.push_back(poly::variable(2 * rank, d));
-      writer.push_back(poly::variable(2 * rank, rank + d));
-    }
-    auto all = poly::Set::empty(graph_.context, rank);
-    std::vector<const Statement*> writes;  // In the order of a step, as all statements are.
-    for (const auto& statement : mapping_.statements) {
-      if (!writes_to(statement, flow)) continue;
-      writes.push_back(&statement);
-      all = all.unite(statement.domain).coalesce();
-    }
-    const auto overwrites = [&](const Reads& reads, const poly::Set& domain, const poly::Set& written,
-                                bool same_step) {
-      auto pairs = domain.preimage(reader, 2 * rank).intersect(written.preimage(writer, 2 * rank));
-      poly::Conjunction same_cell;
-      for (const auto d : mapping_.grid.space) same_cell.constraints.push_back({reader[d] - writer[d], true});
-      for (const auto d : storage.dims)
-        add_same_place(same_cell, storage, d, poly::substitute(reads.point[d], reader, 2 * rank) - writer[d]);
-      std::vector<poly::Affine> after, before;
-      for (const auto d : mapping_.grid.time) {
-        after.push_back(writer[d] - poly::substitute(reads.point[d], reader, 2 * rank));
-        before.push_back(reader[d] - writer[d]);
-        if (same_step) same_cell.constraints.push_back({before.back(), true});
-      }
-      const auto here = poly::Set::where(graph_.context, 2 * rank, same_cell);
-      pairs = lex_positive(pairs.intersect(here), after);
-      return !(same_step ? pairs : lex_positive(pairs, before)).is_empty();
-    };
-    for (const auto& reads : reads_of(flow)) {
-      if (overwrites(reads, reads.domain, all, false)) return true;
-      for (const auto* read : reads.statements) {
-        auto earlier = poly::Set::empty(graph_.context, rank);
-        for (const auto* write : writes) {
-          if (write->position < read->position)
-            earlier = earlier.unite(write->domain.intersect(read->domain));
-        }
-        if (!earlier.is_empty() && overwrites(reads, read->domain, earlier, true)) return true;
-      }
-    }
-    return false;
-  }
-
-  bool is_sound(FlowId flow, const Storage& storage) const {
-    if (graph_.at(flow).computed) return !is_overwritten(flow, storage);
-    const auto rank = graph_.dims.size();
-    const auto order = mapping_.grid.time.size() + 2;
-    for (const auto& read : mapping_.statements) {
-      for (const auto& value : read.sources) {
-        if (value.flow != flow) continue;
-        const auto earlier = earlier_writes(read, value, storage);
-        const auto writes = poly::Map::from_pairs(earlier, rank);
-        if (!read.domain.is_subset(writes.domain())) return false;
-        // What the last writer left must be the element that the read wants.
-        const auto total = 2 * rank + order;
-        std::vector<poly::Affine> q, p;
-        for (std::size_t d = 0; d < rank; ++d) {
-          q.push_back(poly::variable(total, rank + order + d));
-          p.push_back(poly::variable(total, d));
-        }
-        const auto& definition = graph_.at(flow);
-        std::vector<poly::Constraint> wanted_element;
-        const auto require = [&](const poly::Affine& form) {
-          const auto found = poly::substitute(form, q, total);
-          const auto wanted = poly::substitute(poly::substitute(form, value.point, rank), p, total);
-          wanted_element.push_back({found - wanted, true});
-        };
-        for (const auto& form : definition.element) require(form);
-        const auto right = poly::Set::where(graph_.context, total, wanted_element);
-        if (earlier.is_subset(right)) continue;  // so is the last one, and finding it is dear
-        if (!writes.lexmax().wrap().is_subset(right)) return false;
-      }
-    }
-    return true;
   }
 
   const Mapping& mapping_;
   const dataflow::Graph& graph_;
+  std::vector<Storage> result_;
 };
 
 }  // namespace
+
+std::vector<Reads> reads_of(const Mapping& mapping, std::span<const FlowId> flows) {
+  std::vector<Reads> result;
+  for (const auto& statement : mapping.statements) {
+    for (const auto& value : statement.sources) {
+      if (std::ranges::find(flows, value.flow) == flows.end()) continue;
+      const auto same = std::ranges::find_if(
+          result, [&](const Reads& reads) { return reads.flow == value.flow && reads.point == value.point; });
+      if (same == result.end()) {
+        result.push_back({value.flow, value.point, statement.domain, {&statement}});
+      } else if (same->statements.back() != &statement) {
+        same->domain = same->domain.unite(statement.domain).coalesce();
+        same->statements.push_back(&statement);
+      }
+    }
+  }
+  return result;
+}
+
+Extents extents_of(const poly::Set& points) {
+  Extents result;
+  for (std::size_t d = 0; d < points.dimensions(); ++d)
+    result.emplace_back(points.minimum(d).value_or(0), points.maximum(d).value_or(0));
+  return result;
+}
+
+Places places_in_slot(const Storage& storage, const poly::Set& points) {
+  Places result;
+  if (!storage.is_indexed()) return result;
+  const auto extents = extents_of(points);
+  const auto size = [&](std::size_t dim) { return extents[dim].second - extents[dim].first + 1; };
+  const auto add_axis = [&](std::size_t dim) {
+    result.axes.push_back({dim, extents[dim].first, result.count});
+    result.count *= size(dim);
+  };
+  for (auto n = storage.dims.size(); n-- > 0;) add_axis(storage.dims[n]);
+  const auto& [dims, modulus] = storage.circle;
+  std::int64_t around = 1;
+  for (const auto& [dim, factor] : dims) around *= size(dim);
+  if (around <= modulus) {  // there are no more values than that
+    for (auto n = dims.size(); n-- > 0;) add_axis(dims[n].first);
+  } else if (modulus != 0) {
+    result.around = {{}, modulus, result.count};
+    for (const auto& [dim, factor] : dims) result.around.axes.push_back({dim, extents[dim].first, factor});
+    result.count *= modulus;
+  }
+  return result;
+}
 
 std::vector<Storage> choose_storage(const Mapping& mapping) { return Chooser(mapping).run(); }
 

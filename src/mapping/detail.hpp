@@ -18,6 +18,8 @@ void check_steps(const Mapping& mapping);
 /// Messages of a channel arrive in the order in which they are received; channels into one flow over the
 /// same wire become one where that holds for them together.
 void check_channels(Mapping& mapping);
+/// Where a slot is smaller for the values of a flow that later steps use, the others become a flow of their own.
+void separate_transients(Mapping& mapping);
 void make_classes(Mapping& mapping);
 
 /// Along each grid dimension: sender = scale * receiver - offset.

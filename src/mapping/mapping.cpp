@@ -174,6 +174,7 @@ Mapping map_to_grid(dataflow::Graph graph, const schedule::Schedule& schedule,
   detail::check_dependences(mapping);
   detail::check_steps(mapping);
   detail::check_channels(mapping);
+  detail::separate_transients(mapping);
   detail::make_classes(mapping);
   return mapping;
 }

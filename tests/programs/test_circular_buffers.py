@@ -111,4 +111,62 @@ def test_delay_lines(fold, delay):
         check(program, delayed.reference(u, steps, delay))
         bytes_of[steps] = program.memory_bytes
     assert bytes_of[24] == bytes_of[16]
-    assert delay == 1 or f"mod {delay + 1})" in str(program)
+    # Of three points a PE, a new one takes the place of that which it is computed from.
+    places = delay + 1 if fold is None else 3 * delay
+    assert delay == 1 or f"mod {places})" in str(program)
+
+
+@cy.kernel
+def rod(u, steps, reach):
+    n = u.shape[0]
+    W = cy.zeros((steps + 1, n), dtype=u.dtype)
+    for x in range(n):
+        W[0, x] = u[x]
+    for t in range(1, steps + 1):
+        for x in range(reach, n - 1):
+            W[t, x] = W[t - 1, x - reach] + 2 * W[t - 1, x] - W[t - 1, x + 1]
+    return W[steps]
+
+
+@pytest.mark.parametrize("reach", [0, 1, 3])
+@pytest.mark.parametrize("n", [5, 12, 90])
+def test_new_values_take_the_place_of_the_last_ones_used(n, reach):
+    """The loop over the points goes round the buffer."""
+    u = rng.integers(-3, 3, n)
+    steps = 4 if n > 50 else 9
+    program = rod.compile(u, steps, reach, schedule=cy.Schedule().space("x").time("t").fold(x=cy.block(1)))
+    check(program, rod.reference(u, steps, reach))
+    if n > 50:
+        assert program.memory_bytes <= (n + 2 * reach + 12) * u.itemsize
+
+
+@pytest.mark.parametrize("shape", [(30, 20), (3, 40), (40, 3)])
+def test_stencils_in_place_take_what_lives(shape):
+    """A row more than the block has, its borders, some scalars; what one step alone uses is not kept."""
+    u = rng.standard_normal(shape)
+    schedule = cy.Schedule().space("i", "j").time("t").fold(i=cy.block(1), j=cy.block(1))
+    program = heat.compile(u, 5, schedule=schedule)
+    check(program, heat.reference(u, 5))
+    rows, columns = shape[0] - 2, shape[1] - 2
+    assert program.memory_bytes <= ((rows + 1) * columns + 2 * (rows + columns) + 12) * u.itemsize
+
+
+@cy.kernel
+def ends(a, steps):
+    """Of an array that each step makes two elements are used in the next one."""
+    n = a.shape[0]
+    Y = cy.zeros((steps, n), dtype=a.dtype)
+    for t in range(steps):
+        for x in range(n):
+            if t > 0 and x == 0:
+                Y[t, x] = a[x] + Y[t - 1, 0] + Y[t - 1, n - 1]
+            else:
+                Y[t, x] = a[x] * 3
+    return Y
+
+
+@pytest.mark.parametrize("n", [1, 2, 9])
+def test_what_no_later_step_uses_is_not_kept(n):
+    a = rng.integers(-9, 9, n)
+    program = ends.compile(a, 6, schedule=cy.Schedule().space("x").time("t").fold(x=cy.block(1)))
+    check(program, ends.reference(a, 6))

@@ -1,0 +1,33 @@
+// How long the values of flows are kept in their PE.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <cyclotron/mapping/mapping.hpp>
+
+namespace cyclotron::mapping {
+
+/// Whether the statement makes a value of the flow, or brings it to its PE.
+[[nodiscard]] bool defines(const Statement& statement, FlowId flow);
+
+/// Where that happens to values of the flows.
+[[nodiscard]] poly::Set points_made(const Mapping& mapping, std::span<const FlowId> flows);
+
+/// The time loops across which values are kept, as positions in `Grid::time`; none where each is used in the step it is
+/// made.
+struct Kept {
+  bool from_prologue = false;  ///< Across all of them.
+  std::optional<std::size_t> outermost, innermost;
+  std::int64_t steps = 0;  ///< The most of the outermost loop, where they are numbers; else 0.
+};
+[[nodiscard]] Kept kept_across(const Mapping& mapping, std::span<const FlowId> flows);
+
+/// The time dims from a position on, with which the flow's values vary.
+[[nodiscard]] std::vector<std::size_t> varying_dims(const Mapping& mapping, FlowId flow, std::size_t from);
+
+/// The points at which the forms are lexicographically positive.
+[[nodiscard]] poly::Set lex_positive(poly::Set points, const std::vector<poly::Affine>& forms);
+
+}  // namespace cyclotron::mapping
