@@ -7,17 +7,22 @@ import builtins
 import copy
 from typing import TypeGuard, TypeVar
 
-from cyclotron.language import arrays, folds, products, shifts
+from cyclotron.language import arrays, folds, products, rearranged, shifts
 from cyclotron.language.expressions import located
 from cyclotron.language.source import Source
 from cyclotron.language.syntax import copied, walk
 
 _OF_HOST = (builtins.len, builtins.range, builtins.isinstance, builtins.int, builtins.float, builtins.print)
 _WHOLE = (
-    *(folds.sum, folds.max, folds.min, folds.any, folds.all, folds.mean, folds.norm),
-    *(products.dot, shifts.roll, shifts.shift),
+    *(folds.sum, folds.prod, folds.max, folds.min, folds.any, folds.all),
+    *(folds.mean, folds.var, folds.std, folds.norm),
+    *(products.dot, shifts.roll, shifts.shift, rearranged.flip, rearranged.diff, rearranged.diagonal),
+    *(rearranged.tril, rearranged.triu, rearranged.concatenate, rearranged.pad),
 )
-_MAKERS = (arrays.empty, arrays.zeros, arrays.full, arrays.empty_like, arrays.zeros_like, arrays.full_like)
+_MAKERS = (
+    *(arrays.empty, arrays.zeros, arrays.ones, arrays.full, rearranged.eye),
+    *(arrays.empty_like, arrays.zeros_like, arrays.ones_like, arrays.full_like),
+)
 _Loop = TypeVar("_Loop", ast.For, ast.While)
 _PROPERTIES = frozenset({"shape", "ndim", "size", "dtype"})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
@@ -49,13 +50,16 @@ class ArrayRefusals:
         "a shift of bits", "multiply by a power of two, or divide by one with `//`"
     )
     __divmod__ = __rdivmod__ = _refuse("`divmod`", "write `x // y` and `x % y`")
-    __round__ = _refuse("`round`", "write `cy.floor(x + 0.5)`, which rounds halves up")
+    __round__ = _refuse("`round`", "write `cy.round(x)`")
 
-    def __getattr__(self, name: str) -> NoReturn:
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        from cyclotron.language.numpy_functions import refused
+        from cyclotron.language.numpy_functions import method, refused
 
+        known = method(name)
+        if known is not None:
+            return functools.partial(known, self)
         raise refused(f"{self.name}.{name}" if self.name.isidentifier() else f".{name}")
 
     def __setattr__(self, name: str, value: object) -> None:

@@ -54,6 +54,13 @@ def zeros(
     return _new(shape, dtype, tile, 0, name)
 
 
+def ones(
+    shape: Shape, dtype: DTypeLike | None = None, tile: Tile | None = None, *, name: str | None = None
+) -> Any:
+    """Return a new array of ones; elements without assignment stay one. Parameters as for `empty`."""
+    return _new(shape, dtype, tile, 1, name)
+
+
 def full(
     shape: Shape,
     fill_value: complex,
@@ -76,11 +83,24 @@ def zeros_like(prototype: Any, dtype: DTypeLike | None = None, *, name: str | No
     return _new_like(prototype, dtype, 0, name)
 
 
+def ones_like(prototype: Any, dtype: DTypeLike | None = None, *, name: str | None = None) -> Any:
+    """Return a new array of ones shaped, tiled and typed as `prototype`."""
+    return _new_like(prototype, dtype, 1, name)
+
+
 def full_like(
     prototype: Any, fill_value: complex, dtype: DTypeLike | None = None, *, name: str | None = None
 ) -> Any:
     """Return a new array of one value shaped, tiled and typed as `prototype`."""
     return _new_like(prototype, dtype, fill_value, name)
+
+
+def default_dtype_here() -> str:
+    """The dtype of an array that is declared without one: that of the kernel's inputs; float64 outside."""
+    context = ACTIVE.get()
+    if isinstance(context, Trace):
+        return default_dtype([tensor.dtype_name for tensor in context.tensors if tensor.is_input])
+    return default_dtype(context.dtypes) if isinstance(context, Reference) else "float64"
 
 
 def _new(
@@ -91,8 +111,7 @@ def _new(
         scalars, tiles = resolve_shape(shape, tile)
         return _declared(context, name, scalars, tiles, None if dtype is None else named_dtype(dtype), fill)
     scalars, tiles = resolve_shape(shape, tile)
-    if dtype is None:
-        dtype = default_dtype(context.dtypes) if isinstance(context, Reference) else np.float64
+    dtype = default_dtype_here() if dtype is None else dtype
     array = np.empty(scalars, dtype)
     if fill is not None:
         array[...] = fill
@@ -104,7 +123,7 @@ def _new(
 def _new_like(prototype: Any, dtype: DTypeLike | None, fill: complex | None, name: str | None) -> Any:
     if isinstance(prototype, SymbolicTensor):
         context = ACTIVE.get()
-        if not isinstance(context, Trace) or prototype.trace is not context:
+        if not isinstance(context, Trace) or prototype.owner is not context:
             raise ShapeError(f"`{prototype.name}` belongs to another kernel", code="CYC118", span=here())
         chosen = prototype.dtype_name if dtype is None else named_dtype(dtype)
         return _declared(context, name, prototype.scalars, prototype.tile, chosen, fill)

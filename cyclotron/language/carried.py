@@ -35,7 +35,8 @@ def kept(value: Any, *, name: str) -> SymbolicTensor:
             f"`{name}` carries its value from one iteration to the next",
             code="CYC111",
             span=here(),
-            help=f"write a reduction, e.g. `sum(... for k in range(...))`, or make `{name}` an array",
+            help="write a reduction, e.g. `sum(... for k in range(...))`; or make it an array before the"
+            f" loop, e.g. `{name} = cy.full((), {name})`",
         )
     trace = active_trace()
     array, declared = operand(value), len(trace.tensors)

@@ -76,10 +76,13 @@ class Element(Refusals, Arithmetic):
         return _fold("min", self, axis, keepdims)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **options: object) -> Element:
-        known = UFUNCS.get(ufunc)
+        from cyclotron.language.numpy_functions import ufunc as of_ufunc
+
+        known = of_ufunc(ufunc)
         if known is None or method != "__call__" or options:
             raise not_an_operator(f"`np.{ufunc.__name__}`")
-        return known(*inputs)
+        result: Element = known(*inputs)
+        return result
 
     def __array_function__(
         self, function: Callable[..., Any], _types: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]

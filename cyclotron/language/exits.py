@@ -58,7 +58,7 @@ def stop(flag: SymbolicTensor, test: object, **pairs: Any) -> None:
     TraceError
         CYC104 if the test is an array of several elements, or the kernel has tiles.
     """
-    trace = flag.trace
+    trace = flag.owner
     if any(tensor.blocked for tensor in trace.tensors):
         raise TraceError(
             "a loop over tiles ends early",
@@ -86,7 +86,7 @@ def unfinished(flag: SymbolicTensor, test: object, steps: int) -> None:
 
     That becomes an output of the program, of which a run makes an error.
     """
-    trace = flag.trace
+    trace = flag.owner
     name = _NAME.format(here().line, steps)
     ever = trace.declare(name, (), None, "bool", 0, anywhere=True)
     more = _both(_now(flag), while_running(_as_element(truth(test)), _now(flag)))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from cyclotron.errors import ShapeError
 from cyclotron.language.affine import Affine
@@ -19,7 +20,7 @@ from cyclotron.language.position import here
 from cyclotron.language.regions import box
 from cyclotron.language.whole import Expression, Whole, axes_of
 
-_KINDS = {"sum": "sum", "max": "maximum", "min": "minimum", "any": "sum", "all": "product"}
+_KINDS = {"sum": "sum", "max": "maximum", "min": "minimum", "any": "sum", "all": "product", "prod": "product"}
 
 
 def fold(kind: str, array: Whole, axis: Any, keepdims: bool) -> Whole:
@@ -38,8 +39,8 @@ def fold(kind: str, array: Whole, axis: Any, keepdims: bool) -> Whole:
         array = settled(array)
     if kind in ("any", "all") and array.dtype_name != "bool":
         array = array != 0
-    if kind == "sum" and array.dtype_name in ("bool", "int32"):
-        array = array.astype("int64")  # as NumPy's sum
+    if kind in ("sum", "prod") and array.dtype_name in ("bool", "int32"):
+        array = array.astype("int64")  # as NumPy's
     if kind in ("max", "min") and array.dtype.kind == "c":
         raise ShapeError(
             f"`{kind}` is not defined on {array.dtype_name} arrays",
@@ -76,16 +77,32 @@ def fold(kind: str, array: Whole, axis: Any, keepdims: bool) -> Whole:
 
 def _reduction(kind: str, about: str) -> Any:
     numpy = getattr(np, kind)
+    converts = kind in ("sum", "prod", "mean")
 
-    def function(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    def function(a: Any, axis: Any = None, keepdims: bool = False, dtype: DTypeLike | None = None) -> Any:
+        if dtype is not None and isinstance(a, (Whole, Element)):
+            a = a.astype(dtype)
         if isinstance(a, Whole):
-            return fold(kind, a, axis, keepdims)
+            result = fold(kind, a, axis, keepdims)
+            return result if dtype is None else result.astype(dtype)
         if isinstance(a, Element):
             return getattr(a, kind)(axis, keepdims)
-        return numpy(a, axis=axis, keepdims=keepdims)
+        options = {"dtype": dtype} if converts else {}
+        return numpy(a, axis=axis, keepdims=keepdims, **options)
 
-    function.__name__ = function.__qualname__ = kind
-    function.__doc__ = f"""{about}
+    def undated(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        return function(a, axis, keepdims)
+
+    chosen = function if converts else undated
+    chosen.__name__ = chosen.__qualname__ = kind
+    option = (
+        """
+    dtype : dtype, optional
+        To which the elements are converted before."""
+        if converts
+        else ""
+    )
+    chosen.__doc__ = f"""{about}
 
     Parameters
     ----------
@@ -94,7 +111,7 @@ def _reduction(kind: str, about: str) -> Any:
     axis : int or tuple of int, optional
         The axes to fold, by default all.
     keepdims : bool
-        Whether folded axes stay, with one element.
+        Whether folded axes stay, with one element.{option}
 
     Returns
     -------
@@ -102,10 +119,11 @@ def _reduction(kind: str, about: str) -> Any:
         Without the folded axes; of all axes one scalar. Folded in the order of the elements, the last axis
         fastest, where NumPy adds in pairs: floating sums may differ in the last bits.
     """
-    return function
+    return chosen
 
 
 sum = _reduction("sum", "The sum over axes; of int32 and bool in int64, as NumPy's.")
+prod = _reduction("prod", "The product over axes; of int32 and bool in int64, as NumPy's.")
 max = _reduction("max", "The maximum over axes; NaN where there is one.")
 min = _reduction("min", "The minimum over axes; NaN where there is one.")
 any = _reduction("any", "Whether some element is not zero, over axes; bool.")
@@ -113,9 +131,58 @@ all = _reduction("all", "Whether no element is zero, over axes; bool.")
 mean = _reduction("mean", "The sum over axes divided by the number of elements.")
 
 
-def norm(x: Any) -> Any:
-    """The root of the sum of the squares of all elements of an array: of a vector its length (float)."""
+def var(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
+    """The mean of the squared distances from the mean, over axes; `ddof` fewer of them than there are."""
+    if not isinstance(a, Whole):
+        return np.var(a, axis=axis, ddof=ddof, keepdims=keepdims)
+    away = a - fold("mean", a, axis, True)
+    squares = away.real * away.real + away.imag * away.imag if away.dtype.kind == "c" else away * away
+    sizes = tuple(a.shape[n] for n in axes_of(axis, a.ndim, "var"))
+    number: int = math.prod(whole_numbers(sizes, "the variance"))
+    return fold("sum", squares, axis, keepdims) / (number - ddof)
+
+
+def std(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
+    """The root of the variance over axes, as `var`."""
+    if not isinstance(a, Whole):
+        return np.std(a, axis=axis, ddof=ddof, keepdims=keepdims)
+    return apply("sqrt", var(a, axis, ddof, keepdims))
+
+
+def norm(x: Any, ord: float | None = None, axis: Any = None, keepdims: bool = False) -> Any:
+    """The length of a vector; of a matrix the root of the sum of the squares of its elements (Frobenius).
+
+    Parameters
+    ----------
+    x : ndarray
+        Any shape and dtype; without `axis` all elements count, unless `ord` is given.
+    ord : {None, 1, 2, inf, -inf}
+        Of vectors: None and 2 for the length, 1 for the sum of the absolute values, inf for the largest of
+        them and -inf for the least.
+    axis : int or pair of int, optional
+        The axis of the vectors, or those of the matrices.
+    keepdims : bool
+        Whether folded axes stay, with one element.
+
+    Raises
+    ------
+    ShapeError
+        CYC122 for another `ord`, or one with several axes.
+    """
     if not isinstance(x, Whole):
-        return np.linalg.norm(np.ravel(x))
+        if ord is None and axis is None and not keepdims:
+            return np.linalg.norm(np.ravel(x))
+        return np.linalg.norm(x, ord, axis, keepdims)
+    folded = axes_of(axis, x.ndim, "norm")
+    if ord not in (None, 1, 2, np.inf, -np.inf) or (ord is not None and len(folded) != 1):
+        raise ShapeError(
+            f"`norm` has ord={ord!r} over {len(folded)} axes",
+            code="CYC122",
+            span=here(),
+            help="of vectors there are 1, 2, inf and -inf, e.g. `cy.norm(A, ord=1, axis=0)`",
+        )
     size = abs(x) if x.dtype.kind == "c" else x.astype("float64") if x.dtype.kind in "bi" else x
-    return apply("sqrt", fold("sum", size * size, None, False))
+    if ord in (None, 2):
+        return apply("sqrt", fold("sum", size * size, folded, keepdims))
+    kind = "sum" if ord == 1 else "max" if ord == np.inf else "min"
+    return fold(kind, abs(size), folded, keepdims)

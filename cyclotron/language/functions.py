@@ -96,7 +96,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     traced = isinstance(ACTIVE.get(), Trace)
     if traced and builtins.any(isinstance(value, (Condition, Arithmetic)) for value in (condition, a, b)):
         return elements.where(condition, a, b)
-    return _plain(np.where(condition, a, b), condition, a, b)
+    return plain_result(np.where(condition, a, b), condition, a, b)
 
 
 def cast(x: Any, dtype: DTypeLike) -> Any:
@@ -108,13 +108,13 @@ def cast(x: Any, dtype: DTypeLike) -> Any:
         return elements.cast(x, dtype)
     if isinstance(x, Array):
         return x.astype(dtype)  # type: ignore[attr-defined]
-    return _plain(np.asarray(x).astype(dtype), x)
+    return plain_result(np.asarray(x).astype(dtype), x)
 
 
-def _plain(result: Any, *operands: Any) -> Any:
+def plain_result(result: Any, *operands: Any) -> Any:
     """A new array of a plain run: whole if an operand is, else an element."""
     whole = builtins.any(isinstance(value, ScalarView) for value in operands)
-    return result.view(ScalarView if whole else Value)
+    return np.asarray(result).view(ScalarView if whole else Value)
 
 
 def outer(a: Any, b: Any) -> Any:

@@ -15,7 +15,7 @@ A program is a function under `@il.program` that runs once on symbolic tensors. 
 from __future__ import annotations
 
 from cyclotron.language.annotations import typed
-from cyclotron.language.arrays import empty, empty_like, full, full_like, zeros, zeros_like
+from cyclotron.language.arrays import empty, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
 from cyclotron.language.carried import keep, kept
 from cyclotron.language.einsum import einsum
 from cyclotron.language.exits import every, no, running, some, stop, unfinished
@@ -89,6 +89,8 @@ __all__ = [
     "minimum",
     "no",
     "not_",
+    "ones",
+    "ones_like",
     "otherwise",
     "outputs",
     "power",

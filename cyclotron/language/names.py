@@ -17,8 +17,8 @@ _CARRIED = "carries its value from one iteration to the next"
 _AFTER_LOOP = "is assigned in a loop and read after it"
 _AFTER_BRANCH = "is assigned under a condition on indices and read after it"
 _HELP = {
-    _CARRIED: "write a reduction, e.g. `sum(... for k in range(...))`, or make `{name}` a tensor with an axis"
-    " for the loop; a whole array is assigned in place, `{name}[...] = ...`",
+    _CARRIED: "write a reduction, e.g. `sum(... for k in range(...))`; or make `{name}` an array before the"
+    " loop, a scalar by `{name} = cy.full((), value, dtype=...)`",
     _AFTER_LOOP: "a loop is a domain without a last iteration; make `{name}` a tensor, or use it in the loop",
     _AFTER_BRANCH: "write `{name} = a if condition else b`",
 }

@@ -77,7 +77,7 @@ def place(part: Recorded) -> list[int]:
 
 def _array_for(tensor: SymbolicTensor) -> SymbolicTensor:
     return SymbolicTensor(
-        tensor.trace,
+        tensor.owner,
         tensor.name,
         tensor.dtype_name,
         tensor.scalars,

@@ -15,7 +15,7 @@ from cyclotron.language.position import here
 
 _INSTEAD = {
     "out": "assign the result, e.g. `x[...] = x + y`",
-    "dtype": 'convert the operand first, e.g. `cy.sum(x.astype("float64"))`',
+    "dtype": 'convert the operand first, e.g. `cy.max(x.astype("float64"))`',
     "initial": "combine the result with the value, e.g. `cy.sum(x) + start`",
     "where": "choose elements with `cy.where`, e.g. `cy.sum(cy.where(mask, x, 0))`",
     "axis": "fold along axes with cy.sum, e.g. `cy.sqrt(cy.sum(A * A, axis=0))`",
@@ -27,6 +27,19 @@ _BY_PLACE = {
     "take_along_axis": "cy.sum(cy.where(indices[:, :, None] == places, x[:, None, :], 0), axis=2)",
     "put_along_axis": "x[...] = cy.where(indices == places, values, x)",
 }
+
+_OTHERWISE = {
+    "cumsum": "write the recurrence, e.g. `y[i] = y[i - 1] + x[i]` in a loop over i",
+    "cumprod": "write the recurrence, e.g. `y[i] = y[i - 1] * x[i]` in a loop over i",
+    "argmax": "choose among the places, an argument np.arange(n):"
+    " `cy.min(cy.where(x == cy.max(x), places, n))`",
+    "argmin": "choose among the places, an argument np.arange(n):"
+    " `cy.min(cy.where(x == cy.min(x), places, n))`",
+    "sort": "exchange neighbours with cy.minimum and cy.maximum, e.g. by odd and even places in turn",
+    "stack": "join arrays with a new axis, e.g. `cy.concatenate([x[None], y[None]])`",
+} | dict.fromkeys(
+    ("reshape", "ravel", "flatten"), "give the argument its shape before the call, or index it as it is"
+)
 
 
 def called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -91,6 +104,13 @@ def refused(what: str) -> TraceError:
             span=here(),
             help=f"compare with all places, an argument `np.arange(n)`: `{instead}`",
         )
+    if what.rpartition(".")[2] in _OTHERWISE:
+        return TraceError(
+            f"`{what}` is not known of arrays while a kernel is traced",
+            code="CYC105",
+            span=here(),
+            help=_OTHERWISE[what.rpartition(".")[2]],
+        )
     known = [name for name in language.__all__ if name.islower() and name not in ("il", "kernel", "host")]
     near = difflib.get_close_matches(what.rpartition(".")[2], known, 3, 0.6)
     names = ", ".join(f"cy.{name}" for name in near or ("where", "sum", "roll", "shift", "exp"))
@@ -103,11 +123,56 @@ def refused(what: str) -> TraceError:
     )
 
 
+def ufunc(function: np.ufunc) -> Callable[..., Any] | None:
+    """What a ufunc of NumPy is on elements and arrays; None if the compiler does not have it."""
+    from cyclotron.language import compositions
+
+    composed: dict[np.ufunc, Callable[..., Any]] = {
+        np.tan: compositions.tan,
+        np.log2: compositions.log2,
+        np.log10: compositions.log10,
+        np.isinf: compositions.isinf,
+        np.rint: compositions.round,
+    }
+    return elements.UFUNCS.get(function) or composed.get(function)
+
+
+def method(name: str) -> Callable[..., Any] | None:
+    """The function that a method of arrays is; None if arrays have no such method, or one of their own."""
+    from cyclotron.language import compositions, folds, rearranged
+
+    functions = {
+        "prod": folds.prod,
+        "var": folds.var,
+        "std": folds.std,
+        "clip": compositions.clip,
+        "round": compositions.round,
+        "diagonal": rearranged.diagonal,
+        "trace": rearranged.trace,
+    }
+    return functions.get(name)
+
+
 def _known() -> Mapping[Callable[..., Any], Callable[..., Any]]:
     """Cyclotron's functions by NumPy's."""
-    from cyclotron.language import folds, products, shifts
+    from cyclotron.language import compositions, folds, products, rearranged, shifts
 
     return {
+        np.prod: folds.prod,
+        np.var: folds.var,
+        np.std: folds.std,
+        np.clip: compositions.clip,
+        np.round: compositions.round,
+        np.isclose: compositions.isclose,
+        np.allclose: compositions.allclose,
+        np.flip: rearranged.flip,
+        np.diff: rearranged.diff,
+        np.diagonal: rearranged.diagonal,
+        np.trace: rearranged.trace,
+        np.tril: rearranged.tril,
+        np.triu: rearranged.triu,
+        np.concatenate: rearranged.concatenate,
+        np.pad: rearranged.pad,
         np.sum: folds.sum,
         np.max: folds.max,
         np.min: folds.min,

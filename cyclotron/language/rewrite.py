@@ -33,6 +33,8 @@ _DECLARATIONS: Mapping[object, str] = {
         einsum,
         arrays.empty,
         arrays.zeros,
+        arrays.ones,
+        arrays.ones_like,
         arrays.full,
         arrays.empty_like,
         arrays.zeros_like,
@@ -390,7 +392,7 @@ class _Statements(LoopStatements):
                 value,
                 "CYC115",
                 f"`np.{numpy}` makes an array that the compiler cannot see",
-                f"use `cy.{'full' if 'ones' in numpy else numpy}`, which means the same",
+                f"use `cy.{numpy}`, which means the same",
             )
         if declared is None or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
             return None

@@ -114,7 +114,7 @@ class _Statement:
     def __init__(self, target: View, value: Whole) -> None:
         self.target = target
         self.tensor = target.tensor
-        self.trace = target.tensor.trace
+        self.trace = target.tensor.owner
         self.span = here()
         steps: list[Index] = [Index("step", self.span) for _ in target.shape]
         at = [Affine({step: 1}, 0) for step in steps]

@@ -57,7 +57,7 @@ class SymbolicTensor(Whole):
         fill: complex | None,
         span: Span,
     ) -> None:
-        self.trace = trace
+        self.owner = trace
         self.name = name
         self.dtype_name = dtype
         self.scalars = scalars
@@ -104,7 +104,7 @@ class SymbolicTensor(Whole):
 
     def read(self, index: Sequence[Affine], span: Span) -> Access:
         """An element as the kernel reads it now."""
-        return Access(self, tuple(index), span, len(self.trace.statements), len(self.trace.indices()))
+        return Access(self, tuple(index), span, len(self.owner.statements), len(self.owner.indices()))
 
     def __getitem__(self, key: object) -> Any:
         if self._names_an_element(key):
@@ -114,7 +114,7 @@ class SymbolicTensor(Whole):
 
     def __setitem__(self, key: object, value: object) -> None:
         if self._names_an_element(key):
-            self.trace.assign(self, self.subscripts(key), value)
+            self.owner.assign(self, self.subscripts(key), value)
         else:
             check_scalars(self)
             self.whole()[key] = value

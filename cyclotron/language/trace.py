@@ -305,7 +305,7 @@ class Trace:
         self._check_expression(value, set())
 
     def _check_owner(self, tensor: SymbolicTensor, span: Span) -> None:
-        if tensor.trace is not self:
+        if tensor.owner is not self:
             raise TraceError(
                 f"`{tensor.name}` belongs to another run of a kernel",
                 code="CYC118",

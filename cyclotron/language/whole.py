@@ -20,7 +20,7 @@ from cyclotron.language.affine import Affine
 from cyclotron.language.arithmetic import Array, Term
 from cyclotron.language.array_refusals import ArrayRefusals, refused_in_place
 from cyclotron.language.broadcasting import Shape
-from cyclotron.language.elements import UFUNCS, Access, Element, cast
+from cyclotron.language.elements import Access, Element, cast
 from cyclotron.language.operators import named_dtype
 from cyclotron.language.position import here
 from cyclotron.language.subscripts import Pick, count, subscripted
@@ -41,6 +41,10 @@ def _folded(kind: str, about: str) -> Callable[..., Any]:
         from cyclotron.language.folds import fold
         from cyclotron.language.numpy_functions import check_options
 
+        dtype = named.pop("dtype", None)
+        if dtype is not None and kind in ("sum", "mean"):
+            return fold(kind, self.astype(dtype), axis, keepdims).astype(dtype)  # type: ignore[arg-type]
+        named["dtype"] = dtype
         given = [name for name, value in named.items() if value is not None]
         unnamed = "out" if kind in ("max", "min", "any", "all") else "dtype"  # as NumPy's methods
         check_options(f".{kind}", [unnamed, *given] if any(v is not None for v in options) else given)
@@ -165,8 +169,9 @@ class Whole(ArrayRefusals, Array):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **options: object) -> Any:
         from cyclotron.language.numpy_functions import check_options, refused
+        from cyclotron.language.numpy_functions import ufunc as of_ufunc
 
-        known = UFUNCS.get(ufunc)
+        known = of_ufunc(ufunc)
         if known is None or method != "__call__":
             raise refused(f"np.{ufunc.__name__}" + (f".{method}" if method != "__call__" else ""))
         check_options(f"np.{ufunc.__name__}", list(options))
@@ -238,7 +243,7 @@ class View(Whole):
     def __setitem__(self, key: object, value: object) -> None:
         part = self[key]
         if isinstance(part, Access):
-            part.tensor.trace.assign(part.tensor, part.index, value)
+            part.tensor.owner.assign(part.tensor, part.index, value)
         elif not part.is_same(value.whole() if isinstance(value, Whole) else None):
             from cyclotron.language.statements import assign
 

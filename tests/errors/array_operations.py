@@ -68,8 +68,8 @@ def axis_by_name(A):
 
 
 @cy.kernel
-def sum_in_a_dtype(A):
-    return np.sum(A, dtype="float32")  # error: CYC105
+def sum_from_a_start(A):
+    return np.sum(A, initial=1)  # error: CYC105
 
 
 @cy.kernel
@@ -78,8 +78,33 @@ def method_in_a_dtype(A):
 
 
 @cy.kernel
-def norm_along_an_axis(A):
-    return np.linalg.norm(A, axis=0)  # error: CYC105
+def nuclear_norm(A):
+    return np.linalg.norm(A, "nuc")  # error: CYC122
+
+
+@cy.kernel
+def joined_shapes(A, x):
+    return np.concatenate([A, x[None, 1:]])  # error: CYC122
+
+
+@cy.kernel
+def padded_by_mirrors(A):
+    return np.pad(A, 1, mode="reflect")  # error: CYC122
+
+
+@cy.kernel
+def padded_along_other_axes(A):
+    return cy.pad(A, ((1, 1),) * 3)  # error: CYC122
+
+
+@cy.kernel
+def trace_of_a_vector(x):
+    return np.trace(x)  # error: CYC122
+
+
+@cy.kernel
+def place_of_the_largest(x):
+    return np.argmax(x)  # error: CYC105
 
 
 @cy.kernel

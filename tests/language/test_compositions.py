@@ -1,0 +1,169 @@
+"""NumPy's functions that are a few operators each, and arrays of elements in other places, against NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cyclotron as cy
+
+A = np.array([[0.5, -1.5, 2.5, 3.0], [-0.5, 1.5, 0.0, -2.0], [9.0, 0.25, -7.0, 1.0]])
+X = np.array([2.5, -0.5, 1.5, 0.49999999999999994, -3.0])
+
+
+def kernel(body: Callable[..., Any]) -> cy.Kernel:
+    return cy.kernel(body)
+
+
+@cy.kernel
+def clipped(A, x):
+    return cy.clip(A, -1, 2), np.clip(x, None, 0.5), x.clip(0.5), np.clip(A, A[0], 5)
+
+
+@cy.kernel
+def elementwise(A, x):
+    return cy.tan(x), np.log2(A * A + 1), np.log10(cy.exp(x)), np.isinf(A / A), np.tan(A[0, 0])
+
+
+@cy.kernel
+def rounded(A, x):
+    return cy.round(A), np.rint(x), np.round(x.astype("int64")), A.round()
+
+
+@cy.kernel
+def close(A, x):
+    return np.isclose(A, 0.5), cy.allclose(x, x + 1e-12), np.allclose(A, A[0]), cy.isclose(1 / x, 1 / x)
+
+
+@cy.kernel
+def folded(A, x):
+    return (
+        cy.prod(A, axis=0),
+        A.prod(),
+        np.prod(x > 1),
+        np.sum(A, axis=1, dtype="float32"),
+        A.sum(dtype="int64"),
+    )
+
+
+@cy.kernel
+def spread(A, x):
+    return np.std(A), cy.var(A, axis=1, keepdims=True), x.var(ddof=1), A.std(axis=0), cy.var(x > 0)
+
+
+@cy.kernel
+def lengths(A, x):
+    return (
+        np.linalg.norm(A, axis=0),
+        cy.norm(A, 1, 1),
+        cy.norm(A, np.inf, axis=0, keepdims=True),
+        np.linalg.norm(x, -np.inf),
+    )
+
+
+@cy.kernel
+def turned(A, x):
+    return cy.flip(A), np.flip(A, 1), np.diff(A), cy.diff(A, 2, 0), np.diff(x > 0), np.diff(x, 9)
+
+
+@cy.kernel
+def diagonals(A, x):
+    return np.diagonal(A), cy.diagonal(A, 2), np.diagonal(A, -1), np.trace(A), A.trace(1), cy.diagonal(A, 9)
+
+
+@cy.kernel
+def triangles(A, x):
+    return np.tril(A), cy.tril(A, 1), np.triu(A, -1), cy.triu(A @ A.T)
+
+
+@cy.kernel
+def joined(A, x):
+    return (
+        np.concatenate([x, A[0], x[1:3]]),
+        cy.concatenate((A, A > 0, A[:0]), axis=0),
+        np.concatenate([A, A[:, :1]], 1),
+    )
+
+
+@cy.kernel
+def padded(A, x):
+    return np.pad(A, 1), cy.pad(A, ((0, 2), (1, 0)), constant_values=7), np.pad(x, (2, 1))
+
+
+@cy.kernel
+def made(A, x):
+    identity = cy.eye(3)
+    o = cy.ones((2, 3))
+    p = cy.ones_like(A, dtype="int32")
+    return identity @ A, cy.eye(2, 4, 1, dtype="bool"), o, p
+
+
+@cy.kernel
+def in_loops(A, x):
+    for _ in range(3):
+        A = cy.clip(A + cy.tril(A[:, :3]) @ A, -5, 5)
+        x = np.concatenate([x[1:], x[:1]])
+    return A, x
+
+
+KERNELS = [
+    clipped,
+    elementwise,
+    rounded,
+    close,
+    folded,
+    spread,
+    lengths,
+    turned,
+    diagonals,
+    triangles,
+    joined,
+]
+KERNELS += [padded, made, in_loops]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda one: one.name)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_functions(kernel: cy.Kernel, dtype: str) -> None:
+    arguments = (A.astype(dtype), X.astype(dtype))
+    with np.errstate(all="ignore"):
+        expected = kernel.reference(*arguments)
+    program = kernel.compile(*arguments)
+    for backend in ("sim", "local"):
+        for found, wanted in zip(cy.run(program, backend=backend).outputs.values(), expected, strict=True):
+            assert (found.shape, found.dtype) == (np.shape(wanted), np.asarray(wanted).dtype)
+            if found.dtype.kind == "f":
+                tolerance = 1e-12 if found.dtype == "float64" else 1e-5
+                np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance)
+            else:
+                np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("name", ["round", "tan", "isinf", "clip"])
+def test_elements(name: str) -> None:
+    bounds = (0, 1) if name == "clip" else ()
+
+    @cy.kernel
+    def each(x):
+        y = cy.zeros_like(x, dtype="bool" if name == "isinf" else None)
+        for i in range(x.shape[0]):
+            y[i] = getattr(cy, name)(x[i], *bounds)
+        return y
+
+    np.testing.assert_allclose(each(X), getattr(np, name)(X, *bounds), rtol=1e-14)
+
+
+def test_sums_of_complex_numbers_and_of_nothing() -> None:
+    @cy.kernel
+    def numbers(z, e):
+        return cy.var(z), np.prod(z), cy.prod(e), cy.trace(cy.diagonal(e, 0)[:, None] * e)
+
+    z, e = np.array([1 + 2j, -3j, 0.5]), np.zeros((0, 0))
+    found = numbers(z, e.astype("complex128"))
+    np.testing.assert_allclose(found[0], np.var(z))
+    assert found[0].dtype == "float64"
+    np.testing.assert_allclose(found[1], np.prod(z))
+    assert (found[2], found[3]) == (1, 0)
