@@ -20,7 +20,7 @@ _HELP = {
     _CARRIED: "write a reduction, e.g. `sum(... for k in range(...))`; or make `{name}` an array before the"
     " loop, a scalar by `{name} = cy.full((), value, dtype=...)`",
     _AFTER_LOOP: "a loop is a domain without a last iteration; make `{name}` a tensor, or use it in the loop",
-    _AFTER_BRANCH: "write `{name} = a if condition else b`",
+    _AFTER_BRANCH: "write `{name} = a if condition else b`, of arrays two new ones (`a.copy()`)",
 }
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from cyclotron.language import arrays
 from cyclotron.language.annotations import resolved
 from cyclotron.language.array_names import ArrayNames
+from cyclotron.language.branches import paired
 from cyclotron.language.einsum import einsum
 from cyclotron.language.expressions import Expressions, call, located, lookup, name
 from cyclotron.language.loop_statements import Exit, LoopStatements, with_
@@ -205,6 +206,9 @@ class _Statements(LoopStatements):
             self._names = before
             self._arrays.merge(arrays)
             return [ast.If(test=test, body=body, orelse=orelse)]
+        chosen = paired(node, self._arrays)
+        if chosen is not None:
+            return [new for one in chosen for new in self._assign(one)]
         test = self._rewrite(node.test)
         self._branches += 1
         before, arrays = self._names, self._arrays.copy()

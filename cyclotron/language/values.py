@@ -11,8 +11,9 @@ from cyclotron.errors import ShapeError, Span, TraceError
 from cyclotron.language import elements
 from cyclotron.language.affine import Affine, Condition, Extremum, Index, Region, affine, intersection
 from cyclotron.language.arithmetic import Array, Term
+from cyclotron.language.broadcasting import same, text
 from cyclotron.language.elements import Choose, Element, Reduce, element
-from cyclotron.language.elementwise import operand
+from cyclotron.language.elementwise import combine, operand
 from cyclotron.language.position import here
 from cyclotron.language.regions import project
 from cyclotron.language.rounding import Remainder, not_affine
@@ -20,7 +21,7 @@ from cyclotron.language.scopes import as_condition, range_domain
 from cyclotron.language.statements import new_array
 from cyclotron.language.tensors import SymbolicTensor
 from cyclotron.language.trace import Trace, active_trace
-from cyclotron.language.whole import Whole
+from cyclotron.language.whole import Expression, Whole
 
 Body = Callable[[Affine], object]
 
@@ -104,7 +105,32 @@ def choose(test: object, then: Callable[[], object], other: Callable[[], object]
                 span=here(),
                 help="choose between elements, or write one `if` for each case",
             )
+    if isinstance(first, Whole) and isinstance(second, Whole) and first.shape and second.shape:
+        return _chosen_array(test, first, second)
     return Choose(test, element(first), element(second), here())
+
+
+def _chosen_array(test: Condition, first: Whole, second: Whole) -> Whole:
+    """One of two new arrays, by a condition on indices."""
+    for value in (first, second):
+        if not isinstance(value, Expression):
+            raise TraceError(
+                f"`{value.name}` itself, or another array, is chosen by a condition on indices",
+                code="CYC107",
+                span=here(),
+                help=f"choose between new arrays, e.g. `{value.name}.copy()`: which array a name means may"
+                " not depend on the condition",
+            )
+    agree = len(first.shape) == len(second.shape) and builtins.all(map(same, first.shape, second.shape))
+    if not agree or first.dtype_name != second.dtype_name:
+        raise ShapeError(
+            f"a condition on indices chooses between {first.dtype_name} of shape {text(first.shape)} and"
+            f" {second.dtype_name} of shape {text(second.shape)}",
+            code="CYC120" if agree else "CYC122",
+            span=here(),
+            help="what a name holds has one shape and dtype: convert one of the arrays, e.g. with `.astype`",
+        )
+    return combine("where", (test, first, second))
 
 
 def term(value: object) -> Term:

@@ -240,3 +240,28 @@ def repeated(u):
     for _k in range(14):
         u = u * u + u  # error: CYC107
     return u
+
+
+@cy.kernel
+def chosen_itself(x):
+    for t in range(3):
+        x = x + 1 if t > 0 else x  # error: CYC107
+    return x
+
+
+@cy.kernel
+def chosen_shapes(x):
+    for t in range(3):
+        y = x + 1 if t > 0 else x[1:] * 2  # error: CYC122
+        x = x + y[0]
+    return x
+
+
+@cy.kernel
+def branch_of_another_dtype(x):
+    for t in range(3):
+        if t > 0:
+            x = x * 2  # error: CYC120
+        else:
+            x = x > 1
+    return x
