@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <optional>
 #include <string_view>
 
 #include <cyclotron/codegen/generate.hpp>
@@ -136,17 +137,22 @@ mapping::Mapping map_in_parts(dataflow::Placed& placed, dataflow::Shared shared,
     const auto& code = error.diagnostic().code;
     if (code != made_too_late && code != overtaken) throw;
     const auto first = std::current_exception();
-    for (const auto parts_of : {dataflow::parts, dataflow::finest_parts}) {
-      for (auto level = placed.time.size(); level-- > 0;) {
-        const auto parts = parts_of(placed, level);
-        if (std::ranges::all_of(parts, [](std::int64_t part) { return part == 0; })) continue;
-        const auto distributed = dataflow::distribute(placed, level, parts);
-        try {
-          return map(share_links(distributed, machine, relays).placed);
-        } catch (const LegalityError&) {
-          continue;  // further out, or in more parts, perhaps
-        }
+    const auto map_parts = [&](std::size_t level,
+                               const std::vector<std::int64_t>& parts) -> std::optional<mapping::Mapping> {
+      if (std::ranges::all_of(parts, [](std::int64_t part) { return part == 0; })) return std::nullopt;
+      try {
+        return map(share_links(dataflow::distribute(placed, level, parts), machine, relays).placed);
+      } catch (const LegalityError&) {
+        return std::nullopt;  // further out, or in more parts, perhaps
       }
+    };
+    for (auto level = placed.time.size(); level-- > 0;) {
+      if (auto mapping = map_parts(level, dataflow::parts(placed, level))) return std::move(*mapping);
+    }
+    // Of what is left to the compiler, the points of a folded PE in one step: in as many parts as can be.
+    const auto outer = placed.time.size() - placed.within;
+    for (auto level = placed.time.size(); level-- > outer;) {
+      if (auto mapping = map_parts(level, dataflow::finest_parts(placed, level))) return std::move(*mapping);
     }
     std::rethrow_exception(first);
   }

@@ -82,9 +82,10 @@ def distribution(ratios: list[float]) -> str:
 def test_plans_of_random_programs(tmp_path, capsys):
     """Of the PE that needs most, within 10 % of the most that its live slots take, on average.
 
-    The worst ones have arrays that loops fill and read element by element: such a slot lives as a whole, over
-    the loop. Against live elements arrays count twice: one of 720 bytes, of which two elements are read once
-    more after it is stored, is a slot as a whole because the storage of values is chosen before.
+    The worst ones have slots of one byte, which take words of two, and arrays that loops fill and read by
+    element: such a slot lives as a whole, over the loop. Against live elements arrays count twice: one of
+    720 bytes, of which two elements are read once more after it is stored, is a slot as a whole because the
+    storage of values is chosen before.
     """
     found: dict[str, list[Plan]] = {}
     for kind, program in itertools.islice(random_programs(tmp_path), PROGRAMS):

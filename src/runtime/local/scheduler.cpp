@@ -135,7 +135,9 @@ void Scheduler::wake(std::size_t worker, std::uint32_t pe) {
       } else {
         active_.fetch_add(1);
       }
-      push(home_[pe], pe);
+      const std::uint32_t home = home_[pe];
+      const bool has_none = workers_[home].ready_count.load(std::memory_order_relaxed) == 0;
+      push(has_none ? home : worker, pe);
     }
     return;
   }

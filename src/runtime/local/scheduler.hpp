@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <vector>
 
 namespace cyclotron::runtime::local {
@@ -19,7 +20,8 @@ namespace cyclotron::runtime::local {
 ///
 /// Worker 0 begins alone, with the PEs in order. Once they are dealt out, blocks of PEs go round the workers, and each
 /// begins those of its share in order. A PE that is woken goes back to the worker that ran it before, which has its
-/// memory in its cache: so where values travel over the grid the workers follow them side by side, a few rows apart.
+/// memory in its cache, unless that one has enough to do: so where values travel over the grid the workers follow them side
+/// by side, a few rows apart.
 class Scheduler {
  public:
   /// A PE for a worker; `begins`: it has not run before.
@@ -102,6 +104,9 @@ std::optional<Scheduler::Turn> Scheduler::next(std::size_t worker, Idle idle) {
   while (!over()) {
     if (const auto turn = find(worker)) return turn;
     settle(worker);
+    // Falling asleep and being woken take longer than most turns of others.
+    for (int n = 0; n < 50 && !over() && ready_count_.load(std::memory_order_relaxed) == 0; ++n)
+      std::this_thread::yield();
     {
       std::unique_lock lock(mutex_);
       ++sleepers_;

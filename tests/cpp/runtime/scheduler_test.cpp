@@ -95,6 +95,20 @@ TEST(Scheduler, ReturnsAPeToTheWorkerThatRanIt) {
   EXPECT_FALSE(turn->begins);
 }
 
+TEST(Scheduler, KeepsAPeFromAWorkerThatHasOthersReady) {
+  Scheduler scheduler(6, 2);
+  scheduler.deal_out(3);
+  for (const std::uint32_t pe : {3U, 4U}) {
+    ASSERT_EQ(scheduler.next(1, no_idle)->pe, pe);
+    scheduler.park(1, pe);
+  }
+  ASSERT_EQ(scheduler.next(0, no_idle)->pe, 0U);
+  scheduler.wake(0, 3);
+  scheduler.wake(0, 4);
+  EXPECT_EQ(scheduler.next(0, no_idle)->pe, 4U);
+  EXPECT_EQ(scheduler.next(1, no_idle)->pe, 3U);
+}
+
 TEST(Scheduler, MakesTheNextParkOfARunningPeReturnAtOnce) {
   Scheduler scheduler(1, 1);
   ASSERT_TRUE(scheduler.next(0, no_idle));
