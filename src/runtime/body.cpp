@@ -1,28 +1,57 @@
 #include "body.hpp"
 
+#include <cstdlib>
 #include <utility>
 
 namespace cyclotron::runtime {
 
+namespace {
+
+std::int64_t coefficient(const Code& code, const Form& form, std::uint32_t variable) {
+  for (std::uint32_t t = 0; t < form.count; ++t) {
+    const Term& term = code.terms[form.first + t];
+    if (term.variable == variable) return term.coefficient;
+  }
+  return 0;
+}
+
+/// How many iterations there are until `place`, in a circular buffer of `modulus` places, goes round, if it moves by so
+/// much in each.
+std::int64_t iterations_around(std::int64_t place, std::int64_t by, std::int64_t modulus) {
+  if (by <= -modulus || by >= modulus) return 1;
+  const std::int64_t room = by > 0 ? modulus - 1 - place : place;
+  return room / std::abs(by) + 1;
+}
+
+}  // namespace
+
 /// False where the place is not inside its slot in all iterations.
-bool BodyRunner::find_place(const Pe& pe, const Body& body, const Source& source, std::int64_t iterations,
+bool BodyRunner::find_place(const Pe& pe, const Body& body, const Source& source, std::int64_t& iterations,
                             Scalar& found) {
   const Code& code = *pe.code;
   if (source.constant) {  // an operand, which is only read
     found = {const_cast<std::byte*>(code.constants[source.index].bytes.data()), 0, source.width,
-             source.region};
+             source.region, true};
     return true;
   }
   const Place& place = code.places[source.index];
-  const std::int64_t first = evaluate(code, place, pe.variables);  // its wrap stays (find_body.cpp)
+  std::int64_t first = evaluate(code, place.index, pe.variables);
   std::int64_t advance = 0, last = 0;
-  for (std::uint32_t t = 0; t < place.index.count; ++t) {
-    const Term& term = code.terms[place.index.first + t];
-    if (term.variable == body.variable) advance = term.coefficient;
+  bool overflow = __builtin_mul_overflow(coefficient(code, place.index, body.variable), body.step, &advance);
+  if (place.wrap != Place::no_wrap) {
+    const auto& [form, modulus, stride] = code.wraps[place.wrap];
+    const std::int64_t around = floor_modulo(evaluate(code, form, pe.variables), modulus);
+    first += stride * around;
+    std::int64_t by = 0;
+    overflow |= __builtin_mul_overflow(coefficient(code, form, body.variable), body.step, &by);
+    if (by != 0) {
+      iterations = std::min(iterations, iterations_around(around, by, modulus));
+      overflow |= iterations > 1 &&
+                  (__builtin_mul_overflow(by, stride, &by) || __builtin_add_overflow(advance, by, &advance));
+    }
   }
-  const bool overflow = __builtin_mul_overflow(advance, body.step, &advance) ||
-                        __builtin_mul_overflow(advance, iterations - 1, &last) ||
-                        __builtin_add_overflow(last, first, &last);
+  overflow |=
+      __builtin_mul_overflow(advance, iterations - 1, &last) || __builtin_add_overflow(last, first, &last);
   const auto inside = [&](std::int64_t index) {
     return static_cast<std::uint64_t>(index) < static_cast<std::uint64_t>(place.count);
   };
@@ -32,6 +61,11 @@ bool BodyRunner::find_place(const Pe& pe, const Body& body, const Source& source
   return true;
 }
 
+void BodyRunner::find_index(const Pe& pe, const Body::Operation& access, std::int64_t* index) const {
+  for (std::uint32_t d = 0; d < access.index.count; ++d)
+    index[d] = evaluate(*pe.code, pe.code->forms[access.index.first + d], pe.variables);
+}
+
 /// False where the element is not inside its tensor in all iterations: affine indices are where the first and the last
 /// one are.
 bool BodyRunner::find_element(Pe& pe, const Body& body, const Body::Operation& access,
@@ -39,8 +73,7 @@ bool BodyRunner::find_element(Pe& pe, const Body& body, const Body::Operation& a
   const TensorAccess& tensor = tensors_[access.tensor];
   std::array<std::int64_t, 16> index{};
   const auto element = [&]() -> std::byte* {
-    for (std::uint32_t d = 0; d < access.index.count; ++d)
-      index[d] = evaluate(*pe.code, pe.code->forms[access.index.first + d], pe.variables);
+    find_index(pe, access, index.data());
     return tensor.contains(index.data()) ? tensor.scalar(index.data()) : nullptr;
   };
   found = {element(), 0, access.element, access.region};
@@ -56,47 +89,56 @@ bool BodyRunner::find_element(Pe& pe, const Body& body, const Body::Operation& a
 }
 
 /// What each operation reads and writes in the first iteration; messages are scalars as others are.
-bool BodyRunner::find(Pe& pe, const Body& body, const Streams& streams, std::int64_t iterations) {
+bool BodyRunner::find(Pe& pe, const Body& body, const Streams& streams, std::int64_t& iterations,
+                      Found& found) {
   std::array<std::uint32_t, Body::most_lanes> messages{};
-  scalars_.resize(body.operations.size());
-  for (std::size_t o = 0; o < scalars_.size(); ++o) {
+  found.scalars.resize(body.operations.size());
+  // Only where all were found the last time.
+  const bool same = found.memory != nullptr && found.memory == pe.memory;
+  found.memory = nullptr;
+  const auto place = [&](const Source& source, Scalar& scalar) {
+    return (same && source.fixed) || find_place(pe, body, source, iterations, scalar);
+  };
+  for (std::size_t o = 0; o < found.scalars.size(); ++o) {
     const Body::Operation& what = body.operations[o];
-    VectorOperation& found = scalars_[o];
-    found.kernel = what.vector;
-    found.operands = std::max<std::uint8_t>(1, what.operands);
-    if (!find_place(pe, body, what.result, iterations, found.out)) return false;
+    VectorOperation& operation = found.scalars[o];
+    operation.kernel = what.vector;
+    operation.operands = std::max<std::uint8_t>(1, what.operands);
+    const bool reads_result = what.kind == Step::Kind::store || what.kind == Step::Kind::send;
+    Scalar& other = reads_result ? operation.out : operation.in[0];
+    if (!place(what.result, reads_result ? operation.in[0] : operation.out)) return false;
     for (std::size_t n = 0; n < what.operands; ++n) {
-      if (!find_place(pe, body, what.sources[n], iterations, found.in[n])) return false;
+      if (!place(what.sources[n], operation.in[n])) return false;
     }
     switch (what.kind) {
       case Step::Kind::load:
       case Step::Kind::store:
-        if (!find_element(pe, body, what, iterations, found.in[0])) return false;
+        if (!find_element(pe, body, what, iterations, other)) return false;
         break;
       case Step::Kind::send:
       case Step::Kind::receive: {
         const std::ptrdiff_t before = messages[what.lane]++;
-        found.in[0] = {streams[what.lane] + before * what.element,
-                       static_cast<std::ptrdiff_t>(body.lanes[what.lane].messages) * what.element,
-                       what.element, what.region};
+        other = {streams[what.lane] + before * what.element,
+                 static_cast<std::ptrdiff_t>(body.lanes[what.lane].messages) * what.element, what.element,
+                 what.region};
         break;
       }
       default: break;
     }
-    if (what.kind == Step::Kind::store || what.kind == Step::Kind::send) std::swap(found.in[0], found.out);
   }
+  found.memory = pe.memory;
   return true;
 }
 
-void BodyRunner::find_operations(const Body& body) {
+void BodyRunner::find_operations(const Body& body, const std::vector<VectorOperation>& scalars) {
   operations_.clear();
-  for (std::size_t o = 0; o < scalars_.size(); ++o) {
+  for (std::size_t o = 0; o < scalars.size(); ++o) {
     auto& operation =
-        operations_.emplace_back(Operation{.kernel = body.operations[o].kernel, .out = scalars_[o].out});
+        operations_.emplace_back(Operation{.kernel = body.operations[o].kernel, .out = scalars[o].out});
     operation.moves = operation.out.advance != 0;
-    for (std::size_t n = 0; n < scalars_[o].operands; ++n) {
-      operation.in[n] = scalars_[o].in[n].at;
-      operation.advance[n] = scalars_[o].in[n].advance;
+    for (std::size_t n = 0; n < scalars[o].operands; ++n) {
+      operation.in[n] = scalars[o].in[n].at;
+      operation.advance[n] = scalars[o].in[n].advance;
       operation.moves |= operation.advance[n] != 0;
     }
   }
@@ -119,12 +161,13 @@ void BodyRunner::run(std::int64_t& left, const Operation*& computing) {
   }
 }
 
-bool BodyRunner::run(Pe& pe, const Body& body, const Streams& streams, std::int64_t iterations) {
-  if (!find(pe, body, streams, iterations)) return false;
+std::int64_t BodyRunner::run(Pe& pe, const Body& body, const Streams& streams, std::int64_t iterations) {
+  Found& found = found_[&body];
+  if (!find(pe, body, streams, iterations, found)) return 0;
   if (body.vectors && iterations >= VectorPlan::least_iterations &&
-      vector_bodies_[&body].run(scalars_, iterations))
-    return true;
-  find_operations(body);
+      found.vectors.run(found.scalars, iterations))
+    return iterations;
+  find_operations(body, found.scalars);
   std::int64_t left = iterations;
   const Operation* computing = nullptr;
   try {
@@ -134,7 +177,7 @@ bool BodyRunner::run(Pe& pe, const Body& body, const Streams& streams, std::int6
     pe.variables[body.variable] += (iterations - left) * body.step;
     throw;
   }
-  return true;
+  return iterations;
 }
 
 }  // namespace cyclotron::runtime

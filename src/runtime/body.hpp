@@ -28,9 +28,14 @@ class BodyRunner {
   /// By lane of the body, where its next messages stand.
   using Streams = std::array<std::byte*, Body::most_lanes>;
 
-  /// Runs so many iterations (at least one) from the PE's loop variable on, or none (false) where one would leave a slot
-  /// or a tensor. The variable and the counter stay as they are, unless a kernel throws: then they tell where.
-  bool run(Pe& pe, const Body& body, const Streams& streams, std::int64_t iterations);
+  /// Runs up to so many iterations (at least one) from the PE's loop variable on, and returns how many: up to where an
+  /// element goes round its circular buffer, and none where one would leave a slot or a tensor. The variable and the
+  /// counter stay as they are, unless a kernel throws: then they tell where.
+  std::int64_t run(Pe& pe, const Body& body, const Streams& streams, std::int64_t iterations);
+
+  /// Calls note(tensor, first, apart) for what iterations from the PE's loop variable on store: the numbers of elements.
+  template <class Note>
+  void each_store(Pe& pe, const Body& body, Note note) const;
 
  private:
   /// For iterations in turn.
@@ -41,19 +46,46 @@ class BodyRunner {
     Scalar out;
     bool moves = false;  ///< Some scalar does.
   };
-  [[nodiscard]] bool find(Pe& pe, const Body& body, const Streams& streams, std::int64_t iterations);
+  /// Lowers the number of iterations to those whose scalars lie evenly apart.
+  struct Found;
+  [[nodiscard]] bool find(Pe& pe, const Body& body, const Streams& streams, std::int64_t& iterations,
+                          Found& found);
   [[nodiscard]] static bool find_place(const Pe& pe, const Body& body, const Source& source,
-                                       std::int64_t iterations, Scalar& found);
+                                       std::int64_t& iterations, Scalar& found);
+  /// The index of an operation's element.
+  void find_index(const Pe& pe, const Body::Operation& access, std::int64_t* index) const;
   [[nodiscard]] bool find_element(Pe& pe, const Body& body, const Body::Operation& access,
                                   std::int64_t iterations, Scalar& found) const;
-  void find_operations(const Body& body);
+  void find_operations(const Body& body, const std::vector<VectorOperation>& scalars);
   void run(std::int64_t& left, const Operation*& computing);
 
+  /// What is kept of a body from run to run.
+  struct Found {
+    std::vector<VectorOperation> scalars;
+    const std::byte* memory = nullptr;  ///< Of the PE whose they are.
+    VectorBody vectors;
+  };
   const std::vector<TensorAccess>& tensors_;
-  std::vector<VectorOperation> scalars_;
   std::vector<Operation> operations_;
-  std::unordered_map<const Body*, VectorBody> vector_bodies_;
+  std::unordered_map<const Body*, Found> found_;
 };
+
+template <class Note>
+void BodyRunner::each_store(Pe& pe, const Body& body, Note note) const {
+  std::array<std::int64_t, 16> index{};
+  const auto number = [&](const Body::Operation& store) {
+    find_index(pe, store, index.data());
+    return tensors_[store.tensor].linear(index.data());
+  };
+  for (const auto& operation : body.operations) {
+    if (operation.kind != Step::Kind::store) continue;
+    const std::size_t first = number(operation);
+    pe.variables[body.variable] += body.step;
+    const std::size_t second = number(operation);
+    pe.variables[body.variable] -= body.step;
+    note(operation.tensor, first, static_cast<std::ptrdiff_t>(second - first));
+  }
+}
 
 /// A host may let messages of links be read and written where they stand, several at once; fewer than there are may
 /// stand side by side. Its other functions are not called then; they would have nothing to count.
@@ -61,8 +93,13 @@ class BodyRunner {
 ///   void taken(Pe&, std::uint32_t port, std::int64_t count);      // they leave
 ///   Scalars room(Pe&, std::uint32_t port);                        // places for messages
 ///   void sent(Pe&, std::uint32_t port, std::int64_t count);       // these are written
+/// It may note what is stored, elements of a tensor by their number in it:
+///   void stored(std::uint32_t tensor, std::size_t first, std::ptrdiff_t apart, std::int64_t count);
 template <class Host>
 concept KeepsStreams = requires(Host& host, Pe& pe) { host.arrived(pe, std::uint32_t{}); };
+template <class Host>
+concept NotesStores =
+    requires(Host& host) { host.stored(std::uint32_t{}, std::size_t{}, std::ptrdiff_t{}, std::int64_t{}); };
 
 /// At the start of an iteration: runs as many as have their messages and places, about as many steps as the budget
 /// has, or some vectors' worth. False where the loop has ended or has to go on step by step.
@@ -87,7 +124,13 @@ bool run_iterations(Host& host, BodyRunner& runner, Pe& pe, const Body& body, st
     streams[n] = scalars.first;
     iterations = std::min(iterations, scalars.count / lane.messages);
   }
-  if (iterations == 0 || !runner.run(pe, body, streams, iterations)) return false;
+  if (iterations > 0) iterations = runner.run(pe, body, streams, iterations);
+  if (iterations == 0) return false;
+  if constexpr (NotesStores<Host>) {
+    runner.each_store(pe, body, [&](std::uint32_t tensor, std::size_t first, std::ptrdiff_t apart) {
+      host.stored(tensor, first, apart, iterations);
+    });
+  }
   for (const Body::Lane& lane : body.lanes) {
     if (lane.sends) {
       host.sent(pe, lane.port, iterations * lane.messages);

@@ -72,6 +72,7 @@ struct Source {
   std::uint8_t width = 0;    ///< Bytes of a scalar.
   std::uint32_t index = 0;   ///< In `places` or `constants`.
   std::uint16_t region = 0;  ///< In a body: see `Scalar`.
+  bool fixed = false;        ///< In a body: a PE always finds it in the same place.
 };
 
 struct Range {

@@ -31,7 +31,8 @@ class BodyBuilder {
   }
 
  private:
-  /// Whether a body may have such a step: one whose elements lie apart by as much from iteration to iteration.
+  /// Whether a body may have such a step: one whose elements lie apart by as much from iteration to iteration, up to
+  /// where they go round a circular buffer.
   bool add(const Step& step) {
     if (!step.scalar) return false;
     Body::Operation operation{.kind = step.kind,
@@ -61,19 +62,17 @@ class BodyBuilder {
       }
       default: return false;
     }
-    const auto sources = std::span(operation.sources).first(operation.operands);
-    if (wraps(operation.result) || std::ranges::any_of(sources, [this](const Source& s) { return wraps(s); }))
-      return false;
+    operation.result.fixed = is_fixed(operation.result);
+    for (auto& source : std::span(operation.sources).first(operation.operands))
+      source.fixed = is_fixed(source);
     body_.operations.push_back(operation);
     return true;
   }
 
-  /// Whether the element wraps as the loop counts.
-  [[nodiscard]] bool wraps(const Source& source) const {
-    if (source.constant || code_.places[source.index].wrap == Place::no_wrap) return false;
-    const Form& form = code_.wraps[code_.places[source.index].wrap].form;
-    const auto terms = std::span(code_.terms).subspan(form.first, form.count);
-    return std::ranges::find(terms, body_.variable, &Term::variable) != terms.end();
+  [[nodiscard]] bool is_fixed(const Source& source) const {
+    if (source.constant) return true;
+    const Place& place = code_.places[source.index];
+    return place.index.count == 0 && place.wrap == Place::no_wrap;
   }
 
   /// Numbers what may overlap: slots by their addresses, all tensors where one is written; constants are 0, and messages

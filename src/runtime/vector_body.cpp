@@ -12,15 +12,19 @@ namespace {
 
 constexpr auto unknown = std::numeric_limits<std::ptrdiff_t>::min();
 
-constexpr std::int64_t runs_ahead = 4;
+constexpr std::int64_t runs_ahead = 2;
 
-/// Starts to bring memory into the cache, that of some runs later: the processor's own prefetching is thrown out by
-/// runs, in which each stream is read for a moment only. Inlined always: GCC takes a call that only prefetches for one
-/// without effect.
-[[gnu::always_inline]] inline void fetch(const std::byte* at, std::ptrdiff_t step) {
+/// Starts to bring the part [part, part + 1) / parts of what a later run needs into the cache: the processor's own
+/// prefetching is thrown out by runs, in which each stream is read for a moment only. Inlined always: GCC takes a call
+/// that only prefetches for one without effect.
+[[gnu::always_inline]] inline void fetch(const std::byte* at, std::ptrdiff_t step, std::size_t part,
+                                         std::size_t parts) {
   constexpr std::ptrdiff_t line = 64;
-  const std::byte* const end = at + runs_ahead * step + std::max<std::ptrdiff_t>(step, 0);
-  for (at = end - std::abs(step); at < end; at += line) __builtin_prefetch(at);
+  const auto lines = static_cast<std::size_t>(std::abs(step) / line + 1);
+  const std::byte* const first = at + runs_ahead * step + std::min<std::ptrdiff_t>(step, 0);
+  const std::byte* const end = first + static_cast<std::ptrdiff_t>(lines * (part + 1) / parts) * line;
+  for (at = first + static_cast<std::ptrdiff_t>(lines * part / parts) * line; at < end; at += line)
+    __builtin_prefetch(at);
 }
 
 }  // namespace
@@ -84,34 +88,73 @@ void VectorBody::bind(const VectorPlan& plan) {
   }
   vectors_.resize(lines);
   operations_.clear();
+  fetched_.clear();
   for (const auto& planned : plan.operations) {
-    auto& operation =
-        operations_.emplace_back(BoundOperation{.kernel = planned.kernel, .operands = planned.operands});
+    auto& operation = operations_.emplace_back(BoundOperation{.kernel = planned.kernel});
+    operation.region.fill(static_cast<std::uint16_t>(moved_.size() - 1));
     for (std::size_t n = 0; n < planned.operands; ++n) {
       const Bound in = bind(plan, planned.in[n]);
       operation.in[n] = in.at;
       operation.advance[n] = in.advance;
       operation.step[n] = in.step;
       operation.region[n] = in.region;
-      operation.fetch[n] = planned.fetch[n];
+      if (planned.fetch[n]) fetched_.push_back(in);
     }
     operation.out = bind(plan, planned.out);
-    operation.fetch_out = planned.fetch[VectorPlan::result];
+    if (planned.fetch[VectorPlan::result]) fetched_.push_back(operation.out);
   }
   fills_.clear();
-  for (const auto& [from, vector] : plan.fills) fills_.push_back({bind(plan, from), bind(plan, vector)});
+  std::ranges::fill(moved_, 0);
+  for (const auto& [from, vector] : plan.fills) {
+    const BoundCopy copy{bind(plan, from), bind(plan, vector)};
+    const bool constant = planned_[from.number / 4].in[from.number % 4].constant;
+    if (constant) {
+      fill(copy, together_);
+    } else {
+      fills_.push_back(copy);
+    }
+  }
   left_.clear();
-  for (const auto& [value, home] : plan.left) left_.push_back({bind(plan, value), bind(plan, home)});
+  for (const auto& [value, home, before] : plan.left)
+    left_.push_back({bind(plan, value), bind(plan, home), before});
+}
+
+void VectorBody::fill(const BoundCopy& copy, std::int64_t count) const {
+  const auto& [from, to, before] = copy;
+  const void* const in = place(from);
+  copy_kernel(to.width)(place(to), to.advance, &in, &from.advance, count);
+}
+
+/// The values of the last iteration, as the iterations in turn leave them.
+void VectorBody::leave(bool before, std::int64_t iterations) const {
+  const std::int64_t last = iterations - 1;
+  for (const auto& [value, home, early] : left_) {
+    if (early != before) continue;
+    const std::int64_t at = value.step == 0 ? last % together_ : last;
+    copy_scalar(place(home), place(value) + at * value.advance, home.width);
+  }
 }
 
 /// Finds the scalars of the first run.
 void VectorBody::start() {
   running_ = operations_;
   for (auto& operation : running_) {
-    for (std::size_t n = 0; n < operation.operands; ++n)
+    for (std::size_t n = 0; n < operation.in.size(); ++n)
       operation.in[n] = static_cast<const std::byte*>(operation.in[n]) + moved_[operation.region[n]];
     operation.out.at = place(operation.out);
   }
+  fetching_ = fetched_;
+  for (auto& stream : fetching_) stream.at = place(stream);
+}
+
+/// To the scalars of the next run.
+void VectorBody::go_on() {
+  for (auto& operation : running_) {
+    for (std::size_t n = 0; n < operation.in.size(); ++n)
+      operation.in[n] = static_cast<const std::byte*>(operation.in[n]) + operation.step[n];
+    operation.out.at += operation.out.step;
+  }
+  for (auto& stream : fetching_) stream.at += stream.step;
 }
 
 bool VectorBody::run(std::span<const VectorOperation> operations, std::int64_t iterations) {
@@ -119,34 +162,24 @@ bool VectorBody::run(std::span<const VectorOperation> operations, std::int64_t i
   if (!plan_holds(operations, iterations)) make_plan(operations, iterations);
   if (!vectorizes_) return false;
   const std::int64_t together = std::min(iterations, together_);
-  for (const auto& [from, to] : fills_) {
-    const void* const in = place(from);
-    copy_kernel(to.width)(place(to), to.advance, &in, &from.advance, together);
-  }
+  for (const auto& copy : fills_) fill(copy, together);
+  leave(true, iterations);
   start();
-  for (std::int64_t first = 0; first < iterations; first += together) {
-    const std::int64_t count = std::min(together, iterations - first);
+  for (std::int64_t left = iterations; left > 0; left -= together) {
+    const std::int64_t count = std::min(together, left);
     // Not beyond the last run: another thread may be writing there.
-    const bool fetches = iterations - first > runs_ahead * together;
-    for (auto& operation : running_) {
-      for (std::size_t n = 0; n < operation.operands; ++n) {
-        if (fetches && operation.fetch[n])
-          fetch(static_cast<const std::byte*>(operation.in[n]), operation.step[n]);
+    const bool fetches = left > runs_ahead * together;
+    // Between operations, that have other things to do while it comes.
+    for (std::size_t o = 0; o < running_.size(); ++o) {
+      for (const auto& stream : fetching_) {
+        if (fetches) fetch(stream.at, stream.step, o, running_.size());
       }
-      Bound& out = operation.out;
-      if (fetches && operation.fetch_out) fetch(out.at, out.step);
-      operation.kernel(out.at, out.advance, operation.in.data(), operation.advance.data(), count);
-      for (std::size_t n = 0; n < operation.operands; ++n)
-        operation.in[n] = static_cast<const std::byte*>(operation.in[n]) + operation.step[n];
-      out.at += out.step;
+      const auto& [kernel, in, advance, step, region, out] = running_[o];
+      kernel(out.at, out.advance, in.data(), advance.data(), count);
     }
+    go_on();
   }
-  // The values of the last iteration, as the iterations in turn leave them.
-  const std::int64_t last = iterations - 1;
-  for (const auto& [value, home] : left_) {
-    const std::int64_t at = value.step == 0 ? last % together : last;
-    copy_scalar(place(home), place(value) + at * value.advance, home.width);
-  }
+  leave(false, iterations);
   return true;
 }
 

@@ -32,17 +32,15 @@ class VectorBody {
   };
   struct BoundCopy {
     Bound from, to;
+    bool before = false;  ///< See `VectorPlan::Left`.
   };
   /// The operands lie as kernels take them.
   struct BoundOperation {
     VectorKernel kernel = nullptr;
-    std::size_t operands = 0;
     std::array<const void*, 3> in{};
     std::array<std::ptrdiff_t, 3> advance{}, step{};
     std::array<std::uint16_t, 3> region{};
-    std::array<bool, 3> fetch{};
     Bound out{};
-    bool fetch_out = false;
   };
 
   [[nodiscard]] bool plan_holds(std::span<const VectorOperation> operations, std::int64_t iterations);
@@ -50,7 +48,10 @@ class VectorBody {
   [[nodiscard]] Bound bind(const VectorPlan& plan, VectorPlan::Place place);
   void bind(const VectorPlan& plan);
   [[nodiscard]] std::byte* place(const Bound& bound) const { return bound.at + moved_[bound.region]; }
+  void fill(const BoundCopy& copy, std::int64_t count) const;
+  void leave(bool before, std::int64_t iterations) const;
   void start();
+  void go_on();
 
   bool vectorizes_ = false;
   std::int64_t together_ = 0;  ///< Iterations of a run.
@@ -59,7 +60,9 @@ class VectorBody {
   std::vector<BoundOperation> operations_;  ///< With the scalars where they were when this was planned.
   std::vector<BoundCopy> fills_, left_;
   std::vector<std::ptrdiff_t> moved_;  ///< Since then, by region; the last one is for what stays.
+  std::vector<Bound> fetched_;         ///< What memory is asked for ahead.
   std::vector<BoundOperation> running_;
+  std::vector<Bound> fetching_;
   std::vector<CacheLine> vectors_;
   std::vector<std::size_t> starts_;  ///< Of the vectors, in lines.
 };

@@ -8,7 +8,7 @@ namespace cyclotron::runtime {
 namespace {
 
 /// Vectors of some dozen temporaries stay in the first cache, beside the streams from memory.
-constexpr std::int64_t most_together = 128;
+constexpr std::int64_t most_together = 256;
 
 bool same(const Scalar& a, const Scalar& b) {
   return a.at == b.at && a.advance == b.advance && a.width == b.width;
@@ -26,7 +26,8 @@ class VectorPlanner {
     find_temporaries();
     if (!order_holds()) return std::nullopt;
     plan();
-    for (const auto& [home, value] : temporaries_) plan_.left.push_back({value, home});
+    for (const auto& [home, value] : temporaries_)
+      plan_.left.push_back({value, home, !value.own && is_written(scalar(value))});
     write_through();
     find_streams();
     return std::move(plan_);
@@ -137,6 +138,34 @@ class VectorPlanner {
     return true;
   }
 
+  /// Whether the copy of a scalar that the operations write can be read in its place: they write it after all uses of
+  /// the copy, in the same iteration or a later one.
+  [[nodiscard]] bool outlives_copy(std::size_t copier) {
+    const Scalar& copied = operations_[copier].in[0];
+    if (copied.advance == 0) return false;
+    std::size_t first_write = operations_.size();
+    for (std::size_t o = 0; o < operations_.size(); ++o) {
+      if (!extents_[copier].in[0].meets(extents_[o].out)) continue;
+      const bool later = (copied.at - operations_[o].out.at) / copied.advance >= 0;
+      if (o <= copier || !later) return false;
+      first_write = std::min(first_write, o);
+    }
+    std::vector<const Temporary*> copies{temporary(operations_[copier].out)};
+    for (std::size_t o = copier + 1; o < operations_.size() && !copies.empty(); ++o) {
+      const auto& operation = operations_[o];
+      bool reads = false;
+      for (std::size_t n = 0; n < operation.operands; ++n) {
+        const Temporary* const read = temporary(operation.in[n]);
+        reads = reads || (read != nullptr && std::ranges::find(copies, read) != copies.end());
+      }
+      if (reads && o > first_write) return false;
+      const Temporary* const written = temporary(operation.out);
+      std::erase(copies, written);
+      if (written != nullptr && reads && operation.kernel == nullptr) copies.push_back(written);
+    }
+    return true;
+  }
+
   [[nodiscard]] Place own_vector(std::uint8_t width) {
     plan_.widths.push_back(width);
     return {true, static_cast<std::uint16_t>(plan_.widths.size() - 1)};
@@ -162,8 +191,9 @@ class VectorPlanner {
       if (operation.kernel == nullptr) planned.kernel = copy_kernel(operation.out.width);
       if (Temporary* const result = temporary(operation.out)) {
         const Place in = planned.in[0];
-        if (operation.kernel == nullptr && (in.own || !is_written(scalar(in)))) {
-          result->value = in;  // a copy of what stays unchanged
+        const bool again = temporary(operation.in[0]) != nullptr;  // a copy of a copy that outlives both
+        if (operation.kernel == nullptr && (in.own || !is_written(scalar(in)) || again || outlives_copy(o))) {
+          result->value = in;  // a copy of what stays unchanged, or as long as it is used
           continue;
         }
         result->value = planned.out = own_vector(operation.out.width);
@@ -202,7 +232,7 @@ class VectorPlanner {
       plan_.operations.erase(plan_.operations.begin() + static_cast<std::ptrdiff_t>(copier));
       --copier;
       for (auto& operation : plan_.operations) std::ranges::replace(operation.in, vector, memory);
-      for (auto& [value, home] : plan_.left) {
+      for (auto& [value, home, before] : plan_.left) {
         if (value == vector) value = memory;
       }
     }

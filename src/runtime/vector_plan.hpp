@@ -17,6 +17,7 @@ struct Scalar {
   std::ptrdiff_t advance = 0;
   std::uint8_t width = 0;    ///< Bytes of the scalar.
   std::uint16_t region = 0;  ///< Scalars of different regions never overlap, wherever they come to lie.
+  bool constant = false;     ///< Its bytes stay as they are from run to run.
 };
 
 struct VectorOperation {
@@ -55,6 +56,7 @@ struct VectorPlan {
   /// The value of the last iteration goes to the scalar's place.
   struct Left {
     Place value, home;
+    bool before = false;  ///< Before the first operation, some of which overwrite it.
   };
   std::vector<Fill> fills;
   std::vector<Operation> operations;

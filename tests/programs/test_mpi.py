@@ -64,3 +64,22 @@ def test_pool_from_a_plain_process(case):
     program = case.compile()
     expected = cy.run(program, backend="sim").output
     assert cy.run(program, backend="mpi", ranks=4).output.tobytes() == expected.tobytes()
+
+
+@cy.kernel
+def smooth(u, steps):
+    for t in range(steps):
+        u[1:-1, 1:-1] += (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:] - 4 * u[1:-1, 1:-1]) * 3
+    return u
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (7, 40), (12, 5003)], ids=str)
+@pytest.mark.parametrize("dtype", [np.int32, np.complex128])
+def test_blocks_of_points_pass_rows_of_scalars(shape, dtype):
+    """Within a rank and between ranks, up to more at once than a queue has room for."""
+    u = np.random.default_rng(5).integers(-9, 9, shape).astype(dtype)
+    schedule = cy.Schedule().space("i", "j").time("t").fold(i=cy.block(3), j=cy.block(1))
+    program = smooth.compile(u, 4, schedule=schedule)
+    expected = smooth.reference(u, 4)
+    for ranks in (1, 2, 3):
+        assert cy.run(program, backend="mpi", ranks=ranks).output.tobytes() == expected.tobytes()

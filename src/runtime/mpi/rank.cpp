@@ -17,7 +17,13 @@ Rank::Rank(const program::Program& program, const Arrays& arrays, const Distribu
       tiles_(array_.tile_count()),
       distributed_(distributed),
       interpreter_(*this, array_, tensors_) {
-  for (std::size_t q = 0; q < links_.size(); ++q) links_[q].receiver = array_.links()[q].receiver;
+  for (std::size_t q = 0; q < links_.size(); ++q) {
+    const Link& link = array_.links()[q];
+    const auto& channel = program.channels[link.channel];
+    links_[q].receiver = link.receiver;
+    if (channel.tile == Shape{})
+      links_[q].scalar_bytes = static_cast<std::uint8_t>(operators::size_bytes(channel.dtype));
+  }
   for (std::size_t t = 0; t < tensors_.size(); ++t) {
     const bool output = program.tensors[t].role == program::Role::output;
     stored_.emplace_back(output ? tensors_[t].tiles() : 0);
@@ -70,7 +76,10 @@ void Rank::take(const Record& record, const std::byte* numbers, const Tile& hold
   }
   const auto& channel = array_.program().channels[record.channel];
   if (channel.kind == program::Channel::Kind::link) {
-    return push(links_[record.source], size, numbers, record.bytes, holder);
+    Queue& queue = links_[record.source];
+    if (queue.scalar_bytes == 0) return push(queue, size, numbers, record.bytes, holder);
+    queue.scalars.push(numbers, record.bytes);
+    return wake_receiver(queue);
   }
   const auto sender = array_.coordinates(record.source);
   std::int64_t stride = 1;
@@ -106,6 +115,10 @@ void Rank::push(Queue& queue, TileSize size, const std::byte* numbers, std::size
     std::memcpy(message.many.data(), numbers, bytes);
   }
   queue.messages.push(std::move(message));
+  wake_receiver(queue);
+}
+
+void Rank::wake_receiver(Queue& queue) {
   if (queue.receiver_waits) {
     queue.receiver_waits = false;
     ready_.push(queue.receiver);
@@ -118,13 +131,16 @@ bool Rank::send(Pe& pe, const Step& step, const Packet& packet) {
   const auto& what = array_.program().channels[channel];
   if (number == PeArray::none) no_neighbour(what);
   require_fits(what, packet.size);
-  const std::uint32_t receiver = links_[number].receiver;
-  if (receiver == PeArray::none) return true;
-  if (array_.in_part(receiver)) {
-    push(links_[number], packet.size, packet.data, packet.bytes, holder_of(packet));
-  } else {
+  Queue& queue = links_[number];
+  if (queue.receiver == PeArray::none) return true;
+  if (!array_.in_part(queue.receiver)) {
     Packet sent = packet;
-    transmit(array_.part_of(receiver), {.channel = channel, .source = number}, sent);
+    transmit(array_.part_of(queue.receiver), {.channel = channel, .source = number}, sent);
+  } else if (queue.scalar_bytes == 0) {
+    push(queue, packet.size, packet.data, packet.bytes, holder_of(packet));
+  } else {
+    queue.scalars.push(packet.data, packet.bytes);
+    wake_receiver(queue);
   }
   return true;
 }
@@ -146,6 +162,38 @@ void Rank::make_lendable(Tile& tile, int destination, std::size_t bytes) const {
   Tile copy = Arena::instance().take(bytes, Reach::computer);
   std::memcpy(copy.data(), tile.data(), bytes);
   tile = std::move(copy);
+}
+
+Scalars Rank::arrived(const Pe& pe, std::uint32_t port) {
+  Queue& queue = links_[pe.queues[port]];
+  return {queue.scalars.front(), static_cast<std::int64_t>(queue.scalars.size() / queue.scalar_bytes)};
+}
+
+void Rank::taken(const Pe& pe, std::uint32_t port, std::int64_t count) {
+  Queue& queue = links_[pe.queues[port]];
+  queue.scalars.pop(static_cast<std::size_t>(count) * queue.scalar_bytes);
+}
+
+/// Those for another rank, and for nobody, are written where this rank's queue would keep them.
+Scalars Rank::room(const Pe& pe, std::uint32_t port) {
+  constexpr std::int64_t at_once = 4096;
+  Queue& queue = links_[pe.queues[port]];
+  if (queue.receiver == pe.ordinal) return {};  // what it reads may have to move for what it writes
+  return {queue.scalars.room(static_cast<std::size_t>(at_once) * queue.scalar_bytes), at_once};
+}
+
+void Rank::sent(const Pe& pe, std::uint32_t port, std::int64_t count) {
+  Queue& queue = links_[pe.queues[port]];
+  if (queue.receiver == PeArray::none) return;
+  const std::size_t bytes = static_cast<std::size_t>(count) * queue.scalar_bytes;
+  if (array_.in_part(queue.receiver)) {
+    queue.scalars.push(bytes);
+    wake_receiver(queue);
+  } else {
+    const std::uint32_t link = pe.queues[port];
+    Packet packet{.size = {1, 1}, .data = queue.scalars.room(0), .bytes = bytes};
+    transmit(array_.part_of(queue.receiver), {.channel = array_.links()[link].channel, .source = link}, packet);
+  }
 }
 
 /// One record for each rank that has receivers; there it is copied to each.
@@ -181,9 +229,14 @@ bool Rank::receive(Pe& pe, const Step& step, std::int64_t sender, Deliver&& deli
   const Port port = pe.code->ports[step.port];
   Queue& queue = port.kind == Port::Kind::network_in ? network_queue(port.channel, pe.index, sender)
                                                      : links_[pe.queues[step.port]];
-  if (queue.messages.empty()) {
+  if (queue.messages.empty() && queue.scalars.empty()) {
     queue.receiver_waits = true;
     return false;
+  }
+  if (queue.scalar_bytes != 0) {
+    deliver(TileSize{1, 1}, static_cast<const std::byte*>(queue.scalars.front()));
+    queue.scalars.pop(queue.scalar_bytes);
+    return true;
   }
   Message message = std::move(queue.messages.front());
   queue.messages.pop();
@@ -214,6 +267,16 @@ void Rank::computed(Pe&, const Step& step, std::span<const Shape> operands) {
 
 void Rank::stored(const Step& step, const std::int64_t* index) {
   stored_[step.tensor][tensors_[step.tensor].linear(index)] = 1;
+}
+
+/// Elements of a tensor of scalars, so far apart.
+void Rank::stored(std::uint32_t tensor, std::size_t first, std::ptrdiff_t apart, std::int64_t count) {
+  auto at = stored_[tensor].begin() + static_cast<std::ptrdiff_t>(first);
+  if (apart == 1) {
+    std::fill_n(at, count, std::uint8_t{1});
+    return;
+  }
+  for (std::int64_t n = 0; n < count; ++n) at[n * apart] = 1;
 }
 
 }  // namespace cyclotron::runtime::mpi

@@ -11,6 +11,7 @@
 #include "../ring.hpp"
 #include "distributed.hpp"
 #include "profile.hpp"
+#include "scalar_queue.hpp"
 #include "transport.hpp"
 
 namespace cyclotron::runtime::mpi {
@@ -55,6 +56,11 @@ class Rank {
   bool receive(Pe& pe, const Step& step, std::int64_t sender, Deliver&& deliver);
   void computed(Pe& pe, const Step& step, std::span<const Shape> operands);
   void stored(const Step& step, const std::int64_t* index);
+  void stored(std::uint32_t tensor, std::size_t first, std::ptrdiff_t apart, std::int64_t count);
+  Scalars arrived(const Pe& pe, std::uint32_t port);
+  void taken(const Pe& pe, std::uint32_t port, std::int64_t count);
+  Scalars room(const Pe& pe, std::uint32_t port);
+  void sent(const Pe& pe, std::uint32_t port, std::int64_t count);
   void moved(Pe&, const Step&, TileSize) {}
   using Reference = Tile;
   [[nodiscard]] const Tile& tile(std::size_t number) const { return tiles_[number]; }
@@ -79,8 +85,10 @@ class Rank {
     Tile many;
   };
   struct Queue {
-    Ring<Message> messages;
+    Ring<Message> messages;  ///< Unless they are a link's scalars.
+    ScalarQueue scalars;
     std::uint32_t receiver = PeArray::none;
+    std::uint8_t scalar_bytes = 0;  ///< Of a link's scalar; else 0.
     bool receiver_waits = false;
   };
   static constexpr std::int64_t steps_a_turn = 1024;
@@ -92,6 +100,7 @@ class Rank {
   void make_lendable(Tile& tile, int destination, std::size_t bytes) const;
   /// Sends a packet, which may move, to the rank of a part.
   void transmit(std::uint32_t part, Record record, Packet& packet);
+  void wake_receiver(Queue& queue);
   void push(Queue& queue, TileSize size, const std::byte* numbers, std::size_t bytes, const Tile& holder);
   /// A tile of one number. Tiles of the same size and number that follow each other (the zeros beside a
   /// triangle) are one, as tiles that others hold too are not written.

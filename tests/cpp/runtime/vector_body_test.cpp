@@ -118,6 +118,25 @@ TEST(VectorBody, CopiesOfWhatChangesAreMade) {
       many, 3000));
 }
 
+TEST(VectorBody, CopiesAreReadWhereTheyAreUntilThatIsWritten) {
+  // t = u[n]; s = t; r = s - w[n]; u[n-d] = r: t and s are left as the last iteration finds them.
+  for (const std::ptrdiff_t d : {0, 1, 30, 3000}) {
+    const std::vector<Step> steps{{Op::copy, {{4000, 1}}, {0, 0}},
+                                  {Op::copy, {{0, 0}}, {1, 0}},
+                                  {Op::subtract, {{1, 0}, {8000, 1}}, {2, 0}},
+                                  {Op::copy, {{2, 0}}, {4000 - d, 1}}};
+    EXPECT_TRUE(agrees(steps, many, 9000)) << d;
+    // It is used once more, after that.
+    auto again = steps;
+    again.push_back({Op::add, {{1, 0}, {8000, 1}}, {6000, 1}});
+    EXPECT_TRUE(agrees(again, many, 9000)) << d;
+    // It has been written, so many iterations before.
+    auto late = steps;
+    late.back().out.first = 4000 + 20 + d;
+    EXPECT_TRUE(agrees(late, many, 9000)) << d;
+  }
+}
+
 TEST(VectorBody, ResultsAreWrittenWhereTheyAreCopiedTo) {
   // t = u[n] + u[n+1]; v[n] = t; w[n] = t + v[n]: v is written at once, and t is left all the same.
   EXPECT_TRUE(agrees({{Op::add, {{100, 1}, {101, 1}}, {0, 0}},
@@ -152,6 +171,26 @@ std::vector<Step> random_loop(std::mt19937& random) {
     steps.push_back({op, std::move(in), place()});
   }
   return steps;
+}
+
+/// Copies there and back, mostly.
+std::vector<Step> random_copies(std::mt19937& random) {
+  auto steps = random_loop(random);
+  for (auto& [op, in, out] : steps) {
+    if (random() % 3 == 0) continue;
+    op = Op::copy;
+    in.resize(1);
+    if (random() % 2 == 0) in[0] = {100 + static_cast<std::ptrdiff_t>(random() % 4), 1, 1};
+  }
+  return steps;
+}
+
+TEST(VectorBody, RandomCopies) {
+  std::mt19937 random(23);
+  int ran = 0;
+  for (int round = 0; round < 4000; ++round)
+    ran += agrees(random_copies(random), 8 + static_cast<std::int64_t>(random() % 30), 500) ? 1 : 0;
+  EXPECT_GT(ran, 400);
 }
 
 TEST(VectorBody, RandomLoops) {
