@@ -113,6 +113,8 @@ class Program:
     @property
     def channels(self) -> list[dict[str, Any]]: ...
     @property
+    def endings(self) -> list[dict[str, Any]]: ...
+    @property
     def classes(self) -> list[PeClass]: ...
     def pe_counts(self) -> list[int]:
         """PEs in each class."""
@@ -260,8 +262,11 @@ def run_local(
     *,
     threads: int = 0,
     progress: Callable[[float], bool] | None = None,
-) -> None:
-    """Run on threads of this process; outputs are written into their arrays."""
+) -> list[int]:
+    """Run on threads of this process; outputs are written into their arrays.
+
+    Returns the iterations left out of each loop that may end early.
+    """
 
 def rank_of_link_map(text: str) -> int:
     """Dimensions of the grid that a link map is for."""

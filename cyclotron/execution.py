@@ -66,7 +66,8 @@ def run(
         ``mpi`` only: how the PEs are dealt out to the ranks, as elements of an array are; by default every
         rank has a block of PEs in the order of the grid.
     functional : bool
-        ``sim`` only: False simulates time without numbers, needs no inputs and gives no outputs.
+        ``sim`` only: False simulates time without numbers, needs no inputs and gives no outputs. Loops that
+        may end early go through all of their iterations then: numbers would tell where they end.
     threads : int
         ``local``, and ``sim`` for the numbers: threads to use, 0 for one a core. Any number gives the same
         bits and cycles.
@@ -113,11 +114,15 @@ def run(
         with errors_at_call():
             given = _checked_inputs(program, inputs)
         outputs, profile = run_on_ranks(program, given, ranks, deal)
-        return ended(Result(program, backend, outputs, time.perf_counter() - started, profile=profile))
+        of_ranks = [one.pop("skipped") for one in profile]
+        seconds = time.perf_counter() - started
+        left_out = [max(counts) for counts in zip(*of_ranks, strict=True)]
+        return ended(Result(program, backend, outputs, seconds, profile=profile, skipped=left_out))
     outputs = _empty_outputs(program) if functional else {}
     with errors_at_call():
         arrays = _arrays(program, inputs, outputs) if functional else []
     timing = None
+    skipped: list[int] = []
     if backend == "sim":
         with progress_bar(f"simulating {program.kernel_name}") as progress:
             timing = _core.simulate(
@@ -129,10 +134,12 @@ def run(
                 threads=threads,
                 progress=progress,
             )
+        skipped = timing["skipped"]
     elif backend == "local":
         with progress_bar(f"running {program.kernel_name}") as progress:
-            _core.run_local(program.core, arrays, threads=threads, progress=progress)
-    return ended(Result(program, backend, outputs, time.perf_counter() - started, timing))
+            skipped = _core.run_local(program.core, arrays, threads=threads, progress=progress)
+    seconds = time.perf_counter() - started
+    return ended(Result(program, backend, outputs, seconds, timing, skipped=skipped))
 
 
 def check_backend(backend: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import html
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,10 @@ class Result:
         Every output by name; empty for a timing-only simulation.
     seconds : float
         Wall-clock time of the run.
+    steps : dict of str to int
+        For each loop that leaves out what is left once it has ended, by ``break`` or ``while``: the
+        iterations that it executed, a few more than it needed. All of them where only time was simulated.
+        Empty on ``numpy``.
     profile : list of dict
         ``mpi`` only, for each rank: ``seconds`` from its first instruction to its last,
         ``processor_seconds``, ``compute`` (seconds by operator on tiles), ``load_store`` (seconds),
@@ -51,6 +55,7 @@ class Result:
         seconds: float,
         timing: Mapping[str, Any] | None = None,
         profile: list[dict[str, Any]] | None = None,
+        skipped: Sequence[int] = (),
     ) -> None:
         self.program = program
         self.backend = backend
@@ -58,6 +63,7 @@ class Result:
         self.seconds = seconds
         self.profile = profile or []
         self._timing = timing
+        self.steps = {} if backend == "numpy" else executed_steps(program.core.endings, skipped)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the core's counters out: `stats` has what they tell."""
@@ -145,7 +151,8 @@ class Result:
         channel), ``stall_memory`` (waiting for its memory, as `Memory` tells), ``idle`` (int64 arrays of
         shape ``grid``, cycles), ``busy_by_operator`` (dict of such arrays), ``cycles_skipped`` and
         ``pes_skipped`` (ints, by fast-forward: periods of a run that repeat themselves, and PEs that do what
-        a neighbour does, a constant time later; the others were run step by step).
+        a neighbour does, a constant time later; the others were run step by step), ``steps`` (the
+        attribute).
 
         Work, counted whatever the engine and however many cycles it skips: ``flops`` (floating-point
         operations as the operators count them, a multiply-add 2, on every dtype), ``words_loaded``,
@@ -186,6 +193,7 @@ class Result:
         stats["words_moved"] = sum(int(channel["words"]) for channel in timing["channels"])
         stats["cycles_skipped"] = int(timing["cycles_skipped"])
         stats["pes_skipped"] = int(timing["pes_skipped"])
+        stats["steps"] = self.steps
         return stats
 
     @functools.cached_property
@@ -315,3 +323,22 @@ class Result:
             picture = f"<div>{heat_map_svg(self.utilization)}<br>{scale}</div>"
         body = "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in rows)
         return f"<b>{html.escape(self.program.kernel_name)}</b>{picture}<table>{body}</table>"
+
+
+def executed_steps(endings: Sequence[Mapping[str, Any]], skipped: Sequence[int]) -> dict[str, int]:
+    """Return the iterations that each loop executed, by its name; ``t_2`` is the second one called ``t``.
+
+    Parameters
+    ----------
+    endings : sequence of mapping
+        The program's, of loops that may end early.
+    skipped : sequence of int
+        Iterations that they left out; none: no loop left out any.
+    """
+    steps: dict[str, int] = {}
+    for number, ending in enumerate(endings):
+        name, again = ending["loop"], 2
+        while name in steps:
+            name, again = f"{ending['loop']}_{again}", again + 1
+        steps[name] = ending["steps"] - (skipped[number] if skipped else 0)
+    return steps

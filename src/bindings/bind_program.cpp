@@ -34,6 +34,10 @@ py::dict to_dict(const program::Channel& channel) {
       "scale"_a = channel.scale.empty() ? std::vector<std::int64_t>(channel.offset.size(), 1) : channel.scale,
       "axis"_a = channel.axis, "depth"_a = channel.depth);
 }
+py::dict to_dict(const program::Ending& ending) {
+  return py::dict("loop"_a = ending.loop, "steps"_a = ending.steps, "first"_a = ending.first,
+                  "last"_a = ending.last, "period"_a = ending.period);
+}
 template <class T>
 py::list to_dicts(const std::vector<T>& values) {
   py::list result;
@@ -94,6 +98,7 @@ void bind_program(py::module_& module) {
       .def_property_readonly("machine", [](const program::Program& p) { return to_dict(p.machine); })
       .def_property_readonly("tensors", [](const program::Program& p) { return to_dicts(p.tensors); })
       .def_property_readonly("channels", [](const program::Program& p) { return to_dicts(p.channels); })
+      .def_property_readonly("endings", [](const program::Program& p) { return to_dicts(p.endings); })
       .def_property_readonly("classes", &classes)
       .def("pe_counts", &program::Program::pe_counts, "PEs in each class.")
       .def("class_of", &class_of, py::arg("coordinates"),

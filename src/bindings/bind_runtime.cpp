@@ -55,6 +55,13 @@ py::list memory_ports(const Timing& timing) {
   return result;
 }
 
+/// Iterations that loops left out, by ending.
+std::vector<std::int64_t> skipped(const std::vector<program::Ended>& ends) {
+  std::vector<std::int64_t> result;
+  for (const auto& ended : ends) result.push_back(ended.skipped);
+  return result;
+}
+
 /// By its name in Python, which has checked it.
 runtime::Engine engine_of(const std::string& name) {
   if (name == "general") return runtime::Engine::general;
@@ -87,7 +94,7 @@ py::dict simulate(const program::Program& program, const std::vector<py::array>&
       "events_dropped"_a = timing.events_dropped, "messages"_a = messages(timing),
       "messages_dropped"_a = timing.messages_dropped, "instructions"_a = timing.instructions,
       "engine"_a = timing.engine, "cycles_skipped"_a = timing.cycles_skipped,
-      "pes_skipped"_a = timing.pes_skipped);
+      "pes_skipped"_a = timing.pes_skipped, "skipped"_a = skipped(timing.ends));
 }
 
 /// A number of each rank.
@@ -111,11 +118,14 @@ py::dict predict(const program::Program& program, std::vector<std::uint32_t> own
                   "messages"_a = of_ranks(found, &runtime::RankTiming::messages));
 }
 
-void run_local(const program::Program& program, const std::vector<py::array>& arrays, int threads,
-               const py::object& progress) {
+std::vector<std::int64_t> run_local(const program::Program& program, const std::vector<py::array>& arrays,
+                                    int threads, const py::object& progress) {
   const auto views = to_views(program, arrays);
-  run_interruptibly(
-      progress, [&](const runtime::Progress& call) { runtime::run_local(program, views, threads, call); });
+  std::vector<program::Ended> ends;
+  run_interruptibly(progress, [&](const runtime::Progress& call) {
+    ends = runtime::run_local(program, views, threads, call);
+  });
+  return skipped(ends);
 }
 
 }  // namespace
@@ -131,7 +141,8 @@ void bind_runtime(py::module_& module) {
              "Simulate the ranks that PEs are dealt out to, time alone.");
   module.def("run_local", &run_local, py::arg("program"), py::arg("arrays"), py::kw_only(),
              py::arg("threads") = 0, py::arg("progress") = py::none(),
-             "Run on threads of this process; outputs are written into their arrays.");
+             "Run on threads of this process; outputs are written into their arrays.\n\n"
+             "Returns the iterations left out of each loop that may end early.");
   module.def("blas_version", &runtime::blas_version, "The BLAS and how it was configured.");
 }
 

@@ -11,6 +11,8 @@
 #include <cyclotron/support/error.hpp>
 #include <cyclotron/support/overloaded.hpp>
 
+#include "exits.hpp"
+#include "forms.hpp"
 #include "receive_late.hpp"
 #include "storage.hpp"
 
@@ -19,6 +21,7 @@ namespace cyclotron::codegen {
 namespace {
 
 using dataflow::FlowId;
+using detail::to_program;
 using mapping::Kind;
 using mapping::Mapping;
 using mapping::Statement;
@@ -27,27 +30,6 @@ using program::ChannelId;
 using program::Operand;
 using program::SlotId;
 using program::SlotRef;
-
-program::Affine to_program(const poly::Affine& form) {
-  program::Affine result{form.coefficients, form.constant};
-  while (!result.coefficients.empty() && result.coefficients.back() == 0) result.coefficients.pop_back();
-  return result;
-}
-
-program::Disjunction to_program(const std::vector<poly::Conjunction>& conjunctions) {
-  program::Disjunction result;
-  for (const auto& conjunction : conjunctions) {
-    auto& all = result.emplace_back();
-    for (const auto& [form, equality] : conjunction.constraints) {
-      all.push_back({equality ? program::Condition::Kind::zero : program::Condition::Kind::non_negative,
-                     to_program(form), 0});
-    }
-    for (const auto& [form, modulus] : conjunction.divisible) {
-      all.push_back({program::Condition::Kind::divisible, to_program(form), modulus});
-    }
-  }
-  return result;
-}
 
 /// The class without code.
 program::PeClass named_class(const Mapping& mapping, std::size_t index) {
@@ -124,11 +106,13 @@ std::vector<std::vector<Part>> parts_of(const Mapping& mapping) {
 class ClassWriter {
  public:
   ClassWriter(const Mapping& mapping, const std::vector<detail::Storage>& storage,
-              const std::vector<program::TensorId>& tensors, const mapping::PeClass& cell)
+              const std::vector<program::TensorId>& tensors, const std::vector<Flag>& flags,
+              const mapping::PeClass& cell)
       : mapping_(mapping),
         graph_(mapping.graph),
         storage_(storage),
         tensors_(tensors),
+        flags_(flags),
         cell_(cell),
         slots_(graph_.flows.size()) {}
 
@@ -137,6 +121,7 @@ class ClassWriter {
     for (const auto& part : parts) write_node(part.nest, part.groups);
     return std::move(result_);
   }
+  [[nodiscard]] const std::vector<detail::FlagValue>& flag_values() const { return flag_values_; }
 
  private:
   [[nodiscard]] std::size_t coordinates() const { return mapping_.grid.extents.size(); }
@@ -166,8 +151,10 @@ class ClassWriter {
         add(program::End{}, {});
         return;
       case poly::Node::Kind::visit:
-        for (const auto s : groups[node.statement])
+        for (const auto s : groups[node.statement]) {
           write_statement(mapping_.statements[s], point_of(node.time));
+          note_flag(mapping_.statements[s], point_of(node.time));
+        }
         return;
     }
   }
@@ -238,6 +225,20 @@ class ClassWriter {
       case Kind::compute:
         write_compute(statement, std::get<dataflow::Compute>(rule.action), point, span);
         return;
+    }
+  }
+
+  /// Where the statement has defined a flag of a loop.
+  void note_flag(const Statement& statement, const std::vector<poly::Affine>& point) {
+    const bool defines =
+        statement.kind == Kind::receive || statement.kind == Kind::move || statement.kind == Kind::compute;
+    if (flags_.empty() || !defines) return;
+    const auto& flow = graph_.at(statement.target.flow);
+    for (std::size_t f = 0; f < flags_.size(); ++f) {
+      if (flow.tensor != flags_[f].tensor) continue;
+      const auto element = poly::substitute(flow.element[0], statement.target.point, graph_.dims.size());
+      flag_values_.push_back({f, result_.code.size() - 1, slot(statement.target, point),
+                              to_program(poly::substitute(element, point, variables()))});
     }
   }
 
@@ -436,15 +437,18 @@ class ClassWriter {
   const dataflow::Graph& graph_;
   const std::vector<detail::Storage>& storage_;
   const std::vector<program::TensorId>& tensors_;
+  const std::vector<Flag>& flags_;
   const mapping::PeClass& cell_;
   std::vector<std::optional<Place>> slots_;
   std::size_t depth_ = 0;
   program::PeClass result_;
+  std::vector<detail::FlagValue> flag_values_;
 };
 
 }  // namespace
 
-program::Program generate(const Mapping& mapping, const machine::Machine& machine) {
+program::Program generate(const Mapping& mapping, const machine::Machine& machine,
+                          const std::vector<Flag>& flags) {
   const auto& graph = mapping.graph;
   program::Program result;
   result.kernel = graph.kernel;
@@ -471,11 +475,14 @@ program::Program generate(const Mapping& mapping, const machine::Machine& machin
   const auto storage = detail::choose_storage(mapping);
   for (std::size_t c = 0; c < mapping.classes.size(); ++c) result.classes.push_back(named_class(mapping, c));
   const auto parts = parts_of(mapping);
+  std::vector<std::vector<detail::FlagValue>> flag_values;
   for (std::size_t c = 0; c < parts.size(); ++c) {
-    ClassWriter writer(mapping, storage, tensors, mapping.classes[c]);
+    ClassWriter writer(mapping, storage, tensors, flags, mapping.classes[c]);
     result.classes[c] = writer.write(std::move(result.classes[c]), parts[c]);
-    detail::receive_late(result.classes[c].code);
+    flag_values.push_back(writer.flag_values());
   }
+  detail::add_exits(result, flags, flag_values);
+  for (auto& pe_class : result.classes) detail::receive_late(pe_class.code);
   if (!mapping.time_function.empty()) result.notes["time"] = mapping.time_function;
   return result;
 }

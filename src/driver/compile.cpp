@@ -17,6 +17,7 @@
 #include <cyclotron/mapping/mapping.hpp>
 #include <cyclotron/memory/layout.hpp>
 #include <cyclotron/proof/proof.hpp>
+#include <cyclotron/recurrence/endings.hpp>
 #include <cyclotron/recurrence/reassociate.hpp>
 #include <cyclotron/recurrence/reduce_inwards.hpp>
 #include <cyclotron/recurrence/split_bounds.hpp>
@@ -122,6 +123,19 @@ dataflow::Shared share_links(const dataflow::Placed& placed, const machine::Mach
   return result;
 }
 
+/// The flags of the system's loops, as the graph has them.
+std::vector<codegen::Flag> flags_of(const recurrence::System& system, const dataflow::Graph& graph) {
+  std::vector<codegen::Flag> result;
+  for (const auto& ending : recurrence::endings(system)) {
+    const auto& name = system.at(ending.flag).name;
+    const auto found = std::ranges::find(graph.tensors, name, &dataflow::Tensor::name);
+    if (found == graph.tensors.end()) continue;
+    result.push_back({dataflow::TensorId(static_cast<std::size_t>(found - graph.tensors.begin())),
+                      ending.index, ending.offset, ending.steps, ending.settle});
+  }
+  return result;
+}
+
 /// Maps; where values of one step are needed before they are made, with the step's innermost loops that allow
 /// it distributed: one part of their points after the other. `shared` is share_links(placed).
 mapping::Mapping map_in_parts(dataflow::Placed& placed, dataflow::Shared shared,
@@ -185,7 +199,7 @@ Compiled compile_with(const recurrence::System& system, schedule::Schedule sched
   auto mapping = map_in_parts(placed, std::move(shared), machine, relays);
   log.stage("map");
   if (!first) verify();
-  auto program = codegen::generate(mapping, machine);
+  auto program = codegen::generate(mapping, machine, flags_of(system, mapping.graph));
   log.stage("generate");
   program = memory::allocate(std::move(program));
   log.stage("allocate");

@@ -42,6 +42,7 @@ Uses uses_of(const Action& action) {
                    for (const auto& operand : compute.operands) read(operand);
                    write(compute.destination);
                  },
+                 [&](const Exit& exit) { read(exit.runs); },
              },
              action);
   return uses;

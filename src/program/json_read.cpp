@@ -66,6 +66,7 @@ class Reader {
     get(fields, "channels", program.channels);
     get(fields, "classes", program.classes);
     get(fields, "notes", program.notes);
+    if (fields.has("endings")) get(fields, "endings", program.endings);
     fields.finish();
   }
 
@@ -359,6 +360,10 @@ class Reader {
                 field("count", slot.count), field("address", slot.address),
                 field("persistent", slot.persistent), field("first_register", slot.first_register));
   }
+  void read(const Json& value, const Path& path, Ending& ending) {
+    read_fields(value, path, field("loop", ending.loop), field("steps", ending.steps),
+                field("first", ending.first), field("last", ending.last), field("period", ending.period));
+  }
   void read(const Json& value, const Path& path, PeClass& pe_class) {
     read_fields(value, path, field("name", pe_class.name), field("region", pe_class.region),
                 field("region_text", pe_class.region_text), field("slots", pe_class.slots),
@@ -377,7 +382,8 @@ class Reader {
         read_as<Receive>("receive", kind, fields, instruction) ||
         read_as<Broadcast>("broadcast", kind, fields, instruction) ||
         read_as<Move>("move", kind, fields, instruction) ||
-        read_as<Compute>("compute", kind, fields, instruction);
+        read_as<Compute>("compute", kind, fields, instruction) ||
+        read_as<Exit>("exit", kind, fields, instruction);
     if (!known) unknown_name(kind, Path(path, "do"));
     if (fields.has("at")) get(fields, "at", instruction.span);
     fields.finish();
@@ -424,6 +430,10 @@ class Reader {
   void read_action(Fields& fields, Move& move) {
     get(fields, "destination", move.destination);
     get(fields, "source", move.source);
+  }
+  void read_action(Fields& fields, Exit& exit) {
+    get(fields, "ending", exit.ending);
+    get(fields, "runs", exit.runs);
   }
   void read_action(Fields& fields, Compute& compute) {
     const Path op(fields.path(), "op");

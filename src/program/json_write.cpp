@@ -27,15 +27,17 @@ class Writer {
  public:
   OrderedJson write(const Program& program) {
     OrderedJson classes = list(program.classes);  // First, so that the table of files is complete.
-    return {{"kernel", program.kernel},
-            {"machine", write(program.machine)},
-            {"grid", program.grid},
-            {"grid_names", program.grid_names},
-            {"tensors", list(program.tensors)},
-            {"channels", list(program.channels)},
-            {"classes", std::move(classes)},
-            {"files", files_},
-            {"notes", OrderedJson(program.notes)}};
+    OrderedJson result{{"kernel", program.kernel},
+                       {"machine", write(program.machine)},
+                       {"grid", program.grid},
+                       {"grid_names", program.grid_names},
+                       {"tensors", list(program.tensors)},
+                       {"channels", list(program.channels)},
+                       {"classes", std::move(classes)},
+                       {"files", files_},
+                       {"notes", OrderedJson(program.notes)}};
+    if (!program.endings.empty()) result["endings"] = list(program.endings);
+    return result;
   }
 
  private:
@@ -174,6 +176,13 @@ class Writer {
     if (slot.first_register) result["first_register"] = *slot.first_register;
     return result;
   }
+  static OrderedJson write(const Ending& ending) {
+    return {{"loop", ending.loop},
+            {"steps", ending.steps},
+            {"first", ending.first},
+            {"last", ending.last},
+            {"period", ending.period}};
+  }
   OrderedJson write(const PeClass& pe_class) {
     return {{"name", pe_class.name},
             {"region", list(pe_class.region)},
@@ -239,6 +248,9 @@ class Writer {
             {"flags", std::move(flags)},
             {"operands", list(compute.operands)},
             {"destination", write(compute.destination)}};
+  }
+  static OrderedJson write_action(const Exit& exit) {
+    return {{"do", "exit"}, {"ending", exit.ending.value}, {"runs", write(exit.runs)}};
   }
   OrderedJson write(const Span& span) {
     const auto [entry, is_new] = file_index_.emplace(span.file, files_.size());

@@ -174,6 +174,7 @@ class ClassPrinter {
                    [&](const Broadcast& broadcast) { print(broadcast); },
                    [&](const Move& move) { arrow(slot(move.destination), "←", operand(move.source)); },
                    [&](const Compute& compute) { arrow(slot(compute.destination), "←", value(compute)); },
+                   [&](const Exit& exit) { line(fmt::format("exit unless {}", slot(exit.runs))); },
                },
                action);
   }

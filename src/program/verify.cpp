@@ -12,10 +12,13 @@
 //   CYC611  a channel, tensor, name or operand is misused
 //   CYC612  an index or a size can overflow
 //   CYC613  a slot's address is missing, outside memory or shared (also thrown by memory::verify_layout)
+//   CYC614  iterations that a loop's EXIT leaves out are not all alike
 #include <set>
 #include <span>
 
 #include <fmt/format.h>
+
+#include <cyclotron/program/endings.hpp>
 
 #include "checks.hpp"
 
@@ -163,6 +166,30 @@ void check_grid(const Program& program, const Path& root) {
   }
 }
 
+/// Requires: the classes are checked.
+void check_endings(const Program& program, const Path& root) {
+  const Path endings(root, "endings");
+  require_range(static_cast<std::int64_t>(program.endings.size()), 0, most_endings, endings);
+  for (std::size_t e = 0; e < program.endings.size(); ++e) {
+    const Path here(endings, e);
+    const Ending& ending = program.endings[e];
+    require_range(ending.steps, 0, number_limit, Path(here, "steps"));
+    require_range(ending.first, -number_limit, number_limit, Path(here, "first"));
+    require_range(ending.last, ending.first, number_limit, Path(here, "last"));
+    require_range(ending.period, 1, number_limit, Path(here, "period"));
+  }
+  const Path classes(root, "classes");
+  for (std::size_t e = 0; e < program.endings.size(); ++e) {
+    const auto fault = fault_of(program, EndingId(e));
+    if (!fault) continue;
+    const Path pe_class(classes, fault->pe_class);
+    const Path code(pe_class, "code");
+    fail("CYC614", Path(code, fault->instruction), fault->what,
+         "a loop ends early where its iterations do the same in all PEs that it has messages for",
+         fault->span);
+  }
+}
+
 }  // namespace
 
 void verify(const Program& program) {
@@ -194,6 +221,7 @@ void verify(const Program& program) {
   for (std::size_t c = 0; c < program.classes.size(); ++c) {
     check_class(program, program.classes[c], grid, Path(classes, c));
   }
+  check_endings(program, root);
 }
 
 }  // namespace cyclotron::program

@@ -61,6 +61,7 @@ class CodeChecker {
                      check(move.source, slot, Path(path, "source"));
                    },
                    [&](const Compute& compute) { check(compute, path); },
+                   [&](const Exit& exit) { check(exit, path); },
                },
                instruction.action);
   }
@@ -148,6 +149,14 @@ class CodeChecker {
         link ? "a link has one sender, which is not named" : "a network needs the sender's coordinate",
         sender, *span_);
     if (!link) check_affine(receive.sender.front(), environment_, sender, *span_);
+  }
+
+  void check(const Exit& exit, const Path& path) {
+    (void)lookup(exit.ending, program_.endings, "ending", Path(path, "ending"), *span_);
+    const Slot& flag = check(exit.runs, Path(path, "runs"));
+    if (flag.dtype == DType::boolean && flag.tile == operators::Shape{}) return;
+    fail("CYC610", Path(path, "runs"), fmt::format("is `{}`, which is no scalar of bool", flag.name),
+         "a loop ends by a flag", *span_);
   }
 
   void check(const Operand& operand, const Slot& destination, const Path& path) {

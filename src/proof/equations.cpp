@@ -66,6 +66,13 @@ class Equations {
     return result;
   }
 
+  /// Of a computed tensor, after `outputs`; no_term where an element is never assigned.
+  [[nodiscard]] std::vector<TermId> of(recurrence::TensorId tensor) const {
+    std::vector<TermId> result;
+    for (const Element& element : elements_[tensor.index()]) result.push_back(element.term);
+    return result;
+  }
+
  private:
   /// Each input and output of the recurrences is a tensor of the program, with the same name and shape.
   void match_tensors() {
@@ -299,9 +306,12 @@ class Equations {
 
 }  // namespace
 
-std::vector<std::vector<TermId>> terms_of(const System& system, const program::Program& program,
-                                          TermTable& terms, std::int64_t limit, const GoOn& go_on) {
-  return Equations(system, program, terms, limit, go_on).outputs();
+Expected terms_of(const System& system, const program::Program& program, TermTable& terms,
+                  const std::vector<recurrence::TensorId>& others, std::int64_t limit, const GoOn& go_on) {
+  Equations equations(system, program, terms, limit, go_on);
+  Expected result{equations.outputs(), {}};
+  for (const auto tensor : others) result.others.push_back(equations.of(tensor));
+  return result;
 }
 
 }  // namespace cyclotron::proof

@@ -2,6 +2,8 @@
 // channel is ever full.
 #pragma once
 #include <functional>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include <cyclotron/proof/terms.hpp>
@@ -19,7 +21,9 @@ struct QueueTimes {
 struct Executed {
   std::vector<std::vector<TermId>> stored;  ///< By output tensor and element; empty for inputs.
   std::vector<QueueTimes> times;            ///< By queue.
-  bool finished = true;                     ///< Else some PE waits for a message that nobody sends.
+  /// By ending and iteration: the flag that all PEs look at.
+  std::map<std::pair<std::uint32_t, std::int64_t>, TermId> flags;
+  bool finished = true;  ///< Else some PE waits for a message that nobody sends.
 };
 
 /// What an execution may do besides.
@@ -36,7 +40,7 @@ using OnStore = std::function<void(std::uint32_t, std::int64_t, TermId, std::uin
 
 /// The result does not depend on the order in which PEs run: each queue has one sender and one receiver.
 /// Throws ProgramError: CYC661 where a slot is read that holds no value of its own, CYC662 where an element
-/// is stored twice, CYC664 where a tile does not fit, CYC667 where a result overlaps what it is made from;
+/// is stored twice, CYC670 where PEs end a loop by different flags, CYC664 where a tile does not fit, CYC667 where a result overlaps what it is made from;
 /// LegalityError CYC665 where an operator that may fail is applied to what the equations never apply it to;
 /// CapacityError CYC669 where the PEs' memories are too large.
 [[nodiscard]] Executed execute(const program::Program& program, const Trace& trace, TermTable& terms,

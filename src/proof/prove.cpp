@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cyclotron/program/endings.hpp>
 #include <cyclotron/proof/channels.hpp>
 #include <cyclotron/proof/proof.hpp>
+#include <cyclotron/recurrence/endings.hpp>
 #include <cyclotron/support/error.hpp>
 
 #include "equations.hpp"
@@ -15,6 +17,7 @@ namespace {
 
 using Status = Property::Status;
 
+constexpr std::int64_t longest_lag = 1;  // Of the flag that a loop ends by, in iterations.
 constexpr std::int64_t most_places = std::int64_t{1} << 24;  // Of all PEs' memories: half a gigabyte.
 
 void require_laid_out(const program::Program& program) {
@@ -44,7 +47,12 @@ class Prover {
       trace_ = unroll(program_, options_.limit, options_.go_on);
       result_.events = trace_.events;
       if (system_ != nullptr) {
-        expected_ = terms_of(*system_, program_, terms_, options_.limit, options_.go_on);
+        endings_ = recurrence::endings(*system_);
+        std::vector<recurrence::TensorId> flags;
+        for (const auto& ending : endings_) flags.push_back(ending.flag);
+        auto [outputs, others] = terms_of(*system_, program_, terms_, flags, options_.limit, options_.go_on);
+        expected_ = std::move(outputs);
+        flags_ = std::move(others);
         if (compares()) known_terms_ = std::max<std::size_t>(terms_.size(), 1);
       }
       check_channels();
@@ -106,6 +114,14 @@ class Prover {
     proven("reads", "every read finds a value of its own slot that was written before and not overwritten");
     check_outputs(executed);
     check_messages();
+    if (compares()) {
+      for (std::uint32_t e = 0; e < program_.endings.size(); ++e) check_ending(e, executed);
+      if (!program_.endings.empty()) {
+        proven("endings",
+               "PEs leave out iterations alike, after which nothing that is seen changes once the loop has "
+               "ended");
+      }
+    }
     result_.properties.push_back(deadlock_);
     check_rendezvous();
     if (system_ == nullptr) {
@@ -158,6 +174,36 @@ class Prover {
     proven("outputs", "every element of every output is stored exactly once");
   }
 
+  /// That what all PEs look at is a flag of the equations, of this iteration or one before it.
+  void check_ending(std::uint32_t number, const Executed& executed) {
+    const auto& ending = program_.endings[number];
+    const auto widest = program::range_of(program_, program::EndingId(number)).widest;
+    const auto is = [&](std::size_t n, std::int64_t lag) {
+      for (const auto& [at, term] : executed.flags) {
+        if (at.first != number || at.second < ending.first || at.second > ending.last) continue;
+        const std::int64_t element = at.second - lag + endings_[n].offset;
+        const auto count = static_cast<std::int64_t>(flags_[n].size());
+        if (element < 0 || element >= count || flags_[n][static_cast<std::size_t>(element)] != term)
+          return false;
+      }
+      return true;
+    };
+    for (std::size_t n = 0; n < endings_.size(); ++n) {
+      if (endings_[n].index != ending.loop || endings_[n].steps != ending.steps) continue;
+      if (widest.last - endings_[n].settle < ending.last) continue;
+      for (std::int64_t lag = 0; lag <= longest_lag; ++lag) {
+        if (is(n, lag)) return;
+      }
+    }
+    throw LegalityError(
+        {.code = "CYC671",
+         .span = {},
+         .message =
+             fmt::format("the loop over `{}` ends early by what is no flag of its equations", ending.loop),
+         .notes = {},
+         .help = "compile the kernel again"});
+  }
+
   void check_messages() {
     for (std::size_t q = 0; q < left_.size(); ++q) {
       if (left_[q] == 0) continue;
@@ -200,6 +246,8 @@ class Prover {
   Property deadlock_;
   std::vector<std::int64_t> left_;             // Messages, by queue.
   std::vector<std::vector<TermId>> expected_;  // By tensor and element.
+  std::vector<recurrence::Ending> endings_;
+  std::vector<std::vector<TermId>> flags_;  // By ending of the equations and element.
   Proof result_;
 };
 

@@ -193,6 +193,10 @@ class Unroller {
       ++trace_.arguments[count];
     }
   }
+  void resolve(const Exit& exit) {
+    add(element(exit.runs));
+    add(environment_.back());
+  }
   void resolve(const Move& move) {
     add(element(move.destination));
     add(element(move.source));

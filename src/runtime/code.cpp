@@ -370,6 +370,17 @@ class Decoder {
     }
   }
 
+  void add(const program::Exit& exit) {
+    step().kind = Step::Kind::exit;
+    set_place(exit.runs);
+    require(step().scalar && step().dtype == DType::boolean, "a loop ends by what is no flag");
+    require(exit.ending.index() < program_.endings.size(), "it names an ending that does not exist");
+    require(!open_.empty() && code_.steps[open_.back()].kind == Step::Kind::loop,
+            "an exit is not directly in a loop");
+    step().variable = code_.steps[open_.back()].variable;
+    step().ending = exit.ending.value;
+  }
+
   /// The dtype that selects the kernel.
   DType working_dtype(const program::Compute& compute) {
     std::vector<std::optional<DType>> operands;

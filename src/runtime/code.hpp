@@ -102,6 +102,7 @@ struct Step {
     broadcast,
     move,
     compute,
+    exit,
     halt
   };
   Kind kind = Kind::halt;
@@ -111,10 +112,11 @@ struct Step {
   bool sized = false;        ///< Cycles depend on the shapes; else they are `cycles`.
   std::uint8_t element = 0;  ///< Bytes of a scalar.
   Flags flags = 0;
-  std::uint32_t variable = 0;  ///< Of a loop.
+  std::uint32_t variable = 0;  ///< Of a loop; of an exit, that of the loop around.
   std::uint32_t target = 0;    ///< Where to go: past the End (loop, branch), the loop's first step (repeat).
   std::uint32_t place = 0;     ///< Destination, or what is stored or sent.
   std::uint32_t tensor = 0;
+  std::uint32_t ending = 0;      ///< Of an exit.
   std::uint32_t port = 0;        ///< In the class's ports.
   std::uint32_t body = no_body;  ///< Of a loop and its repeat: in `bodies`.
   Range operands{};              ///< Sources of a compute or move; index forms of a load or store.

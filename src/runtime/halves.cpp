@@ -46,6 +46,7 @@ class Readers {
       case Step::Kind::branch:
       case Step::Kind::repeat:
       case Step::Kind::skip:
+      case Step::Kind::exit:
       case Step::Kind::load:
       case Step::Kind::receive:
       case Step::Kind::halt: return;

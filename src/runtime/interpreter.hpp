@@ -119,6 +119,10 @@ class Interpreter {
           counter = holds(code, step.lower, pe.variables) ? counter + 1 : step.target;
           continue;
         case Step::Kind::skip: ++counter; continue;
+        case Step::Kind::exit:
+          exit(pe, step);
+          ++counter;
+          continue;
         case Step::Kind::load:
           if (!load(pe, step)) return Outcome::blocked;
           break;
@@ -414,6 +418,16 @@ class Interpreter {
       }
     }
     host_.moved(pe, step, size);
+  }
+
+  /// Without numbers no loop ends early.
+  void exit([[maybe_unused]] const Pe& pe, [[maybe_unused]] const Step& step) {
+    if constexpr (Host::functional) {
+      const Place& place = pe.code->places[step.place];
+      if (*address(pe, place, element(pe, place)) != std::byte{0}) return;
+      std::int64_t& variable = pe.variables[step.variable];
+      variable += array_.loop_ends().leave(step.ending, variable);
+    }
   }
 
   void compute_scalar(Pe& pe, const Step& step) {

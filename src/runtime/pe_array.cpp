@@ -58,7 +58,8 @@ PeArray::PeArray(const program::Program& program, bool functional, Part part)
     : program_(&program),
       wires_(program),
       least_depth_(program::least_depths(program)),
-      part_(std::move(part)) {
+      part_(std::move(part)),
+      loop_ends_(program.endings) {
   check_grid_size(program);
   std::int64_t size = 1;
   grid_stride_.assign(program.grid.size(), 1);

@@ -11,6 +11,7 @@
 #include <cyclotron/support/error.hpp>
 
 #include "code.hpp"
+#include "loop_ends.hpp"
 #include "zeroed.hpp"
 
 namespace cyclotron::runtime {
@@ -112,6 +113,9 @@ class PeArray {
   }
   [[nodiscard]] std::size_t tile_count() const { return sizes_.size(); }
 
+  [[nodiscard]] LoopEnds& loop_ends() { return loop_ends_; }
+  [[nodiscard]] const LoopEnds& loop_ends() const { return loop_ends_; }
+
   /// How far the part has come, in [0, 1]; a guess from the outermost loops.
   [[nodiscard]] double fraction_done() const;
   [[nodiscard]] static double fraction_done(const Pe& pe);
@@ -147,6 +151,7 @@ class PeArray {
   Zeroed<std::int64_t> variables_;
   Zeroed<TileSize> sizes_;
   Zeroed<std::uint32_t> queues_;
+  LoopEnds loop_ends_;
 };
 
 /// The error of a kernel or an access, with the PE, the instruction and the values of the loops around it.

@@ -11,7 +11,18 @@ import pytest
 import cyclotron as cy
 from cyclotron import _core
 
+
+@cy.kernel
+def until_large(u, steps):
+    for t in range(steps):
+        if cy.max(u) > 3:
+            break
+        u = u + 1
+    return u
+
+
 HEADER = 24
+ENDING = until_large.compile(np.arange(2), 12, schedule=cy.Schedule().space("i"))
 PRODUCT = kernels.matmul.compile(
     cy.spec((4, 4)), cy.spec((4, 4)), schedule=cy.schedules.output_stationary(kernels.matmul)
 )
@@ -80,6 +91,24 @@ def run(change, program=PRODUCT, inputs=SIDES):
     return lambda: cy.run(cy.Program(edited(change, program)), *inputs, backend="sim")
 
 
+def ends_by(number, classes=(0,)):
+    """The change after which PEs end their loop by a number instead of the flag."""
+
+    def change(text):
+        text["endings"][0]["last"] = 6  # so that some iterations follow
+        for pe_class in classes:
+            own = text["classes"][pe_class]
+            own["memory_bytes"] = address = -(-own["memory_bytes"] // 8) * 8 + 8
+            own["slots"].append(own["slots"][0] | {"name": "flag", "dtype": "bool", "address": address - 8})
+            slot = {"slot": len(own["slots"]) - 1, "index": [0]}
+            exit = first(text, "exit", pe_class)
+            move = {"do": "move", "destination": slot, "source": {"real": number, "imaginary": 0.0}}
+            own["code"].insert(own["code"].index(exit), move)
+            exit["runs"] = slot
+
+    return change
+
+
 def on_a_huge_grid(text):
     text["grid"] = text["machine"]["grid"] = [1 << 20, 1 << 20]
 
@@ -106,6 +135,14 @@ REFUSALS = {
         cy.ProgramError,
         "CYC613",
         read(assign(["classes", 0, "slots", 0, "address"], 4)),
+    ),
+    "file-of-an-exit-too-few": (cy.ProgramError, "CYC614", read(without("exit"), ENDING)),
+    "proof-of-two-flags": (cy.ProgramError, "CYC670", prove(ends_by(0.0), ENDING)),
+    "proof-of-another-flag": (cy.LegalityError, "CYC671", prove(ends_by(1.0, range(3)), ENDING)),
+    "run-of-two-flags": (
+        cy.ExecutionError,
+        "CYC707",
+        run(ends_by(0.0), ENDING, (np.arange(2),)),
     ),
     "proof-of-a-read-outside": (
         cy.ProgramError,
@@ -155,3 +192,41 @@ def test_an_unchanged_file_is_read():
     program = edited(lambda text: None)
     assert program.to_bytes()[:8] == PRODUCT.core.to_bytes()[:8]
     assert cy.prove(cy.Program(program, system=PRODUCT._system)).ok
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: code(text).insert(0, first(text, "exit")),  # in no loop, and a second one
+        lambda text: code(text).insert(code(text).index(first(text, "exit")), first(text, "exit")),
+        lambda text: code(text).insert(
+            code(text).index(first(text, "loop")) + 1, code(text).pop(code(text).index(first(text, "exit")))
+        ),
+        assign(["endings", 0, "last"], 12),
+        assign(["endings", 0, "first"], 0),
+        lambda text: first(text, "loop").update(step=2),
+        lambda text: text["endings"].append(text["endings"][0]),
+        lambda text: [without("exit", n)(text) for n in range(len(text["classes"]))],
+    ],
+)
+def test_exits_in_wrong_places(change):
+    with pytest.raises(cy.ProgramError) as caught:
+        edited(change, ENDING)
+    assert caught.value.code == "CYC614"
+
+
+@pytest.mark.parametrize(
+    ("change", "wanted"),
+    [
+        (assign(["endings", 0, "period"], 0), "CYC606"),
+        (assign(["endings", 0, "last"], -5), "CYC606"),
+        (change_of("exit", "ending", 1), "CYC607"),
+        (change_of("exit", "ending", -1), "CYC606"),
+        (assign(["endings", 0, "extra"], 1), "CYC605"),
+        (lambda text: first(text, "exit").pop("runs"), "CYC605"),
+    ],
+)
+def test_endings_that_are_none(change, wanted):
+    with pytest.raises(cy.ProgramError) as caught:
+        edited(change, ENDING)
+    assert caught.value.code == wanted

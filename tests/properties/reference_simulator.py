@@ -10,7 +10,7 @@ import itertools
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,14 +58,19 @@ class Clock:
     work: Counter[Any] = field(default_factory=Counter)  # by name, or by name and kind or channel
 
 
-def simulate(program: cy.Program) -> Json:
-    """Cycles and statistics, as `Result.cycles` and `Result.stats` have them, arrays as flat lists."""
-    return _Simulation(json.loads(program.core.to_bytes()[24:])).run()
+def simulate(program: cy.Program, ends: Sequence[tuple[int, int]] = ()) -> Json:
+    """Cycles and statistics, as `Result.cycles` and `Result.stats` have them, arrays as flat lists.
+
+    `ends` has for each ending the iteration after which its loop leaves some out, and how many.
+    """
+    return _Simulation(json.loads(program.core.to_bytes()[24:]), ends).run()
 
 
 class _Simulation:
-    def __init__(self, program: Json) -> None:
+    def __init__(self, program: Json, ends: Sequence[tuple[int, int]]) -> None:
         self.program, self.machine = program, program["machine"]
+        for found in program["classes"]:
+            found["code"] = _without_exits(found["code"], ends)
         topology = self.machine["topology"]
         names = topology if isinstance(topology, list) else [topology] * len(program["grid"])
         self.wraps = [name in ("torus", "ring") for name in names]
@@ -171,8 +176,7 @@ class _Simulation:
         while at < len(code) and code[at]["do"] != "end":
             step = code[at]
             if step["do"] == "loop":
-                last = _upper(step["upper"], environment)
-                for value in range(_lower(step["lower"], environment), last + 1, step["step"]):
+                for value in _values(step, environment):
                     yield from self.block(code, at + 1, [*environment, value], pe, clock, sizes)
                 at = _after(code, at)
             elif step["do"] == "if":
@@ -377,8 +381,7 @@ def _walk(code: list[Json], at: int, environment: list[int]) -> Iterator[tuple[J
     while at < len(code) and code[at]["do"] != "end":
         step = code[at]
         if step["do"] == "loop":
-            last = _upper(step["upper"], environment)
-            for value in range(_lower(step["lower"], environment), last + 1, step["step"]):
+            for value in _values(step, environment):
                 yield from _walk(code, at + 1, [*environment, value])
             at = _after(code, at)
         elif step["do"] == "if":
@@ -388,6 +391,25 @@ def _walk(code: list[Json], at: int, environment: list[int]) -> Iterator[tuple[J
         else:
             yield step, environment
             at += 1
+
+
+def _without_exits(code: list[Json], ends: Sequence[tuple[int, int]]) -> list[Json]:
+    """The code, with the iterations that a loop leaves out in its Loop."""
+    open_loops = []
+    for step in code:
+        if step["do"] in ("loop", "if"):
+            open_loops.append(step)
+        elif step["do"] == "end":
+            open_loops.pop()
+        elif step["do"] == "exit" and ends:
+            at, skipped = ends[step["ending"]]
+            open_loops[-1]["left_out"] = range(at + 1, at + 1 + skipped)
+    return [step for step in code if step["do"] != "exit"]
+
+
+def _values(loop: Json, environment: list[int]) -> Iterator[int]:
+    values = range(_lower(loop["lower"], environment), _upper(loop["upper"], environment) + 1, loop["step"])
+    return (value for value in values if value not in loop.get("left_out", ()))
 
 
 def _lead(text: str, sender: tuple[int, ...]) -> tuple[int, ...] | None:

@@ -11,12 +11,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+import random_machines
+import reference_simulator
 
 import cyclotron as cy
 
 PROGRAMS = int(os.environ.get("CYCLOTRON_ENDINGS", "60"))  # how many; the seeds count from 0
 BATCH = 10
 MOST_STEPS = 12
+LONG = 24  # steps enough to leave some out; whole numbers wrap around then
+MACHINE = cy.Machine(link=cy.Link(latency=2, depth=9), pe=cy.PE(scalar=cy.Unit(cycles=3)))
 UPDATES = (  # small whole numbers, of which all results are exact
     "u = v + {n}",
     "v = u * 2 - v",
@@ -52,9 +56,15 @@ class Loops:
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
-        self.steps = self.random.choice([0, 1, 2, 4])
-        self.size = max(self.steps, self.random.choice([1, 2, 4]))
-        self.dtype = self.random.choice(["float64", "int64", "float32"])
+        self.steps = self.random.choice([0, 1, 2, 4, LONG, LONG])
+        long = self.steps == LONG
+        self.size = max(0 if long else self.steps, self.random.choice([1, 2, 4]))
+        self.dtype = "int64" if long else self.random.choice(["float64", "int64", "float32"])
+        self.updates = [one for one in UPDATES if not (long and "[t]" in one)]
+
+    def schedule(self) -> cy.Schedule | None:
+        """By itself a loop of many steps over a small array is space."""
+        return cy.Schedule().space("i") if self.steps == LONG else None
 
     def filled(self, text: str) -> str:
         pick = self.random.randint
@@ -64,7 +74,7 @@ class Loops:
         """Statements of a loop over t or, inside it, over k or with a `while`."""
         lines: list[str] = []
         for _ in range(self.random.randint(2, 4)):
-            text = self.filled(self.random.choice(UPDATES))
+            text = self.filled(self.random.choice(self.updates))
             lines += text.split("; ")
         for _ in range(exits):
             at = self.random.randint(0, len(lines))
@@ -102,8 +112,11 @@ class Loops:
         return "\n".join(lines) + "\n"
 
 
-def check(seed: int, folder: Path, backends: Sequence[Any]) -> bool:
-    """Whether a program compiles; all backends agree where it does."""
+def check(seed: int, folder: Path, backends: Sequence[Any]) -> dict[str, int] | None:
+    """The steps that loops took which may leave some out; None where a program does not compile.
+
+    All backends agree where it does.
+    """
     loops = Loops(seed)
     text = loops.text()
     path = folder / f"endings_{seed}.py"
@@ -113,28 +126,52 @@ def check(seed: int, folder: Path, backends: Sequence[Any]) -> bool:
     given = [rng.integers(-3, 4, loops.size).astype(loops.dtype) for _ in range(2)]
     expected = [np.asarray(one) for one in kernel.__wrapped__(*(one.copy() for one in given))]
     try:
-        compiled = kernel.compile(*given)
+        compiled = kernel.compile(*given, schedule=loops.schedule())
     except cy.TraceError as error:
         if error.code == "CYC111":  # two names of one array, of which one changes
-            return False
+            return None
         raise
-    runs = {backend: cy.run(compiled, backend=backend).outputs for backend in backends}
+    results = {backend: cy.run(compiled, backend=backend) for backend in backends}
+    runs = {backend: result.outputs for backend, result in results.items()}
     runs["graph"] = compiled.graph.evaluate()
     for name, outputs in runs.items():
         for result, right in zip(outputs.values(), expected, strict=True):
             assert result.dtype == right.dtype, (name, text)
             np.testing.assert_array_equal(result, right, err_msg=f"{name} {seed}\n{text}")
-    return True
+    steps = [result.steps for backend, result in results.items() if backend != "numpy"]
+    assert all(one == steps[0] for one in steps), (seed, steps, text)
+    if "sim" in results:
+        check_time(compiled, text)
+    return steps[0]
+
+
+def check_time(program: cy.Program, text: str) -> None:
+    """Each engine tells the time of the steps that were taken, and a slow one tells the same."""
+    program = program.with_machine(MACHINE)
+    result = cy.run(program, backend="sim")
+    alone = cy.run(program, backend="sim", event_limit=0)
+    ends = []
+    for ending, steps in zip(program.core.endings, result.steps.values(), strict=True):
+        skipped = ending["steps"] - steps
+        assert ending["period"] == 1 or not skipped, text
+        ends.append((ending["last"] - skipped, skipped))
+    expected = reference_simulator.simulate(program, ends)
+    assert random_machines.measured(result) == random_machines.measured(alone) == expected, text
 
 
 @pytest.mark.parametrize("batch", range(0, PROGRAMS, BATCH))
 def test_random_loops(batch: int, tmp_path: Path) -> None:
     seeds = range(batch, min(batch + BATCH, PROGRAMS))
-    compiled = sum(check(seed, tmp_path, ("numpy", "local", "sim")) for seed in seeds)
-    assert compiled > 0.5 * len(seeds)
+    steps = [check(seed, tmp_path, ("numpy", "local", "sim")) for seed in seeds]
+    assert sum(one is not None for one in steps) > 0.5 * len(seeds)
+
+
+def test_some_random_loops_leave_steps_out(tmp_path: Path) -> None:
+    steps = [check(seed, tmp_path, ("local",)) for seed in range(PROGRAMS, PROGRAMS + 30)]
+    assert any(one and min(one.values()) < LONG for one in steps)
 
 
 def test_random_loops_by_mpi(tmp_path: Path) -> None:
     pytest.importorskip("cyclotron._mpi", reason="Cyclotron was built without MPI")
-    compiled = sum(check(seed, tmp_path, ("mpi",)) for seed in range(4))
-    assert compiled > 0
+    steps = [check(seed, tmp_path, ("mpi", "local")) for seed in range(6)]
+    assert any(one is not None for one in steps)

@@ -211,8 +211,8 @@ std::uint32_t block_of_a_share(const program::Program& program, std::size_t work
 
 }  // namespace
 
-bool run(const program::Program& program, const Arrays& arrays, const Settings& settings,
-         const Progress& progress) {
+std::optional<std::vector<program::Ended>> run(const program::Program& program, const Arrays& arrays,
+                                               const Settings& settings, const Progress& progress) {
   constexpr std::int64_t work_of_a_thread =
       1 << 15;  // Below that, starting a thread takes longer than it saves.
   const SingleThreadedBlas single_threaded;
@@ -237,12 +237,14 @@ bool run(const program::Program& program, const Arrays& arrays, const Settings& 
     return helpers.empty();
   });
   helpers.clear();
-  return shared.scheduler.all_finished();
+  if (!shared.scheduler.all_finished()) return std::nullopt;
+  return shared.array.loop_ends().ends();
 }
 
 }  // namespace local
 
-void run_local(const program::Program& program, const Arrays& arrays, int threads, const Progress& progress) {
+std::vector<program::Ended> run_local(const program::Program& program, const Arrays& arrays, int threads,
+                                      const Progress& progress) {
   program::verify(program);
   const auto depths = program::least_depths(program);
   bool shallow = false;
@@ -256,9 +258,10 @@ void run_local(const program::Program& program, const Arrays& arrays, int thread
     const bool suffice = simulator::simulate_time(program, Engine::automatic, progress).has_value();
     if (suffice) settings.least_bytes = local::bytes_of_a_turn;
   }
-  const bool finished = local::run(program, arrays, settings, progress);
+  auto ends = local::run(program, arrays, settings, progress);
   // Where a run stops does not depend on the host, so the simulator explains it.
-  if (!finished) simulator::throw_deadlock(program, 0, progress);
+  if (!ends) simulator::throw_deadlock(program, 0, progress);
+  return *std::move(ends);
 }
 
 }  // namespace cyclotron::runtime

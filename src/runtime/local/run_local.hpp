@@ -1,7 +1,10 @@
 // Runs a program's PEs on threads of this process, for their numbers alone.
 #pragma once
 #include <cstddef>
+#include <optional>
+#include <vector>
 
+#include <cyclotron/program/endings.hpp>
 #include <cyclotron/runtime/runtime.hpp>
 
 namespace cyclotron::runtime::local {
@@ -16,8 +19,10 @@ struct Settings {
       0;  ///< That a queue holds at least, besides as many messages as the machine says.
 };
 
-/// Returns whether every PE is done; otherwise none could go on. Requires: program::verify(program).
-[[nodiscard]] bool run(const program::Program& program, const Arrays& arrays, const Settings& settings,
-                       const Progress& progress);
+/// How each of the program's loops that may end early did, where every PE is done; otherwise none could go on. Requires:
+/// program::verify(program).
+[[nodiscard]] std::optional<std::vector<program::Ended>> run(const program::Program& program,
+                                                             const Arrays& arrays, const Settings& settings,
+                                                             const Progress& progress);
 
 }  // namespace cyclotron::runtime::local

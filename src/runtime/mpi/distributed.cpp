@@ -41,6 +41,7 @@ class Walk {
         return loads_between(at, step.target) && holds(code_, step.lower, variables) ? at + 1 : step.target;
       case Step::Kind::load: load(step); return at + 1;
       case Step::Kind::skip:
+      case Step::Kind::exit:
       case Step::Kind::store:
       case Step::Kind::send:
       case Step::Kind::receive:

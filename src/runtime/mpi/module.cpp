@@ -67,7 +67,8 @@ py::dict to_dict(const runtime::mpi::Profile& profile) {
   }
   return py::dict("seconds"_a = profile.seconds, "processor_seconds"_a = profile.processor_seconds,
                   "compute"_a = compute, "load_store"_a = profile.load_store, "lent_bytes"_a = profile.lent,
-                  "sent_bytes"_a = profile.sent, "messages"_a = profile.messages);
+                  "sent_bytes"_a = profile.sent, "messages"_a = profile.messages,
+                  "skipped"_a = profile.skipped);
 }
 
 std::vector<py::dict> run(const py::bytes& program, int handle, const py::list& tensors, bool shared_outputs,

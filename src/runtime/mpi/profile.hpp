@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <cyclotron/operators/operators.hpp>
+#include <cyclotron/program/program.hpp>
 
 namespace cyclotron::runtime::mpi {
 
@@ -20,6 +21,8 @@ struct Profile {
   std::int64_t sent = 0;         ///< Bytes of messages.
   std::int64_t messages = 0;
   std::array<double, operators::operator_count> compute{};  ///< On tiles, by operator.
+  std::array<std::int64_t, program::most_endings>
+      skipped{};  ///< Iterations of loops that ended early, by ending.
 };
 
 /// Of this thread.

@@ -76,6 +76,7 @@ class Rank {
   void started() { (void)watch_.lap(); }
   void accessed() { profile_.load_store += watch_.lap(); }
   [[nodiscard]] const Profile& profile() const { return profile_; }
+  [[nodiscard]] std::vector<program::Ended> ends() const { return array_.loop_ends().ends(); }
 
  private:
   /// A tile's numbers in flight: in place where they are few.

@@ -215,6 +215,8 @@ std::vector<Profile> run_mpi(std::string_view program_bytes, MPI_Comm communicat
   own.lent = transport.lent_bytes();
   own.sent = transport.sent_bytes();
   own.messages = transport.messages();
+  const auto ends = rank->ends();
+  std::ranges::transform(ends, own.skipped.begin(), &program::Ended::skipped);
   rank->hand_over_outputs();
   if (!options.shared_outputs) combine_outputs(transport, program, *rank);
   std::vector<Profile> all(static_cast<std::size_t>(transport.size()));

@@ -119,6 +119,7 @@ std::optional<std::int64_t> LoadCursor::next() {
       }
       case Step::Kind::halt: return std::nullopt;
       case Step::Kind::skip:
+      case Step::Kind::exit:
       case Step::Kind::store:
       case Step::Kind::send:
       case Step::Kind::receive:

@@ -26,6 +26,7 @@ std::vector<std::uint32_t> next_steps(const Code& code) {
       case Step::Kind::store:
       case Step::Kind::move:
       case Step::Kind::compute:
+      case Step::Kind::exit:
       case Step::Kind::skip: result[at] = result[at + 1]; break;
       case Step::Kind::loop:
       case Step::Kind::branch:
@@ -146,6 +147,7 @@ Outcome MessageRun::advance(const Pe& pe, std::uint32_t& counter, std::int64_t* 
       case Step::Kind::store:
       case Step::Kind::move:
       case Step::Kind::compute:
+      case Step::Kind::exit:
       case Step::Kind::skip: CYC_CHECK(false, "no message depends on it");
     }
     counter = next[counter + 1];

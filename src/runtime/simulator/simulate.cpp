@@ -44,21 +44,17 @@ std::int64_t count_requests(const Timing& timing) {
   return result;
 }
 
-/// The numbers alone of a program that does not deadlock.
-void compute(const program::Program& program, const Arrays& arrays, const SimulatorOptions& options,
-             const Progress& progress) {
+/// The numbers alone; nothing where no PE can go on before all are done.
+std::optional<std::vector<program::Ended>> compute(const program::Program& program, const Arrays& arrays,
+                                                   const SimulatorOptions& options,
+                                                   const Progress& progress) {
   const local::Settings settings{.threads = options.threads, .least_bytes = local::bytes_of_a_turn};
-  const bool finished = local::run(program, arrays, settings, progress);
-  CYC_CHECK(finished, "a run that the simulator finished");
+  return local::run(program, arrays, settings, progress);
 }
 
-}  // namespace
-
-Timing simulate(const program::Program& program, const Arrays& arrays, const SimulatorOptions& options,
-                const Progress& progress) {
-  program::verify(program);
-  if (options.functional) check_grid_size(program);  // before time is simulated, which has no such limit
-  const SingleThreadedBlas single_threaded;
+/// Of a program without loops that end early, or with all of their iterations.
+Timing measure(const program::Program& program, const Arrays& arrays, const SimulatorOptions& options,
+               const Progress& progress) {
   auto timing =
       simulator::simulate_time(program, options.functional ? Engine::automatic : options.engine, progress);
   if (!timing) {
@@ -70,7 +66,8 @@ Timing simulate(const program::Program& program, const Arrays& arrays, const Sim
   const bool keeps_events = options.event_limit > 0 && timing->events_dropped <= options.event_limit;
   if (options.functional) {
     if (keeps_events) return interpret<true>(program, arrays, options, progress);
-    compute(program, arrays, options, progress);
+    const bool finished = compute(program, arrays, options, progress).has_value();
+    CYC_CHECK(finished, "a run that the simulator finished");
     timing->engine = "functional";
   } else if (keeps_events) {
     Timing recorded = interpret<false>(program, {}, options, progress);
@@ -86,6 +83,38 @@ Timing simulate(const program::Program& program, const Arrays& arrays, const Sim
   }
   if (keeps_events || options.event_limit <= 0) timing->events_dropped = 0;
   return *std::move(timing);
+}
+
+/// Names the instructions that those of the unrolled program are copies of.
+void name_origins(Timing& timing, const program::Unrolled& unrolled) {
+  const auto classes = unrolled.program.class_map();
+  const auto rename = [&](std::uint32_t pe, std::uint32_t& instruction) {
+    instruction = unrolled.origin[classes[pe]][instruction];
+  };
+  for (Event& event : timing.events) rename(event.pe, event.instruction);
+  for (MessageRecord& message : timing.messages) {
+    rename(message.sender, message.send_instruction);
+    if (message.received >= 0) rename(message.receiver, message.receive_instruction);
+  }
+  for (MemoryRecord& request : timing.memory_requests) rename(request.pe, request.instruction);
+}
+
+}  // namespace
+
+Timing simulate(const program::Program& program, const Arrays& arrays, const SimulatorOptions& options,
+                const Progress& progress) {
+  program::verify(program);
+  if (options.functional) check_grid_size(program);  // before time is simulated, which has no such limit
+  const SingleThreadedBlas single_threaded;
+  if (!options.functional || program.endings.empty()) return measure(program, arrays, options, progress);
+  // Where loops end is a matter of numbers, and time of where they end.
+  auto ends = compute(program, arrays, options, progress);
+  if (!ends) return measure(program, arrays, options, progress);  // says why
+  const program::Unrolled unrolled = program::without_skipped(program, *ends);
+  Timing timing = measure(unrolled.program, arrays, options, progress);
+  name_origins(timing, unrolled);
+  timing.ends = *std::move(ends);
+  return timing;
 }
 
 }  // namespace cyclotron::runtime

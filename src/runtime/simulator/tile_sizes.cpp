@@ -85,6 +85,7 @@ class Inference {
       case Step::Kind::branch:
       case Step::Kind::repeat:
       case Step::Kind::skip:
+      case Step::Kind::exit:
       case Step::Kind::halt: return;
       case Step::Kind::load: return join(slots, code.places[step.place], loaded(step.tensor));
       case Step::Kind::store: missing_ = missing_ || read(slots, code.places[step.place]) == unknown; return;

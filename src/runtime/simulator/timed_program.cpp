@@ -83,6 +83,7 @@ class Compactor {
         if (in_block_) push_control(TimedOp::Kind::skip, at);
         --branches_;
         return;
+      case Step::Kind::exit: return;
       case Step::Kind::load: return access(TimedOp::Kind::load, at);
       case Step::Kind::store: return access(TimedOp::Kind::store, at);
       case Step::Kind::move: return count(step);

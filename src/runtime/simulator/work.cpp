@@ -36,6 +36,7 @@ void add_step(Work& work, const Code& code, const Step& step, const std::vector<
     case Step::Kind::branch:
     case Step::Kind::repeat:
     case Step::Kind::skip:
+    case Step::Kind::exit:
     case Step::Kind::halt: CYC_CHECK(false, "control is not counted");
   }
 }

@@ -70,7 +70,8 @@ struct Places {
                               computes.push_back(&compute);
                               add(compute.destination);
                               for (auto& operand : compute.operands) add(operand);
-                            }},
+                            },
+                            [&](Exit& exit) { add(exit.runs); }},
                  instruction.action);
     }
   }

@@ -54,11 +54,12 @@ struct Proof {
 ///   messages    each receive gets the message that was sent for it, and none is left
 ///   deadlock    no deadlock with the program's channel depths
 ///   rendezvous  none with depth 0 either (a separate question; its answer may be no)
+///   endings     the PEs end a loop early by the same flag of the equations, in the same iteration (where one does)
 ///   terms       each stored element is the very tree of operations that its equation says
 /// `system` may be null (a program from a file): then `terms` is not checked. A program of more steps than the
 /// limit is checked for its structure only, and the proof says so.
-/// Throws ProgramError CYC660 to CYC664, CYC667 and CYC613, DeadlockError CYC802, LegalityError CYC665, CYC666 and
-/// CYC668, each with a witness.
+/// Throws ProgramError CYC660 to CYC664, CYC667, CYC670 and CYC613, DeadlockError CYC802, LegalityError CYC665, CYC666, CYC668
+/// and CYC671, each with a witness.
 [[nodiscard]] Proof prove(const program::Program& program, const recurrence::System* system,
                           const Options& options = {});
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <cyclotron/program/endings.hpp>
 #include <cyclotron/program/program.hpp>
 #include <cyclotron/runtime/counters.hpp>
 
@@ -122,6 +123,7 @@ struct Timing {
   std::string engine;                        ///< `functional`, `general` or `fast-forward`: what measured it.
   std::int64_t cycles_skipped = 0;           ///< By fast-forward; the rest was run step by step.
   std::int64_t pes_skipped = 0;              ///< By fast-forward, as copies of their neighbours.
+  std::vector<program::Ended> ends;  ///< Of loops that may end early; empty where only time was simulated.
 };
 
 /// How time alone is simulated. All measure the same, bit for bit.
@@ -152,6 +154,7 @@ struct SimulatorOptions {
 /// A PE ends when its stores have arrived. A port transfers one request at a time, for ceil(words / words_per_cycle)
 /// cycles, the one that was asked for first; of those asked for in one cycle that of the first PE in the order of the
 /// grid, its load before its store.
+/// When a loop ends early numbers say: a run of time alone goes through all of its iterations.
 /// A run of time alone does not look at tensors and slots, so it does not tell indices outside them.
 /// Throws DeadlockError with the cycle of waits (PE, channel, full or empty, source line) and a depth that
 /// would break it if one would; ExecutionError where an operator fails (for example a matrix that is not
@@ -163,8 +166,9 @@ struct SimulatorOptions {
 
 /// Runs the program on `threads` threads of this process (0: one a core). Same bits as `simulate`.
 /// Channels are bounded as the machine says; DeadlockError and ExecutionError as there.
-void run_local(const program::Program& program, const Arrays& arrays, int threads = 0,
-               const Progress& progress = {});
+/// Returns how each loop that may end early did.
+std::vector<program::Ended> run_local(const program::Program& program, const Arrays& arrays, int threads = 0,
+                                      const Progress& progress = {});
 
 /// The BLAS's own configuration string, for `show_config`.
 [[nodiscard]] std::string blas_version();

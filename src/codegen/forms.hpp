@@ -1,0 +1,13 @@
+// Private to this folder: forms and conditions of sets as programs have them.
+#pragma once
+#include <vector>
+
+#include <cyclotron/poly/set.hpp>
+#include <cyclotron/program/program.hpp>
+
+namespace cyclotron::codegen::detail {
+
+[[nodiscard]] program::Affine to_program(const poly::Affine& form);
+[[nodiscard]] program::Disjunction to_program(const std::vector<poly::Conjunction>& conjunctions);
+
+}  // namespace cyclotron::codegen::detail

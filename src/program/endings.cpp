@@ -1,0 +1,347 @@
+#include <cyclotron/program/endings.hpp>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include <cyclotron/support/division.hpp>
+#include <cyclotron/support/overloaded.hpp>
+
+namespace cyclotron::program {
+namespace {
+
+constexpr std::int64_t longest_period = std::int64_t{1} << 20;
+
+struct OpenBlock {
+  std::size_t at;
+  std::size_t variable;  ///< Of a loop, in the environment.
+  bool is_loop;
+};
+
+/// The loop that an EXIT is directly in.
+struct ExitLoop {
+  std::size_t exit = 0;
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::size_t variable = 0;
+};
+
+/// Thrown and caught in this file only.
+struct Unfit {
+  std::size_t instruction;
+  std::string what;
+};
+
+std::size_t end_of(const std::vector<Instruction>& code, std::size_t begin) {
+  std::size_t depth = 0;
+  for (std::size_t at = begin;; ++at) {
+    const Action& action = code[at].action;
+    if (std::holds_alternative<Loop>(action) || std::holds_alternative<If>(action)) ++depth;
+    if (std::holds_alternative<End>(action) && --depth == 0) return at;
+  }
+}
+
+/// In a class; nothing where it has no such EXIT.
+std::optional<ExitLoop> exit_loop(const Program& program, const PeClass& pe_class, EndingId ending) {
+  std::vector<OpenBlock> open;
+  std::size_t variable = program.grid.size();
+  std::optional<ExitLoop> found;
+  for (std::size_t at = 0; at < pe_class.code.size(); ++at) {
+    const Action& action = pe_class.code[at].action;
+    if (std::holds_alternative<Loop>(action)) {
+      open.push_back({at, variable++, true});
+    } else if (std::holds_alternative<If>(action)) {
+      open.push_back({at, 0, false});
+    } else if (std::holds_alternative<End>(action)) {
+      if (open.back().is_loop) --variable;
+      open.pop_back();
+    } else if (const auto* exit = std::get_if<Exit>(&action); exit != nullptr && exit->ending == ending) {
+      if (found) throw Unfit{at, "is a second exit of one ending"};
+      if (open.empty() || !open.back().is_loop || !std::holds_alternative<End>(pe_class.code[at + 1].action))
+        throw Unfit{at, "is an exit that is not at the end of a loop"};
+      if (std::ranges::count(open, true, &OpenBlock::is_loop) > 1)
+        throw Unfit{at, "is an exit of a loop inside another one"};
+      found = {at, open.back().at, end_of(pe_class.code, open.back().at), open.back().variable};
+    }
+  }
+  return found;
+}
+
+/// What iterations of one loop of one class have in common.
+class Uniformity {
+ public:
+  Uniformity(const PeClass& pe_class, const ExitLoop& loop) : code_(pe_class.code), loop_(loop) {}
+
+  void collect() {
+    at_ = loop_.begin;
+    const auto& loop = std::get<Loop>(code_[at_].action);
+    if (loop.step != 1) throw Unfit{at_, "is a loop that ends early and has another step than 1"};
+    for (const Bound& bound : loop.lower)
+      first = std::max(first, ceil_divide(constant_of(bound), bound.divisor));
+    for (const Bound& bound : loop.upper)
+      last = std::min(last, floor_divide(constant_of(bound), bound.divisor));
+    for (at_ = loop_.begin + 1; at_ < loop_.end; ++at_)
+      std::visit([this](const auto& action) { look(action); }, code_[at_].action);
+  }
+
+  std::int64_t first = INT64_MIN;
+  std::int64_t last = INT64_MAX;
+  std::int64_t period = 1;
+  std::set<std::int64_t> breaks;  ///< Iterations that do not the same as those before them.
+
+ private:
+  [[nodiscard]] std::int64_t constant_of(const Bound& bound) const {
+    for (const std::int64_t coefficient : bound.numerator.coefficients) {
+      if (coefficient != 0)
+        throw Unfit{at_, "is a loop that ends early and has bounds that are not constant"};
+    }
+    return bound.numerator.constant;
+  }
+  [[nodiscard]] std::int64_t own(const Affine& form) const {
+    return loop_.variable < form.coefficients.size() ? form.coefficients[loop_.variable] : 0;
+  }
+  void require_same(const Affine& form) const {
+    if (own(form) != 0) throw Unfit{at_, "depends on the iteration of a loop that ends early"};
+  }
+  void require_same(const std::vector<Bound>& bounds) const {
+    for (const Bound& bound : bounds) require_same(bound.numerator);
+  }
+  void repeats_every(std::int64_t modulus, std::int64_t coefficient) {
+    if (coefficient == 0) return;
+    period = std::lcm(period, modulus / std::gcd(modulus, coefficient));
+    if (period > longest_period)
+      throw Unfit{at_, "makes iterations of a loop that ends early the same after too many only"};
+  }
+
+  void look(const SlotRef& reference) {
+    require_same(reference.index);
+    if (reference.wrap.modulus != 0) {
+      if (reference.wrap.modulus > longest_period) require_same(reference.wrap.form);
+      repeats_every(reference.wrap.modulus, own(reference.wrap.form));
+    }
+  }
+  void look(const Operand& operand) {
+    if (const auto* reference = std::get_if<SlotRef>(&operand)) look(*reference);
+  }
+  void look(const Condition& condition) {
+    const std::int64_t a = own(condition.form);
+    if (a == 0) return;
+    if (condition.kind == Condition::Kind::divisible) {
+      if (condition.modulus > longest_period) require_same(condition.form);
+      return repeats_every(condition.modulus, a);
+    }
+    const auto others = [&](std::int64_t coefficient) { return coefficient != 0; };
+    if (std::ranges::count_if(condition.form.coefficients, others) > 1) require_same(condition.form);
+    const std::int64_t b = condition.form.constant;
+    if (condition.kind == Condition::Kind::non_negative) {
+      breaks.insert(a > 0 ? ceil_divide(-b, a) : floor_divide(b, -a) + 1);
+    } else if (b % a == 0) {
+      breaks.insert({-b / a, -b / a + 1});
+    }
+  }
+
+  void look(const Loop& loop) {
+    ++depth_;
+    require_same(loop.lower);
+    require_same(loop.upper);
+  }
+  void look(const If& branch) {
+    ++depth_;
+    for (const auto& conjunction : branch.condition) {
+      for (const auto& condition : conjunction) look(condition);
+    }
+  }
+  void look(const End&) { --depth_; }
+  void look(const Load& load) { look(load.destination); }
+  void look(const Store& store) { look(store.source); }
+  void look(const Send& send) { look(send.source); }
+  void look(const Receive& receive) {
+    look(receive.destination);
+    for (const Affine& sender : receive.sender) require_same(sender);
+  }
+  void look(const Broadcast& broadcast) {
+    look(broadcast.source);
+    require_same(broadcast.lower);
+    require_same(broadcast.upper);
+  }
+  void look(const Move& move) {
+    look(move.destination);
+    look(move.source);
+  }
+  void look(const Compute& compute) {
+    look(compute.destination);
+    for (const Operand& operand : compute.operands) look(operand);
+  }
+  void look(const Exit& exit) {
+    if (depth_ == 0 && at_ != loop_.exit) throw Unfit{at_, "is a second exit of one loop"};
+    look(exit.runs);
+  }
+
+  const std::vector<Instruction>& code_;
+  const ExitLoop& loop_;
+  std::size_t at_ = 0;
+  std::size_t depth_ = 0;  // Of blocks in the loop.
+};
+
+std::optional<ChannelId> channel_of(const Action& action) {
+  if (const auto* send = std::get_if<Send>(&action)) return send->channel;
+  if (const auto* receive = std::get_if<Receive>(&action)) return receive->channel;
+  if (const auto* broadcast = std::get_if<Broadcast>(&action)) return broadcast->channel;
+  return std::nullopt;
+}
+
+/// Throws where a class without the EXIT may count on messages of iterations that are left out.
+void require_apart(const PeClass& pe_class, const std::set<std::uint32_t>& channels) {
+  std::vector<bool> open;
+  for (std::size_t at = 0; at < pe_class.code.size(); ++at) {
+    const Action& action = pe_class.code[at].action;
+    if (std::holds_alternative<End>(action)) {
+      open.pop_back();
+    } else if (std::holds_alternative<Loop>(action) || std::holds_alternative<If>(action)) {
+      open.push_back(std::holds_alternative<Loop>(action));
+    } else if (const auto channel = channel_of(action); channel && channels.contains(channel->value)) {
+      if (std::ranges::find(open, true) == open.end()) continue;
+      throw Unfit{at, "uses a channel of a loop that ends early in a loop that does not"};
+    }
+  }
+}
+
+/// The iterations between two breaks that are the most.
+void widen(Ending& ending, const std::set<std::int64_t>& breaks, std::int64_t first, std::int64_t last) {
+  ending.first = first;
+  ending.last = first - 1;
+  const auto offer = [&](std::int64_t from, std::int64_t to) {
+    if (to - from > ending.last - ending.first) ending.first = from, ending.last = to;
+  };
+  std::int64_t from = first;
+  for (const std::int64_t next : breaks) {
+    if (next <= from) continue;
+    if (next > last) break;
+    offer(from, next - 1);
+    from = next;
+  }
+  offer(from, last);
+}
+
+/// Collects what the classes say; `pe_class` is where it stands. Throws Unfit.
+void collect(const Program& program, EndingId ending, EndingRange& result, std::size_t& pe_class) {
+  constexpr std::int64_t far = std::int64_t{1} << 61;
+  std::int64_t first = -far, last = far;
+  std::set<std::int64_t> breaks;
+  std::set<std::uint32_t> channels;
+  std::vector<std::size_t> others;
+  for (pe_class = 0; pe_class < program.classes.size(); ++pe_class) {
+    const PeClass& own = program.classes[pe_class];
+    const auto loop = exit_loop(program, own, ending);
+    if (!loop) {
+      others.push_back(pe_class);
+      continue;
+    }
+    Uniformity same(own, *loop);
+    same.collect();
+    first = std::max(first, same.first);
+    last = std::min(last, same.last);
+    result.widest.period = std::lcm(result.widest.period, same.period);
+    if (result.widest.period > longest_period)
+      throw Unfit{loop->begin, "is a loop that ends early whose iterations are the same after too many only"};
+    breaks.merge(same.breaks);
+    for (std::size_t at = loop->begin; at < loop->end; ++at) {
+      if (const auto channel = channel_of(own.code[at].action)) channels.insert(channel->value);
+    }
+  }
+  pe_class = 0;
+  if (others.size() == program.classes.size()) throw Unfit{0, "has no exit"};
+  for (const std::size_t other : others) {
+    pe_class = other;
+    require_apart(program.classes[other], channels);
+  }
+  widen(result.widest, breaks, first, std::max(first, last));
+}
+
+EndingFault fault_at(const Program& program, std::size_t pe_class, const Unfit& unfit) {
+  EndingFault result{pe_class, unfit.instruction, unfit.what, {}};
+  if (pe_class < program.classes.size() && unfit.instruction < program.classes[pe_class].code.size())
+    result.span = program.classes[pe_class].code[unfit.instruction].span;
+  return result;
+}
+
+/// Throws Unfit where the ending leaves out other iterations of the class than it may.
+void require_within(const Program& program, const PeClass& pe_class, EndingId number) {
+  const auto loop = exit_loop(program, pe_class, number);
+  if (!loop) return;
+  const Ending& ending = program.endings[number.index()];
+  Uniformity same(pe_class, *loop);
+  same.collect();
+  const auto next = same.breaks.upper_bound(ending.first);
+  const bool breaks = next != same.breaks.end() && *next <= ending.last;
+  if (ending.first < same.first || ending.last > same.last || breaks || ending.period % same.period != 0)
+    throw Unfit{loop->begin, "is a loop that leaves out iterations that differ"};
+}
+
+}  // namespace
+
+EndingRange range_of(const Program& program, EndingId ending) {
+  EndingRange result{program.endings[ending.index()], std::nullopt};
+  result.widest.period = 1;
+  std::size_t pe_class = 0;
+  try {
+    collect(program, ending, result, pe_class);
+  } catch (const Unfit& unfit) {
+    result.fault.emplace(fault_at(program, pe_class, unfit));
+  }
+  return result;
+}
+
+std::optional<EndingFault> fault_of(const Program& program, EndingId ending) {
+  EndingRange range = range_of(program, ending);
+  if (range.fault) return std::move(range.fault);
+  std::optional<EndingFault> result;
+  std::size_t pe_class = 0;
+  try {
+    for (; pe_class < program.classes.size(); ++pe_class)
+      require_within(program, program.classes[pe_class], ending);
+  } catch (const Unfit& unfit) {
+    result.emplace(fault_at(program, pe_class, unfit));
+  }
+  return result;
+}
+
+Unrolled without_skipped(const Program& program, const std::vector<Ended>& ends) {
+  Unrolled result{program, {}};
+  result.program.endings.clear();
+  for (std::size_t c = 0; c < program.classes.size(); ++c) {
+    const auto& code = program.classes[c].code;
+    std::vector<Instruction> written;
+    std::vector<std::uint32_t> origin;
+    const auto write = [&](std::size_t from, std::size_t to) {
+      for (std::size_t at = from; at < to; ++at) {
+        if (std::holds_alternative<Exit>(code[at].action)) continue;
+        written.push_back(code[at]);
+        origin.push_back(static_cast<std::uint32_t>(at));
+      }
+    };
+    std::vector<std::pair<ExitLoop, Ended>> loops;  // Outermost ones, so one after the other.
+    for (std::size_t e = 0; e < ends.size(); ++e) {
+      const auto loop = exit_loop(program, program.classes[c], EndingId(e));
+      if (loop && ends[e].skipped > 0) loops.emplace_back(*loop, ends[e]);
+    }
+    std::ranges::sort(loops, {}, [](const auto& one) { return one.first.begin; });
+    std::size_t done = 0;
+    for (const auto& [loop, ended] : loops) {
+      write(done, loop.begin);
+      const std::size_t first = written.size();
+      write(loop.begin, loop.end + 1);
+      std::get<Loop>(written[first].action).upper = {{.numerator = {{}, ended.at}}};
+      const std::size_t rest = written.size();
+      write(loop.begin, loop.end + 1);
+      std::get<Loop>(written[rest].action).lower = {{.numerator = {{}, ended.at + ended.skipped + 1}}};
+      done = loop.end + 1;
+    }
+    write(done, code.size());
+    result.program.classes[c].code = std::move(written);
+    result.origin.push_back(std::move(origin));
+  }
+  return result;
+}
+
+}  // namespace cyclotron::program

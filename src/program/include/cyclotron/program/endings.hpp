@@ -1,0 +1,54 @@
+// Loops that end early: where a program may leave iterations out, and what is left of it then.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <cyclotron/program/program.hpp>
+
+namespace cyclotron::program {
+
+/// Why the PEs cannot leave the iterations of an ending out.
+struct EndingFault {
+  std::size_t pe_class = 0;
+  std::size_t instruction = 0;
+  std::string what;
+  Span span;  ///< Of the instruction.
+};
+
+/// The most iterations that the EXITs of an ending can leave out, as its `first`, `last` and `period`; the first fault
+/// where there is one whatever the iterations. So checked are: no class has two EXITs; each lies at the end of a loop of
+/// step 1 between constants, which is in no other one; nothing in the loop but the indices of loads and stores depends on its variable, conditions
+/// and circular buffers excepted; and PEs without the EXIT use no channel of such a loop in a loop.
+/// Requires: each class's code is verified.
+struct EndingRange {
+  Ending widest;
+  std::optional<EndingFault> fault;
+};
+[[nodiscard]] EndingRange range_of(const Program& program, EndingId ending);
+
+/// Why an ending leaves out other iterations than it can, if it does. Requires: as above.
+[[nodiscard]] std::optional<EndingFault> fault_of(const Program& program, EndingId ending);
+
+/// What a loop did.
+struct Ended {
+  std::int64_t at = never;   ///< The iteration in which its flag was first seen false, if it left out any.
+  std::int64_t skipped = 0;  ///< Iterations that it left out.
+  static constexpr std::int64_t never = INT64_MIN;
+  bool operator==(const Ended&) const = default;
+};
+
+/// A program of which some instructions are copies of others.
+struct Unrolled {
+  Program program;
+  std::vector<std::vector<std::uint32_t>>
+      origin;  ///< By class and instruction: which one of the class it was.
+};
+
+/// What a run has executed whose loops ended so, one entry an ending, without EXITs: each loop that ended is one up to
+/// there and one of what is left. Requires: verify(program).
+[[nodiscard]] Unrolled without_skipped(const Program& program, const std::vector<Ended>& ends);
+
+}  // namespace cyclotron::program
