@@ -407,11 +407,11 @@ std::vector<Ending> endings(const System& system) {
       return one.target == TensorId(t) && only_variable(one.index[0]);
     });
     if (equation == system.equations.end()) continue;
-    const std::size_t variable = *only_variable(equation->index[0]);
-    const auto loop = loop_of(*equation, variable);
+    const auto variable = only_variable(equation->index[0]);
+    const auto loop = variable ? loop_of(*equation, *variable) : std::nullopt;
     if (!loop) continue;
     try {
-      result.push_back(Afterwards(system, *loop, TensorId(t)).run(equation->indices[variable]));
+      result.push_back(Afterwards(system, *loop, TensorId(t)).run(loop->names.back()));
     } catch (const Matters&) {
     }
   }
