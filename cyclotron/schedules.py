@@ -229,8 +229,8 @@ def summa(kernel: Kernel, panels: int | None = None, distributed: bool = False) 
         One is the Cyclotron paper's form (reading E22); by default each step has its own.
     distributed : bool, optional
         The operands lie in the grid as the result does, ``A[i, k]`` in PE (i, k) and ``B[k, j]`` in PE
-        (k, j), and are broadcast from there, both ways; by default the grid's edges feed them in. The grid
-        has to be square and unfolded: within a step a folded PE goes through its points one way.
+        (k, j), and are broadcast from there, both ways; by default the grid's edges feed them in. An unfolded
+        grid has to be square; folded cyclically, in up to four rounds, any grid will do.
 
     Raises
     ------

@@ -270,8 +270,14 @@ class ClassWriter {
       std::vector<std::size_t> senders(rank);
       std::iota(senders.begin(), senders.end(), std::size_t{0});
       const auto reached = pairs.project({rank}).preimage({poly::variable(rank + 1, rank)}, rank + 1);
-      pairs = pairs.unite(next.project(senders).image(itself).intersect(reached)).coalesce();
+      const auto joined = pairs.unite(next.project(senders).image(itself).intersect(reached));
+      pairs = joined.coalesce();
       pieces = pairs.conjunctions();
+      if (!pieces ||
+          pieces->size() != 1) {  // a coordinate of one value only, as a fold's, may keep parts apart
+        pairs = joined.detect_equalities().coalesce();
+        pieces = pairs.conjunctions();
+      }
     }
     program::Broadcast broadcast{ChannelId(send.channel), slot(send.sources.front(), point), {}, {}};
     auto interval = send.domain.preimage(sender, rank + 1);

@@ -303,7 +303,7 @@ class Change {
         move(piece, false);
         continue;
       }
-      if (transfer.source == rule.flow) keep_in_fold(rule, transfer, piece);
+      keep_in_fold(rule, transfer, piece);
       // In a fold a broadcast also reaches points of the PE in which it starts.
       const Piece local{within_pe(piece), piece.from};
       piece.domain = piece.domain.subtract(local.domain);
@@ -326,15 +326,26 @@ class Change {
       if (axis.remainder == unfolded) continue;
       const auto inner = axis.remainder < result_.space.size() ? axis.quotient : axis.remainder;
       if (piece.from[inner] == poly::variable(size(), inner)) continue;
-      check_straight(rule, transfer, axis);
-      check_forwards(rule, axis, piece);
+      auto held = piece.domain;
+      if (transfer.source == rule.flow) {
+        check_straight(rule, transfer, axis);
+        check_forwards(rule, axis, piece);
+        held = held.unite(held.image(piece.from));
+      } else if (old_.at(old_.at(rule.flow).tensor).role != Role::input || !shared_along(inner, piece)) {
+        continue;
+      }
       const auto step = detail::unit(size(), inner, 1);
-      const auto held = piece.domain.unite(piece.domain.image(piece.from));
       const auto kept = piece.domain.intersect(held.translate(step));
       const auto from = detail::shifted(size(), detail::unit(size(), inner, -1));
       add(rule, Transfer{rule.flow, in_free(old_.at(rule.flow).space, from), false}, kept);
       piece.domain = piece.domain.subtract(kept).coalesce();
     }
+  }
+
+  /// Whether points that differ in one coordinate get the same value.
+  static bool shared_along(std::size_t coordinate, const Piece& piece) {
+    return std::ranges::all_of(piece.from,
+                               [&](const poly::Affine& form) { return form.coefficients[coordinate] == 0; });
   }
 
   /// What a PE keeps goes on to its next point in time: the broadcast has to start at the fold's beginning.

@@ -137,6 +137,27 @@ std::vector<std::int64_t> inputs_first(const Graph& graph) {
   return result;
 }
 
+std::vector<std::int64_t> input_stages(const Graph& graph) {
+  const auto computes = inputs_first(graph);
+  std::vector<std::int64_t> result(graph.spaces.size(), 0);
+  std::int64_t most = -1;
+  for (std::size_t round = 0; round < graph.spaces.size(); ++round) {
+    for (const auto& rule : graph.rules) {
+      if (!crosses_spaces(graph, rule)) continue;
+      const auto from = graph.at(std::get<Transfer>(rule.action).source).space.index();
+      const auto to = graph.at(rule.flow).space.index();
+      if (computes[from] == 0 && computes[to] == 0) result[to] = std::max(result[to], result[from] + 1);
+    }
+  }
+  for (std::size_t s = 0; s < result.size(); ++s) {
+    if (computes[s] == 0) most = std::max(most, result[s]);
+  }
+  for (std::size_t s = 0; s < result.size(); ++s) {
+    if (computes[s] != 0) result[s] = most + 1;
+  }
+  return result;
+}
+
 Placed distribute(const Placed& placed, std::size_t level, const std::vector<std::int64_t>& parts) {
   Placed result = placed;
   auto& graph = result.graph;

@@ -161,7 +161,9 @@ mapping::Mapping map_in_parts(dataflow::Placed& placed, dataflow::Shared shared,
       }
     };
     for (auto level = placed.time.size(); level-- > 0;) {
-      if (auto mapping = map_parts(level, dataflow::parts(placed, level))) return std::move(*mapping);
+      for (const auto& parts : {dataflow::parts(placed, level), dataflow::input_stages(placed.graph)}) {
+        if (auto mapping = map_parts(level, parts)) return std::move(*mapping);
+      }
     }
     // Of what is left to the compiler, the points of a folded PE in one step: in as many parts as can be.
     const auto outer = placed.time.size() - placed.within;

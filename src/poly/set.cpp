@@ -175,6 +175,7 @@ Set Set::intersect(const std::vector<Constraint>& all) const {
 Set Set::unite(const Set& other) const { return {context_, isl_set_union(copy(), other.copy())}; }
 Set Set::subtract(const Set& other) const { return {context_, isl_set_subtract(copy(), other.copy())}; }
 Set Set::coalesce() const { return {context_, isl_set_coalesce(copy())}; }
+Set Set::detect_equalities() const { return {context_, isl_set_detect_equalities(copy())}; }
 Set Set::gist(const Set& context_set) const {
   return {context_, isl_set_coalesce(isl_set_gist(copy(), context_set.copy()))};
 }

@@ -64,6 +64,34 @@ def test_product_of_resident_matrices(n, schedule):
     cy.check(program, backends=("sim", "local"))
 
 
+@pytest.mark.parametrize("shape", [(1, 1, 1), (4, 4, 4), (7, 7, 7), (4, 6, 5), (6, 4, 5)])
+@pytest.mark.parametrize(
+    "folds",
+    [
+        {"i": cy.cyclic(2), "j": cy.cyclic(2)},
+        {"i": 2, "j": 2},
+        {"i": cy.cyclic(2), "j": cy.cyclic(3)},
+        {"i": 1, "j": cy.cyclic(3)},
+    ],
+    ids=str,
+)
+def test_product_of_matrices_that_lie_folded(shape, folds):
+    """A PE's points need values of points behind them: all are sent before any is used."""
+    n, inner, m = shape
+    A, B = integers(n, inner), integers(inner, m)
+    schedule = cy.schedules.summa(kernels.matmul, distributed=True).fold(**folds)
+    program = kernels.matmul.compile(A, B, schedule=schedule)
+    cy.check(program, backends=("sim", "local"))
+    assert len(program.channels) <= 2
+
+
+def test_tiles_that_lie_folded():
+    tiles = [cy.blocked(integers(10, 10), (3, 3)), cy.blocked(integers(10, 8), (3, 2))]
+    schedule = cy.schedules.summa(kernels.matmul, distributed=True)
+    program = kernels.matmul.compile(*tiles, schedule=schedule.fold(i=cy.cyclic(2), j=cy.cyclic(2)))
+    cy.check(program, backends=("sim", "local"))
+
+
 @pytest.mark.parametrize("shape", [(4, 4), (3, 5), (5, 3), (1, 4)])
 @pytest.mark.parametrize(
     "schedule",

@@ -60,6 +60,7 @@ TEST(Set, Algebra) {
   EXPECT_TRUE(box.intersect(triangle).is_subset(triangle));
   EXPECT_FALSE(box.is_subset(triangle));
   EXPECT_EQ(box.unite(triangle).coalesce(), triangle.unite(box));
+  EXPECT_EQ(box.unite(triangle).detect_equalities(), triangle.unite(box));
   EXPECT_EQ(triangle.gist(box).intersect(box), triangle.intersect(box));
   EXPECT_TRUE(box.subtract(box).is_empty());
   EXPECT_EQ(Set::universe(context, 2).intersect(box), box);

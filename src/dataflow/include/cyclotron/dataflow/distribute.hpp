@@ -18,6 +18,10 @@ namespace cyclotron::dataflow {
 /// 0 for the spaces that only pass inputs on, 1 for the others: a part for what comes, one for what is computed.
 [[nodiscard]] std::vector<std::int64_t> inputs_first(const Graph& graph);
 
+/// For each space that only passes inputs on, how many of these an element goes through before it, along the
+/// longest way; for the others one more than the most. Each has then passed all on before the next begins.
+[[nodiscard]] std::vector<std::int64_t> input_stages(const Graph& graph);
+
 /// The same graph with one more time coordinate, before that at `level`: the number of each space's part.
 /// Requires: one part a space. Ensures: verify(result.graph) if verify(placed.graph).
 [[nodiscard]] Placed distribute(const Placed& placed, std::size_t level,

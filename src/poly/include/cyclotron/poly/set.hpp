@@ -57,6 +57,8 @@ class Set {
   [[nodiscard]] Set unite(const Set& other) const;
   [[nodiscard]] Set subtract(const Set& other) const;
   [[nodiscard]] Set coalesce() const;
+  /// The same points, with the equalities among constraints that whole numbers alone make of inequalities.
+  [[nodiscard]] Set detect_equalities() const;
   [[nodiscard]] Set gist(const Set& context_set) const;  ///< Fewer constraints, equal on context_set.
   [[nodiscard]] Set translate(const std::vector<std::int64_t>& offset) const;
   /// Keeps the listed coordinates, in that order.
