@@ -6,7 +6,6 @@
 namespace cyclotron::codegen::detail {
 
 using mapping::FlowId;
-using mapping::Kind;
 using mapping::Mapping;
 using mapping::Statement;
 using mapping::Value;
