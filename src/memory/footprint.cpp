@@ -64,6 +64,7 @@ std::int64_t words(const Action& action) {
                    for (const auto& operand : compute.operands) result += words(operand);
                    return result;
                  },
+                 [](const Exit& exit) { return words(exit.runs) + 3; },  // first, last and period
              },
              action);
 }
