@@ -99,8 +99,8 @@ class Kernel:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Compile for these arguments (cached) and run on threads; returns arrays as the function does.
 
-        Tiles are computed by an array of PEs, which threads share; scalars by one PE, in vectors. A kernel that
-        another one calls becomes a part of that.
+        Tiles are computed by an array of PEs, which threads share; scalars by one PE, in vectors. A kernel
+        that another one calls becomes a part of that.
         """
         context = ACTIVE.get()
         if isinstance(context, Trace):

@@ -192,7 +192,8 @@ void Rank::sent(const Pe& pe, std::uint32_t port, std::int64_t count) {
   } else {
     const std::uint32_t link = pe.queues[port];
     Packet packet{.size = {1, 1}, .data = queue.scalars.room(0), .bytes = bytes};
-    transmit(array_.part_of(queue.receiver), {.channel = array_.links()[link].channel, .source = link}, packet);
+    transmit(array_.part_of(queue.receiver), {.channel = array_.links()[link].channel, .source = link},
+             packet);
   }
 }
 
