@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <cyclotron/poly/set.hpp>
+#include <cyclotron/support/number.hpp>
 #include <cyclotron/support/span.hpp>
 
 namespace cyclotron::dataflow::detail {
