@@ -21,6 +21,7 @@ from cyclotron.language import aliases
 from cyclotron.language.annotations import conforms, not_of_its_type, resolved
 from cyclotron.language.arguments import TensorArgument, describe, normalize
 from cyclotron.language.blocked import Blocked, Spec
+from cyclotron.language.bounded import bounded
 from cyclotron.language.build import SystemBuilder, build, build_nest
 from cyclotron.language.calls import inlined
 from cyclotron.language.host_errors import OF_TYPES, told
@@ -108,7 +109,8 @@ class Kernel:
             bound.arguments.update({name: array(value, name=name) for name, value in bound.arguments.items()})
             return inlined(context, self.name, self.returns, functools.partial(self._record, bound))
         if isinstance(context, Reference):  # of a kernel that calls this one
-            return self._function(*self._owner, *args, **kwargs)
+            bound = self._complete(args, kwargs)
+            return self._body(*self._owner, *bound.args, **bound.kwargs)
         execution = importlib.import_module("cyclotron.execution")
         return execution.call_kernel(self, self.bind(*args, **kwargs))
 
@@ -162,7 +164,7 @@ class Kernel:
         bound.arguments.update({name: _wrapped(value) for name, value in named.items()})
         token = ACTIVE.set(Reference(dtypes))
         try:
-            return unwrap(self._function(*self._owner, *bound.args, **bound.kwargs))
+            return unwrap(self._body(*self._owner, *bound.args, **bound.kwargs))
         finally:
             ACTIVE.reset(token)
 
@@ -383,6 +385,17 @@ class Kernel:
         """Run the intermediate language in the recording in progress; returns the results by name."""
         function = self._function if self._is_il else self._il_function()
         return function(*self._owner, *bound.args, **bound.kwargs)
+
+    @property
+    def _body(self) -> Callable[..., Any]:
+        """The kernel's own function; if it has a bound, with loops that end there."""
+        if self._max_steps is None or self._is_il:
+            return self._function
+        try:
+            source = self._source
+        except TraceError:  # it has no text, which a plain run can do without
+            return self._function
+        return bounded(source, self._function, self._max_steps) or self._function
 
     def _il_function(self) -> Callable[..., Any]:
         """Make the function of the intermediate language, with the globals and closure of the original."""

@@ -302,7 +302,8 @@ def test_a_while_at_its_most_steps_keeps_what_it_has() -> None:
         np.testing.assert_array_equal(result.outputs["x_out"], np.array([65.0, 1.0]) / 64)
     timed = cy.run(program, backend="sim", functional=False)
     assert timed.outputs == {}
-    assert timed.cycles == cy.run(program, np.array([1.0, 1.0]), backend="sim").cycles
+    assert timed.cycles == caught.value.result.cycles  # time alone is that of the bound
+    assert timed.cycles > cy.run(program, np.array([1.0, 1.0]), backend="sim").cycles
 
 
 def test_a_saved_program_says_so_too() -> None:
@@ -367,3 +368,39 @@ def test_no_step_at_all() -> None:
     np.testing.assert_array_equal(never(np.array([-1.0])), [-1.0])
     with pytest.raises(cy.ExecutionError):
         never(np.array([1.0]))
+
+
+@cy.kernel(max_steps=4)
+def halves(u, scale=0.5):
+    while cy.max(u) > 1:
+        v = u
+        while cy.min(v) > 3:
+            v = v - 1
+        u = scale * v
+    return u
+
+
+class Solver:
+    """A kernel whose bound the reference keeps, with attributes."""
+
+    def __init__(self, scale: float) -> None:
+        self.scale = scale
+
+    @cy.kernel(max_steps=3)
+    def run(self, u):
+        while cy.max(u) > 1:
+            u = self.scale * u
+        return u
+
+
+def test_the_reference_stops_at_the_bound_too() -> None:
+    u = np.array([4.0, 6.0])
+    np.testing.assert_array_equal(halves(u), halves.reference(u))
+    solver = Solver(0.5)
+    np.testing.assert_array_equal(solver.run(u), solver.run.reference(u))
+    for wrong in (lambda: halves.reference(u, 2.0), lambda: Solver(1.0).run.reference(u)):
+        with pytest.raises(cy.ExecutionError, match=r"has not ended after \d steps") as caught:
+            wrong()
+        assert caught.value.code == "CYC719"
+    with pytest.raises(cy.ExecutionError, match="CYC719"):
+        cy.check(halves.compile(u, 2.0), backends=("local",))

