@@ -303,6 +303,12 @@ class Program:
     def __reduce__(self) -> tuple[Any, ...]:
         return _program_of, (self.core.to_bytes(),)
 
+    def __copy__(self) -> Program:
+        return self  # it does not change
+
+    def __deepcopy__(self, _: dict[int, Any]) -> Program:
+        return self
+
     def save(self, path: str | Path) -> None:
         """Write the program file; every backend runs the same bytes.
 

@@ -68,7 +68,7 @@ def round(a: Any) -> Any:
         return a.copy() if isinstance(a, Array) else a  # type: ignore[attr-defined]
     down = f.floor(a)
     rest = a - down
-    return f.where(rest > 0.5, down + 1, f.where(rest < 0.5, down, down + down % 2))
+    return f.where(rest > 0.5, down + 1, f.where(rest == 0.5, down + down % 2, down))
 
 
 @_composed(np.isclose)

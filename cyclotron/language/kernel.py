@@ -107,6 +107,7 @@ class Kernel:
         if isinstance(context, Trace):
             bound = self._complete(args, kwargs)
             bound.arguments.update({name: array(value, name=name) for name, value in bound.arguments.items()})
+            self._check_types(bound.arguments)
             return inlined(context, self.name, self.returns, functools.partial(self._record, bound))
         if isinstance(context, Reference):  # of a kernel that calls this one
             bound = self._complete(args, kwargs)
@@ -251,11 +252,14 @@ class Kernel:
         """Return one value for each parameter, in order: ndarray, `Blocked`, `Spec` or host value."""
         bound = self._complete(args, kwargs)
         values = {name: normalize(name, v, self._argument_span) for name, v in bound.arguments.items()}
+        self._check_types(values)
+        return tuple(values.values())
+
+    def _check_types(self, values: Mapping[str, Any]) -> None:
         for name, annotation in self._annotations.items():
             if name in values and not conforms(values[name], annotation):
                 place = self._argument_span(name)
                 raise not_of_its_type(f"argument `{name}`", values[name], annotation, place)
-        return tuple(values.values())
 
     def _complete(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> inspect.BoundArguments:
         """Arguments by parameter, with defaults; those that `bind` returned also where only names are."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from cyclotron.errors import NO_SPAN
 from cyclotron.language.affine import Affine, Constraint, Index, Region
 
 Conjunction = tuple[Constraint, ...]
+
+_MOST_PRODUCTS = 1000  # beyond which the emptiness of a conjunction is left open
 
 
 def indices_of(region: Region) -> set[Index]:
@@ -25,11 +28,21 @@ def is_empty(conjunction: Conjunction) -> bool:
     """Whether no integer point can exist; False where that is not easily seen."""
     forms: list[Affine] | None = _without_equalities(conjunction)
     while forms is not None:
-        index = next((index for form in forms for index in form.terms), None)
-        if index is None:
+        products = _products(forms)
+        if not products:
             return any(form.constant < 0 for form in forms)
+        index = min(products, key=products.__getitem__)
+        if products[index] > _MOST_PRODUCTS:
+            return False
         forms = _eliminate(forms, index)
     return True
+
+
+def _products(forms: list[Affine]) -> dict[Index, int]:
+    """Of each index, how many forms its elimination makes."""
+    below = Counter(index for form in forms for index, factor in form.terms.items() if factor > 0)
+    above = Counter(index for form in forms for index, factor in form.terms.items() if factor < 0)
+    return {index: below[index] * above[index] for form in forms for index in form.terms}
 
 
 def subtract(region: Region, removed: Region) -> Region:

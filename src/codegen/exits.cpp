@@ -4,7 +4,6 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <set>
 
 #include <cyclotron/program/endings.hpp>
 
@@ -168,6 +167,11 @@ struct Draft {
     for (FlagValue& value : values[pe_class]) value.instruction += value.instruction >= at ? 1 : 0;
   }
 
+  [[nodiscard]] bool begins_before(std::size_t pe_class, const Use& loop, const Users& users) const {
+    const auto& own = std::get<program::Loop>(program.classes[pe_class].code[loop.begin].action);
+    return own.lower[0].numerator.constant < users.first;
+  }
+
   /// At the end of an outermost loop, in some of its iterations; returns the new end.
   std::size_t insert_at_end(std::size_t pe_class, const Use& loop, const Users& users,
                             program::Action action) {
@@ -222,8 +226,16 @@ bool pass_on(Draft& draft, std::size_t channel, Exits& exits) {
     if (const auto& use = users->receivers[c]) {
       const program::SlotRef slot{program::SlotId(slots.size()), {}};
       slots.push_back({.name = flags.name, .dtype = program::DType::boolean, .tile = {}});
-      const std::size_t end = draft.insert_at_end(c, *use, *users, program::Receive{id, slot, {}});
-      if (!exits[c]) exits[c] = Candidate{sent->flag, sent->lag, use->begin, end, slot};
+      Use loop = *use;
+      if (draft.begins_before(c, loop, *users)) {
+        draft.insert(c, loop.begin,
+                     program::Move{slot, program::Constant{1}});  // it goes on until it hears of it
+        ++loop.begin;
+        ++loop.end;
+      }
+      const std::size_t end = draft.insert_at_end(c, loop, *users, program::Receive{id, slot, {}});
+      if (!exits[c]) exits[c] = Candidate{sent->flag, sent->lag, loop.begin, end, slot};
+      exits[c]->begin = loop.begin;
       exits[c]->end = end;
     }
   }
@@ -272,14 +284,14 @@ std::vector<Exits> exits_of(const Draft& draft, const std::vector<Flag>& flags, 
 void add_exits(program::Program& program, const std::vector<Flag>& flags,
                const std::vector<std::vector<FlagValue>>& values) {
   Draft draft{std::move(program), values};
-  std::set<std::string> ended;  // Loops have several flags where they have several exits: one serves.
+  // Loops have several flags where they have several exits: one serves, and a second does not fit.
   for (std::size_t f = 0; f < flags.size(); ++f) {
     for (const Exits& exits : exits_of(draft, flags, f)) {
-      if (ended.contains(flags[f].loop) || draft.program.endings.size() == program::most_endings) break;
+      if (draft.program.endings.size() == program::most_endings) break;
       auto tried = with_exits(draft, flags[f], exits);
       if (!tried) continue;
       draft = *std::move(tried);
-      ended.insert(flags[f].loop);
+      break;
     }
   }
   program = std::move(draft.program);

@@ -178,12 +178,14 @@ class Executor {
   /// Nothing is left out here: what is left out when the flag is false, the structure and the equations prove alike.
   void leave(const Exit& exit, const std::int64_t* arguments) {
     const TermId flag = read(exit.runs, arguments[0]);
+    const Ending& ending = program_.endings[exit.ending.index()];
+    if (arguments[1] < ending.first || arguments[1] > ending.last)
+      return;  // what it is does not matter there
     const auto [known, is_new] = result_.flags.try_emplace({exit.ending.value, arguments[1]}, flag);
     if (is_new || known->second == flag) return;
     fail("CYC670",
          fmt::format("the loop over `{}` ends in iteration {} unless {}, and in another PE unless {}",
-                     program_.endings[exit.ending.index()].loop, arguments[1], terms_.text(flag),
-                     terms_.text(known->second)));
+                     ending.loop, arguments[1], terms_.text(flag), terms_.text(known->second)));
   }
 
   void load(const Load& load, const std::int64_t* arguments) {

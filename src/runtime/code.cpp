@@ -82,7 +82,8 @@ class Decoder {
     const bool overflow = __builtin_mul_overflow(place.tile.words(), element, &place.stride) ||
                           __builtin_mul_overflow(place.stride, slot.count, &end) ||
                           __builtin_add_overflow(in_memory ? end : end / element, first, &end);
-    require(!overflow && slot.count >= 1 && first >= 0 && (!in_memory || first % element == 0) &&
+    const std::int64_t alignment = in_memory ? operators::alignment_bytes(slot.dtype) : 1;
+    require(!overflow && slot.count >= 1 && first >= 0 && first % alignment == 0 &&
                 end <= (in_memory ? pe_class_.memory_bytes : program_.machine.pe.registers.value_or(0)),
             "a slot is not inside the PE's memory", "CYC613");
     if (!place.scalar) {

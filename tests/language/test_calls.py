@@ -149,3 +149,18 @@ def test_errors_of_the_user_stay_as_they_are() -> None:
     with pytest.raises(TypeError, match="of the user") as caught:
         raises(np.ones(2))
     assert not isinstance(caught.value, cy.CyclotronError)
+
+
+@cy.kernel
+def scaled(x: np.ndarray, c: float):
+    return x * c
+
+
+@cy.kernel
+def squared(x):
+    return scaled(x, x)
+
+
+def test_called_kernels_get_what_they_declare() -> None:
+    with pytest.raises(cy.TraceError, match="CYC124"):
+        squared.compile(np.ones(3))

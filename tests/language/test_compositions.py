@@ -167,3 +167,27 @@ def test_sums_of_complex_numbers_and_of_nothing() -> None:
     assert found[0].dtype == "float64"
     np.testing.assert_allclose(found[1], np.prod(z))
     assert (found[2], found[3]) == (1, 0)
+
+
+@cy.kernel
+def rounded(x):
+    return np.round(x)
+
+
+def test_rounds_what_is_not_finite() -> None:
+    x = np.array([np.inf, -np.inf, np.nan, 2.5, -1.5, 0.5, 1e300])
+    np.testing.assert_array_equal(rounded(x), np.round(x))
+
+
+@cy.kernel
+def parts(x, y):
+    return (x - y).real * (x * y).real + (x + y).imag * (x - y).imag
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_parts_of_complex_numbers_lie_beside_each_other(dtype: str) -> None:
+    x = (np.arange(4) + 1j).astype(dtype)
+    for schedule in (None, cy.Schedule()):
+        program = parts.compile(x, 2 * x, schedule=schedule)
+        for backend in ("sim", "local"):
+            np.testing.assert_array_equal(cy.run(program, backend=backend).output, parts.reference(x, 2 * x))

@@ -176,3 +176,56 @@ def test_memories_fetch_for_the_steps_that_are_taken():
         for steps in (40, 80)
     ]
     assert cycles[0] == cycles[1]
+
+
+@cy.kernel
+def down_and_up(x, steps):
+    q = cy.sum(x)
+    for t in range(steps):
+        x = x * 0.7
+        q = cy.sum(x)
+        if q < 5:
+            break
+    for t in range(steps):
+        x = x * 1.3
+        q = cy.sum(x)
+        if q > 50:
+            break
+    return x
+
+
+@cy.kernel
+def two_exits(v, steps):
+    u = v + 0
+    s = cy.sum(v)
+    for _ in range(steps):
+        d = cy.zeros_like(v)
+        u = d
+        if not cy.sum(u) < 726:
+            break
+        if s > 298:
+            break
+        v[1:] -= u[:-1]
+    return u, v, s + 0
+
+
+@pytest.mark.parametrize("schedule", [None, cy.Schedule()])
+def test_loops_of_one_name_end_one_after_the_other(schedule: cy.Schedule | None) -> None:
+    x = np.linspace(1, 4, 6)
+    program = down_and_up.compile(x, 200, schedule=schedule)
+    result = cy.run(program, backend="sim")
+    np.testing.assert_array_equal(result.output, down_and_up.reference(x, 200))
+    assert list(result.steps) == ["t", "t_2"]
+    assert max(result.steps.values()) < 20
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 20])
+@pytest.mark.parametrize("n", [2, 5])
+def test_flags_reach_loops_that_begin_earlier(n: int, steps: int) -> None:
+    v = np.linspace(-1, 90, n)
+    program = two_exits.compile(v, steps)
+    assert cy.prove(program)
+    for backend in ("sim", "local"):
+        outputs = cy.run(program, backend=backend).outputs.values()
+        for found, wanted in zip(outputs, two_exits.reference(v, steps), strict=True):
+            np.testing.assert_array_equal(found, wanted)

@@ -71,3 +71,9 @@ def test_a_kernel_is_its_name():
 
     with pytest.raises((pickle.PicklingError, AttributeError)):  # as functions of functions
         pickle.dumps(local)
+
+
+def test_a_copied_program_keeps_its_arrays() -> None:
+    program = product.compile(A, A)
+    for copied in (copy.copy(program), copy.deepcopy(program)):
+        np.testing.assert_array_equal(cy.run(copied).output, cy.run(program, backend="numpy").output)

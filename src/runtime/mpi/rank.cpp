@@ -1,5 +1,7 @@
 #include "rank.hpp"
 
+#include <algorithm>
+
 #include "../messages.hpp"
 
 namespace cyclotron::runtime::mpi {
@@ -176,14 +178,14 @@ void Rank::taken(const Pe& pe, std::uint32_t port, std::int64_t count) {
 
 /// Those for another rank, and for nobody, are written where this rank's queue would keep them.
 Scalars Rank::room(const Pe& pe, std::uint32_t port) {
-  constexpr std::int64_t at_once = 4096;
   Queue& queue = links_[pe.queues[port]];
   if (queue.receiver == pe.ordinal) return {};  // what it reads may have to move for what it writes
-  return {queue.scalars.room(static_cast<std::size_t>(at_once) * queue.scalar_bytes), at_once};
+  return {queue.scalars.room(static_cast<std::size_t>(queue.at_once) * queue.scalar_bytes), queue.at_once};
 }
 
 void Rank::sent(const Pe& pe, std::uint32_t port, std::int64_t count) {
   Queue& queue = links_[pe.queues[port]];
+  if (count == queue.at_once) queue.at_once = std::min(2 * queue.at_once, Queue::most_at_once);
   if (queue.receiver == PeArray::none) return;
   const std::size_t bytes = static_cast<std::size_t>(count) * queue.scalar_bytes;
   if (array_.in_part(queue.receiver)) {

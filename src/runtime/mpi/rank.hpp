@@ -88,6 +88,9 @@ class Rank {
   struct Queue {
     Ring<Message> messages;  ///< Unless they are a link's scalars.
     ScalarQueue scalars;
+    static constexpr std::int64_t most_at_once = 4096;
+    std::int64_t at_once =
+        16;  ///< Scalars that a loop may write before it sends them; more where it writes so many.
     std::uint32_t receiver = PeArray::none;
     std::uint8_t scalar_bytes = 0;  ///< Of a link's scalar; else 0.
     bool receiver_waits = false;

@@ -86,7 +86,7 @@ TEST(File, WhatVersion10DoesNotHaveIsWrittenWhereItIsThere) {
 TEST(File, PreambleIsAsDocumented) {
   const std::string bytes = serialize(matmul());
   EXPECT_EQ(bytes, framed(bytes.substr(preamble)));
-  EXPECT_EQ(bytes.substr(0, 8), std::string("CYCP\1\0\1\0", 8));
+  EXPECT_EQ(bytes.substr(0, 8), std::string("CYCP\1\0\2\0", 8));
   EXPECT_EQ(bytes.substr(preamble, 20), "{\"kernel\":\"matmul\",\"");
 }
 
