@@ -40,7 +40,8 @@ using OnStore = std::function<void(std::uint32_t, std::int64_t, TermId, std::uin
 
 /// The result does not depend on the order in which PEs run: each queue has one sender and one receiver.
 /// Throws ProgramError: CYC661 where a slot is read that holds no value of its own, CYC662 where an element
-/// is stored twice, CYC670 where PEs end a loop by different flags, CYC664 where a tile does not fit, CYC667 where a result overlaps what it is made from;
+/// is stored twice, CYC664 where a tile does not fit, CYC667 where a result overlaps what it is made from, CYC670
+/// where PEs end a loop by different flags;
 /// LegalityError CYC665 where an operator that may fail is applied to what the equations never apply it to;
 /// CapacityError CYC669 where the PEs' memories are too large.
 [[nodiscard]] Executed execute(const program::Program& program, const Trace& trace, TermTable& terms,

@@ -20,8 +20,8 @@ struct EndingFault {
 
 /// The most iterations that the EXITs of an ending can leave out, as its `first`, `last` and `period`; the first fault
 /// where there is one whatever the iterations. So checked are: no class has two EXITs; each lies at the end of a loop of
-/// step 1 between constants, which is in no other one; nothing in the loop but the indices of loads and stores depends on its variable, conditions
-/// and circular buffers excepted; and PEs without the EXIT use no channel of such a loop.
+/// step 1 between constants, which is in no other one; nothing in the loop but the indices of loads and stores depends
+/// on its variable, conditions and circular buffers excepted; and PEs without the EXIT use no channel of such a loop.
 /// Requires: each class's code is verified.
 struct EndingRange {
   Ending widest;
