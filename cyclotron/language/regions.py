@@ -6,12 +6,14 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from cyclotron.errors import NO_SPAN
+from cyclotron.errors import NO_SPAN, TraceError
 from cyclotron.language.affine import Affine, Constraint, Index, Region
+from cyclotron.language.position import here
 
 Conjunction = tuple[Constraint, ...]
 
 _MOST_PRODUCTS = 1000  # beyond which the emptiness of a conjunction is left open
+_MOST_PIECES = 200
 
 
 def indices_of(region: Region) -> set[Index]:
@@ -46,10 +48,23 @@ def _products(forms: list[Affine]) -> dict[Index, int]:
 
 
 def subtract(region: Region, removed: Region) -> Region:
-    """The points of a region that are not in another, as conjunctions without common points."""
+    """The points of a region that are not in another, as conjunctions without common points.
+
+    Raises
+    ------
+    TraceError
+        CYC104 if they are too many.
+    """
     result = region
     for conjunction in removed:
         result = tuple(piece for part in result for piece in _without(part, conjunction))
+        if len(result) > _MOST_PIECES:
+            raise TraceError(
+                f"a condition on indices has more than {_MOST_PIECES} cases where it does not hold",
+                code="CYC104",
+                span=here(),
+                help="split it into simpler ones, or read it from an array with `cy.where`",
+            )
     return result
 
 

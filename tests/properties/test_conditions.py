@@ -6,7 +6,7 @@ import operator
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from oracle import evaluate, record
 
@@ -61,6 +61,15 @@ def holds(condition: Any, i: Any, j: Any) -> Any:
     return COMPARISONS[name](left, form_of(other, i, j))
 
 
+def recorded(kernel: Any, A: np.ndarray) -> Any:
+    """The recording; conditions of too many cases are refused."""
+    try:
+        return record(kernel, A)
+    except cy.TraceError as error:
+        assume(error.code != "CYC104")
+        raise
+
+
 @settings(deadline=None, max_examples=20)
 @given(conditions)
 def test_domains(condition: Any) -> None:
@@ -76,7 +85,7 @@ def test_domains(condition: Any) -> None:
 
     A = np.arange(1.0, 1 + ROWS * COLUMNS).reshape(ROWS, COLUMNS)
     signs = [[1 if holds(condition, i, j) else -1 for j in range(COLUMNS)] for i in range(ROWS)]
-    found = evaluate(record(marked, A), {"A": A})["X"]
+    found = evaluate(recorded(marked, A), {"A": A})["X"]
     np.testing.assert_array_equal(found, A * np.array(signs))
 
 
@@ -94,7 +103,7 @@ def test_filtered_sums(condition: Any, step: int) -> None:
     A = np.arange(1.0, 1 + ROWS * COLUMNS).reshape(ROWS, COLUMNS)
     columns = range(0, COLUMNS, step) if step > 0 else range(COLUMNS - 1, -1, step)
     sums = [sum(A[i, j] for j in columns if holds(condition, i, j)) for i in range(ROWS)]
-    found = evaluate(record(filtered, A), {"A": A})["X"]
+    found = evaluate(recorded(filtered, A), {"A": A})["X"]
     np.testing.assert_array_equal(found, sums)
     program = filtered.compile(A, schedule=cy.Schedule())
     np.testing.assert_array_equal(cy.run(program, backend="sim").output, sums)
