@@ -281,7 +281,7 @@ REFUSALS = {
         "CYC221",
         lambda: stencil.compile(np.ones((4, 5)), schedule=cy.Schedule().time("i", "t")),
     ),
-    "far-hop": (cy.LegalityError, "CYC220", lambda: nine_back.compile(np.ones(12), schedule=SPACE("i"))),
+    "far-hop": (cy.LegalityError, "CYC220", lambda: nine_back.compile(np.ones(24), schedule=SPACE("i"))),
     "memory-overflow": (
         cy.CapacityError,
         "CYC501",

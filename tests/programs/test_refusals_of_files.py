@@ -138,7 +138,7 @@ REFUSALS = {
     ),
     "file-of-an-exit-too-few": (cy.ProgramError, "CYC614", read(without("exit"), ENDING)),
     "proof-of-two-flags": (cy.ProgramError, "CYC670", prove(ends_by(0.0), ENDING)),
-    "proof-of-another-flag": (cy.LegalityError, "CYC671", prove(ends_by(1.0, range(3)), ENDING)),
+    "proof-of-another-flag": (cy.LegalityError, "CYC671", prove(ends_by(1.0, range(2)), ENDING)),
     "run-of-two-flags": (
         cy.ExecutionError,
         "CYC707",

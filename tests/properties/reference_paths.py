@@ -40,7 +40,7 @@ def longest_paths(program: cy.Program) -> tuple[list[Node], list[int]]:
 
 class _Graph(reference_simulator._Simulation):
     def __init__(self, program: Any) -> None:
-        super().__init__(program)
+        super().__init__(program, [])
         self.nodes: list[Node] = []
         self.passes: dict[tuple[Any, bool], list[int]] = defaultdict(list)  # nodes by PE
         self.last: dict[Any, int] = {}  # node by PE

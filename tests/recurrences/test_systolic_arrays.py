@@ -56,7 +56,7 @@ def far_back(A):
 
 
 def test_an_illegal_choice_says_why():
-    arrays = cy.systolic_arrays(far_back, cy.spec(12))
+    arrays = cy.systolic_arrays(far_back, cy.spec(24))
     assert list(arrays) == []
     assert "9 hops away" in arrays.rejected["i",]
     assert "not legal: space i: " in str(arrays)
