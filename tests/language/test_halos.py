@@ -259,7 +259,6 @@ def test_blocks(kernel: cy.Kernel, offsets: Offsets, shape: tuple[int, int], pes
         (box(2), (20, 11), (1, 5)),
         (box(2), (11, 20), (5, 1)),
         (box(3), (14, 15), (2, 2)),
-        (box(3), (20, 20), (5, 5)),
         (star(4, 2), (19, 17), (3, 2)),
         (star(1, 3), (8, 8, 8), (2, 2, 2)),
         (box(1, 3), (9, 8, 5), (3, 2)),
