@@ -6,22 +6,22 @@ namespace cyclotron::runtime {
 namespace {
 
 /// Code of some slots, with two places each.
-class Steps {
+class Uses {
  public:
-  Steps() {
+  Uses() {
     for (std::uint32_t place = 0; place < 2 * slots; ++place) {
       code_.places.emplace_back();
       code_.places.back().slot = place % slots;
     }
   }
-  Steps& use(Step::Kind kind, std::uint32_t slot) {
+  Uses& use(Step::Kind kind, std::uint32_t slot) {
     Step step;
     step.kind = kind;
     step.place = slot;
     code_.steps.push_back(step);
     return *this;
   }
-  Steps& from(Step::Kind kind, std::uint32_t to, std::uint32_t slot, bool constant = false) {
+  Uses& from(Step::Kind kind, std::uint32_t to, std::uint32_t slot, bool constant = false) {
     use(kind, to);
     code_.steps.back().operands = {static_cast<std::uint32_t>(code_.sources.size()), 1};
     code_.sources.push_back({.constant = constant, .index = slot + slots});
@@ -48,20 +48,20 @@ using Marks = std::vector<bool>;
 using Kind = Step::Kind;
 
 TEST(SentSlots, WhatIsSentOrBroadcast) {
-  EXPECT_EQ(Steps().use(Kind::load, 0).use(Kind::store, 1).use(Kind::receive, 2).marks(), Marks(4, false));
-  EXPECT_EQ(Steps().use(Kind::send, 1).use(Kind::broadcast, 3).marks(), Marks({false, true, false, true}));
+  EXPECT_EQ(Uses().use(Kind::load, 0).use(Kind::store, 1).use(Kind::receive, 2).marks(), Marks(4, false));
+  EXPECT_EQ(Uses().use(Kind::send, 1).use(Kind::broadcast, 3).marks(), Marks({false, true, false, true}));
 }
 
 TEST(SentSlots, WhatIsMovedThere) {
-  EXPECT_EQ(Steps().from(Kind::move, 1, 0).from(Kind::move, 2, 1).use(Kind::send, 2).marks(),
+  EXPECT_EQ(Uses().from(Kind::move, 1, 0).from(Kind::move, 2, 1).use(Kind::send, 2).marks(),
             Marks({true, true, true, false}));
-  EXPECT_EQ(Steps().from(Kind::move, 2, 1).from(Kind::move, 1, 0).use(Kind::send, 1).marks(),
+  EXPECT_EQ(Uses().from(Kind::move, 2, 1).from(Kind::move, 1, 0).use(Kind::send, 1).marks(),
             Marks({true, true, false, false}));
 }
 
 TEST(SentSlots, NotWhatIsComputedWith) {
-  EXPECT_EQ(Steps().from(Kind::compute, 1, 0).use(Kind::send, 1).marks(), Marks({false, true, false, false}));
-  EXPECT_EQ(Steps().from(Kind::move, 1, 0, true).use(Kind::send, 1).marks(),
+  EXPECT_EQ(Uses().from(Kind::compute, 1, 0).use(Kind::send, 1).marks(), Marks({false, true, false, false}));
+  EXPECT_EQ(Uses().from(Kind::move, 1, 0, true).use(Kind::send, 1).marks(),
             Marks({false, true, false, false}));
 }
 
