@@ -50,6 +50,7 @@ def test_a_file(tmp_path):
 
 
 def test_what_nobody_has_any_more_is_dropped():
+    gc.collect()
     pool = mpi.default_pool(2)
     before = pool.keeps
     kept = cy.distribute(np.ones((4, 4)), ranks=2)
@@ -97,6 +98,7 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_refusals(name, golden_refusal, monkeypatch):
     monkeypatch.setattr("cyclotron.mpi.pool.threads", lambda: 2)  # cores, of which a text tells the number
+    gc.collect()  # what other tests kept is let go now, not while this one counts
     kept = cy.distribute(np.eye(2), ranks=2)
     code, action = REFUSED[name]
     before = mpi.default_pool(2).keeps
