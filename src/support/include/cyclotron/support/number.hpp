@@ -15,7 +15,9 @@ struct Number {
 
   static constexpr Number of(std::int64_t integer) {
     Number result{static_cast<double>(integer), 0, 0};
-    result.rest = integer - result.integer();
+    // Modulo 2^64, as the double nearest to an integer may be the limit.
+    result.rest = static_cast<std::int64_t>(static_cast<std::uint64_t>(integer) -
+                                            static_cast<std::uint64_t>(result.integer()));
     return result;
   }
   /// The integer that it is, of those that have 64 bits; `real` has to be one of them or the limit.
