@@ -190,9 +190,9 @@ FlowId Router::add_passing(const Flow& flow, const poly::Set& way, const std::ve
   const auto& user = graph_.at(flow.space);
   Space space{relay_name(), way, {}, {}};
   for (std::size_t d = 0; d < rank; ++d) {
-    if (d == axis || std::ranges::find(user.own, d) != user.own.end()) space.own.push_back(d);
     space.tuple.push_back(d == axis ? poly::variable(rank, d) : poly::substitute(user.tuple[d], home, rank));
     if (d != axis) space.tuple.back().constant += offset[d];
+    if (space.tuple.back() == poly::variable(rank, d)) space.own.push_back(d);
   }
   graph_.spaces.push_back(std::move(space));
   Flow passing = flow;
