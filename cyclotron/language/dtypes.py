@@ -29,7 +29,8 @@ def _counted(op: str, operands: Sequence[Element]) -> tuple[Element, ...]:
     values = operands[first:]
     dtypes = {value.dtype for value in values if value.dtype is not None}
     numbers = [value.value for value in values if isinstance(value, Constant)]
-    if first and all(isinstance(number, int) and number in (0, 1) for number in numbers):  # a choice, which may be a truth value
+    choice = first and all(isinstance(number, int) and number in (0, 1) for number in numbers)
+    if choice:  # which may be between truth values
         return tuple(operands)
     if op not in OPERATORS or dtypes != {"bool"} or all(isinstance(number, bool) for number in numbers):
         return tuple(operands)
