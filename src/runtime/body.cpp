@@ -161,12 +161,30 @@ void BodyRunner::run(std::int64_t& left, const Operation*& computing) {
   }
 }
 
+/// What vectors run does not fail.
+void BodyRunner::run_one(const Body& body, const std::vector<VectorOperation>& scalars, std::int64_t number) {
+  std::array<const void*, 3> in{};
+  for (std::size_t o = 0; o < scalars.size(); ++o) {
+    const VectorOperation& operation = scalars[o];
+    for (std::size_t n = 0; n < operation.operands; ++n)
+      in[n] = operation.in[n].at + number * operation.in[n].advance;
+    std::byte* const out = operation.out.at + number * operation.out.advance;
+    if (operation.kernel != nullptr) {
+      body.operations[o].kernel(out, in.data());
+    } else {
+      copy_scalar(out, in[0], operation.out.width);
+    }
+  }
+}
+
 std::int64_t BodyRunner::run(Pe& pe, const Body& body, const Streams& streams, std::int64_t iterations) {
   Found& found = found_[&body];
   if (!find(pe, body, streams, iterations, found)) return 0;
   if (body.vectors && iterations >= VectorPlan::least_iterations &&
-      found.vectors.run(found.scalars, iterations))
+      found.vectors.run(found.scalars, iterations)) {
+    run_one(body, found.scalars, iterations - 1);
     return iterations;
+  }
   find_operations(body, found.scalars);
   std::int64_t left = iterations;
   const Operation* computing = nullptr;

@@ -57,6 +57,8 @@ class BodyRunner {
   [[nodiscard]] bool find_element(Pe& pe, const Body& body, const Body::Operation& access,
                                   std::int64_t iterations, Scalar& found) const;
   void find_operations(const Body& body, const std::vector<VectorOperation>& scalars);
+  /// The iteration of that number from here on by itself.
+  static void run_one(const Body& body, const std::vector<VectorOperation>& scalars, std::int64_t number);
   void run(std::int64_t& left, const Operation*& computing);
 
   /// What is kept of a body from run to run.

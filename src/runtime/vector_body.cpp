@@ -114,25 +114,12 @@ void VectorBody::bind(const VectorPlan& plan) {
       fills_.push_back(copy);
     }
   }
-  left_.clear();
-  for (const auto& [value, home, before] : plan.left)
-    left_.push_back({bind(plan, value), bind(plan, home), before});
 }
 
 void VectorBody::fill(const BoundCopy& copy, std::int64_t count) const {
-  const auto& [from, to, before] = copy;
+  const auto& [from, to] = copy;
   const void* const in = place(from);
   copy_kernel(to.width)(place(to), to.advance, &in, &from.advance, count);
-}
-
-/// The values of the last iteration, as the iterations in turn leave them.
-void VectorBody::leave(bool before, std::int64_t iterations) const {
-  const std::int64_t last = iterations - 1;
-  for (const auto& [value, home, early] : left_) {
-    if (early != before) continue;
-    const std::int64_t at = value.step == 0 ? last % together_ : last;
-    copy_scalar(place(home), place(value) + at * value.advance, home.width);
-  }
 }
 
 /// Finds the scalars of the first run.
@@ -161,11 +148,10 @@ bool VectorBody::run(std::span<const VectorOperation> operations, std::int64_t i
   if (iterations < VectorPlan::least_iterations) return false;
   if (!plan_holds(operations, iterations)) make_plan(operations, iterations);
   if (!vectorizes_) return false;
-  const std::int64_t together = std::min(iterations, together_);
+  const std::int64_t together = std::min(iterations - 1, together_);
   for (const auto& copy : fills_) fill(copy, together);
-  leave(true, iterations);
   start();
-  for (std::int64_t left = iterations; left > 0; left -= together) {
+  for (std::int64_t left = iterations - 1; left > 0; left -= together) {
     const std::int64_t count = std::min(together, left);
     // Not beyond the last run: another thread may be writing there.
     const bool fetches = left > runs_ahead * together;
@@ -179,7 +165,6 @@ bool VectorBody::run(std::span<const VectorOperation> operations, std::int64_t i
     }
     go_on();
   }
-  leave(false, iterations);
   return true;
 }
 

@@ -15,8 +15,9 @@ namespace cyclotron::runtime {
 /// mostly finds its scalars elsewhere, but as they were to each other.
 class VectorBody {
  public:
-  /// False, and nothing has happened, where the iterations have to run in turn. The operations differ from call to call
-  /// in where their scalars lie alone.
+  /// Runs all iterations but the last, which is to be run by itself: scalars that every iteration writes before it
+  /// reads them get their values from it. False, and nothing has happened, where all iterations have to run in turn.
+  /// The operations differ from call to call in where their scalars lie alone.
   bool run(std::span<const VectorOperation> operations, std::int64_t iterations);
 
  private:
@@ -32,7 +33,6 @@ class VectorBody {
   };
   struct BoundCopy {
     Bound from, to;
-    bool before = false;  ///< See `VectorPlan::Left`.
   };
   /// The operands lie as kernels take them.
   struct BoundOperation {
@@ -49,7 +49,6 @@ class VectorBody {
   void bind(const VectorPlan& plan);
   [[nodiscard]] std::byte* place(const Bound& bound) const { return bound.at + moved_[bound.region]; }
   void fill(const BoundCopy& copy, std::int64_t count) const;
-  void leave(bool before, std::int64_t iterations) const;
   void start();
   void go_on();
 
@@ -58,7 +57,7 @@ class VectorBody {
   std::vector<VectorOperation> planned_;
   std::int64_t planned_iterations_ = 0;
   std::vector<BoundOperation> operations_;  ///< With the scalars where they were when this was planned.
-  std::vector<BoundCopy> fills_, left_;
+  std::vector<BoundCopy> fills_;
   std::vector<std::ptrdiff_t> moved_;  ///< Since then, by region; the last one is for what stays.
   std::vector<Bound> fetched_;         ///< What memory is asked for ahead.
   std::vector<BoundOperation> running_;

@@ -26,9 +26,8 @@ class VectorPlanner {
     find_temporaries();
     if (!order_holds()) return std::nullopt;
     plan();
-    for (const auto& [home, value] : temporaries_)
-      plan_.left.push_back({value, home, !value.own && is_written(scalar(value))});
     write_through();
+    compose();
     find_streams();
     return std::move(plan_);
   }
@@ -232,8 +231,55 @@ class VectorPlanner {
       plan_.operations.erase(plan_.operations.begin() + static_cast<std::ptrdiff_t>(copier));
       --copier;
       for (auto& operation : plan_.operations) std::ranges::replace(operation.in, vector, memory);
-      for (auto& [value, home, before] : plan_.left) {
-        if (value == vector) value = memory;
+    }
+  }
+
+  /// Whether what an operation of the plan reads from memory is as it was when another one reads: nothing writes there
+  /// in between, nor does that one itself, but in place.
+  [[nodiscard]] bool is_kept(std::size_t operation, std::size_t until) const {
+    const auto& reader = plan_.operations[operation];
+    for (const Place read : std::span(reader.in).first(reader.operands)) {
+      if (read.own) continue;
+      for (std::size_t o = operation + 1; o <= until; ++o) {
+        const Place out = plan_.operations[o].out;
+        if (out.own || (o == until && same(scalar(read), scalar(out)))) continue;
+        if (extent(scalar(read)).meets(extent(scalar(out)))) return false;
+      }
+    }
+    return true;
+  }
+
+  /// Whether nothing is left to do for an operation: no other one reads its vector, or the only one that does now makes
+  /// it too.
+  [[nodiscard]] bool joins_reader(std::size_t maker) {
+    const auto& made = plan_.operations[maker];
+    if (!made.out.own) return false;
+    std::size_t readers = 0, reader = 0, operand = 0;
+    for (std::size_t o = maker + 1; o < plan_.operations.size(); ++o) {
+      for (std::size_t n = 0; n < plan_.operations[o].operands; ++n) {
+        if (plan_.operations[o].in[n] != made.out) continue;
+        ++readers;
+        reader = o;
+        operand = n;
+      }
+    }
+    if (readers == 0) return true;
+    auto& user = plan_.operations[reader];
+    const auto kernel = composed_kernel(user.kernel, operand, made.kernel);
+    if (readers > 1 || kernel == nullptr || !is_kept(maker, reader)) return false;
+    user.kernel = kernel;
+    user.operands = 3;
+    user.in = operand == 0 ? std::array{made.in[0], made.in[1], user.in[1]}
+                           : std::array{user.in[0], made.in[0], made.in[1]};
+    return true;
+  }
+
+  void compose() {
+    for (std::size_t o = 0; o < plan_.operations.size();) {
+      if (joins_reader(o)) {
+        plan_.operations.erase(plan_.operations.begin() + static_cast<std::ptrdiff_t>(o));
+      } else {
+        ++o;
       }
     }
   }

@@ -53,22 +53,17 @@ struct VectorPlan {
   struct Fill {
     Place from, vector;
   };
-  /// The value of the last iteration goes to the scalar's place.
-  struct Left {
-    Place value, home;
-    bool before = false;  ///< Before the first operation, some of which overwrite it.
-  };
   std::vector<Fill> fills;
   std::vector<Operation> operations;
-  std::vector<Left> left;
   std::vector<std::uint8_t> widths;  ///< Of each vector's scalars.
   std::int64_t together = 0;         ///< Iterations of a run.
 };
 
 /// Plans what vector machines do (loop distribution). Scalars that every iteration writes before it reads them become
-/// vectors, copies of what stays unchanged cost nothing, results are written where they are copied to, and where an
-/// operation needs what another one leaves some iterations earlier, runs are that short. The results are those of the
-/// iterations in turn, bit for bit. None where the iterations have to run in turn.
+/// vectors, copies of what stays unchanged cost nothing, results are written where they are copied to, two operations
+/// become one where there is a kernel for both, and where an operation needs what another one leaves some iterations
+/// earlier, runs are that short. The results are those of the iterations in turn, bit for bit, but for the scalars that
+/// have become vectors: these stay as they were. None where the iterations have to run in turn.
 /// The plan also holds for fewer iterations, and where the scalars of each region lie elsewhere, all as far.
 [[nodiscard]] std::optional<VectorPlan> plan_vectors(std::span<const VectorOperation> operations,
                                                      std::int64_t iterations);

@@ -71,6 +71,10 @@ using VectorKernel = void (*)(void* result, std::ptrdiff_t advance, const void* 
 /// As `scalar_kernel`, with the same bits; also null for operators that may fail.
 [[nodiscard]] VectorKernel vector_kernel(Op op, DType dtype);
 
+/// The kernel that does what `inner` and then `outer` do, whose operand of that number is what `inner` makes: inner's
+/// operands stand there among outer's. The same bits without the way through memory; null where there is none.
+[[nodiscard]] VectorKernel composed_kernel(VectorKernel outer, std::size_t operand, VectorKernel inner);
+
 /// Copies scalars of so many bytes: 1, 4, 8 or 16.
 [[nodiscard]] VectorKernel copy_kernel(std::uint8_t bytes);
 

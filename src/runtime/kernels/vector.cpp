@@ -1,7 +1,9 @@
 // Elementwise operators on many scalars that lie evenly apart.
+#include <algorithm>
 #include <cstddef>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "functions.hpp"
 
@@ -119,6 +121,37 @@ Op on_scalars(Op op) {
   }
 }
 
+template <class T, class Outer, class Inner, std::size_t operand>
+struct Composed {
+  T operator()(T a, T b, T c) const {
+    if constexpr (operand == 0) return Outer{}(Inner{}(a, b), c);
+    return Outer{}(a, Inner{}(b, c));
+  }
+};
+
+struct Composition {
+  VectorKernel outer, inner;
+  std::size_t operand;
+  VectorKernel kernel;
+};
+
+/// Of sums, differences and products, of which most formulas are.
+template <class T>
+void add_compositions(DType dtype, std::vector<Composition>& all) {
+  const auto each_op = [](auto use) {
+    use(Op::add, [](T a, T b) { return arithmetic::add(a, b); });
+    use(Op::subtract, [](T a, T b) { return arithmetic::subtract(a, b); });
+    use(Op::multiply, [](T a, T b) { return arithmetic::multiply(a, b); });
+  };
+  each_op([&]<class Outer>(Op outer, Outer) {
+    each_op([&]<class Inner>(Op inner, Inner) {
+      const auto first = vector_kernel(inner, dtype), second = vector_kernel(outer, dtype);
+      all.push_back({second, first, 0, kernel<Composed<T, Outer, Inner, 0>>()});
+      all.push_back({second, first, 1, kernel<Composed<T, Outer, Inner, 1>>()});
+    });
+  });
+}
+
 bool may_fail(Op op) {
   return op == Op::sqrt || op == Op::power || op == Op::floor_divide || op == Op::remainder;
 }
@@ -138,6 +171,20 @@ VectorKernel vector_kernel(Op op, DType dtype) {
     case DType::complex128: return kernel<std::complex<double>>(op);
   }
   return nullptr;
+}
+
+VectorKernel composed_kernel(VectorKernel outer, std::size_t operand, VectorKernel inner) {
+  static const auto all = [] {
+    std::vector<Composition> result;
+    add_compositions<std::int64_t>(DType::int64, result);
+    add_compositions<float>(DType::float32, result);
+    add_compositions<double>(DType::float64, result);
+    return result;
+  }();
+  const auto found = std::ranges::find_if(all, [&](const Composition& one) {
+    return one.outer == outer && one.inner == inner && one.operand == operand;
+  });
+  return found == all.end() ? nullptr : found->kernel;
 }
 
 VectorKernel copy_kernel(std::uint8_t bytes) {

@@ -25,8 +25,8 @@ struct Step {
   Place out;
 };
 
-void in_turn(const std::vector<Step>& steps, std::int64_t iterations, Memory& memory) {
-  for (std::int64_t n = 0; n < iterations; ++n) {
+void in_turn(const std::vector<Step>& steps, std::int64_t first, std::int64_t iterations, Memory& memory) {
+  for (std::int64_t n = first; n < iterations; ++n) {
     const auto at = [&](const Place& place) -> std::uint64_t& {
       return memory.at(static_cast<std::size_t>(place.first + n * place.advance));
     };
@@ -34,6 +34,7 @@ void in_turn(const std::vector<Step>& steps, std::int64_t iterations, Memory& me
       switch (op) {
         case Op::add: at(out) = at(in[0]) + at(in[1]); break;
         case Op::subtract: at(out) = at(in[0]) - at(in[1]); break;
+        case Op::multiply: at(out) = at(in[0]) * at(in[1]); break;
         case Op::multiply_add: at(out) = at(in[0]) + at(in[1]) * at(in[2]); break;
         default: at(out) = at(in[0]); break;
       }
@@ -41,7 +42,7 @@ void in_turn(const std::vector<Step>& steps, std::int64_t iterations, Memory& me
   }
 }
 
-bool together(VectorBody& body, const std::vector<Step>& steps, std::int64_t iterations, Memory& memory) {
+std::vector<Operation> operations_of(const std::vector<Step>& steps, Memory& memory) {
   constexpr std::ptrdiff_t width = sizeof(std::int64_t);
   const auto scalar = [&](const Place& place) {
     return Scalar{reinterpret_cast<std::byte*>(memory.data() + place.first), place.advance * width, width,
@@ -55,7 +56,7 @@ bool together(VectorBody& body, const std::vector<Step>& steps, std::int64_t ite
     for (std::size_t i = 0; i < in.size(); ++i) operation.in[i] = scalar(in[i]);
     operation.out = scalar(out);
   }
-  return body.run(operations, iterations);
+  return operations;
 }
 
 Memory numbers(std::size_t count) {
@@ -67,8 +68,9 @@ Memory numbers(std::size_t count) {
 /// Whether they ran together; if so, all memory is as they leave it in turn, and as it was else.
 bool agrees(VectorBody& body, const std::vector<Step>& steps, std::int64_t iterations, std::size_t size) {
   auto expected = numbers(size), found = expected;
-  const bool ran = together(body, steps, iterations, found);
-  if (ran) in_turn(steps, iterations, expected);
+  const bool ran = body.run(operations_of(steps, found), iterations);
+  if (ran) in_turn(steps, iterations - 1, iterations, found);  // the last one, which is left
+  if (ran) in_turn(steps, 0, iterations, expected);
   EXPECT_EQ(found, expected);
   return ran;
 }
@@ -155,6 +157,37 @@ TEST(VectorBody, ResultsAreWrittenWhereTheyAreCopiedTo) {
                      many, 3000));
 }
 
+std::size_t kernels_of(const std::vector<Step>& steps) {
+  Memory memory(9000);
+  return plan_vectors(operations_of(steps, memory), many)->operations.size();
+}
+
+TEST(VectorBody, TwoOperationsBecomeOne) {
+  // t = u[n] - v[n]; s = w[n] * t; r = s + u[n+1]; w[n] = r: two kernels, of which the second writes w.
+  const std::vector<Step> chain{{Op::subtract, {{100, 1}, {1000, 1}}, {0, 0}},
+                                {Op::multiply, {{2000, 1}, {0, 0}}, {1, 0}},
+                                {Op::add, {{1, 0}, {101, 1}}, {2, 0}},
+                                {Op::copy, {{2, 0}}, {2000, 1}}};
+  EXPECT_TRUE(agrees(chain, many, 9000));
+  EXPECT_EQ(kernels_of(chain), 2);
+  // Not what is used twice,
+  auto twice = chain;
+  twice[2].in[1] = {0, 0};
+  EXPECT_TRUE(agrees(twice, many, 9000));
+  EXPECT_EQ(kernels_of(twice), 2);  // s and r
+  // nor what is written before it would be read,
+  std::vector<Step> early{{Op::subtract, {{100, 1}, {1000, 1}}, {0, 0}},
+                          {Op::copy, {{3000, 1}}, {100, 1}},
+                          {Op::multiply, {{2000, 1}, {0, 0}}, {2000, 1}}};
+  EXPECT_TRUE(agrees(early, many, 9000));
+  EXPECT_EQ(kernels_of(early), 3);
+  // also by the reader itself, some elements away.
+  const std::vector<Step> itself{{Op::subtract, {{100, 1}, {1000, 1}}, {0, 0}},
+                                 {Op::multiply, {{2000, 1}, {0, 0}}, {92, 1}}};
+  EXPECT_TRUE(agrees(itself, many, 9000));
+  EXPECT_EQ(kernels_of(itself), 2);
+}
+
 /// A loop of six scalars that stay (region 0) and of two arrays (region 1).
 std::vector<Step> random_loop(std::mt19937& random) {
   const auto draw = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
@@ -165,7 +198,7 @@ std::vector<Step> random_loop(std::mt19937& random) {
   };
   std::vector<Step> steps;
   for (int n = draw(1, 6); n > 0; --n) {
-    const Op op = std::vector{Op::copy, Op::add, Op::subtract, Op::multiply_add}[draw(0, 3)];
+    const Op op = std::vector{Op::copy, Op::add, Op::subtract, Op::multiply, Op::multiply_add}[draw(0, 4)];
     std::vector<Place> in(op == Op::copy ? 1 : op == Op::multiply_add ? 3 : 2);
     for (auto& one : in) one = place();
     steps.push_back({op, std::move(in), place()});
@@ -226,6 +259,47 @@ TEST(VectorBody, PlansHoldWhereRegionsMove) {
     }
   }
   EXPECT_GT(ran, 1000);
+}
+
+template <class T>
+void expect_compositions(DType dtype) {
+  constexpr std::int64_t count = 37;
+  std::mt19937 random(5);
+  std::array<std::vector<T>, 3> in;
+  for (auto& numbers : in) {
+    for (int n = 0; n < 3 * count; ++n)
+      numbers.push_back(static_cast<T>(static_cast<int>(random() % 2000) - 999) / T{7});
+  }
+  const std::array<const void*, 3> first{in[0].data(), in[1].data(), in[2].data()};
+  for (const std::ptrdiff_t stride : {1, 3}) {
+    std::array<std::ptrdiff_t, 3> advances{};
+    advances.fill(stride * static_cast<std::ptrdiff_t>(sizeof(T)));
+    for (const auto outer : {Op::add, Op::subtract, Op::multiply}) {
+      for (const auto inner : {Op::add, Op::subtract, Op::multiply}) {
+        for (const std::size_t operand : {0U, 1U}) {
+          std::vector<T> between(3 * count), expected(3 * count), found(3 * count);
+          const auto make = vector_kernel(inner, dtype), use = vector_kernel(outer, dtype);
+          make(between.data(), advances[0], &first[operand], advances.data(), count);
+          const std::array<const void*, 2> operands{operand == 0 ? between.data() : first[0],
+                                                    operand == 0 ? first[2] : between.data()};
+          use(expected.data(), advances[0], operands.data(), advances.data(), count);
+          const auto both = composed_kernel(use, operand, make);
+          ASSERT_NE(both, nullptr);
+          both(found.data(), advances[0], first.data(), advances.data(), count);
+          EXPECT_EQ(found, expected);
+        }
+      }
+    }
+  }
+}
+
+TEST(VectorKernels, ComposeToTheSameBits) {
+  expect_compositions<std::int64_t>(DType::int64);
+  expect_compositions<float>(DType::float32);
+  expect_compositions<double>(DType::float64);
+  const auto sum = vector_kernel(Op::add, DType::float64);
+  EXPECT_EQ(composed_kernel(sum, 0, vector_kernel(Op::add, DType::float32)), nullptr);
+  EXPECT_EQ(composed_kernel(sum, 1, vector_kernel(Op::divide, DType::float64)), nullptr);
 }
 
 TEST(VectorKernels, AreThoseOfScalars) {
