@@ -123,8 +123,8 @@ class Schedule:
         Parameters
         ----------
         *indices : str
-            Index names, or affine forms of them (``"-i"``, ``"i-k"``); they replace those given before, none
-            clears them.
+            Index names, or affine forms of them (``"-i"``, ``"i-k"``), or ``"0"`` for a dimension that is one
+            PE wide; they replace those given before, none clears them.
 
         Raises
         ------

@@ -181,6 +181,10 @@ def _read_index(name: object, pattern: re.Pattern[str] | None, what: str) -> str
     return check_name(what, name)
 
 
+def _is_number(form: str) -> bool:
+    return form.lstrip("+-").isdigit()
+
+
 def read_indices(
     where: str, names: Indices, pattern: re.Pattern[str] | None = None, what: str = "an index"
 ) -> tuple[str, ...]:
@@ -192,7 +196,7 @@ def read_indices(
     if not isinstance(names, Iterable) or isinstance(names, Mapping):
         raise wrong_type(f"{what} of {where}", cast(object, names), "names as strings")
     result = tuple(_read_index(name, pattern, f"{what} of {where}") for name in names)
-    repeated = [name for n, name in enumerate(result) if name in result[:n]]
+    repeated = [name for n, name in enumerate(result) if name in result[:n] and not _is_number(name)]
     if repeated:
         raise ScheduleError(
             f"`{repeated[0]}` is named twice in {where} ({', '.join(result)})",

@@ -40,7 +40,10 @@ class Change {
   Change(const Graph& graph, const schedule::Schedule& schedule, const std::vector<std::int64_t>& grid)
       : old_(graph), schedule_(schedule) {
     const auto frame = schedule::frame(schedule, graph.dims);
-    result_.space = schedule.space;
+    for (auto name : schedule.space) {
+      while (std::ranges::find(result_.space, name) != result_.space.end()) name += "'";  // `0`, `0`
+      result_.space.push_back(std::move(name));
+    }
     for (std::size_t s = 0; s < frame.space.size(); ++s)
       add_space_axis(frame.space[s], s, s < grid.size() ? grid[s] : 0);
     for (std::size_t t = 0; t < frame.time.size(); ++t) add_time_axis(frame.time[t], t);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -229,6 +230,12 @@ Compiled compile_with(const recurrence::System& system, schedule::Schedule sched
           std::move(proofs),   log.take()};
 }
 
+/// Of the dimensions of a machine's grid, as large as can be where it sets no limit; empty where it has any number.
+std::vector<std::int64_t> extents_of(const machine::Machine& machine) {
+  if (!machine.grid.empty()) return machine.grid;
+  return std::vector(machine::dimensions(machine).value_or(0), std::numeric_limits<std::int64_t>::max());
+}
+
 struct Candidate {
   schedule::Schedule schedule;
   dataflow::Missing missing = dataflow::Missing::where_read;
@@ -270,7 +277,7 @@ Compiled compile(const recurrence::System& system, const std::optional<schedule:
   const auto split = recurrence::split_bounds(recurrence::split_reductions(wanted));
   if (!(split == wanted)) recurrence::verify(split);
   log.stage("split reductions");
-  const auto starts = schedule ? std::vector{*schedule} : schedule::defaults(system);
+  const auto starts = schedule ? std::vector{*schedule} : schedule::defaults(system, extents_of(machine));
   const bool shortcuts = !machine.link_maps.empty() || machine::wraps_around(machine);
   // The first candidate is the one that the user means, or the most parallel one: its error says most where
   // none works.

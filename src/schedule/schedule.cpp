@@ -262,8 +262,9 @@ void normalise(Schedule& schedule, const std::vector<std::string>& names) {
   std::set<std::string> seen;
   for (auto* list : {&schedule.space, &schedule.time}) {
     for (auto& text : *list) {
-      text = poly::to_string(parse_form(text, names), names);
-      if (seen.insert(text).second) continue;
+      const auto form = parse_form(text, names);
+      text = poly::to_string(form, names);
+      if (poly::is_constant(form) || seen.insert(text).second) continue;
       throw ScheduleError({.code = "CYC311",
                            .span = {},
                            .message = fmt::format("index `{}` is mapped twice in the schedule", text),
@@ -348,31 +349,6 @@ std::vector<Schedule> completions(const System& system, const Schedule& schedule
     for (const auto t : order) time.push_back(missing[t]);
     add(time);
   }
-  return result;
-}
-
-std::vector<Schedule> defaults(const System& system) {
-  std::vector<Schedule> result;
-  // The deepest equation; of those the one with the fewest indices in its subscripts: where an output takes
-  // the last of many values, the indices of its elements, not of its values.
-  std::vector<std::string> chosen;
-  std::size_t depth = 0;
-  for (const auto& equation : system.equations) {
-    std::vector<std::string> subscripts;  // in the order of the target's dimensions
-    for (const auto& form : equation.index) {
-      for (std::size_t v = 0; v < form.coefficients.size(); ++v) {
-        if (form.coefficients[v] != 0 && !contains(subscripts, equation.indices[v]))
-          subscripts.push_back(equation.indices[v]);
-      }
-    }
-    const auto indices = equation.indices.size();
-    if (indices < depth || (indices == depth && depth > 0 && subscripts.size() >= chosen.size())) continue;
-    depth = indices;
-    chosen = std::move(subscripts);
-  }
-  if (chosen.size() > 2) chosen.resize(2);
-  for (; !chosen.empty(); chosen.pop_back()) result.push_back({chosen, {}, {}});
-  result.push_back({});
   return result;
 }
 

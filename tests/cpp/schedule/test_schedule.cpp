@@ -91,11 +91,23 @@ TEST(Schedule, ComputedTensorsAreNotPrefetched) {
 }
 
 TEST(Schedule, DefaultsStartWithTheTarget) {
-  const auto candidates = schedule::defaults(matmul(2, 2, 2));
+  const auto candidates = schedule::defaults(matmul(2, 2, 2), {});
   ASSERT_EQ(candidates.size(), 3U);
   EXPECT_EQ(candidates[0].space, (std::vector<std::string>{"i", "j"}));
   EXPECT_EQ(candidates[1].space, (std::vector<std::string>{"i"}));
   EXPECT_TRUE(candidates[2].space.empty());
+}
+
+TEST(Schedule, DefaultsHaveTheDimensionsOfTheGrid) {
+  const auto spaces = [](const std::vector<std::int64_t>& grid) {
+    std::vector<std::vector<std::string>> result;
+    for (const auto& candidate : schedule::defaults(matmul(2, 2, 2), grid)) result.push_back(candidate.space);
+    return result;
+  };
+  using Spaces = std::vector<std::vector<std::string>>;
+  EXPECT_EQ(spaces({4}), (Spaces{{"i"}, {}}));
+  EXPECT_EQ(spaces({2, 8}), (Spaces{{"i", "j"}, {"0", "i"}, {"0", "0"}}));
+  EXPECT_EQ(spaces({8, 2, 8}), (Spaces{{"i", "0", "j"}, {"i", "0", "0"}, {"0", "0", "0"}}));
 }
 
 TEST(Schedule, Text) {

@@ -52,7 +52,8 @@ struct Panels {
   bool operator==(const Panels&) const = default;
 };
 
-/// Space and time are affine forms over the kernel's indices: `i`, `-i`, `i-k`.
+/// Space and time are affine forms over the kernel's indices: `i`, `-i`, `i-k`; where one is a number, as `0`, a
+/// dimension of the grid is one PE wide.
 struct Schedule {
   std::vector<std::string> space;        ///< Grid dimensions, in order.
   std::vector<std::string> time;         ///< Outermost first.
@@ -101,8 +102,11 @@ struct Frame {
 /// then in other orders. What the user wrote stays as it is.
 [[nodiscard]] std::vector<Schedule> completions(const recurrence::System& system, const Schedule& schedule);
 
-/// Placements to try in turn where the user gives no schedule: the target's indices in space, then fewer.
-[[nodiscard]] std::vector<Schedule> defaults(const recurrence::System& system);
+/// Placements to try in turn where the user gives no schedule: the indices of elements in space, then fewer of
+/// them. A loop that may end stays in time, and so does one whose iterations make values of the others' elements in
+/// turn. `grid` has the extents of the machine's grid; empty: it has as many dimensions as a schedule asks for.
+[[nodiscard]] std::vector<Schedule> defaults(const recurrence::System& system,
+                                             const std::vector<std::int64_t>& grid);
 
 /// `space i, j; time k; stream A along j`.
 [[nodiscard]] std::string to_string(const Schedule& schedule);

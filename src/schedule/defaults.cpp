@@ -1,0 +1,177 @@
+// Schedules for those who give none.
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include <cyclotron/recurrence/endings.hpp>
+#include <cyclotron/schedule/schedule.hpp>
+
+namespace cyclotron::schedule {
+
+namespace {
+
+using recurrence::Equation;
+using recurrence::System;
+using Names = std::vector<std::string>;
+
+/// A grid has as many dimensions where the machine does not say.
+constexpr std::size_t usual_dimensions = 2;
+
+bool is_among(const Names& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+/// The index that a subscript is, a constant aside.
+const std::string* index_of(const recurrence::Affine& form, const Names& scope) {
+  const std::string* found = nullptr;
+  for (std::size_t v = 0; v < form.coefficients.size(); ++v) {
+    if (form.coefficients[v] == 0) continue;
+    if (found != nullptr || form.coefficients[v] != 1 || v >= scope.size()) return nullptr;
+    found = &scope[v];
+  }
+  return found;
+}
+
+/// The indices in the subscripts of the equation's target, in the order of its dimensions.
+Names subscripts(const Equation& equation) {
+  Names result;
+  for (const auto& form : equation.index) {
+    for (std::size_t v = 0; v < form.coefficients.size(); ++v) {
+      if (form.coefficients[v] != 0 && !is_among(result, equation.indices[v]))
+        result.push_back(equation.indices[v]);
+    }
+  }
+  return result;
+}
+
+/// The indices of the deepest reductions of an expression, outermost first.
+Names reduction_nest(const System& system, recurrence::ExprId id) {
+  const auto& node = system.at(id).node;
+  Names result;
+  if (const auto* apply = std::get_if<recurrence::Apply>(&node)) {
+    for (const auto operand : apply->operands) {
+      auto nest = reduction_nest(system, operand);
+      if (nest.size() > result.size()) result = std::move(nest);
+    }
+  } else if (const auto* reduce = std::get_if<recurrence::Reduce>(&node)) {
+    result = reduction_nest(system, reduce->body);
+    result.insert(result.begin(), reduce->index);
+  }
+  return result;
+}
+
+/// Indices of loops that run one iteration after the other.
+class Sequential {
+ public:
+  explicit Sequential(const System& system) : system_(system) {
+    for (const auto& ending : recurrence::endings(system)) ended_.insert(ending.index);
+    for (const auto& equation : system.equations) writers_[equation.target].push_back(&equation);
+    for (const auto& equation : system.equations) {
+      auto scope = equation.indices;
+      visit(equation.expr, scope, equation);
+    }
+  }
+
+  /// Of the indices of a target those that are places of elements: loops whose iterations make its values in turn
+  /// have none. Where all are such loops, those of an output are places, as in a scan; of a local tensor's several
+  /// the innermost is.
+  [[nodiscard]] Names places(const Equation& equation) const {
+    auto all = subscripts(equation);
+    std::erase_if(all, [&](const std::string& index) { return ended_.contains(index); });
+    auto result = all;
+    std::erase_if(result, [&](const std::string& index) { return carried_.contains(index); });
+    if (!result.empty()) return result;
+    if (system_.at(equation.target).role != recurrence::Role::local) return all;
+    return all.size() > 1 ? Names{all.back()} : result;
+  }
+
+ private:
+  void visit(recurrence::ExprId id, Names& scope, const Equation& reader) {
+    const auto& node = system_.at(id).node;
+    if (const auto* apply = std::get_if<recurrence::Apply>(&node)) {
+      for (const auto operand : apply->operands) visit(operand, scope, reader);
+    } else if (const auto* reduce = std::get_if<recurrence::Reduce>(&node)) {
+      scope.push_back(reduce->index);
+      visit(reduce->body, scope, reader);
+      scope.pop_back();
+    } else if (const auto* access = std::get_if<recurrence::Access>(&node)) {
+      const auto writers = writers_.find(access->tensor);
+      if (writers == writers_.end()) return;
+      for (const auto* writer : writers->second) add(*writer, *access, scope, reader);
+    }
+  }
+
+  /// An index is carried where a value comes from an earlier iteration of its loop and the same of those around.
+  void add(const Equation& writer, const recurrence::Access& access, const Names& scope,
+           const Equation& reader) {
+    for (const auto& index : reader.indices) {
+      for (std::size_t d = 0; d < access.index.size(); ++d) {
+        const auto* written = index_of(writer.index[d], writer.indices);
+        const auto* read = index_of(access.index[d], scope);
+        if (written == nullptr || *written != index) continue;
+        if (read == nullptr || *read != index) return;  // from any iteration, perhaps
+        if (access.index[d].constant == writer.index[d].constant) continue;
+        carried_.insert(index);
+        return;
+      }
+    }
+  }
+
+  const System& system_;
+  std::map<recurrence::TensorId, std::vector<const Equation*>> writers_;
+  std::set<std::string> ended_, carried_;
+};
+
+/// The indices that are spread over the grid: those of the deepest equation; of several the one with the fewest
+/// indices in its subscripts, which are those of its elements, not of the values that one takes in turn. Where all
+/// elements are single, those of reductions of reductions.
+Names chosen_indices(const System& system) {
+  const Sequential sequential(system);
+  Names chosen;
+  std::size_t depth = 0;
+  for (const auto& equation : system.equations) {
+    auto places = sequential.places(equation);
+    const auto indices = equation.indices.size();
+    if (places.empty() || indices < depth) continue;
+    if (indices == depth && !chosen.empty() && places.size() >= chosen.size()) continue;
+    depth = indices;
+    chosen = std::move(places);
+  }
+  if (!chosen.empty()) return chosen;
+  for (const auto& equation : system.equations) {
+    auto nest = reduction_nest(system, equation.expr);
+    if (!nest.empty()) nest.pop_back();  // terms are added one after the other
+    if (nest.size() > chosen.size()) chosen = std::move(nest);
+  }
+  return chosen;
+}
+
+/// On the largest of the grid's dimensions, in order; the others are one PE wide.
+Names spread(const Names& indices, const std::vector<std::int64_t>& grid) {
+  if (grid.size() <= 1) return indices;
+  std::vector<std::size_t> largest(grid.size());
+  std::iota(largest.begin(), largest.end(), 0);
+  std::ranges::stable_sort(largest, std::greater{}, [&](std::size_t d) { return grid[d]; });
+  largest.resize(indices.size());
+  std::ranges::sort(largest);
+  Names result(grid.size(), "0");
+  for (std::size_t n = 0; n < indices.size(); ++n) result[largest[n]] = indices[n];
+  return result;
+}
+
+}  // namespace
+
+std::vector<Schedule> defaults(const System& system, const std::vector<std::int64_t>& grid) {
+  auto indices = chosen_indices(system);
+  const auto most = grid.empty() ? usual_dimensions : grid.size();
+  if (indices.size() > most) indices.resize(most);
+  std::vector<Schedule> result;
+  for (;; indices.pop_back()) {
+    result.push_back({spread(indices, grid), {}, {}});
+    if (indices.empty()) return result;
+  }
+}
+
+}  // namespace cyclotron::schedule

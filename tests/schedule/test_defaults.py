@@ -1,0 +1,162 @@
+"""The schedule of those who give none: what is in space on each grid, and that every backend equals NumPy."""
+
+import numpy as np
+import pytest
+
+import cyclotron as cy
+
+
+@cy.kernel(max_steps=500)
+def halved(x):
+    while cy.max(x) > 1:
+        x = x / 2
+    return x * 2
+
+
+@cy.kernel
+def relaxed(u, tolerance, steps):
+    for t in range(steps):
+        new = u.copy()
+        new[1:-1] = (u[:-2] + u[2:]) / 2
+        change = cy.max(cy.abs(new - u))
+        u = new
+        if change < tolerance:
+            break
+    return u - 1
+
+
+@cy.kernel
+def decayed(x, steps):
+    for t in range(steps):
+        x = x / 2
+    return x * 2
+
+
+@cy.kernel
+def heat(u, steps):
+    """All states: the loop over them is not one over places."""
+    U = cy.empty((steps + 1, *u.shape))
+    n, m = u.shape
+    for t in range(steps + 1):
+        for i in range(n):
+            for j in range(m):
+                if t == 0:
+                    U[t, i, j] = u[i, j]
+                elif i == 0 or i == n - 1 or j == 0 or j == m - 1:
+                    U[t, i, j] = U[t - 1, i, j]
+                else:
+                    rows = U[t - 1, i - 1, j] + U[t - 1, i + 1, j]
+                    U[t, i, j] = (rows + U[t - 1, i, j - 1] + U[t - 1, i, j + 1]) / 4
+    return U
+
+
+@cy.kernel
+def scaled(x):
+    return x * 2
+
+
+@cy.kernel
+def dot(x, y):
+    return cy.sum(x * y)
+
+
+@cy.kernel
+def square(A):
+    return cy.sum(A * A)
+
+
+@cy.kernel
+def rows(A):
+    return cy.max(A, axis=1)
+
+
+@cy.kernel
+def product(A, B):
+    return A @ B
+
+
+@cy.kernel
+def neighbours(C):
+    D = C.copy()
+    D[1:-1, 1:-1, 1:-1] = C[2:, 1:-1, 1:-1] + C[:-2, 1:-1, 1:-1] + C[1:-1, 2:, 1:-1] + C[1:-1, 1:-1, :-2]
+    return D
+
+
+def integers(*shape):
+    return np.random.default_rng(0).integers(-4, 5, shape).astype(float)
+
+
+def equals_numpy(kernel, *arguments, machine=None):
+    """Compile without a schedule and run; return the program and its cycles."""
+    program = kernel.compile(*arguments, machine=machine)
+    assert program.schedule_chosen
+    again = kernel.compile(*arguments, schedule=program.schedule, machine=machine)
+    assert again.grid == program.grid
+    expected = kernel.reference(*arguments)
+    results = [cy.run(program, backend=backend) for backend in ("sim", "local")]
+    for result in results:
+        np.testing.assert_array_equal(result.output, expected)
+    return program, results[0].cycles
+
+
+@pytest.mark.parametrize("machine", [None, cy.Machine(grid=(6,)), cy.Machine(grid=(2, 3))], ids=str)
+@pytest.mark.parametrize(
+    ("kernel", "arguments"),
+    [(halved, (integers(6) + 8,)), (relaxed, (np.r_[np.zeros(5), 1.0], 1e-3, 500))],
+    ids=["while", "break"],
+)
+def test_a_loop_that_ends_is_time_and_ends(kernel, arguments, machine):
+    program, cycles = equals_numpy(kernel, *arguments, machine=machine)
+    assert "i" in program.schedule.space_indices
+    assert cycles < 1500  # not the hundreds of steps that the bound allows
+
+
+def test_steps_of_arrays_are_time():
+    program, _ = equals_numpy(decayed, integers(5), 20)
+    assert program.schedule.space_indices == ("i",)
+    program, _ = equals_numpy(heat, integers(5, 6), 3)
+    assert program.schedule.space_indices == ("i", "j")
+
+
+GRIDS = {
+    (4,): {scaled: "i", dot: "-", square: "i", rows: "i", product: "i", neighbours: "i"},
+    (2, 3): {scaled: "0 i", dot: "0 0", square: "0 i", rows: "0 i", product: "i j", neighbours: "i j"},
+    (1, 1): {scaled: "i 0", dot: "0 0", square: "i 0", rows: "i 0", product: "i j", neighbours: "i j"},
+    (2, 2, 2): {
+        scaled: "i 0 0",
+        dot: "0 0 0",
+        square: "i 0 0",
+        rows: "i 0 0",
+        product: "i j 0",
+        neighbours: "i j k",
+    },
+}
+ARGUMENTS = {
+    scaled: [(5,), (1,), (0,)],
+    dot: [(5, 5), (1, 1), (0, 0)],
+    square: [((3, 4),), ((1, 1),)],
+    rows: [((3, 4),), ((1, 1),)],
+    product: [((3, 4), (4, 2)), ((1, 1), (1, 1))],
+    neighbours: [((4, 3, 5),), ((2, 2, 2),)],
+}
+
+
+@pytest.mark.parametrize("grid", GRIDS, ids=str)
+@pytest.mark.parametrize("topology", ["mesh", "torus"])
+@pytest.mark.parametrize("kernel", ARGUMENTS, ids=lambda kernel: kernel.__name__)
+def test_each_grid_has_a_schedule(kernel, topology, grid):
+    machine = cy.Machine(grid=grid, topology=topology)
+    for shapes in ARGUMENTS[kernel]:
+        arguments = [integers(*(shape if isinstance(shape, tuple) else (shape,))) for shape in shapes]
+        program, _ = equals_numpy(kernel, *arguments, machine=machine)
+        expected = () if GRIDS[grid][kernel] == "-" else tuple(GRIDS[grid][kernel].split())
+        assert program.schedule.space_indices == expected
+        assert len(program.grid) == len(grid)
+
+
+def test_several_dimensions_may_be_one_pe_wide():
+    machine = cy.Machine(grid=(2, 2, 2))
+    program = scaled.compile(integers(3), schedule=cy.Schedule().space("0", "i", "0"), machine=machine)
+    assert program.grid == (1, 2, 1)
+    np.testing.assert_array_equal(cy.run(program).output, scaled.reference(integers(3)))
+    assert eval(repr(program.schedule)) == program.schedule
