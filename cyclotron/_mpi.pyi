@@ -65,6 +65,7 @@ def run(
     shared_outputs: bool = False,
     share_memory: bool = True,
     deal: Sequence[tuple[int, int]] | None = None,
+    event_limit: int = 0,
     progress: Callable[[float], bool] | None = None,
 ) -> list[dict[str, Any]]:
     """Run on all ranks; returns where the time of each went."""

@@ -23,6 +23,7 @@ from cyclotron.language.exits import is_ending
 from cyclotron.layout import Layout
 from cyclotron.places import errors_at_call
 from cyclotron.progress import progress_bar
+from cyclotron.rank_profile import profile_of
 from cyclotron.results import Result
 from cyclotron.schedule import Schedule
 
@@ -43,7 +44,7 @@ def run(
     deal: Layout | None = None,
     functional: bool = True,
     threads: int = 0,
-    event_limit: int = _EVENT_LIMIT,
+    event_limit: int | None = None,
     engine: Engine = "auto",
 ) -> Result:
     """Run a compiled program once.
@@ -71,9 +72,10 @@ def run(
     threads : int
         ``local``, and ``sim`` for the numbers: threads to use, 0 for one a core. Any number gives the same
         bits and cycles.
-    event_limit : int
-        ``sim`` only: computations to keep for timelines, and messages. All of a kind are kept or, where there
-        are more, none; and no messages without the computations.
+    event_limit : int, optional
+        ``sim``: computations to keep for timelines, and messages; by default 200,000. All of a kind are kept
+        or, where there are more, none; and no messages without the computations. ``mpi``: what each rank
+        keeps of what it did, the first so many; by default nothing.
     engine : {"auto", "general", "fast-forward"}
         ``sim`` with ``functional=False`` only. ``"general"`` runs each instruction of each PE;
         ``"fast-forward"`` skips whole periods where all PEs repeat themselves, and so takes the same time for
@@ -103,6 +105,7 @@ def run(
     require_program(program, "run()")
     check_backend(backend)
     _check_options(backend, functional, ranks, deal, threads, event_limit)
+    kept_events = {"sim": _EVENT_LIMIT}.get(backend, 0) if event_limit is None else event_limit
     _check_engine(engine, backend, functional)
     started = time.perf_counter()
     if backend == "numpy":
@@ -113,10 +116,10 @@ def run(
 
         with errors_at_call():
             given = _checked_inputs(program, inputs)
-        outputs, profile = run_on_ranks(program, given, ranks, deal)
-        of_ranks = [one.pop("skipped") for one in profile]
+        outputs, accounts = run_on_ranks(program, given, ranks, deal, kept_events)
         seconds = time.perf_counter() - started
-        left_out = [max(counts) for counts in zip(*of_ranks, strict=True)]
+        left_out = [max(counts) for counts in zip(*(one["skipped"] for one in accounts), strict=True)]
+        profile = profile_of(accounts, program)
         return ended(Result(program, backend, outputs, seconds, profile=profile, skipped=left_out))
     outputs = _empty_outputs(program) if functional else {}
     with errors_at_call():
@@ -129,7 +132,7 @@ def run(
                 program.core,
                 arrays,
                 functional=functional,
-                event_limit=event_limit,
+                event_limit=kept_events,
                 engine=engine,
                 threads=threads,
                 progress=progress,
@@ -175,12 +178,13 @@ def _check_options(
     if ranks is not None:
         rank_count(ranks)
     whole_number("threads", threads, code="CYC733", least=0, most=_MOST_THREADS)
-    whole_number("event_limit", event_limit, code="CYC733", least=0, most=sys.maxsize)
+    if event_limit is not None:
+        whole_number("event_limit", event_limit, code="CYC733", least=0, most=sys.maxsize)
     for name, value, default, backends, help in (
         ("deal", deal, None, ("mpi",), 'only backend="mpi" deals PEs out to ranks'),
         ("ranks", ranks, None, ("mpi",), 'only backend="mpi" has ranks; use threads= on "local" and "sim"'),
         ("threads", threads, 0, ("local", "sim"), 'backend="mpi" has ranks=, one thread each'),
-        ("event_limit", event_limit, _EVENT_LIMIT, ("sim",), 'only backend="sim" keeps events'),
+        ("event_limit", event_limit, None, ("sim", "mpi"), 'use backend="sim" or "mpi", which keep events'),
     ):
         if backend not in backends and value != default:
             raise ExecutionError(f"{name}={value} on the {backend} backend", code="CYC733", help=help)

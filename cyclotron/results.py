@@ -17,6 +17,8 @@ from cyclotron.counters import TIMES, counts_of, described, port_of_pe
 from cyclotron.critical_path import CriticalPath, critical_path
 from cyclotron.errors import ExecutionError
 from cyclotron.events import active_pes
+from cyclotron.rank_profile import Profile
+from cyclotron.rank_trace import trace_of_ranks
 from cyclotron.trace import trace_of
 
 if TYPE_CHECKING:
@@ -41,10 +43,9 @@ class Result:
         For each loop that leaves out what is left once it has ended, by ``break`` or ``while``: the
         iterations that it executed, a few more than it needed. All of them where only time was simulated.
         Empty on ``numpy``.
-    profile : list of dict
-        ``mpi`` only, for each rank: ``seconds`` from its first instruction to its last,
-        ``processor_seconds``, ``compute`` (seconds by operator on tiles), ``load_store`` (seconds),
-        ``lent_bytes``, ``sent_bytes`` and ``messages`` to other ranks; it waited for the rest of the time.
+    profile : Profile or list
+        ``mpi`` only: for each rank where its time went, and the words that it moved; prints as a table. See
+        `cyclotron.rank_profile.Profile`. Empty on other backends.
     """
 
     def __init__(
@@ -54,14 +55,14 @@ class Result:
         outputs: dict[str, Any],
         seconds: float,
         timing: Mapping[str, Any] | None = None,
-        profile: list[dict[str, Any]] | None = None,
+        profile: Profile | None = None,
         skipped: Sequence[int] = (),
     ) -> None:
         self.program = program
         self.backend = backend
         self.outputs = outputs
         self.seconds = seconds
-        self.profile = profile or []
+        self.profile: Profile | list[dict[str, Any]] = [] if profile is None else profile
         self._timing = timing
         self.steps = {} if backend == "numpy" else executed_steps(program.core.endings, skipped)
 
@@ -271,10 +272,15 @@ class Result:
 
     @property
     def plot(self) -> Plots:
-        """Pictures: ``plot.utilization()`` and the others of `cyclotron.plot.Plots`."""
-        self._measured  # noqa: B018 - a run without cycles has nothing to draw
+        """Pictures: ``plot.utilization()`` and the others of `cyclotron.plot.Plots`.
+
+        Of MPI ranks there is ``plot.timeline()``, where they kept events.
+        """
         from cyclotron.plot import Plots
 
+        if isinstance(self.profile, Profile):
+            return Plots(self, self.profile)
+        self._measured  # noqa: B018 - a run without cycles has nothing to draw
         return Plots(self)
 
     def save_trace(self, path: str | Path, *, message_limit: int = 50_000) -> None:
@@ -284,7 +290,7 @@ class Result:
 
         A PE is a thread named by its place, a row of the grid a process; the slice of a computation tells the
         values of its loop variables, and that of a send or a receive how long the PE waits. An arrow leads
-        from each send to its receive.
+        from each send to its receive. On ``mpi`` a thread is a rank, and times are seconds of the wall clock.
 
         Parameters
         ----------
@@ -293,7 +299,11 @@ class Result:
         message_limit : int
             Messages to draw, those that are sent first: a few hundred bytes each. 0 draws computations alone.
         """
-        Path(path).write_text(json.dumps(trace_of(self, message_limit), separators=(",", ":")))
+        if isinstance(self.profile, Profile):
+            trace = trace_of_ranks(self.profile, message_limit)
+        else:
+            trace = trace_of(self, message_limit)
+        Path(path).write_text(json.dumps(trace, separators=(",", ":")))
 
     @property
     def _measured(self) -> Mapping[str, Any]:

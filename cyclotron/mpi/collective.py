@@ -92,10 +92,15 @@ class World:
         self._store.drop([number])
 
     def run(
-        self, program: bytes, tensors: Tensors, bound: Sequence[Bound], deal: Deal | None = None
+        self,
+        program: bytes,
+        tensors: Tensors,
+        bound: Sequence[Bound],
+        deal: Deal | None = None,
+        event_limit: int = 0,
     ) -> Outcome:
         """See `Ranks`; arrays hold the same values on every rank, and so do outputs."""
-        return Outcome(*self._store.run(program, tensors, bound, deal))
+        return Outcome(*self._store.run(program, tensors, bound, deal, event_limit))
 
     def same(self, text: str, root: int = 0) -> str:
         """See `Ranks`."""

@@ -22,7 +22,11 @@ Input = NDArray[Any] | Distributed
 
 
 def run_on_ranks(
-    program: Program, inputs: Mapping[str, Input], ranks: int | None, deal: Layout | None
+    program: Program,
+    inputs: Mapping[str, Input],
+    ranks: int | None,
+    deal: Layout | None,
+    event_limit: int = 0,
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Run a program once; see `cyclotron.run`.
 
@@ -33,13 +37,15 @@ def run_on_ranks(
         One for each input tensor, of its shape and dtype.
     ranks : int, optional
     deal : Layout, optional
+    event_limit : int
+        Of each rank.
 
     Returns
     -------
     outputs : dict of str to ndarray or Distributed
         Distributed where an input is, and the output is in tiles.
-    profile : list of dict
-        See `cyclotron.Result.profile`.
+    accounts : list of dict
+        For each rank, as ``cyclotron._mpi.run`` returns them.
     """
     kept = ranks_of(inputs.values(), ranks)
     found = kept or mpi.current(ranks)
@@ -65,7 +71,7 @@ def run_on_ranks(
             bound.append(value)
     core = program.core.to_bytes()
     try:
-        profile, owners = found.run(core, program.tensors, bound, dealt(program, deal))
+        accounts, owners = found.run(core, program.tensors, bound, dealt(program, deal), event_limit)
     except BaseException:
         for number in numbers.values():
             found.forget(number)
@@ -79,7 +85,7 @@ def run_on_ranks(
             form = Form(shape, tensor["dtype"], tile, table, layout_of(shape, tile, table))
             outputs[name] = Distributed(found, numbers[name], form)
     names = [tensor["name"] for tensor in program.tensors if tensor["role"] == "output"]
-    return {name: outputs[name] for name in names}, profile
+    return {name: outputs[name] for name in names}, accounts
 
 
 def _in_tiles(tensor: Mapping[str, Any]) -> bool:

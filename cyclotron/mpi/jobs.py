@@ -45,6 +45,7 @@ class Run:
     bound: tuple[int | None, ...]
     arrays: MappedArrays
     deal: Deal | None
+    event_limit: int = 0
 
     def __call__(self, store: Store) -> Any:
         # A rank whose arrays cannot be mapped still takes part, so that all learn of it.
@@ -56,7 +57,9 @@ class Run:
         except (OSError, ValueError) as error:
             unmapped = not_mapped(error)
         try:
-            return store.run(self.program, self.tensors, given, self.deal, shared_outputs=True)
+            return store.run(
+                self.program, self.tensors, given, self.deal, self.event_limit, shared_outputs=True
+            )
         except CyclotronError:
             if unmapped is not None:
                 raise unmapped from None

@@ -154,14 +154,19 @@ class Pool:
         self._forgotten.append(number)
 
     def run(
-        self, program: bytes, tensors: Tensors, bound: Sequence[Bound], deal: Deal | None = None
+        self,
+        program: bytes,
+        tensors: Tensors,
+        bound: Sequence[Bound],
+        deal: Deal | None = None,
+        event_limit: int = 0,
     ) -> Outcome:
         """Run a program on arrays, of which those of outputs are written, and on tensors that are kept."""
         arrays = [value for value in bound if not isinstance(value, int)]
         numbers = tuple(value if isinstance(value, int) else None for value in bound)
         mapped = [tensor for tensor, value in zip(tensors, bound, strict=False) if not isinstance(value, int)]
         with self._arena(mapped, arrays) as arena:
-            done = self._do(jobs.Run(program, tensors, numbers, arena.mapped, deal))
+            done = self._do(jobs.Run(program, tensors, numbers, arena.mapped, deal, event_limit))
             arena.outputs()
         return Outcome(*done)
 

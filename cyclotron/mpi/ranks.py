@@ -17,13 +17,13 @@ class Outcome(NamedTuple):
 
     Attributes
     ----------
-    profile : list of dict
-        For each rank; see `cyclotron.Result.profile`.
+    accounts : list of dict
+        For each rank, as ``cyclotron._mpi.run`` returns them.
     kept : dict of int to ndarray
         The owners of each output that stays distributed, int32, by its number.
     """
 
-    profile: list[dict[str, Any]]
+    accounts: list[dict[str, Any]]
     kept: dict[int, NDArray[np.int32]]
 
 
@@ -61,7 +61,12 @@ class Ranks(Protocol):
         """Drop a tensor, at some time."""
 
     def run(
-        self, program: bytes, tensors: Tensors, bound: Sequence[Bound], deal: Deal | None = None
+        self,
+        program: bytes,
+        tensors: Tensors,
+        bound: Sequence[Bound],
+        deal: Deal | None = None,
+        event_limit: int = 0,
     ) -> Outcome:
         """Run a program on arrays, of which those of outputs are written, and on tensors that are kept."""
 

@@ -108,10 +108,11 @@ class Store:
         tensors: Tensors,
         bound: Sequence[Bound],
         deal: Deal | None,
+        event_limit: int = 0,
         *,
         shared_outputs: bool = False,
     ) -> tuple[list[dict[str, Any]], dict[int, NDArray[np.int32]]]:
-        """Run a program; return the profile of each rank, and the owners of the outputs that are kept."""
+        """Run a program; return the account of each rank, and the owners of the outputs that are kept."""
         given: list[Any] = []
         made = {}
         for tensor, value in zip(tensors, bound, strict=False):
@@ -122,15 +123,16 @@ class Store:
                 given.append(made[value])
             else:
                 given.append(self._tensors[value])
-        profile: list[dict[str, Any]] = self._mpi.run(
+        accounts: list[dict[str, Any]] = self._mpi.run(
             program,
             self._communicator,
             given,
             shared_outputs=shared_outputs,
             deal=None if deal is None else list(deal),
+            event_limit=event_limit,
         )
         self._tensors |= made
-        return profile, {number: np.array(core.owners, np.int32) for number, core in made.items()}
+        return accounts, {number: np.array(core.owners, np.int32) for number, core in made.items()}
 
     def gather(self, number: int, array: NDArray[Any]) -> None:
         """Write all tiles of a tensor into the array of every rank."""

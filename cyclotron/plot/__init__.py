@@ -16,6 +16,7 @@ from ._iteration import iteration_space
 from ._memory import memory, memory_map_svg
 from ._node import node
 from ._pareto import pareto
+from ._ranks import rank_timeline
 from ._roofline import roofline
 from ._shares import occupancy
 from ._stalls import stalls
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from cyclotron.compiler import Program
+    from cyclotron.rank_profile import Profile
 
 __all__ = [
     "Plots",
@@ -45,6 +47,7 @@ __all__ = [
     "node",
     "occupancy",
     "pareto",
+    "rank_timeline",
     "roofline",
     "stalls",
     "timeline",
@@ -56,15 +59,18 @@ __all__ = [
 class Plots:
     """The pictures of one result: ``result.plot.utilization()``."""
 
-    def __init__(self, result: ResultLike) -> None:
+    def __init__(self, result: ResultLike, profile: Profile | None = None) -> None:
         self._result = result
+        self._profile = profile
 
     def utilization(self, ax: Axes | None = None, path: str | Path | None = None) -> Figure:
         """Draw the share of cycles each PE computes; see `cyclotron.plot.utilization`."""
         return utilization(self._result, ax=ax, path=path)
 
     def timeline(self, ax: Axes | None = None, path: str | Path | None = None) -> Figure:
-        """Draw what each PE does when; see `cyclotron.plot.timeline`."""
+        """Draw what each PE does when, or each rank; see `cyclotron.plot.timeline` and `rank_timeline`."""
+        if self._profile is not None:
+            return rank_timeline(self._profile, ax=ax, path=path)
         return timeline(self._result, ax=ax, path=path)
 
     def occupancy(self, ax: Axes | None = None, path: str | Path | None = None) -> Figure:

@@ -293,7 +293,7 @@ class Interpreter {
         if (held == nullptr) return tensor.read(index, to);
         std::memcpy(to, held->data(), bytes_of(loaded, step));
       });
-      host_.accessed();
+      host_.accessed(pe, step);
     } else if constexpr (Host::functional) {
       write(pe, place, at, bytes_of(loaded, step), [&](std::byte* to) { tensor.read(index, to); });
     }
@@ -320,7 +320,7 @@ class Interpreter {
         const std::byte* from = numbers(pe, place, at);
         const auto* reference = place.scalar ? nullptr : &host_.tile(tile_number(pe, place, at));
         if (!host_.keep(step, index, stored, from, reference)) tensor.write(index, from, stored);
-        host_.accessed();
+        host_.accessed(pe, step);
       } else if constexpr (Host::functional) {
         tensor.write(index, numbers(pe, place, at), stored);
       }

@@ -7,6 +7,7 @@
 #include "../../bindings/bindings.hpp"
 #include "../../bindings/progress.hpp"
 #include "agreement.hpp"
+#include "accounts_to_python.hpp"
 #include "bind_distributed.hpp"
 #include "run_mpi.hpp"
 #include "transport.hpp"
@@ -59,24 +60,12 @@ std::string library_version() {
   return text;
 }
 
-py::dict to_dict(const runtime::mpi::Profile& profile) {
-  py::dict compute;
-  for (std::size_t n = 0; n < profile.compute.size(); ++n) {
-    const std::string name(operators::info(static_cast<operators::Op>(n)).name);
-    if (profile.compute[n] > 0) compute[py::str(name)] = profile.compute[n];
-  }
-  return py::dict("seconds"_a = profile.seconds, "processor_seconds"_a = profile.processor_seconds,
-                  "compute"_a = compute, "load_store"_a = profile.load_store, "lent_bytes"_a = profile.lent,
-                  "sent_bytes"_a = profile.sent, "messages"_a = profile.messages,
-                  "skipped"_a = profile.skipped);
-}
-
 std::vector<py::dict> run(const py::bytes& program, int handle, const py::list& tensors, bool shared_outputs,
                           bool share_memory,
                           const std::optional<std::vector<std::pair<std::int64_t, std::int64_t>>>& deal,
-                          const py::object& progress) {
+                          std::int64_t event_limit, const py::object& progress) {
   const std::string_view bytes = program;
-  runtime::mpi::Options options{shared_outputs, share_memory, {}};
+  runtime::mpi::Options options{shared_outputs, share_memory, {}, event_limit};
   if (deal) {
     options.dealt.emplace();
     for (const auto& [ranks, block] : *deal) {
@@ -84,16 +73,16 @@ std::vector<py::dict> run(const py::bytes& program, int handle, const py::list& 
       options.dealt->block.push_back(block);
     }
   }
-  std::vector<runtime::mpi::Profile> profiles;
+  std::vector<runtime::mpi::Account> accounts;
   bindings::run_interruptibly(progress, [&](const runtime::Progress& call) {
     const auto make_tensors = [&](const program::Program& read) {
       const py::gil_scoped_acquire gil;
       return to_tensors(read, tensors);
     };
-    profiles = runtime::mpi::run_mpi(bytes, communicator(handle), make_tensors, options, call);
+    accounts = runtime::mpi::run_mpi(bytes, communicator(handle), make_tensors, options, call);
   });
   std::vector<py::dict> result;
-  for (const auto& profile : profiles) result.push_back(to_dict(profile));
+  for (const auto& account : accounts) result.push_back(to_dict(account));
   return result;
 }
 
@@ -124,6 +113,8 @@ PYBIND11_MODULE(_mpi, module) {
       py::arg("bytes"), py::arg("root"), py::arg("communicator"), "Collective: the root's bytes.");
   module.def("run", &run, py::arg("program"), py::arg("communicator"), py::arg("tensors"), py::kw_only(),
              py::arg("shared_outputs") = false, py::arg("share_memory") = true, py::arg("deal") = py::none(),
-             py::arg("progress") = py::none(), "Run on all ranks; returns where the time of each went.");
+             py::arg("event_limit") = 0, py::arg("progress") = py::none(),
+             "Run on all ranks; returns where the time of each went.");
+  describe_events();
   bind_distributed(module);
 }

@@ -7,7 +7,8 @@
 namespace cyclotron::runtime::mpi {
 
 Rank::Rank(const program::Program& program, const Arrays& arrays, const DistributedTensors& distributed,
-           const std::optional<BlockCyclic>& dealt, Transport& transport, const Progress& progress)
+           const std::optional<BlockCyclic>& dealt, std::int64_t event_limit, Transport& transport,
+           const Progress& progress)
     : transport_(transport),
       array_(program, true,
              {static_cast<std::uint32_t>(transport.rank()), static_cast<std::uint32_t>(transport.size()),
@@ -18,6 +19,8 @@ Rank::Rank(const program::Program& program, const Arrays& arrays, const Distribu
       rows_(array_.network_rows()),
       tiles_(array_.tile_count()),
       distributed_(distributed),
+      traffic_(program.channels.size() + program.tensors.size()),
+      events_(event_limit),
       interpreter_(*this, array_, tensors_) {
   for (std::size_t q = 0; q < links_.size(); ++q) {
     const Link& link = array_.links()[q];
@@ -55,18 +58,55 @@ void Rank::work() {
     work_ += outcome == Outcome::paused ? steps_a_turn : pe.executed - before + 1;
   }
   exchange();
+  if (finished()) finished_ = wall_seconds();
   pulse_.tick(work_, [&] { return array_.fraction_done(); });
 }
 
 void Rank::exchange() {
+  const double begun = wall_seconds();
   transport_.flush();
   transport_.poll([&](const Record& record, const std::byte* numbers, const Tile& holder) {
     take(record, numbers, holder);
   });
+  exchanged(begun);
   if (transport_.alarmed()) throw Stopped{};
 }
 
+void Rank::exchanged(double begun) {
+  const double now = wall_seconds();
+  profile_.exchange += now - begun;
+  events_.add({.kind = Event::Kind::exchange, .start = begun, .end = now});
+}
+
+std::uint32_t Rank::number_of(std::uint32_t channel) const {
+  if ((channel & Record::of_tensor) == 0) return channel;
+  return static_cast<std::uint32_t>(array_.program().channels.size()) + (channel & ~Record::of_tensor);
+}
+
 void Rank::take(const Record& record, const std::byte* numbers, const Tile& holder) {
+  hand_out(record, numbers, holder);
+  Traffic& traffic = on(record.channel);
+  const auto bytes = static_cast<std::int64_t>(record.bytes);
+  traffic.received += bytes;
+  const bool resumes = waits_since_ != works && can_work();
+  if (!resumes && !events_.on()) return;
+  const double now = wall_seconds();
+  const std::uint32_t what = number_of(record.channel);
+  if (resumes) {
+    const double since = std::exchange(waits_since_, works);
+    traffic.wait += now - since;
+    events_.add({.kind = Event::Kind::wait, .what = what, .start = since, .end = now});
+  }
+  events_.add({.kind = Event::Kind::receive,
+               .what = what,
+               .source = record.source,
+               .bytes = bytes,
+               .start = now,
+               .end = now});
+}
+
+/// To the queues of its receivers.
+void Rank::hand_out(const Record& record, const std::byte* numbers, const Tile& holder) {
   const TileSize size{record.rows, record.columns};
   if ((record.channel & Record::of_tensor) != 0) {
     Tile& tile = held_[record.channel & ~Record::of_tensor][record.source];
@@ -149,6 +189,8 @@ bool Rank::send(Pe& pe, const Step& step, const Packet& packet) {
 
 void Rank::transmit(std::uint32_t part, Record record, Packet& packet) {
   const int destination = static_cast<int>(part);
+  const bool scalar = packet.tile == Packet::no_tile;  // takes no longer than the clock
+  const double begun = scalar && !events_.on() ? untimed : wall_seconds();
   if (packet.tile != Packet::no_tile) {
     make_lendable(tiles_[packet.tile], destination, packet.bytes);
     packet.data = tiles_[packet.tile].data();
@@ -157,6 +199,23 @@ void Rank::transmit(std::uint32_t part, Record record, Packet& packet) {
   record.columns = packet.size.columns;
   record.bytes = packet.bytes;
   transport_.send(destination, record, packet.data, holder_of(packet));
+  handed_over(record, destination, begun);
+}
+
+void Rank::handed_over(const Record& record, int destination, double begun) {
+  Traffic& traffic = on(record.channel);
+  const auto bytes = static_cast<std::int64_t>(record.bytes);
+  traffic.sent += bytes;
+  if (begun == untimed) return;
+  const double now = wall_seconds();
+  traffic.send += now - begun;
+  events_.add({.kind = Event::Kind::send,
+               .what = number_of(record.channel),
+               .source = record.source,
+               .peer = destination,
+               .bytes = bytes,
+               .start = begun,
+               .end = now});
 }
 
 void Rank::make_lendable(Tile& tile, int destination, std::size_t bytes) const {
@@ -254,18 +313,57 @@ bool Rank::receive(Pe& pe, const Step& step, std::int64_t sender, Deliver&& deli
 /// What was sent before a long operator is not to wait for its end: an operand that is passed on first lets the
 /// next rank compute at the same time.
 void Rank::computing(std::span<const Shape> operands) {
-  if (tile_work(operands) >= long_work) transport_.flush();
+  started();
+  if (tile_work(operands) < long_work) return;
+  const double begun = started_;
+  transport_.flush();
+  exchanged(begun);
   started();
 }
 
-void Rank::computed(Pe&, const Step& step, std::span<const Shape> operands) {
+void Rank::computed(Pe& pe, const Step& step, std::span<const Shape> operands) {
   if (operands.empty()) return;
-  profile_.compute[static_cast<std::size_t>(step.op)] += watch_.lap();
+  const double now = wall_seconds();
+  const auto op = static_cast<std::size_t>(step.op);
+  profile_.compute[op] += now - started_;
+  profile_.flops[op] += operators::flops(step.op, step.flags, operands);
+  events_.add({.kind = Event::Kind::compute,
+               .what = static_cast<std::uint32_t>(step.op),
+               .pe = pe.index,
+               .start = started_,
+               .end = now});
   // A long operator: others may wait for what is on its way.
   const std::int64_t work = tile_work(operands);
   work_ += work;
   if (work < long_work) return;
   exchange();
+}
+
+void Rank::accessed(const Pe& pe, const Step& step) {
+  const double now = wall_seconds();
+  profile_.load_store += now - started_;
+  events_.add({.kind = step.kind == Step::Kind::load ? Event::Kind::load : Event::Kind::store,
+               .what = step.tensor,
+               .pe = pe.index,
+               .start = started_,
+               .end = now});
+}
+
+Account Rank::account(double begun) {
+  const double now = wall_seconds();
+  profile_.seconds = now - begun;
+  profile_.finish = now - std::max(finished_, begun);  // perhaps it had nothing to do
+  profile_.lent = transport_.lent_bytes();
+  profile_.sent = transport_.sent_bytes();
+  profile_.messages = transport_.messages();
+  const auto ends = array_.loop_ends().ends();
+  std::ranges::transform(ends, profile_.skipped.begin(), &program::Ended::skipped);
+  const auto first_tensor = traffic_.begin() + static_cast<std::ptrdiff_t>(array_.program().channels.size());
+  return {.profile = profile_,
+          .channels = {traffic_.begin(), first_tensor},
+          .tensors = {first_tensor, traffic_.end()},
+          .events = std::move(events_.kept()),
+          .events_dropped = events_.dropped()};
 }
 
 void Rank::stored(const Step& step, const std::int64_t* index) {

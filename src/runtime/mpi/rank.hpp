@@ -25,7 +25,8 @@ class Rank {
 
   /// Tensors that are distributed need no array, but its strides. `dealt`: which PEs run here, see `Part`.
   Rank(const program::Program& program, const Arrays& arrays, const DistributedTensors& distributed,
-       const std::optional<BlockCyclic>& dealt, Transport& transport, const Progress& progress);
+       const std::optional<BlockCyclic>& dealt, std::int64_t event_limit, Transport& transport,
+       const Progress& progress);
 
   /// Collective: asks for the tiles that this rank loads and others hold, and gives what others ask for.
   void exchange_tiles();
@@ -39,8 +40,9 @@ class Rank {
   [[nodiscard]] bool finished() const { return done_ == array_.pes().size(); }
   /// A record that has arrived; see `Transport::poll`.
   void take(const Record& record, const std::byte* numbers, const Tile& holder);
-  /// Between waits: calls the progress callback now and then.
+  /// Between waits, while nothing can work: calls the progress callback now and then.
   void idle() {
+    if (waits_since_ == works && !finished()) waits_since_ = wall_seconds();
     pulse_.beat([] { return -1.0; });
   }
 
@@ -61,7 +63,11 @@ class Rank {
   void taken(const Pe& pe, std::uint32_t port, std::int64_t count);
   Scalars room(const Pe& pe, std::uint32_t port);
   void sent(const Pe& pe, std::uint32_t port, std::int64_t count);
-  void moved(Pe&, const Step&, TileSize) {}
+  void moved(Pe&, const Step& step, TileSize size) {
+    if (step.scalar) return;
+    if (step.kind == Step::Kind::load) profile_.loaded += size.words();
+    if (step.kind == Step::Kind::store) profile_.stored += size.words();
+  }
   using Reference = Tile;
   [[nodiscard]] const Tile& tile(std::size_t number) const { return tiles_[number]; }
   [[nodiscard]] Tile room(std::size_t number, std::size_t bytes, bool sent) const {
@@ -73,10 +79,10 @@ class Rank {
   bool keep(const Step& step, const std::int64_t* index, TileSize size, const std::byte* numbers,
             const Tile* reference);
   void computing(std::span<const Shape> operands);
-  void started() { (void)watch_.lap(); }
-  void accessed() { profile_.load_store += watch_.lap(); }
-  [[nodiscard]] const Profile& profile() const { return profile_; }
-  [[nodiscard]] std::vector<program::Ended> ends() const { return array_.loop_ends().ends(); }
+  void started() { started_ = wall_seconds(); }
+  void accessed(const Pe& pe, const Step& step);
+  /// Where the time since `begun` went, of a run that ends now; but for `processor_seconds`. Once.
+  [[nodiscard]] Account account(double begun);
 
  private:
   /// A tile's numbers in flight: in place where they are few.
@@ -99,9 +105,16 @@ class Rank {
   static constexpr std::int64_t long_work = 1 << 12;  ///< Of an operator that others are not to wait for.
 
   void exchange();
+  void exchanged(double begun);
+  void hand_out(const Record& record, const std::byte* numbers, const Tile& holder);
+  [[nodiscard]] Traffic& on(std::uint32_t channel) { return traffic_[number_of(channel)]; }
+  [[nodiscard]] std::uint32_t number_of(std::uint32_t channel) const;
   Queue& network_queue(std::uint32_t channel, std::uint32_t receiver_index, std::int64_t coordinate);
   /// Before its numbers are lent, a tile moves to memory that the other rank can map.
   void make_lendable(Tile& tile, int destination, std::size_t bytes) const;
+  static constexpr double untimed = -1;
+  /// A record is on its way since `begun`.
+  void handed_over(const Record& record, int destination, double begun);
   /// Sends a packet, which may move, to the rank of a part.
   void transmit(std::uint32_t part, Record record, Packet& packet);
   void wake_receiver(Queue& queue);
@@ -128,9 +141,14 @@ class Rank {
   Tile filled_;                          // The last of one number, of so many bytes.
   std::size_t filled_bytes_ = 0;
   std::size_t filled_element_ = 0;
+  static constexpr double works = -1;
   Profile profile_;
-  StopWatch watch_;
-  std::vector<char> reached_;  // Ranks, by one broadcast.
+  std::vector<Traffic> traffic_;  // By channel, then by tensor.
+  Events events_;
+  double finished_ = 0;         // All PEs were done.
+  double started_ = 0;          // An operator, a load or a store.
+  double waits_since_ = works;  // No PE has anything to do.
+  std::vector<char> reached_;   // Ranks, by one broadcast.
   Ring<std::uint32_t> ready_;
   std::size_t done_ = 0;
   std::int64_t work_ = 0;  // In this turn, about an instruction a unit.

@@ -70,11 +70,13 @@ void Rank::exchange_tiles() {
                           .columns = size.columns,
                           .bytes = static_cast<std::uint64_t>(size.words()) *
                                    operators::size_bytes(array_.program().tensors[tensor].dtype)};
+      const double begun = wall_seconds();
       // The next run finds it where this one leaves it.
       Tile& tile = distributed_[tensor]->tiles[number];
       make_lendable(tile, static_cast<int>(r), record.bytes);
       held_[tensor][number] = tile;
       transport_.send(static_cast<int>(r), record, tile.data(), tile);
+      handed_over(record, static_cast<int>(r), begun);
     }
   }
   transport_.flush();

@@ -17,6 +17,7 @@
 
 #include "../simulator/deadlock.hpp"
 #include "agreement.hpp"
+#include "gather_accounts.hpp"
 #include "outcome.hpp"
 #include "rank.hpp"
 #include "transport.hpp"
@@ -179,7 +180,7 @@ void check_deal(const std::optional<BlockCyclic>& dealt, const program::Program&
 
 }  // namespace
 
-std::vector<Profile> run_mpi(std::string_view program_bytes, MPI_Comm communicator,
+std::vector<Account> run_mpi(std::string_view program_bytes, MPI_Comm communicator,
                              const std::function<Tensors(const program::Program&)>& make_tensors,
                              const Options& options, const Progress& progress) {
   const SingleThreadedBlas single_threaded;
@@ -192,13 +193,16 @@ std::vector<Profile> run_mpi(std::string_view program_bytes, MPI_Comm communicat
     program = program::deserialize(program_bytes);
     const Tensors tensors = make_tensors(program);
     check_deal(options.dealt, program, transport.size());
-    rank.emplace(program, tensors.arrays, tensors.distributed, options.dealt, transport, progress);
+    // So that those of all ranks have numbers of MPI's.
+    const std::int64_t most_events = std::numeric_limits<int>::max() / transport.size();
+    rank.emplace(program, tensors.arrays, tensors.distributed, options.dealt,
+                 std::min(options.event_limit, most_events), transport, progress);
   } catch (...) {
     failure = std::current_exception();
   }
   int ready = rank ? 1 : 0;
   check(MPI_Allreduce(MPI_IN_PLACE, &ready, 1, MPI_INT, MPI_MIN, transport.communicator()), "MPI_Allreduce");
-  StopWatch watch;
+  const double begun = wall_seconds();
   const double busy = processor_seconds();
   if (ready != 0) rank->exchange_tiles();
   switch (run_rank(transport, rank ? &*rank : nullptr, failure)) {
@@ -209,19 +213,12 @@ std::vector<Profile> run_mpi(std::string_view program_bytes, MPI_Comm communicat
       simulator::throw_deadlock(program, std::numeric_limits<std::int64_t>::max() / 2, progress);
   }
   constexpr std::size_t kept_between_runs = std::size_t{1} << 30;
-  Profile own = rank->profile();
-  own.seconds = watch.lap();
-  own.processor_seconds = processor_seconds() - busy;
-  own.lent = transport.lent_bytes();
-  own.sent = transport.sent_bytes();
-  own.messages = transport.messages();
-  const auto ends = rank->ends();
-  std::ranges::transform(ends, own.skipped.begin(), &program::Ended::skipped);
+  Account own = rank->account(begun);
+  own.profile.processor_seconds = processor_seconds() - busy;
   rank->hand_over_outputs();
   if (!options.shared_outputs) combine_outputs(transport, program, *rank);
-  std::vector<Profile> all(static_cast<std::size_t>(transport.size()));
-  check(MPI_Allgather(&own, sizeof own, MPI_BYTE, all.data(), sizeof own, MPI_BYTE, transport.communicator()),
-        "MPI_Allgather");
+  std::vector<Account> all =
+      gather(std::move(own), begun, transport.communicator(), transport.one_computer());
   rank.reset();
   Arena::instance().trim(kept_between_runs);
   return all;

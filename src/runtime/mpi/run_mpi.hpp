@@ -2,6 +2,7 @@
 #pragma once
 #include <mpi.h>
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -24,14 +25,15 @@ struct Options {
   bool share_memory = true;     ///< Ranks of one computer lend each other tiles instead of sending them.
   /// How the PEs are dealt out to the ranks; else each rank has a block of them in the order of the grid.
   std::optional<BlockCyclic> dealt{};
+  std::int64_t event_limit = 0;  ///< Of each rank; see `Events`.
 };
 
 /// Collective over `communicator`: every rank passes the same program, inputs of the same values, and the same
 /// tensors distributed. Output arrays are complete on every rank afterwards; distributed ones stay where they
-/// were computed. Same bits as `simulate`; channels are not bounded. Returns the profile of each rank. What a
+/// were computed. Same bits as `simulate`; channels are not bounded. Returns the account of each rank. What a
 /// rank throws, every rank throws, with the rank's number. Where no rank can go on, all throw DeadlockError.
 /// `make_tensors` reads the program and may throw as well.
-std::vector<Profile> run_mpi(std::string_view program_bytes, MPI_Comm communicator,
+std::vector<Account> run_mpi(std::string_view program_bytes, MPI_Comm communicator,
                              const std::function<Tensors(const program::Program&)>& make_tensors,
                              const Options& options, const Progress& progress);
 

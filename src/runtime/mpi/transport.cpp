@@ -91,6 +91,7 @@ void Transport::find_neighbours(bool share_memory) {
     ++ranks;
   }
   crowded_ = CPU_COUNT(&cores) > 0 && ranks > CPU_COUNT(&cores);
+  one_computer_ = ranks == size_;
   int reachable = share_memory ? 1 : 0;
   for (int r = 0; r < size_; ++r) {
     const Card& card = cards[static_cast<std::size_t>(r)];

@@ -67,6 +67,7 @@ class Transport {
   [[nodiscard]] MPI_Comm communicator() const { return communicator_; }
   /// This computer has more ranks than cores that they may run on.
   [[nodiscard]] bool crowded() const { return crowded_; }
+  [[nodiscard]] bool one_computer() const { return one_computer_; }
 
   /// The record is on its way after the next `flush` at the latest. Records from one rank to another stay in
   /// order. Where `holder` holds the numbers and the other rank can reach them they are lent, else copied.
@@ -133,6 +134,7 @@ class Transport {
   int size_ = 1;
   bool alarmed_ = false;
   bool crowded_ = false;
+  bool one_computer_ = true;
   std::vector<char> neighbour_;  // By rank: whether it can reach this rank's memory.
   std::vector<Chunk> outgoing_;  // By destination.
   std::vector<MPI_Request> send_requests_;
