@@ -83,6 +83,25 @@ class Carried:
 
 
 @dataclass(frozen=True)
+class Joined:
+    """A name that a condition on data gives one of several arrays, in a copy of its own.
+
+    Attributes
+    ----------
+    name : str
+        The name in the kernel.
+    sources : tuple of SymbolicTensor
+        The arrays of before the condition of which it may hold all or a part.
+    first : int
+        The statements after the condition are those from `first`.
+    """
+
+    name: str
+    sources: tuple[SymbolicTensor, ...]
+    first: int
+
+
+@dataclass(frozen=True)
 class _Use:
     """A statement that reads an array or assigns it in place."""
 
@@ -97,10 +116,10 @@ def check(trace: Trace) -> None:
     Raises
     ------
     TraceError
-        CYC111 if an array with two names, one of which a loop carries, is assigned under one of them and
-        read under the other.
+        CYC111 if an array with two names, one of which a loop carries or a condition chooses, is assigned
+        under one of them and read under the other.
     """
-    if trace.carried:
+    if trace.carried or trace.joined:
         _Aliases(trace).check()
 
 
@@ -111,6 +130,7 @@ class _Aliases:
         from cyclotron.language.trace import accesses
 
         self._carried: list[Carried] = trace.carried
+        self._joined = trace.joined
         self._by_tensor = {one.tensor: one for one in self._carried}
         self._position = {tensor: number for number, tensor in enumerate(trace.tensors)}
         self._reads: dict[SymbolicTensor, list[_Use]] = {}
@@ -119,7 +139,10 @@ class _Aliases:
             loops = frozenset(loop for loop in statement.loops if not isinstance(loop, AxisIndex))
             use = _Use(number, loops, statement.span)
             own = self._by_tensor.get(statement.target)
-            if own is None or (number >= own.first and not own.is_kept_by(number)):
+            choice = self._joined.get(statement.target)
+            if choice is not None and number < choice.first:
+                pass  # the choice itself
+            elif own is None or (number >= own.first and not own.is_kept_by(number)):
                 self._writes.setdefault(statement.target, []).append(use)
             for tensor in {access.tensor for access in accesses(statement.value)}:
                 self._reads.setdefault(tensor, []).append(use)
@@ -141,6 +164,9 @@ class _Aliases:
             ):
                 after = other in self._later[one.tensor] or not one.runs
                 self._check_older(one, other, after=after)
+        for tensor, choice in self._joined.items():
+            for source in choice.sources:
+                self._check_joined(tensor, choice, source)
         for one, two in self._pairs():
             both = frozenset((one.tensor, two.tensor))
             if both in self._shared | self._shared_later:
@@ -185,6 +211,9 @@ class _Aliases:
 
     def _held(self, tensor: SymbolicTensor, where: Carried) -> set[SymbolicTensor]:
         """The older arrays that a carried name may hold where another one gets what it holds."""
+        choice = self._joined.get(tensor)
+        if choice is not None:
+            return set(choice.sources).union(*(self._held(source, where) for source in choice.sources))
         one = self._by_tensor.get(tensor)
         if one is None:
             return set()
@@ -230,6 +259,34 @@ class _Aliases:
         self._refuse(
             one, other, self._writes.get(one.tensor, []), self._reads.get(other, []), original_is_old
         )
+
+    def _check_joined(self, tensor: SymbolicTensor, choice: Joined, source: SymbolicTensor) -> None:
+        """Check what a condition chose against an array that it may have chosen."""
+        outer = self._by_tensor.get(source)
+        carried = outer is not None and outer.first <= choice.first < outer.end
+        until = outer.end if outer is not None and carried else END + 1  # it is assigned anew then
+        made = self._writes[source][0] if source.complete and not carried else None
+        anew = set(made.loops) if made is not None else set()  # each iteration makes another array
+
+        def is_old(write: _Use, read: _Use) -> bool:
+            if carried:
+                return choice.first <= write.number < read.number < until
+            later = write.number >= choice.first or bool((write.loops & read.loops) - anew)
+            return write is not made and later and _may_follow(write, read, anew)
+
+        for changed, other in ((tensor, source), (source, tensor)):
+            for write in self._writes.get(changed, []):
+                for read in self._reads.get(other, []):
+                    if read.number >= choice.first and is_old(write, read):
+                        raise TraceError(
+                            f"`{choice.name}`, which a condition chooses, may hold the array that was"
+                            f" `{source.name.removesuffix('_local')}` before, or a part of it; one of them is"
+                            " changed in place and the other read",
+                            code="CYC111",
+                            span=write.span,
+                            notes=[(read.span, "the other is read here")],
+                            help=f"give `{choice.name}` an array of its own in each branch, by `.copy()`",
+                        )
 
     def _check_both(self, one: Carried, two: Carried, *, after: bool) -> None:
         """Check two names of one loop: what is assigned under the first is read under the second."""

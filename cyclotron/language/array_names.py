@@ -7,12 +7,15 @@ import builtins
 import copy
 from typing import TypeGuard, TypeVar
 
+import numpy as np
+
 from cyclotron.language import arrays, folds, products, rearranged, shifts
 from cyclotron.language.expressions import located
 from cyclotron.language.source import Source
 from cyclotron.language.syntax import copied, walk
 
 _OF_HOST = (builtins.len, builtins.range, builtins.isinstance, builtins.int, builtins.float, builtins.print)
+_MEASURES = (builtins.len, builtins.isinstance, np.shape, np.ndim, np.size)
 _WHOLE = (
     *(folds.sum, folds.prod, folds.max, folds.min, folds.any, folds.all),
     *(folds.mean, folds.var, folds.std, folds.norm),
@@ -68,6 +71,21 @@ class ArrayNames:
         self._names.add(name)
         self._perhaps.discard(name)
         self._parts.discard(name)
+
+    def declare_perhaps(self, name: str) -> None:
+        """Note that a name may hold an array, a part of one, or a number."""
+        for names in (self._names, self._perhaps, self._parts):
+            names.add(name)
+
+    def reads_data(self, node: ast.AST) -> bool:
+        """Whether an expression may read elements of arrays, not only shapes."""
+        if isinstance(node, ast.Name):
+            return node.id in self._names
+        if isinstance(node, ast.Attribute) and node.attr in _PROPERTIES:
+            return False
+        if isinstance(node, ast.Call) and self._source.meaning(node.func) in _MEASURES:
+            return False
+        return any(map(self.reads_data, ast.iter_child_nodes(node)))
 
     def may_be_part(self, name: str) -> bool:
         """Whether a name may hold a part of an array although its text may mean an element or a number."""

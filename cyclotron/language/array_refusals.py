@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from cyclotron.errors import TraceError
 from cyclotron.language.position import here
+from cyclotron.language.refusals import DATA_HELP
 
 _ATTRIBUTES = frozenset({"T", "shape", "dtype", "real", "imag", "ndim", "size"})
 
@@ -77,9 +78,7 @@ class ArrayRefusals:
             "a condition depends on the data of an array",
             code="CYC104",
             span=here(),
-            help="conditions may use indices and sizes only; choose between values with"
-            " cy.where(condition, a, b), and combine conditions on data with & | ~; `if condition: break`"
-            " alone may be of data, in a loop over a range or an array",
+            help=DATA_HELP,
         )
 
     def _as_number(self, *_: object, **__: object) -> NoReturn:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
 from cyclotron.errors import ExecutionError
+from cyclotron.language.factories import bare, factory_of, made
 from cyclotron.language.position import line_span
 from cyclotron.language.source import Source, closure_of
-from cyclotron.language.syntax import completed
+from cyclotron.language.syntax import copied, walk
 
 
 def bounded(source: Source, function: FunctionType, max_steps: int) -> Callable[..., Any] | None:
@@ -19,28 +19,18 @@ def bounded(source: Source, function: FunctionType, max_steps: int) -> Callable[
 
     Its loops raise `ExecutionError` CYC719 where they would go on after that many iterations.
     """
-    node, file = copy.deepcopy(source.node), function.__code__.co_filename
-    names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
-    names |= {part.arg for part in ast.walk(node) if isinstance(part, ast.arg)}
-    attributes = {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
+    file = function.__code__.co_filename
+    names = {part.id for part in walk(source.node) if isinstance(part, ast.Name)}
+    names |= {part.arg for part in walk(source.node) if isinstance(part, ast.arg)}
+    attributes = {part.attr for part in walk(source.node) if isinstance(part, ast.Attribute)}
     if any(name.startswith("__") and not name.endswith("__") for name in names | attributes):
         return None
     counted = "steps_of_a_loop"
     while any(name.startswith(counted) for name in names):
         counted += "_"
-    node.decorator_list, node.returns = [], None
-    arguments = node.args
-    arguments.defaults, arguments.kw_defaults = [], [None for _ in arguments.kwonlyargs]
-    for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
-        argument.annotation = None
+    node = _Bounded(counted).visit(copied(source.node))
     free = closure_of(function)
-    factory = ast.parse("def factory(): return None").body[0]
-    assert isinstance(factory, ast.FunctionDef)
-    factory.args.args = [ast.arg(arg=name) for name in (counted, *free)]
-    factory.body = [_Bounded(counted).visit(node), ast.Return(ast.Name(node.name, ast.Load()))]
-    local: dict[str, Any] = {}
-    code = compile(completed(ast.Module(body=[factory], type_ignores=[])), file, "exec")
-    exec(code, function.__globals__, local)
+    factory = factory_of(bare(node, node.body), file, (counted, *free))
 
     def entered(line: int) -> Callable[[object], bool]:
         taken = 0
@@ -61,8 +51,7 @@ def bounded(source: Source, function: FunctionType, max_steps: int) -> Callable[
 
         return goes_on
 
-    result: Callable[..., Any] = local["factory"](entered, *free.values())
-    return result
+    return made(factory, function, entered, *free.values())
 
 
 class _Bounded(ast.NodeTransformer):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from cyclotron.language.array_names import ArrayNames
-from cyclotron.language.syntax import copied
+from cyclotron.language.syntax import copied, walk
 
 
 def paired(node: ast.If, arrays: ArrayNames) -> list[ast.Assign] | None:
@@ -24,6 +24,28 @@ def paired(node: ast.If, arrays: ArrayNames) -> list[ast.Assign] | None:
         if not isinstance(target, ast.Name) or list(map(ast.dump, other.targets)) != [ast.dump(target)]:
             return None
         if target.id not in arrays or not all(map(arrays.may_be_array, (one.value, other.value))):
+            return None
+        value = ast.copy_location(ast.IfExp(copied(node.test), one.value, other.value), one.value)
+        result.append(ast.copy_location(ast.Assign(targets=one.targets, value=value), one))
+    return result
+
+
+def paired_elements(node: ast.If) -> list[ast.Assign] | None:
+    """`if test: y[i] = a else: y[i] = b` as `y[i] = a if test else b`; None for other conditions.
+
+    The test is made for each of the assignments, so that it reads nothing that they assign.
+    """
+    if len(node.body) != len(node.orelse):
+        return None
+    read = {part.id for part in walk(node.test) if isinstance(part, ast.Name)}
+    result = []
+    for one, other in zip(node.body, node.orelse, strict=True):
+        if not isinstance(one, ast.Assign) or not isinstance(other, ast.Assign) or len(one.targets) > 1:
+            return None
+        target = one.targets[0]
+        if not isinstance(target, ast.Subscript) or list(map(ast.dump, other.targets)) != [ast.dump(target)]:
+            return None
+        if not isinstance(target.value, ast.Name) or target.value.id in read:
             return None
         value = ast.copy_location(ast.IfExp(copied(node.test), one.value, other.value), one.value)
         result.append(ast.copy_location(ast.Assign(targets=one.targets, value=value), one))

@@ -8,10 +8,10 @@ from types import MappingProxyType
 CODES: Mapping[str, str] = MappingProxyType(
     {
         "CYC100": "the source of the kernel cannot be read",
-        "CYC101": "a statement that is no recurrence (try, continue, `while` without a bound, ...)",
+        "CYC101": "a statement that is no recurrence (try, `while` without a bound, ...)",
         "CYC102": "a loop over no array, and no range with affine bounds and a constant step",
         "CYC103": "an index expression that is not affine",
-        "CYC104": "a condition on data, or one that is not affine",
+        "CYC104": "a condition on data where it cannot be, or one that is not affine",
         "CYC105": "an operation or function that is no operator on elements",
         "CYC106": "an assignment to an input",
         "CYC107": "a slice or whole-array statement",

@@ -68,7 +68,8 @@ def round(a: Any) -> Any:
         return a.copy() if isinstance(a, Array) else a  # type: ignore[attr-defined]
     down = f.floor(a)
     rest = a - down
-    return f.where(rest > 0.5, down + 1, f.where(rest == 0.5, down + down % 2, down))
+    near = f.where(rest > 0.5, down + 1, f.where(rest == 0.5, down + down % 2, down))
+    return f.where(near == 0, 0 * a, near)  # a zero has the sign of what it was, as in NumPy
 
 
 @_composed(np.isclose)

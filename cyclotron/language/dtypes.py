@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,33 +11,63 @@ import numpy as np
 from cyclotron.errors import ShapeError, Span
 from cyclotron.language.elements import Apply, Choose, Constant, Element, Reduce
 from cyclotron.language.operators import OPERATORS, Operator
-from cyclotron.language.promotion import converted, promoted
+from cyclotron.language.promotion import check_fit, check_storable, converted, promoted
 
 
 def checked(op: str, operands: Sequence[Element], span: Span) -> tuple[Element, ...]:
-    """The operands of an operator, choices between numbers among them in the dtype of the others.
+    """The operands of an operator, in the dtype in which NumPy computes it.
 
-    Raises `ShapeError` where dtypes differ or do not have the operator.
+    Raises `ShapeError` where there is none, and where those of tiles differ.
     """
-    result = _typed(op, _counted(op, operands))
+    result = _typed(op, operands) if any(o.blocked for o in operands) else _in_one_dtype(op, operands)
     check_dtypes(op, result, span)
     return result
 
 
-def _counted(op: str, operands: Sequence[Element]) -> tuple[Element, ...]:
-    """The operands; truth values beside numbers that are not, as NumPy counts them."""
-    first = int(op in OPERATORS and OPERATORS[op].typing == "select")
+def stored(value: Element, dtype: str) -> Element:
+    """A value as an array of a dtype holds it.
+
+    Raises
+    ------
+    ShapeError
+        CYC120 if NumPy does not store such values there, or a whole number is too large.
+    """
+    if value.dtype is not None:
+        check_storable(value.dtype, dtype)
+        return converted(value, dtype)
+    if not isinstance(value, Constant):
+        check_storable(np.result_type(*map(type, numbers_of(value))).name, dtype)
+        return _adopt(value, dtype)
+    number = value.value
+    kind = np.dtype(dtype).kind
+    check_storable(np.result_type(type(number)).name, dtype)
+    if kind == "b":
+        return Constant(bool(number), value.span)
+    if kind == "i" and isinstance(number, float) and math.isfinite(number):
+        number = int(number)
+    check_fit([number], dtype)
+    return Constant(number, value.span)
+
+
+def _in_one_dtype(op: str, operands: Sequence[Element]) -> tuple[Element, ...]:
+    """The operands in the dtype that NumPy promotes them to; numbers adopt it."""
+    entry = OPERATORS.get(op)
+    if entry is None or entry.typing == "cast":
+        return _typed(op, operands)
+    first = int(entry.typing == "select")
     values = operands[first:]
-    dtypes = {value.dtype for value in values if value.dtype is not None}
-    numbers = [value.value for value in values if isinstance(value, Constant)]
-    choice = first and all(isinstance(number, int) and number in (0, 1) for number in numbers)
-    if choice:  # which may be between truth values
-        return tuple(operands)
-    if op not in OPERATORS or dtypes != {"bool"} or all(isinstance(number, bool) for number in numbers):
-        return tuple(operands)
-    given = [value.value if isinstance(value, Constant) else value.dtype or "bool" for value in values]
-    dtype, _ = promoted(op, [*(["bool"] * first), *given])
-    return (*operands[:first], *(converted(value, dtype) for value in values))
+    known = {value.dtype for value in values if value.dtype is not None}
+    if not known:
+        return _typed(op, operands)
+    numbers = [number_of(value) for value in values]
+    if first and known == {"bool"} and all(number in (None, 0, 1) for number in numbers):
+        return tuple(operands)  # a choice, which may be a truth value
+    given = [value.dtype if number is None else number for value, number in zip(values, numbers, strict=True)]
+    dtype, _ = promoted(op, [*(["bool"] * first), *given])  # type: ignore[list-item]  # None of neither
+    return (
+        *operands[:first],
+        *(_adopt(converted(value, dtype) if value.dtype else value, dtype) for value in values),
+    )
 
 
 def check_dtypes(op: str, operands: Sequence[Element], span: Span) -> None:
@@ -113,16 +144,25 @@ def _typed(op: str, operands: Sequence[Element]) -> tuple[Element, ...]:
     dtype = next((operand.dtype for operand in operands[first:] if operand.dtype is not None), None)
     if dtype is None and typing in ("same", "select"):
         return tuple(operands)
-    chosen = dtype or np.result_type(*(type(v) for o in operands for v in _numbers(o))).name
+    chosen = dtype or np.result_type(*(type(v) for o in operands for v in numbers_of(o))).name
     return (*operands[:first], *(_adopt(operand, chosen) for operand in operands[first:]))
 
 
-def _numbers(value: Element) -> list[complex]:
+def number_of(value: Element) -> complex | None:
+    """A number that has no dtype; of a choice between several one that has theirs; None for others."""
+    if value.dtype is not None:
+        return None
+    numbers = numbers_of(value) or [0.0]
+    kind: type[Any] = bool if all(isinstance(one, bool) for one in numbers) else type(sum(numbers))
+    return max((one for one in numbers if type(one) is kind), key=abs, default=kind(0))
+
+
+def numbers_of(value: Element) -> list[complex]:
     """The numbers that a value without dtype is made of."""
     if isinstance(value, Constant):
         return [value.value]
     first = int(isinstance(value, Apply) and value.op == "where")
-    return [number for operand in value.operands[first:] for number in _numbers(operand)]
+    return [number for operand in value.operands[first:] for number in numbers_of(operand)]
 
 
 def _adopt(value: Element, dtype: str) -> Element:

@@ -11,7 +11,8 @@ from cyclotron.errors import TraceError
 from cyclotron.language import broadcasting
 from cyclotron.language.affine import Affine, Condition, Index
 from cyclotron.language.broadcasting import Shape
-from cyclotron.language.elements import Choose, Constant, Element, apply, element
+from cyclotron.language.dtypes import number_of as _number
+from cyclotron.language.elements import Choose, Element, apply, element
 from cyclotron.language.partial import chosen, may_fail
 from cyclotron.language.position import here
 from cyclotron.language.promotion import converted, promoted, typed, unsupported
@@ -110,7 +111,7 @@ class _Scalar(Whole):
         self.value = value
         self.typed_number = typed_number
         number = _number(value) if typed_number is None else typed_number
-        self.dtype_name = value.dtype or np.result_type(number).name
+        self.dtype_name = value.dtype or np.result_type(0.0 if number is None else number).name
 
     @property
     def shape(self) -> Shape:
@@ -125,13 +126,9 @@ def number_of(value: Whole) -> complex | np.generic | None:
 
     None for arrays and elements.
     """
-    if not isinstance(value, _Scalar) or not isinstance(value.value, Constant):
+    if not isinstance(value, _Scalar):
         return None
-    return value.value.value if value.typed_number is None else value.typed_number
-
-
-def _number(value: Element) -> complex:
-    return value.value if isinstance(value, Constant) else 0.0
+    return _number(value.value) if value.typed_number is None else value.typed_number
 
 
 def _simple_power(base: object, exponent: object) -> Whole | None:

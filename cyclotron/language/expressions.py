@@ -74,16 +74,25 @@ class Expressions(ast.NodeTransformer):
             return self._call(node, "every", [_lambda([], self.test(pair)) for pair in pairs])
         return self.rewrite(node)
 
+    def _test_perhaps_of_data(self, node: ast.expr) -> ast.expr:
+        """A test in an expression; those of indices alone keep their form."""
+        parts = any(isinstance(part, (ast.Subscript, ast.Call)) for part in walk(node))
+        return self.test(node) if parts or not self._names.is_symbolic(node) else self.visit(copied(node))
+
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if isinstance(node.ctx, ast.Load):
             self._names.load(node)
         return node
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
-        if not self._names.is_symbolic(node.test):
-            return self._generic(node)
+        of_data = any(isinstance(part, (ast.Subscript, ast.Call)) for part in walk(node.test))
+        test = (
+            self.test(node.test)
+            if of_data or not self._names.is_symbolic(node.test)
+            else self.visit(node.test)
+        )
         branches = [_lambda([], self.visit(branch)) for branch in (node.body, node.orelse)]
-        return self._call(node, "choose", [self.visit(node.test), *branches])
+        return self._call(node, "choose", [test, *branches])
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         if len(node.ops) == 1 or not self._names.is_symbolic(node):
@@ -173,14 +182,21 @@ class Expressions(ast.NodeTransformer):
                 term = self.reduction(node, kind, body, rest)
             else:
                 term = self.visit(copied(body))
-            tests = [self.visit(copied(test)) for test in comprehension.ifs]
+            test = self._filter(comprehension.ifs)
         self._indices.pop()
-        if tests:
-            test = tests[0] if len(tests) == 1 else call(self._il, "all_of", tests)
+        if test is not None:
             keywords.insert(0, ast.keyword(arg="where", value=_lambda([index], test)))
         if rest and kind in ("max", "min"):
             keywords.append(ast.keyword(arg="skip_empty", value=ast.Constant(True)))
         return self._call(node, kind, [ast.Constant(index), start, stop, _lambda([index], term)], keywords)
+
+    def _filter(self, tests: Sequence[ast.expr]) -> ast.expr | None:
+        """All tests of a comprehension in one."""
+        if len(tests) < 2:
+            return self._test_perhaps_of_data(tests[0]) if tests else None
+        if any(isinstance(part, (ast.Subscript, ast.Call)) for test in tests for part in walk(test)):
+            return self.test(ast.copy_location(ast.BoolOp(op=ast.And(), values=list(tests)), tests[0]))
+        return call(self._il, "all_of", [self.visit(copied(test)) for test in tests])
 
     def _clause(
         self, node: ast.AST, kind: str, comprehension: ast.comprehension

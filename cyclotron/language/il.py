@@ -16,9 +16,11 @@ from __future__ import annotations
 
 from cyclotron.language.annotations import typed
 from cyclotron.language.arrays import empty, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
+from cyclotron.language.branched import branches, unconditional
 from cyclotron.language.carried import keep, kept
+from cyclotron.language.conditions import every, no, some
 from cyclotron.language.einsum import einsum
-from cyclotron.language.exits import every, no, running, some, stop, unfinished
+from cyclotron.language.exits import running, stop, unfinished
 from cyclotron.language.kernel import program
 from cyclotron.language.scopes import all_of, any_of, items, loop, not_, otherwise, unrolled, where
 from cyclotron.language.statements import array
@@ -62,6 +64,7 @@ __all__ = [
     "any_of",
     "arctan2",
     "array",
+    "branches",
     "changed",
     "choose",
     "cos",
@@ -106,6 +109,7 @@ __all__ = [
     "tanh",
     "term",
     "typed",
+    "unconditional",
     "unfinished",
     "unrolled",
     "where",

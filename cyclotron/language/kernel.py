@@ -24,6 +24,7 @@ from cyclotron.language.blocked import Blocked, Spec
 from cyclotron.language.bounded import bounded
 from cyclotron.language.build import SystemBuilder, build, build_nest
 from cyclotron.language.calls import inlined
+from cyclotron.language.factories import factory_of, made
 from cyclotron.language.host_errors import OF_TYPES, told
 from cyclotron.language.naming import name_axes
 from cyclotron.language.nests import may_be_nest
@@ -31,7 +32,7 @@ from cyclotron.language.outside import fixed, module_of, names_outside
 from cyclotron.language.reference import unwrap, wrap
 from cyclotron.language.source import Source, closure_of
 from cyclotron.language.statements import array
-from cyclotron.language.syntax import completed, walk
+from cyclotron.language.syntax import walk
 from cyclotron.language.tensors import SymbolicTensor
 from cyclotron.language.trace import ACTIVE, Reference, Trace
 
@@ -406,29 +407,10 @@ class Kernel:
         free = closure_of(self._function)
         names = tuple(free)
         if names not in self._factories:
-            self._factories[names] = self._factory(names)
-        local: dict[str, Any] = {}
-        exec(self._factories[names], self._function.__globals__, local)
+            rewritten = self._rewritten
+            self._factories[names] = factory_of(rewritten.node, self.file, (rewritten.il, *names))
         il = importlib.import_module("cyclotron.language.il")
-        function: Callable[..., Any] = local["factory"](il, *free.values())
-        return function
-
-    def _factory(self, free: tuple[str, ...]) -> CodeType:
-        """Compile `def factory(il, *free)`, which returns the function of the intermediate language.
-
-        It stands in a class there, whose names are not seen inside: its own name is the kernel's.
-        """
-        rewritten = self._rewritten
-        factory = ast.parse("def factory(): return None").body[0]
-        assert isinstance(factory, ast.FunctionDef)
-        factory.args.args = [ast.arg(arg=name) for name in (rewritten.il, *free)]
-        scope = ast.parse("class _: pass").body[0]  # a name of underscores alone mangles no others
-        assert isinstance(scope, ast.ClassDef)
-        own = ast.Attribute(ast.Name("_", ast.Load()), rewritten.node.name, ast.Load())
-        factory.body = [scope, ast.Return(value=own)]
-        module = completed(ast.Module(body=[factory], type_ignores=[]))
-        scope.body = [rewritten.node]  # complete already
-        return compile(module, self.file, "exec")
+        return made(self._factories[names], self._function, il, *free.values())
 
     def _preamble(self, rewritten: Rewritten) -> list[str]:
         """Imports and constants that the printed text needs."""

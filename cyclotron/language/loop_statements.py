@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cyclotron.language import carried
 from cyclotron.language.array_names import ArrayNames
 from cyclotron.language.drawn import drawing_calls, drawn_once, read_before_assigned
 from cyclotron.language.expressions import Expressions, call, located, name
+from cyclotron.language.jumps import is_break, jumps, without_continue
 from cyclotron.language.names import Names, assigned_names
 from cyclotron.language.source import MISSING, Source
 from cyclotron.language.sums import additions
@@ -72,6 +73,7 @@ class LoopStatements:
         return Expressions(self._source, self._il, self._names, self._indices)
 
     def _for(self, node: ast.For) -> list[ast.stmt]:
+        node = without_continue(node)
         function = self._source.meaning(node.iter.func) if isinstance(node.iter, ast.Call) else MISSING
         if function is builtins.range:
             return self._over_range(node)
@@ -144,6 +146,7 @@ class LoopStatements:
 
     def _while(self, node: ast.While) -> list[ast.stmt]:
         """A loop over as many steps as there may be at most, which ends where the test fails."""
+        node = without_continue(node)
         self._check_no_else(node)
         if self._max_steps is None:
             raise self._source.error(
@@ -253,9 +256,9 @@ class LoopStatements:
         """`if test: break`, also with `else`, and `if test: ... else: break`; None for other conditions."""
         if self._exits and self._exits[-1].unrolled is not None:
             return None
-        if _is_break(node.body):
+        if is_break(node.body):
             stop, rest = self._stop(node.test), node.orelse
-        elif _is_break(node.orelse):
+        elif is_break(node.orelse):
             stop, rest = self._stop(node.test, negated=True), node.body
         else:
             return None
@@ -344,7 +347,7 @@ class LoopStatements:
         while len(body) == 1 and isinstance(body[0], ast.If) and not body[0].orelse:
             tests.append(body[0].test)
             body = body[0].body
-        grown = additions(body)
+        grown = additions(body, self._arrays)
         if grown is None:
             return None
         result: list[ast.stmt] = []
@@ -386,21 +389,3 @@ class _Replaced(ast.NodeTransformer):
         if node.id != self._identifier or not isinstance(node.ctx, ast.Load):
             return node
         return located(copied(self._value), node)
-
-
-def _is_break(body: Sequence[ast.stmt]) -> bool:
-    return len(body) == 1 and isinstance(body[0], ast.Break)
-
-
-def jumps(body: Sequence[ast.stmt]) -> Iterator[ast.Break | ast.Continue]:
-    """The statements that end the loop, or an iteration of it, of which this is the body."""
-    for one in body:
-        if isinstance(one, (ast.Break, ast.Continue)):
-            yield one
-        elif isinstance(one, (ast.If, ast.With, ast.Try)):
-            for inner in ("body", "handlers", "orelse", "finalbody"):
-                yield from jumps(getattr(one, inner, []))
-        elif isinstance(one, (ast.For, ast.While)):
-            yield from jumps(one.orelse)
-        elif isinstance(one, ast.ExceptHandler):
-            yield from jumps(one.body)

@@ -57,6 +57,10 @@ class Names:
             help=_HELP[reason].format(name=node.id),
         )
 
+    def is_stale(self, name: str) -> bool:
+        """Whether a use of a name would be an error."""
+        return name in self._stale
+
     def enter_loop(self, assigned: Sequence[ast.Name]) -> None:
         """What the body assigns is not yet known when an iteration begins."""
         for name in assigned:

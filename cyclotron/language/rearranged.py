@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from cyclotron.errors import ShapeError
-from cyclotron.language.affine import Affine, Condition
+from cyclotron.language.affine import Affine
 from cyclotron.language.arrays import default_dtype_here
 from cyclotron.language.broadcasting import text, whole_numbers
 from cyclotron.language.elements import Choose, Constant, Element
@@ -135,8 +135,8 @@ def concatenate(arrays: Sequence[Any], axis: int = 0) -> Any:
     return Expression(shape, dtype, element_at, wholes)
 
 
-def pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: complex = 0) -> Any:
-    """The array with `pad_width` elements of a constant around it.
+def pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Any:
+    """The array with `pad_width` elements of constants around it.
 
     Parameters
     ----------
@@ -144,13 +144,13 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: com
     pad_width : int, pair, or pair for each axis
         How many elements before and after, as for ``numpy.pad``.
     mode : {"constant"}
-    constant_values : number
-        What they are, converted to the dtype of the array.
+    constant_values : number, pair, or pair for each axis
+        What they are before and after, converted to the dtype of the array.
 
     Raises
     ------
     ShapeError
-        CYC122 for other modes, or widths that are negative or of other axes.
+        CYC122 for other modes, widths that are negative, or widths or constants of other axes.
     """
     if not isinstance(array, Whole):
         return np.pad(array, pad_width, mode, constant_values=constant_values)  # type: ignore[call-overload]
@@ -161,30 +161,44 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: com
             span=here(),
             help='use "constant", or `cy.shift(x, by, boundary="reflect")` for neighbours beyond the ends',
         )
-    try:
-        widths = np.broadcast_to(np.asarray(pad_width, dtype=np.int64), (array.ndim, 2)).tolist()
-    except (TypeError, ValueError):
-        widths = [[-1, -1]]
-    if any(width < 0 for pair in widths for width in pair):
-        raise ShapeError(
-            f"`pad` of an array that has {count(array.ndim, 'axis', 'axes')} has the widths {pad_width!r}",
-            code="CYC122",
-            span=here(),
-            help="give one number, a pair (before, after), or a pair for each axis",
-        )
+    widths = _by_side(pad_width, np.int64, array.ndim)
+    if widths is None or any(width < 0 for pair in widths for width in pair):
+        raise _sides(array, "widths", pad_width)
+    values = _by_side(constant_values, array.dtype, array.ndim)
+    if values is None:
+        raise _sides(array, "constants", constant_values)
     sizes = whole_numbers(array.shape, f"`{array.name}`")
-    fill = np.asarray(constant_values).astype(array.dtype).item()
 
     def element_at(index: Sequence[Affine]) -> Element:
         result: Element = array.at([i.plus(Affine({}, -b)) for i, (b, _) in zip(index, widths, strict=True)])
-        outside = typed(Constant(fill, here()), array.dtype_name)
-        for i, (before, _), size in zip(index, widths, sizes, strict=True):
-            inside: Condition = (i >= before) & (i < before + size)
-            result = Choose(inside, result, outside, here())
+        for i, (before, _), size, fill in zip(index, widths, sizes, values, strict=True):
+            first, last = (typed(Constant(one, here()), array.dtype_name) for one in fill)
+            result = Choose(i < before, first, Choose(i < before + size, result, last, here()), here())
         return result
 
     shape = tuple(size + before + after for size, (before, after) in zip(sizes, widths, strict=True))
     return Expression(shape, array.dtype_name, element_at, (array,))
+
+
+def _by_side(values: Any, dtype: DTypeLike, ndim: int) -> list[list[Any]] | None:
+    """For each axis what is before and after it, of one value, a pair, or pairs; None where it is none."""
+    try:
+        given = np.asarray(values)
+        if not np.can_cast(given.dtype, dtype, "same_kind" if dtype is np.int64 else "unsafe"):
+            return None
+        sides: list[list[Any]] = np.broadcast_to(given.astype(dtype), (ndim, 2)).tolist()
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return sides
+
+
+def _sides(array: Whole, what: str, given: object) -> ShapeError:
+    return ShapeError(
+        f"`pad` of an array that has {count(array.ndim, 'axis', 'axes')} has the {what} {given!r}",
+        code="CYC122",
+        span=here(),
+        help="give one number, a pair (before, after), or a pair for each axis",
+    )
 
 
 def _matrix(a: Whole, what: str) -> tuple[int, int]:

@@ -16,11 +16,6 @@ OPERATORS = (
 HOST_HELP = "put code that Python should run once, while tracing, into `with cy.host():`"
 STATEMENTS: Mapping[type[ast.stmt], tuple[str, str]] = {
     ast.Try: ("`try` is no recurrence", HOST_HELP),
-    ast.Continue: (
-        "`continue` is no recurrence",
-        "write the rest of the loop under `if` on indices, or choose what it assigns with cy.where(condition,"
-        " old, new)",
-    ),
     ast.Delete: ("`del` is no recurrence", HOST_HELP),
     ast.Global: ("`global` is no recurrence", "pass the value as an argument"),
     ast.Nonlocal: ("`nonlocal` is no recurrence", "pass the value as an argument"),
@@ -51,6 +46,13 @@ def _refuse(operator: str) -> Callable[..., NoReturn]:
     return method
 
 
+DATA_HELP = (
+    "data are known only when the program runs: write the condition in an `if`, `while` or `a if condition"
+    " else b` of the kernel itself; elsewhere combine conditions with & | ~, and choose with"
+    " cy.where(condition, a, b)"
+)
+
+
 class Refusals:
     """The operators and conversions of Python that elements do not have."""
 
@@ -61,9 +63,7 @@ class Refusals:
             "a condition depends on the data of a tensor",
             code="CYC104",
             span=self.span,
-            help="conditions may use indices and sizes only; choose between values with"
-            " cy.where(condition, a, b), and combine conditions on data with & | ~; `if condition: break`"
-            " alone may be of data, in a loop over a range or an array",
+            help=DATA_HELP,
         )
 
     __bool__ = _data_dependent

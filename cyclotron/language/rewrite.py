@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,16 +13,17 @@ import numpy as np
 from cyclotron.language import arrays
 from cyclotron.language.annotations import resolved
 from cyclotron.language.array_names import ArrayNames
-from cyclotron.language.branches import paired
+from cyclotron.language.branch_statements import BranchStatements
 from cyclotron.language.einsum import einsum
 from cyclotron.language.expressions import Expressions, call, located, lookup, name
-from cyclotron.language.loop_statements import Exit, LoopStatements, with_
+from cyclotron.language.factories import bare
+from cyclotron.language.loop_statements import Exit
 from cyclotron.language.markers import host, ignore
 from cyclotron.language.names import Names, assigned_names
 from cyclotron.language.refusals import HOST_HELP, STATEMENTS
 from cyclotron.language.returns import returned
 from cyclotron.language.source import MISSING, Source
-from cyclotron.language.syntax import completed, copied, walk
+from cyclotron.language.syntax import copied, walk
 from cyclotron.language.whole import Whole
 
 _DECLARATIONS: Mapping[object, str] = {
@@ -101,7 +101,7 @@ def rewrite(source: Source, max_steps: int | None = None) -> Rewritten:
     return _Statements(source, max_steps).function()
 
 
-class _Statements(LoopStatements):
+class _Statements(BranchStatements):
     """Rewrites the statements of one kernel, in order."""
 
     def __init__(self, source: Source, max_steps: int | None) -> None:
@@ -121,6 +121,7 @@ class _Statements(LoopStatements):
         self._arrays = ArrayNames(source)
         self._indices: list[str] = []
         self._branches = 0
+        self._recorded = 0
         self._form: str | None = None
         self._results: tuple[str, ...] = ()
         self._types: dict[str, ast.expr] = {}  # as names are declared, `total: float = ...`
@@ -152,15 +153,7 @@ class _Statements(LoopStatements):
                 f"`{original.name}` returns nothing",
                 "end it with `return X`, where X is a tensor that it computes",
             )
-        arguments = copied(original.args)
-        arguments.defaults = []
-        arguments.kw_defaults = [None] * len(arguments.kwonlyargs)
-        for argument in walk(arguments):
-            if isinstance(argument, ast.arg):
-                argument.annotation = None
-        node = copy.copy(original)  # keeps fields that only newer Pythons have
-        node.args, node.body, node.decorator_list, node.returns = arguments, body, [], None
-        return Rewritten(completed(node), self._il, self._form, self._results)
+        return Rewritten(bare(original, body), self._il, self._form, self._results)
 
     def _unused(self, base: str) -> str:
         """A name like this that the kernel does not use, which it does from now on."""
@@ -188,43 +181,7 @@ class _Statements(LoopStatements):
     def _rewrite(self, node: ast.expr) -> ast.expr:
         return Expressions(self._source, self._il, self._names, self._indices).rewrite(node)
 
-    # Conditions
-
-    def _if(self, node: ast.If) -> list[ast.stmt]:
-        ended = self._ended_by(node)
-        if ended is not None:
-            return ended
-        if not self._names.is_symbolic(node.test):
-            test = self._rewrite(node.test)
-            before, arrays = self._names, self._arrays.copy()
-            self._names = before.copy()
-            body = self._block(node.body)
-            taken, self._names = self._names, before.copy()
-            arrays, self._arrays = self._arrays, arrays
-            orelse = self._block(node.orelse) if node.orelse else []
-            before.merge([taken, self._names])
-            self._names = before
-            self._arrays.merge(arrays)
-            return [ast.If(test=test, body=body, orelse=orelse)]
-        chosen = paired(node, self._arrays)
-        if chosen is not None:
-            return [new for one in chosen for new in self._assign(one)]
-        test = self._rewrite(node.test)
-        self._branches += 1
-        before, arrays = self._names, self._arrays.copy()
-        self._names = before.copy()
-        opened = ast.copy_location(call(self._il, "where", [test]), node.test)
-        result: list[ast.stmt] = [with_(opened, self._block(node.body))]
-        if node.orelse:
-            self._names = before.copy()
-            arrays, self._arrays = self._arrays, arrays
-            rest = ast.copy_location(call(self._il, "otherwise", []), node.orelse[0])
-            result.append(with_(rest, self._block(node.orelse)))
-        self._names = before
-        self._arrays.merge(arrays)
-        before.leave_branches([node.body, node.orelse])
-        self._branches -= 1
-        return result
+    # Code of the host
 
     def _with(self, node: ast.With) -> list[ast.stmt]:
         managers = [
@@ -241,7 +198,10 @@ class _Statements(LoopStatements):
                 self._names.store(target.id, symbolic=bool(self._indices))
                 if self._indices:
                     self._of_host.add(target.id)
-            return [_Checked(self._checks_of_types).visit(copied(node))]
+            return [
+                *self._unconditional(node, "with cy.host()"),
+                _Checked(self._checks_of_types).visit(copied(node)),
+            ]
         raise self._source.error(
             node.items[0].context_expr,
             "CYC101",
@@ -473,7 +433,14 @@ class _Statements(LoopStatements):
             for part in walk(child):
                 if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
                     self._names.load(part)
-        return [copied(node)]
+        return [*self._unconditional(node, ast.unparse(node).splitlines()[0]), copied(node)]
+
+    def _unconditional(self, node: ast.stmt, text: str) -> list[ast.stmt]:
+        """`il.unconditional(...)` before code of the host under a condition that may be of data."""
+        if not self._recorded:
+            return []
+        made = call(self._il, "unconditional", [ast.Constant(text)])
+        return [located(ast.Expr(value=made), _headline(node))]
 
 
 class _Checked(ast.NodeTransformer):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -52,35 +53,54 @@ def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = 
             span=here(),
             help="name it, e.g. `cy.roll(x, 1, axis=0)`",
         )
-    places: tuple[Any, ...] = tuple(shift) if isinstance(shift, (Sequence, np.ndarray)) else (shift,)
-    given = (0,) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
-    axes = [axes_of(one, a.ndim, "roll")[0] for one in given]
-    if len(places) != len(axes) and 1 not in (len(places), len(axes)):
-        raise ShapeError(
-            f"`roll` has {len(places)} numbers of places and {len(axes)} axes",
-            code="CYC122",
-            span=here(),
-            help="give one number for each axis, or one for all",
-        )
-    total = dict.fromkeys(axes, 0)
-    for n in range(max(len(places), len(axes)) if places and axes else 0):
-        total[axes[n % len(axes)]] += int(places[n % len(places)])
+    total: dict[int, int] = {}
+    for along, by in _moves("roll", shift, 0 if axis is None else axis, a.ndim):
+        total[along] = total.get(along, 0) + by
     for along, by in total.items():
         a = moved(a, by, along, "periodic")
     return a
 
 
-def shift(a: Any, by: int, axis: int = 0, boundary: Boundary = "zero") -> Any:
-    """Move elements along an axis: ``result[i] = a[i - by]``, and beyond the ends what the boundary says.
+def _moves(what: str, places: Any, axes: Any, ndim: int) -> list[tuple[int, int]]:
+    """Along which axes an array moves by how many places, in order: one number for each axis, or for all."""
+    numbers = tuple(places) if isinstance(places, (Sequence, np.ndarray)) and np.ndim(places) else (places,)
+    given = axes if isinstance(axes, (tuple, list)) else (axes,)
+    along = [axes_of(one, ndim, what)[0] for one in given]
+    if len(numbers) != len(along) and 1 not in (len(numbers), len(along)):
+        raise ShapeError(
+            f"`{what}` has {len(numbers)} numbers of places and {len(along)} axes",
+            code="CYC122",
+            span=here(),
+            help="give one number for each axis, or one for all",
+        )
+    moves = max(len(numbers), len(along)) if numbers and along else 0
+    return [(along[n % len(along)], _number(what, numbers[n % len(numbers)])) for n in range(moves)]
+
+
+def _number(what: str, by: Any) -> int:
+    try:
+        return operator.index(by)
+    except TypeError:
+        raise ShapeError(
+            f"`{what}` moves an array by {by!r}",
+            code="CYC122",
+            span=here(),
+            help="give a whole number of places that is known before the program runs",
+        ) from None
+
+
+def shift(a: Any, by: int | Sequence[int], axis: int | Sequence[int] = 0, boundary: Boundary = "zero") -> Any:
+    """Move elements along axes: ``result[i] = a[i - by]``, and beyond the ends what the boundary says.
 
     Parameters
     ----------
     a : ndarray
         Any shape and dtype.
-    by : int
-        By how many places; negative towards the start. At most the size of the axis, with "reflect" less.
-    axis : int
-        Along which axis.
+    by : int or sequence of int
+        By how many places, one number for each axis or one for all; negative towards the start. With
+        "reflect" less than the size of the axis.
+    axis : int or sequence of int
+        Along which axes, one after the other.
     boundary : {"zero", "periodic", "reflect", "edge"}
         Beyond the ends there is 0; the other end; the mirror image, which does not repeat the last element
         (``numpy.pad``'s "reflect"); or the last element again.
@@ -102,16 +122,22 @@ def shift(a: Any, by: int, axis: int = 0, boundary: Boundary = "zero") -> Any:
             span=here(),
             help=f"use one of {', '.join(map(repr, _BOUNDARIES))}",
         )
-    (along,) = axes_of(axis, np.ndim(a), "shift")
-    if isinstance(a, Whole):
-        return moved(a, int(by), along, boundary)
+    if not isinstance(a, Whole):
+        a = np.asanyarray(a)
+    for along, places in _moves("shift", by, axis, a.ndim):
+        a = moved(a, places, along, boundary) if isinstance(a, Whole) else _moved(a, places, along, boundary)
+    return a
+
+
+def _moved(a: Any, by: int, axis: int, boundary: Boundary) -> Any:
+    """An array of NumPy moved along one axis."""
     result = np.zeros_like(a)
-    for first, last, source in _pieces(a.shape[along], int(by), boundary):
+    for first, last, source in _pieces(a.shape[axis], by, boundary):
         if source is not None:
             where = [int(source(Affine({}, n))) for n in range(first, last)]
             into = [slice(None)] * a.ndim
-            into[along] = slice(first, last)
-            result[tuple(into)] = np.take(a, where, axis=along)
+            into[axis] = slice(first, last)
+            result[tuple(into)] = np.take(a, where, axis=axis)
     return result
 
 

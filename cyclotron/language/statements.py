@@ -15,6 +15,7 @@ from cyclotron.errors import ShapeError
 from cyclotron.language import broadcasting
 from cyclotron.language.accumulate import is_same
 from cyclotron.language.affine import Affine, Constraint, Index
+from cyclotron.language.aliases import Joined
 from cyclotron.language.broadcasting import as_form
 from cyclotron.language.elements import Access, Element, Increment, apply
 from cyclotron.language.elementwise import combine, number_of, operand
@@ -102,7 +103,11 @@ def new_array(value: Whole, name: str) -> SymbolicTensor:
 def array(value: Any, *, name: str) -> Any:
     """``y = il.array(a * x + b, name="y")``: compute a new array now; other values stay as they are."""
     if isinstance(value, Expression):
-        return new_array(value, name)
+        tensor = new_array(value, name)
+        if value.shared:
+            trace = tensor.owner
+            trace.joined[tensor] = Joined(name, value.shared, len(trace.statements))
+        return tensor
     if isinstance(value, tuple):
         return tuple(array(one, name=name) for one in value)
     return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cyclotron.errors import TraceError
 from cyclotron.language.affine import Affine
@@ -13,6 +13,9 @@ from cyclotron.language.position import here
 from cyclotron.language.syntax import walk
 from cyclotron.language.trace import accesses
 from cyclotron.language.whole import Expression, Whole
+
+if TYPE_CHECKING:
+    from cyclotron.language.array_names import ArrayNames
 
 
 def added(value: Any, total: Any, *, name: str, negative: bool = False) -> Any:
@@ -58,10 +61,13 @@ def changed(value: Any, *, name: str) -> Any:
     )
 
 
-def additions(body: Sequence[ast.stmt]) -> dict[str, ast.AugAssign] | None:
-    """The statements of a body by the names they add to; None where it does anything else."""
+def additions(body: Sequence[ast.stmt], arrays: ArrayNames) -> dict[str, ast.AugAssign] | None:
+    """The statements of a body by the names they add to; None where it does anything else.
+
+    `acc = acc + e` is one too, unless `acc` is an array: that would be another one then.
+    """
     grown: dict[str, ast.AugAssign] = {}
-    for statement in body:
+    for statement in (_in_place(one, arrays) for one in body):
         if not isinstance(statement, ast.AugAssign) or not isinstance(statement.target, ast.Name):
             return None
         if not isinstance(statement.op, (ast.Add, ast.Sub)) or statement.target.id in grown:
@@ -69,3 +75,16 @@ def additions(body: Sequence[ast.stmt]) -> dict[str, ast.AugAssign] | None:
         grown[statement.target.id] = statement
     parts = [part for statement in grown.values() for part in walk(statement.value)]
     return None if any(isinstance(part, ast.Name) and part.id in grown for part in parts) else grown
+
+
+def _in_place(statement: ast.stmt, arrays: ArrayNames) -> ast.stmt:
+    """`acc = acc + e` of a number as `acc += e`."""
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.BinOp):
+        return statement
+    target, left = statement.targets[0], statement.value.left
+    if len(statement.targets) > 1 or not isinstance(target, ast.Name) or not isinstance(left, ast.Name):
+        return statement
+    if left.id != target.id or target.id in arrays:
+        return statement
+    new = ast.AugAssign(target=target, op=statement.value.op, value=statement.value.right)
+    return ast.copy_location(new, statement)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from cyclotron.errors import NO_SPAN, ShapeError, Span, TraceError
 from cyclotron.language import accumulate
 from cyclotron.language.affine import EVERYWHERE, Affine, Condition, Index, Region, intersection
-from cyclotron.language.dtypes import check_dtypes
+from cyclotron.language.dtypes import check_dtypes, stored
 from cyclotron.language.elements import (
     Access,
     Choose,
@@ -27,7 +27,7 @@ from cyclotron.language.position import here
 from cyclotron.language.tensors import SymbolicTensor
 
 if TYPE_CHECKING:
-    from cyclotron.language.aliases import Carried
+    from cyclotron.language.aliases import Carried, Joined
 
 
 @dataclass
@@ -41,6 +41,7 @@ class Scope:
     held: int = 0  # how many loops and statements a loop holds so far
     tensors: int = 0  # how many tensors there were when it was opened
     running: SymbolicTensor | None = None  # the flag under which older tensors are assigned inside
+    branch: bool = False  # whether it is a branch of `il.branches`
 
 
 @dataclass
@@ -73,6 +74,8 @@ class Trace:
         The recurrences that they spell, unless `refusal` says why they spell none.
     carried : list of Carried
         The arrays that loops assign anew.
+    joined : dict of SymbolicTensor to Joined
+        The arrays that conditions choose of others that were there before.
     unfinished : list of SymbolicTensor
         For each `while` whether it was left at its most steps; they become outputs.
     flags : dict of Index to SymbolicTensor
@@ -88,6 +91,7 @@ class Trace:
     refusal: TraceError | None = None
     outputs: dict[str, SymbolicTensor] = field(default_factory=dict)
     carried: list[Carried] = field(default_factory=list)
+    joined: dict[SymbolicTensor, Joined] = field(default_factory=dict)
     unfinished: list[SymbolicTensor] = field(default_factory=list)
     flags: dict[Index, SymbolicTensor] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
@@ -215,6 +219,7 @@ class Trace:
         self._check_owner(target, span)
         self.check_scope(index, span)
         flag = self.guard()
+        value = _as_stored(target, value)
         if flag is not None:
             value = _while_running(value, Access(flag, (), span))
         if guarded:
@@ -336,6 +341,18 @@ class Trace:
 
     def _check_region(self, region: Region, span: Span) -> None:
         self.check_scope([c.form for conjunction in region for c in conjunction], span)
+
+
+def _as_stored(target: SymbolicTensor, value: object) -> object:
+    """A value in the dtype of the tensor that keeps it; a sum that has another is kept in each step."""
+    if target.blocked:
+        return value
+    if not isinstance(value, Increment):
+        return stored(element(value), target.dtype_name)
+    grown = value.element()
+    if grown.dtype in (None, target.dtype_name):
+        return replace(value, value=stored(value.value, target.dtype_name))
+    return stored(grown, target.dtype_name)
 
 
 def _while_running(value: object, running: Access) -> object:

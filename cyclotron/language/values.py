@@ -9,9 +9,20 @@ from typing import Any
 
 from cyclotron.errors import ShapeError, Span, TraceError
 from cyclotron.language import elements
-from cyclotron.language.affine import Affine, Condition, Extremum, Index, Region, affine, intersection
+from cyclotron.language.affine import (
+    EVERYWHERE,
+    Affine,
+    Condition,
+    Extremum,
+    Index,
+    Region,
+    affine,
+    intersection,
+)
 from cyclotron.language.arithmetic import Array, Term
+from cyclotron.language.branched import chosen_array
 from cyclotron.language.broadcasting import same, text
+from cyclotron.language.conditions import Parted, truth
 from cyclotron.language.elements import Choose, Element, Reduce, element
 from cyclotron.language.elementwise import combine, operand
 from cyclotron.language.position import here
@@ -24,6 +35,7 @@ from cyclotron.language.trace import Trace, active_trace
 from cyclotron.language.whole import Expression, Whole
 
 Body = Callable[[Affine], object]
+_NEUTRAL = {"sum": 0, "product": 1}
 
 
 def sum(
@@ -89,11 +101,10 @@ def all(
 
 
 def choose(test: object, then: Callable[[], object], other: Callable[[], object]) -> object:
-    """``then()`` where a condition on indices (or a host value) holds, else ``other()``."""
-    if isinstance(test, (Element, Remainder)):
-        test = as_condition(test)
-    if not isinstance(test, Condition):
-        return then() if test else other()
+    """``then()`` where a test of indices, data or host values holds, else ``other()``."""
+    known = truth(test)
+    if isinstance(known, bool):
+        return then() if known else other()
     first, second = then(), other()
     for value in (first, second):
         if isinstance(value, Remainder):
@@ -105,9 +116,21 @@ def choose(test: object, then: Callable[[], object], other: Callable[[], object]
                 span=here(),
                 help="choose between elements, or write one `if` for each case",
             )
+    if isinstance(known, Element):
+        return _chosen_by_data(known, first, second)
     if isinstance(first, Whole) and isinstance(second, Whole) and first.shape and second.shape:
-        return _chosen_array(test, first, second)
-    return Choose(test, element(first), element(second), here())
+        return _chosen_array(known, first, second)
+    return Choose(known, element(first), element(second), here())
+
+
+def _chosen_by_data(test: Element, first: object, second: object) -> object:
+    """One of two values, by a bool that the kernel computes."""
+    if isinstance(test, Parted) and not isinstance(first, Whole) and not isinstance(second, Whole):
+        chosen = elements.where(test.then, first, second)
+        return Choose(test.condition, chosen, element(first if test.elsewhere else second), here())
+    if isinstance(first, Whole) or isinstance(second, Whole):
+        return chosen_array("what is chosen", test, first, second)
+    return elements.where(test, first, second)
 
 
 def _chosen_array(test: Condition, first: Whole, second: Whole) -> Whole:
@@ -141,6 +164,13 @@ def term(value: object) -> Term:
 def outputs(**tensors: object) -> dict[str, SymbolicTensor]:
     """``return il.outputs(C=C)``: name the results; a kernel that another one calls just returns them."""
     trace = active_trace()
+    if builtins.any(scope.branch for scope in trace.scopes):
+        raise TraceError(
+            "a condition that is known only when the program runs decides what is returned",
+            code="CYC101",
+            span=here(),
+            help="assign the result in both branches, and return it at the end of the kernel",
+        )
     if trace.calls:
         return tensors  # type: ignore[return-value]  # what the caller computes with
     result: dict[str, SymbolicTensor] = {}
@@ -264,9 +294,13 @@ def _reduce(
     trace.open_loop(index, region)
     try:
         scope = trace.scopes[-1]
+        data = None
         if where is not None:
-            scope.region = intersection(scope.region, as_condition(where(value)).region)
+            condition, data = _filter(kind, where(value))
+            scope.region = intersection(scope.region, condition.region)
         term = body(value)
+        if data is not None:
+            term = elements.where(data, term, _NEUTRAL[kind])
         expression = None if isinstance(term, Array) else element(term)
     finally:
         trace.scopes.pop()
@@ -276,6 +310,23 @@ def _reduce(
     if skip_empty and isinstance(expression, Reduce):
         region = _not_empty(region, expression)
     return Reduce(kind, index, region, expression, span)
+
+
+def _filter(kind: str, test: object) -> tuple[Condition, Element | None]:
+    """Where a reduction has terms: a condition on indices, and data that choose between them and nothing."""
+    known = truth(test)
+    if isinstance(known, (bool, Condition)):
+        return as_condition(known), None
+    if kind not in _NEUTRAL:
+        raise TraceError(
+            f"data decide which terms the {kind} takes",
+            code="CYC104",
+            span=here(),
+            help="choose a term that does not matter for the others: `... if condition else ...`",
+        )
+    if isinstance(known, Parted) and not known.elsewhere:
+        return known.condition, known.then
+    return Condition(EVERYWHERE), known
 
 
 def _counted(body: Body) -> Body:

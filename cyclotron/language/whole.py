@@ -335,6 +335,7 @@ class Expression(Whole):
         self._element_at = element_at
         self._read = [tensor for operand in operands for tensor in operand.read_tensors()]
         self._made = _recorded()
+        self.shared: tuple[SymbolicTensor, ...] = ()  # those that it is in Python, where a condition says so
         self.operations = 1 + sum(operand.operations for operand in operands)
         if self.operations > MOST_OPERATIONS:
             raise TraceError(

@@ -1,4 +1,4 @@
-"""Dtypes that do not agree."""
+"""Complex values in an array of real ones."""
 
 import numpy as np
 
@@ -13,4 +13,4 @@ def bad(A, B):
     return X
 
 
-ARGUMENTS = (np.ones(4), np.ones(4, dtype=int))
+ARGUMENTS = (np.ones(4), np.ones(4, dtype=complex))

@@ -12,26 +12,10 @@ ARGUMENTS = {
 
 
 @cy.kernel
-def mixed_inputs(x, n):
-    X = cy.empty_like(x)
-    for i in range(4):
-        X[i] = x[i] + n[i]  # error: CYC120
-    return X
-
-
-@cy.kernel
 def unsupported_dtype(h):  # error: CYC120
     X = cy.empty_like(h)
     for i in range(4):
         X[i] = h[i]
-    return X
-
-
-@cy.kernel
-def declared_other(s):
-    X = cy.empty(4, "float64")
-    for i in range(4):
-        X[i] = s[i]  # error: CYC120
     return X
 
 
@@ -68,34 +52,10 @@ def converted_to_half(x):
 
 
 @cy.kernel
-def truth_as_number(x):
-    X = cy.empty_like(x)
-    for i in range(4):
-        X[i] = x[i] > 0  # error: CYC120
-    return X
-
-
-@cy.kernel
-def fraction_of_integers(n):
-    X = cy.empty_like(n)
-    for i in range(4):
-        X[i] = 0.5 * n[i]  # error: CYC120
-    return X
-
-
-@cy.kernel
 def complex_constant(x):
     X = cy.empty_like(x)
     for i in range(4):
         X[i] = 1j * x[i]  # error: CYC120
-    return X
-
-
-@cy.kernel
-def divided_integers(n):
-    X = cy.empty_like(n)
-    for i in range(4):
-        X[i] = n[i] / 2  # error: CYC121
     return X
 
 

@@ -22,16 +22,6 @@ def while_without_bound(x):
 
 
 @cy.kernel
-def continued(x):
-    for t in range(9):
-        x = x + 1
-        if x[0] > 4:
-            continue  # error: CYC101
-        x = x * 2
-    return x
-
-
-@cy.kernel
 def break_of_several(x):
     for t in range(9):
         x = x + 1
@@ -55,16 +45,6 @@ def counted_by_the_host(x):
         with cy.host():
             count += 1  # error: CYC111
         if count > 3:
-            break
-    return x
-
-
-@cy.kernel
-def more_than_a_break(x):
-    for t in range(9):
-        x = x + 1
-        if x[0] > 4:  # error: CYC104
-            x[1] = 0
             break
     return x
 

@@ -8,31 +8,6 @@ import cyclotron as cy
 
 
 @cy.kernel
-def if_on_data(x):
-    X = cy.empty_like(x)
-    for i in range(len(x)):
-        if x[i] > 0:  # error: CYC104
-            X[i] = x[i]
-    return X
-
-
-@cy.kernel
-def conditional_on_data(x):
-    X = cy.empty_like(x)
-    for i in range(len(x)):
-        X[i] = x[i] if x[i] > 0 else 0.0  # error: CYC104
-    return X
-
-
-@cy.kernel
-def filter_on_data(x):
-    X = cy.empty_like(x)
-    for i in range(len(x)):
-        X[i] = sum(x[k] for k in range(len(x)) if x[k] > x[i])  # error: CYC104
-    return X
-
-
-@cy.kernel
 def membership(x):
     X = cy.zeros_like(x)
     for i in range(len(x)):

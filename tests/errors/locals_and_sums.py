@@ -37,7 +37,6 @@ def last_value(x):
 def assigned_in_branch(x):
     X = cy.empty_like(x)
     for i in range(len(x)):
-        value = x[i]
         if i > 0:
             value = x[i - 1]
         X[i] = value  # error: CYC111

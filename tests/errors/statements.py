@@ -24,16 +24,6 @@ def try_block(x):
     return X
 
 
-@cy.kernel
-def continue_on(x):
-    X = cy.empty_like(x)
-    for i in range(len(x)):
-        if i == 2:
-            continue  # error: CYC101
-        X[i] = x[i]
-    return X
-
-
 @cy.kernel  # noqa: RET503
 def return_inside(x):
     X = cy.empty_like(x)

@@ -1,0 +1,255 @@
+"""`if` on data: what `for branch in il.branches(test)` records.
+
+Both branches are recorded, each under a flag, a scalar of bool that says whether it is taken: what was there
+before keeps its elements where it is not. Names that branches assign, and that are read after them, get what
+the flag chooses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cyclotron.errors import ShapeError, TraceError
+from cyclotron.language import broadcasting
+from cyclotron.language.affine import EVERYWHERE, Condition
+from cyclotron.language.conditions import Parted, both, truth
+from cyclotron.language.elements import Access, Choose, Element, apply, element, where
+from cyclotron.language.elementwise import combine, number_of, operand
+from cyclotron.language.position import here
+from cyclotron.language.promotion import promoted
+from cyclotron.language.statements import array
+from cyclotron.language.tensors import SymbolicTensor
+from cyclotron.language.trace import Scope, Trace, active_trace
+from cyclotron.language.whole import Expression, Whole
+
+_NUMBERS = (bool, int, float, complex, np.generic)
+
+
+class Unassigned(Element):
+    """What a name holds that only one branch assigns: nothing that can be used."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.span = here()
+
+    @property
+    def dtype(self) -> str | None:
+        raise TraceError(
+            f"`{self.name}` is assigned in one branch of a condition only, and used after it",
+            code="CYC111",
+            span=here(),
+            notes=[(self.span, "the condition is here")],
+            help=f"assign `{self.name}` before the condition, or in both branches",
+        )
+
+
+@dataclass
+class _Arms:
+    """Both branches of a condition that the host cannot tell."""
+
+    trace: Trace
+    test: Condition | Access
+    before: dict[str, Any]
+    declared: int  # how many tensors there were
+    then: dict[str, Any] | None = None
+
+
+class Branch:
+    """One branch of a condition.
+
+    Attributes
+    ----------
+    first : bool
+        Whether it is what the condition leads to, and not `else`.
+    recorded : bool
+        Whether both are recorded, and not only the one that Python would run.
+    """
+
+    def __init__(self, first: bool, arms: _Arms | None = None) -> None:
+        self.first = first
+        self.recorded = arms is not None
+        self._arms = arms
+
+    def leave(self, **names: Callable[[], Any]) -> tuple[Any, ...]:
+        """Leave the branch with what names hold; return what they hold in the other, or after both.
+
+        Raises
+        ------
+        TraceError
+            CYC104 if a name holds another value of the host after each.
+        ShapeError
+            CYC122 if the shapes of arrays differ, CYC120 if the dtypes do.
+        """
+        arms = self._arms
+        assert arms is not None
+        arms.trace.scopes.pop()
+        found = _held(names)
+        if arms.then is None:
+            arms.then = found
+            return tuple(arms.before[one] for one in names)
+        return tuple(_joined(arms, one, arms.then[one], found[one]) for one in names)
+
+
+def branches(test: object, **names: Callable[[], Any]) -> Iterator[Branch]:
+    """``for branch in il.branches(s > 2, u=lambda: u)``: the branches of a condition, each in turn.
+
+    Of a condition of the host the one that Python would run.
+
+    Parameters
+    ----------
+    test : scalar, condition on indices, or host value
+        What the condition says.
+    **names : callable
+        What the names that the branches assign, and that are read after them, hold before.
+
+    Raises
+    ------
+    TraceError
+        CYC104 if the test is an array of several elements, or of data in a kernel of tiles.
+    """
+    value = truth(test)
+    if isinstance(value, bool):
+        yield Branch(value)
+        return
+    trace = active_trace()
+    before, declared = _held(names), len(trace.tensors)
+    if isinstance(value, Condition):
+        arms = _Arms(trace, value, before, declared)
+        scopes = [Scope(None, one.region, branch=True) for one in (value, value.negated())]
+    else:
+        taken, scopes = _of_data(trace, value)
+        arms = _Arms(trace, taken, before, declared)
+    for first, scope in zip((True, False), scopes, strict=True):
+        depth = len(trace.scopes)
+        trace.scopes.append(scope)
+        yield Branch(first, arms)
+        del trace.scopes[depth:]
+
+
+def unconditional(what: str) -> None:
+    """``il.unconditional("raise ...")``: refuse what Python would run in one branch of a condition on data.
+
+    Raises
+    ------
+    TraceError
+        CYC104 if such a branch is being recorded.
+    """
+    trace = active_trace()
+    if any(scope.branch for scope in trace.scopes):
+        raise TraceError(
+            f"`{what}` stands under a condition that is known only when the program runs",
+            code="CYC104",
+            span=here(),
+            help="the kernel is recorded once, and both branches are: choose values there, and do this after"
+            " the run, or in `with cy.ignore():` (only the reference runs it)",
+        )
+
+
+def _of_data(trace: Trace, value: Element) -> tuple[Access, list[Scope]]:
+    """The flag of the first branch, and the scopes of both."""
+    if any(tensor.blocked for tensor in trace.tensors):
+        raise TraceError(
+            "a condition depends on data in a kernel of tiles",
+            code="CYC104",
+            span=here(),
+            help="conditions on data are for kernels of scalars; of tiles, choose with cy.where",
+        )
+    around = trace.guard()
+
+    def flag(name: str, test: Element) -> SymbolicTensor:
+        made = trace.declare(name, (), None, "bool", None, anywhere=True)
+        trace.assign(made, (), test if around is None else both(Access(around, (), here()), test))
+        return made
+
+    taken = flag("taken", value)
+    rest = flag("not_taken", apply("logical_not", Access(taken, (), here())))
+    regions = [EVERYWHERE, EVERYWHERE]
+    if isinstance(value, Parted):  # `i > 0 and x[i - 1] > 0`: the branch is taken there only
+        regions[value.elsewhere] = value.condition.region
+    scopes = [
+        Scope(None, region, tensors=len(trace.tensors), running=one, branch=True)
+        for one, region in zip((taken, rest), regions, strict=True)
+    ]
+    return Access(taken, (), here()), scopes
+
+
+def _held(names: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
+    """What names hold; some may not be assigned."""
+    found = {}
+    for one, value in names.items():
+        try:
+            found[one] = value()
+        except NameError:
+            found[one] = Unassigned(one)
+    return found
+
+
+def _joined(arms: _Arms, name: str, then: Any, other: Any) -> Any:
+    """What a name holds after both branches."""
+    if then is other:
+        return then
+    for value in (then, other):
+        if isinstance(value, Unassigned):
+            return value
+    symbolic = isinstance(then, (Whole, Element)) or isinstance(other, (Whole, Element))
+    if not symbolic and type(then) is type(other) and isinstance(then, (*_NUMBERS, str)) and then == other:
+        return then
+    for value in (then, other):
+        if not isinstance(value, (Whole, Element, *_NUMBERS)):
+            raise TraceError(
+                f"`{name}` is a `{type(value).__name__}` that depends on a condition",
+                code="CYC104",
+                span=here(),
+                help="only arrays and numbers can be chosen; the kernel is recorded once",
+            )
+    if not isinstance(then, Whole) and not isinstance(other, Whole):
+        if isinstance(arms.test, Condition):
+            return Choose(arms.test, element(then), element(other), here())
+        if _is_number(then) and _is_number(other):  # which adopts the dtype of its neighbours, as they do
+            return where(arms.test, then, other)
+    chosen = chosen_array(f"`{name}`", arms.test, then, other)
+    older = arms.trace.tensors[: arms.declared]
+    chosen.shared = tuple(tensor for tensor in chosen.shared if any(tensor is one for one in older))
+    return array(chosen, name=name)
+
+
+def chosen_array(what: str, test: Condition | Element, then: Any, other: Any) -> Expression:
+    """One of two arrays or numbers, as a new array that may be either of those that are there.
+
+    Raises
+    ------
+    ShapeError
+        CYC122 if their shapes differ, CYC120 if their dtypes do.
+    """
+    _check_same(what, operand(then), operand(other))
+    chosen = combine("where", (test, then, other))
+    assert isinstance(chosen, Expression)
+    views = [value.whole() for value in (then, other) if isinstance(value, Whole)]
+    chosen.shared = tuple(view.tensor for view in views if view is not None)
+    return chosen
+
+
+def _is_number(value: object) -> bool:
+    """Whether a value is a number of Python's, or a choice between such, and has no dtype of its own."""
+    return value.dtype is None if isinstance(value, Element) else not isinstance(value, np.generic)
+
+
+def _check_same(what: str, then: Whole, other: Whole) -> None:
+    """Check that both have one shape and dtype, which numbers adopt."""
+    same = len(then.shape) == len(other.shape) and all(map(broadcasting.same, then.shape, other.shape))
+    numbers = [number_of(one) for one in (then, other)]
+    given = [one.dtype_name if n is None else n for one, n in zip((then, other), numbers, strict=True)]
+    known = {one.dtype_name for one, n in zip((then, other), numbers, strict=True) if n is None}
+    if same and (not known or known == {promoted("where", ["bool", *given])[1]}):
+        return
+    texts = [f"{one.dtype_name} of shape {broadcasting.text(one.shape)}" for one in (then, other)]
+    raise ShapeError(
+        f"{what} is {texts[0]} in one branch of a condition and {texts[1]} in the other",
+        code="CYC120" if same else "CYC122",
+        span=here(),
+        help="what a name holds has one shape and dtype: convert one of them, e.g. with `.astype`",
+    )
