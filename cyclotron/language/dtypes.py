@@ -60,7 +60,8 @@ def _in_one_dtype(op: str, operands: Sequence[Element]) -> tuple[Element, ...]:
     if not known:
         return _typed(op, operands)
     numbers = [number_of(value) for value in values]
-    if first and known == {"bool"} and all(number in (None, 0, 1) for number in numbers):
+    whole = [isinstance(number, int) and number in (0, 1) for number in numbers if number is not None]
+    if first and known == {"bool"} and all(whole):
         return tuple(operands)  # a choice, which may be a truth value
     given = [value.dtype if number is None else number for value, number in zip(values, numbers, strict=True)]
     dtype, _ = promoted(op, [*(["bool"] * first), *given])  # type: ignore[list-item]  # None of neither
