@@ -68,10 +68,14 @@ class Sequential {
   explicit Sequential(const System& system) : system_(system) {
     for (const auto& ending : recurrence::endings(system)) ended_.insert(ending.index);
     for (const auto& equation : system.equations) writers_[equation.target].push_back(&equation);
-    for (const auto& equation : system.equations) {
-      auto scope = equation.indices;
-      visit(equation.expr, scope, equation);
-    }
+    each_read([&](const Equation& reader, const recurrence::Access& access, const Names&) {
+      read_by_[reader.target].insert(access.tensor);
+    });
+    each_read([&](const Equation& reader, const recurrence::Access& access, const Names& scope) {
+      const auto writers = writers_.find(access.tensor);
+      if (writers == writers_.end()) return;
+      for (const auto* writer : writers->second) find_carried(*writer, access, scope, reader);
+    });
   }
 
   /// Of the indices of a target those that are places of elements: loops whose iterations make its values in turn
@@ -88,24 +92,48 @@ class Sequential {
   }
 
  private:
-  void visit(recurrence::ExprId id, Names& scope, const Equation& reader) {
-    const auto& node = system_.at(id).node;
-    if (const auto* apply = std::get_if<recurrence::Apply>(&node)) {
-      for (const auto operand : apply->operands) visit(operand, scope, reader);
-    } else if (const auto* reduce = std::get_if<recurrence::Reduce>(&node)) {
-      scope.push_back(reduce->index);
-      visit(reduce->body, scope, reader);
-      scope.pop_back();
-    } else if (const auto* access = std::get_if<recurrence::Access>(&node)) {
-      const auto writers = writers_.find(access->tensor);
-      if (writers == writers_.end()) return;
-      for (const auto* writer : writers->second) add(*writer, *access, scope, reader);
+  template <typename Visit>
+  void each_read(const Visit& visit) const {
+    for (const auto& equation : system_.equations) {
+      auto scope = equation.indices;
+      each_read(equation, equation.expr, scope, visit);
     }
   }
 
-  /// An index is carried where a value comes from an earlier iteration of its loop and the same of those around.
-  void add(const Equation& writer, const recurrence::Access& access, const Names& scope,
-           const Equation& reader) {
+  template <typename Visit>
+  void each_read(const Equation& reader, recurrence::ExprId id, Names& scope, const Visit& visit) const {
+    const auto& node = system_.at(id).node;
+    if (const auto* apply = std::get_if<recurrence::Apply>(&node)) {
+      for (const auto operand : apply->operands) each_read(reader, operand, scope, visit);
+    } else if (const auto* reduce = std::get_if<recurrence::Reduce>(&node)) {
+      scope.push_back(reduce->index);
+      each_read(reader, reduce->body, scope, visit);
+      scope.pop_back();
+    } else if (const auto* access = std::get_if<recurrence::Access>(&node)) {
+      visit(reader, *access, scope);
+    }
+  }
+
+  /// Whether a tensor is computed from another, which may be itself.
+  [[nodiscard]] bool depends(recurrence::TensorId tensor, recurrence::TensorId other) const {
+    std::set<recurrence::TensorId> seen{tensor};
+    for (std::vector todo{tensor}; !todo.empty();) {
+      const auto at = todo.back();
+      todo.pop_back();
+      if (at == other) return true;
+      const auto reads = read_by_.find(at);
+      if (reads == read_by_.end()) continue;
+      for (const auto& read : reads->second) {
+        if (seen.insert(read).second) todo.push_back(read);
+      }
+    }
+    return false;
+  }
+
+  /// An index is carried where a value is computed from that of another iteration of its loop, and the same of
+  /// those around.
+  void find_carried(const Equation& writer, const recurrence::Access& access, const Names& scope,
+                    const Equation& reader) {
     for (const auto& index : reader.indices) {
       for (std::size_t d = 0; d < access.index.size(); ++d) {
         const auto* written = index_of(writer.index[d], writer.indices);
@@ -113,7 +141,7 @@ class Sequential {
         if (written == nullptr || *written != index) continue;
         if (read == nullptr || *read != index) return;  // from any iteration, perhaps
         if (access.index[d].constant == writer.index[d].constant) continue;
-        carried_.insert(index);
+        if (!carried_.contains(index) && depends(access.tensor, reader.target)) carried_.insert(index);
         return;
       }
     }
@@ -121,12 +149,12 @@ class Sequential {
 
   const System& system_;
   std::map<recurrence::TensorId, std::vector<const Equation*>> writers_;
+  std::map<recurrence::TensorId, std::set<recurrence::TensorId>> read_by_;  ///< By target.
   std::set<std::string> ended_, carried_;
 };
 
-/// The indices that are spread over the grid: those of the deepest equation; of several the one with the fewest
-/// indices in its subscripts, which are those of its elements, not of the values that one takes in turn. Where all
-/// elements are single, those of reductions of reductions.
+/// The indices that are spread over the grid: those of places of the deepest equation, of several the one with the
+/// most. Where all elements are single, those of reductions of reductions.
 Names chosen_indices(const System& system) {
   const Sequential sequential(system);
   Names chosen;
@@ -135,7 +163,7 @@ Names chosen_indices(const System& system) {
     auto places = sequential.places(equation);
     const auto indices = equation.indices.size();
     if (places.empty() || indices < depth) continue;
-    if (indices == depth && !chosen.empty() && places.size() >= chosen.size()) continue;
+    if (indices == depth && places.size() <= chosen.size()) continue;
     depth = indices;
     chosen = std::move(places);
   }
