@@ -4,6 +4,10 @@ The rule: an axis of an array that a loop of the kernel subscripts elsewhere (`U
 that loop. The other axes that are sliced are called i, j, k, l, ... in their order, without the names of the
 kernel's loops; axes that only numbers subscript have no name. Indices that are folded take the letters after
 those of the statement: `C = A @ B` runs over i and j and sums over k.
+
+Without loops in the text, names follow the data: an index that runs along an axis of a computed array is
+called like that axis, unless another index of the statement is. `y = A @ x; z = B @ y` is `y[i]`, summed over
+j, and `z[j]`, summed over i: what is made along a line of PEs is used along it.
 """
 
 from __future__ import annotations
@@ -45,7 +49,7 @@ def name_axes(trace: Trace) -> None:
         isinstance(index, FoldIndex) for s in trace.statements for index in _reduced(s.value)
     ):
         return
-    axes = _axis_names(trace)
+    axes, folds = _followed(trace) if not _has_loops(trace) else (_axis_names(trace), {})
     for statement in trace.statements:
         taken = {index.name for index in (*statement.loops, *_reduced(statement.value)) if _is_written(index)}
         for loop in statement.loops:
@@ -53,10 +57,50 @@ def name_axes(trace: Trace) -> None:
                 wanted = axes[loop.tensor][loop.axis]
                 loop.name = wanted if wanted not in taken else _free(taken)
                 taken.add(loop.name)
-        for index in _reduced(statement.value):
+        reduced = _reduced(statement.value)
+        taken.update(folds[index] for index in reduced if index in folds)
+        for index in reduced:
             if isinstance(index, FoldIndex):
-                index.name = _free(taken)
+                index.name = folds.get(index) or _free(taken)
             taken.add(index.name)
+
+
+def _has_loops(trace: Trace) -> bool:
+    return any(_is_written(i) for s in trace.statements for i in (*s.loops, *_reduced(s.value)))
+
+
+def _followed(trace: Trace) -> tuple[dict[SymbolicTensor, list[str]], dict[Index, str]]:
+    """Names for the axes of assigned tensors and for folded indices: the data's, or the next letters."""
+    from cyclotron.language.trace import accesses
+
+    sliced: dict[SymbolicTensor, set[int]] = {}
+    for statement in trace.statements:
+        for tensor, d, form in _subscripts(statement):
+            if any(isinstance(index, AxisIndex) for index in form.terms):
+                sliced.setdefault(tensor, set()).add(d)
+    axes: dict[SymbolicTensor, list[str]] = {}
+    folds: dict[Index, str] = {}
+    for statement in trace.statements:
+        wanted: dict[Index, str] = {}
+        for access in accesses(statement.value):
+            for name, form in zip(axes.get(access.tensor, ()), access.index, strict=False):
+                if len(form.terms) == 1 and name:
+                    wanted.setdefault(next(iter(form.terms)), name)
+        target = statement.target
+        names = axes.setdefault(target, [""] * target.ndim)
+        new = [loop for loop in statement.loops if isinstance(loop, AxisIndex) and not names[loop.axis]]
+        for loop in new:
+            if wanted.get(loop) not in names:
+                names[loop.axis] = wanted.get(loop, "")
+        used = set(names)
+        for index in _reduced(statement.value):
+            if index in wanted and wanted[index] not in used:
+                folds[index] = wanted[index]
+                used.add(wanted[index])
+        letters = iter(_letters(used))
+        for d in sorted(sliced.get(target, ())):
+            names[d] = names[d] or next(letters)
+    return axes, folds
 
 
 def _axis_names(trace: Trace) -> dict[SymbolicTensor, list[str]]:

@@ -160,3 +160,78 @@ def test_several_dimensions_may_be_one_pe_wide():
     assert program.grid == (1, 2, 1)
     np.testing.assert_array_equal(cy.run(program).output, scaled.reference(integers(3)))
     assert eval(repr(program.schedule)) == program.schedule
+
+
+@cy.kernel
+def twice(A, B, x):
+    return B @ (A @ x)
+
+
+@cy.kernel
+def three_times(A, B, x):
+    y = A @ x
+    z = B @ cy.maximum(y, 0)
+    return A @ z + y
+
+
+@cy.kernel
+def of_matrices(A, B, C):
+    return A @ (B @ C), (A @ B) @ C
+
+
+@cy.kernel
+def residual(A, x, b):
+    r = b - A @ x
+    return cy.sum(r * r), A.T @ r
+
+
+@cy.kernel
+def scaled_rows(A):
+    E = A * A + 1
+    return E / cy.sum(E, axis=1)[:, None], cy.max(E, axis=0), E.T + A.T
+
+
+@pytest.mark.parametrize("machine", [None, cy.Machine(grid=(3,)), cy.Machine(grid=(3, 2))], ids=str)
+@pytest.mark.parametrize(
+    ("kernel", "shapes"),
+    [
+        (twice, ((4, 5), (3, 4), (5,))),
+        (twice, ((1, 1), (1, 1), (1,))),
+        (twice, ((1, 7), (7, 1), (7,))),
+        (three_times, ((5, 5), (5, 5), (5,))),
+        (of_matrices, ((3, 4), (4, 5), (5, 2))),
+        (residual, ((4, 3), (3,), (4,))),
+        (scaled_rows, ((4, 5),)),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_sums_of_sums_are_spread(kernel, shapes, machine):
+    arguments = [integers(*shape) for shape in shapes]
+    program = kernel.compile(*arguments, machine=machine)
+    assert set(program.schedule.space_indices) & set("ij")
+    expected = kernel.reference(*arguments)
+    for backend in ("sim", "local"):
+        outputs = cy.run(program, backend=backend).outputs.values()
+        for output, array in zip(
+            outputs, expected if isinstance(expected, tuple) else (expected,), strict=True
+        ):
+            np.testing.assert_array_equal(output, array)
+
+
+def test_names_of_indices_follow_the_data():
+    """What is made along an axis of an array is summed and taken along it."""
+
+    def sides(kernel, *shapes):
+        lines = str(kernel.recurrences(*(integers(*shape) for shape in shapes))).splitlines()
+        return [line.split("  ")[1].split(" = ")[0] for line in lines if " = " in line]
+
+    assert sides(three_times, (5, 5), (5, 5), (5,)) == ["y[i]", "z[j]", "result[i]"]
+    matrices = sides(of_matrices, (3, 4), (4, 5), (5, 2))
+    assert matrices == ["product[i, j]", "result_1[k, j]", "product_2[i, j]", "result_2[i, k]"]
+    assert sides(scaled_rows, (4, 5)) == [
+        "E[i, j]",
+        "value[i, k]",
+        "result_1[i, j]",
+        "result_2[j]",
+        "result_3[j, i]",
+    ]
