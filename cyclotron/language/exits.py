@@ -11,14 +11,15 @@ import re
 from typing import Any
 
 from cyclotron.errors import TraceError
-from cyclotron.language.affine import EVERYWHERE
+from cyclotron.language.affine import EVERYWHERE, Affine, Condition, Constraint, intersection
 from cyclotron.language.carried import keep_values
 from cyclotron.language.conditions import as_element, both, truth
 from cyclotron.language.elements import Access, Constant, apply
 from cyclotron.language.partial import while_running
 from cyclotron.language.position import here
+from cyclotron.language.regions import Conjunction, extent, indices_of, substitute
 from cyclotron.language.tensors import SymbolicTensor
-from cyclotron.language.trace import Scope, active_trace
+from cyclotron.language.trace import Scope, Trace, active_trace
 
 _NAME = "while_at_line_{}_goes_on_after_{}"
 _NAMED = re.compile(r"while_at_line_(?P<line>\d+)_goes_on_after_(?P<steps>\d+)(_\d+)?")
@@ -63,6 +64,8 @@ def stop(flag: SymbolicTensor, test: object, **pairs: Any) -> None:
         if not ends:
             return
         ends = Constant(True, here())
+    elif isinstance(ends, Condition):
+        _leave_out_what_follows(trace, flag, ends)
     runs = trace.guard()
     assert runs is not None
     hit = trace.declare(f"{flag.name}_hit", (), None, "bool", None, anywhere=True)
@@ -74,6 +77,37 @@ def stop(flag: SymbolicTensor, test: object, **pairs: Any) -> None:
         trace.scopes.pop()
     for open_flag in _flags_within(flag):  # nor does the rest of the branches run in which it stands
         trace.assign(open_flag, (), both(_now(open_flag), apply("logical_not", _now(hit))), guarded=False)
+
+
+def _leave_out_what_follows(trace: Trace, flag: SymbolicTensor, ends: Condition) -> None:
+    """Let the innermost loop run up to its first iteration in which a condition on its own index ends it.
+
+    Only where the condition is tested in each iteration; those that follow would change nothing.
+    """
+    scope = trace.scopes[-1]
+    if scope.index is None or scope.running is not flag:
+        return
+    region = intersection(scope.region, ends.region)
+    steps = extent(region, scope.index) if indices_of(region) <= {scope.index} else None
+    if steps is None or not any(map(_holds, substitute(region, {scope.index: Affine({}, steps[0])}))):
+        return
+    last = ((Constraint(Affine({scope.index: -1}, steps[0])),),)
+    scope.region = intersection(scope.region, last)
+    for recorded in (*trace.statements, *trace.equations):
+        if scope.index in recorded.inside:
+            recorded.region = intersection(recorded.region, last)
+
+
+def _holds(conjunction: Conjunction) -> bool:
+    """Whether constraints without indices hold."""
+
+    def met(constraint: Constraint) -> bool:
+        value = constraint.form.constant
+        if constraint.modulus:
+            return value % constraint.modulus == 0
+        return value == 0 if constraint.equality else value >= 0
+
+    return all(map(met, conjunction))
 
 
 def unfinished(flag: SymbolicTensor, test: object, steps: int) -> None:

@@ -404,3 +404,61 @@ def test_the_reference_stops_at_the_bound_too() -> None:
         assert caught.value.code == "CYC719"
     with pytest.raises(cy.ExecutionError, match="CYC719"):
         cy.check(halves.compile(u, 2.0), backends=("local",))
+
+
+@cy.kernel
+def at_a_step(x, first, second):
+    """Steps known when the kernel is recorded, the first in one branch and behind statements of others."""
+    history = cy.zeros((12,))
+    for t in range(12):
+        if t > 4:
+            history[t] = x[0]
+        if t > first:
+            break
+        x = x * 2
+        if t == second:
+            break
+        x[1] += 1
+    return x, history
+
+
+@cy.kernel
+def at_a_step_counting_down(x, last):
+    total = cy.zeros((1,))
+    for s in range(3):
+        for t in range(9, s, -1):
+            total += x[0]
+            if t <= last:
+                break
+            if t < s + 2:
+                break
+            x = x + 1
+        if x[1] > 20:
+            break
+    return x, total
+
+
+@pytest.mark.parametrize("first", [-5, -1, 0, 3, 10, 11, 99])
+@pytest.mark.parametrize("second", [0, 4, 40])
+def test_break_by_the_index(first: int, second: int) -> None:
+    check(at_a_step, np.array([1.0, 2]), first, second)
+
+
+@pytest.mark.parametrize("last", [0, 3, 4, 9, 50])
+def test_break_by_an_index_that_counts_down(last: int) -> None:
+    check(at_a_step_counting_down, np.array([1.0, 2]), last)
+
+
+@cy.kernel
+def up_to(x, steps, last):
+    for t in range(steps):
+        x = x * 2
+        if t >= last:
+            break
+    return x
+
+
+def test_a_break_by_the_index_is_a_bound() -> None:
+    x = np.arange(3.0)
+    cycles = [cy.run(up_to.compile(x, steps, 5), backend="sim").cycles for steps in (6, 7, 1000)]
+    assert cycles[0] == cycles[1] == cycles[2]
