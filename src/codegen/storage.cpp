@@ -141,7 +141,7 @@ class Chooser {
     const auto row = *found;
     std::int64_t reach = 0;
     for (const auto& statement : mapping_.statements) {
-      if (statement.kind != Kind::compute && statement.kind != Kind::move) continue;
+      if (statement.target.point.empty()) continue;
       for (const auto& source : statement.sources) {
         if (std::ranges::find(flows, source.flow) == flows.end()) continue;
         const auto later = statement.target.point[across] - source.point[across];

@@ -39,7 +39,7 @@ Kept kept_across(const Mapping& mapping, std::span<const FlowId> flows) {
   };
   for (const auto& statement : mapping.statements) {
     if (statement.prologue && among(statement.target.flow)) result.from_prologue = true;
-    if (statement.kind != Kind::compute && statement.kind != Kind::move) continue;
+    if (statement.target.point.empty()) continue;  // sends and stores at the value's own point
     for (const auto& source : statement.sources) {
       if (among(source.flow)) note(statement.target.point, source.point);
     }

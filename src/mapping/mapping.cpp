@@ -168,10 +168,11 @@ void make_classes(Mapping& mapping) {
 Mapping map_to_grid(dataflow::Graph graph, const schedule::Schedule& schedule,
                     const machine::Machine& machine) {
   auto grid = detail::make_grid(graph, schedule, machine);
-  Mapping mapping{std::move(graph), std::move(grid), {}, false, {}, {}, {}, {}, {}};
+  Mapping mapping{std::move(graph), std::move(grid), {}, false, {}, {}, {}, {}, {}, {}};
   detail::rank_spaces(mapping);
   detail::make_statements(mapping, machine);
   detail::check_dependences(mapping);
+  detail::send_late(mapping, machine);
   detail::check_steps(mapping);
   detail::check_channels(mapping);
   detail::separate_transients(mapping);

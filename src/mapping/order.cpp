@@ -255,23 +255,28 @@ bool advances_by_rank(const Mapping& mapping, const std::vector<Dependence>& all
   });
 }
 
-/// In which order of all steps every dependence advances, in words; empty where in none. The first `parts` loops of
-/// time come before the grid in any.
-std::string advancing_order(const Mapping& mapping, const std::vector<Dependence>& all, std::size_t parts) {
+/// An order of all steps in words, empty for none; whether all of time comes before the grid in it.
+struct Advance {
+  std::string words;
+  bool by_time = false;
+};
+
+/// In which order of all steps every dependence advances. The first `parts` loops of time come before the grid in any.
+Advance advancing_order(const Mapping& mapping, const std::vector<Dependence>& all, std::size_t parts) {
   const auto choices = std::size_t{1} << mapping.grid.space.size();
   const auto loops = mapping.grid.time.size();
   for (auto outer = loops + 1; outer-- > parts;) {
     for (std::size_t choice = 0; choice < choices; ++choice) {
       if (!advances(mapping, all, order_of(mapping, choice, outer))) continue;
-      if (outer == loops) return "time, then along the grid";
-      if (outer == 0) return "along the grid, then time";
+      if (outer == loops) return {"time, then along the grid", true};
+      if (outer == 0) return {"along the grid, then time"};
       std::vector<std::string> names;
       for (const auto d : mapping.grid.time) names.push_back(mapping.graph.dims[d]);
       names.insert(names.begin() + static_cast<std::ptrdiff_t>(outer), "then along the grid, then");
-      return fmt::format("{}", fmt::join(names, " "));
+      return {fmt::format("{}", fmt::join(names, " "))};
     }
     if (outer == loops && advances_by_rank(mapping, all))
-      return "time, then space by space, then along the grid";
+      return {"time, then space by space, then along the grid", true};
   }
   return {};
 }
@@ -287,13 +292,17 @@ std::size_t loops_of_parts(const Mapping& mapping) {
   return loops;
 }
 
+std::int64_t part_of(const Mapping& mapping, const dataflow::Space& space, std::size_t loops) {
+  return loops == 0 ? 0 : space.tuple[mapping.grid.time[loops - 1]].constant;
+}
+
 /// The dependences within each part of a step, and those between them.
 std::map<std::optional<std::int64_t>, std::vector<Dependence>> by_part(const Mapping& mapping,
                                                                        const std::vector<Dependence>& all,
                                                                        std::size_t loops) {
   const auto& graph = mapping.graph;
   const auto part_of = [&](FlowId flow) {
-    return loops == 0 ? 0 : graph.at(graph.at(flow).space).tuple[mapping.grid.time[loops - 1]].constant;
+    return detail::part_of(mapping, graph.at(graph.at(flow).space), loops);
   };
   std::map<std::optional<std::int64_t>, std::vector<Dependence>> result;
   for (const auto& dependence : all) {
@@ -319,12 +328,17 @@ void check_dependences(Mapping& mapping) {
   const auto all = dependences(mapping.graph);
   const auto loops = loops_of_parts(mapping);
   std::vector<std::string> orders;
+  mapping.in_turn.assign(mapping.graph.spaces.size(), true);
   for (const auto& [part, dependences] : by_part(mapping, all, loops)) {
     auto order = part ? advancing_order(mapping, dependences, loops)
-                 : advances(mapping, dependences, order_of_time(mapping)) ? "time"
-                                                                          : "";
-    if (order.empty()) report_one_of(mapping, dependences);
-    if (part && std::ranges::find(orders, order) == orders.end()) orders.push_back(std::move(order));
+                 : advances(mapping, dependences, order_of_time(mapping)) ? Advance{"time", true}
+                                                                          : Advance{};
+    if (order.words.empty()) report_one_of(mapping, dependences);
+    for (std::size_t s = 0; s < mapping.graph.spaces.size() && !order.by_time; ++s) {
+      if (part_of(mapping, mapping.graph.spaces[s], loops) == part) mapping.in_turn[s] = false;
+    }
+    if (part && std::ranges::find(orders, order.words) == orders.end())
+      orders.push_back(std::move(order.words));
   }
   if (orders.empty()) orders.emplace_back("time, then along the grid");
   mapping.proofs.push_back(fmt::format("all {} dependences advance in one order of all steps ({})",

@@ -55,7 +55,7 @@ class Separator {
     const auto& graph = mapping_.graph;
     auto result = poly::Set::empty(graph.context, graph.dims.size());
     for (const auto& statement : mapping_.statements) {
-      if (statement.kind != Kind::compute && statement.kind != Kind::move) continue;
+      if (statement.target.point.empty()) continue;
       for (const auto& source : statement.sources) {
         if (source.flow != flow) continue;
         std::vector<poly::Affine> later;

@@ -47,9 +47,10 @@ def exchange_on_a_grid(A):
 
 
 def at_depth(kernel, shape, space, depth, **links):
+    """As compiled for deep links: for shallow ones messages would be sent late."""
     link = cy.Link(depth=depth)
     machine = cy.Machine(link=link, broadcast=link, links=links.get("links", {}))
-    return kernel.compile(np.ones(shape), schedule=SPACE(*space), machine=machine)
+    return kernel.compile(np.ones(shape), schedule=SPACE(*space)).with_machine(machine)
 
 
 def deadlock(program, backend="sim"):
@@ -72,7 +73,7 @@ def test_links_between_chips_that_are_too_shallow():
     """The advice names them, and is exact."""
     chiplets = cy.Chiplets((1,), cy.Link(latency=3, depth=2))
     machine = cy.Machine(link=cy.Link(depth=64), chiplets=chiplets)
-    program = exchange.compile(np.ones((13, 6)), schedule=SPACE("i"), machine=machine)
+    program = exchange.compile(np.ones((13, 6)), schedule=SPACE("i")).with_machine(machine)
     error = deadlock(program)
     assert "full (depth 2)" in str(error)
     assert "cy.Machine(chiplets=cy.Chiplets(link=cy.Link(depth=5), ...), ...)" in error.help

@@ -34,7 +34,8 @@ def late_exchange(A):
 
 def compile_late(depth):
     machine = cy.Machine(link=cy.Link(depth=depth))
-    return late_exchange.compile(np.ones((12, 4)), schedule=cy.Schedule().space("i"), machine=machine)
+    program = late_exchange.compile(np.ones((12, 4)), schedule=cy.Schedule().space("i"))
+    return program.with_machine(machine)  # compiled for it, messages would be sent late
 
 
 def matmul(n, schedule=None):

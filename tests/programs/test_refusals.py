@@ -372,7 +372,7 @@ REFUSALS = {
         cy.DeadlockError,
         "CYC801",
         lambda: cy.run(
-            late_exchange.compile(np.ones((12, 4)), schedule=SPACE("i"), machine=SHALLOW), backend="sim"
+            late_exchange.compile(np.ones((12, 4)), schedule=SPACE("i")).with_machine(SHALLOW), backend="sim"
         ),
     ),
     "not-positive-definite": (cy.ExecutionError, "CYC701", lambda: kernels.cholesky(-np.eye(4))),
@@ -392,7 +392,7 @@ def test_refusal(name, golden_refusal):
 
 @pytest.mark.parametrize("backend", ["sim", "local"])
 def test_deadlock_names_a_depth_that_breaks_it(backend):
-    program = late_exchange.compile(np.ones((12, 4)), schedule=SPACE("i"), machine=SHALLOW)
+    program = late_exchange.compile(np.ones((12, 4)), schedule=SPACE("i")).with_machine(SHALLOW)
     with pytest.raises(cy.DeadlockError, match="depth of 5"):
         cy.run(program, backend=backend)
     deep = late_exchange.compile(

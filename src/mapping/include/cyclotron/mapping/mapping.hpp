@@ -47,11 +47,11 @@ struct Statement {
   Kind kind = Kind::load;
   std::size_t rule = 0;  ///< The graph rule it comes from.
   poly::Set domain;      ///< Points, over all dims.
-  Value target;          ///< load, receive, move, compute: what it defines.
+  Value target;  ///< load, receive, move, compute: what it defines. Of a send that waits, its own point.
   std::vector<Value>
       sources;              ///< Flows read: one for move, send, forward, store; per FlowRef term for compute.
   std::size_t channel = 0;  ///< send, forward, receive.
-  std::vector<poly::Affine> from;  ///< receive from a network: the sender's point.
+  std::vector<poly::Affine> from;  ///< receive: the sender's point.
   std::int64_t position = 0;       ///< Order among statements of one PE and step.
   bool prologue = false;           ///< Runs before the time loops.
 };
@@ -67,6 +67,8 @@ struct Mapping {
   Grid grid;
   std::vector<std::int64_t> ranks;      ///< By space: its place in the order of a PE's step.
   bool ranks_hold_between_pes = false;  ///< Nothing goes to a lower rank within a step.
+  std::vector<bool>
+      in_turn;  ///< By space: dependences advance though all PEs take each of its steps together.
   std::vector<Channel> channels;
   std::vector<Statement> statements;
   std::vector<PeClass> classes;

@@ -1,0 +1,198 @@
+// Values that only later steps use stay with their makers until then, where links are too shallow to hold them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include <cyclotron/poly/set.hpp>
+
+#include "detail.hpp"
+
+namespace cyclotron::mapping::detail {
+
+namespace {
+
+/// Of the links that a channel's messages take, as far as the machine tells them apart.
+std::int64_t least_depth(const machine::Machine& machine, const std::vector<std::int64_t>& hop) {
+  const auto own = machine.links.find(hop);
+  auto result = own == machine.links.end() ? machine.link.depth : own->second.depth;
+  if (machine.chiplets) result = std::min(result, machine.chiplets->link.depth);
+  for (const auto& map : machine.link_maps) {
+    if (map.link) result = std::min(result, map.link->depth);
+  }
+  return result;
+}
+
+class LateSender {
+ public:
+  LateSender(Mapping& mapping, const machine::Machine& machine) : mapping_(mapping), machine_(machine) {}
+
+  void run() {
+    const auto all = wires();
+    // All or none: each way alone is free of circles, and mixed they need not be.
+    if (std::ranges::none_of(all, [this](const Wire& wire) { return is_crowded(wire); })) return;
+    for (const auto& wire : all) delay(wire);
+    std::ranges::stable_sort(mapping_.statements, {}, &Statement::position);
+    mapping_.proofs.push_back(
+        fmt::format("{} kinds of message are sent in the step that receives them, all before any of them is "
+                    "received: links of every depth carry them",
+                    delayed_));
+  }
+
+ private:
+  /// A receive, the send it induces, and how many steps lie between, by loop of time.
+  struct Message {
+    std::size_t receive, send;
+    std::vector<std::int64_t> later;
+  };
+  /// All messages into one flow over the same link.
+  using Wire = std::vector<Message>;
+
+  [[nodiscard]] static std::optional<std::size_t> outermost(const std::vector<std::int64_t>& later) {
+    const auto first = std::ranges::find_if(later, [](std::int64_t steps) { return steps != 0; });
+    if (first == later.end()) return std::nullopt;
+    return static_cast<std::size_t>(first - later.begin());
+  }
+
+  /// The wires whose messages lie constant numbers of steps between, those that do.
+  [[nodiscard]] std::vector<Wire> wires() const {
+    struct Found {
+      const Channel* channel;
+      Wire wire;
+      bool constant = true;
+    };
+    std::vector<std::optional<Message>> messages(mapping_.channels.size());
+    for (std::size_t s = 0; s < mapping_.statements.size(); ++s) {
+      const auto& statement = mapping_.statements[s];
+      const bool receives = statement.kind == Kind::receive;
+      if (!receives && statement.kind != Kind::send && statement.kind != Kind::forward) continue;
+      auto& message = messages[statement.channel];
+      if (!message) message = Message{};
+      (receives ? message->receive : message->send) = s;
+    }
+    std::vector<Found> all;
+    for (std::size_t c = 0; c < messages.size(); ++c) {
+      const auto& channel = mapping_.channels[c];
+      if (channel.network || !messages[c]) continue;
+      auto found = std::ranges::find_if(all, [&](const Found& other) {
+        return other.channel->flow == channel.flow && other.channel->offset == channel.offset &&
+               other.channel->scale == channel.scale;
+      });
+      if (found == all.end()) found = all.insert(found, {&channel, {}});
+      if (!mapping_.in_turn[mapping_.graph.at(channel.flow).space.index()]) continue;
+      auto& message = *messages[c];
+      const auto& receive = mapping_.statements[message.receive];
+      for (const auto d : mapping_.grid.time) {
+        const auto steps = receive.target.point[d] - receive.from[d];
+        found->constant = found->constant && poly::is_constant(steps);
+        message.later.push_back(steps.constant);
+      }
+      if (outermost(message.later)) found->wire.push_back(std::move(message));
+    }
+    std::vector<Wire> result;
+    for (auto& found : all) {
+      if (found.constant && !found.wire.empty()) result.push_back(std::move(found.wire));
+    }
+    return result;
+  }
+
+  /// Whether a PE may make more of the messages than the link holds before the first of them is used.
+  [[nodiscard]] bool is_crowded(const Wire& wire) const {
+    const auto& hop = mapping_.channels[mapping_.statements[wire.front().receive].channel].offset;
+    const auto depth = least_depth(machine_, hop);
+    if (depth >= machine::unbounded_depth) return false;
+    std::size_t loop = mapping_.grid.time.size();
+    for (const auto& message : wire) loop = std::min(loop, *outermost(message.later));
+    std::int64_t count = 1;
+    for (const auto& message : wire) count = std::max(count, message.later[loop]);
+    if (count > depth) return true;
+    if (loop + 1 == mapping_.grid.time.size()) return false;
+    auto points = poly::Set::empty(mapping_.graph.context, mapping_.graph.dims.size());
+    for (const auto& message : wire) points = points.unite(mapping_.statements[message.receive].domain);
+    if (points.is_empty()) return false;
+    for (auto t = loop + 1; t < mapping_.grid.time.size() && count <= depth; ++t) {
+      const auto d = mapping_.grid.time[t];
+      if (__builtin_mul_overflow(count, *points.maximum(d) - *points.minimum(d) + 1, &count)) return true;
+    }
+    return count > depth;
+  }
+
+  void delay(const Wire& wire) {
+    std::optional<dataflow::TensorId> aside;
+    for (const auto& message : wire) {
+      delay(message, aside);
+      ++delayed_;
+    }
+  }
+
+  void delay(const Message& message, std::optional<dataflow::TensorId>& aside) {
+    const auto& dims = mapping_.graph.dims;
+    std::vector<poly::Affine> here;
+    for (std::size_t d = 0; d < dims.size(); ++d) here.push_back(poly::variable(dims.size(), d));
+    auto made = here;
+    for (std::size_t t = 0; t < mapping_.grid.time.size(); ++t)
+      made[mapping_.grid.time[t]].constant -= message.later[t];
+    const auto source = lies_in(message, aside);
+    auto& receive = mapping_.statements[message.receive];
+    auto& send = mapping_.statements[message.send];
+    for (const auto d : mapping_.grid.time) receive.from[d] = receive.target.point[d];
+    send.domain = receive.domain.image(receive.from).coalesce();
+    send.target.point = std::move(here);
+    send.sources = {{source, std::move(made)}};
+    // Before whatever else a step does: first all sends, then all receives.
+    const auto rules = static_cast<std::int64_t>(mapping_.graph.rules.size());
+    send.position = static_cast<std::int64_t>(send.rule) - 2 * rules;
+    receive.position = static_cast<std::int64_t>(receive.rule) - rules;
+  }
+
+  /// The flow that has the value when it is sent. Where its own PE does not need it for as long, its array would have
+  /// to grow for it: it is put aside.
+  [[nodiscard]] FlowId lies_in(const Message& message, std::optional<dataflow::TensorId>& aside) {
+    auto& graph = mapping_.graph;
+    const auto send = mapping_.statements[message.send];
+    const auto source = send.sources.front().flow;
+    if (!graph.at(source).computed || is_kept(source, message.later)) return source;
+    if (!aside) {
+      aside = dataflow::TensorId(graph.tensors.size());
+      graph.tensors.push_back(dataflow::Tensor(graph.at(graph.at(source).tensor)));
+      graph.tensors.back().role = dataflow::Role::local;
+    }
+    const FlowId result(graph.flows.size());
+    graph.flows.push_back(dataflow::Flow(graph.at(source)));
+    graph.flows.back().tensor = *aside;
+    graph.flows.back().dtype = graph.dtype_of(source);
+    auto move = send;
+    move.kind = Kind::move;
+    move.target = {result, send.sources.front().point};
+    mapping_.statements.push_back(std::move(move));
+    return result;
+  }
+
+  /// Whether the PE itself uses values of the flow that many steps later, or more.
+  [[nodiscard]] bool is_kept(FlowId flow, const std::vector<std::int64_t>& later) const {
+    for (const auto& statement : mapping_.statements) {
+      if (statement.kind != Kind::compute && statement.kind != Kind::move) continue;
+      for (const auto& value : statement.sources) {
+        if (value.flow != flow) continue;
+        std::vector<std::int64_t> use;
+        for (const auto d : mapping_.grid.time) {
+          const auto steps = statement.target.point[d] - value.point[d];
+          if (!poly::is_constant(steps)) break;
+          use.push_back(steps.constant);
+        }
+        if (use.size() == later.size() && use >= later) return true;
+      }
+    }
+    return false;
+  }
+
+  Mapping& mapping_;
+  const machine::Machine& machine_;
+  std::size_t delayed_ = 0;
+};
+
+}  // namespace
+
+void send_late(Mapping& mapping, const machine::Machine& machine) { LateSender(mapping, machine).run(); }
+
+}  // namespace cyclotron::mapping::detail

@@ -1,0 +1,111 @@
+"""Blocks that exchange borders: links of every depth carry them, with NumPy's bits and no more words."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cyclotron as cy
+
+sys.path.append(str(Path(__file__).parents[2] / "examples"))
+import heat
+import heat_3d
+import poisson
+import shallow_water
+import waves
+
+
+@cy.kernel
+def line(u, steps):
+    for t in range(steps):
+        u[2:-2] -= u[:-4] + 2 * u[1:-3] + 3 * u[3:-1] + 4 * u[4:]
+    return u
+
+
+@cy.kernel
+def box(u, steps):
+    for t in range(steps):
+        u[1:-1, 1:-1] -= (
+            (u[:-2, :-2] + 2 * u[:-2, 1:-1] + 3 * u[:-2, 2:])
+            + (4 * u[1:-1, :-2] + 5 * u[1:-1, 2:])
+            + (6 * u[2:, :-2] + 7 * u[2:, 1:-1] + 8 * u[2:, 2:])
+        )
+    return u
+
+
+@cy.kernel
+def torus(u, steps):
+    for t in range(steps):
+        u = u - (cy.roll(u, 1, 0) + 2 * cy.roll(u, -1, 0) + 3 * cy.roll(u, 1, 1) + 4 * cy.roll(u, -1, 1))
+    return u
+
+
+def numbers(*shape: int, dtype: str = "float64") -> Any:
+    return np.random.default_rng(len(shape)).integers(-9, 10, shape).astype(dtype)
+
+
+WALL = numbers(9, 8) > 5
+CASES = {  # kernel, arguments, grids
+    "1-D": (line, (numbers(23), 4), [(4,), (1,)]),
+    "1-D, complex": (line, (numbers(29, dtype="complex128"), 3), [(3,)]),
+    "5 points": (heat.heat, (numbers(11, 10), 4, 0.25), [(2, 2), (3, 2), (1, 4), (5, 1)]),
+    "5 points, float32": (heat.heat, (numbers(9, 12, dtype="float32"), 3, 0.25), [(2, 3)]),
+    "5 points, nothing inside": (heat.heat, (numbers(2, 9), 3, 0.25), [(1, 2)]),
+    "9 points": (box, (numbers(10, 11, dtype="int64"), 3), [(2, 2), (3, 3), (1, 4)]),
+    "round a torus": (torus, (numbers(12, 8, dtype="int64"), 3), [(3, 2), (4, 1)]),
+    "3-D": (heat_3d.heat, (numbers(7, 6, 5), 3, 0.125), [(2, 2), (5, 1)]),
+    "two time levels": (waves.waves, (numbers(9, 8), numbers(9, 8), WALL, 4, 0.25), [(2, 2), (1, 3)]),
+    "staggered": (shallow_water.shallow_water, shallow_water.problem(7, 9, 3), [(2, 2), (3, 1)]),
+    "until it converges": (poisson.jacobi, (numbers(8, 9), 1.0, 9), [(2, 2), (1, 3)]),
+}
+
+
+def on(grid: tuple[int, ...], depth: int | None, name: str) -> cy.Machine:
+    link = cy.Link(depth=depth) if depth else cy.Link(depth=1 << 30)
+    return cy.Machine(grid=grid, link=link, topology="torus" if "torus" in name else "mesh")
+
+
+def words(result: cy.Result) -> int:
+    return sum(int(sent.sum()) for sent in result.stats["words_sent"].values())
+
+
+@pytest.mark.parametrize(("name", "grid"), [(name, grid) for name, case in CASES.items() for grid in case[2]])
+def test_links_of_any_depth_carry_borders(name, grid):
+    kernel, arguments, _ = CASES[name]
+    expected = kernel.reference(*arguments)
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    deep = cy.run(kernel.compile(*arguments, machine=on(grid, None, name)), backend="sim")
+    for depth in (1, 2, 3):
+        program = kernel.compile(*arguments, machine=on(grid, depth, name))
+        for backend in ("sim", "local"):
+            result = cy.run(program, backend=backend)
+            for found, wanted in zip(result.outputs.values(), expected, strict=True):
+                assert found.dtype == wanted.dtype
+                assert np.array_equal(found, wanted)
+            # Fewer where a loop ends early: what the next step would use has not been sent.
+            assert backend == "local" or words(result) <= words(deep)
+
+
+def test_that_they_are_sent_late_is_proven_and_takes_no_room():
+    """A column of each PE, of which its neighbours need every value: none of them is kept twice."""
+    columns = cy.Schedule().space("i", "j").time("t", "k")
+    late, early = (
+        heat_3d.heat.compile(numbers(8, 8, 40), 3, 0.125, schedule=columns, machine=on((8, 8), depth, ""))
+        for depth in (2, 64)
+    )
+    assert any("links of every depth" in proof for proof in late.verify())
+    assert not any("links of every depth" in proof for proof in early.verify())
+    assert late.memory_bytes <= early.memory_bytes
+    assert cy.prove(late.with_machine(on((8, 8), 1, "")))
+    with pytest.raises(cy.DeadlockError):
+        cy.prove(early.with_machine(on((8, 8), 1, "")))
+
+
+def test_a_program_for_shallow_links_waits_for_no_depth():
+    program = heat.heat.compile(numbers(14, 14), 4, 0.25, machine=on((2, 2), 2, ""))
+    depths = program.least_depths()
+    assert all(channel.least == 1 for channel in depths.channels)
