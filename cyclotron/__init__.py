@@ -113,7 +113,7 @@ from cyclotron.language import (
     zeros_like,
 )
 from cyclotron.layout import Layout
-from cyclotron.machine import PE, Chiplets, Link, LinkMap, Machine, Memory, Unit
+from cyclotron.machine import PE, Chiplets, Control, Link, LinkMap, Machine, Memory, Unit
 from cyclotron.pe_classes import PeClass
 from cyclotron.prediction import Prediction, predict
 from cyclotron.proof import Depths, Proof, prove
@@ -134,6 +134,7 @@ __all__ = [
     "CapacityError",
     "Check",
     "Chiplets",
+    "Control",
     "CyclotronError",
     "Dataflow",
     "DeadlockError",

@@ -36,6 +36,8 @@ class Accounting:
         Waiting for a place in a channel or for its link, by channel; of a broadcast, for all its receivers.
     memory : ndarray
         Waiting for loads and stores.
+    control : ndarray
+        Waiting for the controller's next section and setting it up (`Control`).
     done : ndarray
         After the last instruction, and of PEs without a program.
     """
@@ -53,6 +55,7 @@ class Accounting:
         self.empty = empty
         self.full = full
         self.memory: NDArray[np.int64] = result.stats["stall_memory"]
+        self.control: NDArray[np.int64] = result.stats["stall_control"]
         self.done: NDArray[np.int64] = result.stats["idle"]
 
     def _causes(self) -> Iterator[tuple[str, str, NDArray[np.int64]]]:
@@ -69,6 +72,7 @@ class Accounting:
         for name, cycles in self.full.items():
             yield f"waits to send {way(name)}", name, cycles
         yield "waits for memory", "", self.memory
+        yield "waits for control", "", self.control
         yield "done", "", self.done
 
     def _rows(self) -> list[list[str]]:

@@ -28,6 +28,7 @@ from cyclotron.proof import VERIFY_LIMIT, Depths, least_depths, prove
 from cyclotron.recurrences import Recurrences
 from cyclotron.retarget import require_retargetable
 from cyclotron.schedule import Schedule
+from cyclotron.sections import Sections
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -137,6 +138,11 @@ class Program:
     def memory(self) -> MemoryMap:
         """What the memory of a PE of each class holds: prints as a table and maps, and draws itself."""
         return MemoryMap(self)
+
+    @property
+    def sections(self) -> Sections:
+        """The program as a controller sends it: what runs between decisions that depend on data."""
+        return Sections.of(self)
 
     @property
     def memory_bytes(self) -> int:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cyclotron.compiler import Program
 
 # What a PE does with its cycles.
-TIMES = ("busy", "stall_empty", "stall_full", "stall_memory", "idle")
+TIMES = ("busy", "stall_empty", "stall_full", "stall_memory", "stall_control", "idle")
 _OF_EACH_PE = ("flops", "words_loaded", "words_stored", "bytes_loaded", "bytes_stored")
 
 

@@ -19,7 +19,7 @@ from cyclotron.tables import html_table, text_table
 if TYPE_CHECKING:
     from cyclotron.results import Result
 
-StepKind = Literal["compute", "data", "broadcast", "capacity", "bandwidth", "memory", "port"]
+StepKind = Literal["compute", "data", "broadcast", "capacity", "bandwidth", "memory", "port", "control"]
 # What each kind of step is, and what would shorten it.
 KINDS: dict[StepKind, tuple[str, str]] = {
     "compute": ("an operator computes", "fewer cycles of the operator: cy.PE(cycles=...), a wider unit"),
@@ -29,6 +29,7 @@ KINDS: dict[StepKind, tuple[str, str]] = {
     "bandwidth": ("the message before leaves the link", "more words a cycle: cy.Link(words_per_cycle=...)"),
     "memory": ("a load or store is transferred and arrives", "a lower latency: cy.Memory(latency=...)"),
     "port": ("a port transfers the request before", "more bandwidth or ports: cy.Memory(bandwidth=...)"),
+    "control": ("a PE waits for its next section", "less latency or set-up: cy.Control"),
 }
 
 
@@ -37,13 +38,14 @@ class Step(NamedTuple):
 
     Attributes
     ----------
-    kind : {"compute", "data", "broadcast", "capacity", "bandwidth", "memory", "port"}
+    kind : {"compute", "data", "broadcast", "capacity", "bandwidth", "memory", "port", "control"}
         An operator computes; a message travels over a link or over a network; a sender waits until a place in
         a full channel is free and it has learnt so (the response latency), or until the message before has
         left the link; a PE waits for a load or store from the start of its transfer on, or this until the
-        port has transferred the request before, of whichever PE.
+        port has transferred the request before, of whichever PE; or a PE waits for the section that follows a
+        decision, and sets it up: all in that PE, though the controller may have waited for another one.
     name : str
-        The operator, the channel, or the memory.
+        The operator, the channel, the memory, or the controller.
     start, end : int
         Cycles.
     source, pe : int
@@ -199,6 +201,8 @@ class _Log:
     def __init__(self, result: Result) -> None:
         self.program = result.program
         self.grid, self.cycles = result.grid, result.cycles
+        self.idle = result.stats["idle"].reshape(-1)
+        self.decides = bool(result.stats["stall_control"].any())
         self.events, self.messages = all_events(result), all_messages(result)
         events, messages = self.events, self.messages
         requests = all_memory_requests(result)
@@ -232,7 +236,18 @@ class _Log:
         return rank, place
 
     def back(self) -> Iterator[Step]:
-        """The steps, from the last to the first."""
+        """The steps, from the last to the first: what no action explains, a PE waited for the controller."""
+        at, pe = self.cycles, int(np.argmin(self.idle))
+        for step in self._steps():
+            if step.end < at:
+                yield Step("control", "controller", step.end, at, step.pe, step.pe, "")
+            yield step
+            at, pe = step.start, step.source
+        if at > 0 and self.decides:
+            yield Step("control", "controller", 0, at, pe, pe, "")
+
+    def _steps(self) -> Iterator[Step]:
+        """Those that actions explain."""
         action = self._last()
         if action is None and (last := self.memory.last(self.cycles)) is not None:
             pe = int(self.memory.requests["pe"][last])
@@ -280,8 +295,10 @@ class _Log:
         return Step(cause.kind, self.memory.name(cause.request), cause.start, cause.end, source, pe, line)
 
     def _last(self) -> int | None:
-        """The last action of a PE that ends with the run."""
+        """The last action of a PE that ends with the run, if only with a wait for the controller."""
         ends = self.end[self.sorted] == self.cycles
+        if self.decides and not ends.any():
+            ends = self.sorted_keys >> 32 == np.argmin(self.idle)
         pe = self.sorted_keys >> 32
         last_of_pe = np.append(pe[1:] != pe[:-1], True)[: len(pe)]
         found = np.flatnonzero(ends & last_of_pe)

@@ -19,6 +19,7 @@ from .machine_parts import (
     UNBOUNDED,
     UNITS,
     Chiplets,
+    Control,
     FrozenDict,
     Link,
     Unit,
@@ -33,7 +34,18 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["PE", "UNBOUNDED", "Chiplets", "Link", "LinkMap", "Machine", "Memory", "Topology", "Unit"]
+__all__ = [
+    "PE",
+    "UNBOUNDED",
+    "Chiplets",
+    "Control",
+    "Link",
+    "LinkMap",
+    "Machine",
+    "Memory",
+    "Topology",
+    "Unit",
+]
 
 Topology = Literal["mesh", "torus", "hexagonal", "ring"]
 _TOPOLOGIES: tuple[Topology, ...] = ("mesh", "torus", "hexagonal", "ring")
@@ -78,6 +90,9 @@ class Machine:
         the way, rooted at the sender.
     chiplets : Chiplets, optional
         Chips of several PEs each, with links of their own between them; None: one chip.
+    control : Control, optional
+        The controller that decides where loops end whose ends depend on data, and what that costs; None: PEs
+        decide for themselves, at no cost.
 
     Attributes
     ----------
@@ -113,6 +128,7 @@ class Machine:
     broadcasts: Mapping[int, Link] = dataclasses.field(default_factory=dict)
     spread: Spread = "constant"
     chiplets: Chiplets | None = None
+    control: Control | None = None
 
     def __post_init__(self) -> None:
         if self.grid is not None:
@@ -125,6 +141,10 @@ class Machine:
         if self.chiplets is not None and not isinstance(self.chiplets, Chiplets):
             raise wrong_type(
                 "machine `chiplets`", self.chiplets, "a cy.Chiplets(shape=..., link=...), or None"
+            )
+        if self.control is not None and not isinstance(self.control, Control):
+            raise wrong_type(
+                "machine `control`", self.control, "a cy.Control(latency=..., setup=...), or None"
             )
         object.__setattr__(self, "links", _links(self.links, self.topologies, self._rank))
         rank = next(map(len, self.links), self._rank)
@@ -221,7 +241,7 @@ class Machine:
             ``{"grid": list of int, "topology": list of str, "link": dict, "broadcast": dict, "pe": dict,
             "links": list of (offset, link), "memories": dict, "clock_hz": float or None, "chiplets": dict or
             None, "broadcasts": list of (int, dict), "spread": str, "link_maps": list of (str, dict or
-            None)}``.
+            None), "control": dict or None}``.
         """
         return machine_data.to_core(self)
 
@@ -249,7 +269,8 @@ class Machine:
         data : mapping
             ``{"grid": [8, 8], "topology": "mesh", "link": {...}, "broadcast": {...}, "pe": {...},
             "links": {"0,1": {...}}, "memories": {"dram": {...}}, "clock": 1.2e9,
-            "chiplets": {"shape": [4, 4], "link": {...}}, "broadcasts": {"1": {...}}, "spread": "tree"}``.
+            "chiplets": {"shape": [4, 4], "link": {...}}, "broadcasts": {"1": {...}}, "spread": "tree",
+            "control": {"latency": 10}}``.
 
         Raises
         ------
@@ -317,6 +338,10 @@ class Machine:
         text += f", {self.pe.memory_text}"
         text += "".join(f", {name} unit {unit}" for name, unit in units.items() if unit)
         text += "".join(f", memory {name} {memory}" for name, memory in self.memories.items())
+        if self.control is not None:
+            text += (
+                f", control latency {self.control.latency} hop {self.control.hop} setup {self.control.setup}"
+            )
         return text if self.clock is None else f"{text}, {self.clock / 1e6:g} MHz"
 
 

@@ -12,7 +12,7 @@ from . import machine_memories
 from .errors import ShapeError
 from .link_maps import LinkMap
 from .machine_memories import Memory
-from .machine_parts import PE, UNITS, Chiplets, Link, Unit, wrong_type
+from .machine_parts import PE, UNITS, Chiplets, Control, Link, Unit, wrong_type
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -26,6 +26,7 @@ _LINK = {
     "words_per_cycle": "words_per_cycle",
     "depth": "depth",
 }
+_CONTROL = {"latency": "latency_cycles", "hop": "hop_cycles", "setup": "setup_cycles"}
 
 
 def to_core(machine: Machine) -> dict[str, Any]:
@@ -43,6 +44,7 @@ def to_core(machine: Machine) -> dict[str, Any]:
             **{name: _plain(getattr(pe, name)) for name in UNITS},
             "registers": pe.registers,
             "banks": pe.banks,
+            "channels": pe.channels,
         },
         "links": [(list(offset), _link_to_core(link)) for offset, link in machine.links.items()],
         "memories": {name: machine_memories.to_core(memory) for name, memory in machine.memories.items()},
@@ -52,6 +54,8 @@ def to_core(machine: Machine) -> dict[str, Any]:
         "link_maps": [(one.map, one.link and _link_to_core(one.link)) for one in machine.link_maps],
         "chiplets": machine.chiplets
         and {"shape": list(machine.chiplets.shape), "link": _link_to_core(machine.chiplets.link)},
+        "control": machine.control
+        and {name: getattr(machine.control, field) for field, name in _CONTROL.items()},
     }
 
 
@@ -59,7 +63,7 @@ def from_core(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of the machine that the C++ core reports, in the form of `to_core`."""
     pe = data["pe"]
     parts: dict[str, Any] = {name: Unit(**pe[name]) if pe[name] else None for name in UNITS}
-    parts |= {name: pe[name] for name in ("registers", "banks")}
+    parts |= {name: pe[name] for name in ("registers", "banks", "channels")}
     return {
         # A program's grid may be a part of the one that link maps are for.
         "grid": None if data["link_maps"] else tuple(data["grid"]) or None,
@@ -74,6 +78,8 @@ def from_core(data: Mapping[str, Any]) -> dict[str, Any]:
         "spread": data["spread"],
         "chiplets": data["chiplets"]
         and Chiplets(tuple(data["chiplets"]["shape"]), _link_from_core(data["chiplets"]["link"])),
+        "control": data["control"]
+        and Control(**{field: data["control"][name] for field, name in _CONTROL.items()}),
     }
 
 
@@ -112,6 +118,8 @@ def from_dict(data: Mapping[str, Any], kind: type[Machine]) -> dict[str, Any]:
         if "link" in parts:
             parts["link"] = Link(**_known("chiplets.link", parts["link"], Link))
         values["chiplets"] = Chiplets(**parts)
+    if "control" in values:
+        values["control"] = Control(**_known("control", values["control"], Control))
     if "pe" in values:
         parts = dict(_known("pe", values["pe"], PE))
         for name in UNITS:

@@ -11,7 +11,7 @@ from typing import Any
 
 from .errors import ShapeError
 
-__all__ = ["PE", "UNBOUNDED", "Chiplets", "Link", "Unit"]
+__all__ = ["PE", "UNBOUNDED", "Chiplets", "Control", "Link", "Unit"]
 
 # A channel depth that no program fills.
 UNBOUNDED = 1 << 30
@@ -22,6 +22,7 @@ _MOST_MEMORY = 2**50
 _MOST_OF_A_PASS = 2**16
 _MOST_REGISTERS = 2**20
 _MOST_BANKS = 1024
+_MOST_CHANNELS = 2**20
 _KIB = 1024
 
 
@@ -97,6 +98,43 @@ class Chiplets:
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
+class Control:
+    """A controller in the middle of the grid, which sends the PEs the sections that depend on data.
+
+    A section is what a program does between two decisions: an iteration of a loop whose end depends on data,
+    or what follows that loop (`Program.sections`). The controller decides by the value that the PE nearest to
+    it has, then sends the next section to all PEs, each of which waits for it and sets it up. Sections that
+    wait for no value are sent ahead and cost nothing, so that programs without such loops never use the
+    controller. Without one, PEs decide for themselves at no cost.
+
+    Parameters
+    ----------
+    latency : int
+        Cycles from the value's arrival until the first word of the section leaves, at least 0.
+    hop : int
+        Cycles of that word from PE to PE, at least 0.
+    setup : int
+        Cycles in which each PE sets up the section, at least 0.
+
+    Raises
+    ------
+    ShapeError
+        CYC402 if a field has the wrong type; CYC401 if a number is out of range.
+    """
+
+    latency: int = 10
+    hop: int = 1
+    setup: int = 55
+
+    def __post_init__(self) -> None:
+        for field in ("latency", "hop", "setup"):
+            _set_integer(self, "control", field, 0, MOST)
+
+    def __repr__(self) -> str:
+        return code(self)
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
 class Unit:
     """A functional unit of a PE: what one pass works on at most, and how long it takes.
 
@@ -165,6 +203,10 @@ class PE:
         that operators use together are put in different banks where they fit; one that is larger than a bank
         is spread evenly over neighbouring ones, of n banks each gives ``ceil(words / n)``. None: one bank if
         there are ``registers``, else the memory costs operators nothing.
+    channels : int, optional
+        Different channels that a PE sends to or receives from at most, up to 2**20; on a machine with
+        `Control`, two more where a loop's end depends on data, which bring control and arguments. None: any
+        number.
 
     Raises
     ------
@@ -181,6 +223,7 @@ class PE:
     scalar: Unit | None = None
     registers: int | None = None
     banks: int | None = None
+    channels: int | None = None
 
     def __post_init__(self) -> None:
         _set_integer(self, "pe", "memory", 1, _MOST_MEMORY)
@@ -200,16 +243,19 @@ class PE:
         if self.banks is not None:
             _set_integer(self, "pe", "banks", 1, _MOST_BANKS)
             _check_banks(self.memory, self.banks)
+        if self.channels is not None:
+            _set_integer(self, "pe", "channels", 1, _MOST_CHANNELS)
 
     def __repr__(self) -> str:
         return code(self)
 
     @property
     def memory_text(self) -> str:
-        """The memory, its banks and the registers, for people."""
+        """The memory, its banks, the registers and the channels, for people."""
         units = (("GiB", _KIB**3), ("MiB", _KIB**2), ("KiB", _KIB), ("bytes", 1))
         text = next(f"{self.memory // size} {unit}" for unit, size in units if self.memory % size == 0)
-        return f"{text} a PE{_counted(' in', self.banks, 'bank')}{_counted(',', self.registers, 'register')}"
+        text += f" a PE{_counted(' in', self.banks, 'bank')}{_counted(',', self.registers, 'register')}"
+        return text + _counted(",", self.channels, "channel")
 
 
 def _counted(before: str, count: int | None, what: str) -> str:
@@ -286,7 +332,7 @@ def _extents(field: str, sizes: object) -> tuple[int, ...]:
     return tuple(integer(f"{field}[{d}]", size, 1, MOST) for d, size in enumerate(sizes))
 
 
-def _set_integer(target: Link | Unit | PE, prefix: str, field: str, least: int, most: int) -> None:
+def _set_integer(target: Control | Link | Unit | PE, prefix: str, field: str, least: int, most: int) -> None:
     object.__setattr__(target, field, integer(f"{prefix}.{field}", getattr(target, field), least, most))
 
 

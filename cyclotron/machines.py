@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from .machine import PE, UNBOUNDED, Link, LinkMap, Machine, Memory, Topology, Unit
+from .machine import PE, UNBOUNDED, Control, Link, LinkMap, Machine, Memory, Topology, Unit
 from .machine_parts import MOST, integer, positive
 
 __all__ = [
@@ -190,17 +190,22 @@ def wormhole() -> Machine:
     )
 
 
-def wse2(rows: int, columns: int) -> Machine:
+def wse2(rows: int, columns: int, *, channels: int | None = 24) -> Machine:
     """Return a rectangle of PEs of Cerebras' second Wafer-Scale Engine.
 
     D. Van Essendelft et al., "A System Level Compiler for Massively-Parallel, Spatial, Dataflow
     Architectures" (MACH): 48 KB for program and variables (section 5.5); one operand a cycle to or from the
-    network, and one or two cycles a hop (figure 1), of which this takes one.
+    network, and one or two cycles a hop (figure 1), of which this takes one; 24 channels (section 4); about
+    10 cycles until a section leaves the controller and 50 to 60 to set up an operation
+    (section 4.1), of which this takes 55 for each section that waits for a value (`Control`).
 
     Parameters
     ----------
     rows, columns : int
         PEs along each dimension.
+    channels : int, optional
+        As of `PE`; None: programs may use more than the engine has. In these each value that moves has a
+        channel of its own, where the paper's operations take turns on a few: conjugate gradients use 36.
 
     Returns
     -------
@@ -210,12 +215,13 @@ def wse2(rows: int, columns: int) -> Machine:
     Notes
     -----
     One multiply-add a cycle is an assumption, after the three reads and one write a cycle of figure 1. There
-    is no clock, which the paper does not give. Left out: the memory of the instructions, the 50 to 60 cycles
-    that setting up an operation takes (section 4.1), routers that pass messages on without the PE, and the
-    banks of the memory, from which its streams of elements reach that rate: with ``cy.PE(banks=8)`` an
-    accumulator in the memory would take two cycles, one to read and one to write it.
+    is no clock, which the paper does not give. Left out: the memory of the instructions, that each operation
+    of a section is set up on its own, routers that pass messages on without the PE, and the banks of the
+    memory, from which its streams of elements reach that rate: with ``cy.PE(banks=8)`` an accumulator in the
+    memory would take two cycles, one to read and one to write it.
     """
-    return Machine(grid=(rows, columns), pe=PE(memory=48 * 1024, flops_per_cycle=2))
+    pe = PE(memory=48 * 1024, flops_per_cycle=2, channels=channels)
+    return Machine(grid=(rows, columns), pe=pe, control=Control(latency=10, hop=1, setup=55))
 
 
 def spyre_ring(cores: int = 32) -> Machine:

@@ -149,7 +149,8 @@ class Result:
         """Exact accounting; the times of each PE, from ``busy`` to ``idle``, add up to ``cycles``.
 
         Times: ``busy``, ``stall_empty`` (waiting for a message), ``stall_full`` (waiting for a place in a
-        channel), ``stall_memory`` (waiting for its memory, as `Memory` tells), ``idle`` (int64 arrays of
+        channel), ``stall_memory`` (waiting for its memory, as `Memory` tells), ``stall_control`` (waiting
+        for the controller's next section and setting it up, as `Control` tells), ``idle`` (int64 arrays of
         shape ``grid``, cycles), ``busy_by_operator`` (dict of such arrays), ``cycles_skipped`` and
         ``pes_skipped`` (ints, by fast-forward: periods of a run that repeat themselves, and PEs that do what
         a neighbour does, a constant time later; the others were run step by step), ``steps`` (the

@@ -40,7 +40,7 @@ _MEMORY_FIELDS = {"memory_bandwidth": "bandwidth", "memory_latency": "latency", 
 _PE_FIELDS = ("memory", "registers", "banks")
 # Axes that change no program.
 _TIMED = (*_LINK_FIELDS, *_PE_FIELDS, *_MEMORY_FIELDS)
-_SHARES = ("stall_empty", "stall_full", "stall_memory", "idle")
+_SHARES = ("stall_empty", "stall_full", "stall_memory", "stall_control", "idle")
 _MEASURED = ("cycles", "pes", "utilization", *_SHARES, "memory_bytes", "error")
 
 

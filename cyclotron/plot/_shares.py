@@ -22,6 +22,7 @@ CAUSES = (
     ("stall_empty", "waiting for data", "#f2a541"),
     ("stall_full", "waiting for space", "#c8553d"),
     ("stall_memory", "waiting for memory", "#7a4f9a"),
+    ("stall_control", "waiting for control", "#5b8c5a"),
     ("idle", "idle", "#dddddd"),
 )
 
@@ -68,15 +69,15 @@ def occupancy(result: common.ResultLike, *, ax: Axes | None = None, path: str | 
 
 
 def causes_of(result: common.ResultLike) -> tuple[tuple[str, str, str], ...]:
-    """Return the entries of `CAUSES` that matter; without a wait for memory, all others.
+    """Return the entries of `CAUSES` that matter: memory and control where PEs wait for them, all others.
 
     Parameters
     ----------
     result : Result
         Of a simulation.
     """
-    waits = np.any(result.stats.get("stall_memory", 0))
-    return tuple(cause for cause in CAUSES if waits or cause[0] != "stall_memory")
+    absent = {key for key in ("stall_memory", "stall_control") if not np.any(result.stats.get(key, 0))}
+    return tuple(cause for cause in CAUSES if cause[0] not in absent)
 
 
 def _shares(result: common.ResultLike) -> dict[str, NDArray[np.float64]]:

@@ -3,12 +3,14 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
 #include <cyclotron/memory/layout.hpp>
 #include <cyclotron/program/file.hpp>
 #include <cyclotron/program/program.hpp>
+#include <cyclotron/program/sections.hpp>
 #include <cyclotron/program/wires.hpp>
 
 #include "bindings.hpp"
@@ -37,6 +39,15 @@ py::dict to_dict(const program::Channel& channel) {
 py::dict to_dict(const program::Ending& ending) {
   return py::dict("loop"_a = ending.loop, "steps"_a = ending.steps, "first"_a = ending.first,
                   "last"_a = ending.last, "period"_a = ending.period);
+}
+py::dict to_dict(const program::Section& section) {
+  const auto line = [](const Span& span) { return std::pair(span.file, span.line); };
+  std::set<std::pair<std::string, int>> lines;
+  for (const Span& span : section.spans) lines.insert(line(span));
+  return py::dict("loop"_a = section.loop, "lines"_a = py::cast(std::vector(lines.begin(), lines.end())),
+                  "operators"_a = section.operators, "arguments"_a = section.arguments,
+                  "waits_for"_a = section.waits_for, "flag"_a = line(section.flag_span),
+                  "instructions"_a = section.instructions, "classes"_a = section.classes);
 }
 template <class T>
 py::list to_dicts(const std::vector<T>& values) {
@@ -99,6 +110,8 @@ void bind_program(py::module_& module) {
       .def_property_readonly("tensors", [](const program::Program& p) { return to_dicts(p.tensors); })
       .def_property_readonly("channels", [](const program::Program& p) { return to_dicts(p.channels); })
       .def_property_readonly("endings", [](const program::Program& p) { return to_dicts(p.endings); })
+      .def_property_readonly("sections",
+                             [](const program::Program& p) { return to_dicts(program::sections(p)); })
       .def_property_readonly("classes", &classes)
       .def("pe_counts", &program::Program::pe_counts, "PEs in each class.")
       .def("class_of", &class_of, py::arg("coordinates"),

@@ -83,6 +83,7 @@ py::dict simulate(const program::Program& program, const std::vector<py::array>&
       "stall_empty"_a = column(timing, [](const auto& pe) { return pe.stall_empty; }),
       "stall_full"_a = column(timing, [](const auto& pe) { return pe.stall_full; }),
       "stall_memory"_a = column(timing, [](const auto& pe) { return pe.stall_memory; }),
+      "stall_control"_a = column(timing, [](const auto& pe) { return pe.stall_control; }),
       "idle"_a = column(timing, [](const auto& pe) { return pe.idle; }),
       "busy_by_operator"_a = busy_by_operator(timing), "channels"_a = channels(timing),
       "memory_ports"_a = memory_ports(timing),

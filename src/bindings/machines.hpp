@@ -5,6 +5,7 @@
 
 #include <cyclotron/machine/machine.hpp>
 
+#include "control.hpp"
 #include "memories.hpp"
 
 namespace cyclotron::bindings {
@@ -36,7 +37,8 @@ inline machine::Machine to_machine(const pybind11::dict& value) {
                to_unit(pe["vector"]),
                to_unit(pe["scalar"]),
                pe["registers"].cast<std::optional<std::int64_t>>(),
-               pe["banks"].cast<std::optional<std::int64_t>>()};
+               pe["banks"].cast<std::optional<std::int64_t>>(),
+               pe["channels"].cast<std::optional<std::int64_t>>()};
   for (const auto& item : value["links"]) {
     const auto [offset, link] = item.cast<std::pair<std::vector<std::int64_t>, pybind11::dict>>();
     result.links.emplace(offset, to_link(link));
@@ -60,6 +62,7 @@ inline machine::Machine to_machine(const pybind11::dict& value) {
     result.chiplets = {chiplets["shape"].cast<std::vector<std::int64_t>>(),
                        to_link(chiplets["link"].cast<pybind11::dict>())};
   }
+  result.control = to_control(value["control"]);
   return result;
 }
 
@@ -90,6 +93,7 @@ inline pybind11::dict to_dict(const machine::Pe& pe) {
   result["scalar"] = to_dict(pe.scalar);
   result["registers"] = pe.registers;
   result["banks"] = pe.banks;
+  result["channels"] = pe.channels;
   return result;
 }
 
@@ -118,6 +122,7 @@ inline pybind11::dict to_dict(const machine::Machine& machine) {
   result["memories"] = memories;
   result["clock_hz"] = machine.clock_hz;
   result["chiplets"] = to_dict(machine.chiplets);
+  result["control"] = to_dict(machine.control);
   pybind11::list broadcasts;
   for (const auto& [dimension, link] : machine.broadcasts)
     broadcasts.append(pybind11::make_tuple(dimension, to_dict(link)));

@@ -22,6 +22,7 @@ namespace {
 constexpr std::int64_t pass_limit = std::int64_t{1} << 16;
 constexpr std::int64_t most_dimensions = 8;
 constexpr std::int64_t most_link_maps = 256;
+constexpr std::int64_t most_channels = std::int64_t{1} << 20;
 
 void require(std::string_view field, const Link& link) {
   require_range(fmt::format("{}.latency_cycles", field), link.latency_cycles, 0);
@@ -150,10 +151,11 @@ void require_banks(const Pe& pe) {
                                         std::max<std::int64_t>(1, pe.memory_bytes / *pe.banks) * *pe.banks)});
 }
 
-std::string banks_text(const Pe& pe) {
+std::string parts_text(const Pe& pe) {
   std::string text;
   if (pe.banks) text += fmt::format(" in {} bank{}", *pe.banks, *pe.banks == 1 ? "" : "s");
   if (pe.registers) text += fmt::format(", {} register{}", *pe.registers, *pe.registers == 1 ? "" : "s");
+  if (pe.channels) text += fmt::format(", {} channel{}", *pe.channels, *pe.channels == 1 ? "" : "s");
   return text;
 }
 
@@ -174,6 +176,12 @@ std::string bytes_text(std::int64_t bytes) {
   if (bytes >= mib && bytes % mib == 0) return fmt::format("{} MiB", bytes / mib);
   if (bytes >= kib && bytes % kib == 0) return fmt::format("{} KiB", bytes / kib);
   return fmt::format("{} bytes", bytes);
+}
+
+std::string control_text(const std::optional<Control>& control) {
+  if (!control) return "";
+  return fmt::format(", control latency {} hop {} setup {}", control->latency_cycles, control->hop_cycles,
+                     control->setup_cycles);
 }
 
 std::string unit_text(std::string_view kind, const std::optional<Unit>& unit) {
@@ -304,6 +312,12 @@ void verify(const Machine& machine) {
   for (const auto& [op, cycles] : machine.pe.cycles)
     require_range(fmt::format("pe.cycles[{}]", op), cycles, 0);
   require_banks(machine.pe);
+  if (machine.pe.channels) require_range("pe.channels", *machine.pe.channels, 1, most_channels);
+  if (machine.control) {
+    require_range("control.latency_cycles", machine.control->latency_cycles, 0);
+    require_range("control.hop_cycles", machine.control->hop_cycles, 0);
+    require_range("control.setup_cycles", machine.control->setup_cycles, 0);
+  }
   require("pe.matrix", machine.pe.matrix, 3);
   require("pe.vector", machine.pe.vector, 1);
   require("pe.scalar", machine.pe.scalar, 0);
@@ -362,9 +376,10 @@ std::string to_string(const Machine& machine) {
   for (const auto& [dimension, link] : machine.broadcasts)
     text += fmt::format(", broadcast along {}{}", dimension, link_text(link));
   if (machine.spread != Spread::constant) text += fmt::format(", broadcasts by {}", name(machine.spread));
-  text += fmt::format(", {} a PE{}", bytes_text(machine.pe.memory_bytes), banks_text(machine.pe));
+  text += fmt::format(", {} a PE{}", bytes_text(machine.pe.memory_bytes), parts_text(machine.pe));
   return text + unit_text("matrix", machine.pe.matrix) + unit_text("vector", machine.pe.vector) +
          unit_text("scalar", machine.pe.scalar) + to_string(machine.memories) +
+         control_text(machine.control) +
          (machine.clock_hz ? fmt::format(", {:g} MHz", *machine.clock_hz / 1e6) : "");
 }
 

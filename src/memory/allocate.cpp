@@ -14,6 +14,7 @@
 #include <cyclotron/support/error.hpp>
 
 #include <cyclotron/memory/lifetimes.hpp>
+#include "channels.hpp"
 #include "place_in_banks.hpp"
 #include "space.hpp"
 
@@ -228,6 +229,7 @@ void require_capacity(const Program& program) {
   const auto largest = std::ranges::max_element(program.classes, {}, &PeClass::memory_bytes);
   if (largest != program.classes.end() && largest->memory_bytes > program.machine.pe.memory_bytes)
     too_small(program, *largest);
+  require_channels(program);
 }
 
 }  // namespace

@@ -59,8 +59,7 @@ std::optional<ExitLoop> exit_loop(const Program& program, const PeClass& pe_clas
       if (found) throw Unfit{at, "is a second exit of one ending"};
       if (open.empty() || !open.back().is_loop || !std::holds_alternative<End>(pe_class.code[at + 1].action))
         throw Unfit{at, "is an exit that is not at the end of a loop"};
-      if (std::ranges::count(open, true, &OpenBlock::is_loop) > 1)
-        throw Unfit{at, "is an exit of a loop inside another one"};
+      if (open.size() > 1) throw Unfit{at, "is an exit of a loop inside another block"};
       found = {at, open.back().at, end_of(pe_class.code, open.back().at), open.back().variable};
     }
   }
@@ -302,14 +301,19 @@ std::optional<EndingFault> fault_of(const Program& program, EndingId ending) {
 
 Unrolled without_skipped(const Program& program, const std::vector<Ended>& ends) {
   Unrolled result{program, {}};
-  result.program.endings.clear();
+  auto& endings = result.program.endings;
+  const bool decided = program.machine.control.has_value();
+  if (!decided) endings.clear();
+  for (std::size_t e = 0; e < endings.size(); ++e) {
+    if (ends[e].skipped > 0) endings[e].last = ends[e].at;
+  }
   for (std::size_t c = 0; c < program.classes.size(); ++c) {
     const auto& code = program.classes[c].code;
     std::vector<Instruction> written;
     std::vector<std::uint32_t> origin;
-    const auto write = [&](std::size_t from, std::size_t to) {
+    const auto write = [&](std::size_t from, std::size_t to, bool with_exits) {
       for (std::size_t at = from; at < to; ++at) {
-        if (std::holds_alternative<Exit>(code[at].action)) continue;
+        if (std::holds_alternative<Exit>(code[at].action) && !with_exits) continue;
         written.push_back(code[at]);
         origin.push_back(static_cast<std::uint32_t>(at));
       }
@@ -322,16 +326,16 @@ Unrolled without_skipped(const Program& program, const std::vector<Ended>& ends)
     std::ranges::sort(loops, {}, [](const auto& one) { return one.first.begin; });
     std::size_t done = 0;
     for (const auto& [loop, ended] : loops) {
-      write(done, loop.begin);
+      write(done, loop.begin, decided);
       const std::size_t first = written.size();
-      write(loop.begin, loop.end + 1);
+      write(loop.begin, loop.end + 1, decided);
       std::get<Loop>(written[first].action).upper = {{.numerator = {{}, ended.at}}};
       const std::size_t rest = written.size();
-      write(loop.begin, loop.end + 1);
+      write(loop.begin, loop.end + 1, false);
       std::get<Loop>(written[rest].action).lower = {{.numerator = {{}, ended.at + ended.skipped + 1}}};
       done = loop.end + 1;
     }
-    write(done, code.size());
+    write(done, code.size(), decided);
     result.program.classes[c].code = std::move(written);
     result.origin.push_back(std::move(origin));
   }

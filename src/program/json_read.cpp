@@ -214,7 +214,7 @@ class Reader {
     read_fields(value, path, field("memory_bytes", pe.memory_bytes),
                 field("flops_per_cycle", pe.flops_per_cycle), field("cycles", pe.cycles),
                 field("matrix", pe.matrix), field("vector", pe.vector), field("scalar", pe.scalar),
-                field("registers", pe.registers), field("banks", pe.banks));
+                field("registers", pe.registers), field("banks", pe.banks), field("channels", pe.channels));
   }
   void read_links(const Json& value, const Path& path,
                   std::map<std::vector<std::int64_t>, machine::Link>& result) {
@@ -256,6 +256,10 @@ class Reader {
   void read(const Json& value, const Path& path, machine::Chiplets& chiplets) {
     read_fields(value, path, field("shape", chiplets.shape), field("link", chiplets.link));
   }
+  void read(const Json& value, const Path& path, machine::Control& control) {
+    read_fields(value, path, field("latency_cycles", control.latency_cycles),
+                field("hop_cycles", control.hop_cycles), field("setup_cycles", control.setup_cycles));
+  }
   void read(const Json& value, const Path& path, machine::Slice& slice) {
     read_fields(value, path, field("first", slice.first), field("step", slice.step),
                 field("last", slice.last));
@@ -277,6 +281,7 @@ class Reader {
     if (fields.has("memories")) get(fields, "memories", machine.memories);
     get_if_there(fields, "clock_hz", machine.clock_hz);
     get_if_there(fields, "chiplets", machine.chiplets);
+    get_if_there(fields, "control", machine.control);
     if (fields.has("spread"))
       read_enum(fields.at("spread"), Path(path, "spread"), format::spreads, machine.spread);
     if (fields.has("broadcasts")) read_broadcasts(fields.at("broadcasts"), Path(path, "broadcasts"), machine);

@@ -66,6 +66,7 @@ class Writer {
     add("scalar", pe.scalar);
     if (pe.registers) result["registers"] = *pe.registers;
     if (pe.banks) result["banks"] = *pe.banks;
+    if (pe.channels) result["channels"] = *pe.channels;
     return result;
   }
   static OrderedJson write(const std::vector<machine::Topology>& topology) {
@@ -112,6 +113,11 @@ class Writer {
     }
     if (machine.chiplets)
       result["chiplets"] = {{"shape", machine.chiplets->shape}, {"link", write(machine.chiplets->link)}};
+    if (machine.control) {
+      result["control"] = {{"latency_cycles", machine.control->latency_cycles},
+                           {"hop_cycles", machine.control->hop_cycles},
+                           {"setup_cycles", machine.control->setup_cycles}};
+    }
     return result;
   }
   static OrderedJson write(operators::Shape tile) { return OrderedJson::array({tile.rows, tile.columns}); }

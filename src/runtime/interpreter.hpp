@@ -62,6 +62,11 @@ concept KeepsTiles = requires { typename Host::Reference; };
 template <class Host>
 concept TimesMemory = requires(Host& host, Pe& pe) { host.finish(pe); };
 
+/// A host may have the ends of iterations in which a loop may end take time too.
+///   bool decide(Pe&, const Step&);  // before an EXIT
+template <class Host>
+concept TimesControl = requires(Host& host, Pe& pe, const Step& step) { host.decide(pe, step); };
+
 template <class Host>
 class Interpreter {
  public:
@@ -120,6 +125,9 @@ class Interpreter {
           continue;
         case Step::Kind::skip: ++counter; continue;
         case Step::Kind::exit:
+          if constexpr (TimesControl<Host>) {
+            if (!host_.decide(pe, step)) return Outcome::blocked;
+          }
           exit(pe, step);
           ++counter;
           continue;

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cyclotron as cy
-from cyclotron.machine import PE, Chiplets, Link, Machine, Unit
+from cyclotron.machine import PE, Chiplets, Control, Link, Machine, Unit
 
 links = st.builds(
     Link,
@@ -36,12 +36,14 @@ machines = st.builds(
     links=hops,
     broadcasts=st.dictionaries(st.sampled_from([0, 1]), links),
     spread=st.sampled_from(["constant", "distance", "tree"]),
+    control=st.none() | st.builds(Control, *[st.integers(0, 2**40)] * 3),
     clock=st.none() | st.floats(0, exclude_min=True, allow_infinity=False),
     pe=st.builds(
         PE,
         memory=st.sampled_from([2**50, 48 * 1024, 120]),
         registers=st.none() | st.integers(0, 2**20),
         banks=st.sampled_from([None, 1, 2, 4, 8]),
+        channels=st.none() | st.integers(1, 2**20),
         flops_per_cycle=st.integers(1, 1000),
         cycles=st.dictionaries(st.sampled_from(["divide", "sqrt", 'o"d\\d']), st.integers(0, 50)),
         matrix=st.none() | units(3),
@@ -95,6 +97,7 @@ def test_defaults_are_those_of_the_core():
             "scalar": None,
             "registers": None,
             "banks": None,
+            "channels": None,
         },
         "links": [],
         "memories": {},
@@ -103,6 +106,7 @@ def test_defaults_are_those_of_the_core():
         "spread": "constant",
         "link_maps": [],
         "chiplets": None,
+        "control": None,
     }
 
 
@@ -237,6 +241,12 @@ def test_unit_is_the_textbook_array():
         (lambda: PE(memory=100, banks=8), "CYC401", "100 bytes, which are no 8 equal banks"),
         (lambda: PE(memory=100, banks=8), "CYC401", "give a memory of 96 bytes"),
         (lambda: Machine.from_dict({"pe": {"register": 4}}), "CYC402", "did you mean `registers`?"),
+        (lambda: PE(channels=0), "CYC401", "`pe.channels` is 0, outside 1 .. 1048576"),
+        (lambda: Control(latency=-1), "CYC401", "`control.latency` is -1, outside 0 .. "),
+        (lambda: Control(hop=2.0), "CYC402", "of type float"),
+        (lambda: Control(setup=True), "CYC402", "of type bool"),
+        (lambda: Machine(control=10), "CYC402", "a cy.Control(latency=..., setup=...), or None"),
+        (lambda: Machine.from_dict({"control": {"set_up": 1}}), "CYC402", "did you mean `setup`?"),
         (lambda: Machine(grid=(0, 4)), "CYC401", "`grid[0]` is 0"),
         (lambda: Machine(grid=()), "CYC401", "grid dimensions"),
         (lambda: Machine(grid=(2,) * 9), "CYC401", "grid dimensions"),

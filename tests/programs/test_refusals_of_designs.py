@@ -177,6 +177,11 @@ REFUSALS = {
         "CYC401",
         lambda: compiled(S.space("i")).with_machine(cy.Machine(links={(0, 1): cy.Link()})),
     ),
+    "channels-overflow": (
+        cy.CapacityError,
+        "CYC504",
+        lambda: compiled(S.space("i", "j"), machine=cy.Machine(pe=cy.PE(channels=1))),
+    ),
     "schedule-of-another-grid": (
         cy.CapacityError,
         "CYC502",

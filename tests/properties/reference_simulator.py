@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import reference_controller
 import reference_memories
 
 import cyclotron as cy
@@ -54,6 +55,7 @@ class Clock:
     stall_empty: int = 0
     stall_full: int = 0
     stall_memory: int = 0
+    stall_control: int = 0
     instructions: int = 0
     work: Counter[Any] = field(default_factory=Counter)  # by name, or by name and kind or channel
 
@@ -70,13 +72,14 @@ class _Simulation:
     def __init__(self, program: Json, ends: Sequence[tuple[int, int]]) -> None:
         self.program, self.machine = program, program["machine"]
         for found in program["classes"]:
-            found["code"] = _without_exits(found["code"], ends)
+            found["code"] = _without_exits(found["code"], ends, "control" in self.machine)
         topology = self.machine["topology"]
         names = topology if isinstance(topology, list) else [topology] * len(program["grid"])
         self.wraps = [name in ("torus", "ring") for name in names]
         self.queues: dict[tuple[int, tuple[int, ...], tuple[int, ...]], Queue] = {}
         self.network_free: dict[tuple[int, tuple[int, ...]], int] = {}
         self.memories = reference_memories.Memories(program)
+        self.controller = reference_controller.Controller(program, ends, self.wraps, self.with_exit)
 
     def run(self) -> Json:
         grid = list(itertools.product(*map(range, self.program["grid"])))
@@ -101,7 +104,9 @@ class _Simulation:
                 return
 
     def progress(self, clocks: dict[tuple[int, ...], Clock]) -> int:
-        return sum(clock.instructions for clock in clocks.values())
+        return len(self.controller.sent) + sum(
+            clock.instructions + clock.stall_control for clock in clocks.values()
+        )
 
     def statistics(self, clocks: list[Clock]) -> Json:
         cycles = max(clock.now for clock in clocks)
@@ -134,6 +139,7 @@ class _Simulation:
             "stall_empty": [clock.stall_empty for clock in clocks],
             "stall_full": [clock.stall_full for clock in clocks],
             "stall_memory": [clock.stall_memory for clock in clocks],
+            "stall_control": [clock.stall_control for clock in clocks],
             "idle": [cycles - clock.now for clock in clocks],
             "busy_by_operator": {name: [clock.busy.get(name, 0) for clock in clocks] for name in names},
             "channels": channels,
@@ -164,6 +170,14 @@ class _Simulation:
                 self.wait(clock, self.memories.stored_by(pe))
                 return
 
+    def with_exit(self, ending: int) -> list[tuple[int, ...]]:
+        """The PEs of a loop that may end, in the order of the grid."""
+        exits = {"do": "exit", "ending": ending}.items()
+        classes = self.program["classes"]
+        own = [found["region"] for found in classes if any(exits <= step.items() for step in found["code"])]
+        grid = itertools.product(*map(range, self.program["grid"]))
+        return [pe for pe in grid if any(all(_holds(c, [*pe]) for c in box) for box in itertools.chain(*own))]
+
     def wait(self, clock: Clock, time: int) -> None:
         """For its memory."""
         clock.stall_memory += max(0, time - clock.now)
@@ -183,6 +197,9 @@ class _Simulation:
                 if any(all(_holds(c, environment) for c in conj) for conj in step["condition"]):
                     yield from self.block(code, at + 1, environment, pe, clock, sizes)
                 at = _after(code, at)
+            elif step["do"] == "exit":
+                yield from self.controller.decide(step["ending"], environment[-1], pe, clock)
+                at += 1
             else:
                 yield from getattr(self, step["do"])(step, environment, pe, clock, sizes)
                 clock.instructions += 1
@@ -393,8 +410,8 @@ def _walk(code: list[Json], at: int, environment: list[int]) -> Iterator[tuple[J
             at += 1
 
 
-def _without_exits(code: list[Json], ends: Sequence[tuple[int, int]]) -> list[Json]:
-    """The code, with the iterations that a loop leaves out in its Loop."""
+def _without_exits(code: list[Json], ends: Sequence[tuple[int, int]], decides: bool) -> list[Json]:
+    """The code, with the iterations that a loop leaves out in its Loop; with exits where these cost time."""
     open_loops = []
     for step in code:
         if step["do"] in ("loop", "if"):
@@ -404,7 +421,7 @@ def _without_exits(code: list[Json], ends: Sequence[tuple[int, int]]) -> list[Js
         elif step["do"] == "exit" and ends:
             at, skipped = ends[step["ending"]]
             open_loops[-1]["left_out"] = range(at + 1, at + 1 + skipped)
-    return [step for step in code if step["do"] != "exit"]
+    return [step for step in code if decides or step["do"] != "exit"]
 
 
 def _values(loop: Json, environment: list[int]) -> Iterator[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import random
 import runpy
@@ -21,6 +22,7 @@ BATCH = 10
 MOST_STEPS = 12
 LONG = 24  # steps enough to leave some out; whole numbers wrap around then
 MACHINE = cy.Machine(link=cy.Link(latency=2, depth=9), pe=cy.PE(scalar=cy.Unit(cycles=3)))
+CONTROL = cy.Control(latency=4, hop=2, setup=7)
 UPDATES = (  # small whole numbers, of which all results are exact
     "u = v + {n}",
     "v = u * 2 - v",
@@ -147,16 +149,18 @@ def check(seed: int, folder: Path, backends: Sequence[Any]) -> dict[str, int] | 
 
 def check_time(program: cy.Program, text: str) -> None:
     """Each engine tells the time of the steps that were taken, and a slow one tells the same."""
-    program = program.with_machine(MACHINE)
-    result = cy.run(program, backend="sim")
-    alone = cy.run(program, backend="sim", event_limit=0)
     ends = []
+    result = cy.run(program.with_machine(MACHINE), backend="sim")
     for ending, steps in zip(program.core.endings, result.steps.values(), strict=True):
         skipped = ending["steps"] - steps
         assert ending["period"] == 1 or not skipped, text
         ends.append((ending["last"] - skipped, skipped))
-    expected = reference_simulator.simulate(program, ends)
-    assert random_machines.measured(result) == random_machines.measured(alone) == expected, text
+    for control in (None, CONTROL):
+        timed = program.with_machine(dataclasses.replace(MACHINE, control=control))
+        expected = reference_simulator.simulate(timed, ends)
+        for limit in (200_000, 0):
+            measured = random_machines.measured(cy.run(timed, backend="sim", event_limit=limit))
+            assert measured == expected, text
 
 
 @pytest.mark.parametrize("batch", range(0, PROGRAMS, BATCH))

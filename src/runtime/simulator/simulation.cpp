@@ -20,6 +20,12 @@ MemoryPorts memory_ports(const PeArray& array) {
   return {array.program(), users};
 }
 
+std::vector<std::uint32_t> grid_indices(const PeArray& array) {
+  std::vector<std::uint32_t> result;
+  for (const Pe& pe : array.pes()) result.push_back(pe.index);
+  return result;
+}
+
 /// Those of the executed instructions that are nothing else: a broadcast to nobody tells its host nothing.
 void count_broadcasts(Work& work, std::int64_t executed) {
   work.count(InstructionKind::broadcast) = 0;
@@ -33,6 +39,7 @@ Simulation<f>::Simulation(const program::Program& program, const Arrays& arrays,
                           const Progress& progress)
     : array_(program, f),
       memory_(memory_ports(array_)),
+      controller_(program, grid_indices(array_)),
       event_limit_(event_limit),
       tensors_(access_tensors(program, arrays, f)),
       pulse_(progress),
@@ -347,6 +354,13 @@ void Simulation<f>::computed(Pe& pe, const Step& step, std::span<const Shape> op
 }
 
 template <bool f>
+bool Simulation<f>::decide(Pe& pe, const Step& step) {
+  if (!uses_controller(array_.program())) return true;
+  return controller_.pass(pe.ordinal, step.ending, pe.variables[step.variable], clocks_[pe.ordinal].now,
+                          [&](std::uint32_t ordinal) { wake(ordinal); });
+}
+
+template <bool f>
 Timing Simulation<f>::timing() {
   Timing result;
   for (const Clock& clock : clocks_) result.cycles = std::max(result.cycles, clock.now);
@@ -359,8 +373,10 @@ Timing Simulation<f>::timing() {
     pe.busy = clock.busy;
     pe.stall_empty = clock.stall_empty;
     pe.stall_full = clock.stall_full;
+    pe.stall_control = controller_.stalled(o);
     pe.idle = result.cycles - clock.now;
-    CYC_CHECK(pe.busy + pe.stall_empty + pe.stall_full + pe.stall_memory + pe.idle == result.cycles,
+    CYC_CHECK(pe.busy + pe.stall_empty + pe.stall_full + pe.stall_memory + pe.stall_control + pe.idle ==
+                  result.cycles,
               "of " + array_.name(array_.grid_index(o)));
     for (std::size_t op = 0; op < operator_count; ++op) {
       if (clock.busy_by_operator[op] == 0) continue;

@@ -13,6 +13,7 @@
 #include "../interpreter.hpp"
 #include "../pulse.hpp"
 #include "../ring.hpp"
+#include "controller.hpp"
 #include "memory_ports.hpp"
 #include "wait_circle.hpp"
 
@@ -86,6 +87,7 @@ class Simulation {
   void moved(Pe& pe, const Step& step, TileSize size);
   bool access(Pe& pe, const Step& step, TileSize size);
   bool finish(Pe& pe);
+  bool decide(Pe& pe, const Step& step);
 
  private:
   void set_up(Queue& queue, std::uint32_t channel, std::uint32_t sender, std::uint32_t receiver_index);
@@ -103,6 +105,7 @@ class Simulation {
 
   PeArray array_;
   MemoryPorts memory_;
+  Controller controller_;
   std::int64_t event_limit_;
   std::vector<TensorAccess> tensors_;
   Pulse pulse_;

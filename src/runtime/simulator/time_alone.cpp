@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "collapse.hpp"
+#include "controller.hpp"
 #include "deadlock.hpp"
 #include "fast_forward.hpp"
 #include "timed_engine.hpp"
@@ -28,19 +29,21 @@ std::optional<Timing> simulate_ahead(const program::Program& program, const Prog
 
 std::optional<Timing> simulate_time(const program::Program& program, Engine which, const Progress& progress) {
   try {
-    if (which == Engine::general) {
+    if (which == Engine::general || uses_controller(program)) {
       if (auto timing = simulate_ahead(program, progress)) {
-        timing->engine = "general";
+        timing->engine = which == Engine::fast_forward ? "fast-forward" : "general";
         return timing;
       }
     }
     auto timed = time_program(program);
     if (!timed) return std::nullopt;
-    if (which != Engine::general) {
+    // A controller has PEs wait for others far away: nothing repeats itself in PE after PE.
+    const bool general = which == Engine::general || uses_controller(program);
+    if (!general) {
       if (auto timing = simulate_collapsed(*timed, progress)) return timing;
     }
     TimedEngine engine(std::move(*timed), progress);
-    const std::int64_t skipped = which == Engine::general ? 0 : fast_forward(engine);
+    const std::int64_t skipped = general ? 0 : fast_forward(engine);
     if (engine.run()) {
       Timing timing = std::move(engine).timing();
       timing.engine = which == Engine::fast_forward || skipped > 0 ? "fast-forward" : "general";

@@ -66,6 +66,7 @@ class TimedArray {
   [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(grid_index_.size()); }
   [[nodiscard]] std::uint32_t grid_size() const { return static_cast<std::uint32_t>(ordinal_.size()); }
   [[nodiscard]] std::uint32_t grid_index(std::uint32_t ordinal) const { return grid_index_[ordinal]; }
+  [[nodiscard]] const std::vector<std::uint32_t>& grid_indices() const { return grid_index_; }
   /// Of the PE at a grid index; `none` where it has no program.
   [[nodiscard]] std::uint32_t ordinal(std::size_t grid_index) const { return ordinal_[grid_index]; }
   [[nodiscard]] const TimedCode& code(const TimedPe& pe) const { return program_.classes[pe.pe_class]; }

@@ -5,7 +5,10 @@
 
 namespace cyclotron::runtime::simulator {
 TimedEngine::TimedEngine(TimedProgram program, const Progress& progress)
-    : array_(std::move(program)), pulse_(progress), ready_(array_.count()) {
+    : array_(std::move(program)),
+      pulse_(progress),
+      ready_(array_.count()),
+      controller_(*array_.program().source, array_.grid_indices()) {
   for (std::uint32_t o = 0; o < array_.count(); ++o) ready_.insert(o);
 }
 
@@ -203,6 +206,11 @@ TimedEngine::Outcome TimedEngine::advance(std::uint32_t ordinal, [[maybe_unused]
         if (!access(ordinal, *op)) return leave(Outcome::blocked);
         restore();
         break;
+      case TimedOp::Kind::decide:
+        save();
+        if (!decide(ordinal, *op)) return leave(Outcome::blocked);
+        restore();
+        break;
       case TimedOp::Kind::halt:
         save();
         if (!finish(ordinal)) return leave(Outcome::blocked);
@@ -229,6 +237,13 @@ bool TimedEngine::finish(std::uint32_t ordinal) {
   const auto done = array_.memory().finish(ordinal, now);
   if (done) now = *done;
   return done.has_value();
+}
+
+bool TimedEngine::decide(std::uint32_t ordinal, const TimedOp& op) {
+  TimedPe& pe = array_.state().pes[ordinal];
+  const std::int64_t iteration = array_.state().registers[pe.registers + std::size_t{2} * (op.level - 1U)];
+  return controller_.pass(ordinal, static_cast<std::uint32_t>(op.first), iteration, pe.now,
+                          [&](std::uint32_t other) { ready_.insert(other); });
 }
 
 bool TimedEngine::open_loop(std::uint32_t ordinal, const TimedOp& op) {

@@ -8,6 +8,7 @@
 #include <cyclotron/runtime/runtime.hpp>
 
 #include "../pulse.hpp"
+#include "controller.hpp"
 #include "expansion.hpp"
 #include "ranks.hpp"
 #include "ready_set.hpp"
@@ -87,6 +88,8 @@ class TimedEngine {
   [[gnu::noinline]] bool access(std::uint32_t ordinal, const TimedOp& op);
   /// The end of the program; the same.
   [[gnu::noinline]] bool finish(std::uint32_t ordinal);
+  /// The end of an iteration in which a loop may end; the same.
+  [[gnu::noinline]] bool decide(std::uint32_t ordinal, const TimedOp& op);
   /// Calls visit(queue, receiver's grid index) for each receiver of a broadcast, while that returns true. Throws
   /// Irregular where there is none on the grid.
   template <class Visit>
@@ -104,6 +107,7 @@ class TimedEngine {
   std::vector<std::uint32_t> waiting_;  // For the next round.
   std::uint32_t done_ = 0;
   std::optional<Ranks> ranks_;
+  Controller controller_;
 };
 
 inline std::int64_t TimedEngine::place_free_at(const TimedQueue& queue, const TimedChannel& channel) const {

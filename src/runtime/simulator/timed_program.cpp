@@ -8,6 +8,7 @@
 
 #include "../pe_array.hpp"
 #include "control.hpp"
+#include "controller.hpp"
 #include "simulation.hpp"
 #include "tile_sizes.hpp"
 #include "timed_wires.hpp"
@@ -83,7 +84,9 @@ class Compactor {
         if (in_block_) push_control(TimedOp::Kind::skip, at);
         --branches_;
         return;
-      case Step::Kind::exit: return;
+      case Step::Kind::exit:
+        if (uses_controller(*program_.source)) push(TimedOp::Kind::decide, at).first = step.ending;
+        return;
       case Step::Kind::load: return access(TimedOp::Kind::load, at);
       case Step::Kind::store: return access(TimedOp::Kind::store, at);
       case Step::Kind::move: return count(step);
@@ -167,7 +170,8 @@ class Compactor {
     const bool network =
         step.kind == Step::Kind::receive && code_.ports[step.port].kind == Port::Kind::network_in;
     const bool memory = step.kind == Step::Kind::load || step.kind == Step::Kind::store;
-    return network || (memory && served_) || step.kind == Step::Kind::branch ||
+    const bool decides = step.kind == Step::Kind::exit && uses_controller(*program_.source);
+    return network || (memory && served_) || decides || step.kind == Step::Kind::branch ||
            step.kind == Step::Kind::broadcast;
   }
 

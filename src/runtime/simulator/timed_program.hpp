@@ -33,6 +33,7 @@ struct TimedOp {
     repeat,      ///< Goes to `target` while iterations remain.
     branch,      ///< Goes to `target` where the condition does not hold.
     skip,
+    decide,  ///< Where a loop may end: waits for the controller. Only where there is one.
     halt
   };
   Kind kind = Kind::halt;
@@ -49,7 +50,7 @@ struct TimedOp {
   std::uint32_t body = 0;
   std::int64_t cycles = 0;  ///< Of a compute.
   std::int64_t words = 0;   ///< Of a load or store.
-  std::int64_t first = 0;   ///< Of a fixed loop: the variable's first value.
+  std::int64_t first = 0;   ///< Of a fixed loop: the variable's first value. Of a decision: its ending.
   std::int64_t trips = 0;   ///< Of a fixed loop.
   std::int64_t stride = 0;  ///< Of a repeat: what the variable advances by.
 };

@@ -134,7 +134,8 @@ void tell_channels(const TimedArray& array, const Expanded& expanded, const Expa
 }
 
 /// What each PE did with its cycles, of which the result has the number.
-void tell_pes(const TimedArray& array, const Expanded& expanded, Timing& result) {
+void tell_pes(const TimedArray& array, const Controller& controller, const Expanded& expanded,
+              Timing& result) {
   const TimedState& state = array.state();
   std::array<std::vector<std::int64_t>*, operators::operator_count> columns{};
   const auto column = [&](Op op) -> std::vector<std::int64_t>& {
@@ -172,7 +173,9 @@ void tell_pes(const TimedArray& array, const Expanded& expanded, Timing& result)
       counters.times.push_back(*times++);
     }
     cycles.stall_full = pe.stall_full;
-    cycles.stall_empty = pe.now + shift - cycles.busy - pe.stall_full - cycles.stall_memory;
+    cycles.stall_control = controller.stalled(o);
+    cycles.stall_empty =
+        pe.now + shift - cycles.busy - pe.stall_full - cycles.stall_memory - cycles.stall_control;
     cycles.idle = result.cycles - pe.now - shift;
   });
 }
@@ -190,7 +193,7 @@ Timing TimedEngine::timing(const Expansion& expansion) && {
   array_.release_queues();  // as large as what is told of the PEs
   result.pes.assign(expanded.size(), PeCycles{.idle = result.cycles});
   array_.memory().tell(result);
-  tell_pes(array_, expanded, result);
+  tell_pes(array_, controller_, expanded, result);
   return result;
 }
 

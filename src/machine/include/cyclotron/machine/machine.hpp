@@ -76,12 +76,24 @@ struct Pe {
   /// Equal contiguous parts of the memory, each of which gives or takes a word a cycle; 1 to 1024, a divisor of
   /// `memory_bytes`. None: one where there are registers, else memory costs operators nothing.
   std::optional<std::int64_t> banks{};
+  /// Different channels that a PE sends to or receives from at most, 1 to 2^20. None: any number.
+  std::optional<std::int64_t> channels{};
   bool operator==(const Pe&) const = default;
 };
 
 /// Whether operators wait for banks.
 [[nodiscard]] inline bool has_banks(const Pe& pe) { return pe.registers || pe.banks; }
 [[nodiscard]] inline std::int64_t bank_bytes(const Pe& pe) { return pe.memory_bytes / pe.banks.value_or(1); }
+
+/// A controller in the middle of the grid, which sends the PEs their next section of the program where that depends on
+/// data. It decides what PEs without one decide themselves.
+struct Control {
+  std::int64_t latency_cycles =
+      10;                          ///< From what it decides by to the first word of the section, at least 0.
+  std::int64_t hop_cycles = 1;     ///< Of that word from PE to PE, at least 0.
+  std::int64_t setup_cycles = 55;  ///< Of a section in each PE before it begins, at least 0.
+  bool operator==(const Control&) const = default;
+};
 
 /// The whole machine. An empty grid means: as large as the program needs.
 struct Machine {
@@ -100,6 +112,7 @@ struct Machine {
   Spread spread = Spread::constant;          ///< Of all broadcasts.
   std::vector<LinkMap>
       link_maps{};  ///< Of a custom topology, and only there; of those that join two PEs, the first.
+  std::optional<Control> control{};  ///< None: PEs decide for themselves, at no cost.
   bool operator==(const Machine&) const = default;
 };
 

@@ -17,7 +17,8 @@ namespace cyclotron::memory {
 /// them, so that what an instruction uses lies in different banks as far as it can; where that needs more than the
 /// memory, at best fit as above. How often an instruction runs is estimated from the loops around it.
 /// Requires: verify would hold but for addresses. Throws CapacityError where a class needs more than the
-/// machine's PE memory: names the class, both sizes, and the largest slots that live where most do.
+/// machine's PE memory: names the class, both sizes, and the largest slots that live where most do; and CYC504 where one
+/// uses more channels than its PEs have.
 [[nodiscard]] program::Program allocate(program::Program program);
 
 /// The program on a machine whose grid and topology are those of its own: laid out anew if its banks or registers are

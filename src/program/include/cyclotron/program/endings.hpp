@@ -47,8 +47,8 @@ struct Unrolled {
       origin;  ///< By class and instruction: which one of the class it was.
 };
 
-/// What a run has executed whose loops ended so, one entry an ending, without EXITs: each loop that ended is one up to
-/// there and one of what is left. Requires: verify(program).
+/// What a run has executed whose loops ended so, one entry an ending: each loop that ended is one up to there and one of
+/// what is left. Without EXITs, but where the machine has a controller: those that it decided stay, and leave nothing out. Requires: verify(program).
 [[nodiscard]] Unrolled without_skipped(const Program& program, const std::vector<Ended>& ends);
 
 }  // namespace cyclotron::program

@@ -79,7 +79,8 @@ struct PeCycles {
   std::int64_t stall_full = 0;   ///< Waiting for a place in a channel, or for the link.
   std::int64_t stall_memory =
       0;  ///< Waiting for a LOAD, for a place for a STORE, or at the end for the last of these.
-  std::int64_t idle = 0;  ///< After its last instruction, or without a program.
+  std::int64_t stall_control = 0;  ///< Waiting for the controller's next section and setting it up.
+  std::int64_t idle = 0;           ///< After its last instruction, or without a program.
 };
 
 /// What a port of a memory did.
@@ -154,6 +155,10 @@ struct SimulatorOptions {
 /// A PE ends when its stores have arrived. A port transfers one request at a time, for ceil(words / words_per_cycle)
 /// cycles, the one that was asked for first; of those asked for in one cycle that of the first PE in the order of the
 /// grid, its load before its store.
+/// On a machine with control, a PE waits at the end of each iteration in which a loop may end. There stands the
+/// controller in the middle of the grid, at coordinate (extent - 1) / 2 of each dimension. The nearest of the loop's PEs
+/// comes to its EXIT at cycle t; the next section leaves at s = t + hop * its hops + latency; each PE of the loop:
+/// t = max(t, s + hop * its hops) + setup. After the iteration in which it ended the loop needs no controller.
 /// When a loop ends early numbers say: a run of time alone goes through all of its iterations.
 /// A run of time alone does not look at tensors and slots, so it does not tell indices outside them.
 /// Throws DeadlockError with the cycle of waits (PE, channel, full or empty, source line) and a depth that

@@ -1,0 +1,140 @@
+"""A program as a controller sees it: sections between decisions that depend on data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cyclotron.tables import html_table, text_table
+
+if TYPE_CHECKING:
+    from cyclotron.compiler import Program
+
+_HEADER = ("section", "lines", "computes", "arguments", "instructions", "sent")
+
+
+@dataclass(frozen=True)
+class Section:
+    """What PEs do from one decision to the next; loops of known bounds are inside.
+
+    Attributes
+    ----------
+    loop : str
+        The loop of which it is an iteration; empty before, between and after such loops.
+    lines : tuple of (str, int)
+        Files and lines of the Python text that its instructions come from.
+    operators, arguments : tuple of str
+        What it computes, and the tensors that it loads and stores.
+    waits_for : str
+        The value by which the controller sends it, as ``name (file.py:12)``: an iteration but the first of a
+        loop whose end depends on it, or what follows that loop. Empty: it is sent ahead, whatever the data.
+    instructions : int
+        Of the PE class that has most.
+    classes : int
+        PE classes that take part.
+    """
+
+    loop: str
+    lines: tuple[tuple[str, int], ...]
+    operators: tuple[str, ...]
+    arguments: tuple[str, ...]
+    waits_for: str
+    instructions: int
+    classes: int
+
+    @classmethod
+    def from_core(cls, data: dict[str, Any]) -> Section:
+        """Return the section of the core's plain data.
+
+        Parameters
+        ----------
+        data : dict
+            As ``Program.core.sections`` has it.
+        """
+        file, line = data["flag"]
+        where = f" ({Path(file).name}:{line})" if line else ""
+        return cls(
+            loop=data["loop"],
+            lines=tuple(data["lines"]),
+            operators=tuple(data["operators"]),
+            arguments=tuple(data["arguments"]),
+            waits_for=data["waits_for"] and data["waits_for"] + where,
+            instructions=data["instructions"],
+            classes=data["classes"],
+        )
+
+    @property
+    def lines_text(self) -> str:
+        """The lines, for people: ``cg.py:12-14, 17``."""
+        found: dict[str, list[list[int]]] = {}
+        for file, line in self.lines:
+            runs = found.setdefault(Path(file).name, [])
+            if runs and line <= runs[-1][1] + 1:
+                runs[-1][1] = line
+            else:
+                runs.append([line, line])
+        return "; ".join(
+            f"{file}:{', '.join(str(a) if a == b else f'{a}-{b}' for a, b in runs)}"
+            for file, runs in found.items()
+        )
+
+    def _row(self, number: int) -> list[str]:
+        name = f"{number}: iteration of {self.loop}" if self.loop else str(number)
+        sent = f"by {self.waits_for}" if self.waits_for else "ahead"
+        lists = [", ".join(self.operators), ", ".join(self.arguments)]
+        return [name, self.lines_text, *lists, str(self.instructions), sent]
+
+
+@dataclass(frozen=True)
+class Sections:
+    """The sections of a program, in the order in which they are sent: iterable, indexable, a table as text.
+
+    Attributes
+    ----------
+    kernel_name : str
+        Of the program.
+    sections : tuple of Section
+        One where nothing depends on data: then no controller is needed.
+    """
+
+    kernel_name: str
+    sections: tuple[Section, ...]
+
+    @classmethod
+    def of(cls, program: Program) -> Sections:
+        """Return those of a program.
+
+        Parameters
+        ----------
+        program : Program
+            Compiled or loaded.
+        """
+        return cls(program.kernel_name, tuple(Section.from_core(one) for one in program.core.sections))
+
+    def __len__(self) -> int:
+        return len(self.sections)
+
+    def __iter__(self) -> Iterator[Section]:
+        return iter(self.sections)
+
+    def __getitem__(self, number: int) -> Section:
+        return self.sections[number]
+
+    def _rows(self) -> list[list[str]]:
+        return [section._row(number) for number, section in enumerate(self.sections)]
+
+    def _caption(self) -> str:
+        waits = sum(bool(section.waits_for) for section in self.sections)
+        count = f"{len(self)} section" + ("" if len(self) == 1 else "s")
+        return f"{self.kernel_name}: {count}, {waits or 'none'} of them sent by a value that the PEs compute"
+
+    def __str__(self) -> str:
+        return f"{self._caption()}\n\n{text_table(_HEADER, self._rows())}"
+
+    def __repr__(self) -> str:
+        return f"<{self._caption()}>"
+
+    def _repr_html_(self) -> str:
+        return html_table(_HEADER, self._rows(), self._caption())

@@ -1,0 +1,134 @@
+#include <cyclotron/program/sections.hpp>
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <variant>
+
+namespace cyclotron::program {
+namespace {
+
+template <class T>
+void add_once(std::vector<T>& values, const T& value) {
+  if (std::ranges::find(values, value) == values.end()) values.push_back(value);
+}
+
+bool opens(const Action& action) {
+  return std::holds_alternative<Loop>(action) || std::holds_alternative<If>(action);
+}
+
+/// The ending of each instruction's outermost loop, if that has one.
+std::vector<std::optional<EndingId>> endings_of(const PeClass& pe_class) {
+  std::vector<std::optional<EndingId>> result(pe_class.code.size());
+  std::size_t depth = 0, begin = 0;
+  std::optional<EndingId> found;
+  for (std::size_t at = 0; at < pe_class.code.size(); ++at) {
+    const Action& action = pe_class.code[at].action;
+    if (opens(action) && depth++ == 0) begin = at;
+    if (const auto* exit = std::get_if<Exit>(&action)) found = exit->ending;
+    if (std::holds_alternative<End>(action) && --depth == 0) {
+      std::fill(result.begin() + static_cast<std::ptrdiff_t>(begin),
+                result.begin() + static_cast<std::ptrdiff_t>(at) + 1, std::exchange(found, std::nullopt));
+    }
+  }
+  return result;
+}
+
+/// The slot that an action writes.
+const SlotRef* destination(const Action& action) {
+  if (const auto* compute = std::get_if<Compute>(&action)) return &compute->destination;
+  if (const auto* move = std::get_if<Move>(&action)) return &move->destination;
+  if (const auto* receive = std::get_if<Receive>(&action)) return &receive->destination;
+  if (const auto* load = std::get_if<Load>(&action)) return &load->destination;
+  return nullptr;
+}
+
+/// Where each ending's loop comes among those of all: classes run theirs in one order, and have some of them.
+std::vector<std::size_t> places_of(const Program& program) {
+  std::vector<std::size_t> before(program.endings.size(), 0), order(before.size()), result(before.size());
+  for (const PeClass& pe_class : program.classes) {
+    std::size_t passed = 0;
+    for (const Instruction& instruction : pe_class.code) {
+      const auto* exit = std::get_if<Exit>(&instruction.action);
+      if (exit == nullptr) continue;
+      auto& most = before[exit->ending.index()];
+      most = std::max(most, passed++);
+    }
+  }
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t e) { return before[e]; });
+  for (std::size_t place = 0; place < order.size(); ++place) result[order[place]] = place;
+  return result;
+}
+
+struct Collected {
+  const Program& program;
+  std::vector<std::size_t> places;
+  /// Before, in and after each ending's loop: 2 p + 1 is the loop at place p.
+  std::vector<Section> sections = std::vector<Section>(2 * program.endings.size() + 1);
+
+  [[nodiscard]] std::size_t loop_of(EndingId ending) const { return 2 * places[ending.index()] + 1; }
+
+  void add(const PeClass& pe_class) {
+    const auto endings = endings_of(pe_class);
+    std::vector<std::int64_t> instructions(sections.size());
+    std::size_t section = 0;
+    for (std::size_t at = 0; at < pe_class.code.size(); ++at) {
+      const Instruction& instruction = pe_class.code[at];
+      if (endings[at]) section = loop_of(*endings[at]);
+      if (!endings[at] && section % 2 == 1) ++section;  // past the loop
+      if (const auto* exit = std::get_if<Exit>(&instruction.action)) tell_flag(pe_class, *exit);
+      if (is_control(instruction.action)) continue;
+      ++instructions[section];
+      look(sections[section], instruction);
+    }
+    for (std::size_t s = 0; s < sections.size(); ++s) {
+      sections[s].instructions = std::max(sections[s].instructions, instructions[s]);
+      sections[s].classes += instructions[s] > 0 ? 1 : 0;
+    }
+  }
+
+ private:
+  static bool is_control(const Action& action) {
+    return opens(action) || std::holds_alternative<End>(action) || std::holds_alternative<Exit>(action);
+  }
+
+  void look(Section& section, const Instruction& instruction) const {
+    if (instruction.span.known()) add_once(section.spans, instruction.span);
+    if (const auto* compute = std::get_if<Compute>(&instruction.action))
+      add_once(section.operators, std::string(operators::info(compute->op).name));
+    const auto* load = std::get_if<Load>(&instruction.action);
+    const auto* store = std::get_if<Store>(&instruction.action);
+    if (load != nullptr) add_once(section.arguments, program.tensors[load->tensor.index()].name);
+    if (store != nullptr) add_once(section.arguments, program.tensors[store->tensor.index()].name);
+  }
+
+  /// What the loop's next iteration and what follows the loop wait for.
+  void tell_flag(const PeClass& pe_class, const Exit& exit) {
+    const std::size_t loop = loop_of(exit.ending);
+    for (Section* section : {&sections[loop], &sections[loop + 1]}) {
+      if (section->waits_for.empty()) section->waits_for = pe_class.slots[exit.runs.slot.index()].name;
+      for (const Instruction& instruction : pe_class.code) {
+        const SlotRef* written = destination(instruction.action);
+        if (section->flag_span.known() || written == nullptr || written->slot != exit.runs.slot) continue;
+        section->flag_span = instruction.span;
+      }
+    }
+  }
+};
+
+}  // namespace
+
+std::vector<Section> sections(const Program& program) {
+  Collected collected{program, places_of(program)};
+  for (std::size_t e = 0; e < program.endings.size(); ++e)
+    collected.sections[collected.loop_of(EndingId(e))].loop = program.endings[e].loop;
+  for (const PeClass& pe_class : program.classes) collected.add(pe_class);
+  std::vector<Section> result = std::move(collected.sections);
+  std::erase_if(result, [](const Section& section) { return section.instructions == 0; });
+  for (Section& section : result) std::ranges::stable_sort(section.spans);
+  return result;
+}
+
+}  // namespace cyclotron::program

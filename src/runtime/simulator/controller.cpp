@@ -1,0 +1,89 @@
+#include "controller.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <variant>
+
+#include <cyclotron/support/error.hpp>
+
+namespace cyclotron::runtime::simulator {
+namespace {
+
+/// From each PE to the middle of the grid.
+std::vector<std::int64_t> hops_to_the_middle(const program::Program& program,
+                                             const std::vector<std::uint32_t>& grid_index) {
+  std::vector<std::int64_t> result;
+  result.reserve(grid_index.size());
+  std::vector<std::int64_t> offset(program.grid.size());
+  for (const std::uint32_t index : grid_index) {
+    std::int64_t rest = index;
+    for (std::size_t d = program.grid.size(); d-- > 0; rest /= program.grid[d])
+      offset[d] = rest % program.grid[d] - (program.grid[d] - 1) / 2;
+    result.push_back(machine::hops(program.machine, program.grid, offset));
+  }
+  return result;
+}
+
+/// The endings of a class.
+std::set<std::size_t> endings_of(const program::PeClass& pe_class) {
+  std::set<std::size_t> result;
+  for (const auto& instruction : pe_class.code) {
+    if (const auto* exit = std::get_if<program::Exit>(&instruction.action))
+      result.insert(exit->ending.index());
+  }
+  return result;
+}
+
+}  // namespace
+
+bool uses_controller(const program::Program& program) {
+  return program.machine.control.has_value() && !program.endings.empty();
+}
+
+Controller::Controller(const program::Program& program, const std::vector<std::uint32_t>& grid_index) {
+  if (!uses_controller(program)) return;
+  control_ = *program.machine.control;
+  hops_ = hops_to_the_middle(program, grid_index);
+  stalled_.resize(grid_index.size());
+  std::vector<std::set<std::size_t>> endings;
+  for (const auto& pe_class : program.classes) endings.push_back(endings_of(pe_class));
+  for (const auto& ending : program.endings)
+    loops_.push_back({.first = ending.first, .last = ending.last, .sections = {}, .waiting = {}});
+  const auto classes = program.class_map();
+  for (std::uint32_t o = 0; o < grid_index.size(); ++o) {
+    for (const std::size_t e : endings[classes[grid_index[o]]]) {
+      Loop& loop = loops_[e];
+      if (loop.pes++ == 0 || hops_[o] < hops_[loop.nearest]) loop.nearest = o;
+    }
+  }
+}
+
+bool Controller::pass(std::uint32_t ordinal, std::uint32_t ending, std::int64_t iteration, std::int64_t& now,
+                      const Wake& wake) {
+  Loop& loop = loops_[ending];
+  if (iteration < loop.first || iteration > loop.last) return true;  // all PEs know that it goes on
+  const std::int64_t number = iteration - loop.first - loop.done;
+  if (ordinal == loop.nearest) {
+    const std::int64_t told = now + hops_[ordinal] * control_.hop_cycles;
+    loop.sections.push_back({told + control_.latency_cycles, loop.pes});
+    for (const std::uint32_t other : std::exchange(loop.waiting, {})) wake(other);
+  }
+  if (number >= std::ssize(loop.sections)) {
+    loop.waiting.push_back(ordinal);
+    return false;
+  }
+  CYC_CHECK(number >= 0, "a PE comes to each section once");
+  Section& section = loop.sections[static_cast<std::size_t>(number)];
+  const std::int64_t arrival = section.left + hops_[ordinal] * control_.hop_cycles;
+  const std::int64_t starts = std::max(now, arrival) + control_.setup_cycles;
+  stalled_[ordinal] += starts - std::exchange(now, starts);
+  --section.expected;
+  while (!loop.sections.empty() && loop.sections.front().expected == 0) {
+    loop.sections.pop_front();
+    ++loop.done;
+  }
+  return true;
+}
+
+}  // namespace cyclotron::runtime::simulator

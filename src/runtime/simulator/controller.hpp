@@ -1,0 +1,57 @@
+// The controller that sends PEs the sections of loops whose ends depend on data (`machine::Control`).
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <vector>
+
+#include <cyclotron/runtime/runtime.hpp>
+
+namespace cyclotron::runtime::simulator {
+
+/// Whether a controller takes part in a run: there is one, and a loop whose end depends on data.
+[[nodiscard]] bool uses_controller(const program::Program& program);
+
+/// It stands in the middle of the grid. At the end of an iteration in which a loop may end, the PE of that loop that is
+/// nearest hands it the flag, `hop` cycles a hop; `latency` cycles later the next section leaves for all the loop's PEs.
+/// Each waits for it there, and then sets it up.
+class Controller {
+ public:
+  using Wake = std::function<void(std::uint32_t)>;
+
+  /// `grid_index`: of each PE that has a program, in the order of the grid.
+  Controller(const program::Program& program, const std::vector<std::uint32_t>& grid_index);
+
+  /// A PE's EXIT at cycle `now`, in an iteration of its loop: moves its clock to when it goes on. False: it has to wait,
+  /// and is woken once the controller has decided.
+  bool pass(std::uint32_t ordinal, std::uint32_t ending, std::int64_t iteration, std::int64_t& now,
+            const Wake& wake);
+
+  /// Of a PE so far.
+  [[nodiscard]] std::int64_t stalled(std::uint32_t ordinal) const {
+    return stalled_.empty() ? 0 : stalled_[ordinal];
+  }
+
+ private:
+  /// A section that has left the controller.
+  struct Section {
+    std::int64_t left = 0;       ///< When.
+    std::uint32_t expected = 0;  ///< PEs that it has not come to.
+  };
+  struct Loop {
+    std::int64_t first = 0;  ///< Iterations in which it may end.
+    std::int64_t last = -1;
+    std::uint32_t pes = 0;
+    std::uint32_t nearest = 0;  ///< Ordinal.
+    std::int64_t done = 0;      ///< Sections that have come to all PEs, before those of `sections`.
+    std::deque<Section> sections;
+    std::vector<std::uint32_t> waiting;
+  };
+
+  machine::Control control_;
+  std::vector<std::int64_t> hops_;  ///< To the controller, by ordinal; empty where it takes no part.
+  std::vector<std::int64_t> stalled_;
+  std::vector<Loop> loops_;  ///< By ending.
+};
+
+}  // namespace cyclotron::runtime::simulator

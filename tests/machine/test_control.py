@@ -1,0 +1,180 @@
+"""The controller: what loops cost whose ends depend on data, and that all else costs nothing."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import accounts
+import numpy as np
+import pytest
+
+import cyclotron as cy
+from cyclotron.counters import TIMES
+
+CONTROL = cy.Control(latency=10, hop=3, setup=55)
+
+
+@cy.kernel
+def halved(x, least, steps):
+    """Each element halves in every step, as long as their sum is large."""
+    for _ in range(steps):
+        x = x / 2
+        if cy.sum(x) < least:
+            break
+    return x
+
+
+@cy.kernel
+def halved_always(x, steps):
+    for _ in range(steps):
+        x = x / 2
+    return x
+
+
+def compiled(shape, least, steps=40, control=CONTROL, **machine):
+    x = np.ones(shape)
+    schedule = cy.Schedule().space(*"ij"[: len(shape)]).time("_")
+    return halved.compile(
+        x, least * x.size, steps, schedule=schedule, machine=cy.Machine(control=control, **machine)
+    )
+
+
+def run(program, **options):
+    result = cy.run(program, backend="sim", **options)
+    assert (sum(result.stats[name] for name in TIMES) == result.cycles).all()
+    return result
+
+
+def measured(result):
+    times = {name: result.stats[name].tolist() for name in TIMES}
+    return result.cycles, times, result.stats["channels"], result.stats["instructions"]
+
+
+@pytest.mark.parametrize("shape", [(1,), (5,), (1, 4), (3, 5), (6, 6)])
+@pytest.mark.parametrize("least", [0.9, 0.1, 1e-30])
+def test_each_decision_costs_the_way_and_the_set_up(shape, least):
+    program = compiled(shape, least)
+    free = program.with_machine(dataclasses.replace(program.machine, control=None))
+    assert len(program.core.endings) == 1
+    result, without = run(program), run(free)
+    assert result.steps == without.steps
+    assert np.array_equal(result.output, without.output)
+    ending = program.core.endings[0]
+    (steps,) = result.steps.values()
+    skipped = ending["steps"] - steps
+    decisions = ending["last"] - skipped - ending["first"] + 1
+    middle = [(n - 1) // 2 for n in program.grid]
+    hops = sum(abs(x - m) for x, m in zip(np.indices(program.grid), middle, strict=True))
+    least_cycles = decisions * (CONTROL.latency + CONTROL.setup)
+    waits = result.stats["stall_control"]
+    assert waits[tuple(middle)] >= least_cycles
+    assert (waits >= decisions * CONTROL.setup).all()
+    # The farthest PE goes on no sooner than the word comes there, and the next sum waits for it.
+    assert result.cycles >= without.cycles + least_cycles
+    if hops.max() == 0:
+        assert waits.sum() == least_cycles == result.cycles - without.cycles
+
+
+def test_static_programs_need_no_controller():
+    x, schedule = np.ones((4, 6)), cy.Schedule().space("i", "j").time("_")
+    programs = [
+        halved_always.compile(x, 9, schedule=schedule, machine=cy.Machine(control=control))
+        for control in (None, CONTROL)
+    ]
+    for options in ({}, {"event_limit": 0}, {"functional": False}):
+        without, result = (run(program, **options) for program in programs)
+        assert measured(without) == measured(result)
+        assert not result.stats["stall_control"].any()
+        assert result.stats["cycles_skipped"] == without.stats["cycles_skipped"]
+
+
+def test_no_control_costs_are_those_of_none():
+    free = cy.Control(latency=0, hop=0, setup=0)
+    with_it, without = (run(compiled((1,), 0.01, control=control)) for control in (free, None))
+    assert with_it.cycles == without.cycles
+
+
+@pytest.mark.parametrize("engine", ["auto", "general", "fast-forward"])
+def test_engines_agree(engine):
+    program = compiled((4, 5), 1e-30, steps=60)
+    alone = run(program, functional=False, event_limit=0, engine=engine)
+    told = run(program, functional=False)
+    assert measured(alone) == measured(told)
+    assert told.stats["stall_control"].any()
+
+
+def test_causes_and_critical_paths_have_control():
+    program = compiled((3, 4), 0.01)
+    result = run(program)
+    accounts.check(result)
+    account = result.accounting()
+    assert np.array_equal(account.control, result.stats["stall_control"])
+    assert "waits for control" in str(account)
+    path = result.critical_path()
+    assert path.cycles == result.cycles
+    assert path.by_kind["control"] > 0
+    assert "cy.Control" in str(path)
+
+
+def test_programs_keep_their_control(tmp_path):
+    program = compiled((3, 3), 0.1, pe=cy.PE(channels=24))
+    program.save(tmp_path / "halved.cyc")
+    loaded = cy.load(tmp_path / "halved.cyc")
+    assert loaded.machine.control == CONTROL
+    assert loaded.machine.pe.channels == 24
+    saved = json.loads(program.core.to_bytes()[24:])["machine"]
+    assert saved["control"] == {"latency_cycles": 10, "hop_cycles": 3, "setup_cycles": 55}
+    assert run(loaded, functional=False).cycles == run(program, functional=False).cycles
+
+
+def test_a_pe_has_so_many_channels_and_no_more():
+    program = compiled((3, 3), 0.1)
+    machine = program.machine
+    used = next(
+        count
+        for count in range(1, 100)
+        if _fits(program, dataclasses.replace(machine, pe=cy.PE(channels=count)))
+    )
+    with pytest.raises(
+        cy.CapacityError, match=f"uses {used} channels, but the machine has {used - 1} a PE"
+    ) as refused:
+        program.with_machine(dataclasses.replace(machine, pe=cy.PE(channels=used - 1)))
+    assert refused.value.code == "CYC504"
+    assert "2 bring control and arguments" in str(refused.value)
+    # Those of the control are not needed where there is none.
+    program.with_machine(dataclasses.replace(machine, pe=cy.PE(channels=used - 2), control=None))
+
+
+def _fits(program, machine):
+    try:
+        program.with_machine(machine)
+    except cy.CapacityError:
+        return False
+    return True
+
+
+def test_sections_are_what_runs_between_decisions():
+    program = compiled((3, 4), 0.1)
+    sections = program.sections
+    assert [section.loop for section in sections] == ["", "_", ""]
+    assert [bool(section.waits_for) for section in sections] == [False, True, True]
+    body = sections[1]
+    # `x / 2`, `cy.sum(x)` and `< least`, but not what follows the loop.
+    source = Path(__file__).read_text(encoding="utf-8").splitlines()
+    texts = [source[line - 1] for _, line in body.lines]
+    assert any("x / 2" in text for text in texts)
+    assert any("cy.sum(x) < least" in text for text in texts)
+    assert "divide" in body.operators
+    assert sections[0].arguments == ("x",)
+    assert all(section.instructions > 0 for section in sections)
+    assert "iteration of _" in str(sections)
+    assert sections._repr_html_().count("<tr>") == 4
+
+
+def test_a_static_program_is_one_section_that_waits_for_nothing():
+    x = np.ones((4, 6))
+    sections = halved_always.compile(x, 9, schedule=cy.Schedule().space("i", "j").time("_")).sections
+    assert len(sections) == 1
+    assert sections[0].waits_for == ""
+    assert "ahead" in str(sections)
+    assert "none of them" in repr(sections)
