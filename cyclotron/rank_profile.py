@@ -46,7 +46,7 @@ class Profile(list[dict[str, Any]]):
     ``processor_seconds`` : of a core, meanwhile.
     ``compute``, ``gflops`` : on tiles, by operator: seconds, and 1e9 flops a second.
     ``load_store`` : copying tiles from and to arrays.
-    ``send`` : packing, copying or lending tiles, by channel; a broadcast goes once to each other rank.
+    ``send`` : copying tiles into messages, or once to memory that is lent, by channel; lending takes no time.
     ``exchange`` : passing messages to MPI and taking them from it, between instructions.
     ``wait`` : nothing could go on until a message came, by the channel of that message.
     ``fetch`` : the same before the first instruction, for tiles of distributed inputs, by their names.

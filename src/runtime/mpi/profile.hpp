@@ -33,7 +33,7 @@ struct Profile {
 
 /// What passes between a rank and the others on a channel; or as tiles of a tensor that is distributed.
 struct Traffic {
-  double send = 0;  ///< Seconds in which tiles were copied into messages, or lent.
+  double send = 0;  ///< Seconds in which tiles were copied into messages, or to memory that is lent.
   double wait = 0;  ///< Seconds in which no PE of the rank could go on, until a message here came for one.
   std::int64_t sent = 0;      ///< Bytes of numbers, to each rank.
   std::int64_t received = 0;  ///< The same.

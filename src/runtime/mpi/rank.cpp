@@ -189,8 +189,10 @@ bool Rank::send(Pe& pe, const Step& step, const Packet& packet) {
 
 void Rank::transmit(std::uint32_t part, Record record, Packet& packet) {
   const int destination = static_cast<int>(part);
-  const bool scalar = packet.tile == Packet::no_tile;  // takes no longer than the clock
-  const double begun = scalar && !events_.on() ? untimed : wall_seconds();
+  // Scalars, and tiles that are lent as they are, take no longer than the clock.
+  const bool copied = packet.tile != Packet::no_tile && (!transport_.lends(destination, packet.bytes) ||
+                                                         tiles_[packet.tile].block()->segment < 0);
+  const double begun = copied || events_.on() ? wall_seconds() : untimed;
   if (packet.tile != Packet::no_tile) {
     make_lendable(tiles_[packet.tile], destination, packet.bytes);
     packet.data = tiles_[packet.tile].data();
@@ -326,7 +328,7 @@ void Rank::computed(Pe& pe, const Step& step, std::span<const Shape> operands) {
   const double now = wall_seconds();
   const auto op = static_cast<std::size_t>(step.op);
   profile_.compute[op] += now - started_;
-  profile_.flops[op] += operators::flops(step.op, step.flags, operands);
+  profile_.flops[op] += flops(step, operands);
   events_.add({.kind = Event::Kind::compute,
                .what = static_cast<std::uint32_t>(step.op),
                .pe = pe.index,
@@ -337,6 +339,17 @@ void Rank::computed(Pe& pe, const Step& step, std::span<const Shape> operands) {
   work_ += work;
   if (work < long_work) return;
   exchange();
+}
+
+std::int64_t Rank::flops(const Step& step, std::span<const Shape> operands) {
+  Counted& last = counted_[static_cast<std::size_t>(step.op)];
+  if (last.flops < 0 || last.flags != step.flags || !std::ranges::equal(last.operands(), operands)) {
+    last.flags = step.flags;
+    last.count = operands.size();
+    std::ranges::copy(operands, last.shapes.begin());
+    last.flops = operators::flops(step.op, step.flags, operands);
+  }
+  return last.flops;
 }
 
 void Rank::accessed(const Pe& pe, const Step& step) {

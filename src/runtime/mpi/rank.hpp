@@ -107,6 +107,7 @@ class Rank {
   void exchange();
   void exchanged(double begun);
   void hand_out(const Record& record, const std::byte* numbers, const Tile& holder);
+  [[nodiscard]] std::int64_t flops(const Step& step, std::span<const Shape> operands);
   [[nodiscard]] Traffic& on(std::uint32_t channel) { return traffic_[number_of(channel)]; }
   [[nodiscard]] std::uint32_t number_of(std::uint32_t channel) const;
   Queue& network_queue(std::uint32_t channel, std::uint32_t receiver_index, std::int64_t coordinate);
@@ -141,7 +142,16 @@ class Rank {
   Tile filled_;                          // The last of one number, of so many bytes.
   std::size_t filled_bytes_ = 0;
   std::size_t filled_element_ = 0;
+  /// The last operands of an operator: the next are most often like them.
+  struct Counted {
+    Flags flags = 0;
+    std::array<Shape, 3> shapes;
+    std::size_t count = 0;
+    std::int64_t flops = -1;
+    [[nodiscard]] std::span<const Shape> operands() const { return {shapes.data(), count}; }
+  };
   static constexpr double works = -1;
+  std::array<Counted, operators::operator_count> counted_{};
   Profile profile_;
   std::vector<Traffic> traffic_;  // By channel, then by tensor.
   Events events_;
