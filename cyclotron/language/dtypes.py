@@ -60,6 +60,9 @@ def _in_one_dtype(op: str, operands: Sequence[Element]) -> tuple[Element, ...]:
     if not known:
         return _typed(op, operands)
     numbers = [number_of(value) for value in values]
+    same = len(known) == 1 and all(number is None for number in numbers)
+    if same and np.dtype(next(iter(known))).kind in entry.kinds:
+        return tuple(operands)
     whole = [isinstance(number, int) and number in (0, 1) for number in numbers if number is not None]
     if first and known == {"bool"} and all(whole):
         return tuple(operands)  # a choice, which may be a truth value
