@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike
 from cyclotron.errors import ShapeError
 from cyclotron.language.blocked import Blocked, Spec, resolve_shape
 from cyclotron.language.broadcasting import whole_numbers
+from cyclotron.language.elements import Constant, Element, element
 from cyclotron.language.operators import named_dtype
 from cyclotron.language.position import here
 from cyclotron.language.reference import BlockedView, ScalarView, plain, wrap
@@ -148,8 +149,12 @@ def _declared(
     dtype: str | None,
     fill: complex | None,
 ) -> SymbolicTensor:
-    """A new tensor; in a loop every iteration makes it anew, and fills it."""
-    if tile is not None or not trace.indices():
+    """A new tensor; in a loop every iteration makes it anew, and fills it, as with data anywhere."""
+    given = isinstance(fill, (Element, Whole))
+    if fill is not None and not given:
+        first = element(fill)
+        fill = first.value if isinstance(first, Constant) else fill
+    if not given and (tile is not None or not trace.indices()):
         return trace.declare(name, scalars, tile, dtype, fill)
     tensor = trace.declare(name, scalars, None, dtype, None, anywhere=True)
     if fill is not None:

@@ -6,12 +6,13 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
-from cyclotron.errors import TraceError
-from cyclotron.language.position import place_of
+from cyclotron.errors import Span, TraceError
+from cyclotron.language.position import ours_raise, place_of
 from cyclotron.language.source import Source
 from cyclotron.language.syntax import walk
 
 OF_TYPES = (TypeError, AttributeError)  # what values of the host say where arrays were meant
+OF_VALUES = (ValueError, IndexError, OverflowError)  # what functions say of arguments that they do not take
 
 
 def told(error: Exception, source: Source, hosts: Mapping[str, Any]) -> TraceError | None:
@@ -20,13 +21,16 @@ def told(error: Exception, source: Source, hosts: Mapping[str, Any]) -> TraceErr
     Parameters
     ----------
     error : Exception
-        One of `OF_TYPES`, caught while a kernel was recorded.
+        One of `OF_TYPES` or `OF_VALUES`, caught while a kernel was recorded; of the latter only those are
+        told that a function of the compiler raises.
     source : Source
         The kernel.
     hosts : dict
         Its arguments that are no arrays, by parameter.
     """
     found = place_of(error)
+    if found is not None and isinstance(error, OF_VALUES):
+        return _of_arguments(error, found[1]) if ours_raise(error) else None
     if found is None or (found[0].co_filename, found[0].co_name) != (source.file, source.node.name):
         return None
     span = found[1]
@@ -46,6 +50,16 @@ def told(error: Exception, source: Source, hosts: Mapping[str, Any]) -> TraceErr
         help=f"{' and '.join(given)}, no array: pass an array, or `cy.spec(...)`, where the kernel takes one"
         if given
         else "arrays have no values while a kernel is recorded, and have operators and functions of NumPy",
+    )
+
+
+def _of_arguments(error: Exception, span: Span) -> TraceError:
+    return TraceError(
+        str(error),
+        code="CYC105",
+        span=span,
+        help="the function does not take these arguments; those that NumPy's function of this name documents"
+        " are numbers of the host",
     )
 
 

@@ -25,7 +25,7 @@ from cyclotron.language.bounded import bounded
 from cyclotron.language.build import SystemBuilder, build, build_nest
 from cyclotron.language.calls import inlined
 from cyclotron.language.factories import factory_of, made
-from cyclotron.language.host_errors import OF_TYPES, told
+from cyclotron.language.host_errors import OF_TYPES, OF_VALUES, told
 from cyclotron.language.naming import name_axes
 from cyclotron.language.nests import may_be_nest
 from cyclotron.language.outside import fixed, module_of, names_outside
@@ -369,7 +369,9 @@ class Kernel:
         token = ACTIVE.set(trace)
         try:
             self._record(bound)
-        except OF_TYPES as error:
+        except CyclotronError:
+            raise
+        except (*OF_TYPES, *OF_VALUES) as error:
             hosts = {n: v for n, v in bound.arguments.items() if not isinstance(v, SymbolicTensor)}
             known = None if self._is_il else told(error, self._source, hosts)
             raise (error if known is None else known) from None

@@ -156,6 +156,7 @@ def method(name: str) -> Callable[..., Any] | None:
 def _known() -> Mapping[Callable[..., Any], Callable[..., Any]]:
     """Cyclotron's functions by NumPy's."""
     from cyclotron.language import compositions, folds, products, rearranged, shifts
+    from cyclotron.language.whole import axis_of
 
     return {
         np.prod: folds.prod,
@@ -190,5 +191,5 @@ def _known() -> Mapping[Callable[..., Any], Callable[..., Any]]:
         np.imag: lambda val: val.imag,
         np.shape: lambda a: a.shape,
         np.ndim: lambda a: a.ndim,
-        np.size: lambda a, axis=None: a.size if axis is None else a.shape[axis],
+        np.size: lambda a, axis=None: a.size if axis is None else a.shape[axis_of(axis, a.ndim, "size")],
     }

@@ -8,11 +8,15 @@ import os
 import sys
 from types import CodeType, FrameType
 
+import numpy as np
+
 from cyclotron.errors import NO_SPAN, Span
 
 _LANGUAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 # Besides this package `cy.linalg`, through which kernels call operators; the kernels beside it are source.
 _OURS = (_LANGUAGE, os.path.join(os.path.dirname(os.path.dirname(_LANGUAGE)), "linalg", "__init__.py"))
+
+_NUMPY = os.path.dirname(np.__file__) + os.sep
 
 
 def here() -> Span:
@@ -39,6 +43,17 @@ def place_of(error: BaseException) -> tuple[CodeType, Span] | None:
             found = code, _span_at(code, trace.tb_lasti, trace.tb_lineno)
         trace = trace.tb_next
     return found
+
+
+def ours_raise(error: BaseException) -> bool:
+    """Whether an exception comes from the code of Cyclotron that a kernel calls, or from what that calls."""
+    ours, trace = False, error.__traceback__
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if file.startswith(_OURS) or not file.startswith(_NUMPY):
+            ours = file.startswith(_OURS)
+        trace = trace.tb_next
+    return ours
 
 
 def _span_at(code: CodeType, instruction: int, at_line: int) -> Span:

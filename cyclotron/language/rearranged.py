@@ -20,7 +20,7 @@ from cyclotron.language.promotion import typed
 from cyclotron.language.reference import ScalarView
 from cyclotron.language.subscripts import count
 from cyclotron.language.trace import ACTIVE, Trace
-from cyclotron.language.whole import Expression, Whole, axes_of
+from cyclotron.language.whole import Expression, Whole, axes_of, axis_of, place_of
 
 
 def flip(m: Any, axis: int | tuple[int, ...] | None = None) -> Any:
@@ -35,8 +35,10 @@ def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
     """The differences of neighbours along an axis, `n` times."""
     if not isinstance(a, Whole):
         return np.diff(a, n, axis)
-    (along,) = axes_of(axis, a.ndim, "diff")
-    for _ in range(n):
+    along, times = axis_of(axis, a.ndim, "diff"), place_of(n, "diff")
+    if times < 0:
+        raise ShapeError(f"`diff` is taken {times} times", code="CYC122", span=here(), help="give 0 or more")
+    for _ in range(min(times, whole_numbers(a.shape, f"`{a.name}`")[along])):  # then nothing is left
         before = (slice(None),) * along
         later, earlier = (a[before + (part,)] for part in (slice(1, None), slice(None, -1)))  # noqa: RUF005
         a = later != earlier if a.dtype_name == "bool" else later - earlier
@@ -48,6 +50,7 @@ def diagonal(a: Any, offset: int = 0) -> Any:
     if not isinstance(a, Whole):
         return np.diagonal(a, offset)
     rows, columns = _matrix(a, "diagonal")
+    offset = place_of(offset, "diagonal")
     down, right = max(-offset, 0), max(offset, 0)
     size = max(min(rows - down, columns - right), 0)
 
@@ -105,10 +108,10 @@ def concatenate(arrays: Sequence[Any], axis: int = 0) -> Any:
     ShapeError
         CYC122 if they have other axes, or differ along those.
     """
-    if not any(isinstance(one, Whole) for one in arrays):
+    if not isinstance(arrays, (tuple, list)) or not any(isinstance(one, Whole) for one in arrays):
         return np.concatenate(arrays, axis)
     wholes = [operand(one) for one in arrays]
-    (along,) = axes_of(axis, wholes[0].ndim, "concatenate")
+    along = axis_of(axis, wholes[0].ndim, "concatenate")
     shapes = [whole_numbers(one.shape, f"`{one.name}`") for one in wholes]
     if len({(len(shape), *shape[:along], -1, *shape[along + 1 :]) for shape in shapes}) > 1:
         raise ShapeError(
@@ -154,7 +157,7 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: Any
     """
     if not isinstance(array, Whole):
         return np.pad(array, pad_width, mode, constant_values=constant_values)  # type: ignore[call-overload]
-    if mode != "constant":
+    if not isinstance(mode, str) or mode != "constant":
         raise ShapeError(
             f"`pad` has the mode {mode!r}",
             code="CYC122",
@@ -214,7 +217,9 @@ def _matrix(a: Whole, what: str) -> tuple[int, int]:
 
 
 def _part(m: Whole, k: int, *, lower: bool) -> Whole:
-    _matrix(m, "tril" if lower else "triu")
+    what = "tril" if lower else "triu"
+    _matrix(m, what)
+    k = place_of(k, what)
 
     def element_at(index: Sequence[Affine]) -> Element:
         right = index[1].plus(index[0].times(-1))

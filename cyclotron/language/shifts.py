@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -14,7 +13,7 @@ from cyclotron.language.broadcasting import whole_numbers
 from cyclotron.language.elements import Choose, Constant, Element
 from cyclotron.language.position import here
 from cyclotron.language.promotion import typed
-from cyclotron.language.whole import Expression, Whole, axes_of
+from cyclotron.language.whole import Expression, Whole, axis_of, place_of
 
 Boundary = Literal["zero", "periodic", "reflect", "edge"]
 _BOUNDARIES = ("zero", "periodic", "reflect", "edge")
@@ -65,7 +64,7 @@ def _moves(what: str, places: Any, axes: Any, ndim: int) -> list[tuple[int, int]
     """Along which axes an array moves by how many places, in order: one number for each axis, or for all."""
     numbers = tuple(places) if isinstance(places, (Sequence, np.ndarray)) and np.ndim(places) else (places,)
     given = axes if isinstance(axes, (tuple, list)) else (axes,)
-    along = [axes_of(one, ndim, what)[0] for one in given]
+    along = [axis_of(one, ndim, what) for one in given]
     if len(numbers) != len(along) and 1 not in (len(numbers), len(along)):
         raise ShapeError(
             f"`{what}` has {len(numbers)} numbers of places and {len(along)} axes",
@@ -74,19 +73,7 @@ def _moves(what: str, places: Any, axes: Any, ndim: int) -> list[tuple[int, int]
             help="give one number for each axis, or one for all",
         )
     moves = max(len(numbers), len(along)) if numbers and along else 0
-    return [(along[n % len(along)], _number(what, numbers[n % len(numbers)])) for n in range(moves)]
-
-
-def _number(what: str, by: Any) -> int:
-    try:
-        return operator.index(by)
-    except TypeError:
-        raise ShapeError(
-            f"`{what}` moves an array by {by!r}",
-            code="CYC122",
-            span=here(),
-            help="give a whole number of places that is known before the program runs",
-        ) from None
+    return [(along[n % len(along)], place_of(numbers[n % len(numbers)], what)) for n in range(moves)]
 
 
 def shift(a: Any, by: int | Sequence[int], axis: int | Sequence[int] = 0, boundary: Boundary = "zero") -> Any:
@@ -115,7 +102,7 @@ def shift(a: Any, by: int | Sequence[int], axis: int | Sequence[int] = 0, bounda
     ShapeError
         CYC122 if there is no such axis or boundary, or the mirror image does not reach as far.
     """
-    if boundary not in _BOUNDARIES:
+    if not isinstance(boundary, str) or boundary not in _BOUNDARIES:
         raise ShapeError(
             f"`shift` has the boundary {boundary!r}",
             code="CYC122",

@@ -432,6 +432,30 @@ def axes_of(axis: Any, ndim: int, what: str) -> tuple[int, ...]:
     return tuple(one % ndim for one in axes)
 
 
+def axis_of(axis: Any, ndim: int, what: str) -> int:
+    """One axis as a number from 0; raises as `axes_of`."""
+    return axes_of((axis,), ndim, what)[0]
+
+
+def place_of(number: Any, what: str) -> int:
+    """A whole number of places that the host knows.
+
+    Raises
+    ------
+    ShapeError
+        CYC122 for other values.
+    """
+    try:
+        return operator.index(number)
+    except TypeError:
+        raise ShapeError(
+            f"`{what}` goes by {number!r} places",
+            code="CYC122",
+            span=here(),
+            help="give a whole number that is known before the program runs",
+        ) from None
+
+
 def _whole_number(axis: Any, what: str) -> int:
     try:
         return operator.index(axis)
