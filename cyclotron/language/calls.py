@@ -48,10 +48,12 @@ def inlined(trace: Trace, name: str, form: str, record: Callable[[], Mapping[str
             help="what a kernel calls is recorded where it calls it: write a loop instead of the recursion",
         )
     trace.calls.append(name)
+    outer, trace.entered = trace.entered, len(trace.scopes)
     try:
         results = record()
     finally:
         trace.calls.pop()
+        trace.entered = outer
     if form == "single":
         return next(iter(results.values()))
     return tuple(results.values()) if form == "tuple" else dict(results)

@@ -82,6 +82,8 @@ class Trace:
         For each loop that may end early the flag that says whether it still runs.
     calls : list of str
         The kernels that the one that is recorded is calling, each the one after it.
+    entered : int
+        How many scopes were open when the innermost of them was called.
     """
 
     kernel: str
@@ -95,6 +97,7 @@ class Trace:
     unfinished: list[SymbolicTensor] = field(default_factory=list)
     flags: dict[Index, SymbolicTensor] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
+    entered: int = 0
     scopes: list[Scope] = field(default_factory=lambda: [Scope(None, EVERYWHERE)])
 
     def add_input(

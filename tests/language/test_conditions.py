@@ -212,6 +212,19 @@ def of_the_host(u, flag):
     return u * 2
 
 
+@cy.kernel
+def doubled(x):
+    y = x * 2
+    return y
+
+
+@cy.kernel
+def calls(x):
+    if cy.sum(x) > 2:
+        x = doubled(x)
+    return x + 1
+
+
 VECTOR = np.array([3.0, -1, 2, 0, -2, 4])
 MATRIX = np.random.default_rng(0).integers(-3, 4, (4, 5)).astype(float)
 CASES: list[tuple[cy.Kernel, tuple[Any, ...]]] = [
@@ -244,6 +257,8 @@ CASES: list[tuple[cy.Kernel, tuple[Any, ...]]] = [
     (expressions, (-VECTOR,)),
     (filters, (VECTOR,)),
     (filters, (np.array([1, 2, -3, 5]),)),
+    (calls, (VECTOR,)),
+    (calls, (-VECTOR,)),
     (of_the_host, (VECTOR, True)),
     (of_the_host, (VECTOR, None)),
 ]
