@@ -105,14 +105,18 @@ class LateSender {
     for (const auto& message : wire) loop = std::min(loop, *outermost(message.later));
     std::int64_t count = 1;
     for (const auto& message : wire) count = std::max(count, message.later[loop]);
-    if (count > depth) return true;
-    if (loop + 1 == mapping_.grid.time.size()) return false;
     auto points = poly::Set::empty(mapping_.graph.context, mapping_.graph.dims.size());
     for (const auto& message : wire) points = points.unite(mapping_.statements[message.receive].domain);
     if (points.is_empty()) return false;
-    for (auto t = loop + 1; t < mapping_.grid.time.size() && count <= depth; ++t) {
+    // By how many points a PE has in a step.
+    auto fixed = mapping_.grid.space;
+    for (std::size_t t = 0; t < mapping_.grid.time.size() && count <= depth; ++t) {
       const auto d = mapping_.grid.time[t];
-      if (__builtin_mul_overflow(count, *points.maximum(d) - *points.minimum(d) + 1, &count)) return true;
+      const auto before = fixed.size();
+      fixed.push_back(d);
+      if (t <= loop || poly::Map::from_pairs(points.project(fixed), before).is_single_valued()) continue;
+      const auto low = points.minimum(d), high = points.maximum(d);
+      if (!low || !high || __builtin_mul_overflow(count, *high - *low + 1, &count)) return true;
     }
     return count > depth;
   }

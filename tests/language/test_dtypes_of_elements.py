@@ -23,7 +23,7 @@ def check(kernel: cy.Kernel, *arguments: Any) -> None:
         assert found.dtype == expected.dtype
 
 
-@pytest.mark.parametrize(("one", "other"), itertools.combinations_with_replacement(DTYPES, 2))
+@pytest.mark.parametrize(("one", "other"), list(itertools.combinations_with_replacement(DTYPES, 2)))
 def test_operators(one: str, other: str) -> None:
     dtype = np.result_type(one, other).name
 
@@ -68,7 +68,7 @@ def test_numbers(kernel: cy.Kernel, dtype: str) -> None:
     check(kernel, np.array([], dtype=dtype))
 
 
-@pytest.mark.parametrize(("given", "kept"), itertools.product(DTYPES[:5], DTYPES[:5]))
+@pytest.mark.parametrize(("given", "kept"), list(itertools.product(DTYPES[:5], DTYPES[:5])))
 def test_arrays_keep_values_in_their_dtype(given: str, kept: str) -> None:
     @cy.kernel
     def stored(a):
