@@ -239,7 +239,7 @@ class _Log:
         """The steps, from the last to the first: what no action explains, a PE waited for the controller."""
         at, pe = self.cycles, int(np.argmin(self.idle))
         for step in self._steps():
-            if step.end < at:
+            if self.decides and step.end < at:
                 yield Step("control", "controller", step.end, at, step.pe, step.pe, "")
             yield step
             at, pe = step.start, step.source

@@ -105,7 +105,8 @@ class Control:
     or what follows that loop (`Program.sections`). The controller decides by the value that the PE nearest to
     it has, then sends the next section to all PEs, each of which waits for it and sets it up. Sections that
     wait for no value are sent ahead and cost nothing, so that programs without such loops never use the
-    controller. Without one, PEs decide for themselves at no cost.
+    controller. Without one, PEs decide for themselves at no cost, and so they do in loops that none leaves
+    early, but that go on to their bound without changing anything (`Result.steps` tells).
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ EVENT = np.dtype(
     [
         ("rank", "u4"),
         ("kind", "U8"),
-        ("name", "U40"),
+        ("name", "U"),
         ("pe", "u4"),
         ("peer", "i4"),
         ("source", "u4"),
@@ -55,7 +55,8 @@ class Profile(list[dict[str, Any]]):
     same, to others), ``words_loaded``, ``words_stored`` : elements, of tiles that pass between ranks, or from
     and to tensors.
     ``words_moved`` : all that it sent and received.
-    ``words_bound`` : at least so many words move, whatever the schedule: see `words_bound`.
+    ``words_bound`` : at least so many words move, whatever the schedule: see `words_bound`. 0 for programs of
+    several products, which may multiply what they make themselves.
     ``flops`` : by operator; ``lent_bytes``, ``sent_bytes``, ``messages`` : what the transport counted.
 
     Attributes
@@ -174,7 +175,7 @@ def words_bound(rank: Mapping[str, Any]) -> float:
     float
         0 where it needs no other rank, or multiplied no tiles.
     """
-    flops = {name: n for name, n in rank["flops"].items() if name.startswith(_PRODUCTS)}
+    flops = _of_products(rank)
     symmetric = any(name.startswith(_SYMMETRIC) for name in flops)
     needed = (1.5 * 2 ** (1 / 3) if symmetric else 3.0) * (sum(flops.values()) / 2) ** (2 / 3)
     own = rank["words_loaded"] - sum(rank["words_fetched"].values()) + rank["words_stored"]
@@ -193,7 +194,27 @@ def profile_of(accounts: Sequence[Mapping[str, Any]], program: Program) -> Profi
     """
     events = np.concatenate([_named(account["events"], program) for account in accounts])
     dropped = sum(account["events_dropped"] for account in accounts)
-    return Profile((_rank(account, program) for account in accounts), program, events, dropped)
+    ranks = [_rank(account, program) for account in accounts]
+    bounded = _is_one_product(ranks, program)
+    for rank in ranks:
+        rank["words_bound"] = words_bound(rank) if bounded else 0.0
+    return Profile(ranks, program, events, dropped)
+
+
+def _is_one_product(ranks: Sequence[Mapping[str, Any]], program: Program) -> bool:
+    """Whether the ranks multiply no more pairs than one product of two inputs, or of one with itself, has."""
+    sizes: dict[str, list[int]] = {"input": [], "output": []}
+    for tensor in program.tensors:
+        sizes[tensor["role"]].append(math.prod(tensor["shape"]))
+    if len(sizes["output"]) != 1 or not sizes["input"]:
+        return False
+    largest = sorted(sizes["input"], reverse=True)[:2]
+    pairs = sum(sum(_of_products(rank).values()) for rank in ranks) / 2
+    return pairs <= math.sqrt(math.prod([largest[0], largest[-1], *sizes["output"]]))
+
+
+def _of_products(rank: Mapping[str, Any]) -> dict[str, int]:
+    return {name: flops for name, flops in rank["flops"].items() if name.startswith(_PRODUCTS)}
 
 
 def _rank(account: Mapping[str, Any], program: Program) -> dict[str, Any]:
@@ -226,21 +247,23 @@ def _rank(account: Mapping[str, Any], program: Program) -> dict[str, Any]:
         rank[name] = account[name]
     between = ("words_sent", "words_received", "words_given", "words_fetched")
     rank["words_moved"] = sum(sum(rank[name].values()) for name in between)
-    rank["words_bound"] = words_bound(rank)
     return rank
 
 
 def _named(events: NDArray[Any], program: Program) -> NDArray[Any]:
     """Events with names for numbers and words for bytes."""
-    named = np.zeros(len(events), EVENT)
+    carried = [*program.channels, *program.tensors]  # what messages carry, by number
+    operators = [name for name, *_ in _core.operators()]
+    longest = max(map(len, (*operators, *(entry["name"] for entry in carried))))
+    width = {"name": f"U{longest}"}
+    named = np.zeros(len(events), [(name, width.get(name, EVENT[name])) for name in EVENT.names or ()])
     if not len(events):
         return named
     for field in ("rank", "pe", "peer", "source", "start", "end"):
         named[field] = events[field]
     named["kind"] = np.array(KINDS)[events["kind"]]
-    carried = [*program.channels, *program.tensors]  # what messages carry, by number
     for kinds, names in (
-        (("compute",), [name for name, *_ in _core.operators()]),
+        (("compute",), operators),
         (("load", "store"), [tensor["name"] for tensor in program.tensors]),
         (("send", "receive", "wait"), [entry["name"] for entry in carried]),
     ):

@@ -87,11 +87,16 @@ std::string counted(std::size_t channels) {
 
 void require_channels(const Program& program) {
   if (!program.machine.pe.channels) return;
+  const program::PeClass* worst = nullptr;
+  std::ptrdiff_t most = *program.machine.pe.channels;
   for (const auto& pe_class : program.classes) {
     const auto used = std::ssize(channels_of(pe_class)) +
                       (is_controlled(program, pe_class) ? channels_of_control : std::ptrdiff_t{0});
-    if (used > *program.machine.pe.channels) too_many(program, pe_class, used);
+    if (used <= most) continue;
+    most = used;
+    worst = &pe_class;
   }
+  if (worst != nullptr) too_many(program, *worst, most);
 }
 
 }  // namespace cyclotron::memory

@@ -67,6 +67,8 @@ struct Collected {
   std::vector<std::size_t> places;
   /// Before, in and after each ending's loop: 2 p + 1 is the loop at place p.
   std::vector<Section> sections = std::vector<Section>(2 * program.endings.size() + 1);
+  std::vector<bool> computed =
+      std::vector<bool>(sections.size());  ///< Whether the flag's span is where it is computed.
 
   [[nodiscard]] std::size_t loop_of(EndingId ending) const { return 2 * places[ending.index()] + 1; }
 
@@ -107,12 +109,16 @@ struct Collected {
   /// What the loop's next iteration and what follows the loop wait for.
   void tell_flag(const PeClass& pe_class, const Exit& exit) {
     const std::size_t loop = loop_of(exit.ending);
-    for (Section* section : {&sections[loop], &sections[loop + 1]}) {
+    for (const std::size_t number : {loop, loop + 1}) {
+      Section* const section = &sections[number];
       if (section->waits_for.empty()) section->waits_for = pe_class.slots[exit.runs.slot.index()].name;
       for (const Instruction& instruction : pe_class.code) {
         const SlotRef* written = destination(instruction.action);
-        if (section->flag_span.known() || written == nullptr || written->slot != exit.runs.slot) continue;
+        if (written == nullptr || written->slot != exit.runs.slot) continue;
+        const bool computes = std::holds_alternative<Compute>(instruction.action);  // or others do
+        if (section->flag_span.known() && (computed[number] || !computes)) continue;
         section->flag_span = instruction.span;
+        computed[number] = computes;
       }
     }
   }

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import cyclotron as cy
+from cyclotron import critical_path
 from cyclotron.counters import TIMES
+from cyclotron.plot import _critical_path as critical_path_plot
 
 CONTROL = cy.Control(latency=10, hop=3, setup=55)
 
@@ -143,6 +145,21 @@ def test_a_pe_has_so_many_channels_and_no_more():
     assert "2 bring control and arguments" in str(refused.value)
     # Those of the control are not needed where there is none.
     program.with_machine(dataclasses.replace(machine, pe=cy.PE(channels=used - 2), control=None))
+
+
+def test_the_pes_with_the_most_channels_are_told():
+    """A machine with as many as the refusal asks for is enough: inner PEs use more than those in the corners."""
+    program = compiled((4, 4), 0.1)
+    machine = program.machine
+    with pytest.raises(cy.CapacityError, match="a machine with at least") as refused:
+        program.with_machine(dataclasses.replace(machine, pe=cy.PE(channels=3)))
+    least = int(str(refused.value).split("at least ")[1].split()[0])
+    assert _fits(program, dataclasses.replace(machine, pe=cy.PE(channels=least)))
+
+
+def test_critical_paths_with_waits_for_control_can_be_drawn():
+    assert set(critical_path_plot._STYLES) == set(critical_path.KINDS)
+    run(compiled((3, 3), 0.1)).plot.critical_path()
 
 
 def _fits(program, machine):
