@@ -165,7 +165,7 @@ class _Aliases:
                 after = other in self._later[one.tensor] or not one.runs
                 self._check_older(one, other, after=after)
         for tensor, choice in self._joined.items():
-            for source in choice.sources:
+            for source in self._chosen_from(choice):
                 self._check_joined(tensor, choice, source)
         for one, two in self._pairs():
             both = frozenset((one.tensor, two.tensor))
@@ -260,12 +260,26 @@ class _Aliases:
             one, other, self._writes.get(one.tensor, []), self._reads.get(other, []), original_is_old
         )
 
+    def _chosen_from(self, choice: Joined) -> list[SymbolicTensor]:
+        """The arrays that a condition may have chosen, also by other conditions and carried names."""
+        found: set[SymbolicTensor] = set()
+        more = set(choice.sources)
+        while more - found:
+            source = (more - found).pop()
+            found.add(source)
+            more |= self._first.get(source, set()) | self._later.get(source, set())
+            if source in self._joined:
+                more |= set(self._joined[source].sources)
+        return sorted(found, key=self._position.__getitem__)
+
     def _check_joined(self, tensor: SymbolicTensor, choice: Joined, source: SymbolicTensor) -> None:
         """Check what a condition chose against an array that it may have chosen."""
         outer = self._by_tensor.get(source)
-        carried = outer is not None and outer.first <= choice.first < outer.end
+        carried = outer is not None and outer.first <= choice.first <= outer.end
         until = outer.end if outer is not None and carried else END + 1  # it is assigned anew then
-        made = self._writes[source][0] if source.complete and not carried else None
+        writes = self._writes.get(source)
+        makes = source.complete and outer is None and source not in self._joined
+        made = writes[0] if makes and writes else None
         anew = set(made.loops) if made is not None else set()  # each iteration makes another array
 
         def is_old(write: _Use, read: _Use) -> bool:

@@ -34,7 +34,7 @@ class BranchStatements(LoopStatements):
         chosen = paired(node, self._arrays)
         if chosen is not None:
             return [new for one in chosen for new in self._assign(one)]
-        if self._joined(node) and not self._ends_python_loop(node):
+        if (self._joined(node) or _left_alone(node)) and not self._ends_python_loop(node):
             return self._recorded_if(node)
         return self._of_indices(node)
 
@@ -91,14 +91,17 @@ class BranchStatements(LoopStatements):
         result: list[ast.stmt] = [
             ast.If(test=_attribute(branch, "first"), body=body, orelse=orelse),
         ]
-        if joined:
-            left = ast.Call(func=_attribute(branch, "leave"), args=[], keywords=_values(joined))
-            targets = ast.Tuple(elts=[name(one, store=True) for one in joined], ctx=ast.Store())
+        restored = sorted(_left_alone(node).difference(joined))
+        names = [*joined, *restored]
+        if names:
+            only = ast.List(elts=[ast.Constant(one) for one in restored], ctx=ast.Load())
+            left = ast.Call(func=_attribute(branch, "leave"), args=[only], keywords=_values(names))
+            targets = ast.Tuple(elts=[name(one, store=True) for one in names], ctx=ast.Store())
             leaving = ast.Assign(targets=[targets], value=left)
             result.append(ast.If(test=_attribute(branch, "recorded"), body=[leaving], orelse=[]))
         for one in joined:
             self._arrays.declare_perhaps(one)
-        opened = call(self._il, "branches", [test], _values(joined))
+        opened = call(self._il, "branches", [test], _values(names))
         loop = ast.For(
             target=name(branch, store=True), iter=located(opened, node.test), body=result, orelse=[]
         )
@@ -109,6 +112,17 @@ class BranchStatements(LoopStatements):
         assigned = {part.id for part in assigned_names([*node.body, *node.orelse])}
         after = carried.names_perhaps_after(self._source.node, node, self._unrolled_loops())
         return sorted(assigned & after.union(*(outer.kept for outer in self._exits)))
+
+
+def _left_alone(node: ast.If) -> set[str]:
+    """The names that the first branch assigns and the other may read: as they are before the condition."""
+    read = set()
+    for part in (part for one in node.orelse for part in ast.walk(one)):
+        if isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Name):
+            read.add(part.target.id)
+        elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
+            read.add(part.id)
+    return read.intersection(part.id for part in assigned_names(node.body))
 
 
 def _attribute(of: str, attribute: str) -> ast.expr:

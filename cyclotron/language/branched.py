@@ -7,7 +7,7 @@ the flag chooses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,6 +55,7 @@ class _Arms:
     test: Condition | Access
     before: dict[str, Any]
     declared: int  # how many tensors there were
+    part: Parted | None  # what the test is, where it is made for some indices only
     then: dict[str, Any] | None = None
 
 
@@ -74,8 +75,15 @@ class Branch:
         self.recorded = arms is not None
         self._arms = arms
 
-    def leave(self, **names: Callable[[], Any]) -> tuple[Any, ...]:
+    def leave(self, restored: Sequence[str], **names: Callable[[], Any]) -> tuple[Any, ...]:
         """Leave the branch with what names hold; return what they hold in the other, or after both.
+
+        Parameters
+        ----------
+        restored : sequence of str
+            Names that nobody reads after both.
+        **names : callable
+            What the names hold now.
 
         Raises
         ------
@@ -91,7 +99,9 @@ class Branch:
         if arms.then is None:
             arms.then = found
             return tuple(arms.before[one] for one in names)
-        return tuple(_joined(arms, one, arms.then[one], found[one]) for one in names)
+        return tuple(
+            found[one] if one in restored else _joined(arms, one, arms.then[one], found[one]) for one in names
+        )
 
 
 def branches(test: object, **names: Callable[[], Any]) -> Iterator[Branch]:
@@ -118,11 +128,11 @@ def branches(test: object, **names: Callable[[], Any]) -> Iterator[Branch]:
     trace = active_trace()
     before, declared = _held(names), len(trace.tensors)
     if isinstance(value, Condition):
-        arms = _Arms(trace, value, before, declared)
+        arms = _Arms(trace, value, before, declared, None)
         scopes = [Scope(None, one.region, branch=True) for one in (value, value.negated())]
     else:
         taken, scopes = _of_data(trace, value)
-        arms = _Arms(trace, taken, before, declared)
+        arms = _Arms(trace, taken, before, declared, value if isinstance(value, Parted) else None)
     for first, scope in zip((True, False), scopes, strict=True):
         depth = len(trace.scopes)
         trace.scopes.append(scope)
@@ -212,6 +222,10 @@ def _joined(arms: _Arms, name: str, then: Any, other: Any) -> Any:
         if _is_number(then) and _is_number(other):  # which adopts the dtype of its neighbours, as they do
             return where(arms.test, then, other)
     chosen = chosen_array(f"`{name}`", arms.test, then, other)
+    if arms.part is not None:  # one of the branches is recorded only where the test is made
+        elsewhere = then if arms.part.elsewhere else other
+        shared, chosen = chosen.shared, _expression("where", (arms.part.condition, chosen, elsewhere))
+        chosen.shared = shared
     older = arms.trace.tensors[: arms.declared]
     chosen.shared = tuple(tensor for tensor in chosen.shared if any(tensor is one for one in older))
     return array(chosen, name=name)
@@ -226,11 +240,16 @@ def chosen_array(what: str, test: Condition | Element, then: Any, other: Any) ->
         CYC122 if their shapes differ, CYC120 if their dtypes do.
     """
     _check_same(what, operand(then), operand(other))
-    chosen = combine("where", (test, then, other))
-    assert isinstance(chosen, Expression)
+    chosen = _expression("where", (test, then, other))
     views = [value.whole() for value in (then, other) if isinstance(value, Whole)]
     chosen.shared = tuple(view.tensor for view in views if view is not None)
     return chosen
+
+
+def _expression(op: str, values: tuple[Any, ...]) -> Expression:
+    found = combine(op, values)
+    assert isinstance(found, Expression)
+    return found
 
 
 def _is_number(value: object) -> bool:

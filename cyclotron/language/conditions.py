@@ -43,6 +43,8 @@ def no(test: object) -> object:
     value = truth(test)
     if isinstance(value, bool):
         return not value
+    if isinstance(value, Parted):
+        return Parted(value.condition, apply("logical_not", value.then), not value.elsewhere)
     return value.negated() if isinstance(value, Condition) else apply("logical_not", value)
 
 

@@ -58,10 +58,11 @@ def name_axes(trace: Trace) -> None:
                 loop.name = wanted if wanted not in taken else _free(taken)
                 taken.add(loop.name)
         reduced = _reduced(statement.value)
-        taken.update(folds[index] for index in reduced if index in folds)
+        kept = {index: folds[index] for index in reduced if folds.get(index, "") not in taken | {""}}
+        taken.update(kept.values())
         for index in reduced:
             if isinstance(index, FoldIndex):
-                index.name = folds.get(index) or _free(taken)
+                index.name = kept.get(index) or _free(taken)
             taken.add(index.name)
 
 

@@ -310,6 +310,142 @@ def negated(x):
     return y
 
 
+@cy.kernel
+def reads_what_the_other_branch_assigns(x, w):
+    scale = 2
+    if x[0] > 0:
+        w = w + 1
+        scale = 3
+        y = x * w
+    elif w[0] > 3:
+        y = x * scale
+    else:
+        y = x - w
+    return y
+
+
+@cy.kernel
+def reads_it_under_indices(a):
+    n = a.shape[0]
+    y, z = cy.zeros((n,)), cy.zeros((n,))
+    for i in range(n):
+        q = a[i]
+        if i > 1:
+            q = q * 10
+            y[i] = q
+        else:
+            z[i] = q
+    return y, z
+
+
+@cy.kernel
+def changes_and_goes_on(x, w, n):
+    for _t in range(n):
+        if x[0] > 2:
+            w = w * 10
+            x = x - w
+            continue
+        x = x + w
+    return x
+
+
+@cy.kernel
+def halves(u, n):
+    for _t in range(n):
+        if cy.sum(u) > 3:
+            u = u / 2
+    return u
+
+
+@cy.kernel
+def by_index_and_data(u, n):
+    for t in range(n):
+        if t > 1 and cy.max(u) < 2:
+            w = u * 2
+            u = u + w
+        elif t == 0 or u[0] > 1:
+            u = u - 1
+    return u
+
+
+@cy.kernel
+def not_both(a):
+    y = cy.zeros_like(a)
+    for i in range(a.shape[0]):
+        if not (i > 0 and a[i - 1] > 0):
+            y[i] = a[i]
+        else:
+            y[i] = -1.0
+    return y
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_branches_see_what_was_before_the_condition(size: int, sign: float) -> None:
+    x = sign * (np.arange(size) / 4 + 0.5)
+    w = np.arange(size) + 2.75
+    for kernel, arguments in (
+        (reads_what_the_other_branch_assigns, (x, w)),
+        (reads_what_the_other_branch_assigns, (x, w + 1)),
+        (reads_it_under_indices, (x,)),
+        (changes_and_goes_on, (x, w, 4)),
+        (halves, (x, 5)),
+        (by_index_and_data, (x, 1)),
+        (by_index_and_data, (x, 5)),
+        (not_both, (x,)),
+    ):
+        wanted = kernel.reference(*arguments)
+        for backend in ("sim", "local"):
+            found = cy.run(kernel.compile(*arguments), backend=backend).outputs.values()
+            pairs = zip(found, wanted if isinstance(wanted, tuple) else (wanted,), strict=True)
+            assert all(np.array_equal(*pair) for pair in pairs), kernel.name
+
+
+@cy.kernel
+def chosen_twice(u):
+    v, w = u * 2, u * 3
+    z = w
+    if u[0] > 0:
+        z = v
+    q = u + 1
+    if u[1] > 0:
+        q = z
+    q[1] = 77
+    return v, q
+
+
+@cy.kernel
+def chosen_after_a_loop(u, n):
+    for _t in range(n):
+        u = u + 1
+    y = u * 2
+    if cy.sum(u) > 5:
+        y = u
+    u[0] = 99
+    return y, u
+
+
+@pytest.mark.parametrize("kernel", [chosen_twice, chosen_after_a_loop], ids=lambda kernel: kernel.name)
+def test_arrays_that_may_be_one_are_not_changed(kernel: cy.Kernel) -> None:
+    """In NumPy the change shows in what the condition chose, or in what it chose from."""
+    arguments = (np.ones(3),) if kernel is chosen_twice else (np.ones(3), 2)
+    with pytest.raises(cy.TraceError, match=r"give `[a-z]` an array of its own") as refused:
+        kernel.compile(*arguments)
+    assert refused.value.code == "CYC111"
+
+
+@cy.kernel
+def part_of_its_own(w):
+    v = w * 2
+    v[:2] = cy.max(v)
+    return v
+
+
+def test_a_part_gets_what_the_whole_array_gives() -> None:
+    w = np.array([1.0, 5.0, 2.0, 4.0])
+    np.testing.assert_array_equal(part_of_its_own(w), part_of_its_own.reference(w))
+
+
 def test_a_graph_of_conditions() -> None:
     graph = chains.graph(VECTOR[:3], 4)
     for found, wanted in zip(graph.evaluate().values(), chains.reference(VECTOR[:3], 4), strict=True):

@@ -148,7 +148,7 @@ def test_a_pe_has_so_many_channels_and_no_more():
 
 
 def test_the_pes_with_the_most_channels_are_told():
-    """A machine with as many as the refusal asks for is enough: inner PEs use more than those in the corners."""
+    """A machine with as many as the refusal asks for is enough: inner PEs use more than those in corners."""
     program = compiled((4, 4), 0.1)
     machine = program.machine
     with pytest.raises(cy.CapacityError, match="a machine with at least") as refused:

@@ -89,10 +89,10 @@ void run(void* result, std::ptrdiff_t advance, const void* const* operands, cons
   typed(&F::operator());
 }
 
-/// The kernel of a function without state.
-template <class F>
+/// The kernel of a function without state, for registers no wider than that.
+template <class F, Width most = Width::avx512>
 VectorKernel kernel() {
-  switch (widest) {
+  switch (std::min(widest, most)) {
     case Width::avx512: return run<F, Width::avx512>;
     case Width::avx2: return run<F, Width::avx2>;
     case Width::any: break;
@@ -106,7 +106,8 @@ VectorKernel kernel(Op op) {
     if constexpr (std::is_same_v<F, std::nullptr_t>) {
       return nullptr;
     } else {
-      return kernel<F>();
+      // AVX-512 brings fused multiply-adds, of which GCC makes products of complex numbers, asked or not.
+      return kernel<F, arithmetic::is_complex<T> ? Width::avx2 : Width::avx512>();
     }
   });
 }

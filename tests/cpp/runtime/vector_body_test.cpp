@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <complex>
 #include <cstring>
 #include <random>
 #include <vector>
@@ -300,6 +301,35 @@ TEST(VectorKernels, ComposeToTheSameBits) {
   const auto sum = vector_kernel(Op::add, DType::float64);
   EXPECT_EQ(composed_kernel(sum, 0, vector_kernel(Op::add, DType::float32)), nullptr);
   EXPECT_EQ(composed_kernel(sum, 1, vector_kernel(Op::divide, DType::float64)), nullptr);
+}
+
+template <class T>
+void expect_complex_as_scalars(DType dtype) {
+  constexpr std::size_t count = 101;
+  std::mt19937 random(9);
+  std::normal_distribution<typename T::value_type> part;
+  std::array<std::vector<T>, 3> in;
+  for (auto& numbers : in) {
+    for (std::size_t n = 0; n < count; ++n) numbers.emplace_back(part(random), part(random));
+  }
+  for (const auto op : {Op::multiply, Op::multiply_add, Op::multiply_subtract, Op::divide}) {
+    std::vector<T> expected(count), found(count);
+    const auto one = scalar_kernel(op, operators::no_flags, dtype);
+    for (std::size_t n = 0; n < count; ++n) {
+      const std::array<const void*, 3> at{&in[0][n], &in[1][n], &in[2][n]};
+      one(&expected[n], at.data());
+    }
+    const std::array<const void*, 3> first{in[0].data(), in[1].data(), in[2].data()};
+    std::array<std::ptrdiff_t, 3> advances{};
+    advances.fill(sizeof(T));
+    vector_kernel(op, dtype)(found.data(), sizeof(T), first.data(), advances.data(), count);
+    EXPECT_EQ(found, expected) << operators::info(op).name;
+  }
+}
+
+TEST(VectorKernels, RoundComplexProductsAsScalars) {
+  expect_complex_as_scalars<std::complex<float>>(DType::complex64);
+  expect_complex_as_scalars<std::complex<double>>(DType::complex128);
 }
 
 TEST(VectorKernels, AreThoseOfScalars) {
