@@ -281,29 +281,47 @@ Advance advancing_order(const Mapping& mapping, const std::vector<Dependence>& a
   return {};
 }
 
-/// Loops of time up to the last one in which each space has one step: the part of its loop body.
-std::size_t loops_of_parts(const Mapping& mapping) {
-  const auto& graph = mapping.graph;
-  auto loops = mapping.grid.time.size();
-  while (loops > 0 && !std::ranges::all_of(graph.spaces, [&](const dataflow::Space& space) {
-           return poly::is_constant(space.tuple[mapping.grid.time[loops - 1]]);
-         }))
-    --loops;
-  return loops;
+/// The only value that a space's tuple has along a dim, if there is one.
+std::optional<std::int64_t> only_value(const dataflow::Space& space, std::size_t dim) {
+  const auto& form = space.tuple[dim];
+  if (poly::is_constant(form)) return form.constant;
+  const auto values = space.domain.image({form});
+  const auto low = values.minimum(0), high = values.maximum(0);
+  return low && low == high ? low : std::nullopt;
 }
 
-std::int64_t part_of(const Mapping& mapping, const dataflow::Space& space, std::size_t loops) {
-  return loops == 0 ? 0 : space.tuple[mapping.grid.time[loops - 1]].constant;
+/// The parts of a step, which run one after the other on every PE.
+struct Parts {
+  std::size_t loops = 0;         ///< Of time, that tell them apart, the innermost of which numbers them.
+  std::vector<std::int64_t> of;  ///< By space.
+};
+
+/// Told apart by the innermost loop in which each space has one step.
+Parts parts_of_step(const Mapping& mapping) {
+  const auto& spaces = mapping.graph.spaces;
+  for (auto loops = mapping.grid.time.size(); loops > 0; --loops) {
+    const auto dim = mapping.grid.time[loops - 1];
+    Parts parts{loops, {}};
+    for (const auto& space : spaces) {
+      const auto part = only_value(space, dim);
+      if (!part) break;
+      parts.of.push_back(*part);
+    }
+    if (parts.of.size() < spaces.size()) continue;
+    const bool named = std::ranges::all_of(
+        spaces, [&](const dataflow::Space& space) { return poly::is_constant(space.tuple[dim]); });
+    // A loop that has one step by chance tells nothing apart.
+    if (named || std::ranges::adjacent_find(parts.of, std::ranges::not_equal_to{}) != parts.of.end())
+      return parts;
+  }
+  return {0, std::vector<std::int64_t>(spaces.size())};
 }
 
 /// The dependences within each part of a step, and those between them.
 std::map<std::optional<std::int64_t>, std::vector<Dependence>> by_part(const Mapping& mapping,
                                                                        const std::vector<Dependence>& all,
-                                                                       std::size_t loops) {
-  const auto& graph = mapping.graph;
-  const auto part_of = [&](FlowId flow) {
-    return detail::part_of(mapping, graph.at(graph.at(flow).space), loops);
-  };
+                                                                       const Parts& parts) {
+  const auto part_of = [&](FlowId flow) { return parts.of[mapping.graph.at(flow).space.index()]; };
   std::map<std::optional<std::int64_t>, std::vector<Dependence>> result;
   for (const auto& dependence : all) {
     const auto part = part_of(dependence.rule->flow);
@@ -326,16 +344,16 @@ std::map<std::optional<std::int64_t>, std::vector<Dependence>> by_part(const Map
 /// advances in time.
 void check_dependences(Mapping& mapping) {
   const auto all = dependences(mapping.graph);
-  const auto loops = loops_of_parts(mapping);
+  const auto parts = parts_of_step(mapping);
   std::vector<std::string> orders;
   mapping.in_turn.assign(mapping.graph.spaces.size(), true);
-  for (const auto& [part, dependences] : by_part(mapping, all, loops)) {
-    auto order = part ? advancing_order(mapping, dependences, loops)
+  for (const auto& [part, dependences] : by_part(mapping, all, parts)) {
+    auto order = part ? advancing_order(mapping, dependences, parts.loops)
                  : advances(mapping, dependences, order_of_time(mapping)) ? Advance{"time", true}
                                                                           : Advance{};
     if (order.words.empty()) report_one_of(mapping, dependences);
     for (std::size_t s = 0; s < mapping.graph.spaces.size() && !order.by_time; ++s) {
-      if (part_of(mapping, mapping.graph.spaces[s], loops) == part) mapping.in_turn[s] = false;
+      if (parts.of[s] == part) mapping.in_turn[s] = false;
     }
     if (part && std::ranges::find(orders, order.words) == orders.end())
       orders.push_back(std::move(order.words));

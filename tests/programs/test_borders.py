@@ -44,6 +44,13 @@ def torus(u, steps):
     return u
 
 
+@cy.kernel
+def then_a_total(u, steps):
+    for t in range(steps):
+        u[1:-1, 1:-1] = u[:-2, 1:-1] + u[2:, 1:-1] - u[1:-1, 1:-1] + u[1:-1, 2:]
+    return u, cy.sum(u), cy.max(u)
+
+
 def numbers(*shape: int, dtype: str = "float64") -> Any:
     return np.random.default_rng(len(shape)).integers(-9, 10, shape).astype(dtype)
 
@@ -60,6 +67,7 @@ CASES = {  # kernel, arguments, grids
     "3-D": (heat_3d.heat, (numbers(7, 6, 5), 3, 0.125), [(2, 2), (5, 1)]),
     "two time levels": (waves.waves, (numbers(9, 8), numbers(9, 8), WALL, 4, 0.25), [(2, 2), (1, 3)]),
     "staggered": (shallow_water.shallow_water, shallow_water.problem(7, 9, 3), [(2, 2), (3, 1)]),
+    "then a total": (then_a_total, (numbers(8, 9), 3), [(2, 2), (1, 3)]),
     "until it converges": (poisson.jacobi, (numbers(8, 9), 1.0, 9), [(2, 2), (1, 3)]),
 }
 
