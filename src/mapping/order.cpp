@@ -296,11 +296,14 @@ struct Parts {
   std::vector<std::int64_t> of;  ///< By space.
 };
 
-/// Told apart by the innermost loop in which each space has one step.
-Parts parts_of_step(const Mapping& mapping) {
+/// Told apart by the innermost loop in which each space has one step: one that its tuple names, or any.
+Parts parts_of_step(const Mapping& mapping, bool any) {
   const auto& spaces = mapping.graph.spaces;
   for (auto loops = mapping.grid.time.size(); loops > 0; --loops) {
     const auto dim = mapping.grid.time[loops - 1];
+    const bool named = std::ranges::all_of(
+        spaces, [&](const dataflow::Space& space) { return poly::is_constant(space.tuple[dim]); });
+    if (!named && !any) continue;
     Parts parts{loops, {}};
     for (const auto& space : spaces) {
       const auto part = only_value(space, dim);
@@ -308,8 +311,6 @@ Parts parts_of_step(const Mapping& mapping) {
       parts.of.push_back(*part);
     }
     if (parts.of.size() < spaces.size()) continue;
-    const bool named = std::ranges::all_of(
-        spaces, [&](const dataflow::Space& space) { return poly::is_constant(space.tuple[dim]); });
     // A loop that has one step by chance tells nothing apart.
     if (named || std::ranges::adjacent_find(parts.of, std::ranges::not_equal_to{}) != parts.of.end())
       return parts;
@@ -338,29 +339,46 @@ std::map<std::optional<std::int64_t>, std::vector<Dependence>> by_part(const Map
   check_failed("an illegal schedule has a witness", __FILE__, __LINE__, {});
 }
 
-}  // namespace
+/// In which order the parts of a step run.
+struct Orders {
+  std::vector<std::string> words;   ///< Different ones.
+  std::vector<bool> in_turn;        ///< By space: as `Mapping::in_turn`.
+  std::vector<Dependence> refused;  ///< Those of a part that has no order; none: all have one.
+};
 
-/// Parts of a step run one after the other on every PE, each in an order of its own; what passes between them
-/// advances in time.
-void check_dependences(Mapping& mapping) {
-  const auto all = dependences(mapping.graph);
-  const auto parts = parts_of_step(mapping);
-  std::vector<std::string> orders;
-  mapping.in_turn.assign(mapping.graph.spaces.size(), true);
-  for (const auto& [part, dependences] : by_part(mapping, all, parts)) {
+Orders orders_of(const Mapping& mapping, const std::vector<Dependence>& all, const Parts& parts) {
+  Orders result{{}, std::vector<bool>(mapping.graph.spaces.size(), true), {}};
+  for (auto& [part, dependences] : by_part(mapping, all, parts)) {
     auto order = part ? advancing_order(mapping, dependences, parts.loops)
                  : advances(mapping, dependences, order_of_time(mapping)) ? Advance{"time", true}
                                                                           : Advance{};
-    if (order.words.empty()) report_one_of(mapping, dependences);
-    for (std::size_t s = 0; s < mapping.graph.spaces.size() && !order.by_time; ++s) {
-      if (parts.of[s] == part) mapping.in_turn[s] = false;
+    if (order.words.empty()) {
+      result.refused = dependences;
+      return result;
     }
-    if (part && std::ranges::find(orders, order.words) == orders.end())
-      orders.push_back(std::move(order.words));
+    for (std::size_t s = 0; s < parts.of.size() && !order.by_time; ++s) {
+      if (parts.of[s] == part) result.in_turn[s] = false;
+    }
+    if (part && std::ranges::find(result.words, order.words) == result.words.end())
+      result.words.push_back(std::move(order.words));
   }
-  if (orders.empty()) orders.emplace_back("time, then along the grid");
+  if (result.words.empty()) result.words.emplace_back("time, then along the grid");
+  return result;
+}
+
+}  // namespace
+
+/// Parts of a step run one after the other on every PE, each in an order of its own; what passes between them
+/// advances in time. Parts that pass values back along the grid are one part.
+void check_dependences(Mapping& mapping) {
+  const auto all = dependences(mapping.graph);
+  auto orders = orders_of(mapping, all, parts_of_step(mapping, true));
+  if (!orders.refused.empty()) orders = orders_of(mapping, all, parts_of_step(mapping, false));
+  if (!orders.refused.empty()) report_one_of(mapping, orders.refused);
+  mapping.in_turn = std::move(orders.in_turn);
   mapping.proofs.push_back(fmt::format("all {} dependences advance in one order of all steps ({})",
-                                       all.size(), fmt::join(orders, "; in other parts of a step by ")));
+                                       all.size(),
+                                       fmt::join(orders.words, "; in other parts of a step by ")));
   mapping.proofs.emplace_back("no two points of a space share a PE and a step");
   find_time_function(mapping, all);
 }
