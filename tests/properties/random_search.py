@@ -118,7 +118,7 @@ class Judge:
         for depth in DEPTHS:
             self.run(problem, at_depth(program, depth), depth, expected)
         if problem.data % 40 == 0:
-            self.recompile(problem, kernel, arguments, program)
+            self.recompile(problem, kernel, arguments, program, expected)
         return len(DEPTHS)
 
     def compiled(self, problem: Problem, kernel: Any, arguments: list[Any]) -> cy.Program | None:
@@ -188,11 +188,24 @@ class Judge:
                     raise Failure(f"wrong result of {backend}", f"{where}: {name} is\n{found}\nnot\n{right}")
         self.counts["runs" if passes else "deadlocks, as proven"] += 1
 
-    def recompile(self, problem: Problem, kernel: Any, arguments: list[Any], program: cy.Program) -> None:
-        """A program whose depth is replaced is the one that a machine of that depth gives; stages print."""
-        machine = machine_at_depth(program.machine, 2)
-        again = kernel.compile(*arguments, schedule=problem.schedule, machine=machine)
-        if again.core.to_bytes() != at_depth(program, 2).core.to_bytes():
+    def recompile(
+        self,
+        problem: Problem,
+        kernel: Any,
+        arguments: list[Any],
+        program: cy.Program,
+        expected: tuple[Any, ...],
+    ) -> None:
+        """What is compiled for shallow links runs on them; deep ones change nothing; stages print."""
+
+        def at(depth: int) -> cy.Program:
+            machine = machine_at_depth(program.machine, depth)
+            return kernel.compile(*arguments, schedule=problem.schedule, machine=machine)
+
+        for depth in (1, 2):
+            self.run(problem, at(depth), depth, expected)
+        deep, deeper = (at(depth) for depth in (1 << 10, 1 << 11))
+        if deeper.core.to_bytes() != at_depth(deep, 1 << 11).core.to_bytes():
             raise Failure("the depth changes the program")
         if type(program.dataflow).parse(str(program.dataflow)) != program.dataflow:
             raise Failure("the dataflow prints as another")
