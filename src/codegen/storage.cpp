@@ -8,7 +8,6 @@
 namespace cyclotron::codegen::detail {
 
 using mapping::FlowId;
-using mapping::Kind;
 using mapping::Mapping;
 
 namespace {
