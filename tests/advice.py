@@ -1,6 +1,7 @@
 """What a DeadlockError advises, and whether it is exact: the program runs with each change of depths."""
 
 import ast
+import dataclasses
 import itertools
 import re
 
@@ -53,5 +54,35 @@ def exact(program, error):
     for fewer in itertools.combinations(before, len(named) - 1):
         assert not passes(program.with_depths(dict.fromkeys(fewer, UNBOUNDED)))
     depth = uniform(error)
-    assert passes(program.with_depths({name: max(depth, old) for name, old in before.items()}))
-    assert not passes(program.with_depths({name: max(depth - 1, old) for name, old in before.items()}))
+    assert passes(deepened(program, depth))
+    assert not passes(deepened(program, depth - 1))
+
+
+def deepened(program, depth):
+    """With no queue shallower than that, whether its depth is the program's or the machine's."""
+    machine = program.machine
+
+    def deeper(link):
+        return link and dataclasses.replace(link, depth=max(depth, link.depth))
+
+    def deeper_links(links):
+        return {key: deeper(link) for key, link in links.items()}
+
+    chiplets, topology = machine.chiplets, machine.topology
+    if chiplets:
+        chiplets = dataclasses.replace(chiplets, link=deeper(chiplets.link))
+    if machine.link_maps:
+        maps = machine.link_maps
+        topology = tuple(dataclasses.replace(one, link=deeper(one.link)) for one in maps)
+    own = {number: channel["depth"] for number, channel in enumerate(program.channels)}
+    return program.with_machine(
+        dataclasses.replace(
+            machine,
+            link=deeper(machine.link),
+            broadcast=deeper(machine.broadcast),
+            broadcasts=deeper_links(machine.broadcasts),
+            links=deeper_links(machine.links),
+            chiplets=chiplets,
+            topology=topology,
+        )
+    ).with_depths({number: max(depth, old) for number, old in own.items() if old > 0})

@@ -82,7 +82,7 @@ Footprint footprint(const Program& program, const PeClass& pe_class) {
   }
   const Wires wires(program);
   for (const std::size_t channel : received) {
-    const auto depth = wires.least_depth(channel);
+    const auto depth = wires.depths(channel).least;
     const auto& [rows, columns] = program.channels[channel].tile;
     const auto message =
         rows * columns * static_cast<std::int64_t>(operators::size_bytes(program.channels[channel].dtype));

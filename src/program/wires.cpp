@@ -124,11 +124,12 @@ std::int64_t Wires::depth(std::size_t channel, std::span<const std::int64_t> sen
   return own > 0 ? own : link(channel, sender).depth;
 }
 
-std::int64_t Wires::least_depth(std::size_t channel) const {
+Wires::Depths Wires::depths(std::size_t channel) const {
   const auto& own = program_->channels[channel].depth;
-  if (own > 0) return own;
+  if (own > 0) return {.least = own, .most = own};
   const auto all = links(channel);
-  return std::ranges::min(all, {}, &machine::Link::depth)->depth;
+  const auto [least, most] = std::ranges::minmax_element(all, {}, &machine::Link::depth);
+  return {.least = (*least)->depth, .most = (*most)->depth};
 }
 
 std::vector<std::int64_t> Wires::coordinates(std::size_t pe) const {
@@ -141,7 +142,7 @@ std::vector<std::int64_t> Wires::coordinates(std::size_t pe) const {
 std::vector<std::int64_t> least_depths(const Program& program) {
   const Wires wires(program);
   std::vector<std::int64_t> result;
-  for (std::size_t c = 0; c < program.channels.size(); ++c) result.push_back(wires.least_depth(c));
+  for (std::size_t c = 0; c < program.channels.size(); ++c) result.push_back(wires.depths(c).least);
   return result;
 }
 

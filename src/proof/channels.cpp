@@ -195,7 +195,7 @@ std::vector<std::int64_t> depths_of(const program::Program& program, const Trace
   for (const Queue& queue : trace.queues) {
     const bool sends = queue.sender != none;
     result.push_back(sends ? wires.depth(queue.channel, trace.pes[queue.sender].coordinates)
-                           : wires.least_depth(queue.channel));
+                           : wires.depths(queue.channel).least);
   }
   return result;
 }

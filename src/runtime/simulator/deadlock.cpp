@@ -44,7 +44,7 @@ std::string machine_text(const program::Program& program, std::int64_t depth) {
   const program::Wires wires(program);
   std::set<const machine::Link*> shallow;
   for (std::size_t c = 0; c < program.channels.size(); ++c) {
-    if (wires.least_depth(c) >= depth) continue;
+    if (wires.depths(c).least >= depth) continue;
     if (program.channels[c].depth > 0) return {};
     for (const machine::Link* link : wires.links(c)) {
       if (link->depth < depth) shallow.insert(link);
@@ -143,36 +143,32 @@ std::vector<Wait> blocked(const program::Program& program, const Progress& progr
   return simulation.waits();
 }
 
-program::Program at_depths(program::Program program, const ChannelDepths& depths) {
+/// With no queue shallower than that.
+program::Program deepened(program::Program program, std::int64_t depth) {
+  const program::Wires wires(program);
+  std::vector<std::int64_t> depths;
+  for (std::size_t c = 0; c < program.channels.size(); ++c)
+    depths.push_back(std::max(depth, wires.depths(c).most));
   for (std::size_t c = 0; c < depths.size(); ++c) program.channels[c].depth = depths[c];
   return program;
-}
-
-/// Of a run with depths `given`; where no depth helps, why not.
-DeadlockError explain(const program::Program& program, const std::vector<Wait>& waits,
-                      const ChannelDepths& given, const Progress& progress) {
-  constexpr std::int64_t step_limit = std::int64_t{1} << 26;  // about a second
-  const DepthAdvice advice = advise_depths(program, given, step_limit, progress);
-  const std::string text = help(program, advice);
-  if (!advice.waits_for_ever) return make_error(program, waits, find_circles(waits).front(), text);
-  ChannelDepths deeper = given;
-  for (std::int64_t& depth : deeper) depth = std::max(depth, advice.uniform);
-  const auto last = blocked(at_depths(program, deeper), progress);
-  const auto circles = find_circles(last);
-  return make_error(program, last, *std::ranges::find_if(circles, no_depth_helps), text);
 }
 
 }  // namespace
 
 DeadlockError deadlock_error(const program::Program& program, const std::vector<Wait>& waits,
                              const Progress& progress) {
-  return explain(program, waits, program::least_depths(program), progress);
+  constexpr std::int64_t step_limit = std::int64_t{1} << 26;  // about a second
+  const DepthAdvice advice = advise_depths(program, step_limit, progress);
+  const std::string text = help(program, advice);
+  if (!advice.waits_for_ever) return make_error(program, waits, find_circles(waits).front(), text);
+  const auto last = blocked(deepened(program, advice.uniform), progress);
+  const auto circles = find_circles(last);
+  return make_error(program, last, *std::ranges::find_if(circles, no_depth_helps), text);
 }
 
-void throw_deadlock(const program::Program& program, std::int64_t uniform_depth, const Progress& progress) {
-  if (uniform_depth == 0) throw deadlock_error(program, blocked(program, progress), progress);
-  const ChannelDepths given(program.channels.size(), uniform_depth);
-  throw explain(program, blocked(at_depths(program, given), progress), given, progress);
+void throw_deadlock(program::Program program, std::int64_t least_depth, const Progress& progress) {
+  if (least_depth > 0) program = deepened(std::move(program), least_depth);
+  throw deadlock_error(program, blocked(program, progress), progress);
 }
 
 }  // namespace cyclotron::runtime::simulator

@@ -15,9 +15,8 @@ namespace cyclotron::runtime::simulator {
                                            const Progress& progress);
 
 /// Simulates a program that is known to block, and throws its DeadlockError. Where a run stops does not
-/// depend on the host: only on the program and the depths. `uniform_depth` replaces every queue's depth; 0
-/// keeps them.
-[[noreturn]] void throw_deadlock(const program::Program& program, std::int64_t uniform_depth,
+/// depend on the host: only on the program and the depths, none of which is less than `least_depth`.
+[[noreturn]] void throw_deadlock(program::Program program, std::int64_t least_depth,
                                  const Progress& progress);
 
 }  // namespace cyclotron::runtime::simulator

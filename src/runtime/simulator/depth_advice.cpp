@@ -12,10 +12,11 @@ namespace cyclotron::runtime::simulator {
 namespace {
 
 using Channels = std::vector<std::uint32_t>;  // in order, each once; the first one stands for all of its name
+using Depths = std::vector<std::int64_t>;     // by the first channel of a name; 0: its queues keep their own
 
 /// How a run ended in which the channels of a set became deeper where it blocked.
 struct Attempt {
-  std::optional<ChannelDepths> passes;  ///< With these depths.
+  std::optional<Depths> passes;  ///< With these depths.
   bool least = true;  ///< Each step was forced: no channel of the set can be less, whatever the others are.
   Channels blocked_by{};  ///< Where it blocks: one of these has to be deeper, too.
 };
@@ -24,18 +25,19 @@ constexpr std::int64_t any_places = std::numeric_limits<std::int64_t>::max();
 
 class Search {
  public:
-  Search(const program::Program& program, const ChannelDepths& given, std::int64_t steps,
-         const Progress& progress)
-      : given_(given),
-        least_(given),
+  Search(const program::Program& program, std::int64_t steps, const Progress& progress)
+      : least_(program.channels.size(), any_places),
+        most_(program.channels.size()),
         steps_left_(steps),
         pulse_(progress),
         array_(program),
-        blocked_(array_, given) {
+        blocked_(array_, {}) {
     std::map<std::string_view, std::uint32_t> first;
-    for (std::uint32_t channel = 0; channel < given.size(); ++channel) {
+    for (std::uint32_t channel = 0; channel < program.channels.size(); ++channel) {
       first_.push_back(first.emplace(program.channels[channel].name, channel).first->second);
-      least_[first_.back()] = std::min(least_[first_.back()], given[channel]);
+      const auto [least, most] = array_.pes().wires().depths(channel);
+      least_[first_.back()] = std::min(least_[first_.back()], least);
+      most_[first_.back()] = std::max(most_[first_.back()], most);
     }
     goes_through(blocked_);
   }
@@ -50,7 +52,7 @@ class Search {
   /// One depth for all: where a circle waits for places, one of its queues has to be deeper.
   DepthAdvice uniform() {
     DepthAdvice result;
-    std::int64_t& depth = result.uniform = std::ranges::min(given_);
+    std::int64_t& depth = result.uniform = std::ranges::min(least_);
     MessageRun run = blocked_;
     while (!goes_through(run)) {
       if (steps_left_ == 0) {
@@ -66,9 +68,7 @@ class Search {
         }
         depth = std::max(depth, shallowest + 1);
       }
-      ChannelDepths each = given_;
-      for (std::int64_t& own : each) own = std::max(own, depth);
-      run.deepen(std::move(each));
+      run.deepen({.given = {}, .least = depth});
     }
     return result;
   }
@@ -80,7 +80,9 @@ class Search {
       std::set<Channels> larger;
       for (const Channels& channels : sets) {
         const std::int64_t fewer = best.empty() ? any_places : places(best) - 1;
-        Attempt attempt = grow(least_, channels, fewer);
+        Depths depths(least_.size());
+        for (const std::uint32_t channel : channels) depths[channel] = least_[channel];
+        Attempt attempt = grow(std::move(depths), channels, fewer);
         if (attempt.passes && !attempt.least) attempt.passes = lowered(channels, *std::move(attempt.passes));
         if (steps_left_ == 0) return best;
         if (attempt.passes) {
@@ -99,10 +101,9 @@ class Search {
   }
 
   /// Gives up where it is sure to take more places than `most`.
-  Attempt grow(ChannelDepths depths, const Channels& channels, std::int64_t most) {
+  Attempt grow(Depths depths, const Channels& channels, std::int64_t most) {
     Attempt result;
-    MessageRun run = blocked_;
-    run.deepen(expanded(depths));
+    MessageRun run = started(depths);
     while (!goes_through(run)) {
       if (steps_left_ == 0) return {};
       std::set<std::uint32_t> too_shallow;
@@ -130,9 +131,9 @@ class Search {
   }
 
   /// Each as shallow as the others allow.
-  ChannelDepths lowered(const Channels& channels, ChannelDepths depths) {
+  Depths lowered(const Channels& channels, Depths depths) {
     for (const std::uint32_t channel : channels) {
-      ChannelDepths lower = depths;
+      Depths lower = depths;
       lower[channel] = least_[channel];
       if (auto attempt = grow(std::move(lower), {channel}, any_places); attempt.passes)
         depths = *std::move(attempt.passes);
@@ -140,23 +141,27 @@ class Search {
     return depths;
   }
 
-  [[nodiscard]] std::vector<DepthChange> changes_of(const Channels& channels,
-                                                    const ChannelDepths& depths) const {
+  [[nodiscard]] std::vector<DepthChange> changes_of(const Channels& channels, const Depths& depths) const {
     std::vector<DepthChange> result;
-    for (const std::uint32_t channel : channels) {
-      std::int64_t needed = depths[channel];
-      for (std::uint32_t other = 0; other < given_.size(); ++other) {
-        if (first_[other] == channel) needed = std::max(needed, given_[other]);
-      }
-      result.push_back({channel, least_[channel], needed});
+    for (const std::uint32_t channel : channels)
+      result.push_back({channel, least_[channel], depths[channel]});
+    return result;
+  }
+
+  /// A run goes on from where that with the queues' own depths blocks, unless one of them has to be shallower now.
+  [[nodiscard]] MessageRun started(const Depths& depths) const {
+    for (std::size_t c = 0; c < depths.size(); ++c) {
+      if (depths[c] > 0 && depths[c] < most_[c]) return {array_, expanded(depths)};
     }
+    MessageRun result = blocked_;
+    result.deepen(expanded(depths));
     return result;
   }
 
   /// Of every channel, from those that stand for all of a name.
-  [[nodiscard]] ChannelDepths expanded(const ChannelDepths& depths) const {
-    ChannelDepths result = given_;
-    for (std::size_t c = 0; c < result.size(); ++c) result[c] = std::max(result[c], depths[first_[c]]);
+  [[nodiscard]] QueueDepths expanded(const Depths& depths) const {
+    QueueDepths result;
+    for (const std::uint32_t first : first_) result.given.push_back(depths[first]);
     return result;
   }
 
@@ -173,20 +178,20 @@ class Search {
     return passes;
   }
 
-  const ChannelDepths& given_;
   std::vector<std::uint32_t> first_;  ///< By channel: the first of its name.
-  ChannelDepths least_;               ///< By the first of a name: the least of them that is given.
+  Depths least_;                      ///< By the first of a name: the least of its queues.
+  Depths most_;                       ///< By the first of a name: the deepest of its queues.
   std::int64_t steps_left_;
   Pulse pulse_;
   MessageArray array_;
-  MessageRun blocked_;  ///< With the depths that are given: deeper queues go on from there.
+  MessageRun blocked_;  ///< With the queues' own depths: deeper ones go on from there.
 };
 
 }  // namespace
 
-DepthAdvice advise_depths(const program::Program& program, const ChannelDepths& given,
-                          std::int64_t step_limit, const Progress& progress) {
-  return Search(program, given, step_limit, progress).advice();
+DepthAdvice advise_depths(const program::Program& program, std::int64_t step_limit,
+                          const Progress& progress) {
+  return Search(program, step_limit, progress).advice();
 }
 
 }  // namespace cyclotron::runtime::simulator

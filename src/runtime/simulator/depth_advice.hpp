@@ -9,10 +9,10 @@
 
 namespace cyclotron::runtime::simulator {
 
-/// Of all channels of a name; `channel` is the first of them.
+/// Of all queues of all channels of a name; `channel` is the first of them.
 struct DepthChange {
   std::uint32_t channel = 0;
-  std::int64_t given = 0;
+  std::int64_t given = 0;  ///< The least of these queues.
   std::int64_t needed = 0;
 };
 
@@ -23,7 +23,7 @@ struct DepthAdvice {
   /// depths can be less while the others stay; among sets of as many channels that which adds the fewest places.
   /// Empty where the search was given up.
   std::vector<DepthChange> changes;
-  /// The least depth with which the program passes if each channel that is shallower is given it; where the search
+  /// The least depth with which the program passes if each queue that is shallower is given it; where the search
   /// was given up, it takes no less.
   std::int64_t uniform = 0;
   bool uniform_passes = true;
@@ -31,8 +31,8 @@ struct DepthAdvice {
 
 /// Exact: whether a program passes depends only on its messages and the depths, never on time, and what passes
 /// with less passes with more. Each attempt is one run, in which queues grow where it blocks; after `step_limit`
-/// steps of all runs the search is given up. Requires: the program deadlocks with depths `given`.
-[[nodiscard]] DepthAdvice advise_depths(const program::Program& program, const ChannelDepths& given,
-                                        std::int64_t step_limit, const Progress& progress);
+/// steps of all runs the search is given up. Requires: the program deadlocks.
+[[nodiscard]] DepthAdvice advise_depths(const program::Program& program, std::int64_t step_limit,
+                                        const Progress& progress);
 
 }  // namespace cyclotron::runtime::simulator

@@ -54,7 +54,7 @@ MessageArray::MessageArray(const program::Program& program) : pes_(program, fals
   }
 }
 
-MessageRun::MessageRun(const MessageArray& array, ChannelDepths depths)
+MessageRun::MessageRun(const MessageArray& array, QueueDepths depths)
     : array_(&array),
       depths_(std::move(depths)),
       registers_(array.registers() * array.pes().count()),
@@ -66,7 +66,10 @@ MessageRun::MessageRun(const MessageArray& array, ChannelDepths depths)
     ready_.insert(pe.ordinal);
   }
   for (const Link& link : array.pes().links())
-    queues_.push_back({.channel = link.channel, .sender = link.sender, .receiver = link.receiver});
+    queues_.push_back({.channel = link.channel,
+                       .sender = link.sender,
+                       .receiver = link.receiver,
+                       .own_depth = array.pes().depth(link.channel, link.sender)});
 }
 
 bool MessageRun::run(std::int64_t& steps_left, Pulse& pulse) {
@@ -80,7 +83,7 @@ bool MessageRun::run(std::int64_t& steps_left, Pulse& pulse) {
   return done_ == array_->pes().count();
 }
 
-void MessageRun::deepen(ChannelDepths depths) {
+void MessageRun::deepen(QueueDepths depths) {
   depths_ = std::move(depths);
   for (Queue& queue : queues_) {
     if (!queue.sender_waits || !has_place(queue)) continue;
@@ -179,8 +182,10 @@ MessageRun::Queue& MessageRun::network_queue(std::uint32_t channel, std::uint32_
     if (from == coordinate) return queues_[number];
   }
   row.emplace_back(coordinate, static_cast<std::uint32_t>(queues_.size()));
-  return queues_.emplace_back(
-      Queue{.channel = channel, .sender = sender, .receiver = array_->pes().ordinal(receiver_index)});
+  return queues_.emplace_back(Queue{.channel = channel,
+                                    .sender = sender,
+                                    .receiver = array_->pes().ordinal(receiver_index),
+                                    .own_depth = array_->pes().depth(channel, sender)});
 }
 
 template <class Visit>
@@ -268,7 +273,7 @@ std::vector<Wait> MessageRun::waits() {
                       .peer = peer == PeArray::none ? PeArray::none : array_->pes().grid_index(peer),
                       .channel = queue.channel,
                       .instruction = counter,
-                      .depth = depths_[queue.channel],
+                      .depth = depth(queue),
                       .full = full});
   }
   return result;

@@ -1,6 +1,7 @@
 // A run of messages alone. Which PEs can go on depends on messages and depths, never on numbers, sizes or times, so this is
 // all that a search for depths has to try.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -13,8 +14,11 @@
 
 namespace cyclotron::runtime::simulator {
 
-/// Messages that each queue of a channel holds, by channel.
-using ChannelDepths = std::vector<std::int64_t>;
+/// How many messages queues hold: their own depth, or what their channel is given here; none less than `least`.
+struct QueueDepths {
+  std::vector<std::int64_t> given{};  ///< By channel; 0: the queue's own. Empty: for all their own.
+  std::int64_t least = 0;
+};
 
 /// What runs of a program share.
 class MessageArray {
@@ -39,14 +43,14 @@ class MessageArray {
 class MessageRun {
  public:
   /// Refers to the array.
-  MessageRun(const MessageArray& array, ChannelDepths depths);
+  MessageRun(const MessageArray& array, QueueDepths depths);
 
   /// Runs until every PE is done (true), or until none can go on or no steps are left (false), from which it goes on
   /// after `deepen`. Takes the steps that it does from `steps_left`. Throws ExecutionError CYC706 where a message leaves
   /// the grid, and as `Pulse::tick`.
   bool run(std::int64_t& steps_left, Pulse& pulse);
-  /// Requires: no depth is less than before.
-  void deepen(ChannelDepths depths);
+  /// Requires: no queue's depth is less than before.
+  void deepen(QueueDepths depths);
   /// After `run` returned false with steps left: one entry a PE that is not done, in order, without its cycle.
   [[nodiscard]] std::vector<Wait> waits();
 
@@ -57,6 +61,7 @@ class MessageRun {
     std::uint32_t channel = 0;
     std::uint32_t sender = PeArray::none;  ///< Ordinals.
     std::uint32_t receiver = PeArray::none;
+    std::int64_t own_depth = 0;
     bool sender_waits = false;
     bool receiver_waits = false;
   };
@@ -66,8 +71,12 @@ class MessageRun {
   bool send(const Pe& pe, const Step& step);
   bool broadcast(const Pe& pe, const Step& step, const std::int64_t* variables);
   bool receive(const Pe& pe, const Step& step, const std::int64_t* variables);
+  [[nodiscard]] std::int64_t depth(const Queue& queue) const {
+    const std::int64_t given = depths_.given.empty() ? 0 : depths_.given[queue.channel];
+    return std::max(given > 0 ? given : queue.own_depth, depths_.least);
+  }
   [[nodiscard]] bool has_place(const Queue& queue) const {
-    return queue.sent - queue.received < depths_[queue.channel];
+    return queue.sent - queue.received < depth(queue);
   }
   /// The first queue of a broadcast that has no place; null where all have.
   Queue* full_queue(const Pe& pe, const Step& step, const std::int64_t* variables);
@@ -80,7 +89,7 @@ class MessageRun {
   void put(Queue& queue);
 
   const MessageArray* array_;
-  ChannelDepths depths_;
+  QueueDepths depths_;
   std::vector<std::uint32_t> counters_;  // By ordinal: the next step.
   std::vector<std::int64_t> registers_;  // By ordinal.
   std::vector<Queue> queues_;            // The links', then those of networks as they are used.

@@ -39,8 +39,12 @@ class Wires {
   [[nodiscard]] std::int64_t distance(std::size_t dimension, std::int64_t from, std::int64_t to) const;
   /// Messages that the queue from that sender holds: the channel's own depth, or that of its link.
   [[nodiscard]] std::int64_t depth(std::size_t channel, std::span<const std::int64_t> sender) const;
-  /// The least of any queue of the channel.
-  [[nodiscard]] std::int64_t least_depth(std::size_t channel) const;
+  struct Depths {
+    std::int64_t least = 0;
+    std::int64_t most = 0;
+  };
+  /// Of the channel's queues.
+  [[nodiscard]] Depths depths(std::size_t channel) const;
 
   [[nodiscard]] std::vector<std::int64_t> coordinates(std::size_t pe) const;
 
