@@ -14,7 +14,7 @@ namespace cyclotron::dataflow::detail {
 /// (H[i-1, j-1], or a stencil's U[t-1, x-2]). What is not of this step share_links may pass on, to all who use it.
 void Router::hand_over_far(FlowId id, bool earlier, poly::Set& starts, std::vector<Rule>& rules) const {
   const bool plain = std::ranges::all_of(frame_.space, [](const poly::Affine& form) {
-    return std::ranges::count(form.coefficients, 0) + 1 == std::ssize(form.coefficients);
+    return std::ranges::count(form.coefficients, 0) + 1 >= std::ssize(form.coefficients);
   });
   const bool straight = relays_ == Relays::none;
   if (!plain || (straight && !earlier)) return;

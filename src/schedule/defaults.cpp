@@ -1,8 +1,10 @@
 // Schedules for those who give none.
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include <cyclotron/recurrence/endings.hpp>
@@ -34,14 +36,42 @@ const std::string* index_of(const recurrence::Affine& form, const Names& scope) 
   return found;
 }
 
-/// The indices in the subscripts of the equation's target, in the order of its dimensions.
-Names subscripts(const Equation& equation) {
-  Names result;
-  for (const auto& form : equation.index) {
+/// The indices in the subscripts of the equation's target, in the order of its dimensions. One of a single element has
+/// nothing to spread, and is left out beside others.
+Names subscripts(const System& system, const Equation& equation) {
+  Names all, long_ones;
+  const auto extents = system.at(equation.target).extents();
+  const auto add = [](Names& names, const std::string& name) {
+    if (!is_among(names, name)) names.push_back(name);
+  };
+  for (std::size_t d = 0; d < equation.index.size(); ++d) {
+    const auto& form = equation.index[d];
     for (std::size_t v = 0; v < form.coefficients.size(); ++v) {
-      if (form.coefficients[v] != 0 && !is_among(result, equation.indices[v]))
-        result.push_back(equation.indices[v]);
+      if (form.coefficients[v] == 0) continue;
+      add(all, equation.indices[v]);
+      if (extents[d] > 1) add(long_ones, equation.indices[v]);
     }
+  }
+  return long_ones.empty() ? all : long_ones;
+}
+
+bool is_constant(const recurrence::Affine& form) {
+  return std::ranges::all_of(form.coefficients, [](auto factor) { return factor == 0; });
+}
+
+/// The one value of an index that the domain says it has.
+std::optional<std::int64_t> only_value(const recurrence::Region& domain, std::size_t variable) {
+  std::optional<std::int64_t> result;
+  for (const auto& conjunction : domain) {
+    std::optional<std::int64_t> here;
+    for (const auto& [form, equality, modulus] : conjunction) {
+      const auto& factors = form.coefficients;
+      if (!equality || variable >= factors.size() || std::abs(factors[variable]) != 1) continue;
+      if (std::ranges::count_if(factors, [](auto factor) { return factor != 0; }) == 1)
+        here = -form.constant * factors[variable];
+    }
+    if (!here || (result && result != here)) return std::nullopt;
+    result = here;
   }
   return result;
 }
@@ -82,7 +112,7 @@ class Sequential {
   /// have none. Where all are such loops, those of an output are places, as in a scan; of a local tensor's several
   /// the innermost is.
   [[nodiscard]] Names places(const Equation& equation) const {
-    auto all = subscripts(equation);
+    auto all = subscripts(system_, equation);
     std::erase_if(all, [&](const std::string& index) { return ended_.contains(index); });
     auto result = all;
     std::erase_if(result, [&](const std::string& index) { return carried_.contains(index); });
@@ -134,13 +164,18 @@ class Sequential {
   /// those around.
   void find_carried(const Equation& writer, const recurrence::Access& access, const Names& scope,
                     const Equation& reader) {
-    for (const auto& index : reader.indices) {
+    for (std::size_t v = 0; v < reader.indices.size(); ++v) {
+      const auto& index = reader.indices[v];
       for (std::size_t d = 0; d < access.index.size(); ++d) {
         const auto* written = index_of(writer.index[d], writer.indices);
         const auto* read = index_of(access.index[d], scope);
         if (written == nullptr || *written != index) continue;
-        if (read == nullptr || *read != index) return;  // from any iteration, perhaps
-        if (access.index[d].constant == writer.index[d].constant) continue;
+        std::optional<std::int64_t> back;  // iterations from the one that reads to the one that wrote
+        if (read != nullptr && *read == index) back = writer.index[d].constant - access.index[d].constant;
+        const auto own = is_constant(access.index[d]) ? only_value(reader.domain, v) : std::nullopt;
+        if (own) back = *own + writer.index[d].constant - access.index[d].constant;
+        if (!back) return;  // from any iteration, perhaps
+        if (*back == 0) continue;
         if (!carried_.contains(index) && depends(access.tensor, reader.target)) carried_.insert(index);
         return;
       }

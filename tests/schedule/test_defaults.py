@@ -118,6 +118,22 @@ def test_steps_of_arrays_are_time():
     assert program.schedule.space_indices == ("i", "j")
 
 
+@pytest.mark.parametrize("steps", [1, 2, 3])
+@pytest.mark.parametrize("machine", [None, cy.Machine(grid=(2,)), cy.Machine(grid=(2, 2))], ids=str)
+def test_a_step_or_two_are_time_as_many_are(steps, machine):
+    program, _ = equals_numpy(decayed, integers(5), steps, machine=machine)
+    assert "i" in program.schedule.space_indices
+    assert "t" not in program.schedule.space_indices
+    program, _ = equals_numpy(heat, integers(5, 6), steps, machine=machine)
+    assert "t" not in program.schedule.space_indices
+
+
+def test_a_dimension_of_one_element_is_not_spread_beside_others():
+    for shapes, space in [(((1, 6), (6, 5)), "j"), (((6, 5), (5, 1)), "i"), (((5, 1), (1, 6)), "ij")]:
+        program, _ = equals_numpy(product, *(integers(*shape) for shape in shapes))
+        assert program.schedule.space_indices == tuple(space)
+
+
 GRIDS = {
     (4,): {scaled: "i", dot: "-", square: "i", rows: "i", product: "i", neighbours: "i"},
     (2, 3): {scaled: "0 i", dot: "0 0", square: "0 i", rows: "0 i", product: "i j", neighbours: "i j"},
@@ -235,3 +251,24 @@ def test_names_of_indices_follow_the_data():
         "result_2[j]",
         "result_3[j, i]",
     ]
+
+
+@cy.kernel
+def waves(u, steps):
+    for _t in range(steps):
+        u = u - cy.roll(u, -1) + cy.roll(u, -2) + 3 * cy.roll(u, 2)
+    return u
+
+
+@pytest.mark.parametrize("space", [("0", "i"), ("i", "0")], ids=str)
+def test_a_dimension_of_one_pe_changes_nothing(space):
+    """Also where values travel several hops within the other."""
+    u = integers(7)
+    line = waves.compile(u, 3, schedule=cy.Schedule().space("i"))
+    plane = waves.compile(u, 3, schedule=cy.Schedule().space(*space))
+    results = [cy.run(program, backend="sim") for program in (line, plane)]
+    for result in results:
+        np.testing.assert_array_equal(result.output, waves.reference(u, 3))
+    assert results[0].cycles == results[1].cycles
+    words = [sum(int(sent.sum()) for sent in result.stats["words_sent"].values()) for result in results]
+    assert words[0] == words[1] > 0
