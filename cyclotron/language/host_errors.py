@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cyclotron.errors import Span, TraceError
+from cyclotron.language.numpy_functions import refused
 from cyclotron.language.position import ours_raise, place_of
 from cyclotron.language.source import Source
 from cyclotron.language.syntax import walk
@@ -38,6 +39,9 @@ def told(error: Exception, source: Source, hosts: Mapping[str, Any]) -> TraceErr
     if any(place.line <= span.line <= place.end_line for place in map(source.span, of_user)):
         return None
     named = {node.id for node in walk(source.node) if isinstance(node, ast.Name) and _on(node, source, span)}
+    missing = _missing_function(error)
+    if missing is not None:
+        return TraceError(missing.message, code=missing.code, span=span, help=missing.help)
     given = [
         f"`{name}` is {_text(value)}"
         for name, value in hosts.items()
@@ -51,6 +55,14 @@ def told(error: Exception, source: Source, hosts: Mapping[str, Any]) -> TraceErr
         if given
         else "arrays have no values while a kernel is recorded, and have operators and functions of NumPy",
     )
+
+
+def _missing_function(error: Exception) -> TraceError | None:
+    """What there is instead of a function that the package does not have."""
+    module = getattr(error, "obj", None)
+    if not isinstance(error, AttributeError) or getattr(module, "__name__", "") != "cyclotron":
+        return None
+    return refused(f"cy.{error.name}")
 
 
 def _of_arguments(error: Exception, span: Span) -> TraceError:

@@ -35,6 +35,8 @@ _OTHERWISE = {
     " `cy.min(cy.where(x == cy.max(x), places, n))`",
     "argmin": "choose among the places, an argument np.arange(n):"
     " `cy.min(cy.where(x == cy.min(x), places, n))`",
+    "arange": "pass the numbers to the kernel as an argument",
+    "linspace": "pass the numbers to the kernel as an argument",
     "sort": "exchange neighbours with cy.minimum and cy.maximum, e.g. by odd and even places in turn",
     "stack": "join arrays with a new axis, e.g. `cy.concatenate([x[None], y[None]])`",
 } | dict.fromkeys(

@@ -150,4 +150,19 @@ def increased(a):
     return b
 
 
+@cy.kernel
+def place_by_our_own_name(x):
+    return cy.argmin(x)  # error: CYC105
+
+
+@cy.kernel
+def numbers_of_the_host(x):
+    return x + cy.arange(x.shape[0])  # error: CYC105
+
+
+@cy.kernel
+def function_misspelt(x):
+    return cy.summ(x)  # error: CYC105
+
+
 ARGUMENTS = {"T": cy.spec((2, 2, 2)), "mask": cy.spec(4, "bool"), "counts": cy.spec(4, "int32")}
