@@ -40,10 +40,7 @@ class Change {
   Change(const Graph& graph, const schedule::Schedule& schedule, const std::vector<std::int64_t>& grid)
       : old_(graph), schedule_(schedule) {
     const auto frame = schedule::frame(schedule, graph.dims);
-    for (auto name : schedule.space) {
-      while (std::ranges::find(result_.space, name) != result_.space.end()) name += "'";  // `0`, `0`
-      result_.space.push_back(std::move(name));
-    }
+    for (const auto& name : schedule.space) result_.space.push_back(unused(name));  // `0`, `0`
     for (std::size_t s = 0; s < frame.space.size(); ++s)
       add_space_axis(frame.space[s], s, s < grid.size() ? grid[s] : 0);
     for (std::size_t t = 0; t < frame.time.size(); ++t) add_time_axis(frame.time[t], t);
@@ -104,6 +101,15 @@ class Change {
     std::string name =
         std::ranges::count_if(schedule_.time, std::not_fn(is_index)) == 1 ? "t" : fmt::format("t{}", t);
     while (std::ranges::find(old_.dims, name) != old_.dims.end()) name += "'";
+    return unused(std::move(name));
+  }
+
+  /// The name, or one like it that no coordinate has yet.
+  [[nodiscard]] std::string unused(std::string name) const {
+    const auto is_taken = [&name](const std::vector<std::string>& names) {
+      return std::ranges::find(names, name) != names.end();
+    };
+    while (is_taken(result_.space) || is_taken(result_.time)) name += "'";
     return name;
   }
 
@@ -149,7 +155,7 @@ class Change {
       axis.form.constant -= low;
       axis.remainder = size();
       panel_levels_.push_back(result_.time.size());
-      result_.time.push_back(result_.time.back() + "'");
+      result_.time.push_back(unused(result_.time.back() + "'"));
     }
     axes_.push_back(std::move(axis));
   }
@@ -187,7 +193,7 @@ class Change {
     const auto spaces = result_.space.size();
     const auto name = known < spaces ? result_.space[known] : result_.time[known - spaces];
     (axis.quotient == unfolded ? axis.quotient : axis.remainder) = size();
-    result_.time.push_back(name + "'");
+    result_.time.push_back(unused(name + "'"));
     ++result_.within;
   }
 

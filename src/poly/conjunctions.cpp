@@ -11,6 +11,8 @@
 
 namespace cyclotron::poly {
 
+using detail::checked;
+using detail::forgive;
 using detail::take_int;
 
 namespace {
@@ -62,7 +64,7 @@ std::optional<std::vector<Floor>> floors_of(const Context& context, isl_basic_se
   for (int d = 0; known && d < isl_local_space_dim(local, isl_dim_div); ++d) {
     isl_aff* aff = isl_local_space_get_div(local, d);
     if (aff == nullptr) {
-      isl_ctx_reset_error(context.get());
+      forgive(context);
       known = false;
       break;
     }
@@ -247,7 +249,7 @@ std::string raw_text(const Set& set, const std::vector<std::string>& names) {
   }
   char* raw = isl_set_to_str(named);
   isl_set_free(named);
-  std::string text(raw == nullptr ? "" : raw);
+  std::string text(checked(set.context(), raw));
   std::free(raw);
   const auto start = text.find(" : "), end = text.rfind(" }");
   CYC_CHECK(start != std::string::npos && end != std::string::npos && start + 3 <= end, text);
@@ -261,7 +263,7 @@ std::optional<std::vector<Conjunction>> Set::conjunctions() const {
   isl_set* known = isl_set_remove_redundancies(isl_set_compute_divs(isl_set_coalesce(copy())));
   const isl_stat status = isl_set_foreach_basic_set(known, collect_basic_set, &collector);
   isl_set_free(known);
-  CYC_CHECK(status == isl_stat_ok);
+  checked(context_, status);
   if (!collector.representable) return std::nullopt;
   return std::move(collector.conjunctions);
 }

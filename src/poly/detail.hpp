@@ -17,18 +17,20 @@
 
 namespace cyclotron::poly::detail {
 
+[[noreturn]] inline void out_of_operations(isl_ctx* ctx) {
+  isl_ctx_reset_error(ctx);
+  throw LegalityError({.code = "CYC299",
+                       .span = {},
+                       .message = "the exact integer analysis of this kernel takes too long",
+                       .notes = {},
+                       .help = "simplify the index constraints or split the kernel"});
+}
+
 /// isl returned an error: out of operations, or a bug of ours.
 [[noreturn]] inline void isl_failed(isl_ctx* ctx) {
+  if (isl_ctx_last_error(ctx) == isl_error_quota) out_of_operations(ctx);
   const char* text = isl_ctx_last_error_msg(ctx);
-  const bool quota = isl_ctx_last_error(ctx) == isl_error_quota;
   isl_ctx_reset_error(ctx);
-  if (quota) {
-    throw LegalityError({.code = "CYC299",
-                         .span = {},
-                         .message = "the exact integer analysis of this kernel takes too long",
-                         .notes = {},
-                         .help = "simplify the index constraints or split the kernel"});
-  }
   check_failed("isl", __FILE__, __LINE__, text == nullptr ? "unknown error" : text);
 }
 
@@ -40,6 +42,14 @@ T* checked(const Context& context, T* value) {
 inline bool checked(const Context& context, isl_bool value) {
   if (value == isl_bool_error) isl_failed(context.get());
   return value == isl_bool_true;
+}
+inline void checked(const Context& context, isl_stat status) {
+  if (status != isl_stat_ok) isl_failed(context.get());
+}
+/// Forgets that isl found fault with what it was given. That it is out of operations is thrown.
+inline void forgive(const Context& context) {
+  if (isl_ctx_last_error(context.get()) == isl_error_quota) out_of_operations(context.get());
+  isl_ctx_reset_error(context.get());
 }
 
 inline std::int64_t take_int(const Context& context, isl_val* value) {

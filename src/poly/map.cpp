@@ -105,7 +105,7 @@ std::vector<Map> Map::conjunctions() const {
   isl_map* disjoint = checked(context_, isl_map_make_disjoint(copy()));
   const isl_stat status = isl_map_foreach_basic_map(disjoint, collect_basic_map, &collector);
   isl_map_free(disjoint);
-  CYC_CHECK(status == isl_stat_ok);
+  checked(context_, status);
   return std::move(collector.maps);
 }
 
@@ -155,7 +155,7 @@ std::optional<std::vector<Map::Piece>> Map::pieces() const {
   PieceCollector collector{&context_, {}, true};
   const isl_stat status = isl_pw_multi_aff_foreach_piece(function, collect_piece, &collector);
   isl_pw_multi_aff_free(function);
-  CYC_CHECK(status == isl_stat_ok);
+  checked(context_, status);
   if (!collector.affine) return std::nullopt;
   return std::move(collector.pieces);
 }

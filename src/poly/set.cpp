@@ -98,6 +98,18 @@ std::unique_ptr<isl_aff, decltype(&isl_aff_free)> coordinate_form(const Context&
   return {isl_aff_var_on_domain(local, isl_dim_set, static_cast<unsigned>(coordinate)), &isl_aff_free};
 }
 
+/// Whether isl reads the text, however many operations it may take. That it does not is the caller's to report.
+bool is_well_formed(const Context& context, const std::string& text) {
+  const auto limit = isl_ctx_get_max_operations(context.get());
+  isl_ctx_set_max_operations(context.get(), 0);
+  isl_ctx_reset_error(context.get());
+  isl_set* set = isl_set_read_from_str(context.get(), text.c_str());
+  isl_ctx_reset_error(context.get());
+  isl_ctx_set_max_operations(context.get(), limit);
+  isl_set_free(set);
+  return set != nullptr;
+}
+
 }  // namespace
 
 Context::Context(unsigned long operation_limit) : ctx_(isl_ctx_alloc(), isl_ctx_free) {
@@ -150,10 +162,10 @@ Set Set::where(const Context& context, std::size_t dimensions, const Conjunction
 std::optional<Set> Set::parse(const Context& context, const std::vector<std::string>& names,
                               const std::string& constraints) {
   const auto text = fmt::format("{{ [{}] : {} }}", fmt::join(names, ", "), constraints);
-  // A malformed text is the caller's to report: silence isl's own message.
   isl_set* set = isl_set_read_from_str(context.get(), text.c_str());
   if (set == nullptr) {
-    isl_ctx_reset_error(context.get());
+    // isl finds fault with the text in both cases.
+    if (is_well_formed(context, text)) detail::out_of_operations(context.get());
     return std::nullopt;
   }
   set = isl_set_reset_tuple_id(isl_set_reset_user(set));
@@ -214,7 +226,7 @@ std::optional<std::vector<std::int64_t>> Set::lexmin_point() const {
 std::vector<std::vector<std::int64_t>> Set::points() const {
   PointCollector collector{&context_, {}};
   const isl_stat status = isl_set_foreach_point(set_, collect_point, &collector);
-  CYC_CHECK(status == isl_stat_ok, "the set is bounded");
+  checked(context_, status);
   std::ranges::sort(collector.points);
   return std::move(collector.points);
 }

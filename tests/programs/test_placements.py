@@ -134,6 +134,21 @@ def test_time_runs_backwards_where_it_has_to(schedule):
     equals_numpy(program, X)
 
 
+@cy.kernel
+def pull(u, steps):
+    for t in range(steps):
+        u[1:-1] = u[2:] * 2
+    return u
+
+
+@pytest.mark.parametrize(("n", "steps", "pes"), [(4, 2, 1), (5, 3, 2), (6, 5, 2), (7, 4, 3)])
+def test_steps_in_folded_space_beside_time_that_runs_backwards(n, steps, pes):
+    u = integers(np.random.default_rng(n), n)
+    program = pull.compile(u, steps, schedule=S.space("t"), machine=cy.Machine(grid=(pes,)))
+    assert "-i" in program.schedule.time_indices
+    equals_numpy(program, pull.reference(u, steps))
+
+
 def test_values_travel_away_from_where_they_are_made():
     """By default X moves towards smaller i, to the rows that use it."""
     U, X = upper_system(6)
