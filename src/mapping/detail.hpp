@@ -11,6 +11,19 @@ namespace cyclotron::mapping::detail {
 void rank_spaces(Mapping& mapping);
 /// Fills channels (one a rule) and statements.
 void make_statements(Mapping& mapping, const machine::Machine& machine);
+/// The value of `source` at from(p) is used for `rule.flow` at p.
+struct Dependence {
+  const dataflow::Rule* rule;
+  FlowId source;
+  std::vector<poly::Affine> from;
+};
+[[nodiscard]] std::vector<Dependence> dependences(const dataflow::Graph& graph);
+/// The points at which `forms` is lexicographically negative.
+[[nodiscard]] poly::Set lex_negative(const poly::Set& domain, const std::vector<poly::Affine>& forms);
+/// A skew of the loops of time from `first` on with which no value is used in a step before that in which it is made, as
+/// small as can be; none where no constant one is found.
+[[nodiscard]] std::optional<Skew> find_skew(const Mapping& mapping, const std::vector<Dependence>& all,
+                                            std::size_t first);
 /// Every dependence advances in time, or between PEs of one step in a common direction.
 void check_dependences(Mapping& mapping);
 /// Where a link would have to hold more messages than it does between the steps in which they are made and used, they

@@ -1,4 +1,4 @@
-// Legality of order: dependences advance, messages do not overtake.
+// Legality of order: dependences advance.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,15 +15,6 @@ using dataflow::Compute;
 using dataflow::FlowRef;
 using dataflow::Rule;
 using dataflow::Transfer;
-
-namespace {
-
-/// The value of `source` at from(p) is used for `rule.flow` at p.
-struct Dependence {
-  const Rule* rule;
-  FlowId source;
-  std::vector<poly::Affine> from;
-};
 
 std::vector<Dependence> dependences(const dataflow::Graph& graph) {
   std::vector<Dependence> result;
@@ -43,7 +34,6 @@ std::vector<Dependence> dependences(const dataflow::Graph& graph) {
   return result;
 }
 
-/// The points at which `forms` is lexicographically negative.
 poly::Set lex_negative(const poly::Set& domain, const std::vector<poly::Affine>& forms) {
   auto result = poly::Set::empty(domain.context(), domain.dimensions());
   auto equal_so_far = domain;
@@ -56,6 +46,8 @@ poly::Set lex_negative(const poly::Set& domain, const std::vector<poly::Affine>&
   return result;
 }
 
+namespace {
+
 /// A total order of all steps of all PEs that agrees with each PE's own order: by the outer loops of time, then
 /// along the grid in some direction, then by the inner loops. Where loops come after the grid, PEs run apart, and
 /// channels may have to be deep.
@@ -63,6 +55,7 @@ struct Order {
   std::vector<std::int64_t> signs;  ///< Of each grid dimension.
   std::size_t outer = 0;            ///< Loops of time that come before the grid.
   bool by_rank = false;             ///< Within a step all PEs' points of one space before those of the next.
+  Skew skew{};                      ///< Of the PEs; empty: none.
 };
 
 /// How far the use lies after the making, in that order.
@@ -74,6 +67,10 @@ std::vector<poly::Affine> advance(const Mapping& mapping, const Dependence& depe
     for (auto t = begin; t < end; ++t) {
       const auto d = mapping.grid.time[t];
       result.push_back(tuple[d] - dependence.from[d]);
+      for (std::size_t g = 0; g < order.skew.size(); ++g) {
+        const auto x = mapping.grid.space[g];
+        result.back() = result.back() + order.skew[g][t] * (tuple[x] - dependence.from[x]);
+      }
     }
   };
   add_time(0, order.outer);
@@ -148,51 +145,6 @@ std::optional<std::vector<std::int64_t>> violation(const Mapping& mapping, const
        .help = "change the order of `time`, or which indices are space"});
 }
 
-struct Message {
-  const Statement* receive;
-  const Statement* send;
-};
-
-/// Whether some message of `a` is received before one of `b` by one PE but sent after it by the same sender.
-bool overtakes(const Mapping& mapping, const Message& a, const Message& b) {
-  const auto rank = mapping.graph.dims.size();
-  const auto widen = [rank](const poly::Affine& form, bool second) {
-    poly::Affine wide = poly::constant(2 * rank, form.constant);
-    std::ranges::copy(form.coefficients,
-                      wide.coefficients.begin() + (second ? static_cast<std::ptrdiff_t>(rank) : 0));
-    return wide;
-  };
-  std::vector<poly::Affine> first, second;
-  for (std::size_t d = 0; d < rank; ++d) {
-    first.push_back(poly::variable(2 * rank, d));
-    second.push_back(poly::variable(2 * rank, rank + d));
-  }
-  auto pairs =
-      a.receive->domain.preimage(first, 2 * rank).intersect(b.receive->domain.preimage(second, 2 * rank));
-  for (const auto d : mapping.grid.space) {
-    pairs = pairs.intersect({first[d] - second[d], true});
-    pairs = pairs.intersect({widen(a.receive->from[d], false) - widen(b.receive->from[d], true), true});
-  }
-  // a's minus b's order of receiving, b's minus a's of sending.
-  std::vector<poly::Affine> received, sent;
-  for (const auto d : mapping.grid.time) {
-    received.push_back(first[d] - second[d]);
-    sent.push_back(widen(b.receive->from[d], true) - widen(a.receive->from[d], false));
-  }
-  received.push_back(poly::constant(2 * rank, a.receive->position - b.receive->position));
-  sent.push_back(poly::constant(2 * rank, b.send->position - a.send->position));
-  return !lex_negative(lex_negative(pairs, received), sent).is_empty();
-}
-
-/// Receive and send of one rule in lockstep: a constant time between them keeps the order.
-bool lockstep(const Mapping& mapping, const Message& message) {
-  const auto& graph = mapping.graph;
-  const auto& tuple = graph.at(graph.at(message.receive->target.flow).space).tuple;
-  return std::ranges::all_of(mapping.grid.time, [&](std::size_t d) {
-    return poly::is_constant(tuple[d] - message.receive->from[d]);
-  });
-}
-
 void find_time_function(Mapping& mapping, const std::vector<Dependence>& all) {
   // Unit costs: a hop takes one cycle, and so does an operator; every dependence is a step along one
   // coordinate.
@@ -239,7 +191,7 @@ bool advances(const Mapping& mapping, const std::vector<Dependence>& all, const 
 
 /// Whether all dependences advance by time, then space by space, each along the grid in a direction of its
 /// own (a stencil's values go both ways in one step).
-bool advances_by_rank(const Mapping& mapping, const std::vector<Dependence>& all) {
+bool advances_by_rank(const Mapping& mapping, const std::vector<Dependence>& all, const Skew& skew) {
   if (!mapping.ranks_hold_between_pes) return false;
   const auto& graph = mapping.graph;
   std::vector<std::vector<Dependence>> by_space(graph.spaces.size());
@@ -249,34 +201,64 @@ bool advances_by_rank(const Mapping& mapping, const std::vector<Dependence>& all
     for (std::size_t choice = 0; choice < (std::size_t{1} << mapping.grid.space.size()); ++choice) {
       auto order = order_of(mapping, choice, mapping.grid.time.size());
       order.by_rank = true;
+      order.skew = skew;
       if (advances(mapping, of_space, order)) return true;
     }
     return false;
   });
 }
 
-/// An order of all steps in words, empty for none; whether all of time comes before the grid in it.
+/// An order of all steps in words, empty for none; the skew with which all of time comes before the grid in it.
 struct Advance {
   std::string words;
-  bool by_time = false;
+  std::optional<Skew> skew;
 };
+
+std::string words_of(const Mapping& mapping, const Skew& skew) {
+  std::vector<std::string> result;
+  for (std::size_t g = 0; g < skew.size(); ++g) {
+    for (std::size_t t = 0; t < skew[g].size(); ++t) {
+      if (skew[g][t] == 0) continue;
+      result.push_back(fmt::format("{} {} of `{}` {} along {}", std::abs(skew[g][t]),
+                                   std::abs(skew[g][t]) == 1 ? "step" : "steps",
+                                   mapping.graph.dims[mapping.grid.time[t]],
+                                   skew[g][t] > 0 ? "later" : "earlier", mapping.grid.names[g]));
+    }
+  }
+  return result.empty() ? "time" : fmt::format("time, each PE {}", fmt::join(result, ", "));
+}
+
+/// All of time before the grid, if the dependences advance so.
+std::optional<Advance> advance_by_time(const Mapping& mapping, const std::vector<Dependence>& all,
+                                       const Skew& skew) {
+  const auto choices = std::size_t{1} << mapping.grid.space.size();
+  for (std::size_t choice = 0; choice < choices; ++choice) {
+    auto order = order_of(mapping, choice, mapping.grid.time.size());
+    order.skew = skew;
+    if (advances(mapping, all, order))
+      return Advance{words_of(mapping, skew) + ", then along the grid", skew};
+  }
+  if (!advances_by_rank(mapping, all, skew)) return std::nullopt;
+  return Advance{words_of(mapping, skew) + ", then space by space, then along the grid", skew};
+}
 
 /// In which order of all steps every dependence advances. The first `parts` loops of time come before the grid in any.
 Advance advancing_order(const Mapping& mapping, const std::vector<Dependence>& all, std::size_t parts) {
-  const auto choices = std::size_t{1} << mapping.grid.space.size();
   const auto loops = mapping.grid.time.size();
-  for (auto outer = loops + 1; outer-- > parts;) {
-    for (std::size_t choice = 0; choice < choices; ++choice) {
+  const Skew together(mapping.grid.space.size(), std::vector<std::int64_t>(loops, 0));
+  if (auto found = advance_by_time(mapping, all, together)) return *found;
+  if (const auto skew = find_skew(mapping, all, parts)) {
+    if (auto found = advance_by_time(mapping, all, *skew)) return *found;
+  }
+  for (auto outer = loops; outer-- > parts;) {
+    for (std::size_t choice = 0; choice < std::size_t{1} << mapping.grid.space.size(); ++choice) {
       if (!advances(mapping, all, order_of(mapping, choice, outer))) continue;
-      if (outer == loops) return {"time, then along the grid", true};
-      if (outer == 0) return {"along the grid, then time"};
+      if (outer == 0) return {"along the grid, then time", {}};
       std::vector<std::string> names;
       for (const auto d : mapping.grid.time) names.push_back(mapping.graph.dims[d]);
       names.insert(names.begin() + static_cast<std::ptrdiff_t>(outer), "then along the grid, then");
-      return {fmt::format("{}", fmt::join(names, " "))};
+      return {fmt::format("{}", fmt::join(names, " ")), {}};
     }
-    if (outer == loops && advances_by_rank(mapping, all))
-      return {"time, then space by space, then along the grid", true};
   }
   return {};
 }
@@ -341,23 +323,24 @@ std::map<std::optional<std::int64_t>, std::vector<Dependence>> by_part(const Map
 
 /// In which order the parts of a step run.
 struct Orders {
-  std::vector<std::string> words;   ///< Different ones.
-  std::vector<bool> in_turn;        ///< By space: as `Mapping::in_turn`.
-  std::vector<Dependence> refused;  ///< Those of a part that has no order; none: all have one.
+  std::vector<std::string> words;            ///< Different ones.
+  std::vector<std::optional<Skew>> in_turn;  ///< By space: as `Mapping::in_turn`.
+  std::vector<Dependence> refused;           ///< Those of a part that has no order; none: all have one.
 };
 
 Orders orders_of(const Mapping& mapping, const std::vector<Dependence>& all, const Parts& parts) {
-  Orders result{{}, std::vector<bool>(mapping.graph.spaces.size(), true), {}};
+  const Skew together(mapping.grid.space.size(), std::vector<std::int64_t>(mapping.grid.time.size(), 0));
+  Orders result{{}, std::vector<std::optional<Skew>>(mapping.graph.spaces.size(), together), {}};
   for (auto& [part, dependences] : by_part(mapping, all, parts)) {
     auto order = part ? advancing_order(mapping, dependences, parts.loops)
-                 : advances(mapping, dependences, order_of_time(mapping)) ? Advance{"time", true}
+                 : advances(mapping, dependences, order_of_time(mapping)) ? Advance{"time", together}
                                                                           : Advance{};
     if (order.words.empty()) {
       result.refused = dependences;
       return result;
     }
-    for (std::size_t s = 0; s < parts.of.size() && !order.by_time; ++s) {
-      if (parts.of[s] == part) result.in_turn[s] = false;
+    for (std::size_t s = 0; s < parts.of.size(); ++s) {
+      if (parts.of[s] == part) result.in_turn[s] = order.skew;
     }
     if (part && std::ranges::find(result.words, order.words) == result.words.end())
       result.words.push_back(std::move(order.words));
@@ -410,63 +393,6 @@ void check_steps(const Mapping& mapping) {
       }
     }
   }
-}
-
-void check_channels(Mapping& mapping) {
-  std::vector<Message> messages(mapping.channels.size());
-  for (const auto& statement : mapping.statements) {
-    if (statement.kind == Kind::receive) messages[statement.channel].receive = &statement;
-    if (statement.kind == Kind::send || statement.kind == Kind::forward)
-      messages[statement.channel].send = &statement;
-  }
-  std::vector<std::vector<std::size_t>> groups;
-  std::size_t count = 0;
-  for (std::size_t c = 0; c < messages.size(); ++c) {
-    if (messages[c].receive == nullptr) continue;
-    ++count;
-    if (!lockstep(mapping, messages[c]) && overtakes(mapping, messages[c], messages[c])) {
-      const auto& rule = mapping.graph.rules[messages[c].receive->rule];
-      throw LegalityError({.code = "CYC222",
-                           .span = rule.span,
-                           .message = fmt::format("values of `{}` would overtake each other on channel {}",
-                                                  mapping.graph.at(mapping.graph.at(rule.flow).tensor).name,
-                                                  mapping.channels[c].name),
-                           .notes = {},
-                           .help = "change the order of `time`"});
-    }
-    const auto same_wire = [&](std::size_t other) {
-      const auto &a = mapping.channels[c], &b = mapping.channels[other];
-      return a.flow == b.flow && a.offset == b.offset && a.scale == b.scale && a.network == b.network &&
-             a.axis == b.axis;
-    };
-    const auto joins = [&](const std::vector<std::size_t>& group) {
-      return same_wire(group.front()) && std::ranges::all_of(group, [&](std::size_t other) {
-               return !overtakes(mapping, messages[c], messages[other]) &&
-                      !overtakes(mapping, messages[other], messages[c]);
-             });
-    };
-    const auto group = std::ranges::find_if(groups, joins);
-    if (group != groups.end()) {
-      group->push_back(c);
-    } else {
-      groups.push_back({c});
-    }
-  }
-  std::vector<std::size_t> target(mapping.channels.size(), 0);
-  std::vector<Channel> kept;
-  for (const auto& group : groups) {
-    for (const auto c : group) target[c] = kept.size();
-    kept.push_back(mapping.channels[group.front()]);
-  }
-  for (auto& statement : mapping.statements) {
-    if (statement.kind == Kind::receive || statement.kind == Kind::send || statement.kind == Kind::forward) {
-      statement.channel = target[statement.channel];
-    }
-  }
-  mapping.channels = std::move(kept);
-  mapping.proofs.push_back(fmt::format(
-      "{} kinds of message on {} channels: each receive has one send, in first-in-first-out order", count,
-      mapping.channels.size()));
 }
 
 }  // namespace cyclotron::mapping::detail

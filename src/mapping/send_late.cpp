@@ -40,7 +40,7 @@ class LateSender {
   }
 
  private:
-  /// A receive, the send it induces, and how many steps lie between, by loop of time.
+  /// A receive, the send it induces, and how many steps that all PEs take together lie between, by loop of time.
   struct Message {
     std::size_t receive, send;
     std::vector<std::int64_t> later;
@@ -52,6 +52,16 @@ class LateSender {
     const auto first = std::ranges::find_if(later, [](std::int64_t steps) { return steps != 0; });
     if (first == later.end()) return std::nullopt;
     return static_cast<std::size_t>(first - later.begin());
+  }
+
+  /// By how many steps of a loop of time the receiver runs behind the sender.
+  [[nodiscard]] poly::Affine apart(const Statement& receive, const Skew& skew, std::size_t loop) const {
+    auto result = poly::constant(mapping_.graph.dims.size(), 0);
+    for (std::size_t g = 0; g < skew.size(); ++g) {
+      const auto d = mapping_.grid.space[g];
+      result = result + skew[g][loop] * (receive.target.point[d] - receive.from[d]);
+    }
+    return result;
   }
 
   /// The wires whose messages lie constant numbers of steps between, those that do.
@@ -79,11 +89,13 @@ class LateSender {
                other.channel->scale == channel.scale;
       });
       if (found == all.end()) found = all.insert(found, {&channel, {}});
-      if (!mapping_.in_turn[mapping_.graph.at(channel.flow).space.index()]) continue;
+      const auto& skew = mapping_.in_turn[mapping_.graph.at(channel.flow).space.index()];
+      if (!skew) continue;
       auto& message = *messages[c];
       const auto& receive = mapping_.statements[message.receive];
-      for (const auto d : mapping_.grid.time) {
-        const auto steps = receive.target.point[d] - receive.from[d];
+      for (std::size_t t = 0; t < mapping_.grid.time.size(); ++t) {
+        const auto d = mapping_.grid.time[t];
+        const auto steps = receive.target.point[d] - receive.from[d] + apart(receive, *skew, t);
         found->constant = found->constant && poly::is_constant(steps);
         message.later.push_back(steps.constant);
       }
@@ -139,7 +151,9 @@ class LateSender {
     const auto source = lies_in(message, aside);
     auto& receive = mapping_.statements[message.receive];
     auto& send = mapping_.statements[message.send];
-    for (const auto d : mapping_.grid.time) receive.from[d] = receive.target.point[d];
+    // The maker's point so many steps later.
+    for (std::size_t t = 0; t < mapping_.grid.time.size(); ++t)
+      receive.from[mapping_.grid.time[t]].constant += message.later[t];
     send.domain = receive.domain.image(receive.from).coalesce();
     send.target.point = std::move(here);
     send.sources = {{source, std::move(made)}};

@@ -14,6 +14,7 @@ import cyclotron as cy
 sys.path.append(str(Path(__file__).parents[2] / "examples"))
 import heat
 import heat_3d
+import ising
 import poisson
 import shallow_water
 import waves
@@ -51,6 +52,52 @@ def then_a_total(u, steps):
     return u, cy.sum(u), cy.max(u)
 
 
+@cy.kernel
+def beside_a_product(u, a, b, steps):
+    for t in range(steps):
+        u[1:-1, 1:-1] += u[:-2, 1:-1] - u[2:, 1:-1] + 2 * u[1:-1, :-2] + 3 * u[1:-1, 2:]
+    return u, a @ b
+
+
+@cy.kernel
+def rows_then_columns(u, steps):
+    for t in range(steps):
+        rows = u.copy()
+        rows[:, 2:-2] = u[:, :-4] + 2 * u[:, 1:-3] - u[:, 2:-2] + 3 * u[:, 3:-1] + 4 * u[:, 4:]
+        u[2:-2, 2:-2] = rows[:-4, 2:-2] - 2 * rows[1:-3, 2:-2] + rows[3:-1, 2:-2] + 5 * rows[4:, 2:-2]
+    return u
+
+
+@cy.kernel
+def sweeps(u, steps):
+    """Gauss-Seidel: of each step's values those behind, of the last step's those ahead."""
+    n, m = u.shape
+    x = cy.empty((steps + 1, n, m))
+    for t in range(steps + 1):
+        for i in range(n):
+            for j in range(m):
+                if t == 0 or i == 0 or j == 0 or i == n - 1 or j == m - 1:
+                    x[t, i, j] = u[i, j]
+                else:
+                    around = x[t, i - 1, j] + x[t - 1, i + 1, j] + x[t, i, j - 1] + x[t - 1, i, j + 1]
+                    x[t, i, j] = around - x[t - 1, i, j]
+    return x
+
+
+@cy.kernel
+def sweeps_beside_borders(u, v, steps):
+    x = cy.empty((steps + 1, u.shape[0]))
+    for t in range(steps + 1):
+        for i in range(u.shape[0]):
+            if t == 0 or i == 0 or i == u.shape[0] - 1:
+                x[t, i] = u[i]
+            else:
+                x[t, i] = x[t, i - 1] + x[t - 1, i + 1]
+    for t in range(steps):
+        v[1:-1] += v[:-2] - 2 * v[2:]
+    return x, v
+
+
 def numbers(*shape: int, dtype: str = "float64") -> Any:
     return np.random.default_rng(len(shape)).integers(-9, 10, shape).astype(dtype)
 
@@ -68,6 +115,21 @@ CASES = {  # kernel, arguments, grids
     "two time levels": (waves.waves, (numbers(9, 8), numbers(9, 8), WALL, 4, 0.25), [(2, 2), (1, 3)]),
     "staggered": (shallow_water.shallow_water, shallow_water.problem(7, 9, 3), [(2, 2), (3, 1)]),
     "then a total": (then_a_total, (numbers(8, 9), 3), [(2, 2), (1, 3)]),
+    "beside a product": (
+        beside_a_product,
+        (numbers(10, 9), numbers(6, 5), numbers(5, 7), 3),
+        [(2, 2), (1, 3), (3, 1)],
+    ),
+    "beside a product, int32": (
+        beside_a_product,
+        (*(numbers(*shape, dtype="int32") for shape in ((7, 11), (7, 1), (1, 5))), 3),
+        [(2, 3)],
+    ),
+    "by way of rows": (rows_then_columns, (numbers(12, 11), 3), [(2, 2), (3, 1), (1, 2)]),
+    "by way of rows, 5 wide": (rows_then_columns, (numbers(5, 5, dtype="complex64"), 2), [(2, 2)]),
+    "sweeps": (sweeps, (numbers(9, 10), 4), [(2, 2), (3, 2), (1, 4)]),
+    "sweeps beside borders": (sweeps_beside_borders, (numbers(13), numbers(14), 4), [(2,), (3,)]),
+    "a total of each step, on a torus": (ising.ising, ising.problem(8, 6, 3), [(2, 2), (2, 3)]),
     "until it converges": (poisson.jacobi, (numbers(8, 9), 1.0, 9), [(2, 2), (1, 3)]),
 }
 

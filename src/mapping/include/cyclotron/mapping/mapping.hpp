@@ -2,6 +2,7 @@
 // the paper).
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,13 +63,17 @@ struct PeClass {
   std::vector<std::size_t> statements;  ///< Indices, ascending.
 };
 
+/// How far PEs run apart: by how many steps of each loop of time (0 and more, or less) a PE comes after the one before it
+/// along each grid dimension.
+using Skew = std::vector<std::vector<std::int64_t>>;
+
 struct Mapping {
   dataflow::Graph graph;
   Grid grid;
   std::vector<std::int64_t> ranks;      ///< By space: its place in the order of a PE's step.
   bool ranks_hold_between_pes = false;  ///< Nothing goes to a lower rank within a step.
-  std::vector<bool>
-      in_turn;  ///< By space: dependences advance though all PEs take each of its steps together.
+  std::vector<std::optional<Skew>>
+      in_turn;  ///< By space: dependences advance though all PEs, so far apart, take each of its steps together.
   std::vector<Channel> channels;
   std::vector<Statement> statements;
   std::vector<PeClass> classes;
