@@ -111,7 +111,7 @@ class BranchStatements(LoopStatements):
         """The names that the branches assign and that may be read after them, also by loops around them."""
         assigned = {part.id for part in assigned_names([*node.body, *node.orelse])}
         after = carried.names_perhaps_after(self._source.node, node, self._unrolled_loops())
-        return sorted(assigned & after.union(*(outer.kept for outer in self._exits)))
+        return sorted(assigned & after.union(self._guards, *(outer.kept for outer in self._exits)))
 
 
 def _left_alone(node: ast.If) -> set[str]:

@@ -68,7 +68,20 @@ def truth(test: object) -> Element | Condition | bool:
     if not all(broadcasting.same(extent, 1) for extent in array.shape):
         raise _of_several(array.shape)
     only = array.at((Affine({}, 0),) * array.ndim)
-    return bool(only.value) if isinstance(only, Constant) else converted(only, "bool")
+    known = _of_indices(only)
+    return known if known is not None else converted(only, "bool")
+
+
+def _of_indices(value: Element) -> Condition | bool | None:
+    """What a value of the host says, or a choice of such by indices; None of data."""
+    if isinstance(value, Constant):
+        return bool(value.value)
+    if not isinstance(value, Choose):
+        return None
+    then, other = _of_indices(value.then), _of_indices(value.other)
+    if then is None or other is None:
+        return None
+    return (value.condition & then) | (value.condition.negated() & other)
 
 
 def as_element(value: Element | Condition | bool) -> Element:

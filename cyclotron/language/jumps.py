@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 _Loop = TypeVar("_Loop", ast.For, ast.While)
@@ -29,38 +29,89 @@ def jumps(body: Sequence[ast.stmt]) -> Iterator[ast.Break | ast.Continue]:
             yield from jumps(one.body)
 
 
-def without_continue(node: _Loop) -> _Loop:
+def without_continue(node: _Loop, name: Callable[[], str]) -> _Loop:
     """A loop in which what follows a condition with `continue` stands under the condition, or its `else`.
 
-    Others, as in `with`, are left where they are.
+    Where several branches go on, it stands once, under a variable that says whether they do. `continue` in
+    other statements, as in `with`, is left where it is.
+
+    Parameters
+    ----------
+    node : ast.For or ast.While
+        The loop.
+    name : callable
+        Makes the name of such a variable.
     """
     if not any(isinstance(one, ast.Continue) for one in jumps(node.body)):
         return node
     new = copy.copy(node)
-    new.body = _structured(node.body) or [ast.copy_location(ast.Pass(), node.body[0])]
+    new.body = _Structure(name).of(node.body) or [ast.copy_location(ast.Pass(), node.body[0])]
     return new
 
 
-def _structured(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """The body of a loop without `continue` in conditions: what follows stands under `else`."""
-    for number, one in enumerate(body):
-        if isinstance(one, ast.Continue):
-            return list(body[:number])
-        if isinstance(one, ast.If) and any(isinstance(jump, ast.Continue) for jump in jumps([one])):
-            return [*body[:number], _spread(one, body[number + 1 :])]
-    return list(body)
+class _Structure:
+    """Bodies of a loop without `continue` in conditions.
+
+    Parameters
+    ----------
+    name : callable
+        Makes the name of a new variable.
+    goes_on : str, optional
+        The variable that `continue` sets to False; where nothing follows, it does nothing.
+    """
+
+    def __init__(self, name: Callable[[], str], goes_on: str | None = None) -> None:
+        self._name = name
+        self._goes_on = goes_on
+
+    def of(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """The statements of a body."""
+        for number, one in enumerate(body):
+            if isinstance(one, ast.Continue):
+                return [*body[:number], *self._ends(one)]
+            if isinstance(one, ast.If) and any(isinstance(jump, ast.Continue) for jump in jumps([one])):
+                return [*body[:number], *self._condition(one, body[number + 1 :])]
+        return list(body)
+
+    def _ends(self, node: ast.Continue) -> list[ast.stmt]:
+        return [] if self._goes_on is None else [_assigned(self._goes_on, False, node)]
+
+    def _condition(self, node: ast.If, rest: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """A condition and what follows it."""
+        arms = [node.body, node.orelse]
+        if rest and not any(map(_continues, arms)):
+            return self._apart(node, rest)
+        then, other = (self.of(arm if _continues(arm) else [*arm, *rest]) for arm in arms)
+        test = node.test
+        if not then:
+            test, then, other = ast.copy_location(ast.UnaryOp(op=ast.Not(), operand=test), test), other, []
+        return [_if(node, test, then, other, rest)]
+
+    def _apart(self, node: ast.If, rest: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """A condition with branches that may go on both, and what follows under another condition."""
+        goes_on = self._goes_on or self._name()
+        inner = _Structure(self._name, goes_on)
+        first = [] if self._goes_on else [_assigned(goes_on, True, node)]
+        changed = _if(node, node.test, inner.of(node.body), inner.of(node.orelse), ())
+        test = ast.copy_location(ast.Name(goes_on, ast.Load()), rest[0])
+        return [*first, changed, _if(rest[0], test, self.of(rest), [], rest)]
 
 
-def _spread(node: ast.If, rest: Sequence[ast.stmt]) -> ast.stmt:
-    """A condition with what follows it, in the branches that go on."""
-    then, other = (_structured(arm if _continues(arm) else [*arm, *rest]) for arm in (node.body, node.orelse))
-    test = node.test
-    if not then:
-        test, then, other = ast.copy_location(ast.UnaryOp(op=ast.Not(), operand=test), test), other, []
-    then = then or [ast.copy_location(ast.Pass(), node)]
-    new = ast.copy_location(ast.If(test=test, body=then, orelse=other), node)
-    new.end_lineno = max(one.end_lineno or 0 for one in (node, *rest))
+def _if(
+    like: ast.stmt, test: ast.expr, then: list[ast.stmt], other: list[ast.stmt], rest: Sequence[ast.stmt]
+) -> ast.stmt:
+    """A condition in the place of a statement, and of the rest that stands in it."""
+    new = ast.copy_location(ast.If(test, then or [ast.copy_location(ast.Pass(), like)], other), like)
+    new.end_lineno = max(one.end_lineno or 0 for one in (like, *rest))
     return new
+
+
+def _assigned(name: str, value: bool, like: ast.stmt) -> ast.stmt:
+    """`name = value` in the place of a statement."""
+    target, constant = (
+        ast.copy_location(part, like) for part in (ast.Name(name, ast.Store()), ast.Constant(value))
+    )
+    return ast.copy_location(ast.Assign(targets=[target], value=constant), like)
 
 
 def _continues(body: Sequence[ast.stmt]) -> bool:

@@ -349,6 +349,8 @@ class Kernel:
             return rewrite(self._source, self._max_steps)
         except CyclotronError as error:
             raise error.with_traceback(None) from None
+        except RecursionError:
+            raise self._source.too_deep(self._source.first_line) from None
 
     def _argument_span(self, name: str) -> Span | None:
         """The place of a parameter; None where there is no source, which a plain run can do without."""
@@ -410,7 +412,10 @@ class Kernel:
         names = tuple(free)
         if names not in self._factories:
             rewritten = self._rewritten
-            self._factories[names] = factory_of(rewritten.node, self.file, (rewritten.il, *names))
+            try:
+                self._factories[names] = factory_of(rewritten.node, self.file, (rewritten.il, *names))
+            except SyntaxError as error:  # the text itself is Python: all that can be wrong is its depth
+                raise self._source.too_deep(error.lineno) from None
         il = importlib.import_module("cyclotron.language.il")
         return made(self._factories[names], self._function, il, *free.values())
 

@@ -50,6 +50,7 @@ class LoopStatements:
     _indices: list[str]
     _max_steps: int | None
     _exits: list[Exit]  # of the open loops
+    _guards: set[str]  # names that no text has, which say whether iterations go on
     _of_host: set[str]  # names that `with cy.host()` assigns in a loop
     _branches: int
 
@@ -62,6 +63,12 @@ class LoopStatements:
     def _computed(self, target: ast.expr, value: ast.expr, *, apart: bool = False) -> ast.expr:
         raise NotImplementedError
 
+    def _guard(self) -> str:
+        """The name of a variable that says whether an iteration goes on."""
+        made = self._unused("goes_on")
+        self._guards.add(made)
+        return made
+
     def _rewrite(self, node: ast.expr) -> ast.expr:
         return self._expressions().rewrite(node)
 
@@ -73,7 +80,7 @@ class LoopStatements:
         return Expressions(self._source, self._il, self._names, self._indices)
 
     def _for(self, node: ast.For) -> list[ast.stmt]:
-        node = without_continue(node)
+        node = without_continue(node, self._guard)
         function = self._source.meaning(node.iter.func) if isinstance(node.iter, ast.Call) else MISSING
         if function is builtins.range:
             return self._over_range(node)
@@ -146,7 +153,7 @@ class LoopStatements:
 
     def _while(self, node: ast.While) -> list[ast.stmt]:
         """A loop over as many steps as there may be at most, which ends where the test fails."""
-        node = without_continue(node)
+        node = without_continue(node, self._guard)
         self._check_no_else(node)
         if self._max_steps is None:
             raise self._source.error(

@@ -108,6 +108,7 @@ class _Statements(BranchStatements):
         self._source = source
         self._max_steps = max_steps
         self._exits: list[Exit] = []
+        self._guards: set[str] = set()
         self._of_host: set[str] = set()
         used: set[str] = set()
         for node in walk(source.node):

@@ -86,6 +86,16 @@ class Source:
         """A `TraceError` at a node."""
         return TraceError(message, code=code, span=self.span(node), help=help, **rest)
 
+    def too_deep(self, line: int | None) -> TraceError:
+        """The error for conditions and loops that stand deeper in each other than Python compiles."""
+        return TraceError(
+            "conditions and loops stand too deep in each other",
+            code="CYC101",
+            span=line_span(self.file, line or self.first_line),
+            help="each `elif`, and what follows `continue`, stands one deeper: choose values with cy.where,"
+            " or split the kernel into several",
+        )
+
     def _find(self) -> ast.FunctionDef:
         lines = linecache.getlines(self.file)
         name = self.function.__name__

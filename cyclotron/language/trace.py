@@ -24,6 +24,7 @@ from cyclotron.language.elements import (
 from cyclotron.language.operators import DTYPES
 from cyclotron.language.partial import while_running
 from cyclotron.language.position import here
+from cyclotron.language.regions import is_empty
 from cyclotron.language.tensors import SymbolicTensor
 
 if TYPE_CHECKING:
@@ -42,6 +43,16 @@ class Scope:
     tensors: int = 0  # how many tensors there were when it was opened
     running: SymbolicTensor | None = None  # the flag under which older tensors are assigned inside
     branch: bool = False  # whether it is a branch of `il.branches`
+    _within: tuple[Region, Region, Region] | None = None  # what `within` found last, of what
+
+    def within(self, around: Region) -> Region:
+        """Its points among those around it; unions of many parts keep only parts that have points."""
+        if self._within is None or self._within[0] is not around or self._within[1] is not self.region:
+            found = intersection(around, self.region)
+            if len(around) > 1 and len(self.region) > 1:
+                found = tuple(part for part in found if not is_empty(part))
+            self._within = (around, self.region, found)
+        return self._within[2]
 
 
 @dataclass
@@ -159,7 +170,7 @@ class Trace:
         """The points where the open loops and conditions (or the given ones) all hold."""
         region = EVERYWHERE
         for scope in self.scopes if scopes is None else scopes:
-            region = intersection(region, scope.region)
+            region = scope.within(region)
         return region
 
     def new_index(self, name: str) -> Index:

@@ -124,4 +124,51 @@ def many_cases(A):
     return X
 
 
+@cy.kernel
+def deep(A):
+    X = cy.zeros_like(A)
+    for i in range(4):
+        if A[i, 0] == 0:
+            X[i, 0] = 1
+        elif A[i, 0] == 1:
+            X[i, 0] = 2
+        elif A[i, 0] == 2:
+            X[i, 0] = 3
+        elif A[i, 0] == 3:
+            X[i, 0] = 4
+        elif A[i, 0] == 4:
+            X[i, 0] = 5
+        elif A[i, 0] == 5:
+            X[i, 0] = 6
+        elif A[i, 0] == 6:
+            X[i, 0] = 7
+        elif A[i, 0] == 7:
+            X[i, 0] = 8
+        elif A[i, 0] == 8:
+            X[i, 0] = 9
+        elif A[i, 0] == 9:
+            X[i, 0] = 10
+        elif A[i, 0] == 10:
+            X[i, 0] = 11
+        elif A[i, 0] == 11:
+            X[i, 0] = 12
+        elif A[i, 0] == 12:
+            X[i, 0] = 13
+        elif A[i, 0] == 13:
+            X[i, 0] = 14
+        elif A[i, 0] == 14:
+            X[i, 0] = 15
+        elif A[i, 0] == 15:
+            X[i, 0] = 16
+        elif A[i, 0] == 16:
+            X[i, 0] = 17
+        elif A[i, 0] == 17:
+            X[i, 0] = 18
+        elif A[i, 0] == 18:
+            X[i, 0] = 19
+        elif A[i, 0] == 19:  # error: CYC101
+            X[i, 0] = 20
+    return X
+
+
 ARGUMENTS = {"T": cy.blocked(np.ones((4, 4)), (2, 2))}
