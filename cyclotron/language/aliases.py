@@ -9,7 +9,7 @@ refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from cyclotron.language.tensors import SymbolicTensor
 if TYPE_CHECKING:
     from cyclotron.language.trace import Trace
 
+Arm = tuple[object, bool]  # a condition, and which of its branches: the first, or `else`
 END = 1 << 60  # after all statements: what is returned is read there
 
 
@@ -83,6 +84,32 @@ class Carried:
 
 
 @dataclass(frozen=True)
+class Chosen:
+    """What a condition chooses of.
+
+    Attributes
+    ----------
+    then, other : frozenset of SymbolicTensor
+        The arrays that are read where it holds, and where it does not.
+    sources : tuple of SymbolicTensor
+        Those of them of which the result is all or a part.
+    condition : object or None
+        That whose branches are recorded, where they are.
+    """
+
+    then: frozenset[SymbolicTensor]
+    other: frozenset[SymbolicTensor]
+    sources: tuple[SymbolicTensor, ...]
+    condition: object | None = None
+
+    def arm_of(self, tensor: SymbolicTensor) -> tuple[Arm, ...]:
+        """The branch of which the choice reads an array, where it is one of the two."""
+        if self.condition is None or (tensor in self.then) == (tensor in self.other):
+            return ()
+        return ((self.condition, tensor in self.then),)
+
+
+@dataclass(frozen=True)
 class Joined:
     """A name that a condition on data gives one of several arrays, in a copy of its own.
 
@@ -90,14 +117,14 @@ class Joined:
     ----------
     name : str
         The name in the kernel.
-    sources : tuple of SymbolicTensor
-        The arrays of before the condition of which it may hold all or a part.
+    chosen : Chosen
+        The arrays that it may hold.
     first : int
         The statements after the condition are those from `first`.
     """
 
     name: str
-    sources: tuple[SymbolicTensor, ...]
+    chosen: Chosen
     first: int
 
 
@@ -107,7 +134,12 @@ class _Use:
 
     number: int
     loops: frozenset[Index]
+    arms: tuple[Arm, ...]
     span: Span
+
+    def is_beside(self, other: _Use) -> bool:
+        """Whether they stand in different branches of a condition, of which one is taken at a time."""
+        return any((condition, not first) in other.arms for condition, first in self.arms)
 
 
 def check(trace: Trace) -> None:
@@ -135,22 +167,25 @@ class _Aliases:
         self._position = {tensor: number for number, tensor in enumerate(trace.tensors)}
         self._reads: dict[SymbolicTensor, list[_Use]] = {}
         self._writes: dict[SymbolicTensor, list[_Use]] = {}
+        self._made: dict[SymbolicTensor, _Use] = {}  # the statements that choose
         for number, statement in enumerate(trace.statements):
             loops = frozenset(loop for loop in statement.loops if not isinstance(loop, AxisIndex))
-            use = _Use(number, loops, statement.span)
+            use = _Use(number, loops, statement.arms, statement.span)
             own = self._by_tensor.get(statement.target)
             choice = self._joined.get(statement.target)
-            if choice is not None and number < choice.first:
-                pass  # the choice itself
+            makes = choice is not None and number < choice.first
+            if makes:
+                self._made[statement.target] = use
             elif own is None or (number >= own.first and not own.is_kept_by(number)):
                 self._writes.setdefault(statement.target, []).append(use)
             for tensor in {access.tensor for access in accesses(statement.value)}:
-                self._reads.setdefault(tensor, []).append(use)
+                arm = choice.chosen.arm_of(tensor) if choice is not None and makes else ()
+                self._reads.setdefault(tensor, []).append(replace(use, arms=(*use.arms, *arm)))
         for tensor in trace.outputs.values():
-            self._reads.setdefault(tensor, []).append(_Use(END, frozenset(), tensor.span))
+            self._reads.setdefault(tensor, []).append(_Use(END, frozenset(), (), tensor.span))
         for one in self._carried:
             if any(keep.given is one.tensor for keep in one.keeps):  # it stays what it is
-                self._reads.setdefault(one.tensor, []).append(_Use(one.end, frozenset(), one.tensor.span))
+                self._reads.setdefault(one.tensor, []).append(_Use(one.end, frozenset(), (), one.tensor.span))
         self._first: dict[SymbolicTensor, set[SymbolicTensor]] = {t: set() for t in self._by_tensor}
         self._later: dict[SymbolicTensor, set[SymbolicTensor]] = {t: set() for t in self._by_tensor}
         self._shared: set[frozenset[SymbolicTensor]] = set()
@@ -164,8 +199,9 @@ class _Aliases:
             ):
                 after = other in self._later[one.tensor] or not one.runs
                 self._check_older(one, other, after=after)
+        chosen = {tensor: self._chosen_from(choice) for tensor, choice in self._joined.items()}
         for tensor, choice in self._joined.items():
-            for source in self._chosen_from(choice):
+            for source in sorted(chosen[tensor], key=self._position.__getitem__):
                 self._check_joined(tensor, choice, source)
         for one, two in self._pairs():
             both = frozenset((one.tensor, two.tensor))
@@ -173,6 +209,14 @@ class _Aliases:
                 after = both in self._shared_later or not one.runs
                 self._check_both(one, two, after=after)
                 self._check_both(two, one, after=after)
+        for carried in self._carried:
+            later = self._later[carried.tensor]
+            chosen[carried.tensor] = later if carried.runs else later | self._first[carried.tensor]
+        for tensor in (one for one in chosen if one in self._writes):
+            for other in chosen:
+                apart = tensor is not other and tensor not in chosen[other] and other not in chosen[tensor]
+                if apart and not chosen[tensor].isdisjoint(chosen[other]):
+                    self._check_copies(tensor, other)
 
     def _pairs(self) -> Iterator[tuple[Carried, Carried]]:
         """The names that one loop carries, by two."""
@@ -213,7 +257,8 @@ class _Aliases:
         """The older arrays that a carried name may hold where another one gets what it holds."""
         choice = self._joined.get(tensor)
         if choice is not None:
-            return set(choice.sources).union(*(self._held(source, where) for source in choice.sources))
+            sources = choice.chosen.sources
+            return set(sources).union(*(self._held(source, where) for source in sources))
         one = self._by_tensor.get(tensor)
         if one is None:
             return set()
@@ -260,17 +305,17 @@ class _Aliases:
             one, other, self._writes.get(one.tensor, []), self._reads.get(other, []), original_is_old
         )
 
-    def _chosen_from(self, choice: Joined) -> list[SymbolicTensor]:
+    def _chosen_from(self, choice: Joined) -> set[SymbolicTensor]:
         """The arrays that a condition may have chosen, also by other conditions and carried names."""
         found: set[SymbolicTensor] = set()
-        more = set(choice.sources)
+        more = set(choice.chosen.sources)
         while more - found:
             source = (more - found).pop()
             found.add(source)
             more |= self._first.get(source, set()) | self._later.get(source, set())
             if source in self._joined:
-                more |= set(self._joined[source].sources)
-        return sorted(found, key=self._position.__getitem__)
+                more |= set(self._joined[source].chosen.sources)
+        return found
 
     def _check_joined(self, tensor: SymbolicTensor, choice: Joined, source: SymbolicTensor) -> None:
         """Check what a condition chose against an array that it may have chosen."""
@@ -278,29 +323,53 @@ class _Aliases:
         carried = outer is not None and outer.first <= choice.first <= outer.end
         until = outer.end if outer is not None and carried else END + 1  # it is assigned anew then
         writes = self._writes.get(source)
-        makes = source.complete and outer is None and source not in self._joined
-        made = writes[0] if makes and writes else None
+        made = self._made.get(source)
+        if made is None and source.complete and outer is None and writes:
+            made = writes[0]
         anew = set(made.loops) if made is not None else set()  # each iteration makes another array
 
         def is_old(write: _Use, read: _Use) -> bool:
             if carried:
-                return choice.first <= write.number < read.number < until
+                return choice.first <= write.number < read.number < until and not write.is_beside(read)
             later = write.number >= choice.first or bool((write.loops & read.loops) - anew)
             return write is not made and later and _may_follow(write, read, anew)
 
+        known = self._joined.get(source)
+        name = known.name if known is not None else source.name.removesuffix("_local")
         for changed, other in ((tensor, source), (source, tensor)):
             for write in self._writes.get(changed, []):
                 for read in self._reads.get(other, []):
                     if read.number >= choice.first and is_old(write, read):
                         raise TraceError(
                             f"`{choice.name}`, which a condition chooses, may hold the array that was"
-                            f" `{source.name.removesuffix('_local')}` before, or a part of it; one of them is"
-                            " changed in place and the other read",
+                            f" `{name}` before, or a part of it; one of them is changed in place and the"
+                            " other read",
                             code="CYC111",
                             span=write.span,
                             notes=[(read.span, "the other is read here")],
                             help=f"give `{choice.name}` an array of its own in each branch, by `.copy()`",
                         )
+
+    def _check_copies(self, changed: SymbolicTensor, other: SymbolicTensor) -> None:
+        """Check what is changed in place against what may be another copy of one array."""
+        known: list[Joined | Carried] = [
+            self._joined.get(tensor) or self._by_tensor[tensor] for tensor in (changed, other)
+        ]
+        first = max(one.first if isinstance(one, Joined) else one.last for one in known)
+        made = [self._made[tensor].loops for tensor in (changed, other) if tensor in self._made]
+        anew = set(frozenset.intersection(*made)) if len(made) == 2 else set()
+        for write in self._writes[changed]:
+            for read in self._reads.get(other, []):
+                if min(write.number, read.number) >= first and _may_follow(write, read, anew):
+                    raise TraceError(
+                        f"`{known[0].name}` and `{known[1].name}` may hold one array; it is changed in place"
+                        " under one of the names and read under the other",
+                        code="CYC111",
+                        span=write.span,
+                        notes=[(read.span, "the other is read here")],
+                        help=f"give one of them an array of its own, e.g. `{known[0].name} ="
+                        f" {known[0].name}.copy()`",
+                    )
 
     def _check_both(self, one: Carried, two: Carried, *, after: bool) -> None:
         """Check two names of one loop: what is assigned under the first is read under the second."""
@@ -345,4 +414,5 @@ class _Aliases:
 
 def _may_follow(write: _Use, read: _Use, outside: set[Index]) -> bool:
     """Whether a statement may be read after another, later in the text or in a loop around both."""
-    return read.number > write.number or bool((write.loops & read.loops) - outside)
+    follows = read.number > write.number and not write.is_beside(read)
+    return follows or bool((write.loops & read.loops) - outside)

@@ -8,7 +8,7 @@ the flag chooses.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from cyclotron.errors import ShapeError, TraceError
 from cyclotron.language import broadcasting
 from cyclotron.language.affine import EVERYWHERE, Condition
+from cyclotron.language.aliases import Chosen
 from cyclotron.language.conditions import Parted, both, truth
 from cyclotron.language.elements import Access, Choose, Element, apply, element, where
 from cyclotron.language.elementwise import combine, number_of, operand
@@ -47,14 +48,13 @@ class Unassigned(Element):
         )
 
 
-@dataclass
+@dataclass(eq=False)
 class _Arms:
     """Both branches of a condition that the host cannot tell."""
 
     trace: Trace
     test: Condition | Access
     before: dict[str, Any]
-    declared: int  # how many tensors there were
     part: Parted | None  # what the test is, where it is made for some indices only
     then: dict[str, Any] | None = None
 
@@ -126,15 +126,16 @@ def branches(test: object, **names: Callable[[], Any]) -> Iterator[Branch]:
         yield Branch(value)
         return
     trace = active_trace()
-    before, declared = _held(names), len(trace.tensors)
+    before = _held(names)
     if isinstance(value, Condition):
-        arms = _Arms(trace, value, before, declared, None)
-        scopes = [Scope(None, one.region, branch=True) for one in (value, value.negated())]
+        arms = _Arms(trace, value, before, None)
+        scopes = [Scope(None, one.region) for one in (value, value.negated())]
     else:
         taken, scopes = _of_data(trace, value)
-        arms = _Arms(trace, taken, before, declared, value if isinstance(value, Parted) else None)
+        arms = _Arms(trace, taken, before, value if isinstance(value, Parted) else None)
     for first, scope in zip((True, False), scopes, strict=True):
         depth = len(trace.scopes)
+        scope.branch = (arms, first)
         trace.scopes.append(scope)
         yield Branch(first, arms)
         del trace.scopes[depth:]
@@ -149,7 +150,7 @@ def unconditional(what: str) -> None:
         CYC104 if such a branch is being recorded.
     """
     trace = active_trace()
-    if any(scope.branch for scope in trace.scopes):
+    if any(scope.branch is not None for scope in trace.scopes):
         raise TraceError(
             f"`{what}` stands under a condition that is known only when the program runs",
             code="CYC104",
@@ -181,7 +182,7 @@ def _of_data(trace: Trace, value: Element) -> tuple[Access, list[Scope]]:
     if isinstance(value, Parted):  # `i > 0 and x[i - 1] > 0`: the branch is taken there only
         regions[value.elsewhere] = value.condition.region
     scopes = [
-        Scope(None, region, tensors=len(trace.tensors), running=one, branch=True)
+        Scope(None, region, tensors=len(trace.tensors), running=one)
         for one, region in zip((taken, rest), regions, strict=True)
     ]
     return Access(taken, (), here()), scopes
@@ -222,12 +223,11 @@ def _joined(arms: _Arms, name: str, then: Any, other: Any) -> Any:
         if _is_number(then) and _is_number(other):  # which adopts the dtype of its neighbours, as they do
             return where(arms.test, then, other)
     chosen = chosen_array(f"`{name}`", arms.test, then, other)
+    of = chosen.chosen
     if arms.part is not None:  # one of the branches is recorded only where the test is made
         elsewhere = then if arms.part.elsewhere else other
-        shared, chosen = chosen.shared, _expression("where", (arms.part.condition, chosen, elsewhere))
-        chosen.shared = shared
-    older = arms.trace.tensors[: arms.declared]
-    chosen.shared = tuple(tensor for tensor in chosen.shared if any(tensor is one for one in older))
+        chosen = _expression("where", (arms.part.condition, chosen, elsewhere))
+    chosen.chosen = None if of is None else replace(of, condition=arms)
     return array(chosen, name=name)
 
 
@@ -242,7 +242,10 @@ def chosen_array(what: str, test: Condition | Element, then: Any, other: Any) ->
     _check_same(what, operand(then), operand(other))
     chosen = _expression("where", (test, then, other))
     views = [value.whole() for value in (then, other) if isinstance(value, Whole)]
-    chosen.shared = tuple(view.tensor for view in views if view is not None)
+    sources = tuple(view.tensor for view in views if view is not None)
+    if sources:
+        read = [frozenset(one.read_tensors()) for one in map(operand, (then, other))]
+        chosen.chosen = Chosen(read[0], read[1], sources)
     return chosen
 
 

@@ -104,9 +104,9 @@ def array(value: Any, *, name: str) -> Any:
     """``y = il.array(a * x + b, name="y")``: compute a new array now; other values stay as they are."""
     if isinstance(value, Expression):
         tensor = new_array(value, name)
-        if value.shared:
+        if value.chosen is not None:
             trace = tensor.owner
-            trace.joined[tensor] = Joined(name, value.shared, len(trace.statements))
+            trace.joined[tensor] = Joined(name, value.chosen, len(trace.statements))
         return tensor
     if isinstance(value, tuple):
         return tuple(array(one, name=name) for one in value)

@@ -28,7 +28,7 @@ from cyclotron.language.regions import is_empty
 from cyclotron.language.tensors import SymbolicTensor
 
 if TYPE_CHECKING:
-    from cyclotron.language.aliases import Carried, Joined
+    from cyclotron.language.aliases import Arm, Carried, Joined
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Scope:
     held: int = 0  # how many loops and statements a loop holds so far
     tensors: int = 0  # how many tensors there were when it was opened
     running: SymbolicTensor | None = None  # the flag under which older tensors are assigned inside
-    branch: bool = False  # whether it is a branch of `il.branches`
+    branch: Arm | None = None  # which it is of the branches of `il.branches`
     _within: tuple[Region, Region, Region] | None = None  # what `within` found last, of what
 
     def within(self, around: Region) -> Region:
@@ -68,6 +68,7 @@ class Recorded:
     inside: tuple[Index, ...]  # all loops around the statement, the reduced one too, outermost first
     reduced: Index | None = None  # the index of an accumulation
     folded: bool = False  # whether an accumulation started from an assignment, not from a fill value
+    arms: tuple[Arm, ...] = ()  # the branches of conditions that it stands in
     text: tuple[int, ...] = ()  # which it is, of what each loop around it holds: the order Python runs it in
 
 
@@ -260,8 +261,9 @@ class Trace:
         text = (*(scope.position for scope in self.scopes if scope.index), self._next_position())
         region = self.region()
         if region:
+            arms = tuple(scope.branch for scope in self.scopes if scope.branch is not None)
             self.statements.append(
-                Recorded(target, index, loops, region, value, span, inside=loops, text=text)
+                Recorded(target, index, loops, region, value, span, inside=loops, arms=arms, text=text)
             )
             target.assigned = len(self.statements)
 

@@ -164,7 +164,7 @@ def term(value: object) -> Term:
 def outputs(**tensors: object) -> dict[str, SymbolicTensor]:
     """``return il.outputs(C=C)``: name the results; a kernel that another one calls just returns them."""
     trace = active_trace()
-    if builtins.any(scope.branch for scope in trace.scopes[trace.entered :]):
+    if builtins.any(scope.branch is not None for scope in trace.scopes[trace.entered :]):
         raise TraceError(
             "a condition that is known only when the program runs decides what is returned",
             code="CYC101",

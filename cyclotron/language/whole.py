@@ -26,6 +26,7 @@ from cyclotron.language.position import here
 from cyclotron.language.subscripts import Pick, count, subscripted
 
 if TYPE_CHECKING:
+    from cyclotron.language.aliases import Chosen
     from cyclotron.language.tensors import SymbolicTensor
 
 ElementAt = Callable[[Sequence[Affine]], Element]
@@ -335,7 +336,7 @@ class Expression(Whole):
         self._element_at = element_at
         self._read = [tensor for operand in operands for tensor in operand.read_tensors()]
         self._made = _recorded()
-        self.shared: tuple[SymbolicTensor, ...] = ()  # those that it is in Python, where a condition says so
+        self.chosen: Chosen | None = None  # the arrays one of which it is in Python
         self.operations = 1 + sum(operand.operations for operand in operands)
         if self.operations > MOST_OPERATIONS:
             raise TraceError(

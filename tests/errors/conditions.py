@@ -113,6 +113,18 @@ def two_names_in_a_loop(x):
 
 
 @cy.kernel
+def two_copies(x):
+    v = x * 2
+    a, b = x + 1, x + 2
+    if x[0] > 0:
+        a = v
+    if x[1] > 0:
+        b = v
+    a[0] = 9  # error: CYC111
+    return a + b
+
+
+@cy.kernel
 def many_cases(A):
     X = cy.empty_like(A)
     for i in range(4):

@@ -1,0 +1,262 @@
+"""Names that branches give arrays, changed in place: as in Python, or refused where two may hold one."""
+
+import numpy as np
+import pytest
+
+import cyclotron as cy
+
+
+@cy.kernel
+def in_a_loop(x, w):
+    y = x * 1
+    for _t in range(3):
+        if y[0] > 0:
+            if w[0] > 0:
+                y = y - 1
+            y[0] += 2
+        else:
+            y = y + w
+    return y
+
+
+@cy.kernel
+def in_both_branches(x, w):
+    y = x * 1
+    for _t in range(3):
+        if y[0] > 0:
+            y = y - 1
+            if w[0] > 0:
+                y = y * 2
+            elif w[0] < -1:
+                y[0] = 4
+            y += 3
+        else:
+            if x[0] > 0:
+                y[0] = 5
+            y = y + w
+    return y
+
+
+@cy.kernel
+def in_each_branch(x, w):
+    y = x * 1
+    if x[0] > 0:
+        if w[0] > 0:
+            y = w + 1
+        else:
+            y = w * 2
+        y[0] += 2
+    y[0] *= 3
+    return y
+
+
+@cy.kernel
+def in_elif(x, w):
+    y = x * 1
+    if x[0] > 0:
+        if w[0] > 0:
+            y = y + 1
+        y[0] += 2
+    elif w[0] > 1:
+        if x[0] < -1:
+            y = y - 1
+        y[0] -= 1
+    y[0] *= 3
+    return y
+
+
+@cy.kernel
+def copied(x, w):
+    v = x * 2
+    a = x + 1
+    b = x + 2
+    if x[0] > 0:
+        a = v.copy()
+    if w[0] > 0:
+        b = v
+    a[0] = 9
+    return a + 100 * b
+
+
+@cy.kernel
+def nested(x, w):
+    z = x + 2
+    y = x + 1
+    if x[0] > 0:
+        x = x + 1
+        if w[0] > 0:
+            y = z
+    y[0] = 9
+    return y + 100 * z
+
+
+@cy.kernel
+def loop_in_a_branch(x, w):
+    z = x + 2
+    y = x + 1
+    if x[0] > 0:
+        for _t in range(2):
+            y = z
+    y[0] = 9
+    return y + 100 * z
+
+
+@cy.kernel
+def expression_in_a_branch(x, w):
+    z = x + 2
+    y = x + 1
+    if x[0] > 0:
+        v = z if w[0] > 0 else y
+        y = v
+    y[0] = 9
+    return y + 100 * z
+
+
+@cy.kernel
+def nested_in_a_loop(x, w):
+    z = x + 2
+    y = x + 1
+    for _t in range(3):
+        if x[0] > 0:
+            w = w + 1
+            if w[0] > 0:
+                y = z
+        y[0] = 9
+    return y + 100 * z
+
+
+@cy.kernel
+def made_in_a_branch(x, w):
+    y = x + 1
+    z = x + 1
+    if x[0] > 0:
+        z = x * 5
+        y = z
+    y[0] = 9
+    return y + 100 * z
+
+
+@cy.kernel
+def two_conditions(x, w):
+    v = x * 2
+    a = x + 1
+    b = x + 2
+    if x[0] > 0:
+        a = v
+    if w[0] > 0:
+        b = v
+    a[0] = 9
+    return a + 100 * b
+
+
+@cy.kernel
+def condition_and_loop(x, w):
+    v = x * 2
+    a = x + 1
+    b = x + 2
+    if x[0] > 0:
+        a = v
+    for _t in range(2):
+        b = v
+    a[0] = 9
+    return a + 100 * b
+
+
+@cy.kernel
+def loop_and_condition(x, w):
+    v = x * 2
+    a = x + 1
+    b = x + 2
+    for _t in range(2):
+        b = v
+    if x[0] > 0:
+        a = v
+    b[0] = 9
+    return a + 100 * b
+
+
+@cy.kernel
+def two_loops(x, w):
+    v = x * 2
+    a = x + 1
+    b = x + 2
+    for _t in range(2):
+        b = v
+    for _t in range(2):
+        a = v
+    b[0] = 9
+    return a + 100 * b
+
+
+@cy.kernel
+def made_in_a_branch_in_a_loop(x, w):
+    a = x + 1
+    b = x + 2
+    for _t in range(2):
+        if x[0] > 0:
+            b = x * 7
+            a = b
+        a[0] = 9
+    return a + 100 * b
+
+
+@cy.kernel
+def before_the_condition(x, w):
+    y = x * 1
+    z = y
+    if x[0] > 0:
+        if w[0] > 0:
+            y = y + 1
+        y[0] += 2
+    return y + 10 * z
+
+
+@cy.kernel
+def next_iteration(x, w):
+    y = x * 1
+    z = x * 3
+    for t in range(3):
+        if t == 1:
+            y = z
+            if w[0] > 0:
+                y = y * 2
+            y[0] += 2
+        else:
+            y = z + 1
+    return y
+
+
+LEGAL = (in_a_loop, in_both_branches, in_each_branch, in_elif, copied)
+SHARED = (
+    nested,
+    loop_in_a_branch,
+    expression_in_a_branch,
+    nested_in_a_loop,
+    made_in_a_branch,
+    two_conditions,
+    condition_and_loop,
+    loop_and_condition,
+    two_loops,
+    made_in_a_branch_in_a_loop,
+    before_the_condition,
+    next_iteration,
+)
+
+
+@pytest.mark.parametrize("kernel", LEGAL, ids=[kernel.name for kernel in LEGAL])
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_as_in_python(kernel: cy.Kernel, size: int) -> None:
+    for seed in range(8):
+        x, w = np.random.default_rng(seed).integers(-3, 4, (2, size)).astype(float)
+        program = kernel.compile(x, w)
+        for backend in ("sim", "local"):
+            found = cy.run(program, backend=backend).output
+            np.testing.assert_array_equal(found, kernel.reference(x, w))
+
+
+@pytest.mark.parametrize("kernel", SHARED, ids=[kernel.name for kernel in SHARED])
+def test_one_array_under_two_names_is_refused(kernel: cy.Kernel) -> None:
+    """Each name has a copy in the program: in Python a change under one is seen under the other."""
+    with pytest.raises(cy.TraceError, match=r"may hold .* array.* changed in place") as error:
+        kernel.recurrences(np.ones(3), np.ones(3))
+    assert error.value.code == "CYC111"
