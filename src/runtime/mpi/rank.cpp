@@ -65,9 +65,11 @@ void Rank::work() {
 void Rank::exchange() {
   const double begun = wall_seconds();
   transport_.flush();
-  transport_.poll([&](const Record& record, const std::byte* numbers, const Tile& holder) {
-    take(record, numbers, holder);
-  });
+  if (!transport_.quiet()) {
+    transport_.poll([&](const Record& record, const std::byte* numbers, const Tile& holder) {
+      take(record, numbers, holder);
+    });
+  }
   exchanged(begun);
   if (transport_.alarmed()) throw Stopped{};
 }

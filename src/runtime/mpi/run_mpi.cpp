@@ -8,7 +8,6 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -28,24 +27,34 @@ namespace {
 /// How a run ended; all ranks agree.
 enum class End : std::uint8_t { finished, failed, deadlocked };
 
-/// Waiting costs little, since others may need the core: first yields, then sleeps of up to a millisecond.
-/// Where ranks are more than cores it sleeps at once: a core on which waiting ranks yield to each other looks
-/// busy, so the system leaves a rank that has work in the other core's queue.
+/// Waiting costs little, since others may need the core: first yields, then sleeps. Where ranks are more than
+/// cores it sleeps at once: a core on which waiting ranks yield to each other looks busy, so the system leaves a
+/// rank that has work in the other core's queue.
 class BackOff {
  public:
-  explicit BackOff(bool crowded) : yields_(crowded ? 0 : 200) {}
+  explicit BackOff(Transport& transport) : transport_(transport), yields_(transport.crowded() ? 0 : 200) {}
   void wait() {
+    if (waits_ == 0) since_ = Clock::now();
     if (waits_++ < yields_) {
       sched_yield();
+    } else if (transport_.is_told()) {
+      transport_.sleep(longest);
     } else {
-      std::this_thread::sleep_for(std::chrono::microseconds(std::clamp(5 * (waits_ - yields_), 50, 1000)));
+      transport_.sleep(std::chrono::microseconds(std::clamp(5 * (waits_ - yields_), 50, 1000)));
     }
   }
   void reset() { waits_ = 0; }
+  /// Whether it has waited for so long that perhaps nothing will come.
+  [[nodiscard]] bool doubts() const { return waits_ > 0 && Clock::now() - since_ >= longest; }
 
  private:
+  using Clock = std::chrono::steady_clock;
+  /// Between looks for what rings no bell, such as an interrupt.
+  static constexpr std::chrono::milliseconds longest{10};
+  Transport& transport_;
   int yields_;
   int waits_ = 0;
+  Clock::time_point since_;  // The first wait.
 };
 
 /// Decides from the sums of each round; all ranks see the same sums in the same round, so they all decide the
@@ -75,7 +84,7 @@ class Judge {
 /// `failure` set, where this rank could not even begin.
 End run_rank(Transport& transport, Rank* rank, std::exception_ptr& failure) {
   Judge judge(transport.size());
-  BackOff back_off(transport.crowded());
+  BackOff back_off(transport);
   bool stopped = rank == nullptr;
   if (stopped) transport.alarm();
   while (true) {
@@ -100,7 +109,10 @@ End run_rank(Transport& transport, Rank* rank, std::exception_ptr& failure) {
         });
     stopped = stopped || transport.alarmed();
     if (!stopped && rank->can_work()) continue;
-    if (!transport.in_round()) transport.join(rank != nullptr && rank->finished(), stopped);
+    const bool finished = rank != nullptr && rank->finished();
+    // Rounds that could not end the run would only wake ranks that wait.
+    if (!transport.in_round() && (finished || stopped || back_off.doubts()))
+      transport.join(finished, stopped);
     if (const auto totals = transport.result()) {
       stopped = stopped || totals->stopped > 0;
       if (const auto end = judge.judge(*totals)) return *end;

@@ -4,12 +4,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <fstream>
 #include <functional>
 #include <limits>
+#include <new>
 #include <random>
 #include <string>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -33,6 +36,26 @@ std::uint64_t this_computer() {
       std::string(processes.data(), length > 0 ? static_cast<std::size_t>(length) : 0));
 }
 
+/// What a rank writes where the others of its computer are to find it.
+struct Door {
+  std::uint64_t nonce = 0;
+  Doorbell bell;
+};
+
+Door* door_in(const Tile& tile) { return reinterpret_cast<Door*>(tile.data()); }
+
+int size_of(MPI_Comm communicator) {
+  int size = 0;
+  check(MPI_Comm_size(communicator, &size), "MPI_Comm_size");
+  return size;
+}
+
+int rank_in(MPI_Comm communicator) {
+  int rank = 0;
+  check(MPI_Comm_rank(communicator, &rank), "MPI_Comm_rank");
+  return rank;
+}
+
 }  // namespace
 
 void check(int code, const char* call) {
@@ -48,11 +71,10 @@ void check(int code, const char* call) {
                         .help = "see that MPI works alone: mpirun -n 2 hostname"});
 }
 
-Transport::Transport(MPI_Comm parent, bool share_memory) {
+Transport::Transport(MPI_Comm parent, bool share_memory)
+    : rank_(rank_in(parent)), size_(size_of(parent)), rounds_(rank_, size_) {
   check(MPI_Comm_dup(parent, &communicator_), "MPI_Comm_dup");
   check(MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  check(MPI_Comm_rank(communicator_, &rank_), "MPI_Comm_rank");
-  check(MPI_Comm_size(communicator_, &size_), "MPI_Comm_size");
   outgoing_.resize(static_cast<std::size_t>(size_));
   find_neighbours(share_memory);
 }
@@ -65,18 +87,20 @@ Transport::~Transport() {
   if (communicator_ != MPI_COMM_NULL) MPI_Comm_free(&communicator_);
 }
 
-/// Finds the ranks on this computer, and whether it has a core for each. Memory is shared where each of them can map that of all others.
+struct Transport::Card {
+  std::uint64_t computer;
+  std::uint64_t nonce;
+  Loan loan;
+  cpu_set_t cores;
+};
+
+/// Finds the ranks on this computer, and whether it has a core for each. Memory is shared where each of them can map that
+/// of all others.
 void Transport::find_neighbours(bool share_memory) {
-  struct Card {
-    std::uint64_t computer;
-    std::uint64_t nonce;
-    Loan loan;
-    cpu_set_t cores;
-  };
-  const Tile probe = Arena::instance().take(sizeof(std::uint64_t), Reach::computer);
+  const Tile own_door = Arena::instance().take(sizeof(Door), Reach::computer);
   const std::uint64_t nonce = std::random_device{}() + (std::uint64_t{std::random_device{}()} << 32);
-  std::memcpy(probe.data(), &nonce, sizeof nonce);
-  const Block& block = *probe.block();
+  new (own_door.data()) Door{nonce, {}};
+  const Block& block = *own_door.block();
   Card own{this_computer(), nonce, {block.owner, block.segment, block.offset, 0}, {}};
   // Where it fails no core is known, and none counted.
   (void)sched_getaffinity(0, sizeof own.cores, &own.cores);
@@ -92,18 +116,56 @@ void Transport::find_neighbours(bool share_memory) {
   }
   crowded_ = CPU_COUNT(&cores) > 0 && ranks > CPU_COUNT(&cores);
   one_computer_ = ranks == size_;
+  // Others hold it until their runs end, which may be after this one's: they ring once they have sent.
+  Arena::lend(own_door);
+  const Tile lent(own_door.block(), own_door.data());
+  doors_.resize(cards.size());
   int reachable = share_memory ? 1 : 0;
   for (int r = 0; r < size_; ++r) {
-    const Card& card = cards[static_cast<std::size_t>(r)];
-    if (r == rank_ || card.computer != own.computer) continue;
-    Block* found = card.loan.segment < 0
-                       ? nullptr
-                       : Arena::instance().find(card.loan.owner, card.loan.segment, card.loan.block);
-    const bool same = found != nullptr && std::memcmp(found->bytes(), &card.nonce, sizeof card.nonce) == 0;
-    reachable = reachable != 0 && same ? 1 : 0;
+    const auto at = static_cast<std::size_t>(r);
+    if (cards[at].computer != own.computer) continue;
+    doors_[at] = r == rank_ ? own_door : find_door(cards[at]);
+    reachable = reachable != 0 && doors_[at] ? 1 : 0;
   }
   check(MPI_Allreduce(MPI_IN_PLACE, &reachable, 1, MPI_INT, MPI_MIN, communicator_), "MPI_Allreduce");
-  for (const Card& card : cards) neighbour_.push_back(reachable != 0 && card.computer == own.computer);
+  if (reachable == 0) doors_.assign(cards.size(), Tile());
+  for (const Tile& door : doors_) neighbour_.push_back(door ? 1 : 0);
+  neighbour_[static_cast<std::size_t>(rank_)] = 0;
+  all_ring_ = std::ranges::all_of(doors_, [](const Tile& door) { return bool(door); });
+}
+
+/// A use of the memory that another rank of this computer told of, if it can be mapped.
+Tile Transport::find_door(const Card& card) {
+  if (card.loan.segment < 0) return {};
+  Block* const found = Arena::instance().find(card.loan.owner, card.loan.segment, card.loan.block);
+  if (found == nullptr) return {};
+  if (std::memcmp(found->bytes(), &card.nonce, sizeof card.nonce) != 0) return {};
+  found->users.fetch_add(1, std::memory_order_relaxed);  // its owner holds it until all have come so far
+  return {found, found->bytes()};
+}
+
+Doorbell::Rings Transport::rings() const {
+  const Tile& door = doors_[static_cast<std::size_t>(rank_)];
+  return door ? door_in(door)->bell.rings() : 0;
+}
+
+void Transport::hear() {
+  const Doorbell::Rings now = rings();
+  news_ = std::exchange(heard_, now) != now;
+}
+
+void Transport::ring(int destination) {
+  const Tile& door = doors_[static_cast<std::size_t>(destination)];
+  if (door) door_in(door)->bell.ring();
+}
+
+void Transport::sleep(std::chrono::microseconds most) {
+  const Tile& door = doors_[static_cast<std::size_t>(rank_)];
+  if (door) {
+    if (!news_) door_in(door)->bell.wait(heard_, most);
+  } else {
+    std::this_thread::sleep_for(most);
+  }
 }
 
 Tile Transport::borrow(const Loan& loan) {
@@ -179,10 +241,24 @@ void Transport::post(int destination, int tag, Chunk chunk) {
   check(MPI_Isend(chunk.bytes.data(), static_cast<int>(chunk.size), MPI_BYTE, destination, tag, communicator_,
                   &request),
         "MPI_Isend");
-  ++sent_;
-  sent_bytes_ += static_cast<std::int64_t>(chunk.size);
+  if (tag != round_tag) {
+    ++sent_;
+    sent_bytes_ += static_cast<std::int64_t>(chunk.size);
+  }
+  int done = 0;
+  check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+  ring(destination);
+  if (done != 0) return;
   send_requests_.push_back(request);
   send_chunks_.push_back(std::move(chunk));
+  send_destinations_.push_back(destination);
+}
+
+void Transport::post_terms(int destination, const Totals& terms) {
+  Chunk chunk = take_chunk(sizeof terms);
+  chunk.size = sizeof terms;
+  std::memcpy(chunk.bytes.data(), &terms, sizeof terms);
+  post(destination, round_tag, std::move(chunk));
 }
 
 void Transport::alarm() {
@@ -242,27 +318,26 @@ bool Transport::complete_sends() {
   std::sort(completed_.begin(), completed_.begin() + count, std::greater<>());
   for (int i = 0; i < count; ++i) {  // from the back, so that the places of the others stay
     const auto at = static_cast<std::size_t>(completed_[static_cast<std::size_t>(i)]);
+    ring(send_destinations_[at]);  // what MPI had no room for before is there only now
     send_chunks_[at] = std::move(send_chunks_.back());
     send_requests_[at] = send_requests_.back();
+    send_destinations_[at] = send_destinations_.back();
     send_chunks_.pop_back();
     send_requests_.pop_back();
+    send_destinations_.pop_back();
   }
   return true;
 }
 
 void Transport::join(bool finished, bool stopped) {
-  mine_ = {sent_, received_, finished ? 1 : 0, stopped ? 1 : 0};
-  check(MPI_Iallreduce(mine_.data(), sums_.data(), 4, MPI_INT64_T, MPI_SUM, communicator_, &round_),
-        "MPI_Iallreduce");
-  in_round_ = true;
+  rounds_.join({sent_, received_, finished ? 1 : 0, stopped ? 1 : 0},
+               [this](int destination, const Totals& terms) { post_terms(destination, terms); });
 }
 
-std::optional<Totals> Transport::result() {
-  int done = 0;
-  check(MPI_Test(&round_, &done, MPI_STATUS_IGNORE), "MPI_Test");
-  if (done == 0) return std::nullopt;
-  in_round_ = false;
-  return Totals{sums_[0], sums_[1], sums_[2], sums_[3]};
+void Transport::take_round(int source, const std::byte* terms) {
+  Totals read;
+  std::memcpy(&read, terms, sizeof read);
+  rounds_.take(source, read, [this](int destination, const Totals& sums) { post_terms(destination, sums); });
 }
 
 }  // namespace cyclotron::runtime::mpi

@@ -4,13 +4,15 @@
 #pragma once
 #include <mpi.h>
 
-#include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
 #include <vector>
 
+#include "../doorbell.hpp"
+#include "../sum_rounds.hpp"
 #include "arena.hpp"
 
 namespace cyclotron::runtime::mpi {
@@ -46,6 +48,13 @@ struct Totals {
   std::int64_t finished = 0;  ///< Ranks whose PEs are all done.
   std::int64_t stopped = 0;   ///< Ranks that failed or know of a failure.
   bool operator==(const Totals&) const = default;
+  Totals& operator+=(const Totals& other) {
+    sent += other.sent;
+    received += other.received;
+    finished += other.finished;
+    stopped += other.stopped;
+    return *this;
+  }
   /// No message is on its way.
   [[nodiscard]] bool settled() const { return sent == received; }
 };
@@ -90,12 +99,20 @@ class Transport {
   [[nodiscard]] std::int64_t sent_bytes() const { return sent_bytes_; }
   [[nodiscard]] std::int64_t messages() const { return sent_; }
 
-  /// Takes part in the next round of sums. Requires: `flush` was called, and the last round's result was
-  /// fetched.
+  /// Takes part in the next round of sums. Requires: `flush` was called, not `in_round`.
   void join(bool finished, bool stopped);
-  [[nodiscard]] bool in_round() const { return in_round_; }
+  /// Until the result was fetched.
+  [[nodiscard]] bool in_round() const { return rounds_.joined(); }
   /// The sums, once every rank took part.
-  [[nodiscard]] std::optional<Totals> result();
+  [[nodiscard]] std::optional<Totals> result() { return rounds_.result(); }
+
+  /// Whether `poll` would find nothing, as far as the bell tells: most often, between two operators.
+  [[nodiscard]] bool quiet() const { return is_told() && !news_ && rings() == heard_; }
+  /// Whether `sleep` ends as soon as there is something for `poll`, since all ranks tell it; else that is looked for
+  /// now and then.
+  [[nodiscard]] bool is_told() const { return all_ring_ && arrivals_.empty() && send_requests_.empty(); }
+  /// Sleeps, if nothing came since the last `poll`, until a rank of this computer sends something; at most so long.
+  void sleep(std::chrono::microseconds most);
 
  private:
   struct Chunk {
@@ -112,11 +129,21 @@ class Transport {
   };
   static constexpr int data_tag = 1;
   static constexpr int alarm_tag = 2;
+  static constexpr int round_tag = 3;
   static constexpr std::size_t chunk_bytes = std::size_t{1} << 16;
   /// From here on a tile is lent, or used where it arrives.
   static constexpr std::size_t large_bytes = std::size_t{1} << 12;
 
+  struct Card;
   void find_neighbours(bool share_memory);
+  [[nodiscard]] static Tile find_door(const Card& card);
+  [[nodiscard]] Doorbell::Rings rings() const;
+  /// From now on rings end a `sleep`. One more poll comes first where it was rung: a probe that finds nothing lets
+  /// MPI take in what has come, and the next one finds that.
+  void hear();
+  /// Rings the ranks that have a bell in `doors_`.
+  void ring(int destination);
+  void take_round(int source, const std::byte* terms);
   [[nodiscard]] static Chunk take_chunk(std::size_t at_least);
   /// Room for so many bytes to a rank. Throws ExecutionError CYC730 where they are too many for a message.
   [[nodiscard]] std::byte* room(int destination, std::size_t bytes);
@@ -124,6 +151,7 @@ class Transport {
   [[nodiscard]] static Tile borrow(const Loan& loan);
   void flush(int destination);
   void post(int destination, int tag, Chunk chunk);
+  void post_terms(int destination, const Totals& terms);
   bool receive_probed();
   bool complete_sends();
   /// The next arrival that may be read: complete, and the first of its source.
@@ -136,19 +164,21 @@ class Transport {
   bool crowded_ = false;
   bool one_computer_ = true;
   std::vector<char> neighbour_;  // By rank: whether it can reach this rank's memory.
+  std::vector<Tile> doors_;      // By rank: what its bell is in, of neighbours and of this rank.
+  bool all_ring_ = false;        // All ranks are neighbours.
+  Doorbell::Rings heard_ = 0;    // Before the last poll.
+  bool news_ = false;            // It was rung between the last two polls.
   std::vector<Chunk> outgoing_;  // By destination.
   std::vector<MPI_Request> send_requests_;
   std::vector<Chunk> send_chunks_;
+  std::vector<int> send_destinations_;
   std::vector<int> completed_;
   std::deque<Arrival> arrivals_;
   std::int64_t lent_bytes_ = 0;
   std::int64_t sent_bytes_ = 0;
   std::int64_t sent_ = 0;
   std::int64_t received_ = 0;
-  bool in_round_ = false;
-  MPI_Request round_ = MPI_REQUEST_NULL;
-  std::array<std::int64_t, 4> mine_{};
-  std::array<std::int64_t, 4> sums_{};
+  SumRounds<Totals> rounds_;
 };
 
 [[nodiscard]] constexpr std::size_t padded(std::size_t bytes, std::size_t to = 16) {
@@ -157,9 +187,14 @@ class Transport {
 
 template <class Take>
 bool Transport::poll(Take take) {
+  hear();
   bool moved = receive_probed();
   while (auto arrival = next_complete()) {
     moved = true;
+    if (arrival->tag == round_tag) {
+      take_round(arrival->source, arrival->chunk.bytes.data());
+      continue;
+    }
     ++received_;
     if (arrival->tag == alarm_tag) alarmed_ = true;
     const Tile& holder = arrival->chunk.bytes;
