@@ -97,7 +97,7 @@ def measured_step(
     shape = arguments[0].shape
     found = []
     for steps in (5, 6):  # in fewer, there are none that a loop could leave out
-        machine = replace(cy.machines.wse2(shape[0] + 1, shape[1], channels=None), link=cy.Link(depth=COLUMN))
+        machine = replace(cy.machines.wse2(shape[0] + 1, shape[1]), link=cy.Link(depth=COLUMN))
         machine = replace(machine, control=control)
         program = kernel.compile(*arguments, steps, schedule=grid.time(*order), machine=machine)
         result = cy.run(program, backend="sim", functional=False)
@@ -183,7 +183,7 @@ def main() -> None:
     print("grid         in order  of it sums     test   control  inwards  pipelined  least a sum  stencil")
     figures = [measure(shape) for shape in shapes]
     grid = shapes[-1]
-    machine = cy.machines.wse2(grid[0] + 1, grid[1], channels=None)
+    machine = cy.machines.wse2(grid[0] + 1, grid[1])
     program = conjugate_gradient.compile(cy.spec(grid), 1e-12, 1, schedule=GRID.time("t"), machine=machine)
     start = time.perf_counter()
     cy.run(program, backend="sim", functional=False)

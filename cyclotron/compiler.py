@@ -244,7 +244,8 @@ class Program:
         ShapeError
             If the grid or the topology is another, or memories do not fit the grid.
         CapacityError
-            If the PEs' memory is too small.
+            If the PEs' memory is too small, or their channels are too few: only compiling for a machine lets
+            messages share channels.
         """
         _check_machine(machine)
         require_retargetable(self, machine)

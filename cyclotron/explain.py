@@ -77,9 +77,13 @@ class Explanation:
         return tuple(name for name in names if name not in moving)
 
     def _channels(self, flow: Flow) -> list[dict[str, Any]]:
-        """The channels into a flow; their names begin with the flow's and its space's."""
+        """The channels into a flow: a name of each begins with the flow's and its space's."""
         start = f"{flow.name}^{flow.space.name} "
-        return [channel for channel in self.program.channels if channel["name"].startswith(start)]
+        return [
+            channel
+            for channel in self.program.channels
+            if any(name.startswith(start) for name in channel["name"].split(", "))
+        ]
 
     def _motion(self, flow: Flow) -> Motion:
         names = self.program.grid_names

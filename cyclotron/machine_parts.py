@@ -108,6 +108,12 @@ class Control:
     controller. Without one, PEs decide for themselves at no cost, and so they do in loops that none leaves
     early, but that go on to their bound without changing anything (`Result.steps` tells).
 
+    What is charged is what no PE can hide: the way of the value, the controller's latency, the way back and
+    one set-up, once a section, before its first operation. MACH's paper (section 4.1) has about 10 cycles for
+    the latency and 50 to 60 for the set-up of each operation; those of a section after its first are not
+    charged, as if one kernel did all that the section does. Nor are the ways that the words of a section take
+    within the controller, which go on while PEs work.
+
     Parameters
     ----------
     latency : int
@@ -207,7 +213,10 @@ class PE:
     channels : int, optional
         Different channels that a PE sends to or receives from at most, up to 2**20; on a machine with
         `Control`, two more where a loop's end depends on data, which bring control and arguments. None: any
-        number.
+        number. Where a program needs more in a PE, kinds of message over one link take turns on a channel, as
+        deep as any, if all PEs could have received one's messages before any sends the next's: their order
+        and their values stay, and no new circle of waits arises (``Program.channels`` and
+        ``Program.verify()`` tell which share).
 
     Raises
     ------

@@ -204,8 +204,8 @@ def wse2(rows: int, columns: int, *, channels: int | None = 24) -> Machine:
     rows, columns : int
         PEs along each dimension.
     channels : int, optional
-        As of `PE`; None: programs may use more than the engine has. In these each value that moves has a
-        channel of its own, where the paper's operations take turns on a few: conjugate gradients use 36.
+        As of `PE`: where a program has more kinds of message, they take turns, as the paper's operations do.
+        None: each kind has a channel of its own; conjugate gradients use 36.
 
     Returns
     -------
@@ -215,10 +215,11 @@ def wse2(rows: int, columns: int, *, channels: int | None = 24) -> Machine:
     Notes
     -----
     One multiply-add a cycle is an assumption, after the three reads and one write a cycle of figure 1. There
-    is no clock, which the paper does not give. Left out: the memory of the instructions, that each operation
-    of a section is set up on its own, routers that pass messages on without the PE, and the banks of the
-    memory, from which its streams of elements reach that rate: with ``cy.PE(banks=8)`` an accumulator in the
-    memory would take two cycles, one to read and one to write it.
+    is no clock, which the paper does not give. A channel counts once in a PE that receives from one neighbour
+    and sends to another on it, as if switching its route cost nothing. Left out: the memory of the
+    instructions, that each operation of a section is set up on its own, routers that pass messages on without
+    the PE, and the banks of the memory, from which its streams of elements reach that rate: with
+    ``cy.PE(banks=8)`` an accumulator in the memory would take two cycles, one to read and one to write it.
     """
     pe = PE(memory=48 * 1024, flops_per_cycle=2, channels=channels)
     return Machine(grid=(rows, columns), pe=pe, control=Control(latency=10, hop=1, setup=55))

@@ -35,7 +35,7 @@ def pipelined(b, steps):
 
 def cycles_of_a_step(kernel, schedule, n, *arguments):
     """The second step's, past the filling of the grid."""
-    machine = cy.machines.wse2(n + 1, n + 1, channels=None)
+    machine = cy.machines.wse2(n + 1, n + 1)
     programs = (
         kernel.compile(cy.spec((n, n)), *arguments, steps, schedule=schedule, machine=machine)
         for steps in (2, 3)

@@ -16,6 +16,8 @@
 #include <cyclotron/dataflow/share_arrivals.hpp>
 #include <cyclotron/dataflow/share_links.hpp>
 #include <cyclotron/mapping/mapping.hpp>
+#include <cyclotron/mapping/share_channels.hpp>
+#include <cyclotron/memory/channels.hpp>
 #include <cyclotron/memory/layout.hpp>
 #include <cyclotron/proof/proof.hpp>
 #include <cyclotron/recurrence/endings.hpp>
@@ -175,6 +177,30 @@ mapping::Mapping map_in_parts(dataflow::Placed& placed, dataflow::Shared shared,
   }
 }
 
+/// The mapping's program. Where a PE has fewer channels than it needs, kinds of message take turns on them, and the
+/// mapping becomes theirs.
+program::Program generate(mapping::Mapping& mapping, const machine::Machine& machine,
+                          const std::vector<codegen::Flag>& flags) {
+  if (!machine.pe.channels) return codegen::generate(mapping, machine, flags);
+  const auto given = *machine.pe.channels;
+  const auto shared = [&](std::int64_t most) {
+    return mapping::share_channels(mapping, static_cast<std::size_t>(std::max<std::int64_t>(most, 1)));
+  };
+  auto most = given;
+  auto last = shared(most);
+  auto program = codegen::generate(last, machine, flags);
+  // The controller and flags have channels, too.
+  while (const auto more = std::max<std::int64_t>(memory::most_channels(program) - given, 0)) {
+    most -= more;
+    auto next = shared(most);
+    if (next.channels.size() >= last.channels.size()) break;
+    last = std::move(next);
+    program = codegen::generate(last, machine, flags);
+  }
+  mapping = std::move(last);
+  return program;
+}
+
 /// Candidates but the first, whose error may be told, are verified once they map: of many none may.
 Compiled compile_with(const recurrence::System& system, schedule::Schedule schedule,
                       const machine::Machine& machine, dataflow::Missing missing, dataflow::Relays relays,
@@ -202,7 +228,7 @@ Compiled compile_with(const recurrence::System& system, schedule::Schedule sched
   auto mapping = map_in_parts(placed, std::move(shared), machine, relays);
   log.stage("map");
   if (!first) verify();
-  auto program = codegen::generate(mapping, machine, flags_of(system, mapping.graph));
+  auto program = generate(mapping, machine, flags_of(system, mapping.graph));
   log.stage("generate");
   program = memory::allocate(std::move(program));
   log.stage("allocate");

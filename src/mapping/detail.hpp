@@ -36,6 +36,10 @@ void check_steps(const Mapping& mapping);
 /// Messages of a channel arrive in the order in which they are received; channels into one flow over the
 /// same wire become one where that holds for them together.
 void check_channels(Mapping& mapping);
+/// What induces a receive's messages.
+[[nodiscard]] const Statement& send_of(const Mapping& mapping, const Statement& receive);
+/// Checks that on every channel the messages of different rules arrive in the order in which they are received.
+void verify_order(const Mapping& mapping);
 /// Where a slot is smaller for the values of a flow that later steps use, the others become a flow of their own.
 void separate_transients(Mapping& mapping);
 void make_classes(Mapping& mapping);

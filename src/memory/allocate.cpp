@@ -10,11 +10,11 @@
 
 #include <fmt/format.h>
 
+#include <cyclotron/memory/channels.hpp>
 #include <cyclotron/memory/layout.hpp>
 #include <cyclotron/support/error.hpp>
 
 #include <cyclotron/memory/lifetimes.hpp>
-#include "channels.hpp"
 #include "place_in_banks.hpp"
 #include "space.hpp"
 

@@ -1,4 +1,4 @@
-#include "channels.hpp"
+#include <cyclotron/memory/channels.hpp>
 
 #include <algorithm>
 #include <map>
@@ -83,20 +83,24 @@ std::string counted(std::size_t channels) {
                        used)});
 }
 
+std::int64_t channels_used(const Program& program, const PeClass& pe_class) {
+  return std::ssize(channels_of(pe_class)) + (is_controlled(program, pe_class) ? channels_of_control : 0);
+}
+
 }  // namespace
 
+std::int64_t most_channels(const Program& program) {
+  std::int64_t most = 0;
+  for (const auto& pe_class : program.classes) most = std::max(most, channels_used(program, pe_class));
+  return most;
+}
+
 void require_channels(const Program& program) {
-  if (!program.machine.pe.channels) return;
-  const program::PeClass* worst = nullptr;
-  std::ptrdiff_t most = *program.machine.pe.channels;
-  for (const auto& pe_class : program.classes) {
-    const auto used = std::ssize(channels_of(pe_class)) +
-                      (is_controlled(program, pe_class) ? channels_of_control : std::ptrdiff_t{0});
-    if (used <= most) continue;
-    most = used;
-    worst = &pe_class;
-  }
-  if (worst != nullptr) too_many(program, *worst, most);
+  const auto most = most_channels(program);
+  if (!program.machine.pe.channels || most <= *program.machine.pe.channels) return;
+  const auto worst = std::ranges::find(
+      program.classes, most, [&](const PeClass& pe_class) { return channels_used(program, pe_class); });
+  too_many(program, *worst, most);
 }
 
 }  // namespace cyclotron::memory

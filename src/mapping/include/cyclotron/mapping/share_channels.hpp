@@ -1,0 +1,21 @@
+// Fewer channels where PEs have so many and no more: kinds of message that take turns on one.
+#pragma once
+#include <cstddef>
+
+#include <cyclotron/mapping/mapping.hpp>
+
+namespace cyclotron::mapping {
+
+/// Lets kinds of message take turns on one channel until no class uses more than `most`, as far as they may; few on each.
+///
+/// They may where they take the same link, in tiles of one shape and dtype, and of any two messages of different kinds
+/// from one PE to another, one is received in an earlier step than that in which the other is sent, or in an earlier
+/// space of one step, where spaces have one order on all PEs. So they arrive in the order in which they are received. Both
+/// kinds are of dependences that advance though all PEs take each step together (`Mapping::in_turn`), with a constant
+/// number of steps between making and use; and so does what a send waits for where the link is shared, whatever its depth:
+/// sharing adds no circle of waits.
+/// Requires: mapping from map_to_grid. Ensures: no message overtakes another of its channel (checked on its own); the
+/// same mapping where nothing is shared.
+[[nodiscard]] Mapping share_channels(Mapping mapping, std::size_t most);
+
+}  // namespace cyclotron::mapping

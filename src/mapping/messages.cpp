@@ -1,0 +1,143 @@
+// Messages arrive in the order in which they are received.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <cyclotron/mapping/kept.hpp>
+#include <cyclotron/support/error.hpp>
+
+#include "detail.hpp"
+
+namespace cyclotron::mapping::detail {
+
+namespace {
+
+/// What one rule sends from PE to PE.
+struct Message {
+  const Statement* receive;
+  const Statement* send;
+};
+
+/// Whether some message of `a` is received before one of `b` by one PE but sent after it by the same sender.
+bool overtakes(const Mapping& mapping, const Message& a, const Message& b) {
+  const auto rank = mapping.graph.dims.size();
+  const auto widen = [rank](const poly::Affine& form, bool second) {
+    poly::Affine wide = poly::constant(2 * rank, form.constant);
+    std::ranges::copy(form.coefficients,
+                      wide.coefficients.begin() + (second ? static_cast<std::ptrdiff_t>(rank) : 0));
+    return wide;
+  };
+  std::vector<poly::Affine> first, second;
+  for (std::size_t d = 0; d < rank; ++d) {
+    first.push_back(poly::variable(2 * rank, d));
+    second.push_back(poly::variable(2 * rank, rank + d));
+  }
+  auto pairs =
+      a.receive->domain.preimage(first, 2 * rank).intersect(b.receive->domain.preimage(second, 2 * rank));
+  for (const auto d : mapping.grid.space) {
+    pairs = pairs.intersect({first[d] - second[d], true});
+    pairs = pairs.intersect({widen(a.receive->from[d], false) - widen(b.receive->from[d], true), true});
+  }
+  // b's minus a's order of receiving, a's minus b's of sending.
+  std::vector<poly::Affine> received, sent;
+  for (const auto d : mapping.grid.time) {
+    received.push_back(second[d] - first[d]);
+    sent.push_back(widen(a.receive->from[d], false) - widen(b.receive->from[d], true));
+  }
+  received.push_back(poly::constant(2 * rank, b.receive->position - a.receive->position));
+  sent.push_back(poly::constant(2 * rank, a.send->position - b.send->position));
+  return !lex_positive(lex_positive(pairs, received), sent).is_empty();
+}
+
+/// Receive and send of one rule in lockstep: a constant time between them keeps the order.
+bool lockstep(const Mapping& mapping, const Message& message) {
+  const auto& graph = mapping.graph;
+  const auto& tuple = graph.at(graph.at(message.receive->target.flow).space).tuple;
+  return std::ranges::all_of(mapping.grid.time, [&](std::size_t d) {
+    return poly::is_constant(tuple[d] - message.receive->from[d]);
+  });
+}
+
+}  // namespace
+
+void check_channels(Mapping& mapping) {
+  std::vector<Message> messages(mapping.channels.size());
+  for (const auto& statement : mapping.statements) {
+    if (statement.kind == Kind::receive) messages[statement.channel].receive = &statement;
+    if (statement.kind == Kind::send || statement.kind == Kind::forward)
+      messages[statement.channel].send = &statement;
+  }
+  std::vector<std::vector<std::size_t>> groups;
+  std::size_t count = 0;
+  for (std::size_t c = 0; c < messages.size(); ++c) {
+    if (messages[c].receive == nullptr) continue;
+    ++count;
+    if (!lockstep(mapping, messages[c]) && overtakes(mapping, messages[c], messages[c])) {
+      const auto& rule = mapping.graph.rules[messages[c].receive->rule];
+      throw LegalityError({.code = "CYC222",
+                           .span = rule.span,
+                           .message = fmt::format("values of `{}` would overtake each other on channel {}",
+                                                  mapping.graph.at(mapping.graph.at(rule.flow).tensor).name,
+                                                  mapping.channels[c].name),
+                           .notes = {},
+                           .help = "change the order of `time`"});
+    }
+    const auto same_wire = [&](std::size_t other) {
+      const auto &a = mapping.channels[c], &b = mapping.channels[other];
+      return a.flow == b.flow && a.offset == b.offset && a.scale == b.scale && a.network == b.network &&
+             a.axis == b.axis;
+    };
+    const auto joins = [&](const std::vector<std::size_t>& group) {
+      return same_wire(group.front()) && std::ranges::all_of(group, [&](std::size_t other) {
+               return !overtakes(mapping, messages[c], messages[other]) &&
+                      !overtakes(mapping, messages[other], messages[c]);
+             });
+    };
+    const auto group = std::ranges::find_if(groups, joins);
+    if (group != groups.end()) {
+      group->push_back(c);
+    } else {
+      groups.push_back({c});
+    }
+  }
+  std::vector<std::size_t> target(mapping.channels.size(), 0);
+  std::vector<Channel> kept;
+  for (const auto& group : groups) {
+    for (const auto c : group) target[c] = kept.size();
+    kept.push_back(mapping.channels[group.front()]);
+  }
+  for (auto& statement : mapping.statements) {
+    if (statement.kind == Kind::receive || statement.kind == Kind::send || statement.kind == Kind::forward) {
+      statement.channel = target[statement.channel];
+    }
+  }
+  mapping.channels = std::move(kept);
+  mapping.proofs.push_back(fmt::format(
+      "{} kinds of message on {} channels: each receive has one send, in first-in-first-out order", count,
+      mapping.channels.size()));
+}
+
+const Statement& send_of(const Mapping& mapping, const Statement& receive) {
+  const auto found = std::ranges::find_if(mapping.statements, [&](const Statement& other) {
+    return (other.kind == Kind::send || other.kind == Kind::forward) && other.rule == receive.rule;
+  });
+  CYC_CHECK(found != mapping.statements.end(), mapping.channels[receive.channel].name);
+  return *found;
+}
+
+void verify_order(const Mapping& mapping) {
+  std::vector<std::vector<Message>> messages(mapping.channels.size());
+  for (const auto& receive : mapping.statements) {
+    if (receive.kind != Kind::receive) continue;
+    messages[receive.channel].push_back({&receive, &send_of(mapping, receive)});
+  }
+  for (std::size_t c = 0; c < messages.size(); ++c) {
+    for (const auto& a : messages[c]) {
+      const bool overtaken = std::ranges::any_of(
+          messages[c], [&](const Message& b) { return b.receive != a.receive && overtakes(mapping, a, b); });
+      CYC_CHECK(!overtaken, mapping.channels[c].name);
+    }
+  }
+}
+
+}  // namespace cyclotron::mapping::detail
