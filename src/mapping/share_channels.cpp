@@ -23,6 +23,12 @@ bool is_message(const Statement& statement) {
   return statement.kind == Kind::receive || statement.kind == Kind::send || statement.kind == Kind::forward;
 }
 
+bool runs_apart(const Skew& skew) {
+  return std::ranges::any_of(skew, [](const auto& steps) {
+    return std::ranges::any_of(steps, [](std::int64_t step) { return step != 0; });
+  });
+}
+
 class ChannelSharing {
  public:
   explicit ChannelSharing(Mapping mapping)
@@ -86,10 +92,11 @@ class ChannelSharing {
     });
   }
 
-  /// Whether PEs that take each step together never wait for the link, whatever else they do.
+  /// Whether PEs that take each step together never wait for the link, whatever else they do. PEs that run apart do in
+  /// steps of other numbers, which say nothing of each other.
   [[nodiscard]] bool is_steady(const Statement& receive) const {
-    const auto space = mapping_.graph.at(receive.target.flow).space.index();
-    return !receive.prologue && mapping_.in_turn[space] &&
+    const auto& skew = mapping_.in_turn[mapping_.graph.at(receive.target.flow).space.index()];
+    return !receive.prologue && skew && !runs_apart(*skew) &&
            std::ranges::all_of(mapping_.grid.time, [&](std::size_t d) {
              return poly::is_constant(receive.target.point[d] - receive.from[d]);
            });

@@ -11,9 +11,9 @@ namespace cyclotron::mapping {
 /// They may where they take the same link, in tiles of one shape and dtype, and of any two messages of different kinds
 /// from one PE to another, one is received in an earlier step than that in which the other is sent, or in an earlier
 /// space of one step, where spaces have one order on all PEs. So they arrive in the order in which they are received. Both
-/// kinds are of dependences that advance though all PEs take each step together (`Mapping::in_turn`), with a constant
-/// number of steps between making and use; and so does what a send waits for where the link is shared, whatever its depth:
-/// sharing adds no circle of waits.
+/// kinds are of dependences that advance though all PEs take each step together (`Mapping::in_turn`), none running apart,
+/// with a constant number of steps between making and use; and so does what a send waits for where the link is shared,
+/// whatever its depth: sharing adds no circle of waits.
 /// Requires: mapping from map_to_grid. Ensures: no message overtakes another of its channel (checked on its own); the
 /// same mapping where nothing is shared.
 [[nodiscard]] Mapping share_channels(Mapping mapping, std::size_t most);
