@@ -215,8 +215,7 @@ class PE:
         `Control`, two more where a loop's end depends on data, which bring control and arguments. None: any
         number. Where a program needs more in a PE, kinds of message over one link take turns on a channel, as
         deep as any, if all PEs could have received one's messages before any sends the next's: their order
-        and their values stay, and no new circle of waits arises (``Program.channels`` and
-        ``Program.verify()`` tell which share).
+        and their values stay, and no circle of waits arises. ``Program.channels`` tells which share.
 
     Raises
     ------

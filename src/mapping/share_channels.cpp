@@ -43,6 +43,10 @@ class ChannelSharing {
   }
 
   Mapping run(std::size_t most) {
+    const bool steady = std::ranges::all_of(mapping_.statements, [this](const Statement& statement) {
+      return statement.kind != Kind::receive || is_steady(statement);
+    });
+    if (!steady) return std::move(mapping_);
     while (const auto pair = next_to_join(most)) join(pair->first, pair->second);
     if (std::ranges::any_of(kinds_, [](std::size_t kinds) { return kinds > 1; })) finish();
     return std::move(mapping_);
@@ -87,18 +91,20 @@ class ChannelSharing {
         const auto key = std::minmax(one, other);
         const auto known = known_.find(key);
         if (known != known_.end()) return known->second;
-        return known_[key] = is_steady(*one) && is_steady(*other) && take_turns(*one, *other);
+        return known_[key] = take_turns(*one, *other);
       });
     });
   }
 
-  /// Whether PEs that take each step together never wait for the link, whatever else they do. PEs that run apart do in
-  /// steps of other numbers, which say nothing of each other.
+  /// Whether PEs that take each step together never wait for the link: as many of its messages are on the way as it
+  /// holds (`detail::send_late`), or those of one step. The steps of PEs that run apart have other numbers.
   [[nodiscard]] bool is_steady(const Statement& receive) const {
     const auto& skew = mapping_.in_turn[mapping_.graph.at(receive.target.flow).space.index()];
+    const bool network = mapping_.channels[receive.channel].network;
     return !receive.prologue && skew && !runs_apart(*skew) &&
            std::ranges::all_of(mapping_.grid.time, [&](std::size_t d) {
-             return poly::is_constant(receive.target.point[d] - receive.from[d]);
+             const auto steps = receive.target.point[d] - receive.from[d];
+             return poly::is_constant(steps) && (!network || steps.constant == 0);
            });
   }
 

@@ -118,6 +118,25 @@ def with_few(compile_on: Compile, machine: cy.Machine, many: cy.Program) -> cy.P
     return result
 
 
+def as_deep(machine: cy.Machine, depth: int) -> cy.Machine:
+    """The machine with links that hold as much as those that a program was compiled for."""
+
+    def deeper(link: cy.Link) -> cy.Link:
+        return dataclasses.replace(link, depth=max(link.depth, depth))
+
+    chiplets = machine.chiplets
+    if chiplets is not None:
+        chiplets = dataclasses.replace(chiplets, link=deeper(chiplets.link))
+    return dataclasses.replace(
+        machine,
+        link=deeper(machine.link),
+        links={hop: deeper(link) for hop, link in machine.links.items()},
+        broadcast=deeper(machine.broadcast),
+        broadcasts={axis: deeper(link) for axis, link in machine.broadcasts.items()},
+        chiplets=chiplets,
+    )
+
+
 def judge(compile_on: Compile, machine: cy.Machine, rng: random.Random) -> int:
     """How many links are shared."""
     many = compile_on(machine, None)
@@ -129,6 +148,8 @@ def judge(compile_on: Compile, machine: cy.Machine, rng: random.Random) -> int:
     retimed = random_machines.retimed(
         rng, few.with_machine(dataclasses.replace(few.machine, pe=machine.pe)), with_memory=0
     )
+    assert retimed.machine is not None
+    retimed = few.with_machine(as_deep(retimed.machine, machine.link.depth))
     with_many = many.with_machine(retimed.machine)
     try:
         reference_simulator.simulate(with_many)

@@ -10,10 +10,12 @@ namespace cyclotron::mapping {
 ///
 /// They may where they take the same link, in tiles of one shape and dtype, and of any two messages of different kinds
 /// from one PE to another, one is received in an earlier step than that in which the other is sent, or in an earlier
-/// space of one step, where spaces have one order on all PEs. So they arrive in the order in which they are received. Both
-/// kinds are of dependences that advance though all PEs take each step together (`Mapping::in_turn`), none running apart,
-/// with a constant number of steps between making and use; and so does what a send waits for where the link is shared,
-/// whatever its depth: sharing adds no circle of waits.
+/// space of one step, where spaces have one order on all PEs. So they arrive in the order in which they are received.
+///
+/// Nothing is shared unless all that passes between PEs advances though these take each step together
+/// (`Mapping::in_turn`), none running apart, in a constant number of steps, none over networks: then links as deep as the
+/// machine's never make a PE wait that goes by steps (`detail::send_late`). What a send waits for on a shared link lies
+/// before it in that same order, so that all waits together still lead into no circle.
 /// Requires: mapping from map_to_grid. Ensures: no message overtakes another of its channel (checked on its own); the
 /// same mapping where nothing is shared.
 [[nodiscard]] Mapping share_channels(Mapping mapping, std::size_t most);
