@@ -441,6 +441,8 @@ def load(path: str | Path) -> Program:
     ------
     ProgramError
         If it cannot be read, is corrupt, foreign, of another version or inconsistent.
+    CapacityError
+        If its PEs use more channels than those of its machine have.
     """
     data = file_bytes(
         path, error=ProgramError, code="CYC601", help="give the path of a file that Program.save wrote"

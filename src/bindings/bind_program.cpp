@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include <cyclotron/memory/channels.hpp>
 #include <cyclotron/memory/layout.hpp>
 #include <cyclotron/program/file.hpp>
 #include <cyclotron/program/program.hpp>
@@ -67,6 +68,7 @@ program::Program from_bytes(const py::bytes& bytes) {
   const py::gil_scoped_release release;
   program::Program program = program::deserialize(view);
   memory::verify_layout(program);
+  memory::require_channels(program);
   return program;
 }
 

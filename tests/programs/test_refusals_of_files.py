@@ -149,6 +149,11 @@ REFUSALS = {
         "CYC660",
         prove(change_of("load", "index", [[0, 1], [7]])),
     ),
+    "file-of-too-few-channels": (
+        cy.CapacityError,
+        "CYC504",
+        lambda: edited(assign(["machine", "pe", "channels"], 1)),
+    ),
     "proof-of-an-unwritten-read": (cy.ProgramError, "CYC661", prove(without("load"))),
     "proof-of-two-stores": (cy.ProgramError, "CYC662", prove(again_at_the_end("store"))),
     "proof-of-a-message-too-many": (cy.ProgramError, "CYC663", prove(again_at_the_end("send"))),
