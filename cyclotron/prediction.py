@@ -64,9 +64,10 @@ def predict(
 
     A rank computes for one of its PEs at a time, the one that came first; its PEs hand each other tiles in no
     time. Messages to other ranks leave one after the other, by the machine's links, while the rank goes on;
-    a broadcast goes once to each rank, along a binomial tree. Smaller tiles at the end of a dimension count
-    as whole ones: words and time are a little too many where tiles do not divide the shapes. So that the time
-    is that of real ranks, compile the program for `machines.cluster`, or use `Program.with_machine`.
+    a broadcast goes once to each rank, along a binomial tree. Ranks have no controller. Smaller tiles at the
+    end of a dimension count as whole ones: words and time are a little too many where tiles do not divide the
+    shapes. So that the time is that of real ranks, compile the program for `machines.cluster`, or use
+    `Program.with_machine`.
 
     Parameters
     ----------

@@ -50,6 +50,7 @@ class Profile(list[dict[str, Any]]):
     ``exchange`` : passing messages to MPI and taking them from it, between instructions.
     ``wait`` : nothing could go on until a message came, by the channel of that message.
     ``fetch`` : the same before the first instruction, for tiles of distributed inputs, by their names.
+    ``give`` : sending such tiles to others, as ``send`` does those of channels.
     ``finish`` : after the last instruction, for the other ranks.
     ``words_sent``, ``words_received`` (by channel), ``words_fetched`` (by input), ``words_given`` (the
     same, to others), ``words_loaded``, ``words_stored`` : elements, of tiles that pass between ranks, or from
@@ -112,6 +113,7 @@ class Profile(list[dict[str, Any]]):
         ):
             for _, name, seconds, _ in by_name("", key):
                 yield doing[name in self._networks], name, seconds, ""
+        yield from by_name("gives tiles of", "give")
         yield from by_name("waits for tiles of", "fetch")
         yield "passes messages", "", [rank["exchange"] for rank in self], ""
         yield "runs instructions", "", [_rest(rank) for rank in self], ""
@@ -235,6 +237,7 @@ def _rank(account: Mapping[str, Any], program: Program) -> dict[str, Any]:
     }
     for name in ("send", "wait"):
         rank[name] = named("channels", program.channels, name)
+    rank["give"] = named("tensors", program.tensors, "send")
     rank["fetch"] = named("tensors", program.tensors, "wait")
     for name, of, table, key in (
         ("words_sent", "channels", program.channels, "sent_bytes"),
@@ -278,7 +281,7 @@ def _named(events: NDArray[Any], program: Program) -> NDArray[Any]:
 
 def _rest(rank: Mapping[str, Any]) -> float:
     told = rank["load_store"] + rank["exchange"] + rank["finish"]
-    told += sum(sum(rank[key].values()) for key in ("compute", "send", "wait", "fetch"))
+    told += sum(sum(rank[key].values()) for key in ("compute", "send", "wait", "give", "fetch"))
     return float(max(0.0, rank["seconds"] - told))
 
 

@@ -13,7 +13,7 @@ from test_collective import launch
 import cyclotron as cy
 from cyclotron.rank_profile import Profile, words_bound
 
-TIMES = ("compute", "send", "wait", "fetch")
+TIMES = ("compute", "send", "wait", "give", "fetch")
 LIMIT = 100_000
 
 
@@ -234,6 +234,13 @@ def test_every_rank_of_a_launcher_has_the_same_profile():
         sum(r["words_fetched"].values()) for r in made.profile
     )
     assert (np.bincount(made.profile.events["rank"]) > 0).tolist() == [True] * 3
+    events = made.profile.events
+    for number, rank in enumerate(made.profile):
+        assert rank["give"].keys() == rank["words_given"].keys()
+        for name, seconds in rank["give"].items():
+            own = events[(events["rank"] == number) & (events["kind"] == "send") & (events["name"] == name)]
+            assert abs((own["end"] - own["start"]).sum() - seconds) <= 1e-6 * seconds + 1e-9
+    assert "gives tiles of" in str(made.profile)
     text = str(made.profile) + made.profile.events.tobytes().hex()
     report(hashlib.sha256(text.encode()).hexdigest())
 """

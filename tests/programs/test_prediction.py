@@ -206,6 +206,32 @@ def test_ranks_without_pes_and_programs_without_points():
     assert cy.predict(empty, ranks=2).cycles == 0
 
 
+@cy.kernel
+def halved(x, steps):
+    for _ in range(steps):
+        x = x / 2
+        if cy.sum(x) < 1:
+            break
+    return x
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 6])
+def test_ranks_have_no_controller(ranks):
+    """They tell the ends of loops by themselves, whatever PEs of the machine do."""
+    schedule = cy.Schedule().space("i", "j").time("_")
+    plain, controlled = (
+        halved.compile(np.ones((2, 3)), 20, schedule=schedule, machine=cy.Machine(control=control))
+        for control in (None, cy.Control())
+    )
+    alone, waiting = (
+        cy.run(program, backend="sim", functional=False).cycles for program in (plain, controlled)
+    )
+    assert alone < waiting
+    found, expected = (cy.predict(program, ranks=ranks) for program in (controlled, plain))
+    assert found.cycles == expected.cycles
+    assert np.array_equal(found.busy, expected.busy)
+
+
 def test_seconds_need_a_clock():
     program = matmul.compile(square(2), square(2), schedule=cy.schedules.summa(matmul))
     found = cy.predict(program, ranks=4)

@@ -98,6 +98,12 @@ void require(bool fits, const char* what, std::size_t found, std::size_t wanted)
                         .help = "give each PE of the grid a rank, and at least one core"});
 }
 
+/// The program on a machine without a controller: ranks tell the ends of loops themselves.
+program::Program without_control(program::Program program) {
+  program.machine.control.reset();
+  return program;
+}
+
 /// The program with whole tiles only: those at the end of a dimension, which may be smaller, become as large as the
 /// others, so that all tiles of a slot have one size.
 program::Program with_whole_tiles(program::Program program) {
@@ -118,7 +124,7 @@ program::Program with_whole_tiles(program::Program program) {
 Prediction predict(const program::Program& program, const Dealing& dealing, const Progress& progress) {
   using namespace simulator;
   program::verify(program);
-  const auto whole = with_whole_tiles(program);
+  const auto whole = with_whole_tiles(without_control(program));
   require(dealing.ranks > 0 && dealing.cores > 0, "there are too few ranks or cores", dealing.ranks,
           dealing.cores);
   for (const std::uint32_t owner : dealing.owners)
