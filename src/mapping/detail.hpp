@@ -26,13 +26,20 @@ struct Dependence {
                                             std::size_t first);
 /// Every dependence advances in time, or between PEs of one step in a common direction.
 void check_dependences(Mapping& mapping);
-/// Where a link would have to hold more messages than it does between the steps in which they are made and used, they
-/// are sent in the step that receives them. All sends of a step come first, then all receives of such messages: where
-/// all PEs could take each step together, every depth does then.
+/// Where a link would have to hold more messages than it does between the steps in which they are made and used, or pass
+/// them on in another order, they are sent in the step that receives them. All sends of a step come first, then all
+/// receives of such messages: where all PEs could take each step together, every depth does then.
 /// Requires: check_dependences; channels still one a rule.
 void send_late(Mapping& mapping, const machine::Machine& machine);
 /// Within one PE and step a value is written before the statements that read it.
 void check_steps(const Mapping& mapping);
+/// Of the messages of one rule.
+struct Ends {
+  const Statement* receive;
+  const Statement* send;
+};
+/// Whether some message of `a` is received before one of `b` by one PE but sent after it by the same sender.
+[[nodiscard]] bool overtakes(const Mapping& mapping, const Ends& a, const Ends& b);
 /// Messages of a channel arrive in the order in which they are received; channels into one flow over the
 /// same wire become one where that holds for them together.
 void check_channels(Mapping& mapping);

@@ -10,16 +10,7 @@
 
 namespace cyclotron::mapping::detail {
 
-namespace {
-
-/// What one rule sends from PE to PE.
-struct Message {
-  const Statement* receive;
-  const Statement* send;
-};
-
-/// Whether some message of `a` is received before one of `b` by one PE but sent after it by the same sender.
-bool overtakes(const Mapping& mapping, const Message& a, const Message& b) {
+bool overtakes(const Mapping& mapping, const Ends& a, const Ends& b) {
   const auto rank = mapping.graph.dims.size();
   const auto widen = [rank](const poly::Affine& form, bool second) {
     poly::Affine wide = poly::constant(2 * rank, form.constant);
@@ -49,8 +40,10 @@ bool overtakes(const Mapping& mapping, const Message& a, const Message& b) {
   return !lex_positive(lex_positive(pairs, received), sent).is_empty();
 }
 
+namespace {
+
 /// Receive and send of one rule in lockstep: a constant time between them keeps the order.
-bool lockstep(const Mapping& mapping, const Message& message) {
+bool lockstep(const Mapping& mapping, const Ends& message) {
   const auto& graph = mapping.graph;
   const auto& tuple = graph.at(graph.at(message.receive->target.flow).space).tuple;
   return std::ranges::all_of(mapping.grid.time, [&](std::size_t d) {
@@ -61,7 +54,7 @@ bool lockstep(const Mapping& mapping, const Message& message) {
 }  // namespace
 
 void check_channels(Mapping& mapping) {
-  std::vector<Message> messages(mapping.channels.size());
+  std::vector<Ends> messages(mapping.channels.size());
   for (const auto& statement : mapping.statements) {
     if (statement.kind == Kind::receive) messages[statement.channel].receive = &statement;
     if (statement.kind == Kind::send || statement.kind == Kind::forward)
@@ -119,14 +112,15 @@ void check_channels(Mapping& mapping) {
 
 const Statement& send_of(const Mapping& mapping, const Statement& receive) {
   const auto found = std::ranges::find_if(mapping.statements, [&](const Statement& other) {
-    return (other.kind == Kind::send || other.kind == Kind::forward) && other.rule == receive.rule;
+    return (other.kind == Kind::send || other.kind == Kind::forward) && other.rule == receive.rule &&
+           other.channel == receive.channel;
   });
   CYC_CHECK(found != mapping.statements.end(), mapping.channels[receive.channel].name);
   return *found;
 }
 
 void verify_order(const Mapping& mapping) {
-  std::vector<std::vector<Message>> messages(mapping.channels.size());
+  std::vector<std::vector<Ends>> messages(mapping.channels.size());
   for (const auto& receive : mapping.statements) {
     if (receive.kind != Kind::receive) continue;
     messages[receive.channel].push_back({&receive, &send_of(mapping, receive)});
@@ -134,7 +128,7 @@ void verify_order(const Mapping& mapping) {
   for (std::size_t c = 0; c < messages.size(); ++c) {
     for (const auto& a : messages[c]) {
       const bool overtaken = std::ranges::any_of(
-          messages[c], [&](const Message& b) { return b.receive != a.receive && overtakes(mapping, a, b); });
+          messages[c], [&](const Ends& b) { return b.receive != a.receive && overtakes(mapping, a, b); });
       CYC_CHECK(!overtaken, mapping.channels[c].name);
     }
   }

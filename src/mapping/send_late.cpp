@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include <cyclotron/mapping/kept.hpp>
 #include <cyclotron/poly/set.hpp>
 
 #include "detail.hpp"
@@ -43,15 +44,23 @@ class LateSender {
   /// A receive, the send it induces, and how many steps that all PEs take together lie between, by loop of time.
   struct Message {
     std::size_t receive, send;
-    std::vector<std::int64_t> later;
+    std::vector<poly::Affine> later;   ///< At the receiver's point.
+    std::vector<poly::Affine> sender;  ///< Its point in the step that receives.
+    std::vector<poly::Affine> made;    ///< At that point: where the value comes from.
   };
   /// All messages into one flow over the same link.
   using Wire = std::vector<Message>;
 
-  [[nodiscard]] static std::optional<std::size_t> outermost(const std::vector<std::int64_t>& later) {
-    const auto first = std::ranges::find_if(later, [](std::int64_t steps) { return steps != 0; });
-    if (first == later.end()) return std::nullopt;
-    return static_cast<std::size_t>(first - later.begin());
+  /// The outermost loop in which any steps lie between.
+  [[nodiscard]] static std::optional<std::size_t> outermost(const Message& message) {
+    const auto first = std::ranges::find_if(message.later, [](const poly::Affine& steps) {
+      return !poly::is_constant(steps) || steps.constant != 0;
+    });
+    if (first == message.later.end()) return std::nullopt;
+    return static_cast<std::size_t>(first - message.later.begin());
+  }
+  [[nodiscard]] static bool is_constant(const Message& message) {
+    return std::ranges::all_of(message.later, poly::is_constant);
   }
 
   /// By how many steps of a loop of time the receiver runs behind the sender.
@@ -64,12 +73,34 @@ class LateSender {
     return result;
   }
 
-  /// The wires whose messages lie constant numbers of steps between, those that do.
+  /// Writes the sender's point and that of the making, if they are single forms.
+  [[nodiscard]] bool find_points(Message& message) const {
+    const auto& receive = mapping_.statements[message.receive];
+    const auto& time = mapping_.grid.time;
+    message.sender = receive.from;
+    for (std::size_t t = 0; t < time.size(); ++t)
+      message.sender[time[t]] = message.sender[time[t]] + message.later[t];
+    if (is_constant(message)) {
+      for (std::size_t d = 0; d < receive.from.size(); ++d)
+        message.made.push_back(poly::variable(receive.from.size(), d));
+      for (std::size_t t = 0; t < time.size(); ++t)
+        message.made[time[t]].constant -= message.later[t].constant;
+      return true;
+    }
+    const auto senders = poly::Map::function(receive.domain, message.sender);
+    if (!senders.is_injective()) return false;
+    const auto pieces = senders.reverse().then(poly::Map::function(receive.domain, receive.from)).pieces();
+    if (!pieces || pieces->size() != 1) return false;
+    message.made = pieces->front().forms;
+    return true;
+  }
+
+  /// The wires with messages between which and whose receives lie steps. Not those of which one has no single form.
   [[nodiscard]] std::vector<Wire> wires() const {
     struct Found {
       const Channel* channel;
       Wire wire;
-      bool constant = true;
+      bool has_forms = true;
     };
     std::vector<std::optional<Message>> messages(mapping_.channels.size());
     for (std::size_t s = 0; s < mapping_.statements.size(); ++s) {
@@ -95,15 +126,15 @@ class LateSender {
       const auto& receive = mapping_.statements[message.receive];
       for (std::size_t t = 0; t < mapping_.grid.time.size(); ++t) {
         const auto d = mapping_.grid.time[t];
-        const auto steps = receive.target.point[d] - receive.from[d] + apart(receive, *skew, t);
-        found->constant = found->constant && poly::is_constant(steps);
-        message.later.push_back(steps.constant);
+        message.later.push_back(receive.target.point[d] - receive.from[d] + apart(receive, *skew, t));
       }
-      if (outermost(message.later)) found->wire.push_back(std::move(message));
+      if (!outermost(message)) continue;
+      found->has_forms = found->has_forms && find_points(message);
+      found->wire.push_back(std::move(message));
     }
     std::vector<Wire> result;
     for (auto& found : all) {
-      if (found.constant && !found.wire.empty()) result.push_back(std::move(found.wire));
+      if (found.has_forms && !found.wire.empty()) result.push_back(std::move(found.wire));
     }
     return result;
   }
@@ -113,10 +144,11 @@ class LateSender {
     const auto& hop = mapping_.channels[mapping_.statements[wire.front().receive].channel].offset;
     const auto depth = least_depth(machine_, hop);
     if (depth >= machine::unbounded_depth) return false;
+    if (!std::ranges::all_of(wire, is_constant)) return is_out_of_order(wire);
     std::size_t loop = mapping_.grid.time.size();
-    for (const auto& message : wire) loop = std::min(loop, *outermost(message.later));
+    for (const auto& message : wire) loop = std::min(loop, *outermost(message));
     std::int64_t count = 1;
-    for (const auto& message : wire) count = std::max(count, message.later[loop]);
+    for (const auto& message : wire) count = std::max(count, message.later[loop].constant);
     auto points = poly::Set::empty(mapping_.graph.context, mapping_.graph.dims.size());
     for (const auto& message : wire) points = points.unite(mapping_.statements[message.receive].domain);
     if (points.is_empty()) return false;
@@ -133,6 +165,18 @@ class LateSender {
     return count > depth;
   }
 
+  /// Whether messages are used in another order than that in which they are made: how many the link has to hold depends on
+  /// the size of the problem.
+  [[nodiscard]] bool is_out_of_order(const Wire& wire) const {
+    const auto both = [this](const Message& message) {
+      return Ends{&mapping_.statements[message.receive], &mapping_.statements[message.send]};
+    };
+    return std::ranges::any_of(wire, [&](const Message& a) {
+      return std::ranges::any_of(wire,
+                                 [&](const Message& b) { return overtakes(mapping_, both(a), both(b)); });
+    });
+  }
+
   void delay(const Wire& wire) {
     std::optional<dataflow::TensorId> aside;
     for (const auto& message : wire) {
@@ -145,22 +189,34 @@ class LateSender {
     const auto& dims = mapping_.graph.dims;
     std::vector<poly::Affine> here;
     for (std::size_t d = 0; d < dims.size(); ++d) here.push_back(poly::variable(dims.size(), d));
-    auto made = here;
-    for (std::size_t t = 0; t < mapping_.grid.time.size(); ++t)
-      made[mapping_.grid.time[t]].constant -= message.later[t];
+    keep_in_step(message);
     const auto source = lies_in(message, aside);
     auto& receive = mapping_.statements[message.receive];
     auto& send = mapping_.statements[message.send];
-    // The maker's point so many steps later.
-    for (std::size_t t = 0; t < mapping_.grid.time.size(); ++t)
-      receive.from[mapping_.grid.time[t]].constant += message.later[t];
+    receive.from = message.sender;
     send.domain = receive.domain.image(receive.from).coalesce();
     send.target.point = std::move(here);
-    send.sources = {{source, std::move(made)}};
+    send.sources = {{source, message.made}};
     // Before whatever else a step does: first all sends, then all receives.
     const auto rules = static_cast<std::int64_t>(mapping_.graph.rules.size());
     send.position = static_cast<std::int64_t>(send.rule) - 2 * rules;
     receive.position = static_cast<std::int64_t>(receive.rule) - rules;
+  }
+
+  /// Leaves where they are those between which and whose receives no steps lie.
+  void keep_in_step(const Message& message) {
+    if (is_constant(message)) return;
+    auto receive = mapping_.statements[message.receive], send = mapping_.statements[message.send];
+    auto later = lex_positive(receive.domain, message.later).coalesce();
+    receive.domain = receive.domain.subtract(later).coalesce();
+    if (receive.domain.is_empty()) return;
+    mapping_.statements[message.receive].domain = later;
+    mapping_.statements[message.send].domain = later.image(receive.from).coalesce();
+    send.domain = receive.domain.image(receive.from).coalesce();
+    mapping_.channels.push_back(Channel(mapping_.channels[receive.channel]));
+    receive.channel = send.channel = mapping_.channels.size() - 1;
+    mapping_.statements.push_back(std::move(receive));
+    mapping_.statements.push_back(std::move(send));
   }
 
   /// The flow that has the value when it is sent. Where its own PE does not need it for as long, its array would have
@@ -169,7 +225,7 @@ class LateSender {
     auto& graph = mapping_.graph;
     const auto send = mapping_.statements[message.send];
     const auto source = send.sources.front().flow;
-    if (!graph.at(source).computed || is_kept(source, message.later)) return source;
+    if (!graph.at(source).computed || is_kept(source, message)) return source;
     if (!aside) {
       aside = dataflow::TensorId(graph.tensors.size());
       graph.tensors.push_back(dataflow::Tensor(graph.at(graph.at(source).tensor)));
@@ -187,7 +243,10 @@ class LateSender {
   }
 
   /// Whether the PE itself uses values of the flow that many steps later, or more.
-  [[nodiscard]] bool is_kept(FlowId flow, const std::vector<std::int64_t>& later) const {
+  [[nodiscard]] bool is_kept(FlowId flow, const Message& message) const {
+    if (!is_constant(message)) return false;
+    std::vector<std::int64_t> later;
+    for (const auto& steps : message.later) later.push_back(steps.constant);
     for (const auto& statement : mapping_.statements) {
       if (statement.kind != Kind::compute && statement.kind != Kind::move) continue;
       for (const auto& value : statement.sources) {

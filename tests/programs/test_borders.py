@@ -160,6 +160,27 @@ def test_links_of_any_depth_carry_borders(name, grid):
             assert backend == "local" or words(result) <= words(deep)
 
 
+@cy.kernel
+def backward_solve(U, b):
+    n = b.shape[0]
+    x = cy.empty_like(b)
+    for i in range(n):
+        x[i] = (b[i] - sum(U[i, j] * x[j] for j in range(i + 1, n))) / U[i, i]
+    return x
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize(("n", "dtype"), [(1, "float64"), (2, "float32"), (5, "complex128"), (8, "float64")])
+def test_values_that_are_used_in_another_order_than_they_are_made(n, dtype, depth):
+    """What a PE computes last is what the next one needs first."""
+    U = np.triu(numbers(n, n, dtype=dtype), 1) + np.eye(n, dtype=dtype)
+    x = numbers(n, dtype=dtype)
+    program = backward_solve.compile(U, U @ x, machine=on((8, 8), depth, ""))
+    for backend in ("sim", "local"):
+        assert np.array_equal(cy.run(program, backend=backend).output, x)
+    assert cy.prove(program)
+
+
 def test_that_they_are_sent_late_is_proven_and_takes_no_room():
     """A column of each PE, of which its neighbours need every value: none of them is kept twice."""
     columns = cy.Schedule().space("i", "j").time("t", "k")
