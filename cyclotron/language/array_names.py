@@ -47,6 +47,11 @@ class ArrayNames:
         self._perhaps = self._names - taken_apart  # may be numbers as well
         self._rows = any(map(self._is_of_arrays, walk(source.node)))  # whether `A[i]` may be a row
         self._parts = set(self._perhaps)  # may be parts of arrays, or elements
+        self._data: set[str] = set()  # are assigned somewhere what may be of data
+        stores = [pair for node in walk(source.node) for pair in _stores(node)]
+        size = -1
+        while size != (size := len(self._data)):
+            self._data |= {name for name, value in stores if value is None or self.reads_data(value)}
 
     def __contains__(self, name: str) -> bool:
         return name in self._names
@@ -80,7 +85,7 @@ class ArrayNames:
     def reads_data(self, node: ast.AST) -> bool:
         """Whether an expression may read elements of arrays, not only shapes."""
         if isinstance(node, ast.Name):
-            return node.id in self._names
+            return node.id in self._names or node.id in self._data
         if isinstance(node, ast.Attribute) and node.attr in _PROPERTIES:
             return False
         if isinstance(node, ast.Call) and self._source.meaning(node.func) in _MEASURES:
@@ -190,6 +195,26 @@ class ArrayNames:
             if isinstance(part, ast.Call) and name in part.args:
                 return True
         return False
+
+
+def _stores(node: ast.AST) -> list[tuple[str, ast.expr | None]]:
+    """The names that a statement assigns, each with the value; None for arrays of which it assigns a part."""
+    if isinstance(node, ast.Assign):
+        targets, value = node.targets, node.value
+    elif isinstance(node, (ast.AugAssign, ast.AnnAssign)) and node.value is not None:
+        targets, value = [node.target], node.value
+    elif isinstance(node, ast.For):
+        targets, value = [node.target], node.iter
+    else:
+        return []
+    parts = [part for target in targets for part in walk(target)]
+    names = [part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)]
+    arrays = [
+        part.value.id
+        for part in parts
+        if isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name)
+    ]
+    return [*((name, value) for name in names), *((name, None) for name in arrays)]
 
 
 def _takes_several(node: ast.Subscript) -> bool:

@@ -18,7 +18,7 @@ from cyclotron.language import broadcasting
 from cyclotron.language.affine import EVERYWHERE, Condition
 from cyclotron.language.aliases import Chosen
 from cyclotron.language.conditions import Parted, both, truth
-from cyclotron.language.elements import Access, Choose, Element, apply, element, where
+from cyclotron.language.elements import Access, Element, apply, element, where
 from cyclotron.language.elementwise import combine, number_of, operand
 from cyclotron.language.position import here
 from cyclotron.language.promotion import promoted
@@ -219,7 +219,7 @@ def _joined(arms: _Arms, name: str, then: Any, other: Any) -> Any:
             )
     if not isinstance(then, Whole) and not isinstance(other, Whole):
         if isinstance(arms.test, Condition):
-            return Choose(arms.test, element(then), element(other), here())
+            return where(arms.test, element(then), element(other))
         if _is_number(then) and _is_number(other):  # which adopts the dtype of its neighbours, as they do
             return where(arms.test, then, other)
     chosen = chosen_array(f"`{name}`", arms.test, then, other)

@@ -48,6 +48,9 @@ def no(test: object) -> object:
     return value.negated() if isinstance(value, Condition) else apply("logical_not", value)
 
 
+not_ = no
+
+
 def truth(test: object) -> Element | Condition | bool:
     """What a test of one value says: a bool of the kernel, a condition on indices, or a bool of the host.
 

@@ -340,12 +340,22 @@ def where(test: object, then: object, other: object) -> Element:
         if isinstance(value, Array):
             return value.combined("where", (test, then, other))  # type: ignore[return-value]
     if isinstance(test, Condition):
-        return Choose(test, element(then), element(other), here())
+        return Choose(test, *_alike(element(then), element(other)), here())
     if not isinstance(test, Element):
         return element(then if test else other)
     from cyclotron.language.partial import chosen
 
     return chosen(test, element(then), element(other))
+
+
+def _alike(one: Element, other: Element) -> tuple[Element, Element]:
+    """Values in the dtype that NumPy promotes theirs to; numbers without one as they are."""
+    from cyclotron.language.promotion import converted, promoted
+
+    if one.dtype in (None, other.dtype) or other.dtype is None or one.blocked or other.blocked:
+        return one, other
+    dtype = promoted("where", ["bool", one.dtype, other.dtype])[1]
+    return converted(one, dtype), converted(other, dtype)
 
 
 def cast(value: object, dtype: DTypeLike) -> Element:

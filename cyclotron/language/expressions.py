@@ -76,8 +76,7 @@ class Expressions(ast.NodeTransformer):
 
     def _test_perhaps_of_data(self, node: ast.expr) -> ast.expr:
         """A test in an expression; those of indices alone keep their form."""
-        parts = any(isinstance(part, (ast.Subscript, ast.Call)) for part in walk(node))
-        return self.test(node) if parts or not self._names.is_symbolic(node) else self.visit(copied(node))
+        return self.visit(copied(node)) if self._is_of_indices(node) else self.test(node)
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if isinstance(node.ctx, ast.Load):
@@ -85,18 +84,15 @@ class Expressions(ast.NodeTransformer):
         return node
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
-        of_data = any(isinstance(part, (ast.Subscript, ast.Call)) for part in walk(node.test))
-        test = (
-            self.test(node.test)
-            if of_data or not self._names.is_symbolic(node.test)
-            else self.visit(node.test)
-        )
+        test = self.visit(node.test) if self._is_of_indices(node.test) else self.test(node.test)
         branches = [_lambda([], self.visit(branch)) for branch in (node.body, node.orelse)]
         return self._call(node, "choose", [test, *branches])
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        if len(node.ops) == 1 or not self._names.is_symbolic(node):
+        if len(node.ops) == 1:
             return self._generic(node)
+        if not self._is_of_indices(node):
+            return self.test(node)
         values = [self.visit(value) for value in (node.left, *node.comparators)]
         pairs: list[ast.expr] = []
         for position, operator in enumerate(node.ops):
@@ -106,15 +102,22 @@ class Expressions(ast.NodeTransformer):
         return self._call(node, "all_of", pairs)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
-        if not self._names.is_symbolic(node):
-            return self._generic(node)
-        function = "all_of" if isinstance(node.op, ast.And) else "any_of"
-        return self._call(node, function, [self.visit(value) for value in node.values])
+        is_and = isinstance(node.op, ast.And)
+        if self._is_of_indices(node):
+            values = [self.visit(value) for value in node.values]
+            return self._call(node, "all_of" if is_and else "any_of", values)
+        values = [_lambda([], self.visit(value)) for value in node.values]
+        return self._call(node, "and_" if is_and else "or_", values)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
-        if not isinstance(node.op, ast.Not) or not self._names.is_symbolic(node):
+        if not isinstance(node.op, ast.Not):
             return self._generic(node)
-        return self._call(node, "not_", [self.visit(node.operand)])
+        return self._call(node, "not_" if self._is_of_indices(node) else "no", [self.visit(node.operand)])
+
+    def _is_of_indices(self, node: ast.expr) -> bool:
+        """Whether an expression is symbolic, and has nothing in it that may be data."""
+        parts = any(isinstance(part, (ast.Subscript, ast.Call)) for part in walk(node))
+        return not parts and self._names.is_symbolic(node)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         function = self._source.meaning(node.func)

@@ -18,17 +18,20 @@ from cyclotron.language.annotations import typed
 from cyclotron.language.arrays import empty, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
 from cyclotron.language.branched import branches, unconditional
 from cyclotron.language.carried import keep, kept
-from cyclotron.language.conditions import every, no, some
+from cyclotron.language.conditions import every, no, not_, some
 from cyclotron.language.einsum import einsum
 from cyclotron.language.exits import running, stop, unfinished
 from cyclotron.language.kernel import program
-from cyclotron.language.scopes import all_of, any_of, items, loop, not_, otherwise, unrolled, where
+from cyclotron.language.scopes import items, loop, otherwise, unrolled, where
 from cyclotron.language.statements import array
 from cyclotron.language.sums import added, changed
 from cyclotron.language.values import (
     absolute,
     all,
+    all_of,
+    and_,
     any,
+    any_of,
     arctan2,
     choose,
     cos,
@@ -44,6 +47,7 @@ from cyclotron.language.values import (
     maximum,
     min,
     minimum,
+    or_,
     outputs,
     power,
     prod,
@@ -60,6 +64,7 @@ __all__ = [
     "added",
     "all",
     "all_of",
+    "and_",
     "any",
     "any_of",
     "arctan2",
@@ -94,6 +99,7 @@ __all__ = [
     "not_",
     "ones",
     "ones_like",
+    "or_",
     "otherwise",
     "outputs",
     "power",

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from cyclotron.errors import TraceError
 from cyclotron.language.affine import (
-    EVERYWHERE,
     Affine,
     Condition,
     Constraint,
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from cyclotron.language.tensors import SymbolicTensor
 
 MOST_UNROLLED = 1_000
-_SYMBOLIC = (Condition, Element, Remainder)
 
 
 class _Block:
@@ -144,31 +142,6 @@ def unrolled(values: Any) -> Iterator[Any]:
                 help="write `for i in range(...)`, which records them once",
             )
         yield value
-
-
-def all_of(*tests: object) -> object:
-    """Conjunction of conditions on indices and host values."""
-    if not any(isinstance(test, _SYMBOLIC) for test in tests):
-        return all(tests)
-    result = Condition(EVERYWHERE)
-    for test in tests:
-        result = result & as_condition(test)
-    return result
-
-
-def any_of(*tests: object) -> object:
-    """Disjunction of conditions on indices and host values."""
-    if not any(isinstance(test, _SYMBOLIC) for test in tests):
-        return any(tests)
-    result = Condition(())
-    for test in tests:
-        result = result | as_condition(test)
-    return result
-
-
-def not_(test: object) -> object:
-    """Negation of a condition on indices or a host value."""
-    return as_condition(test).negated() if isinstance(test, _SYMBOLIC) else not test
 
 
 def as_condition(test: object) -> Condition:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import builtins
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from cyclotron.errors import ShapeError, Span, TraceError
 from cyclotron.language import elements
@@ -22,8 +24,8 @@ from cyclotron.language.affine import (
 from cyclotron.language.arithmetic import Array, Term
 from cyclotron.language.branched import chosen_array
 from cyclotron.language.broadcasting import same, text
-from cyclotron.language.conditions import Parted, truth
-from cyclotron.language.elements import Choose, Element, Reduce, element
+from cyclotron.language.conditions import Parted, every, some, truth
+from cyclotron.language.elements import Choose, Constant, Element, Reduce, element
 from cyclotron.language.elementwise import combine, operand
 from cyclotron.language.position import here
 from cyclotron.language.regions import project
@@ -120,14 +122,59 @@ def choose(test: object, then: Callable[[], object], other: Callable[[], object]
         return _chosen_by_data(known, first, second)
     if isinstance(first, Whole) and isinstance(second, Whole) and first.shape and second.shape:
         return _chosen_array(known, first, second)
-    return Choose(known, element(first), element(second), here())
+    return elements.where(known, element(first), element(second))
+
+
+def and_(*values: Callable[[], object]) -> object:
+    """What Python's `and` gives: the first value that is false, or the last; of bools whether all hold."""
+    return _connected(values, stops_at=False)
+
+
+def or_(*values: Callable[[], object]) -> object:
+    """What Python's `or` gives: the first value that is true, or the last; of bools whether one holds."""
+    return _connected(values, stops_at=True)
+
+
+def _connected(values: Sequence[Callable[[], object]], *, stops_at: bool) -> object:
+    first = values[0]()
+    if len(values) == 1:
+        return first
+    known = truth(first)
+    if isinstance(known, bool):
+        return first if known is stops_at else _connected(values[1:], stops_at=stops_at)
+    rest = _connected(values[1:], stops_at=stops_at)
+    if _is_truth(first) and _is_truth(rest):
+        return (some if stops_at else every)(lambda: first, lambda: rest)
+    then, other = (
+        Choose(one, Constant(True, here()), Constant(False, here()), here())
+        if isinstance(one, Condition)
+        else one
+        for one in ((first, rest) if stops_at else (rest, first))
+    )
+    return choose(first, lambda: then, lambda: other)
+
+
+def _is_truth(value: object) -> bool:
+    if isinstance(value, (Element, Whole)):
+        return value.dtype == "bool"
+    return isinstance(value, (bool, np.bool_, Condition, Remainder))  # a remainder is no value but this
+
+
+def all_of(*tests: object) -> object:
+    """What `and` gives of values that are there, as those of indices."""
+    return and_(*(lambda test=test: test for test in tests))
+
+
+def any_of(*tests: object) -> object:
+    """What `or` gives of values that are there, as those of indices."""
+    return or_(*(lambda test=test: test for test in tests))
 
 
 def _chosen_by_data(test: Element, first: object, second: object) -> object:
     """One of two values, by a bool that the kernel computes."""
     if isinstance(test, Parted) and not isinstance(first, Whole) and not isinstance(second, Whole):
         chosen = elements.where(test.then, first, second)
-        return Choose(test.condition, chosen, element(first if test.elsewhere else second), here())
+        return elements.where(test.condition, chosen, element(first if test.elsewhere else second))
     if isinstance(first, Whole) or isinstance(second, Whole):
         return chosen_array("what is chosen", test, first, second)
     return elements.where(test, first, second)
