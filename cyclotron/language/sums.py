@@ -64,17 +64,54 @@ def changed(value: Any, *, name: str) -> Any:
 def additions(body: Sequence[ast.stmt], arrays: ArrayNames) -> dict[str, ast.AugAssign] | None:
     """The statements of a body by the names they add to; None where it does anything else.
 
-    `acc = acc + e` is one too, unless `acc` is an array: that would be another one then.
+    `acc = acc + e` is one too, unless `acc` is an array: that would be another one then. Of numbers, so are
+    conditions with such branches: they add one of two values, or 0.
     """
-    grown: dict[str, ast.AugAssign] = {}
-    for statement in (_in_place(one, arrays) for one in body):
-        if not isinstance(statement, ast.AugAssign) or not isinstance(statement.target, ast.Name):
+    grown = _grown(body, arrays)
+    parts = [part for statement in (grown or {}).values() for part in walk(statement.value)]
+    read = {part.id for part in parts if isinstance(part, ast.Name)}
+    return None if grown is None or not read.isdisjoint(grown) else grown
+
+
+def _grown(body: Sequence[ast.stmt], arrays: ArrayNames) -> dict[str, ast.AugAssign] | None:
+    found: dict[str, ast.AugAssign] = {}
+    for statement in body:
+        if isinstance(statement, ast.If):
+            new = _chosen(statement, arrays)
+        else:
+            one = _in_place(statement, arrays)
+            if not isinstance(one, ast.AugAssign) or not isinstance(one.target, ast.Name):
+                return None
+            new = {one.target.id: one} if isinstance(one.op, (ast.Add, ast.Sub)) else None
+        if new is None or not found.keys().isdisjoint(new):
             return None
-        if not isinstance(statement.op, (ast.Add, ast.Sub)) or statement.target.id in grown:
-            return None
-        grown[statement.target.id] = statement
-    parts = [part for statement in grown.values() for part in walk(statement.value)]
-    return None if any(isinstance(part, ast.Name) and part.id in grown for part in parts) else grown
+        found |= new
+    return found
+
+
+def _chosen(node: ast.If, arrays: ArrayNames) -> dict[str, ast.AugAssign] | None:
+    """What a condition adds to each name: a value by its test, or 0."""
+    then, other = _grown(node.body, arrays), _grown(node.orelse, arrays)
+    if then is None or other is None or any(one in arrays for one in (*then, *other)):
+        return None
+    return {one: _either(node, then.get(one), other.get(one)) for one in (then | other)}
+
+
+def _either(node: ast.If, then: ast.AugAssign | None, other: ast.AugAssign | None) -> ast.AugAssign:
+    values = [_term(one, node) for one in (then, other)]
+    like = then or other
+    assert like is not None
+    value = ast.copy_location(ast.IfExp(node.test, *values), like)
+    return ast.copy_location(ast.AugAssign(target=like.target, op=ast.Add(), value=value), like)
+
+
+def _term(statement: ast.AugAssign | None, like: ast.AST) -> ast.expr:
+    """What a statement adds; 0 where there is none."""
+    if statement is None:
+        return ast.copy_location(ast.Constant(0), like)
+    if isinstance(statement.op, ast.Add):
+        return statement.value
+    return ast.copy_location(ast.UnaryOp(op=ast.USub(), operand=statement.value), statement.value)
 
 
 def _in_place(statement: ast.stmt, arrays: ArrayNames) -> ast.stmt:
