@@ -221,14 +221,17 @@ def _joined(arms: _Arms, name: str, then: Any, other: Any) -> Any:
         if isinstance(arms.test, Condition):
             return where(arms.test, element(then), element(other))
         if _is_number(then) and _is_number(other):  # which adopts the dtype of its neighbours, as they do
-            return where(arms.test, then, other)
-    chosen = chosen_array(f"`{name}`", arms.test, then, other)
-    of = chosen.chosen
+            chosen = where(arms.test, then, other)
+            if arms.part is None:
+                return chosen
+            return where(arms.part.condition, chosen, then if arms.part.elsewhere else other)
+    whole = chosen_array(f"`{name}`", arms.test, then, other)
+    of = whole.chosen
     if arms.part is not None:  # one of the branches is recorded only where the test is made
         elsewhere = then if arms.part.elsewhere else other
-        chosen = _expression("where", (arms.part.condition, chosen, elsewhere))
-    chosen.chosen = None if of is None else replace(of, condition=arms)
-    return array(chosen, name=name)
+        whole = _expression("where", (arms.part.condition, whole, elsewhere))
+    whole.chosen = None if of is None else replace(of, condition=arms)
+    return array(whole, name=name)
 
 
 def chosen_array(what: str, test: Condition | Element, then: Any, other: Any) -> Expression:

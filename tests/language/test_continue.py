@@ -74,6 +74,21 @@ def of_both(x, w):
 
 
 @cy.kernel
+def where_a_test_is_made(x, w):
+    y = cy.zeros_like(x)
+    for i in range(x.shape[0]):
+        scale = 1
+        if x[i] <= 2 and i > 0 and w[i - 1] > -2:
+            if i > 0 and x[i - 1] < 0:
+                scale = 3
+            elif w[i] > 0:
+                y[i] = 5
+                continue
+        y[i] += w[i] * scale
+    return y
+
+
+@cy.kernel
 def unrolled(x, w):
     y = cy.zeros_like(x)
     for i in range(x.shape[0]):
@@ -165,7 +180,7 @@ def many_indices(x, w):
     return y
 
 
-KERNELS = (of_data, of_indices, of_both, unrolled, of_arrays, steps, many_indices)
+KERNELS = (of_data, of_indices, of_both, where_a_test_is_made, unrolled, of_arrays, steps, many_indices)
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=[kernel.name for kernel in KERNELS])
