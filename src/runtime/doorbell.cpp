@@ -52,11 +52,12 @@ void Doorbell::ring() {
 
 void Doorbell::wait(Rings heard, std::chrono::microseconds most) {
   constexpr std::chrono::microseconds shortest{50};
-  std::uint32_t expected = heard;
-  if (!word_.compare_exchange_strong(expected, heard | asleep)) return;
-  if (!sleep_on(word_, heard | asleep, most)) std::this_thread::sleep_for(std::min(most, shortest));
-  expected = heard | asleep;
-  word_.compare_exchange_strong(expected, heard);
+  const std::uint32_t awake = heard << 1;
+  std::uint32_t expected = awake;
+  if (!word_.compare_exchange_strong(expected, awake | asleep)) return;
+  if (!sleep_on(word_, awake | asleep, most)) std::this_thread::sleep_for(std::min(most, shortest));
+  expected = awake | asleep;
+  word_.compare_exchange_strong(expected, awake);
 }
 
 }  // namespace cyclotron::runtime

@@ -13,8 +13,12 @@ class Doorbell {
  public:
   using Rings = std::uint32_t;
 
-  /// Tells one ring from the next.
-  [[nodiscard]] Rings rings() const { return word_.load(std::memory_order_acquire) & ~asleep; }
+  /// How often it was rung, modulo 2^31.
+  [[nodiscard]] Rings rings() const { return word_.load(std::memory_order_acquire) >> 1; }
+  /// How many rings `a` is ahead of `b`, negative where it is behind.
+  [[nodiscard]] static std::int32_t ahead(Rings a, Rings b) {
+    return static_cast<std::int32_t>((a - b) << 1) / 2;
+  }
   void ring();
   /// Sleeps until it was rung since `heard`, at most so long; perhaps less. Where the system has no such sleep it is a
   /// short one.

@@ -37,10 +37,8 @@ class BackOff {
     if (waits_ == 0) since_ = Clock::now();
     if (waits_++ < yields_) {
       sched_yield();
-    } else if (transport_.is_told()) {
-      transport_.sleep(longest);
     } else {
-      transport_.sleep(std::chrono::microseconds(std::clamp(5 * (waits_ - yields_), 50, 1000)));
+      transport_.sleep(longest, std::chrono::microseconds(std::clamp(5 * (waits_ - yields_), 50, 1000)));
     }
   }
   void reset() { waits_ = 0; }

@@ -149,20 +149,11 @@ Doorbell::Rings Transport::rings() const {
   return door ? door_in(door)->bell.rings() : 0;
 }
 
-void Transport::hear() {
-  const Doorbell::Rings now = rings();
-  news_ = std::exchange(heard_, now) != now;
-}
-
-void Transport::ring(int destination) {
-  const Tile& door = doors_[static_cast<std::size_t>(destination)];
-  if (door) door_in(door)->bell.ring();
-}
-
-void Transport::sleep(std::chrono::microseconds most) {
-  const Tile& door = doors_[static_cast<std::size_t>(rank_)];
-  if (door) {
-    if (!news_) door_in(door)->bell.wait(heard_, most);
+void Transport::sleep(std::chrono::microseconds most_quiet, std::chrono::microseconds most_else) {
+  const Doorbell::Rings heard = rings();
+  const auto most = quiet_after(heard) ? most_quiet : most_else;
+  if (const Tile& door = doors_[static_cast<std::size_t>(rank_)]) {
+    door_in(door)->bell.wait(heard, most);
   } else {
     std::this_thread::sleep_for(most);
   }
@@ -247,11 +238,10 @@ void Transport::post(int destination, int tag, Chunk chunk) {
   }
   int done = 0;
   check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
-  ring(destination);
+  if (const Tile& door = doors_[static_cast<std::size_t>(destination)]) door_in(door)->bell.ring();
   if (done != 0) return;
   send_requests_.push_back(request);
   send_chunks_.push_back(std::move(chunk));
-  send_destinations_.push_back(destination);
 }
 
 void Transport::post_terms(int destination, const Totals& terms) {
@@ -270,13 +260,18 @@ void Transport::alarm() {
 /// Starts to receive all messages that a probe finds.
 bool Transport::receive_probed() {
   bool moved = false;
-  while (true) {
+  // A probe that finds nothing lets MPI take in what has come, and the next one finds that.
+  for (bool again = awaits(rings());;) {
     int found = 0;
     MPI_Message message = MPI_MESSAGE_NULL;
     MPI_Status status;
     check(MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, communicator_, &found, &message, &status), "MPI_Improbe");
-    if (found == 0) return moved;
+    if (found == 0) {
+      if (moved || !std::exchange(again, false)) return moved;
+      continue;
+    }
     moved = true;
+    ++probed_;
     int count = 0;
     check(MPI_Get_count(&status, MPI_BYTE, &count), "MPI_Get_count");
     Arrival& arrival = arrivals_.emplace_back();
@@ -285,6 +280,8 @@ bool Transport::receive_probed() {
     arrival.chunk = take_chunk(static_cast<std::size_t>(count));
     arrival.chunk.size = static_cast<std::size_t>(count);
     check(MPI_Imrecv(arrival.chunk.bytes.data(), count, MPI_BYTE, &message, &arrival.request), "MPI_Imrecv");
+    // One more would find nothing; where ranks are more than cores MPI gives the core away then.
+    if (all_ring_ && !awaits(rings())) return true;
   }
 }
 
@@ -318,13 +315,10 @@ bool Transport::complete_sends() {
   std::sort(completed_.begin(), completed_.begin() + count, std::greater<>());
   for (int i = 0; i < count; ++i) {  // from the back, so that the places of the others stay
     const auto at = static_cast<std::size_t>(completed_[static_cast<std::size_t>(i)]);
-    ring(send_destinations_[at]);  // what MPI had no room for before is there only now
     send_chunks_[at] = std::move(send_chunks_.back());
     send_requests_[at] = send_requests_.back();
-    send_destinations_[at] = send_destinations_.back();
     send_chunks_.pop_back();
     send_requests_.pop_back();
-    send_destinations_.pop_back();
   }
   return true;
 }

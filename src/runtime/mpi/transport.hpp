@@ -106,13 +106,11 @@ class Transport {
   /// The sums, once every rank took part.
   [[nodiscard]] std::optional<Totals> result() { return rounds_.result(); }
 
-  /// Whether `poll` would find nothing, as far as the bell tells: most often, between two operators.
-  [[nodiscard]] bool quiet() const { return is_told() && !news_ && rings() == heard_; }
-  /// Whether `sleep` ends as soon as there is something for `poll`, since all ranks tell it; else that is looked for
-  /// now and then.
-  [[nodiscard]] bool is_told() const { return all_ring_ && arrivals_.empty() && send_requests_.empty(); }
-  /// Sleeps, if nothing came since the last `poll`, until a rank of this computer sends something; at most so long.
-  void sleep(std::chrono::microseconds most);
+  /// Whether nothing is on its way here or from here, as all ranks ring where they send: `poll` would find nothing.
+  /// False where some ranks do not ring.
+  [[nodiscard]] bool quiet() const { return quiet_after(rings()); }
+  /// Where it is quiet until a rank sends something, else perhaps less; but at most so long.
+  void sleep(std::chrono::microseconds most_quiet, std::chrono::microseconds most_else);
 
  private:
   struct Chunk {
@@ -138,11 +136,11 @@ class Transport {
   void find_neighbours(bool share_memory);
   [[nodiscard]] static Tile find_door(const Card& card);
   [[nodiscard]] Doorbell::Rings rings() const;
-  /// From now on rings end a `sleep`. One more poll comes first where it was rung: a probe that finds nothing lets
-  /// MPI take in what has come, and the next one finds that.
-  void hear();
-  /// Rings the ranks that have a bell in `doors_`.
-  void ring(int destination);
+  /// Whether after so many rings messages are yet to come.
+  [[nodiscard]] bool awaits(Doorbell::Rings rings) const { return Doorbell::ahead(rings, probed_) > 0; }
+  [[nodiscard]] bool quiet_after(Doorbell::Rings rings) const {
+    return all_ring_ && send_requests_.empty() && arrivals_.empty() && !awaits(rings);
+  }
   void take_round(int source, const std::byte* terms);
   [[nodiscard]] static Chunk take_chunk(std::size_t at_least);
   /// Room for so many bytes to a rank. Throws ExecutionError CYC730 where they are too many for a message.
@@ -166,12 +164,10 @@ class Transport {
   std::vector<char> neighbour_;  // By rank: whether it can reach this rank's memory.
   std::vector<Tile> doors_;      // By rank: what its bell is in, of neighbours and of this rank.
   bool all_ring_ = false;        // All ranks are neighbours.
-  Doorbell::Rings heard_ = 0;    // Before the last poll.
-  bool news_ = false;            // It was rung between the last two polls.
+  Doorbell::Rings probed_ = 0;   // Messages that came, of all kinds: each has its ring.
   std::vector<Chunk> outgoing_;  // By destination.
   std::vector<MPI_Request> send_requests_;
   std::vector<Chunk> send_chunks_;
-  std::vector<int> send_destinations_;
   std::vector<int> completed_;
   std::deque<Arrival> arrivals_;
   std::int64_t lent_bytes_ = 0;
@@ -187,7 +183,6 @@ class Transport {
 
 template <class Take>
 bool Transport::poll(Take take) {
-  hear();
   bool moved = receive_probed();
   while (auto arrival = next_complete()) {
     moved = true;

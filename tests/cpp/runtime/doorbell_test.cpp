@@ -101,10 +101,20 @@ TEST(Doorbell, DoesNotSleepWhereItWasRungSince) {
   Doorbell bell;
   const auto heard = bell.rings();
   bell.ring();
-  EXPECT_NE(bell.rings(), heard);
+  EXPECT_EQ(bell.rings(), heard + 1);
   const auto begun = Clock::now();
   bell.wait(heard, forever);
   EXPECT_LT(Clock::now() - begun, forever / 2);
+}
+
+TEST(Doorbell, CountsRound) {
+  constexpr Doorbell::Rings last = (Doorbell::Rings{1} << 31) - 1;
+  EXPECT_EQ(Doorbell::ahead(5, 3), 2);
+  EXPECT_EQ(Doorbell::ahead(3, 5), -2);
+  EXPECT_EQ(Doorbell::ahead(7, 7), 0);
+  EXPECT_EQ(Doorbell::ahead(1, last), 2);
+  EXPECT_EQ(Doorbell::ahead(last, 1), -2);
+  EXPECT_EQ(Doorbell::ahead(0, Doorbell::Rings{1} << 31), 0);  // where the other counts on
 }
 
 TEST(Doorbell, SleepsNoLongerThanItMay) {
