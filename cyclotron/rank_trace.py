@@ -6,6 +6,7 @@ import collections
 from typing import Any
 
 from cyclotron.rank_profile import Profile
+from cyclotron.trace import microseconds
 
 Record = dict[str, Any]
 _PROCESS = 1  # 0 is the idle task
@@ -37,37 +38,43 @@ def trace_of_ranks(profile: Profile, message_limit: int) -> Record:
     records = _metadata("process", 0, "MPI ranks")
     for rank in range(len(profile)):
         records += _metadata("thread", rank, f"rank {rank}")
-    # Messages from one sender to one rank on one link or network arrive in their order.
-    sent: dict[tuple[str, int, int], collections.deque[tuple[int, Any]]] = collections.defaultdict(
-        collections.deque
-    )
-    arrows: list[tuple[int, Any, Any]] = []
-    number = 0
-    for event in events:
-        if event["kind"] == "send":
-            number += 1
-            sent[str(event["name"]), int(event["source"]), int(event["peer"])].append((number, event))
-    for event in events:
-        records.append(_slice(event))
-        if event["kind"] != "receive":
+    arrows = _arrows(events, message_limit)
+    slices: list[Record] = []
+    for place, event in enumerate(events):
+        slices.append(_slice(event))
+        if place not in arrows:
             continue
-        waiting = sent[str(event["name"]), int(event["source"]), int(event["rank"])]
-        if waiting:
-            arrows.append((*waiting.popleft(), event))
-    for number, send, receive in sorted(arrows, key=lambda arrow: float(arrow[1]["start"]))[:message_limit]:
-        arrow = {"cat": "message", "name": str(send["name"]), "id": number, "pid": _PROCESS}
-        records.append({"ph": "s", **arrow, "tid": _thread(send), "ts": 1e6 * float(send["start"])})
-        end = {"ph": "f", "bp": "e", **arrow, "tid": _thread(receive), "ts": 1e6 * float(receive["start"])}
-        records.append(end)
+        # An arrow's end belongs to the slice on its track that is before it in the file.
+        where = {"name": str(event["name"]), "cat": "message", "id": arrows[place], "pid": _PROCESS}
+        end = {"ph": "s"} if event["kind"] == "send" else {"ph": "f", "bp": "e"}
+        slices.append({**end, **where, "tid": _thread(event), "ts": slices[-1]["ts"]})
     return {
-        "traceEvents": sorted(records, key=lambda record: float(record["ts"])),
+        "traceEvents": records + sorted(slices, key=lambda record: float(record["ts"])),
         "displayTimeUnit": "ms",
         "otherData": {"run": profile.caption, "events_dropped": profile.events_dropped},
     }
 
 
+def _arrows(events: Any, limit: int) -> dict[int, int]:
+    """The number of the arrow that starts or ends at an event, by the event's: of the first so many."""
+    # Messages from one sender to one rank on one link or network arrive in their order.
+    sent: dict[tuple[str, int, int], collections.deque[int]] = collections.defaultdict(collections.deque)
+    for place, event in enumerate(events):
+        if event["kind"] == "send":
+            sent[str(event["name"]), int(event["source"]), int(event["peer"])].append(place)
+    ends: dict[int, int] = {}
+    for place, event in enumerate(events):
+        waiting = sent.get((str(event["name"]), int(event["source"]), int(event["rank"])))
+        if event["kind"] == "receive" and waiting:
+            ends[waiting.popleft()] = place
+    first = sorted(ends, key=lambda place: float(events[place]["start"]))[:limit]
+    numbers = {place: number for number, place in enumerate(first, start=1)}
+    return {**numbers, **{ends[place]: number for place, number in numbers.items()}}
+
+
 def _slice(event: Any) -> Record:
     kind, name = str(event["kind"]), str(event["name"])
+    start, end = (round(1e9 * float(event[field])) for field in ("start", "end"))
     arguments = {
         "compute": ("pe",),
         "load": ("pe",),
@@ -83,8 +90,8 @@ def _slice(event: Any) -> Record:
         "name": name if kind == "compute" else f"{kind} {name}".strip(),
         "pid": _PROCESS,
         "tid": _thread(event),
-        "ts": 1e6 * float(event["start"]),
-        "dur": 1e6 * float(event["end"] - event["start"]),
+        "ts": microseconds(start),
+        "dur": microseconds(end - start),
         "args": {"to rank" if field == "peer" else field: int(event[field]) for field in arguments},
     }
 

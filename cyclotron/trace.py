@@ -12,6 +12,12 @@ if TYPE_CHECKING:
 Record = dict[str, Any]
 
 
+def microseconds(nanoseconds: int) -> float:
+    """As the format has them; with whole nanoseconds slices that meet do not overlap by a rounding error."""
+    whole, rest = divmod(nanoseconds, 1000)
+    return nanoseconds / 1000 if rest else whole
+
+
 def trace_of(result: Result, message_limit: int) -> Record:
     """Return a trace: a process a row of the grid, a thread a PE, a slice a computation, a send or a receive.
 
@@ -37,7 +43,8 @@ def trace_of(result: Result, message_limit: int) -> Record:
     events = result.events
     messages = result.messages[np.argsort(result.messages["sent"], kind="stable")[:message_limit]]
     clock: float | None = result.program.core.machine["clock_hz"]
-    draw = _Drawing(1 if clock is None else 1e6 / clock, result.grid[-1])
+    time = _Time(1e3 if clock is None else 1e9 / clock)
+    draw = _Drawing(time, result.grid[-1])
     for event in events:
         draw.computation(event)
     names = [channel["name"] for channel in result.program.channels]
@@ -52,7 +59,7 @@ def trace_of(result: Result, message_limit: int) -> Record:
     memories = [port["memory"] for port in result.stats["memory_ports"]]
     for request in requests:
         draw.request(request, memories[request["port"]])
-    ports = _Ports(memories, int(np.prod(result.grid)), result.grid[-1], draw.microseconds)
+    ports = _Ports(memories, int(np.prod(result.grid)), result.grid[-1], time)
     return {
         "traceEvents": _tracks(draw.pes, result.grid, tuple(result.program.grid_names))
         + ports.tracks(requests)
@@ -70,6 +77,18 @@ def trace_of(result: Result, message_limit: int) -> Record:
     }
 
 
+class _Time(NamedTuple):
+    """The clock's."""
+
+    nanoseconds: float  # A cycle.
+
+    def at(self, cycle: int) -> float:
+        return microseconds(round(cycle * self.nanoseconds))
+
+    def between(self, start: int, end: int) -> float:
+        return microseconds(round(end * self.nanoseconds) - round(start * self.nanoseconds))
+
+
 class _Place(NamedTuple):
     """Where in the file."""
 
@@ -82,8 +101,8 @@ class _Place(NamedTuple):
 class _Drawing:
     """Slices and arrows. An arrow's end belongs to the slice on its track that is before it in the file."""
 
-    def __init__(self, microseconds: float, columns: int) -> None:
-        self.microseconds, self._columns = microseconds, columns
+    def __init__(self, time: _Time, columns: int) -> None:
+        self._time, self._columns = time, columns
         self._records: list[tuple[_Place, Record]] = []
 
     @property
@@ -131,21 +150,21 @@ class _Drawing:
         self, kind: str, name: str, pe: int, order: int, times: tuple[int, int], arguments: Record
     ) -> None:
         start, end = times
-        record = {"ph": "X", "cat": kind, "name": name, "dur": (end - start) * self.microseconds}
+        record = {"ph": "X", "cat": kind, "name": name, "dur": self._time.between(start, end)}
         self._add(_Place(start, order, 0, pe), {**record, "args": arguments})
 
     def _add(self, place: _Place, record: Record) -> None:
         where = _ids(place.pe, self._columns)
-        self._records.append((place, {**record, "ts": place.cycle * self.microseconds, **where}))
+        self._records.append((place, {**record, "ts": self._time.at(place.cycle), **where}))
 
 
 class _Ports:
     """The tracks of the memories' ports, after those of the PEs."""
 
-    def __init__(self, memories: list[str], pes: int, columns: int, microseconds: float) -> None:
+    def __init__(self, memories: list[str], pes: int, columns: int, time: _Time) -> None:
         self._memories, self._pes, self._rows = memories, pes, -(-pes // columns)
         self._names = list(dict.fromkeys(memories))
-        self._microseconds = microseconds
+        self._time = time
 
     def tracks(self, requests: Any) -> list[Record]:
         """Names and order of those that are used."""
@@ -166,8 +185,8 @@ class _Ports:
                 "ph": "X",
                 "cat": "transfer",
                 "name": "store" if request["stores"] else "load",
-                "ts": int(request["start"]) * self._microseconds,
-                "dur": int(request["end"] - request["start"]) * self._microseconds,
+                "ts": self._time.at(int(request["start"])),
+                "dur": self._time.between(int(request["start"]), int(request["end"])),
                 **self._ids(int(request["port"])),
                 "args": {
                     "pe": int(request["pe"]),

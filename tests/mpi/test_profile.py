@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 
+import chrome_trace
 import numpy as np
 import pytest
 from kernels import cholesky, matmul
@@ -201,7 +202,9 @@ def test_pictures_and_traces_of_ranks(tmp_path):
         assert start["ts"] <= ends[number]["ts"]  # one clock
         assert start["tid"] != ends[number]["tid"]
         assert start["name"] == ends[number]["name"]
+    chrome_trace.check(tmp_path / "ranks.json")
     result.save_trace(tmp_path / "few.json", message_limit=1)
+    chrome_trace.check(tmp_path / "few.json")
     few = json.loads((tmp_path / "few.json").read_text())["traceEvents"]
     assert sum(r["ph"] == "s" for r in few) == 1
 
