@@ -17,7 +17,7 @@ namespace cyclotron::poly {
 /// One isl context, shared by the values made in it; used by one thread at a time.
 class Context {
  public:
-  Context() : Context(20'000'000UL) {}
+  Context() : Context(40'000'000UL) {}
   /// isl gives up with LegalityError CYC299 beyond this many operations, so that no compile runs for ever
   /// or fills memory.
   explicit Context(unsigned long operation_limit);
