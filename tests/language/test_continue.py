@@ -74,6 +74,24 @@ def of_both(x, w):
 
 
 @cy.kernel
+def three_deep(x, w):
+    y = cy.zeros_like(x)
+    for i in range(x.shape[0]):
+        if x[i] > -2:
+            if w[i] > -2:
+                if x[i] > 0:
+                    if w[i] > 1:
+                        continue
+                    y[i] += 1
+                y[i] += 2
+                if x[i] > w[i]:
+                    continue
+            y[i] += 4
+        y[i] += 8
+    return y
+
+
+@cy.kernel
 def where_a_test_is_made(x, w):
     y = cy.zeros_like(x)
     for i in range(x.shape[0]):
@@ -180,7 +198,17 @@ def many_indices(x, w):
     return y
 
 
-KERNELS = (of_data, of_indices, of_both, where_a_test_is_made, unrolled, of_arrays, steps, many_indices)
+KERNELS = (
+    three_deep,
+    of_data,
+    of_indices,
+    of_both,
+    where_a_test_is_made,
+    unrolled,
+    of_arrays,
+    steps,
+    many_indices,
+)
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=[kernel.name for kernel in KERNELS])

@@ -226,8 +226,59 @@ def next_iteration(x, w):
     return y
 
 
-LEGAL = (in_a_loop, in_both_branches, in_each_branch, in_elif, copied)
+@cy.kernel
+def made_in_a_loop(x, w):
+    y = x * 1
+    for _t in range(3):
+        v = w * 2
+        a, b = v + 1, v + 2
+        if x[0] > 0:
+            a = v
+        if w[0] > 0:
+            b = v
+        y = y + b
+        a[0] = 9
+        y = y + a
+    return y
+
+
+@cy.kernel
+def nested_and_made_in_a_loop(x, w):
+    y = x * 1
+    for _t in range(3):
+        v = w * 1
+        if x[0] > 0:
+            if w[0] > 0:
+                v = v + 1
+            v[0] += 1
+        y = y + v
+    return y
+
+
+@cy.kernel
+def loop_that_does_not_run(x, w):
+    v = x * 2
+    a = x + 1
+    b = v
+    for _t in range(w.shape[0] - 3):
+        b = b + 1
+    if x[0] > 0:
+        a = v
+    a[0] = 9
+    return a + 100 * b
+
+
+LEGAL = (
+    made_in_a_loop,
+    nested_and_made_in_a_loop,
+    in_a_loop,
+    in_both_branches,
+    in_each_branch,
+    in_elif,
+    copied,
+)
 SHARED = (
+    loop_that_does_not_run,
     nested,
     loop_in_a_branch,
     expression_in_a_branch,

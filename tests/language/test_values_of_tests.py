@@ -138,6 +138,18 @@ def last_values(x, w):
 
 
 @cy.kernel
+def element_of_a_new_array(x, w):
+    y = cy.zeros((x.shape[0],), dtype=x.dtype)
+    z = cy.zeros_like(x)
+    for i in range(x.shape[0]):
+        y[i] = x[i] - w[i]
+        v = y[i]
+        if v > 0:
+            z[i] = v
+    return z
+
+
+@cy.kernel
 def chosen_by_an_index(x, w):
     y = cy.zeros_like(x)
     for i in range(x.shape[0]):
@@ -151,6 +163,7 @@ def chosen_by_an_index(x, w):
 
 
 KERNELS = (
+    element_of_a_new_array,
     chosen_by_an_index,
     both_hold,
     of_an_index,
