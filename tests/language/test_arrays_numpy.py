@@ -37,7 +37,7 @@ def scalars_of_numpy(x):
         x * np.float64(0.1),
         np.float32(0.5) - x,
         x + 0.1,
-        x ** np.float64(2),
+        x ** np.float64(3),  # NumPy before 2.3 squares in the dtype of x
         np.where(x > 0, x, np.int64(2)),
     )
 

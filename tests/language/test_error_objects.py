@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import linecache
 import pickle
+import sys
 from pathlib import Path
 
 import pytest
@@ -131,5 +132,5 @@ def test_cells_of_a_notebook() -> None:
     shell.run_cell(cell, store_history=True).raise_error()
     lines = shell.user_ns["caught"].splitlines()
     assert lines[1].startswith("  --> Cell In[")
-    assert lines[1].endswith("]:6:18")
+    assert lines[1].endswith("]:6:18" if sys.version_info >= (3, 11) else "]:6:9")
     assert lines[2] == "    6 |         y[i] = x[i * i]"

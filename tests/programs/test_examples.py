@@ -50,6 +50,6 @@ def test_example(path, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     assert sorted(picture.name for picture in tmp_path.iterdir()) == PICTURES.get(path.stem, [])
-    assert all(picture.stat().st_size > 10_000 for picture in tmp_path.iterdir())
+    assert all(picture.stat().st_size > 6_000 for picture in tmp_path.iterdir())
     if path.stem == "quickstart":
         assert done.stdout.count("same bits") == 6
