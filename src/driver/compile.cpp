@@ -269,9 +269,10 @@ struct Candidate {
 };
 
 /// What is tried in turn for one schedule that leaves things open. Link maps and rings may lead straight to PEs that are
-/// several hops away on a mesh; where they do not, their links between neighbours may serve.
+/// several hops away on a mesh; where they do not, their links between neighbours may serve. Where the schedule is a
+/// default there are others with other places.
 std::vector<Candidate> candidates(const recurrence::System& system, const schedule::Schedule& schedule,
-                                  bool shortcuts) {
+                                  bool given, bool shortcuts) {
   std::vector<Candidate> result;
   const auto add = [&](const schedule::Schedule& completion, dataflow::Missing missing) {
     using enum dataflow::Relays;
@@ -282,6 +283,10 @@ std::vector<Candidate> candidates(const recurrence::System& system, const schedu
     const bool first = result.empty();
     add(completion, dataflow::Missing::where_read);
     if (first) add(completion, dataflow::Missing::zero);
+  }
+  if (given) {
+    for (const auto& wavefront : schedule::wavefronts(system, schedule))
+      add(wavefront, dataflow::Missing::where_read);
   }
   return result;
 }
@@ -309,7 +314,8 @@ Compiled compile(const recurrence::System& system, const std::optional<schedule:
   // none works.
   std::exception_ptr first_error;
   for (const auto& start : starts) {
-    for (const auto& [candidate, missing, relays] : candidates(split, start, shortcuts)) {
+    for (const auto& [candidate, missing, relays] :
+         candidates(split, start, schedule.has_value(), shortcuts)) {
       try {
         if (missing == dataflow::Missing::zero && !dataflow::missing_matters(split)) continue;
         auto result = compile_with(split, candidate, machine, missing, relays, !first_error, log);
@@ -319,6 +325,8 @@ Compiled compile(const recurrence::System& system, const std::optional<schedule:
       } catch (const LegalityError& error) {
         if (!first_error) first_error = std::current_exception();
         if (error.diagnostic().code == effort_spent) std::rethrow_exception(first_error);
+      } catch (const ScheduleError&) {
+        if (!first_error) throw;  // else only this completion cannot be
       } catch (const CapacityError&) {
         if (!first_error) first_error = std::current_exception();
         break;

@@ -352,6 +352,24 @@ std::vector<Schedule> completions(const System& system, const Schedule& schedule
   return result;
 }
 
+std::vector<Schedule> wavefronts(const System& system, const Schedule& schedule) {
+  const auto [given, missing] = checked(system, schedule);
+  if (!given.folds.empty()) return {};  // several places are one PE: they are not behind each other
+  const auto names = index_names(system);
+  auto place = poly::constant(names.size(), 0);
+  for (const auto& form : frame(given, names).space) place = place + form;
+  std::vector<Schedule> result;
+  for (const auto& index : missing) {
+    const auto form = place + parse_form(index, names);
+    if (poly::is_constant(form)) continue;
+    auto& skewed = result.emplace_back(given);
+    skewed.time.push_back(poly::to_string(form, names));
+    const auto more = missing_time(skewed, names);
+    skewed.time.insert(skewed.time.end(), more.begin(), more.end());
+  }
+  return result;
+}
+
 std::string to_string(const Schedule& schedule) {
   static constexpr const char* verbs[] = {"stream", "broadcast", "prefetch"};
   std::string text = fmt::format(

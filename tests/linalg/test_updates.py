@@ -117,3 +117,19 @@ def test_a_factorisation_reads_what_is_not_above_the_diagonal():
     program = kernels.cholesky.compile(cy.blocked(np.where(np.tri(21) > 0, A, np.nan), 5), schedule=TILES)
     for backend in ("sim", "local"):
         np.testing.assert_allclose(cy.run(program, backend=backend).output, np.linalg.cholesky(A), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("n", "tile"), [(4, 4), (20, 4), (22, 4), (6, 1)])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
+def test_rows_of_a_factorisation_in_space(n, tile, dtype):
+    """L goes down the rows within a step of `j`, so no order of indices alone will do: a wavefront does."""
+    rng = np.random.default_rng(1)
+    A = (rng.standard_normal((n, n)) / n + np.eye(n) * 4).astype(dtype)
+    A = A @ A.T
+    program = kernels.cholesky.compile(cy.blocked(A, (tile, tile)), schedule=cy.Schedule().space("i"))
+    assert program.grid == (-(-n // tile),)
+    expected = kernels.cholesky.compile(cy.blocked(A, (tile, tile)), schedule=TILES)
+    for backend in ("sim", "local"):
+        found = cy.run(program, backend=backend).output
+        np.testing.assert_array_equal(found, cy.run(expected, backend="local").output)
+    np.testing.assert_allclose(found @ found.T, A, rtol=1e-5)

@@ -70,6 +70,20 @@ TEST(Schedule, Completions) {
   EXPECT_EQ(schedule::completions(matmul(2, 2, 2), {{"i"}, {"j", "k"}, {}}).size(), 1U);
 }
 
+TEST(Schedule, Wavefronts) {
+  using Time = std::vector<std::string>;
+  const auto times = [](const schedule::Schedule& given) {
+    std::vector<Time> result;
+    for (const auto& wavefront : schedule::wavefronts(matmul(2, 2, 2), given))
+      result.push_back(wavefront.time);
+    return result;
+  };
+  EXPECT_EQ(times({{"i"}, {}, {}}), (std::vector<Time>{Time{"i+j", "k"}, Time{"i+k", "j"}}));
+  EXPECT_EQ(times({{"i"}, {"k"}, {}}), (std::vector<Time>{Time{"k", "i+j"}}));
+  EXPECT_EQ(times({{"-i", "j-k"}, {}, {}}), (std::vector<Time>{Time{"-i+j"}}));
+  EXPECT_EQ(times({{"i", "j"}, {"k"}, {}}), std::vector<Time>{});
+}
+
 TEST(Schedule, FoldsAndRotations) {
   const auto system = matmul(2, 2, 2);
   expect_fault(system, {{"i"}, {}, {}, {{"k", 2, false}}}, "CYC315", "folds `k`", "the grid has: i");

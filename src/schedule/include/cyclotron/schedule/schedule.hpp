@@ -102,6 +102,10 @@ struct Frame {
 /// then in other orders. What the user wrote stays as it is.
 [[nodiscard]] std::vector<Schedule> completions(const recurrence::System& system, const Schedule& schedule);
 
+/// Completions to try where none of those maps: time first runs over an index of those that it lacks plus the place in
+/// the grid, so that each PE is a step behind the one before it, as where a value goes through several in one step.
+[[nodiscard]] std::vector<Schedule> wavefronts(const recurrence::System& system, const Schedule& schedule);
+
 /// Placements to try in turn where the user gives no schedule: the indices of elements in space, then fewer of
 /// them. A loop that may end stays in time, and so does one whose iterations make values of the others' elements in
 /// turn. `grid` has the extents of the machine's grid; empty: it has as many dimensions as a schedule asks for.
