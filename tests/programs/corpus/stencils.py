@@ -222,7 +222,7 @@ ENTRIES = {
         arguments(),
         SHAPES_2D,
         lambda A, steps: states(A, steps, weighted(cross(2, 0.5, 0.5))),
-        {**GRID, "time in space": Refused(SPACE("t", "i"), "CYC221", BOTH_SIDES)},
+        {**GRID, "time in space": SPACE("t", "i")},
     ),
     "nine-points": Entry(
         nine_points,
