@@ -6,10 +6,15 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from cyclotron.errors import TraceError
 from cyclotron.language.affine import Affine
+from cyclotron.language.dtypes import number_of
+from cyclotron.language.elements import Element, Reduce, element
 from cyclotron.language.elementwise import operand
 from cyclotron.language.position import here
+from cyclotron.language.promotion import converted, promoted
 from cyclotron.language.syntax import walk
 from cyclotron.language.trace import accesses
 from cyclotron.language.whole import Expression, Whole
@@ -27,6 +32,7 @@ def added(value: Any, total: Any, *, name: str, negative: bool = False) -> Any:
         CYC113 if `e` reads the array: it may change between the iterations.
     """
     if not isinstance(value, Whole) or isinstance(value, Expression):
+        total = _as_added(total, value)
         return value - total if negative else value + total
     view = value.whole()
     assert view is not None
@@ -41,6 +47,26 @@ def added(value: Any, total: Any, *, name: str, negative: bool = False) -> Any:
                 help=f"write `{name}[...] {sign} ...` in the loop, which changes the array in each iteration",
             )
     return value.grown(total, negative=negative)
+
+
+def _as_added(total: Any, value: Any) -> Any:
+    """A sum in the dtype in which Python adds its terms to the value, one by one."""
+    if not isinstance(total, Reduce) or total.dtype is None:
+        return total
+    if not isinstance(value, (Element, int, float, complex, np.generic)):
+        return total
+    first = element(value)
+    number = number_of(first)
+    given = first.dtype if number is None else number
+    assert given is not None
+    dtype, _ = promoted("add", [given, total.dtype])
+    return total if dtype == total.dtype else _summed_in(total, dtype)
+
+
+def _summed_in(total: Reduce, dtype: str) -> Reduce:
+    body = total.body
+    body = _summed_in(body, dtype) if isinstance(body, Reduce) else converted(body, dtype)
+    return Reduce(total.kind, total.index, total.region, body, total.span)
 
 
 def changed(value: Any, *, name: str) -> Any:

@@ -154,6 +154,8 @@ class Trace:
                 help=f"use {', '.join(DTYPES)}",
             )
         chosen = dtype or default_dtype([t.dtype_name for t in self.tensors if t.is_input])
+        if chosen == "bool" and fill is not None:
+            fill = bool(fill)
         taken = {tensor.name for tensor in self.tensors}
         base = name or "T"
         unique = next(n for n in (base, *(f"{base}_{k}" for k in range(2, len(taken) + 3))) if n not in taken)

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
+#include <cyclotron/operators/operators.hpp>
+#include <cyclotron/recurrence/sets.hpp>
 #include <cyclotron/recurrence/verify.hpp>
 #include <cyclotron/support/error.hpp>
 #include <cyclotron/support/overloaded.hpp>
@@ -300,31 +303,64 @@ class Expansion {
 
   ExprId copied(ExprId id, const std::vector<poly::Affine>& old, std::size_t variables, Copy& copy) {
     const Expr& expr = nest_.system.at(id);
-    return std::visit(Overloaded{[&](const Constant& value) { return add(value, expr.span); },
-                                 [&](const Access& access) {
-                                   return copied_access(access, expr.span, old, variables, copy);
-                                 },
-                                 [&](const Apply& apply) {
-                                   Apply result{apply.op, apply.flags, {}};
-                                   for (const auto operand : apply.operands)
-                                     result.operands.push_back(copied(operand, old, variables, copy));
-                                   return add(std::move(result), expr.span);
-                                 },
-                                 [&](const Reduce& reduce) {
-                                   Reduce result{reduce.kind, embedding_.of(id), {}, {}};
-                                   const auto inner = extended(old, variables);
-                                   for (const auto& conjunction : reduce.domain) {
-                                     auto& all = result.domain.emplace_back();
-                                     for (const auto& constraint : conjunction) {
-                                       const auto form = to_poly(constraint.form, inner.size());
-                                       all.push_back({from_poly(poly::substitute(form, inner, variables + 1)),
-                                                      constraint.equality, constraint.modulus});
-                                     }
-                                   }
-                                   result.body = copied(reduce.body, inner, variables + 1, copy);
-                                   return add(std::move(result), expr.span);
-                                 }},
-                      expr.node);
+    return std::visit(
+        Overloaded{
+            [&](const Constant& value) { return add(value, expr.span); },
+            [&](const Access& access) { return copied_access(access, expr.span, old, variables, copy); },
+            [&](const Apply& apply) {
+              Apply result{apply.op, apply.flags, {}};
+              for (const auto operand : apply.operands)
+                result.operands.push_back(copied(operand, old, variables, copy));
+              type_numbers(apply, result);
+              return add(std::move(result), expr.span);
+            },
+            [&](const Reduce& reduce) {
+              Reduce result{reduce.kind, embedding_.of(id), {}, {}};
+              const auto inner = extended(old, variables);
+              for (const auto& conjunction : reduce.domain) {
+                auto& all = result.domain.emplace_back();
+                for (const auto& constraint : conjunction) {
+                  const auto form = to_poly(constraint.form, inner.size());
+                  all.push_back({from_poly(poly::substitute(form, inner, variables + 1)), constraint.equality,
+                                 constraint.modulus});
+                }
+              }
+              result.body = typed(reduce.body, copied(reduce.body, inner, variables + 1, copy));
+              return add(std::move(result), expr.span);
+            }},
+        expr.node);
+  }
+
+  /// Numbers adopt their neighbours' dtype. Where the elements of filled arrays left only numbers, one of them has that of
+  /// its array.
+  void type_numbers(const Apply& old, Apply& made) {
+    const auto typing = operators::info(made.op).typing;
+    if (typing == operators::Typing::cast) return;
+    const std::size_t first = typing == operators::Typing::select ? 1 : 0;
+    std::optional<std::size_t> filled;
+    for (auto n = first; n < made.operands.size(); ++n) {
+      if (is_filled(old.operands[n], made.operands[n])) filled = n;
+    }
+    if (!filled) return;
+    for (auto n = first; n < made.operands.size(); ++n) {
+      if (dtype_of(result_, made.operands[n])) return;
+    }
+    made.operands[*filled] = typed(old.operands[*filled], made.operands[*filled]);
+  }
+
+  /// Whether a number came in the place of a scalar that was read.
+  [[nodiscard]] bool is_filled(ExprId old, ExprId made) const {
+    const auto* access = std::get_if<Access>(&nest_.system.at(old).node);
+    return access != nullptr && !nest_.system.at(access->tensor).blocked &&
+           std::holds_alternative<Constant>(result_.at(made).node);
+  }
+
+  /// Such a number in the dtype of what was read; whatever else as it is.
+  ExprId typed(ExprId old, ExprId made) {
+    if (!is_filled(old, made)) return made;
+    const auto& access = std::get<Access>(nest_.system.at(old).node);
+    return add(Apply{operators::cast_to(nest_.system.at(access.tensor).dtype), 0, {made}},
+               nest_.system.at(old).span);
   }
 
   ExprId copied_access(const Access& access, const Span& span, const std::vector<poly::Affine>& old,

@@ -204,7 +204,7 @@ def test_triangular_bounds(n, parts):
 
 
 def test_rows_of_a_solve_in_blocks_in_space():
-    """An element goes from its row to the blocks on both sides; of three blocks one PE would pass it before it has it."""
+    """An element goes from its row to the blocks on both sides; of three, one PE would pass it too soon."""
 
     def compiled(parts):
         L = triangle(6)

@@ -1,0 +1,119 @@
+"""Numbers in the place of elements, and sums beside values of other dtypes, are computed as NumPy does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cyclotron as cy
+
+
+@cy.kernel
+def counted(x):
+    y = cy.zeros_like(x)
+    for i in range(x.shape[0]):
+        for _t in range(3):
+            if y[i] + 1 < 3:
+                y[i] += x[i]
+    return y
+
+
+@cy.kernel
+def steps(x):
+    c = cy.full_like(x, 2)
+    y = x * 1
+    for _t in range(3):
+        if c[0] * 2 > 3:
+            y += 1
+        c -= 1
+        if c[1] + c[2] > 1:
+            y += 10
+    return y
+
+
+@cy.kernel
+def compared(x):
+    z = cy.full_like(x, 3)
+    y = x * 1
+    for i in range(x.shape[0]):
+        if z[i] + 3 > z[i] + 2:
+            y[i] += 1
+        if x[i] >= z[i] * 0:
+            y[i] += 2
+        if y[i] != abs(z[i]):
+            y[i] += 4
+        if cy.maximum(z[i], 2) > 2:
+            y[i] += 8
+        if z[i] % 2 == 1:
+            y[i] += 16
+        if cy.where(x[i] > 0, z[i], 2) * 2 > 5:
+            y[i] += 32
+        if -z[i] < -2:
+            z[i] = 0
+    return y, z
+
+
+@cy.kernel
+def truths(x):
+    z = cy.full(x.shape, 3, dtype="bool")
+    y = x * 1
+    for i in range(x.shape[0]):
+        if z[i] == True:  # noqa: E712  # the number 3 is not
+            y[i] += 1
+        z[i] = x[i] > 0
+    return y, z
+
+
+@cy.kernel
+def summed(x, z):
+    y = cy.zeros_like(z)
+    more = z[0]
+    less = z[0]
+    both = z[0]
+    for i in range(x.shape[0]):
+        more += x[i]
+    for i in range(x.shape[0]):
+        less -= x[i]
+    for i in range(x.shape[0]):
+        if x[i] > 0:
+            both += x[i]
+        else:
+            both -= x[i]
+    y[0] = more
+    y[1] = less
+    y[2] = both
+    return y
+
+
+def check(kernel: cy.Kernel, *arguments: Any) -> None:
+    """On plain arrays as in all backends: values and dtypes."""
+    expected = kernel.__wrapped__(*(a.copy() for a in arguments))
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    program = kernel.compile(*arguments)
+    for backend in ("sim", "local"):
+        for found, right in zip(cy.run(program, backend=backend).outputs.values(), expected, strict=True):
+            assert found.dtype == right.dtype
+            np.testing.assert_array_equal(found, right)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32"])
+@pytest.mark.parametrize("kernel", [counted, steps, compared, truths], ids=lambda one: one.name)
+def test_elements_of_filled_arrays_have_their_dtype(kernel: cy.Kernel, dtype: str) -> None:
+    """Also where conditions on them have no other operands than numbers."""
+    check(kernel, np.array([1, 2, -1]).astype(dtype))
+
+
+@pytest.mark.parametrize(
+    ("x", "z"),
+    [
+        (np.full(3, 1 << 30, "int32"), np.arange(3)),
+        (np.array([-(1 << 30)] * 3, "int32"), np.arange(3)),
+        (np.full(50, 0.1, "float32"), np.arange(3.0)),
+        (np.arange(4), np.array([0.5, 0.25, 0])),
+    ],
+    ids=["int32", "negative", "float32", "int64"],
+)
+def test_sums_are_in_the_dtype_of_what_they_are_added_to(x: Any, z: Any) -> None:
+    check(summed, x, z)
