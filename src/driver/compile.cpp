@@ -269,10 +269,10 @@ struct Candidate {
 };
 
 /// What is tried in turn for one schedule that leaves things open. Link maps and rings may lead straight to PEs that are
-/// several hops away on a mesh; where they do not, their links between neighbours may serve. Where the schedule is a
-/// default there are others with other places.
+/// several hops away on a mesh; where they do not, their links between neighbours may serve. Wavefronts come last: where
+/// there are `others`, these come before.
 std::vector<Candidate> candidates(const recurrence::System& system, const schedule::Schedule& schedule,
-                                  bool given, bool shortcuts) {
+                                  bool others, bool shortcuts) {
   std::vector<Candidate> result;
   const auto add = [&](const schedule::Schedule& completion, dataflow::Missing missing) {
     using enum dataflow::Relays;
@@ -284,7 +284,7 @@ std::vector<Candidate> candidates(const recurrence::System& system, const schedu
     add(completion, dataflow::Missing::where_read);
     if (first) add(completion, dataflow::Missing::zero);
   }
-  if (given) {
+  if (!others) {
     for (const auto& wavefront : schedule::wavefronts(system, schedule))
       add(wavefront, dataflow::Missing::where_read);
   }
@@ -315,7 +315,7 @@ Compiled compile(const recurrence::System& system, const std::optional<schedule:
   std::exception_ptr first_error;
   for (const auto& start : starts) {
     for (const auto& [candidate, missing, relays] :
-         candidates(split, start, schedule.has_value(), shortcuts)) {
+         candidates(split, start, &start != &starts.back(), shortcuts)) {
       try {
         if (missing == dataflow::Missing::zero && !dataflow::missing_matters(split)) continue;
         auto result = compile_with(split, candidate, machine, missing, relays, !first_error, log);
@@ -324,7 +324,7 @@ Compiled compile(const recurrence::System& system, const std::optional<schedule:
         return result;
       } catch (const LegalityError& error) {
         if (!first_error) first_error = std::current_exception();
-        if (error.diagnostic().code == effort_spent) std::rethrow_exception(first_error);
+        if (error.diagnostic().code == effort_spent) break;
       } catch (const ScheduleError&) {
         if (!first_error) throw;  // else only this completion cannot be
       } catch (const CapacityError&) {

@@ -148,7 +148,7 @@ class LateSender {
     std::size_t loop = mapping_.grid.time.size();
     for (const auto& message : wire) loop = std::min(loop, *outermost(message));
     std::int64_t count = 1;
-    for (const auto& message : wire) count = std::max(count, message.later[loop].constant);
+    for (const auto& message : wire) count = std::max(count, steps_on_the_way(message, loop));
     auto points = poly::Set::empty(mapping_.graph.context, mapping_.graph.dims.size());
     for (const auto& message : wire) points = points.unite(mapping_.statements[message.receive].domain);
     if (points.is_empty()) return false;
@@ -163,6 +163,19 @@ class LateSender {
       if (!low || !high || __builtin_mul_overflow(count, *high - *low + 1, &count)) return true;
     }
     return count > depth;
+  }
+
+  /// Of how many steps of a loop a PE may have made messages when it receives the first of them. Of one more than lie between,
+  /// where a step makes its own before: what is used lies later within its step than what is made.
+  [[nodiscard]] std::int64_t steps_on_the_way(const Message& message, std::size_t loop) const {
+    const auto within =
+        std::find_if(message.later.begin() + static_cast<std::ptrdiff_t>(loop) + 1, message.later.end(),
+                     [](const poly::Affine& steps) { return steps.constant != 0; });
+    const auto& receive = mapping_.statements[message.receive];
+    const auto& send = mapping_.statements[message.send];
+    const bool makes_before =
+        within != message.later.end() ? within->constant > 0 : receive.position > send.position;
+    return message.later[loop].constant + (makes_before ? 1 : 0);
   }
 
   /// Whether messages are used in another order than that in which they are made: how many the link has to hold depends on

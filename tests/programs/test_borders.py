@@ -98,6 +98,32 @@ def sweeps_beside_borders(u, v, steps):
     return x, v
 
 
+@cy.kernel
+def rolls_both_ways(w, steps):
+    for _t in range(steps):
+        w = cy.roll(w, 2) - cy.roll(w, -2)
+    return w
+
+
+@cy.kernel
+def older_beside_newer(u, steps):
+    older = u.copy()
+    total = u.copy()
+    for _t in range(steps):
+        newer = 2 * u - 1
+        total[1:-1] = older[:-2] + 3 * older[2:]
+        older = u
+        u = newer
+    return u, total
+
+
+@cy.kernel
+def shifted_columns(u, steps):
+    for _t in range(steps):
+        u[1:-1, 3:] = u[:-2, :-3] + 2 * u[2:, :-3]
+    return u
+
+
 def numbers(*shape: int, dtype: str = "float64") -> Any:
     return np.random.default_rng(len(shape)).integers(-9, 10, shape).astype(dtype)
 
@@ -130,6 +156,11 @@ CASES = {  # kernel, arguments, grids
     "sweeps": (sweeps, (numbers(9, 10), 4), [(2, 2), (3, 2), (1, 4)]),
     "sweeps beside borders": (sweeps_beside_borders, (numbers(13), numbers(14), 4), [(2,), (3,)]),
     "a total of each step, on a torus": (ising.ising, ising.problem(8, 6, 3), [(2, 2), (2, 3)]),
+    # Steps make their own values before those of the last step are received.
+    "two columns away": (rolls_both_ways, (numbers(8), 3), [(2,), (3,)]),
+    "two columns away, a point a PE": (rolls_both_ways, (numbers(7), 4), [(3,), (7,)]),
+    "values of two steps ago": (older_beside_newer, (numbers(8), 5), [(2,), (4,)]),
+    "columns of a row": (shifted_columns, (numbers(6, 8), 3), [(2,), (3,)]),
     "until it converges": (poisson.jacobi, (numbers(8, 9), 1.0, 9), [(2, 2), (1, 3)]),
 }
 

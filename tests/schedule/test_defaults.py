@@ -272,3 +272,32 @@ def test_a_dimension_of_one_pe_changes_nothing(space):
     assert results[0].cycles == results[1].cycles
     words = [sum(int(sent.sum()) for sent in result.stats["words_sent"].values()) for result in results]
     assert words[0] == words[1] > 0
+
+
+@cy.kernel
+def scans_and_sweeps(u, v, s):
+    x = cy.empty_like(u)
+    for i in range(u.shape[0]):
+        for t in range(u.shape[1]):
+            if i < 2 or t < 1:
+                x[i, t] = u[i, t]
+            else:
+                x[i, t] = x[i - 2, t - 1] + u[i, t]
+    for _t in range(s):
+        for i in range(2, 4):
+            v[i] = 2 * v[i - 2] - v[i + 1] - v[i]
+        for i in range(3, 1, -1):
+            v[i] = v[i - 2] + 3 * v[i + 1] - v[i]
+    return x, v
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+@pytest.mark.parametrize("grid", [(2,), (3,), (2, 2)], ids=str)
+def test_one_pe_serves_where_no_place_does(steps, grid):
+    """In an order of the loops that is not the text's."""
+    arguments = integers(5, 4), integers(5), steps
+    program = scans_and_sweeps.compile(*arguments, machine=cy.Machine(grid=grid))
+    for found, right in zip(
+        cy.run(program, backend="sim").outputs.values(), scans_and_sweeps.reference(*arguments), strict=True
+    ):
+        np.testing.assert_array_equal(found, right)
