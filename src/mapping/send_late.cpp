@@ -31,7 +31,7 @@ class LateSender {
   void run() {
     const auto all = wires();
     // All or none: each way alone is free of circles, and mixed they need not be.
-    if (std::ranges::none_of(all, [this](const Wire& wire) { return is_crowded(wire); })) return;
+    if (std::ranges::none_of(all, [&](const Wire& wire) { return is_crowded(wire, all); })) return;
     for (const auto& wire : all) delay(wire);
     std::ranges::stable_sort(mapping_.statements, {}, &Statement::position);
     mapping_.proofs.push_back(
@@ -140,15 +140,22 @@ class LateSender {
   }
 
   /// Whether a PE may make more of the messages than the link holds before the first of them is used.
-  [[nodiscard]] bool is_crowded(const Wire& wire) const {
+  [[nodiscard]] bool is_crowded(const Wire& wire, const std::vector<Wire>& all) const {
     const auto& hop = mapping_.channels[mapping_.statements[wire.front().receive].channel].offset;
     const auto depth = least_depth(machine_, hop);
     if (depth >= machine::unbounded_depth) return false;
     if (!std::ranges::all_of(wire, is_constant)) return is_out_of_order(wire);
     std::size_t loop = mapping_.grid.time.size();
     for (const auto& message : wire) loop = std::min(loop, *outermost(message));
+    // Of one step more, where a PE makes some before it receives what others wait to send.
+    const bool makes_before = std::ranges::any_of(all, [&](const Wire& other) {
+      return std::ranges::any_of(other, [&](const Message& used) {
+        return std::ranges::any_of(wire, [&](const Message& sent) { return comes_before(sent, used, loop); });
+      });
+    });
     std::int64_t count = 1;
-    for (const auto& message : wire) count = std::max(count, steps_on_the_way(message, loop));
+    for (const auto& message : wire) count = std::max(count, message.later[loop].constant);
+    if (makes_before) ++count;
     auto points = poly::Set::empty(mapping_.graph.context, mapping_.graph.dims.size());
     for (const auto& message : wire) points = points.unite(mapping_.statements[message.receive].domain);
     if (points.is_empty()) return false;
@@ -165,17 +172,23 @@ class LateSender {
     return count > depth;
   }
 
-  /// Of how many steps of a loop a PE may have made messages when it receives the first of them. Of one more than lie between,
-  /// where a step makes its own before: what is used lies later within its step than what is made.
-  [[nodiscard]] std::int64_t steps_on_the_way(const Message& message, std::size_t loop) const {
-    const auto within =
-        std::find_if(message.later.begin() + static_cast<std::ptrdiff_t>(loop) + 1, message.later.end(),
-                     [](const poly::Affine& steps) { return steps.constant != 0; });
-    const auto& receive = mapping_.statements[message.receive];
-    const auto& send = mapping_.statements[message.send];
-    const bool makes_before =
-        within != message.later.end() ? within->constant > 0 : receive.position > send.position;
-    return message.later[loop].constant + (makes_before ? 1 : 0);
+  /// Whether in some step of a loop a PE sends the one before it receives the other: since that is used later within its
+  /// step than it is made, or in the order of a step's statements.
+  [[nodiscard]] bool comes_before(const Message& sent, const Message& used, std::size_t loop) const {
+    const auto& time = mapping_.grid.time;
+    const auto inner = used.later.begin() + static_cast<std::ptrdiff_t>(loop) + 1;
+    const auto within = std::find_if(inner, used.later.end(), [](const poly::Affine& steps) {
+      return !poly::is_constant(steps) || steps.constant != 0;
+    });
+    const auto& send = mapping_.statements[sent.send];
+    const auto& receive = mapping_.statements[used.receive];
+    const bool in_one_step = within == used.later.end();
+    if (in_one_step ? receive.position <= send.position : within->constant < 0 && poly::is_constant(*within))
+      return false;
+    auto step = mapping_.grid.space;
+    step.insert(step.end(), time.begin(),
+                in_one_step ? time.end() : time.begin() + static_cast<std::ptrdiff_t>(loop) + 1);
+    return !send.domain.project(step).intersect(receive.domain.project(step)).is_empty();
   }
 
   /// Whether messages are used in another order than that in which they are made: how many the link has to hold depends on
