@@ -42,7 +42,7 @@ TEST(ExpandArrays, TwoLoopsInOne) {
             "  b_1[t, i-1] = sqrt(x[i-1])    (1 <= t <= 2 and t_part = 0 and i = 1) or "
             "(t = 0 and t_part = 0 and 1 <= i <= 3)\n"
             "  b_1[t, i-1] = sqrt(a_1[t-1, i-2])    1 <= t <= 2 and t_part = 0 and 2 <= i <= 3\n"
-            "  a_1[t, i-1] = exp(0)    0 <= t <= 2 and t_part = 1 and i = 3\n"
+            "  a_1[t, i-1] = exp(to_float64(0))    0 <= t <= 2 and t_part = 1 and i = 3\n"
             "  a_1[t, i-1] = exp(b_1[t, i])    0 <= t <= 2 and t_part = 1 and 1 <= i <= 2\n"
             "  a[i] = a_1[t, i-1]    t = 2 and t_part = 1 and 1 <= i <= 3\n");
 }
