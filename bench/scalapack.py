@@ -1,4 +1,7 @@
-"""Products, triangular solves and Cholesky on MPI ranks against ScaLAPACK, and against one core's dgemm.
+"""Products, triangular solves and Cholesky on MPI ranks against ScaLAPACK, and against dgemm.
+
+dgemm runs on one core alone, and on all ranks at once without a message between them: what the cores and
+their memory can do together, the most that any product on these ranks can reach.
 
 All run on the same BLAS, ranks and sizes, on data that are distributed before and after, in turn. ScaLAPACK
 runs as shipped and tuned (PBLAS_NB=256), each with the best of some blocks and grids. Times are medians, of
@@ -23,7 +26,7 @@ ROOT = FOLDER.parent
 BLOCKS = (64, 128, 192, 256)
 TILES = {"gemm": (0,), "trsm": (64, 96, 128, 192, 256, 384), "cholesky": (64, 96, 128, 192, 256, 384)}
 FLOPS = {"gemm": 2.0, "trsm": 1.0, "cholesky": 1 / 3}  # times n^3
-ONE_CORE = {"float64": "dgemm", "float32": "sgemm"}
+PLAIN = {"float64": "dgemm", "float32": "sgemm"}
 
 
 @dataclass
@@ -113,9 +116,9 @@ def measure(
     if peer is not None:
         for name, nb in (("scalapack", 32), ("scalapack_tuned", 256)):
             runners[name] = fastest(scalapack_runners(peer, kernel, n, ranks, repeats, nb), clock)
-        runners[ONE_CORE[dtype]] = Runner(
-            "one core", [str(peer), "dgemm", str(n), "0", "1", "1", str(repeats)]
-        )
+        for name, count in ((PLAIN[dtype], 1), (f"{PLAIN[dtype]}_on_all", ranks)):
+            command = [str(peer), "dgemm", str(n), "0", "1", str(count), str(repeats)]
+            runners[name] = Runner(f"{count} alone", command, count)
     else:
         runners["one_rank"] = cyclotron_runners("gemm", n, 1, repeats, dtype)[0]
     for _ in range(rounds):
@@ -125,7 +128,7 @@ def measure(
     for each, unit in enumerate(CLOCKS):
         rates = {}
         for name, runner in runners.items():
-            flops = FLOPS["gemm" if name in (ONE_CORE[dtype], "one_rank") else kernel] * n**3
+            flops = FLOPS["gemm" if name.startswith((PLAIN[dtype], "one_rank")) else kernel] * n**3
             rates[name] = flops / runner.ranks / runner.median(each) * 1e-9
         own = rates["cyclotron"]
         ratios = {name: own / rate for name, rate in rates.items() if name != "cyclotron"}
@@ -177,7 +180,7 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", type=int, default=[1024, 2048])
     parser.add_argument("--ranks", nargs="+", type=int, default=[2, 4])
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--dtype", choices=tuple(ONE_CORE), default="float64")
+    parser.add_argument("--dtype", choices=tuple(PLAIN), default="float64")
     parser.add_argument("--clock", choices=CLOCKS, default="wall", help="what decides about tiles and blocks")
     arguments = parser.parse_args()
     sizes, ranks, rounds, repeats = arguments.sizes, arguments.ranks, arguments.rounds, 5

@@ -1,7 +1,7 @@
-/* Times one routine of ScaLAPACK, or one core's dgemm, on data that are distributed before and after.
+/* Times one routine of ScaLAPACK, or plain dgemm, on data that are distributed before and after.
  *
  *   scalapack_peer gemm|trsm|cholesky N BLOCK ROWS COLUMNS REPEATS      on ROWS x COLUMNS ranks
- *   scalapack_peer dgemm N 0 1 1 REPEATS                                on one
+ *   scalapack_peer dgemm N 0 1 COLUMNS REPEATS     each of COLUMNS ranks makes its columns of C, by itself
  *
  * Rank 0 prints the wall and processor seconds of each repetition (of the slowest and the busiest rank), then
  * `residual R`, scaled by n eps. PBLAS_NB sets the logical block of PBLAS, which is 32 as shipped.
@@ -125,12 +125,17 @@ int main(int argc, char **argv) {
   MPI_Init(&argc, &argv);
   const char *kernel = argv[1];
   const int n = atoi(argv[2]), repeats = atoi(argv[6]), alone = strcmp(kernel, "dgemm") == 0;
-  const struct Grid g = make_grid(n, alone ? n : atoi(argv[3]), atoi(argv[4]), atoi(argv[5]));
+  const int rows = atoi(argv[4]), columns = atoi(argv[5]);
+  const struct Grid g = make_grid(n, alone ? (n + columns - 1) / columns : atoi(argv[3]), rows, columns);
   const int gemm = strcmp(kernel, "gemm") == 0, trsm = strcmp(kernel, "trsm") == 0, first = 1;
   const real one = 1, zero = 0, diagonal = gemm || alone ? 0 : (real)n;
   const size_t bytes = sizeof(real) * g.local_rows * g.local_columns + 1;
-  real *a = malloc(bytes), *b = malloc(bytes), *c = malloc(bytes);
-  fill(&g, a, diagonal, trsm);
+  real *a = malloc(alone ? sizeof(real) * n * n + 1 : bytes), *b = malloc(bytes), *c = malloc(bytes);
+  if (alone) {
+    for (size_t at = 0; at < (size_t)n * n; ++at) a[at] = entry((int)(at % n), (int)(at / n));
+  } else {
+    fill(&g, a, diagonal, trsm);
+  }
   fill(&g, b, 0, 0);
   int info = 0;
   for (int repeat = -1; repeat < repeats; ++repeat) { /* the first warms up */
@@ -138,7 +143,7 @@ int main(int argc, char **argv) {
     MPI_Barrier(MPI_COMM_WORLD);
     const double busy = processor_seconds(), started = MPI_Wtime();
     if (alone) {
-      cblas_gemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, a, n, b, n, 0, c, n);
+      cblas_gemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, g.local_columns, n, 1, a, n, b, n, 0, c, n);
     } else if (gemm) {
       pgemm_("N", "N", &n, &n, &n, &one, a, &first, &first, g.descriptor, b, &first, &first, g.descriptor,
               &zero, c, &first, &first, g.descriptor);

@@ -14,6 +14,7 @@
 
 #include <cyclotron/program/file.hpp>
 
+#include "../core_binding.hpp"
 #include "../simulator/deadlock.hpp"
 #include "agreement.hpp"
 #include "gather_accounts.hpp"
@@ -195,6 +196,7 @@ std::vector<Account> run_mpi(std::string_view program_bytes, MPI_Comm communicat
                              const Options& options, const Progress& progress) {
   const SingleThreadedBlas single_threaded;
   Transport transport(communicator, options.share_memory);
+  const CoreBinding binding(transport.own_core());
   require_same_program(transport, program_bytes);
   program::Program program;
   std::optional<Rank> rank;

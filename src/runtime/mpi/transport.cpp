@@ -18,6 +18,8 @@
 
 #include <cyclotron/support/error.hpp>
 
+#include "../core_binding.hpp"
+
 namespace cyclotron::runtime::mpi {
 namespace {
 
@@ -109,12 +111,18 @@ void Transport::find_neighbours(bool share_memory) {
         "MPI_Allgather");
   cpu_set_t cores{};
   int ranks = 0;
-  for (const Card& card : cards) {
+  int before = 0;  // of the ranks on this computer, those before this one
+  bool same_cores = true;
+  for (int r = 0; r < size_; ++r) {
+    const Card& card = cards[static_cast<std::size_t>(r)];
     if (card.computer != own.computer) continue;
     CPU_OR(&cores, &cores, &card.cores);
+    same_cores = same_cores && CPU_EQUAL(&card.cores, &own.cores);
+    before += r < rank_ ? 1 : 0;
     ++ranks;
   }
   crowded_ = CPU_COUNT(&cores) > 0 && ranks > CPU_COUNT(&cores);
+  if (same_cores) own_core_ = core_of(before, ranks, cores);
   one_computer_ = ranks == size_;
   // Others hold it until their runs end, which may be after this one's: they ring once they have sent.
   Arena::lend(own_door);

@@ -76,6 +76,8 @@ class Transport {
   [[nodiscard]] MPI_Comm communicator() const { return communicator_; }
   /// This computer has more ranks than cores that they may run on.
   [[nodiscard]] bool crowded() const { return crowded_; }
+  /// The core that this rank shares with as many others as each core has, where it does best to stay there.
+  [[nodiscard]] std::optional<int> own_core() const { return own_core_; }
   [[nodiscard]] bool one_computer() const { return one_computer_; }
 
   /// The record is on its way after the next `flush` at the latest. Records from one rank to another stay in
@@ -160,6 +162,7 @@ class Transport {
   int size_ = 1;
   bool alarmed_ = false;
   bool crowded_ = false;
+  std::optional<int> own_core_;
   bool one_computer_ = true;
   std::vector<char> neighbour_;  // By rank: whether it can reach this rank's memory.
   std::vector<Tile> doors_;      // By rank: what its bell is in, of neighbours and of this rank.
