@@ -21,11 +21,11 @@ def microseconds(nanoseconds: int) -> float:
 def trace_of(result: Result, message_limit: int) -> Record:
     """Return a trace: a process a row of the grid, a thread a PE, a slice a computation, a send or a receive.
 
-    A send lasts as long as the PE waits for a place in the channel, a receive as long as it waits for the
-    message; an arrow (a flow) leads from one to the other. A load or store that its memory serves lasts as
-    long as the PE waits for it; a memory is a process, too, with a thread a port and a slice a transfer.
-    Times are those of the machine's clock; without one, a cycle is a microsecond. PEs that do nothing have
-    no track.
+    A send lasts as long as the PE waits for a place in the channel. A receive is a slice without length, after
+    one of the wait for the message; an arrow (a flow) leads there from the send. A load or store that its
+    memory serves lasts as long as the PE waits for it; a memory is a process, too, with a thread a port and a
+    slice a transfer. Times are those of the machine's clock; without one, a cycle is a microsecond. PEs that
+    do nothing have no track.
 
     Parameters
     ----------
@@ -88,6 +88,11 @@ class _Time(NamedTuple):
     def between(self, start: int, end: int) -> float:
         return microseconds(round(end * self.nanoseconds) - round(start * self.nanoseconds))
 
+    def last(self, start: int, end: int) -> float:
+        """The last nanosecond of a slice that is that long: at its end Perfetto takes the slice after it."""
+        first, after = (round(cycle * self.nanoseconds) for cycle in (start, end))
+        return microseconds(max(first, after - 1))
+
 
 class _Place(NamedTuple):
     """Where in the file."""
@@ -99,7 +104,7 @@ class _Place(NamedTuple):
 
 
 class _Drawing:
-    """Slices and arrows. An arrow's end belongs to the slice on its track that is before it in the file."""
+    """Slices and arrows. An arrow's end belongs to the slice that it is in, the last such in the file."""
 
     def __init__(self, time: _Time, columns: int) -> None:
         self._time, self._columns = time, columns
@@ -116,9 +121,9 @@ class _Drawing:
     def computation(self, event: Any) -> None:
         loops = event["loops"][: int(event["depth"])].tolist()
         arguments = {"instruction": int(event["instruction"]), "loops": loops}
-        times = int(event["start"]), int(event["end"])
+        cycles = int(event["start"]), int(event["end"])
         self._slice(
-            "compute", str(event["operator"]), int(event["pe"]), int(event["order"]), times, arguments
+            "compute", str(event["operator"]), int(event["pe"]), int(event["order"]), cycles, arguments
         )
 
     def message(self, number: int, message: Any, channel: str, *, first: bool) -> None:
@@ -127,35 +132,38 @@ class _Drawing:
         sender, receiver = int(message["sender"]), int(message["receiver"])
         order, then = int(message["send_order"]), int(message["receive_order"])
         sent, received = int(message["sent"]), int(message["received"])
+        sending, waiting = (int(message["ready"]), sent), (int(message["waiting"]), received)
         if first:
-            self._slice("send", f"send {channel}", sender, order, (int(message["ready"]), sent), words)
+            self._slice("send", f"send {channel}", sender, order, sending, words)
         if received < 0:
             return
-        times = int(message["waiting"]), received
-        self._slice("receive", f"receive {channel}", receiver, then, times, words)
+        if waiting[0] < received:
+            self._slice("wait", f"wait {channel}", receiver, then, waiting, {})
+        self._slice("receive", f"receive {channel}", receiver, then, (received, received), words)
         arrow = {"cat": "message", "name": channel, "id": number}
-        self._add(_Place(sent, order, 1, sender), {"ph": "s", **arrow})
-        self._add(_Place(received, then, 1, receiver), {"ph": "f", "bp": "e", **arrow})
+        self._add(_Place(sent, order, 1, sender), {"ph": "s", **arrow, "ts": self._time.last(*sending)})
+        end = {"ph": "f", "bp": "e", **arrow, "ts": self._time.at(received)}
+        self._add(_Place(received, then, 1, receiver), end)
 
     def request(self, request: Any, memory: str) -> None:
         """How long its PE waits, if the PE came to it."""
         if request["passed"] < 0:
             return
         kind = "store" if request["stores"] else "load"
-        times = int(request["waiting"]), int(request["passed"])
+        cycles = int(request["waiting"]), int(request["passed"])
         words = {"words": int(request["words"])}
-        self._slice(kind, f"{kind} {memory}", int(request["pe"]), int(request["order"]), times, words)
+        self._slice(kind, f"{kind} {memory}", int(request["pe"]), int(request["order"]), cycles, words)
 
     def _slice(
-        self, kind: str, name: str, pe: int, order: int, times: tuple[int, int], arguments: Record
+        self, kind: str, name: str, pe: int, order: int, cycles: tuple[int, int], arguments: Record
     ) -> None:
-        start, end = times
-        record = {"ph": "X", "cat": kind, "name": name, "dur": self._time.between(start, end)}
-        self._add(_Place(start, order, 0, pe), {**record, "args": arguments})
+        start, end = cycles
+        times = {"ts": self._time.at(start), "dur": self._time.between(start, end)}
+        record = {"ph": "X", "cat": kind, "name": name, **times, "args": arguments}
+        self._add(_Place(start, order, 0, pe), record)
 
     def _add(self, place: _Place, record: Record) -> None:
-        where = _ids(place.pe, self._columns)
-        self._records.append((place, {**record, "ts": self._time.at(place.cycle), **where}))
+        self._records.append((place, {**record, **_ids(place.pe, self._columns)}))
 
 
 class _Ports:
