@@ -13,6 +13,8 @@ namespace cyclotron::poly {
 
 using detail::checked;
 using detail::forgive;
+using detail::own;
+using detail::Owned;
 using detail::take_int;
 
 namespace {
@@ -30,59 +32,53 @@ struct Line {
   bool equality = false;
 };
 
-/// A basic set as it is in isl.
-struct Lines {
-  const Context* context;
-  std::size_t dimensions;
-  std::vector<Line> lines;
-};
+Line line_of(const Context& context, std::size_t dimensions, isl_constraint* constraint) {
+  const auto factor = [&](isl_dim_type type, int position) {
+    return take_int(context, isl_constraint_get_coefficient_val(constraint, type, position));
+  };
+  Line line{constant(dimensions, take_int(context, isl_constraint_get_constant_val(constraint))), {}, false};
+  for (std::size_t v = 0; v < dimensions; ++v)
+    line.form.coefficients[v] = factor(isl_dim_set, static_cast<int>(v));
+  for (int d = 0; d < isl_constraint_dim(constraint, isl_dim_div); ++d)
+    line.factors.push_back(factor(isl_dim_div, d));
+  line.equality = checked(context, isl_constraint_is_equality(constraint));
+  return line;
+}
 
-isl_stat collect_line(isl_constraint* constraint, void* user) {
-  auto& all = *static_cast<Lines*>(user);
-  const auto& context = *all.context;
-  Line line{
-      constant(all.dimensions, take_int(context, isl_constraint_get_constant_val(constraint))), {}, false};
-  for (std::size_t v = 0; v < all.dimensions; ++v) {
-    line.form.coefficients[v] =
-        take_int(context, isl_constraint_get_coefficient_val(constraint, isl_dim_set, static_cast<int>(v)));
-  }
-  for (int d = 0; d < isl_constraint_dim(constraint, isl_dim_div); ++d) {
-    line.factors.push_back(take_int(context, isl_constraint_get_coefficient_val(constraint, isl_dim_div, d)));
-  }
-  line.equality = isl_constraint_is_equality(constraint) == isl_bool_true;
-  isl_constraint_free(constraint);
-  all.lines.push_back(std::move(line));
-  return isl_stat_ok;
+/// A basic set as it is in isl.
+std::vector<Line> lines_of(const Context& context, std::size_t dimensions, isl_basic_set* basic) {
+  std::vector<Line> lines;
+  detail::visit<isl_constraint>(context, isl_basic_set_foreach_constraint, basic,
+                                [&](const Owned<isl_constraint>& constraint) {
+                                  lines.push_back(line_of(context, dimensions, constraint.get()));
+                                });
+  return lines;
 }
 
 /// The floors of a basic set; none where one is unknown or has another in its numerator.
-std::optional<std::vector<Floor>> floors_of(const Context& context, isl_basic_set* basic,
-                                            std::size_t dimensions) {
+std::optional<std::vector<Floor>> floors_of(const Context& context, std::size_t dimensions,
+                                            isl_basic_set* basic) {
   std::vector<Floor> floors;
-  isl_local_space* local = isl_basic_set_get_local_space(basic);
-  bool known = true;
-  for (int d = 0; known && d < isl_local_space_dim(local, isl_dim_div); ++d) {
-    isl_aff* aff = isl_local_space_get_div(local, d);
-    if (aff == nullptr) {
+  const auto local = own(context, isl_basic_set_get_local_space(basic));
+  for (int d = 0; d < isl_local_space_dim(local.get(), isl_dim_div); ++d) {
+    Owned<isl_aff> aff(isl_local_space_get_div(local.get(), d));
+    if (!aff) {
       forgive(context);
-      known = false;
-      break;
+      return std::nullopt;
     }
-    Floor floor{constant(dimensions, 0), take_int(context, isl_aff_get_denominator_val(aff))};
-    aff = isl_aff_scale_val(aff, isl_val_int_from_si(context.get(), floor.divisor));
-    floor.numerator.constant = take_int(context, isl_aff_get_constant_val(aff));
-    for (std::size_t v = 0; v < dimensions; ++v) {
-      floor.numerator.coefficients[v] =
-          take_int(context, isl_aff_get_coefficient_val(aff, isl_dim_in, static_cast<int>(v)));
+    const auto factor = [&](isl_dim_type type, int position) {
+      return take_int(context, isl_aff_get_coefficient_val(aff.get(), type, position));
+    };
+    Floor floor{constant(dimensions, 0), take_int(context, isl_aff_get_denominator_val(aff.get()))};
+    aff = own(context, isl_aff_scale_val(aff.release(), isl_val_int_from_si(context.get(), floor.divisor)));
+    floor.numerator.constant = take_int(context, isl_aff_get_constant_val(aff.get()));
+    for (std::size_t v = 0; v < dimensions; ++v)
+      floor.numerator.coefficients[v] = factor(isl_dim_in, static_cast<int>(v));
+    for (int other = 0; other < isl_aff_dim(aff.get(), isl_dim_div); ++other) {
+      if (factor(isl_dim_div, other) != 0) return std::nullopt;
     }
-    for (int other = 0; other < isl_aff_dim(aff, isl_dim_div); ++other) {
-      known = known && take_int(context, isl_aff_get_coefficient_val(aff, isl_dim_div, other)) == 0;
-    }
-    isl_aff_free(aff);
     floors.push_back(std::move(floor));
   }
-  isl_local_space_free(local);
-  if (!known) return std::nullopt;
   return floors;
 }
 
@@ -104,7 +100,9 @@ std::optional<Conjunction> plain(const std::vector<Line>& lines) {
 
 /// For each remainder r of a floor's numerator, floor = (numerator - r) / divisor: a conjunction for each
 /// combination. None where there are too many.
-std::optional<std::vector<Conjunction>> by_remainders(const Lines& all, const std::vector<Floor>& floors) {
+std::optional<std::vector<Conjunction>> by_remainders(const Context& context, std::size_t dimensions,
+                                                      const std::vector<Line>& lines,
+                                                      const std::vector<Floor>& floors) {
   constexpr std::int64_t limit = 64;
   std::int64_t combinations = 1, common = 1;
   for (const auto& floor : floors) {
@@ -118,18 +116,18 @@ std::optional<std::vector<Conjunction>> by_remainders(const Lines& all, const st
     std::vector<Affine> values;  // common * floor
     auto rest = number;
     for (const auto& [numerator, divisor] : floors) {
-      const auto exact = numerator - constant(all.dimensions, rest % divisor);
+      const auto exact = numerator - constant(dimensions, rest % divisor);
       rest /= divisor;
       one.divisible.emplace_back(exact, divisor);
       values.push_back((common / divisor) * exact);
     }
-    for (const auto& line : all.lines) {
+    for (const auto& line : lines) {
       auto form = common * line.form;
       for (std::size_t f = 0; f < values.size(); ++f) form = form + line.factors[f] * values[f];
       one.constraints.push_back({std::move(form), line.equality});
     }
     // isl brings each to its least form.
-    const auto part = Set::where(*all.context, all.dimensions, one);
+    const auto part = Set::where(context, dimensions, one);
     if (part.is_empty()) continue;
     auto simple = part.conjunctions();
     if (!simple) return std::nullopt;
@@ -138,27 +136,13 @@ std::optional<std::vector<Conjunction>> by_remainders(const Lines& all, const st
   return result;
 }
 
-struct Collector {
-  const Context* context;
-  std::size_t dimensions;
-  std::vector<Conjunction> conjunctions;
-  bool representable = true;
-};
-
-isl_stat collect_basic_set(isl_basic_set* basic, void* user) {
-  auto& all = *static_cast<Collector*>(user);
-  Lines lines{all.context, all.dimensions, {}};
-  const isl_stat status = isl_basic_set_foreach_constraint(basic, collect_line, &lines);
-  if (const auto one = plain(lines.lines)) {
-    all.conjunctions.push_back(*one);
-  } else {
-    const auto floors = floors_of(*all.context, basic, all.dimensions);
-    const auto several = floors ? by_remainders(lines, *floors) : std::nullopt;
-    all.representable = all.representable && several.has_value();
-    if (several) all.conjunctions.insert(all.conjunctions.end(), several->begin(), several->end());
-  }
-  isl_basic_set_free(basic);
-  return status;
+/// A basic set as conjunctions, if it has any.
+std::optional<std::vector<Conjunction>> conjunctions_of(const Context& context, std::size_t dimensions,
+                                                        isl_basic_set* basic) {
+  const auto lines = lines_of(context, dimensions, basic);
+  if (auto one = plain(lines)) return std::vector{std::move(*one)};
+  const auto floors = floors_of(context, dimensions, basic);
+  return floors ? by_remainders(context, dimensions, lines, *floors) : std::nullopt;
 }
 
 /// `i mod 3 = 1`, `(i + j) mod 2 = 0`: the first term positive.
@@ -247,10 +231,8 @@ std::string raw_text(const Set& set, const std::vector<std::string>& names) {
   for (std::size_t v = 0; v < names.size(); ++v) {
     named = isl_set_set_dim_name(named, isl_dim_param, static_cast<unsigned>(v), names[v].c_str());
   }
-  char* raw = isl_set_to_str(named);
-  isl_set_free(named);
-  std::string text(checked(set.context(), raw));
-  std::free(raw);
+  const auto owned = own(set.context(), named);
+  const auto text = detail::take_text(set.context(), isl_set_to_str(owned.get()));
   const auto start = text.find(" : "), end = text.rfind(" }");
   CYC_CHECK(start != std::string::npos && end != std::string::npos && start + 3 <= end, text);
   return text.substr(start + 3, end - start - 3);
@@ -259,13 +241,16 @@ std::string raw_text(const Set& set, const std::vector<std::string>& names) {
 }  // namespace
 
 std::optional<std::vector<Conjunction>> Set::conjunctions() const {
-  Collector collector{&context_, dimensions(), {}, true};
-  isl_set* known = isl_set_remove_redundancies(isl_set_compute_divs(isl_set_coalesce(copy())));
-  const isl_stat status = isl_set_foreach_basic_set(known, collect_basic_set, &collector);
-  isl_set_free(known);
-  checked(context_, status);
-  if (!collector.representable) return std::nullopt;
-  return std::move(collector.conjunctions);
+  const auto known =
+      own(context_, isl_set_remove_redundancies(isl_set_compute_divs(isl_set_coalesce(copy()))));
+  auto result = std::optional<std::vector<Conjunction>>(std::in_place);
+  detail::visit<isl_basic_set>(context_, isl_set_foreach_basic_set, known.get(),
+                               [&](const Owned<isl_basic_set>& basic) {
+                                 const auto some = conjunctions_of(context_, dimensions(), basic.get());
+                                 if (!some) result.reset();
+                                 if (result) result->insert(result->end(), some->begin(), some->end());
+                               });
+  return result;
 }
 
 std::string Set::constraints_text(const std::vector<std::string>& names) const {

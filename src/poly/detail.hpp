@@ -1,13 +1,25 @@
 // Shared by the sources of this folder: checked ownership and conversions between isl and plain values.
 #pragma once
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <string>
+#include <type_traits>
+
 #include <isl/aff.h>
+#include <isl/ast.h>
+#include <isl/ast_build.h>
 #include <isl/constraint.h>
 #include <isl/ctx.h>
+#include <isl/id.h>
+#include <isl/ilp.h>
 #include <isl/local_space.h>
 #include <isl/map.h>
+#include <isl/mat.h>
 #include <isl/options.h>
 #include <isl/point.h>
-#include <isl/ilp.h>
+#include <isl/printer.h>
+#include <isl/schedule.h>
 #include <isl/set.h>
 #include <isl/space.h>
 #include <isl/val.h>
@@ -17,13 +29,17 @@
 
 namespace cyclotron::poly::detail {
 
-[[noreturn]] inline void out_of_operations(isl_ctx* ctx) {
+/// The analysis is at one of its limits.
+[[noreturn]] inline void refuse(isl_ctx* ctx, const char* message) {
   isl_ctx_reset_error(ctx);
   throw LegalityError({.code = "CYC299",
                        .span = {},
-                       .message = "the exact integer analysis of this kernel takes too long",
+                       .message = message,
                        .notes = {},
                        .help = "simplify the index constraints or split the kernel"});
+}
+[[noreturn]] inline void out_of_operations(isl_ctx* ctx) {
+  refuse(ctx, "the exact integer analysis of this kernel takes too long");
 }
 
 /// isl returned an error: out of operations, or a bug of ours.
@@ -52,12 +68,73 @@ inline void forgive(const Context& context) {
   isl_ctx_reset_error(context.get());
 }
 
+/// Frees what isl gave.
+struct Free {
+  void operator()(isl_aff* value) const { isl_aff_free(value); }
+  void operator()(isl_ast_build* value) const { isl_ast_build_free(value); }
+  void operator()(isl_ast_expr* value) const { isl_ast_expr_free(value); }
+  void operator()(isl_ast_node* value) const { isl_ast_node_free(value); }
+  void operator()(isl_ast_node_list* value) const { isl_ast_node_list_free(value); }
+  void operator()(isl_basic_map* value) const { isl_basic_map_free(value); }
+  void operator()(isl_basic_set* value) const { isl_basic_set_free(value); }
+  void operator()(isl_constraint* value) const { isl_constraint_free(value); }
+  void operator()(isl_id* value) const { isl_id_free(value); }
+  void operator()(isl_local_space* value) const { isl_local_space_free(value); }
+  void operator()(isl_map* value) const { isl_map_free(value); }
+  void operator()(isl_mat* value) const { isl_mat_free(value); }
+  void operator()(isl_multi_aff* value) const { isl_multi_aff_free(value); }
+  void operator()(isl_point* value) const { isl_point_free(value); }
+  void operator()(isl_printer* value) const { isl_printer_free(value); }
+  void operator()(isl_pw_multi_aff* value) const { isl_pw_multi_aff_free(value); }
+  void operator()(isl_schedule* value) const { isl_schedule_free(value); }
+  void operator()(isl_set* value) const { isl_set_free(value); }
+  void operator()(isl_space* value) const { isl_space_free(value); }
+  void operator()(isl_val* value) const { isl_val_free(value); }
+  void operator()(char* text) const { std::free(text); }
+};
+template <class T>
+using Owned = std::unique_ptr<T, Free>;
+
+template <class T>
+Owned<T> own(const Context& context, T* value) {
+  return Owned<T>(checked(context, value));
+}
+
 inline std::int64_t take_int(const Context& context, isl_val* value) {
-  checked(context, value);
+  const auto owned = own(context, value);
   CYC_CHECK(isl_val_is_int(value) == isl_bool_true);
   const std::int64_t result = isl_val_get_num_si(value);
-  isl_val_free(value);
+  if (isl_ctx_last_error(context.get()) != isl_error_none)
+    refuse(context.get(), "the exact integer analysis of this kernel comes to numbers beyond 64 bits");
   return result;
+}
+inline std::string take_text(const Context& context, char* text) { return own(context, text).get(); }
+
+template <class Whole, class... Parts>
+using ForEach = isl_stat (*)(Whole*, isl_stat (*)(Parts*..., void*), void*);
+
+/// Gives the visitor what isl's `for_each` finds in the whole. What it throws would leave isl's frames without their
+/// cleaning up: it waits until isl has returned.
+template <class... Parts, class Whole, class Visitor>
+void visit(const Context& context, std::type_identity_t<ForEach<Whole, Parts...>> for_each, Whole* whole,
+           Visitor visitor) {
+  struct State {
+    Visitor& visitor;
+    std::exception_ptr thrown;
+  } state{visitor, nullptr};
+  const auto guarded = [](Parts*... parts, void* user) noexcept {
+    auto& of_visit = *static_cast<State*>(user);
+    try {
+      of_visit.visitor(Owned<Parts>(parts)...);
+      return isl_stat_ok;
+    } catch (...) {
+      of_visit.thrown = std::current_exception();
+      return isl_stat_error;
+    }
+  };
+  const isl_stat status = for_each(whole, guarded, &state);
+  if (state.thrown) std::rethrow_exception(state.thrown);
+  checked(context, status);
 }
 
 }  // namespace cyclotron::poly::detail

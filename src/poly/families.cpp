@@ -1,7 +1,5 @@
 #include "families.hpp"
 
-#include <isl/mat.h>
-
 #include <algorithm>
 #include <functional>
 
@@ -12,12 +10,11 @@ namespace cyclotron::poly::detail {
 namespace {
 
 std::size_t free_dimensions(const Set& set) {
-  isl_basic_set* hull = checked(set.context(), isl_set_affine_hull(set.copy()));
-  isl_mat* equalities =
-      isl_basic_set_equalities_matrix(hull, isl_dim_set, isl_dim_div, isl_dim_param, isl_dim_cst);
-  const auto rows = static_cast<std::size_t>(isl_mat_rows(equalities));
-  isl_mat_free(equalities);
-  isl_basic_set_free(hull);
+  const auto hull = own(set.context(), isl_set_affine_hull(set.copy()));
+  const auto equalities =
+      own(set.context(),
+          isl_basic_set_equalities_matrix(hull.get(), isl_dim_set, isl_dim_div, isl_dim_param, isl_dim_cst));
+  const auto rows = static_cast<std::size_t>(isl_mat_rows(equalities.get()));
   return set.dimensions() - std::min(rows, set.dimensions());
 }
 

@@ -1,9 +1,6 @@
 #include <cyclotron/poly/loops.hpp>
 
 #include <fmt/format.h>
-#include <isl/ast.h>
-#include <isl/ast_build.h>
-#include <isl/id.h>
 #include <isl/union_map.h>
 #include <isl/union_set.h>
 
@@ -19,6 +16,8 @@
 namespace cyclotron::poly {
 
 using detail::checked;
+using detail::own;
+using detail::Owned;
 using detail::take_int;
 using detail::with_times;
 
@@ -75,69 +74,60 @@ class Reader {
 
   Node read_block(isl_ast_node* node) {
     Node result;
-    isl_ast_node_list* list = isl_ast_node_block_get_children(node);
-    for (int n = 0; n < isl_ast_node_list_n_ast_node(list); ++n) {
-      isl_ast_node* child = isl_ast_node_list_get_ast_node(list, n);
-      result.children.push_back(read(child));
-      isl_ast_node_free(child);
+    const auto list = own(context_, isl_ast_node_block_get_children(node));
+    for (int n = 0; n < isl_ast_node_list_n_ast_node(list.get()); ++n) {
+      const auto child = own(context_, isl_ast_node_list_get_ast_node(list.get(), n));
+      result.children.push_back(read(child.get()));
     }
-    isl_ast_node_list_free(list);
     return result;
   }
 
   Node read_loop(isl_ast_node* node) {
     Node result;
     result.kind = Node::Kind::loop;
-    const std::string name = take_iterator(isl_ast_node_for_get_iterator(node));
-    isl_ast_expr* init = isl_ast_node_for_get_init(node);
-    isl_ast_node* body = isl_ast_node_for_get_body(node);
-    if (isl_ast_node_for_is_degenerate(node) == isl_bool_true) {
-      names_[name] = affine(init);
-      result = read(body);
+    const auto iterator = own(context_, isl_ast_node_for_get_iterator(node));
+    const auto name = name_of(iterator.get());
+    const auto init = own(context_, isl_ast_node_for_get_init(node));
+    const auto body = own(context_, isl_ast_node_for_get_body(node));
+    if (checked(context_, isl_ast_node_for_is_degenerate(node))) {
+      names_[name] = affine(init.get());
+      result = read(body.get());
     } else {
-      for (auto& quotient : quotients(init, isl_ast_expr_op_max))
+      for (auto& quotient : quotients(init.get(), isl_ast_expr_op_max))
         result.lower.push_back(lower_bound(quotient));
-      isl_ast_expr* condition = isl_ast_node_for_get_cond(node);
-      const auto relation = isl_ast_expr_op_get_type(condition);
+      const auto condition = own(context_, isl_ast_node_for_get_cond(node));
+      const auto relation = isl_ast_expr_op_get_type(condition.get());
       CYC_CHECK(relation == isl_ast_expr_op_le || relation == isl_ast_expr_op_lt);
-      isl_ast_expr* limit = isl_ast_expr_get_op_arg(condition, 1);
-      for (auto& quotient : quotients(limit, isl_ast_expr_op_min)) {
+      const auto limit = operand(condition.get(), 1);
+      for (auto& quotient : quotients(limit.get(), isl_ast_expr_op_min)) {
         if (relation == isl_ast_expr_op_lt) quotient.numerator.constant -= quotient.divisor;
         result.upper.push_back(upper_bound(quotient));
       }
-      isl_ast_expr_free(limit);
-      isl_ast_expr_free(condition);
-      isl_ast_expr* step = isl_ast_node_for_get_inc(node);
-      result.step = take_int(context_, isl_ast_expr_get_val(step));
-      isl_ast_expr_free(step);
+      const auto step = own(context_, isl_ast_node_for_get_inc(node));
+      result.step = take_int(context_, isl_ast_expr_get_val(step.get()));
       // Only now: quotients in the bounds have taken the variables of loops around this one.
       names_[name] = next_variable();
       ++depth_;
-      result.children.push_back(read(body));
+      result.children.push_back(read(body.get()));
       --depth_;
     }
     names_.erase(name);
-    isl_ast_node_free(body);
-    isl_ast_expr_free(init);
     return result;
   }
 
   Node read_guard(isl_ast_node* node) {
     Node result;
     result.kind = Node::Kind::guard;
-    isl_ast_expr* condition = isl_ast_node_if_get_cond(node);
-    result.condition = disjunction(condition);
-    isl_ast_expr_free(condition);
-    isl_ast_node* then = isl_ast_node_if_get_then(node);
-    result.children.push_back(read(then));
-    isl_ast_node_free(then);
-    if (isl_ast_node_if_has_else(node) != isl_bool_true) return result;
-    isl_ast_node* otherwise = isl_ast_node_if_get_else(node);
+    const auto condition = own(context_, isl_ast_node_if_get_cond(node));
+    result.condition = disjunction(condition.get());
+    const auto then = own(context_, isl_ast_node_if_get_then(node));
+    result.children.push_back(read(then.get()));
+    if (!checked(context_, isl_ast_node_if_has_else(node))) return result;
+    const auto otherwise = own(context_, isl_ast_node_if_get_else(node));
     Node negative;
     negative.kind = Node::Kind::guard;
     negative.condition = negation(result.condition);
-    negative.children.push_back(read(otherwise));
-    isl_ast_node_free(otherwise);
+    negative.children.push_back(read(otherwise.get()));
     Node both;
     both.children.push_back(std::move(result));
     both.children.push_back(std::move(negative));
@@ -147,33 +137,23 @@ class Reader {
   Node read_visit(isl_ast_node* node) {
     Node result;
     result.kind = Node::Kind::visit;
-    isl_ast_expr* call = isl_ast_node_user_get_expr(node);
-    isl_ast_expr* callee = isl_ast_expr_get_op_arg(call, 0);
-    result.statement = std::stoul(take_id(isl_ast_expr_get_id(callee)).substr(1));
-    isl_ast_expr_free(callee);
-    for (int a = 1; a < isl_ast_expr_get_op_n_arg(call); ++a) {
-      isl_ast_expr* argument = isl_ast_expr_get_op_arg(call, a);
-      result.time.push_back(affine(argument));
-      isl_ast_expr_free(argument);
-    }
-    isl_ast_expr_free(call);
+    const auto call = own(context_, isl_ast_node_user_get_expr(node));
+    result.statement = std::stoul(name_of(operand(call.get(), 0).get()).substr(1));
+    for (int a = 1; a < isl_ast_expr_get_op_n_arg(call.get()); ++a)
+      result.time.push_back(affine(operand(call.get(), a).get()));
     return result;
   }
 
-  static std::string take_iterator(isl_ast_expr* iterator) {
-    const auto name = take_id(isl_ast_expr_get_id(iterator));
-    isl_ast_expr_free(iterator);
-    return name;
+  [[nodiscard]] Owned<isl_ast_expr> operand(isl_ast_expr* expr, int position) const {
+    return own(context_, isl_ast_expr_get_op_arg(expr, position));
   }
-  static std::string take_id(isl_id* id) {
-    std::string name = isl_id_get_name(id);
-    isl_id_free(id);
-    return name;
+  [[nodiscard]] std::string name_of(isl_ast_expr* variable) const {
+    return isl_id_get_name(own(context_, isl_ast_expr_get_id(variable)).get());
   }
 
   Affine affine(isl_ast_expr* expr) { return whole(quotient(expr)); }
 
-  /// What is read after this is not used; the tree is freed before anything is thrown.
+  /// What is read after this is not used.
   void refuse(std::string why) {
     if (!refused_) refused_ = std::move(why);
   }
@@ -205,18 +185,15 @@ class Reader {
     switch (isl_ast_expr_get_type(expr)) {
       case isl_ast_expr_int: return {constant(variables_, take_int(context_, isl_ast_expr_get_val(expr)))};
       case isl_ast_expr_id: {
-        const auto name = take_id(isl_ast_expr_get_id(expr));
+        const auto name = name_of(expr);
         CYC_CHECK(names_.contains(name));
         return {names_.at(name)};
       }
       default: break;
     }
     std::vector<Quotient> operands;
-    for (int a = 0; a < isl_ast_expr_get_op_n_arg(expr); ++a) {
-      isl_ast_expr* argument = isl_ast_expr_get_op_arg(expr, a);
-      operands.push_back(quotient(argument));
-      isl_ast_expr_free(argument);
-    }
+    for (int a = 0; a < isl_ast_expr_get_op_n_arg(expr); ++a)
+      operands.push_back(quotient(operand(expr, a).get()));
     switch (isl_ast_expr_op_get_type(expr)) {
       case isl_ast_expr_op_minus: return scale(operands[0], -1);
       case isl_ast_expr_op_add: return sum(operands[0], operands[1]);
@@ -259,9 +236,8 @@ class Reader {
     std::vector<Quotient> result;
     if (isl_ast_expr_get_type(expr) == isl_ast_expr_op && isl_ast_expr_op_get_type(expr) == combine) {
       for (int a = 0; a < isl_ast_expr_get_op_n_arg(expr); ++a) {
-        isl_ast_expr* argument = isl_ast_expr_get_op_arg(expr, a);
-        for (auto& quotient : quotients(argument, combine)) result.push_back(std::move(quotient));
-        isl_ast_expr_free(argument);
+        for (auto& quotient : quotients(operand(expr, a).get(), combine))
+          result.push_back(std::move(quotient));
       }
     } else {
       result.push_back(quotient(expr));
@@ -281,15 +257,14 @@ class Reader {
 
   std::vector<Conjunction> disjunction(isl_ast_expr* expr) {
     const auto op = isl_ast_expr_op_get_type(expr);
-    isl_ast_expr* first = isl_ast_expr_get_op_arg(expr, 0);
-    isl_ast_expr* second = isl_ast_expr_get_op_arg(expr, 1);
+    const auto first = operand(expr, 0), second = operand(expr, 1);
     std::vector<Conjunction> result;
     if (op == isl_ast_expr_op_or || op == isl_ast_expr_op_or_else) {
-      result = disjunction(first);
-      for (auto& conjunction : disjunction(second)) result.push_back(std::move(conjunction));
+      result = disjunction(first.get());
+      for (auto& conjunction : disjunction(second.get())) result.push_back(std::move(conjunction));
     } else if (op == isl_ast_expr_op_and || op == isl_ast_expr_op_and_then) {
-      const auto right = disjunction(second);
-      for (const auto& a : disjunction(first)) {
+      const auto right = disjunction(second.get());
+      for (const auto& a : disjunction(first.get())) {
         for (const auto& b : right) {
           auto& both = result.emplace_back(a);
           both.constraints.insert(both.constraints.end(), b.constraints.begin(), b.constraints.end());
@@ -297,10 +272,8 @@ class Reader {
         }
       }
     } else {
-      result.push_back(comparison(op, first, second));
+      result.push_back(comparison(op, first.get(), second.get()));
     }
-    isl_ast_expr_free(second);
-    isl_ast_expr_free(first);
     return result;
   }
 
@@ -308,12 +281,8 @@ class Reader {
     if (op == isl_ast_expr_op_eq && isl_ast_expr_get_type(first) == isl_ast_expr_op &&
         (isl_ast_expr_op_get_type(first) == isl_ast_expr_op_zdiv_r ||
          isl_ast_expr_op_get_type(first) == isl_ast_expr_op_pdiv_r)) {
-      isl_ast_expr* dividend = isl_ast_expr_get_op_arg(first, 0);
-      isl_ast_expr* divisor = isl_ast_expr_get_op_arg(first, 1);
-      Affine form = affine(dividend) - affine(second);
-      const auto modulus = affine(divisor).constant;
-      isl_ast_expr_free(dividend);
-      isl_ast_expr_free(divisor);
+      Affine form = affine(operand(first, 0).get()) - affine(second);
+      const auto modulus = affine(operand(first, 1).get()).constant;
       return {{}, {{std::move(form), modulus}}};
     }
     const Affine difference = affine(first) - affine(second);
@@ -373,19 +342,20 @@ isl_set* with_parameters(isl_set* set, std::size_t parameters) {
 
 /// The region without what it says of parameters that no domain mentions.
 Set mentioned(const Set& region, const std::vector<Set>& statements) {
-  isl_set* result = region.copy();
+  auto result = own(region.context(), region.copy());
   for (unsigned p = 0; p < region.dimensions(); ++p) {
     const bool used = std::ranges::any_of(statements, [&](const Set& domain) {
       return checked(region.context(), isl_set_involves_dims(domain.get(), isl_dim_set, p, 1));
     });
-    if (!used) result = isl_set_eliminate(result, isl_dim_set, p, 1);
+    if (!used) result = own(region.context(), isl_set_eliminate(result.release(), isl_dim_set, p, 1));
   }
-  return {region.context(), checked(region.context(), result)};
+  return {region.context(), result.release()};
 }
 
 Node nest_of(const std::vector<Set>& statements, const Set& region, std::size_t times) {
   const Context& context = region.context();
   const auto parameters = region.dimensions();
+  if (statements.empty()) return {};
   isl_union_map* schedule = nullptr;
   for (std::size_t s = 0; s < statements.size(); ++s) {
     isl_set* domain = with_parameters(statements[s].copy(), parameters);
@@ -395,9 +365,8 @@ Node nest_of(const std::vector<Set>& statements, const Set& region, std::size_t 
     time = isl_map_add_dims(time, isl_dim_out, 1);
     time = isl_map_fix_si(time, isl_dim_out, static_cast<unsigned>(times), static_cast<int>(s));
     isl_union_map* one = isl_union_map_from_map(time);
-    schedule = schedule == nullptr ? one : isl_union_map_union(schedule, one);
+    schedule = s == 0 ? one : isl_union_map_union(schedule, one);
   }
-  if (schedule == nullptr) return {};
   isl_set* known = with_parameters(region.copy(), parameters);
   isl_ast_build* build = isl_ast_build_from_context(isl_set_params(known));
   // One conjunction is in one piece already.
@@ -407,12 +376,10 @@ Node nest_of(const std::vector<Set>& statements, const Set& region, std::size_t 
     const auto options = fmt::format("{{ [{}] -> separate[x] : 0 <= x < {} }}", tuple, times);
     build = isl_ast_build_set_options(build, isl_union_map_read_from_str(context.get(), options.c_str()));
   }
-  isl_ast_node* tree = isl_ast_build_node_from_schedule_map(build, schedule);
-  isl_ast_build_free(build);
-  checked(context, tree);
+  const Owned<isl_ast_build> owned(build);
+  const auto tree = own(context, isl_ast_build_node_from_schedule_map(build, schedule));
   Reader reader(context, parameters, times);
-  Node result = reader.read(tree);
-  isl_ast_node_free(tree);
+  Node result = reader.read(tree.get());
   reader.require_loops();
   return result;
 }

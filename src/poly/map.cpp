@@ -6,6 +6,8 @@
 namespace cyclotron::poly {
 
 using detail::checked;
+using detail::own;
+using detail::Owned;
 using detail::take_int;
 
 Map::Map(Context context, isl_map* take) : context_(std::move(context)), map_(checked(context_, take)) {}
@@ -85,79 +87,53 @@ std::optional<std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>> M
                    std::vector<std::int64_t>(middle, point->end())};
 }
 
-namespace {
-
-struct MapCollector {
-  const Context* context;
-  std::vector<Map> maps;
-};
-
-isl_stat collect_basic_map(isl_basic_map* basic, void* user) {
-  auto& all = *static_cast<MapCollector*>(user);
-  all.maps.emplace_back(*all.context, isl_map_from_basic_map(basic));
-  return isl_stat_ok;
-}
-
-}  // namespace
-
 std::vector<Map> Map::conjunctions() const {
-  MapCollector collector{&context_, {}};
-  isl_map* disjoint = checked(context_, isl_map_make_disjoint(copy()));
-  const isl_stat status = isl_map_foreach_basic_map(disjoint, collect_basic_map, &collector);
-  isl_map_free(disjoint);
-  checked(context_, status);
-  return std::move(collector.maps);
+  const auto disjoint = own(context_, isl_map_make_disjoint(copy()));
+  std::vector<Map> result;
+  detail::visit<isl_basic_map>(context_, isl_map_foreach_basic_map, disjoint.get(),
+                               [&](Owned<isl_basic_map> basic) {
+                                 result.emplace_back(context_, isl_map_from_basic_map(basic.release()));
+                               });
+  return result;
 }
 
 namespace {
 
-struct PieceCollector {
-  const Context* context;
-  std::vector<Map::Piece> pieces;
-  bool affine = true;
-};
-
-isl_stat collect_piece(isl_set* domain, isl_multi_aff* function, void* user) {
-  auto& all = *static_cast<PieceCollector*>(user);
-  Map::Piece piece{Set(*all.context, domain), {}};
-  const auto dimensions = piece.domain.dimensions();
-  const auto outputs = isl_multi_aff_dim(function, isl_dim_out);
-  for (int f = 0; f < outputs; ++f) {
-    isl_aff* aff = isl_multi_aff_get_aff(function, f);
-    isl_val* denominator = isl_aff_get_denominator_val(aff);
-    if (isl_val_is_one(denominator) != isl_bool_true) all.affine = false;
-    isl_val_free(denominator);
-    for (int d = 0; d < isl_aff_dim(aff, isl_dim_div); ++d) {
-      isl_val* coefficient = isl_aff_get_coefficient_val(aff, isl_dim_div, d);
-      if (isl_val_is_zero(coefficient) != isl_bool_true) all.affine = false;
-      isl_val_free(coefficient);
-    }
-    if (all.affine) {
-      Affine form = constant(dimensions, take_int(*all.context, isl_aff_get_constant_val(aff)));
-      for (std::size_t v = 0; v < dimensions; ++v) {
-        form.coefficients[v] =
-            take_int(*all.context, isl_aff_get_coefficient_val(aff, isl_dim_in, static_cast<int>(v)));
-      }
-      piece.forms.push_back(std::move(form));
-    }
-    isl_aff_free(aff);
+/// Without quotients and with whole factors, if it is so.
+std::optional<Affine> affine_of(const Context& context, std::size_t dimensions, isl_aff* aff) {
+  const auto denominator = own(context, isl_aff_get_denominator_val(aff));
+  if (!checked(context, isl_val_is_one(denominator.get()))) return std::nullopt;
+  for (int d = 0; d < isl_aff_dim(aff, isl_dim_div); ++d) {
+    const auto factor = own(context, isl_aff_get_coefficient_val(aff, isl_dim_div, d));
+    if (!checked(context, isl_val_is_zero(factor.get()))) return std::nullopt;
   }
-  isl_multi_aff_free(function);
-  all.pieces.push_back(std::move(piece));
-  return isl_stat_ok;
+  Affine form = constant(dimensions, take_int(context, isl_aff_get_constant_val(aff)));
+  for (std::size_t v = 0; v < dimensions; ++v) {
+    form.coefficients[v] =
+        take_int(context, isl_aff_get_coefficient_val(aff, isl_dim_in, static_cast<int>(v)));
+  }
+  return form;
 }
 
 }  // namespace
 
 std::optional<std::vector<Map::Piece>> Map::pieces() const {
-  isl_pw_multi_aff* function = checked(context_, isl_pw_multi_aff_from_map(copy()));
-  function = isl_pw_multi_aff_coalesce(function);
-  PieceCollector collector{&context_, {}, true};
-  const isl_stat status = isl_pw_multi_aff_foreach_piece(function, collect_piece, &collector);
-  isl_pw_multi_aff_free(function);
-  checked(context_, status);
-  if (!collector.affine) return std::nullopt;
-  return std::move(collector.pieces);
+  const auto function = own(context_, isl_pw_multi_aff_coalesce(isl_pw_multi_aff_from_map(copy())));
+  std::vector<Piece> result;
+  bool affine = true;
+  detail::visit<isl_set, isl_multi_aff>(
+      context_, isl_pw_multi_aff_foreach_piece, function.get(),
+      [&](Owned<isl_set> domain, const Owned<isl_multi_aff>& forms) {
+        Piece piece{Set(context_, domain.release()), {}};
+        for (int f = 0; affine && f < isl_multi_aff_dim(forms.get(), isl_dim_out); ++f) {
+          const auto aff = own(context_, isl_multi_aff_get_aff(forms.get(), f));
+          auto form = affine_of(context_, piece.domain.dimensions(), aff.get());
+          affine = form.has_value();
+          if (form) piece.forms.push_back(std::move(*form));
+        }
+        result.push_back(std::move(piece));
+      });
+  return affine ? std::optional(std::move(result)) : std::nullopt;
 }
 
 }  // namespace cyclotron::poly

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <isl/mat.h>
 #include <isl/version.h>
 
 #include <algorithm>
@@ -12,6 +11,8 @@
 namespace cyclotron::poly {
 
 using detail::checked;
+using detail::own;
+using detail::Owned;
 using detail::take_int;
 
 namespace {
@@ -41,34 +42,19 @@ isl_space* set_space(const Context& context, std::size_t dimensions) {
   return isl_space_set_alloc(context.get(), 0, static_cast<unsigned>(dimensions));
 }
 
-std::vector<std::int64_t> take_point(const Context& context, isl_point* point) {
+std::vector<std::int64_t> coordinates(const Context& context, isl_point* point) {
   std::vector<std::int64_t> result;
-  isl_space* space = isl_point_get_space(point);
-  const auto size = isl_space_dim(space, isl_dim_set);
-  isl_space_free(space);
-  for (int v = 0; v < size; ++v) {
+  const auto space = own(context, isl_point_get_space(point));
+  for (int v = 0; v < isl_space_dim(space.get(), isl_dim_set); ++v)
     result.push_back(take_int(context, isl_point_get_coordinate_val(point, isl_dim_set, v)));
-  }
-  isl_point_free(point);
   return result;
 }
 
-struct PointCollector {
-  const Context* context;
-  std::vector<std::vector<std::int64_t>> points;
-};
-
-isl_stat collect_point(isl_point* point, void* user) {
-  auto& all = *static_cast<PointCollector*>(user);
-  all.points.push_back(take_point(*all.context, point));
-  return isl_stat_ok;
-}
-
-std::optional<std::int64_t> take_bound(isl_val* value) {
-  std::optional<std::int64_t> result;
-  if (isl_val_is_int(value) == isl_bool_true) result = isl_val_get_num_si(value);
-  isl_val_free(value);
-  return result;
+/// None where it is infinite, or of no points.
+std::optional<std::int64_t> take_bound(const Context& context, isl_val* value) {
+  auto owned = own(context, value);
+  if (!checked(context, isl_val_is_int(value))) return std::nullopt;
+  return take_int(context, owned.release());
 }
 
 isl_multi_aff* to_multi_aff(const Context& context, const std::vector<Affine>& forms,
@@ -91,11 +77,9 @@ isl_multi_aff* to_multi_aff(const Context& context, const std::vector<Affine>& f
   return result;
 }
 
-std::unique_ptr<isl_aff, decltype(&isl_aff_free)> coordinate_form(const Context& context,
-                                                                  std::size_t dimensions,
-                                                                  std::size_t coordinate) {
+Owned<isl_aff> coordinate_form(const Context& context, std::size_t dimensions, std::size_t coordinate) {
   isl_local_space* local = isl_local_space_from_space(set_space(context, dimensions));
-  return {isl_aff_var_on_domain(local, isl_dim_set, static_cast<unsigned>(coordinate)), &isl_aff_free};
+  return own(context, isl_aff_var_on_domain(local, isl_dim_set, static_cast<unsigned>(coordinate)));
 }
 
 /// Whether isl reads the text, however many operations it may take. That it does not is the caller's to report.
@@ -103,10 +87,9 @@ bool is_well_formed(const Context& context, const std::string& text) {
   const auto limit = isl_ctx_get_max_operations(context.get());
   isl_ctx_set_max_operations(context.get(), 0);
   isl_ctx_reset_error(context.get());
-  isl_set* set = isl_set_read_from_str(context.get(), text.c_str());
+  const Owned<isl_set> set(isl_set_read_from_str(context.get(), text.c_str()));
   isl_ctx_reset_error(context.get());
   isl_ctx_set_max_operations(context.get(), limit);
-  isl_set_free(set);
   return set != nullptr;
 }
 
@@ -215,7 +198,8 @@ Set Set::image(const std::vector<Affine>& forms) const { return Map::function(*t
 
 std::optional<std::vector<std::int64_t>> Set::sample() const {
   if (is_empty()) return std::nullopt;
-  return take_point(context_, checked(context_, isl_set_sample_point(copy())));
+  const auto point = own(context_, isl_set_sample_point(copy()));
+  return coordinates(context_, point.get());
 }
 
 std::optional<std::vector<std::int64_t>> Set::lexmin_point() const {
@@ -224,23 +208,24 @@ std::optional<std::vector<std::int64_t>> Set::lexmin_point() const {
 }
 
 std::vector<std::vector<std::int64_t>> Set::points() const {
-  PointCollector collector{&context_, {}};
-  const isl_stat status = isl_set_foreach_point(set_, collect_point, &collector);
-  checked(context_, status);
-  std::ranges::sort(collector.points);
-  return std::move(collector.points);
+  std::vector<std::vector<std::int64_t>> result;
+  detail::visit<isl_point>(context_, isl_set_foreach_point, set_, [&](const Owned<isl_point>& point) {
+    result.push_back(coordinates(context_, point.get()));
+  });
+  std::ranges::sort(result);
+  return result;
 }
 
 std::optional<std::int64_t> Set::minimum(std::size_t coordinate) const {
   if (is_empty()) return std::nullopt;
   const auto coordinate_aff = coordinate_form(context_, dimensions(), coordinate);
-  return take_bound(checked(context_, isl_set_min_val(set_, coordinate_aff.get())));
+  return take_bound(context_, isl_set_min_val(set_, coordinate_aff.get()));
 }
 
 std::optional<std::int64_t> Set::maximum(std::size_t coordinate) const {
   if (is_empty()) return std::nullopt;
   const auto coordinate_aff = coordinate_form(context_, dimensions(), coordinate);
-  return take_bound(checked(context_, isl_set_max_val(set_, coordinate_aff.get())));
+  return take_bound(context_, isl_set_max_val(set_, coordinate_aff.get()));
 }
 
 std::optional<Affine> Set::equality_for(std::size_t target) const {
