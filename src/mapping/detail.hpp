@@ -18,8 +18,6 @@ struct Dependence {
   std::vector<poly::Affine> from;
 };
 [[nodiscard]] std::vector<Dependence> dependences(const dataflow::Graph& graph);
-/// The points at which `forms` is lexicographically negative.
-[[nodiscard]] poly::Set lex_negative(const poly::Set& domain, const std::vector<poly::Affine>& forms);
 /// A skew of the loops of time from `first` on with which no value is used in a step before that in which it is made, as
 /// small as can be; none where no constant one is found.
 [[nodiscard]] std::optional<Skew> find_skew(const Mapping& mapping, const std::vector<Dependence>& all,
@@ -33,18 +31,20 @@ void check_dependences(Mapping& mapping);
 void send_late(Mapping& mapping, const machine::Machine& machine);
 /// Within one PE and step a value is written before the statements that read it.
 void check_steps(const Mapping& mapping);
-/// Of the messages of one rule.
+/// Of the messages of one kind.
 struct Ends {
   const Statement* receive;
   const Statement* send;
 };
+/// What induces the messages of each kind, none where there are none: of several parts, which have one position, the
+/// first. Requires: check_channels.
+[[nodiscard]] std::vector<const Statement*> sends_by_message(const Mapping& mapping);
 /// Whether some message of `a` is received before one of `b` by one PE but sent after it by the same sender.
 [[nodiscard]] bool overtakes(const Mapping& mapping, const Ends& a, const Ends& b);
 /// Messages of a channel arrive in the order in which they are received; channels into one flow over the
 /// same wire become one where that holds for them together.
+/// Until then each channel has messages of one kind: its index becomes theirs.
 void check_channels(Mapping& mapping);
-/// What induces a receive's messages.
-[[nodiscard]] const Statement& send_of(const Mapping& mapping, const Statement& receive);
 /// Checks that on every channel the messages of different rules arrive in the order in which they are received.
 void verify_order(const Mapping& mapping);
 /// Where a slot is smaller for the values of a flow that later steps use, the others become a flow of their own.

@@ -10,6 +10,17 @@
 
 namespace cyclotron::mapping::detail {
 
+std::vector<const Statement*> sends_by_message(const Mapping& mapping) {
+  std::vector<const Statement*> result;
+  for (const auto& statement : mapping.statements) {
+    if (!is_message(statement.kind)) continue;
+    if (result.size() <= statement.message) result.resize(statement.message + 1);
+    auto& send = result[statement.message];
+    if (statement.kind != Kind::receive && send == nullptr) send = &statement;
+  }
+  return result;
+}
+
 bool overtakes(const Mapping& mapping, const Ends& a, const Ends& b) {
   const auto rank = mapping.graph.dims.size();
   const auto widen = [rank](const poly::Affine& form, bool second) {
@@ -55,10 +66,11 @@ bool lockstep(const Mapping& mapping, const Ends& message) {
 
 void check_channels(Mapping& mapping) {
   std::vector<Ends> messages(mapping.channels.size());
-  for (const auto& statement : mapping.statements) {
-    if (statement.kind == Kind::receive) messages[statement.channel].receive = &statement;
-    if (statement.kind == Kind::send || statement.kind == Kind::forward)
-      messages[statement.channel].send = &statement;
+  for (auto& statement : mapping.statements) {
+    if (!is_message(statement.kind)) continue;
+    statement.message = statement.channel;
+    auto& ends = messages[statement.message];
+    (statement.kind == Kind::receive ? ends.receive : ends.send) = &statement;
   }
   std::vector<std::vector<std::size_t>> groups;
   std::size_t count = 0;
@@ -100,9 +112,7 @@ void check_channels(Mapping& mapping) {
     kept.push_back(mapping.channels[group.front()]);
   }
   for (auto& statement : mapping.statements) {
-    if (statement.kind == Kind::receive || statement.kind == Kind::send || statement.kind == Kind::forward) {
-      statement.channel = target[statement.channel];
-    }
+    if (is_message(statement.kind)) statement.channel = target[statement.message];
   }
   mapping.channels = std::move(kept);
   mapping.proofs.push_back(fmt::format(
@@ -110,20 +120,14 @@ void check_channels(Mapping& mapping) {
       mapping.channels.size()));
 }
 
-const Statement& send_of(const Mapping& mapping, const Statement& receive) {
-  const auto found = std::ranges::find_if(mapping.statements, [&](const Statement& other) {
-    return (other.kind == Kind::send || other.kind == Kind::forward) && other.rule == receive.rule &&
-           other.channel == receive.channel;
-  });
-  CYC_CHECK(found != mapping.statements.end(), mapping.channels[receive.channel].name);
-  return *found;
-}
-
 void verify_order(const Mapping& mapping) {
   std::vector<std::vector<Ends>> messages(mapping.channels.size());
+  const auto sends = sends_by_message(mapping);
   for (const auto& receive : mapping.statements) {
     if (receive.kind != Kind::receive) continue;
-    messages[receive.channel].push_back({&receive, &send_of(mapping, receive)});
+    const auto* send = sends[receive.message];
+    CYC_CHECK(send != nullptr, mapping.channels[receive.channel].name);
+    messages[receive.channel].push_back({&receive, send});
   }
   for (std::size_t c = 0; c < messages.size(); ++c) {
     for (const auto& a : messages[c]) {

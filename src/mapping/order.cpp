@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include <cyclotron/mapping/kept.hpp>
 #include <cyclotron/support/error.hpp>
 
 #include "detail.hpp"
@@ -30,18 +31,6 @@ std::vector<Dependence> dependences(const dataflow::Graph& graph) {
         result.push_back({&rule, ref->flow, std::move(from)});
       }
     }
-  }
-  return result;
-}
-
-poly::Set lex_negative(const poly::Set& domain, const std::vector<poly::Affine>& forms) {
-  auto result = poly::Set::empty(domain.context(), domain.dimensions());
-  auto equal_so_far = domain;
-  const auto one = poly::constant(domain.dimensions(), 1);
-  for (const auto& form : forms) {
-    result = result.unite(equal_so_far.intersect({-1 * form - one, false}));
-    equal_so_far = equal_so_far.intersect({form, true});
-    if (equal_so_far.is_empty()) break;
   }
   return result;
 }
@@ -98,11 +87,12 @@ bool is_negative_constant(const std::vector<poly::Affine>& forms, bool& constant
 /// A point at which the dependence does not advance, if any.
 std::optional<std::vector<std::int64_t>> violation(const Mapping& mapping, const Dependence& dependence,
                                                    const Order& order) {
-  const auto forms = advance(mapping, dependence, order);
+  auto forms = advance(mapping, dependence, order);
   bool constant = false;
   const bool negative = is_negative_constant(forms, constant);
   if (constant) return negative ? dependence.rule->domain.lexmin_point() : std::nullopt;
-  return lex_negative(dependence.rule->domain, forms).lexmin_point();
+  for (auto& form : forms) form = -1 * form;
+  return lex_positive(dependence.rule->domain, forms).lexmin_point();
 }
 
 [[noreturn]] void report(const Mapping& mapping, const Dependence& dependence,

@@ -105,11 +105,10 @@ class LateSender {
     std::vector<std::optional<Message>> messages(mapping_.channels.size());
     for (std::size_t s = 0; s < mapping_.statements.size(); ++s) {
       const auto& statement = mapping_.statements[s];
-      const bool receives = statement.kind == Kind::receive;
-      if (!receives && statement.kind != Kind::send && statement.kind != Kind::forward) continue;
+      if (!is_message(statement.kind)) continue;
       auto& message = messages[statement.channel];
       if (!message) message = Message{};
-      (receives ? message->receive : message->send) = s;
+      (statement.kind == Kind::receive ? message->receive : message->send) = s;
     }
     std::vector<Found> all;
     for (std::size_t c = 0; c < messages.size(); ++c) {

@@ -19,10 +19,6 @@ namespace cyclotron::mapping {
 
 namespace {
 
-bool is_message(const Statement& statement) {
-  return statement.kind == Kind::receive || statement.kind == Kind::send || statement.kind == Kind::forward;
-}
-
 bool runs_apart(const Skew& skew) {
   return std::ranges::any_of(skew, [](const auto& steps) {
     return std::ranges::any_of(steps, [](std::int64_t step) { return step != 0; });
@@ -34,6 +30,7 @@ class ChannelSharing {
   explicit ChannelSharing(Mapping mapping)
       : mapping_(std::move(mapping)),
         channel_of_(mapping_.channels.size()),
+        sends_(detail::sends_by_message(mapping_)),
         receives_(mapping_.channels.size()),
         kinds_(mapping_.channels.size(), 1) {
     std::iota(channel_of_.begin(), channel_of_.end(), std::size_t{0});
@@ -59,7 +56,7 @@ class ChannelSharing {
     for (const auto& pe_class : mapping_.classes) {
       std::set<std::size_t> used;
       for (const auto s : pe_class.statements) {
-        if (is_message(mapping_.statements[s])) used.insert(channel_of_[mapping_.statements[s].channel]);
+        if (is_message(mapping_.statements[s].kind)) used.insert(channel_of_[mapping_.statements[s].channel]);
       }
       if (used.size() > worst.size()) worst = std::move(used);
     }
@@ -135,7 +132,7 @@ class ChannelSharing {
       b_first.push_back(of(a.from, first, d) - of(b.target.point, second, d));
     }
     const auto place_difference = [&](const Statement& received, const Statement& next) {
-      const auto& send = detail::send_of(mapping_, next);
+      const auto& send = *sends_[next.message];
       return poly::constant(2 * rank,
                             place(send, send.sources.front().flow) - place(received, received.target.flow));
     };
@@ -165,7 +162,7 @@ class ChannelSharing {
     const auto before = mapping_.channels.size();
     mapping_.channels = std::move(kept);
     for (auto& statement : mapping_.statements) {
-      if (is_message(statement)) statement.channel = number[channel_of_[statement.channel]];
+      if (is_message(statement.kind)) statement.channel = number[channel_of_[statement.channel]];
     }
     detail::verify_order(mapping_);
     mapping_.proofs.push_back(
@@ -176,6 +173,7 @@ class ChannelSharing {
 
   Mapping mapping_;
   std::vector<std::size_t> channel_of_;  ///< By channel: that with which it is one, the first of them.
+  std::vector<const Statement*> sends_;  ///< By message.
   std::vector<std::vector<const Statement*>> receives_;  ///< By channel that is such a first.
   std::vector<std::size_t> kinds_;                       ///< The same: how many are one.
   std::map<std::pair<const Statement*, const Statement*>, bool> known_;

@@ -100,7 +100,7 @@ class Builder {
   Statement make(Kind kind, std::size_t rule, FlowId flow, poly::Set domain) const {
     const auto rank = mapping_.ranks[graph_.at(flow).space.index()];
     const auto rules = static_cast<std::int64_t>(graph_.rules.size());
-    Statement statement{kind, rule, std::move(domain), {}, {}, 0, {}, 0, false};
+    Statement statement{kind, rule, std::move(domain), {}, {}, 0, 0, {}, 0, false};
     statement.position =
         (rank * kinds + static_cast<std::int64_t>(kind)) * rules + static_cast<std::int64_t>(rule);
     return statement;

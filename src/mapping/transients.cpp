@@ -42,9 +42,7 @@ class Separator {
   /// The receivers of a broadcast are those of one statement.
   [[nodiscard]] bool is_broadcast(FlowId flow) const {
     return std::ranges::any_of(mapping_.statements, [&](const Statement& statement) {
-      const bool message =
-          statement.kind == Kind::receive || statement.kind == Kind::send || statement.kind == Kind::forward;
-      if (!message || !mapping_.channels[statement.channel].network) return false;
+      if (!is_message(statement.kind) || !mapping_.channels[statement.channel].network) return false;
       return defines(statement, flow) ||
              std::ranges::find(statement.sources, flow, &Value::flow) != statement.sources.end();
     });

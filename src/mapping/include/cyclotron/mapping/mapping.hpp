@@ -37,6 +37,10 @@ struct Channel {
 /// operand is forwarded before the compute that uses it, a result is sent after the compute that makes it
 /// (E3).
 enum class Kind : std::uint8_t { load, receive, move, forward, compute, send, store };
+/// Whether it is an end of messages.
+[[nodiscard]] constexpr bool is_message(Kind kind) {
+  return kind == Kind::receive || kind == Kind::forward || kind == Kind::send;
+}
 
 /// A flow at a point, given by forms over the dims at the statement's point.
 struct Value {
@@ -52,6 +56,8 @@ struct Statement {
   std::vector<Value>
       sources;              ///< Flows read: one for move, send, forward, store; per FlowRef term for compute.
   std::size_t channel = 0;  ///< send, forward, receive.
+  std::size_t message =
+      0;  ///< The same: of which kind. A receive and the send that it induces have the same.
   std::vector<poly::Affine> from;  ///< receive: the sender's point.
   std::int64_t position = 0;       ///< Order among statements of one PE and step.
   bool prologue = false;           ///< Runs before the time loops.
