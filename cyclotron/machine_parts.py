@@ -103,16 +103,17 @@ class Control:
 
     A section is what a program does between two decisions: an iteration of a loop whose end depends on data,
     or what follows that loop (`Program.sections`). The controller decides by the value that the PE nearest to
-    it has, then sends the next section to all PEs, each of which waits for it and sets it up. Sections that
-    wait for no value are sent ahead and cost nothing, so that programs without such loops never use the
-    controller. Without one, PEs decide for themselves at no cost, and so they do in loops that none leaves
-    early, but that go on to their bound without changing anything (`Result.steps` tells).
+    it has, then sends the next section to all PEs, each of which waits for it and sets up each procedure that
+    the section calls. Sections that wait for no value are sent ahead and cost nothing, so that programs
+    without such loops never use the controller. Without one, PEs decide for themselves at no cost, and so do
+    those in loops that none leaves early, but that go on to their bound without changing anything
+    (`Result.steps` tells).
 
-    What is charged is what no PE can hide: the way of the value, the controller's latency, the way back and
-    one set-up, once a section, before its first operation. MACH's paper (section 4.1) has about 10 cycles for
-    the latency and 50 to 60 for the set-up of each operation; those of a section after its first are not
-    charged, as if one kernel did all that the section does. Nor are the ways that the words of a section take
-    within the controller, which go on while PEs work.
+    What is charged is what no PE can hide: the way of the value, the controller's latency, the way back, and
+    the set-up of each call (`Section.calls`) when the PE comes to it, even to wait for a message. What
+    the compiler fused into one nest of loops is one procedure. MACH's paper (section 4.1) has about 10 cycles
+    for the latency and 50 to 60 for the set-up of an operation. The ways that the words of a section take
+    within the controller are not charged: they go on while PEs work.
 
     Parameters
     ----------
@@ -121,7 +122,7 @@ class Control:
     hop : int
         Cycles of that word from PE to PE, at least 0.
     setup : int
-        Cycles in which each PE sets up the section, at least 0.
+        Cycles in which a PE sets up one procedure of the section, at least 0.
 
     Raises
     ------

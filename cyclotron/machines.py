@@ -197,7 +197,7 @@ def wse2(rows: int, columns: int, *, channels: int | None = 24) -> Machine:
     Architectures" (MACH): 48 KB for program and variables (section 5.5); one operand a cycle to or from the
     network, and one or two cycles a hop (figure 1), of which this takes one; 24 channels (section 4); about
     10 cycles until a section leaves the controller and 50 to 60 to set up an operation
-    (section 4.1), of which this takes 55 for each section that waits for a value (`Control`).
+    (section 4.1), of which this takes 55 for each procedure of a section that waits for a value (`Control`).
 
     Parameters
     ----------
@@ -217,9 +217,9 @@ def wse2(rows: int, columns: int, *, channels: int | None = 24) -> Machine:
     One multiply-add a cycle is an assumption, after the three reads and one write a cycle of figure 1. There
     is no clock, which the paper does not give. A channel counts once in a PE that receives from one neighbour
     and sends to another on it, as if switching its route cost nothing. Left out: the memory of the
-    instructions, that each operation of a section is set up on its own, routers that pass messages on without
-    the PE, and the banks of the memory, from which its streams of elements reach that rate: with
-    ``cy.PE(banks=8)`` an accumulator in the memory would take two cycles, one to read and one to write it.
+    instructions, routers that pass messages on without the PE, and the banks of the memory, from which its
+    streams of elements reach that rate: with ``cy.PE(banks=8)`` an accumulator in the memory would take two
+    cycles, one to read and one to write it.
     """
     pe = PE(memory=48 * 1024, flops_per_cycle=2, channels=channels)
     return Machine(grid=(rows, columns), pe=pe, control=Control(latency=10, hop=1, setup=55))

@@ -12,58 +12,42 @@ from cyclotron.tables import html_table, text_table
 if TYPE_CHECKING:
     from cyclotron.compiler import Program
 
-_HEADER = ("section", "lines", "computes", "arguments", "instructions", "sent")
+_HEADER = ("section", "call", "lines", "computes", "arguments", "instructions", "classes", "sent")
 
 
 @dataclass(frozen=True)
-class Section:
-    """What PEs do from one decision to the next; loops of known bounds are inside.
+class Call:
+    """A procedure that PEs set up and run: what the compiler fused of consecutive statements.
 
     Attributes
     ----------
-    loop : str
-        The loop of which it is an iteration; empty before, between and after such loops.
     lines : tuple of (str, int)
         Files and lines of the Python text that its instructions come from.
     operators, arguments : tuple of str
         What it computes, and the tensors that it loads and stores.
-    waits_for : str
-        The value by which the controller sends it, as ``name (file.py:12)``: an iteration but the first of a
-        loop whose end depends on it, or what follows that loop. Empty: it is sent ahead, whatever the data.
     instructions : int
         Of the PE class that has most.
-    classes : int
-        PE classes that take part.
+    classes : tuple of int
+        PE classes that take part. For the others it is defined as doing nothing.
     """
 
-    loop: str
     lines: tuple[tuple[str, int], ...]
     operators: tuple[str, ...]
     arguments: tuple[str, ...]
-    waits_for: str
     instructions: int
-    classes: int
+    classes: tuple[int, ...]
 
     @classmethod
-    def from_core(cls, data: dict[str, Any]) -> Section:
-        """Return the section of the core's plain data.
+    def from_core(cls, data: dict[str, Any]) -> Call:
+        """Return the call of the core's plain data.
 
         Parameters
         ----------
         data : dict
-            As ``Program.core.sections`` has it.
+            As in ``Program.core.sections``.
         """
-        file, line = data["flag"]
-        where = f" ({Path(file).name}:{line})" if line else ""
-        return cls(
-            loop=data["loop"],
-            lines=tuple(data["lines"]),
-            operators=tuple(data["operators"]),
-            arguments=tuple(data["arguments"]),
-            waits_for=data["waits_for"] and data["waits_for"] + where,
-            instructions=data["instructions"],
-            classes=data["classes"],
-        )
+        lists = {name: tuple(data[name]) for name in ("lines", "operators", "arguments", "classes")}
+        return cls(instructions=data["instructions"], **lists)
 
     @property
     def lines_text(self) -> str:
@@ -80,11 +64,63 @@ class Section:
             for file, runs in found.items()
         )
 
-    def _row(self, number: int) -> list[str]:
+
+@dataclass(frozen=True)
+class Section:
+    """What PEs do from one decision to the next; loops of known bounds are inside its calls.
+
+    Attributes
+    ----------
+    loop : str
+        The loop of which it is an iteration; empty before, between and after such loops.
+    calls : tuple of Call
+        The procedures that it calls, in order: the controller sends their numbers and arguments.
+    waits_for : str
+        The value by which the controller sends it, as ``name (file.py:12)``: an iteration but the first of a
+        loop whose end depends on it, or what follows that loop. Empty: it is sent ahead, whatever the data.
+    """
+
+    loop: str
+    calls: tuple[Call, ...]
+    waits_for: str
+
+    @classmethod
+    def from_core(cls, data: dict[str, Any]) -> Section:
+        """Return the section of the core's plain data.
+
+        Parameters
+        ----------
+        data : dict
+            As ``Program.core.sections`` has it.
+        """
+        file, line = data["flag"]
+        where = f" ({Path(file).name}:{line})" if line else ""
+        calls = tuple(Call.from_core(call) for call in data["calls"])
+        return cls(data["loop"], calls, data["waits_for"] and data["waits_for"] + where)
+
+    @property
+    def lines(self) -> tuple[tuple[str, int], ...]:
+        """Those of its calls, in order."""
+        return tuple(sorted({line for call in self.calls for line in call.lines}))
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """Those of its calls, each once."""
+        return tuple(dict.fromkeys(name for call in self.calls for name in call.operators))
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """Those of its calls, each once."""
+        return tuple(dict.fromkeys(name for call in self.calls for name in call.arguments))
+
+    def _rows(self, number: int) -> Iterator[list[str]]:
         name = f"{number}: iteration of {self.loop}" if self.loop else str(number)
         sent = f"by {self.waits_for}" if self.waits_for else "ahead"
-        lists = [", ".join(self.operators), ", ".join(self.arguments)]
-        return [name, self.lines_text, *lists, str(self.instructions), sent]
+        for place, call in enumerate(self.calls):
+            lists = [", ".join(call.operators), ", ".join(call.arguments)]
+            counts = [str(call.instructions), str(len(call.classes))]
+            first = place == 0
+            yield [name if first else "", str(place), call.lines_text, *lists, *counts, sent if first else ""]
 
 
 @dataclass(frozen=True)
@@ -123,7 +159,7 @@ class Sections:
         return self.sections[number]
 
     def _rows(self) -> list[list[str]]:
-        return [section._row(number) for number, section in enumerate(self.sections)]
+        return [row for number, section in enumerate(self.sections) for row in section._rows(number)]
 
     def _caption(self) -> str:
         waits = sum(bool(section.waits_for) for section in self.sections)

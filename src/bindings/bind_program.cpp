@@ -41,14 +41,19 @@ py::dict to_dict(const program::Ending& ending) {
   return py::dict("loop"_a = ending.loop, "steps"_a = ending.steps, "first"_a = ending.first,
                   "last"_a = ending.last, "period"_a = ending.period);
 }
-py::dict to_dict(const program::Section& section) {
-  const auto line = [](const Span& span) { return std::pair(span.file, span.line); };
+std::pair<std::string, int> line_of(const Span& span) { return {span.file, span.line}; }
+py::dict to_dict(const program::Call& call) {
   std::set<std::pair<std::string, int>> lines;
-  for (const Span& span : section.spans) lines.insert(line(span));
-  return py::dict("loop"_a = section.loop, "lines"_a = py::cast(std::vector(lines.begin(), lines.end())),
-                  "operators"_a = section.operators, "arguments"_a = section.arguments,
-                  "waits_for"_a = section.waits_for, "flag"_a = line(section.flag_span),
-                  "instructions"_a = section.instructions, "classes"_a = section.classes);
+  for (const Span& span : call.spans) lines.insert(line_of(span));
+  return py::dict("lines"_a = py::cast(std::vector(lines.begin(), lines.end())),
+                  "operators"_a = call.operators, "arguments"_a = call.arguments,
+                  "instructions"_a = call.instructions, "classes"_a = call.classes);
+}
+py::dict to_dict(const program::Section& section) {
+  py::list calls;
+  for (const program::Call& call : section.calls) calls.append(to_dict(call));
+  return py::dict("loop"_a = section.loop, "calls"_a = calls, "waits_for"_a = section.waits_for,
+                  "flag"_a = line_of(section.flag_span));
 }
 template <class T>
 py::list to_dicts(const std::vector<T>& values) {

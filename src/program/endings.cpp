@@ -251,6 +251,14 @@ void collect(const Program& program, EndingId ending, EndingRange& result, std::
   widen(result.widest, breaks, first, std::max(first, last));
 }
 
+/// Of a loop with constant bounds.
+std::int64_t last_of(const Loop& loop) {
+  std::int64_t result = INT64_MAX;
+  for (const Bound& bound : loop.upper)
+    result = std::min(result, floor_divide(bound.numerator.constant, bound.divisor));
+  return result;
+}
+
 EndingFault fault_at(const Program& program, std::size_t pe_class, const Unfit& unfit) {
   EndingFault result{pe_class, unfit.instruction, unfit.what, {}};
   if (pe_class < program.classes.size() && unfit.instruction < program.classes[pe_class].code.size())
@@ -331,9 +339,11 @@ Unrolled without_skipped(const Program& program, const std::vector<Ended>& ends)
       write(loop.begin, loop.end + 1, decided);
       std::get<Loop>(written[first].action).upper = {{.numerator = {{}, ended.at}}};
       const std::size_t rest = written.size();
-      write(loop.begin, loop.end + 1, false);
-      std::get<Loop>(written[rest].action).lower = {{.numerator = {{}, ended.at + ended.skipped + 1}}};
+      const std::int64_t next = ended.at + ended.skipped + 1;
       done = loop.end + 1;
+      if (next > last_of(std::get<Loop>(code[loop.begin].action))) continue;
+      write(loop.begin, loop.end + 1, false);
+      std::get<Loop>(written[rest].action).lower = {{.numerator = {{}, next}}};
     }
     write(done, code.size(), decided);
     result.program.classes[c].code = std::move(written);

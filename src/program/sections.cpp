@@ -6,16 +6,14 @@
 #include <utility>
 #include <variant>
 
+#include <cyclotron/program/procedures.hpp>
+
 namespace cyclotron::program {
 namespace {
 
 template <class T>
 void add_once(std::vector<T>& values, const T& value) {
   if (std::ranges::find(values, value) == values.end()) values.push_back(value);
-}
-
-bool opens(const Action& action) {
-  return std::holds_alternative<Loop>(action) || std::holds_alternative<If>(action);
 }
 
 /// The ending of each instruction's outermost loop, if that has one.
@@ -72,22 +70,21 @@ struct Collected {
 
   [[nodiscard]] std::size_t loop_of(EndingId ending) const { return 2 * places[ending.index()] + 1; }
 
-  void add(const PeClass& pe_class) {
+  void add(std::uint32_t number) {
+    const PeClass& pe_class = program.classes[number];
     const auto endings = endings_of(pe_class);
-    std::vector<std::int64_t> instructions(sections.size());
-    std::size_t section = 0;
-    for (std::size_t at = 0; at < pe_class.code.size(); ++at) {
-      const Instruction& instruction = pe_class.code[at];
-      if (endings[at]) section = loop_of(*endings[at]);
-      if (!endings[at] && section % 2 == 1) ++section;  // past the loop
-      if (const auto* exit = std::get_if<Exit>(&instruction.action)) tell_flag(pe_class, *exit);
-      if (is_control(instruction.action)) continue;
-      ++instructions[section];
-      look(sections[section], instruction);
+    std::size_t section = 0, joined = 0;
+    for (const Procedure& procedure : procedures(pe_class)) {
+      const auto ending = endings[procedure.first];
+      const std::size_t before = section;
+      if (ending) section = loop_of(*ending);
+      if (!ending && section % 2 == 1) ++section;  // past the loop
+      if (section != before) joined = 0;
+      joined = join(sections[section].calls, joined, pe_class, procedure);
+      sections[section].calls[joined++].classes.push_back(number);
     }
-    for (std::size_t s = 0; s < sections.size(); ++s) {
-      sections[s].instructions = std::max(sections[s].instructions, instructions[s]);
-      sections[s].classes += instructions[s] > 0 ? 1 : 0;
+    for (const Instruction& instruction : pe_class.code) {
+      if (const auto* exit = std::get_if<Exit>(&instruction.action)) tell_flag(pe_class, *exit);
     }
   }
 
@@ -95,15 +92,44 @@ struct Collected {
   static bool is_control(const Action& action) {
     return opens(action) || std::holds_alternative<End>(action) || std::holds_alternative<Exit>(action);
   }
+  static bool is_of(const Call& call, const Span& span) {
+    return std::ranges::any_of(
+        call.spans, [&](const Span& other) { return other.line == span.line && other.file == span.file; });
+  }
 
-  void look(Section& section, const Instruction& instruction) const {
-    if (instruction.span.known()) add_once(section.spans, instruction.span);
+  /// Adds a class's procedure to the first call, not before `from`, that has a line of it; else to a new one there.
+  /// Returns that call.
+  std::size_t join(std::vector<Call>& calls, std::size_t from, const PeClass& pe_class,
+                   const Procedure& procedure) const {
+    Call own;
+    for (std::size_t at = procedure.first; at < procedure.end; ++at) {
+      if (is_control(pe_class.code[at].action)) continue;
+      ++own.instructions;
+      look(own, pe_class.code[at]);
+    }
+    const auto found =
+        std::find_if(calls.begin() + static_cast<std::ptrdiff_t>(from), calls.end(), [&](const Call& call) {
+          return std::ranges::any_of(own.spans, [&](const Span& span) { return is_of(call, span); });
+        });
+    if (found == calls.end()) {
+      calls.insert(calls.begin() + static_cast<std::ptrdiff_t>(from), std::move(own));
+      return from;
+    }
+    for (const Span& span : own.spans) add_once(found->spans, span);
+    for (const auto& name : own.operators) add_once(found->operators, name);
+    for (const auto& name : own.arguments) add_once(found->arguments, name);
+    found->instructions = std::max(found->instructions, own.instructions);
+    return static_cast<std::size_t>(found - calls.begin());
+  }
+
+  void look(Call& call, const Instruction& instruction) const {
+    if (instruction.span.known()) add_once(call.spans, instruction.span);
     if (const auto* compute = std::get_if<Compute>(&instruction.action))
-      add_once(section.operators, std::string(operators::info(compute->op).name));
+      add_once(call.operators, std::string(operators::info(compute->op).name));
     const auto* load = std::get_if<Load>(&instruction.action);
     const auto* store = std::get_if<Store>(&instruction.action);
-    if (load != nullptr) add_once(section.arguments, program.tensors[load->tensor.index()].name);
-    if (store != nullptr) add_once(section.arguments, program.tensors[store->tensor.index()].name);
+    if (load != nullptr) add_once(call.arguments, program.tensors[load->tensor.index()].name);
+    if (store != nullptr) add_once(call.arguments, program.tensors[store->tensor.index()].name);
   }
 
   /// What the loop's next iteration and what follows the loop wait for.
@@ -130,10 +156,12 @@ std::vector<Section> sections(const Program& program) {
   Collected collected{program, places_of(program)};
   for (std::size_t e = 0; e < program.endings.size(); ++e)
     collected.sections[collected.loop_of(EndingId(e))].loop = program.endings[e].loop;
-  for (const PeClass& pe_class : program.classes) collected.add(pe_class);
+  for (std::uint32_t c = 0; c < program.classes.size(); ++c) collected.add(c);
   std::vector<Section> result = std::move(collected.sections);
-  std::erase_if(result, [](const Section& section) { return section.instructions == 0; });
-  for (Section& section : result) std::ranges::stable_sort(section.spans);
+  std::erase_if(result, [](const Section& section) { return section.calls.empty(); });
+  for (Section& section : result) {
+    for (Call& call : section.calls) std::ranges::stable_sort(call.spans);
+  }
   return result;
 }
 

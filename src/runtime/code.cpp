@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <cyclotron/program/procedures.hpp>
 #include <cyclotron/program/storage.hpp>
 #include <cyclotron/program/timing.hpp>
 #include <cyclotron/support/division.hpp>
@@ -44,12 +45,19 @@ class Decoder {
     }
     require(open_.empty(), "a Loop or If has no End");
     code_.steps.emplace_back();
+    mark_calls();
     mark_lower_halves(code_);
     mark_sent_slots(code_);
     return std::move(code_);
   }
 
  private:
+  void mark_calls() {
+    if (!program::uses_controller(program_)) return;
+    for (const auto& procedure : program::procedures(pe_class_))
+      code_.steps[procedure.first].begins_call = true;
+  }
+
   /// Most of these `program::verify` has checked; they are what memory safety rests on here.
   void require(bool condition, std::string_view what, const char* code = "CYC611") const {
     if (condition) return;

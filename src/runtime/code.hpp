@@ -110,6 +110,7 @@ struct Step {
   Op op = Op::add;
   bool scalar = false;       ///< Every tile named is 1x1 by its type.
   bool sized = false;        ///< Cycles depend on the shapes; else they are `cycles`.
+  bool begins_call = false;  ///< It is the first of a procedure, and the program has a controller call these.
   std::uint8_t element = 0;  ///< Bytes of a scalar.
   Flags flags = 0;
   std::uint32_t variable = 0;  ///< Of a loop; of an exit, that of the loop around.

@@ -62,8 +62,9 @@ concept KeepsTiles = requires { typename Host::Reference; };
 template <class Host>
 concept TimesMemory = requires(Host& host, Pe& pe) { host.finish(pe); };
 
-/// A host may have the ends of iterations in which a loop may end take time too.
+/// A host may have the ends of iterations in which a loop may end take time too, and the calls of procedures.
 ///   bool decide(Pe&, const Step&);  // before an EXIT
+///   void call(Pe&);                 // before the first step of a procedure, whenever it is tried
 template <class Host>
 concept TimesControl = requires(Host& host, Pe& pe, const Step& step) { host.decide(pe, step); };
 
@@ -97,6 +98,9 @@ class Interpreter {
     } count{pe, executed};
     while (budget-- > 0) {
       const Step& step = all[counter];
+      if constexpr (TimesControl<Host>) {
+        if (step.begins_call) host_.call(pe);
+      }
       switch (step.kind) {
         case Step::Kind::loop: {
           const std::int64_t first = lower_limit(code, step.lower, pe.variables);

@@ -183,9 +183,76 @@ def test_sections_are_what_runs_between_decisions():
     assert any("cy.sum(x) < least" in text for text in texts)
     assert "divide" in body.operators
     assert sections[0].arguments == ("x",)
-    assert all(section.instructions > 0 for section in sections)
+    assert all(call.instructions > 0 and call.classes for section in sections for call in section.calls)
     assert "iteration of _" in str(sections)
     assert sections._repr_html_().count("<tr>") == 4
+
+
+@cy.kernel
+def shrunk(x, y, least, steps):
+    """Two array statements a step, the second of which waits for the sum of the first."""
+    for _ in range(steps):
+        x = x * 0.5
+        total = cy.sum(x)
+        y = y + total * x
+        if total < least:
+            break
+    return x, y
+
+
+def folded(size, setup, kernel=shrunk):
+    """On 2x2 PEs, blocks of so many rows and columns; nothing but the set-up costs control."""
+    x = np.ones((2 * size[0], 2 * size[1]))
+    machine = cy.Machine(grid=(2, 2), control=cy.Control(latency=0, hop=0, setup=setup))
+    schedule = cy.Schedule().space("i", "j").time("_").fold(i=cy.block(2), j=cy.block(2))
+    return kernel.compile(x, x, 1e-9, 30, schedule=schedule, machine=machine)
+
+
+def calls_of(program, section, pe):
+    """How many procedures of a section the PE takes part in."""
+    return sum(program.core.class_of(pe) in call.classes for call in section.calls)
+
+
+@pytest.mark.parametrize("size", [(1, 1), (1, 4), (3, 2)])
+def test_each_call_is_set_up(size):
+    programs = {setup: folded(size, setup) for setup in (0, 1, 1000)}
+    _, body, after = programs[0].sections
+    ending = programs[0].core.endings[0]
+    decided = ending["last"] - ending["first"]  # iterations that a decision has sent; then what follows
+    middle = (0, 0)  # its value decides, so that it waits for no other PE
+    calls = decided * calls_of(programs[0], body, middle) + calls_of(programs[0], after, middle)
+    for setup, program in programs.items():
+        assert run(program, functional=False).stats["stall_control"][middle] == setup * calls
+        assert run(program, functional=False, event_limit=0).stats["stall_control"][middle] == setup * calls
+    # Sums are between nests of loops; where blocks have one element there are no loops.
+    assert (len(body.calls) == 1) == (size == (1, 1))
+
+
+@cy.kernel
+def scaled(x, y, steps):
+    for _ in range(steps):
+        x = x * 0.5
+        if y[0, 0] < 0:
+            break
+    return x
+
+
+@pytest.mark.parametrize(("count", "least", "most"), [(1, 0, 0.2), (50, 0.5, 0.9), (500, 0.9, 1)])
+def test_an_array_statement_of_fifty_elements_a_pe_is_efficient(count, least, most):
+    """MACH, section 4.1: a set-up of 50 to 60 cycles leaves as few as 50 elements a PE efficient."""
+    x = np.ones((1, count))
+    machine = cy.Machine(grid=(1,), control=cy.Control(latency=0, hop=0, setup=55))
+    schedule = cy.Schedule().space("i").time("_", "j")
+    runs = []
+    for steps in (20, 21):
+        program = scaled.compile(x, x, steps, schedule=schedule, machine=machine)
+        runs.append(run(program, functional=False))
+    cycles = runs[1].cycles - runs[0].cycles
+    busy = int((runs[1].stats["busy"] - runs[0].stats["busy"]).sum())
+    assert len(program.sections[1].calls) == 1
+    assert busy >= count
+    assert cycles == busy + 55
+    assert least < busy / cycles < most
 
 
 def test_a_static_program_is_one_section_that_waits_for_nothing():

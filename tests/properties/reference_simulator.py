@@ -72,7 +72,9 @@ class _Simulation:
     def __init__(self, program: Json, ends: Sequence[tuple[int, int]]) -> None:
         self.program, self.machine = program, program["machine"]
         for found in program["classes"]:
-            found["code"] = _without_exits(found["code"], ends, "control" in self.machine)
+            found["code"] = reference_controller.without_exits(found["code"], ends, "control" in self.machine)
+            if "control" in self.machine:
+                reference_controller.mark_calls(found["code"])
         topology = self.machine["topology"]
         names = topology if isinstance(topology, list) else [topology] * len(program["grid"])
         self.wraps = [name in ("torus", "ring") for name in names]
@@ -189,6 +191,8 @@ class _Simulation:
         """The instructions from `at` to the End of the block that they are in."""
         while at < len(code) and code[at]["do"] != "end":
             step = code[at]
+            if step.get("call"):
+                self.controller.call(pe, clock)
             if step["do"] == "loop":
                 for value in _values(step, environment):
                     yield from self.block(code, at + 1, [*environment, value], pe, clock, sizes)
@@ -408,20 +412,6 @@ def _walk(code: list[Json], at: int, environment: list[int]) -> Iterator[tuple[J
         else:
             yield step, environment
             at += 1
-
-
-def _without_exits(code: list[Json], ends: Sequence[tuple[int, int]], decides: bool) -> list[Json]:
-    """The code, with the iterations that a loop leaves out in its Loop; with exits where these cost time."""
-    open_loops = []
-    for step in code:
-        if step["do"] in ("loop", "if"):
-            open_loops.append(step)
-        elif step["do"] == "end":
-            open_loops.pop()
-        elif step["do"] == "exit" and ends:
-            at, skipped = ends[step["ending"]]
-            open_loops[-1]["left_out"] = range(at + 1, at + 1 + skipped)
-    return [step for step in code if decides or step["do"] != "exit"]
 
 
 def _values(loop: Json, environment: list[int]) -> Iterator[int]:

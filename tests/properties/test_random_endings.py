@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import random
 import runpy
@@ -173,6 +174,36 @@ def test_random_loops(batch: int, tmp_path: Path) -> None:
 def test_some_random_loops_leave_steps_out(tmp_path: Path) -> None:
     steps = [check(seed, tmp_path, ("local",)) for seed in (5, 10, 17, 24)]
     assert any(one and min(one.values()) < LONG for one in steps)
+
+
+@cy.kernel
+def stages(u, v, least, steps):
+    """Of several procedures a step where a PE has a block, with sums between them."""
+    for _ in range(steps):
+        u = u - cy.shift(u, 1, 0) * 0.25
+        s = cy.sum(u)
+        v[1:, :] += s * u[:-1, :]
+        if cy.sum(v * v) - s < least:
+            break
+    return u, v
+
+
+@pytest.mark.parametrize(
+    ("shape", "grid"), [((3, 4), (3, 4)), ((4, 6), (2, 2)), ((5, 3), (2, 1)), ((6, 5), (1, 1))], ids=str
+)
+@pytest.mark.parametrize("least", [-1e300, 2.5e3, 1e300], ids=["no-end", "some", "at-once"])
+def test_procedures_are_set_up_one_by_one(
+    shape: tuple[int, int], grid: tuple[int, int], least: float
+) -> None:
+    u = np.arange(1.0, 1 + math.prod(shape)).reshape(shape)
+    schedule = cy.Schedule().space("i", "j").time("_")
+    if shape != grid:
+        schedule = schedule.fold(i=cy.block(grid[0]), j=cy.block(grid[1]))
+    program = stages.compile(u, u, least, LONG, schedule=schedule, machine=cy.Machine(grid=grid))
+    check_time(program, str(program))
+    assert program.core.endings
+    if shape != grid:
+        assert len(program.sections[1].calls) > 1
 
 
 def test_random_loops_by_mpi(tmp_path: Path) -> None:

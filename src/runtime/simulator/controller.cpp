@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include <cyclotron/program/procedures.hpp>
 #include <cyclotron/support/error.hpp>
 
 namespace cyclotron::runtime::simulator {
@@ -37,15 +38,12 @@ std::set<std::size_t> endings_of(const program::PeClass& pe_class) {
 
 }  // namespace
 
-bool uses_controller(const program::Program& program) {
-  return program.machine.control.has_value() && !program.endings.empty();
-}
-
 Controller::Controller(const program::Program& program, const std::vector<std::uint32_t>& grid_index) {
-  if (!uses_controller(program)) return;
+  if (!program::uses_controller(program)) return;
   control_ = *program.machine.control;
   hops_ = hops_to_the_middle(program, grid_index);
   stalled_.resize(grid_index.size());
+  called_.resize(grid_index.size());
   std::vector<std::set<std::size_t>> endings;
   for (const auto& pe_class : program.classes) endings.push_back(endings_of(pe_class));
   for (const auto& ending : program.endings)
@@ -62,7 +60,9 @@ Controller::Controller(const program::Program& program, const std::vector<std::u
 bool Controller::pass(std::uint32_t ordinal, std::uint32_t ending, std::int64_t iteration, std::int64_t& now,
                       const Wake& wake) {
   Loop& loop = loops_[ending];
-  if (iteration < loop.first || iteration > loop.last) return true;  // all PEs know that it goes on
+  const bool decides = iteration >= loop.first && iteration <= loop.last;
+  called_[ordinal] = decides ? 1 : 0;
+  if (!decides) return true;  // all PEs know that it goes on
   const std::int64_t number = iteration - loop.first - loop.done;
   if (ordinal == loop.nearest) {
     const std::int64_t told = now + hops_[ordinal] * control_.hop_cycles;
@@ -76,7 +76,7 @@ bool Controller::pass(std::uint32_t ordinal, std::uint32_t ending, std::int64_t 
   CYC_CHECK(number >= 0, "a PE comes to each section once");
   Section& section = loop.sections[static_cast<std::size_t>(number)];
   const std::int64_t arrival = section.left + hops_[ordinal] * control_.hop_cycles;
-  const std::int64_t starts = std::max(now, arrival) + control_.setup_cycles;
+  const std::int64_t starts = std::max(now, arrival);
   stalled_[ordinal] += starts - std::exchange(now, starts);
   --section.expected;
   while (!loop.sections.empty() && loop.sections.front().expected == 0) {

@@ -9,12 +9,10 @@
 
 namespace cyclotron::runtime::simulator {
 
-/// Whether a controller takes part in a run: there is one, and a loop whose end depends on data.
-[[nodiscard]] bool uses_controller(const program::Program& program);
-
 /// It stands in the middle of the grid. At the end of an iteration in which a loop may end, the PE of that loop that is
 /// nearest hands it the flag, `hop` cycles a hop; `latency` cycles later the next section leaves for all the loop's PEs.
-/// Each waits for it there, and then sets it up.
+/// Each waits for it there, and then sets up each of its procedures when it comes to that: those up to the next end of an
+/// iteration, or of the program. Procedures of other sections were sent ahead.
 class Controller {
  public:
   using Wake = std::function<void(std::uint32_t)>;
@@ -26,6 +24,13 @@ class Controller {
   /// and is woken once the controller has decided.
   bool pass(std::uint32_t ordinal, std::uint32_t ending, std::int64_t iteration, std::int64_t& now,
             const Wake& wake);
+
+  /// A PE comes to a procedure at cycle `now`: moves its clock to when that begins.
+  void call(std::uint32_t ordinal, std::int64_t& now) {
+    if (called_.empty() || called_[ordinal] == 0) return;
+    now += control_.setup_cycles;
+    stalled_[ordinal] += control_.setup_cycles;
+  }
 
   /// Of a PE so far.
   [[nodiscard]] std::int64_t stalled(std::uint32_t ordinal) const {
@@ -51,7 +56,8 @@ class Controller {
   machine::Control control_;
   std::vector<std::int64_t> hops_;  ///< To the controller, by ordinal; empty where it takes no part.
   std::vector<std::int64_t> stalled_;
-  std::vector<Loop> loops_;  ///< By ending.
+  std::vector<char> called_;  ///< By ordinal: whether its section was sent by a decision.
+  std::vector<Loop> loops_;   ///< By ending.
 };
 
 }  // namespace cyclotron::runtime::simulator

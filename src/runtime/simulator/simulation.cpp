@@ -3,6 +3,7 @@
 #include <tuple>
 #include <utility>
 
+#include <cyclotron/program/procedures.hpp>
 #include <cyclotron/program/timing.hpp>
 
 #include "../messages.hpp"
@@ -48,7 +49,8 @@ Simulation<f>::Simulation(const program::Program& program, const Arrays& arrays,
       port_free_(array_.port_count()),
       clocks_(array_.count()),
       work_(array_.count()),
-      waiting_for_(array_.count()) {
+      waiting_for_(array_.count()),
+      in_call_(array_.count()) {
   for (std::size_t q = 0; q < links_.size(); ++q) {
     const Link& link = array_.links()[q];
     set_up(links_[q], link.channel, link.sender,
@@ -95,6 +97,7 @@ bool Simulation<f>::run() {
     const std::int64_t before = pe.executed;
     const Outcome outcome = interpreter.run(pe, steps_a_turn);
     if (outcome == Outcome::done) ++done_;
+    if (outcome == Outcome::blocked) in_call_[ordinal] = pe.step().begins_call ? 1 : 0;
     if (outcome == Outcome::paused) ready_.push(ordinal);
     const std::int64_t steps = outcome == Outcome::paused ? steps_a_turn : pe.executed - before + 1;
     pulse_.tick(steps, [&] { return array_.fraction_done(); });
@@ -355,9 +358,15 @@ void Simulation<f>::computed(Pe& pe, const Step& step, std::span<const Shape> op
 
 template <bool f>
 bool Simulation<f>::decide(Pe& pe, const Step& step) {
-  if (!uses_controller(array_.program())) return true;
+  if (!program::uses_controller(array_.program())) return true;
   return controller_.pass(pe.ordinal, step.ending, pe.variables[step.variable], clocks_[pe.ordinal].now,
                           [&](std::uint32_t ordinal) { wake(ordinal); });
+}
+
+template <bool f>
+void Simulation<f>::call(Pe& pe) {
+  if (std::exchange(in_call_[pe.ordinal], char{0}) == 0)
+    controller_.call(pe.ordinal, clocks_[pe.ordinal].now);
 }
 
 template <bool f>

@@ -88,6 +88,7 @@ class Simulation {
   bool access(Pe& pe, const Step& step, TileSize size);
   bool finish(Pe& pe);
   bool decide(Pe& pe, const Step& step);
+  void call(Pe& pe);
 
  private:
   void set_up(Queue& queue, std::uint32_t channel, std::uint32_t sender, std::uint32_t receiver_index);
@@ -118,6 +119,7 @@ class Simulation {
   std::vector<Clock> clocks_;                  ///< By ordinal.
   std::vector<Work> work_;                     ///< By ordinal.
   std::vector<const Queue*> waiting_for_;      ///< By ordinal.
+  std::vector<char> in_call_;  ///< By ordinal: whether it waits in the first step of a procedure.
   Ring<std::uint32_t> ready_;
   std::uint32_t done_ = 0;
   std::vector<Event> events_;

@@ -2,8 +2,9 @@
 
 #include <utility>
 
+#include <cyclotron/program/procedures.hpp>
+
 #include "collapse.hpp"
-#include "controller.hpp"
 #include "deadlock.hpp"
 #include "fast_forward.hpp"
 #include "timed_engine.hpp"
@@ -29,7 +30,7 @@ std::optional<Timing> simulate_ahead(const program::Program& program, const Prog
 
 std::optional<Timing> simulate_time(const program::Program& program, Engine which, const Progress& progress) {
   try {
-    if (which == Engine::general || uses_controller(program)) {
+    if (which == Engine::general || program::uses_controller(program)) {
       if (auto timing = simulate_ahead(program, progress)) {
         timing->engine = which == Engine::fast_forward ? "fast-forward" : "general";
         return timing;
@@ -38,7 +39,7 @@ std::optional<Timing> simulate_time(const program::Program& program, Engine whic
     auto timed = time_program(program);
     if (!timed) return std::nullopt;
     // A controller has PEs wait for others far away: nothing repeats itself in PE after PE.
-    const bool general = which == Engine::general || uses_controller(program);
+    const bool general = which == Engine::general || program::uses_controller(program);
     if (!general) {
       if (auto timing = simulate_collapsed(*timed, progress)) return timing;
     }

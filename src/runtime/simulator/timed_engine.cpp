@@ -206,6 +206,7 @@ TimedEngine::Outcome TimedEngine::advance(std::uint32_t ordinal, [[maybe_unused]
         if (!access(ordinal, *op)) return leave(Outcome::blocked);
         restore();
         break;
+      case TimedOp::Kind::call: controller_.call(ordinal, now); break;
       case TimedOp::Kind::decide:
         save();
         if (!decide(ordinal, *op)) return leave(Outcome::blocked);

@@ -4,11 +4,11 @@
 #include <limits>
 #include <utility>
 
+#include <cyclotron/program/procedures.hpp>
 #include <cyclotron/program/wires.hpp>
 
 #include "../pe_array.hpp"
 #include "control.hpp"
-#include "controller.hpp"
 #include "simulation.hpp"
 #include "tile_sizes.hpp"
 #include "timed_wires.hpp"
@@ -73,6 +73,7 @@ class Compactor {
 
   void add(std::uint32_t at) {
     const Step& step = code_.steps[at];
+    if (step.begins_call) push(TimedOp::Kind::call, at);
     switch (step.kind) {
       case Step::Kind::loop: return open(at);
       case Step::Kind::repeat: return close(at);
@@ -85,7 +86,7 @@ class Compactor {
         --branches_;
         return;
       case Step::Kind::exit:
-        if (uses_controller(*program_.source)) push(TimedOp::Kind::decide, at).first = step.ending;
+        if (program::uses_controller(*program_.source)) push(TimedOp::Kind::decide, at).first = step.ending;
         return;
       case Step::Kind::load: return access(TimedOp::Kind::load, at);
       case Step::Kind::store: return access(TimedOp::Kind::store, at);
@@ -170,8 +171,8 @@ class Compactor {
     const bool network =
         step.kind == Step::Kind::receive && code_.ports[step.port].kind == Port::Kind::network_in;
     const bool memory = step.kind == Step::Kind::load || step.kind == Step::Kind::store;
-    const bool decides = step.kind == Step::Kind::exit && uses_controller(*program_.source);
-    return network || (memory && served_) || decides || step.kind == Step::Kind::branch ||
+    const bool decides = step.kind == Step::Kind::exit && program::uses_controller(*program_.source);
+    return network || (memory && served_) || decides || step.begins_call || step.kind == Step::Kind::branch ||
            step.kind == Step::Kind::broadcast;
   }
 

@@ -33,7 +33,8 @@ struct TimedOp {
     repeat,      ///< Goes to `target` while iterations remain.
     branch,      ///< Goes to `target` where the condition does not hold.
     skip,
-    decide,  ///< Where a loop may end: waits for the controller. Only where there is one.
+    call,    ///< Where a procedure begins: sets it up. As the next, only where there is a controller.
+    decide,  ///< Where a loop may end: waits for the controller.
     halt
   };
   Kind kind = Kind::halt;

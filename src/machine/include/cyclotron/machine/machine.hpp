@@ -91,7 +91,7 @@ struct Control {
   std::int64_t latency_cycles =
       10;                          ///< From what it decides by to the first word of the section, at least 0.
   std::int64_t hop_cycles = 1;     ///< Of that word from PE to PE, at least 0.
-  std::int64_t setup_cycles = 55;  ///< Of a section in each PE before it begins, at least 0.
+  std::int64_t setup_cycles = 55;  ///< Of each procedure of it in each PE, at least 0.
   bool operator==(const Control&) const = default;
 };
 

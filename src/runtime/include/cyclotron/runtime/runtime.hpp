@@ -158,7 +158,8 @@ struct SimulatorOptions {
 /// On a machine with control, a PE waits at the end of each iteration in which a loop may end. There stands the
 /// controller in the middle of the grid, at coordinate (extent - 1) / 2 of each dimension. The nearest of the loop's PEs
 /// comes to its EXIT at cycle t; the next section leaves at s = t + hop * its hops + latency; each PE of the loop:
-/// t = max(t, s + hop * its hops) + setup. After the iteration in which it ended the loop needs no controller.
+/// t = max(t, s + hop * its hops). From there to its next EXIT it calls procedures (`program::procedures`), each after a
+/// set-up: t += setup. After the iteration in which it ended the loop needs no controller.
 /// When a loop ends early numbers say: a run of time alone goes through all of its iterations.
 /// A run of time alone does not look at tensors and slots, so it does not tell indices outside them.
 /// Throws DeadlockError with the cycle of waits (PE, channel, full or empty, source line) and a depth that

@@ -1,0 +1,30 @@
+// What a controller has PEs call: the procedures of a class's code (MA-011, MA-023).
+#pragma once
+#include <cstddef>
+#include <variant>
+#include <vector>
+
+#include <cyclotron/program/program.hpp>
+
+namespace cyclotron::program {
+
+/// Whether an instruction opens a block.
+[[nodiscard]] inline bool opens(const Action& action) {
+  return std::holds_alternative<Loop>(action) || std::holds_alternative<If>(action);
+}
+
+/// Instructions [first, end) of a class that a PE sets up once: nests of loops, and straight-line code, one after the
+/// other, that are of a common line of the text. What the compiler fused is one, and so is what it split.
+struct Procedure {
+  std::size_t first = 0;
+  std::size_t end = 0;
+  bool operator==(const Procedure&) const = default;
+};
+
+/// In the order of the code; those in a loop that may end early are of its iterations. Requires: the code is verified.
+[[nodiscard]] std::vector<Procedure> procedures(const PeClass& pe_class);
+
+/// Whether a controller has PEs call them: there is one, and a loop whose end depends on data.
+[[nodiscard]] bool uses_controller(const Program& program);
+
+}  // namespace cyclotron::program
