@@ -27,6 +27,7 @@ from cyclotron.places import errors_at_call
 from cyclotron.proof import VERIFY_LIMIT, Depths, least_depths, prove
 from cyclotron.recurrences import Recurrences
 from cyclotron.retarget import require_retargetable
+from cyclotron.roles import Roles
 from cyclotron.schedule import Schedule
 from cyclotron.sections import Sections
 
@@ -143,6 +144,11 @@ class Program:
     def sections(self) -> Sections:
         """The program as a controller sends it: what runs between decisions that depend on data."""
         return Sections.of(self)
+
+    @property
+    def roles(self) -> Roles:
+        """Who does what: the controller, if any, workers, reduction PEs and relays, with what each holds."""
+        return Roles.of(self)
 
     @property
     def memory_bytes(self) -> int:

@@ -3,14 +3,17 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <cyclotron/memory/footprint.hpp>
 #include <cyclotron/memory/layout.hpp>
 #include <cyclotron/memory/lifetimes.hpp>
 #include <cyclotron/program/program.hpp>
+#include <cyclotron/program/roles.hpp>
 #include <cyclotron/program/storage.hpp>
 #include <cyclotron/program/timing.hpp>
 
@@ -74,6 +77,18 @@ std::vector<std::pair<std::string, int>> lines(const ClassView& view) {
   return result;
 }
 
+/// Names of those that it loads or stores, each once, in the program's order.
+std::vector<std::string> tensors(const ClassView& view) {
+  std::set<program::TensorId> found;
+  for (const auto& instruction : view.pe_class->code) {
+    if (const auto* load = std::get_if<program::Load>(&instruction.action)) found.insert(load->tensor);
+    if (const auto* store = std::get_if<program::Store>(&instruction.action)) found.insert(store->tensor);
+  }
+  std::vector<std::string> result;
+  for (const auto tensor : found) result.push_back(view.program->tensors[tensor.index()].name);
+  return result;
+}
+
 }  // namespace
 
 py::list classes(const py::object& self) {
@@ -103,6 +118,8 @@ void bind_pe_classes(py::module_& module) {
                              [](const ClassView& c) {
                                return program::peak_flops_per_cycle(c.program->machine.pe, *c.pe_class);
                              })
+      .def_property_readonly("role", [](const ClassView& c) { return name(duty_of(*c.pe_class)); })
+      .def_property_readonly("tensors", &tensors)
       .def_property_readonly("instructions", [](const ClassView& c) { return c.pe_class->code.size(); })
       .def("__str__", [](const ClassView& c) { return to_string(*c.program, *c.pe_class); });
 }

@@ -3,7 +3,6 @@
 
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -11,12 +10,13 @@
 #include <cyclotron/memory/layout.hpp>
 #include <cyclotron/program/file.hpp>
 #include <cyclotron/program/program.hpp>
-#include <cyclotron/program/sections.hpp>
+#include <cyclotron/program/roles.hpp>
 #include <cyclotron/program/wires.hpp>
 
 #include "bindings.hpp"
 #include "machines.hpp"
 #include "pe_classes.hpp"
+#include "sections.hpp"
 
 namespace py = pybind11;
 using namespace py::literals;
@@ -40,20 +40,6 @@ py::dict to_dict(const program::Channel& channel) {
 py::dict to_dict(const program::Ending& ending) {
   return py::dict("loop"_a = ending.loop, "steps"_a = ending.steps, "first"_a = ending.first,
                   "last"_a = ending.last, "period"_a = ending.period);
-}
-std::pair<std::string, int> line_of(const Span& span) { return {span.file, span.line}; }
-py::dict to_dict(const program::Call& call) {
-  std::set<std::pair<std::string, int>> lines;
-  for (const Span& span : call.spans) lines.insert(line_of(span));
-  return py::dict("lines"_a = py::cast(std::vector(lines.begin(), lines.end())),
-                  "operators"_a = call.operators, "arguments"_a = call.arguments,
-                  "instructions"_a = call.instructions, "classes"_a = call.classes);
-}
-py::dict to_dict(const program::Section& section) {
-  py::list calls;
-  for (const program::Call& call : section.calls) calls.append(to_dict(call));
-  return py::dict("loop"_a = section.loop, "calls"_a = calls, "waits_for"_a = section.waits_for,
-                  "flag"_a = line_of(section.flag_span));
 }
 template <class T>
 py::list to_dicts(const std::vector<T>& values) {
@@ -117,8 +103,9 @@ void bind_program(py::module_& module) {
       .def_property_readonly("tensors", [](const program::Program& p) { return to_dicts(p.tensors); })
       .def_property_readonly("channels", [](const program::Program& p) { return to_dicts(p.channels); })
       .def_property_readonly("endings", [](const program::Program& p) { return to_dicts(p.endings); })
-      .def_property_readonly("sections",
-                             [](const program::Program& p) { return to_dicts(program::sections(p)); })
+      .def_property_readonly("sections", &sections)
+      .def_property_readonly("control_place", &program::control_place)
+      .def_property_readonly("hops_to_control", &hops_to_control)
       .def_property_readonly("classes", &classes)
       .def("pe_counts", &program::Program::pe_counts, "PEs in each class.")
       .def("class_of", &class_of, py::arg("coordinates"),

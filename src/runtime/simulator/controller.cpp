@@ -6,25 +6,11 @@
 #include <variant>
 
 #include <cyclotron/program/procedures.hpp>
+#include <cyclotron/program/roles.hpp>
 #include <cyclotron/support/error.hpp>
 
 namespace cyclotron::runtime::simulator {
 namespace {
-
-/// From each PE to the middle of the grid.
-std::vector<std::int64_t> hops_to_the_middle(const program::Program& program,
-                                             const std::vector<std::uint32_t>& grid_index) {
-  std::vector<std::int64_t> result;
-  result.reserve(grid_index.size());
-  std::vector<std::int64_t> offset(program.grid.size());
-  for (const std::uint32_t index : grid_index) {
-    std::int64_t rest = index;
-    for (std::size_t d = program.grid.size(); d-- > 0; rest /= program.grid[d])
-      offset[d] = rest % program.grid[d] - (program.grid[d] - 1) / 2;
-    result.push_back(machine::hops(program.machine, program.grid, offset));
-  }
-  return result;
-}
 
 /// The endings of a class.
 std::set<std::size_t> endings_of(const program::PeClass& pe_class) {
@@ -41,7 +27,7 @@ std::set<std::size_t> endings_of(const program::PeClass& pe_class) {
 Controller::Controller(const program::Program& program, const std::vector<std::uint32_t>& grid_index) {
   if (!program::uses_controller(program)) return;
   control_ = *program.machine.control;
-  hops_ = hops_to_the_middle(program, grid_index);
+  for (const std::uint32_t index : grid_index) hops_.push_back(program::hops_to_control(program, index));
   stalled_.resize(grid_index.size());
   called_.resize(grid_index.size());
   std::vector<std::set<std::size_t>> endings;

@@ -1,0 +1,215 @@
+"""What the parts of the machine are for in a program: controller, workers, reduction PEs, relays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from cyclotron.tables import html_table, text_table
+
+if TYPE_CHECKING:
+    from cyclotron.compiler import Program
+    from cyclotron.sections import Section
+
+_HEADER = ("role", "PEs", "where", "holds", "bytes", "calls")
+
+RoleName = Literal["worker", "reduction", "relay"]
+
+
+@dataclass(frozen=True)
+class Controller:
+    """What decides where loops end, and calls the procedures of the other PEs.
+
+    Attributes
+    ----------
+    place : tuple of int
+        Where it stands: the coordinates of the middle of the grid, from which the PEs are nearest.
+    loops : tuple of str
+        Its control flow: the loops whose ends depend on data; no other PE decides.
+    flags : tuple of str
+        Its data: the values by which it decides, as ``name (file.py:12)``.
+    sections, calls : int
+        What it holds of the program: sections, and the calls in them.
+    mean_hops : float
+        To a PE that has a program, on average.
+    most_hops : int
+        To the farthest one.
+    """
+
+    place: tuple[int, ...]
+    loops: tuple[str, ...]
+    flags: tuple[str, ...]
+    sections: int
+    calls: int
+    mean_hops: float
+    most_hops: int
+
+    @classmethod
+    def of(cls, program: Program) -> Controller | None:
+        """Return that of a program; None where nothing depends on data, or the machine has no `Control`.
+
+        Parameters
+        ----------
+        program : Program
+            Compiled or loaded.
+        """
+        if not program.core.endings or program.core.machine["control"] is None:
+            return None
+        sections = program.sections
+        hops = [one for one in program.core.hops_to_control if one is not None]
+        return cls(
+            place=tuple(program.core.control_place),
+            loops=tuple(ending["loop"] for ending in program.core.endings),
+            flags=tuple(dict.fromkeys(one.waits_for for one in sections if one.waits_for)),
+            sections=len(sections),
+            calls=sum(len(section.calls) for section in sections),
+            mean_hops=sum(hops) / max(len(hops), 1),
+            most_hops=max(hops, default=0),
+        )
+
+    def _row(self) -> list[str]:
+        where = f"{self.place}, {self.mean_hops:.2f} hops away on average, {self.most_hops} at most"
+        holds = f"loops over {', '.join(self.loops)}; {', '.join(self.flags)}; {self.sections} sections"
+        return ["controller", "", where, holds, "", f"makes {self.calls}"]
+
+
+@dataclass(frozen=True)
+class Role:
+    """The PEs of one class, and what they are for.
+
+    Attributes
+    ----------
+    name : {"worker", "reduction", "relay"}
+        Workers hold data of the program, or compute. Reduction PEs only join what they are sent into sums,
+        products, maxima and the like, and relays pass it on: they hold no data of the program.
+    pe_class : int
+        The class.
+    region : str
+        Where its PEs are, as constraints on their coordinates.
+    pes : int
+        How many there are.
+    tensors : tuple of str
+        Inputs and outputs of which they hold elements.
+    memory_bytes : int
+        Of each.
+    calls : tuple of (int, int)
+        Section and number of each call that they take part in. The others are defined for them as doing
+        nothing.
+    """
+
+    name: RoleName
+    pe_class: int
+    region: str
+    pes: int
+    tensors: tuple[str, ...]
+    memory_bytes: int
+    calls: tuple[tuple[int, int], ...]
+
+    def _row(self, calls: int) -> list[str]:
+        holds = ", ".join(self.tensors)
+        return [
+            self.name,
+            str(self.pes),
+            self.region,
+            holds,
+            str(self.memory_bytes),
+            f"{len(self.calls)} of {calls}",
+        ]
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Who does what: iterable, the roles of the PE classes; a table as text.
+
+    Attributes
+    ----------
+    kernel_name : str
+        Of the program.
+    controller : Controller or None
+        None where nothing depends on data, or where the PEs decide for themselves.
+    roles : tuple of Role
+        One a PE class.
+    sections : tuple of Section
+        What the controller sends, and the PEs take part in.
+    """
+
+    kernel_name: str
+    controller: Controller | None
+    roles: tuple[Role, ...]
+    sections: tuple[Section, ...]
+
+    @classmethod
+    def of(cls, program: Program) -> Roles:
+        """Return those of a program.
+
+        Parameters
+        ----------
+        program : Program
+            Compiled or loaded.
+        """
+        sections = tuple(program.sections)
+        roles = tuple(
+            Role(
+                name=found.role,
+                pe_class=number,
+                region=found.region,
+                pes=count,
+                tensors=tuple(found.tensors),
+                memory_bytes=found.memory_bytes,
+                calls=tuple(
+                    (s, c)
+                    for s, section in enumerate(sections)
+                    for c, call in enumerate(section.calls)
+                    if number in call.classes
+                ),
+            )
+            for number, (found, count) in enumerate(
+                zip(program.core.classes, program.core.pe_counts(), strict=True)
+            )
+        )
+        return cls(program.kernel_name, Controller.of(program), roles, sections)
+
+    def __len__(self) -> int:
+        return len(self.roles)
+
+    def __iter__(self) -> Iterator[Role]:
+        return iter(self.roles)
+
+    def __getitem__(self, pe_class: int) -> Role:
+        return self.roles[pe_class]
+
+    def count(self, name: RoleName) -> int:
+        """Return how many PEs have a role.
+
+        Parameters
+        ----------
+        name : {"worker", "reduction", "relay"}
+            The role.
+        """
+        return sum(role.pes for role in self.roles if role.name == name)
+
+    def _rows(self) -> list[list[str]]:
+        calls = sum(len(section.calls) for section in self.sections)
+        controller = [self.controller._row()] if self.controller is not None else []
+        return controller + [role._row(calls) for role in self.roles]
+
+    def _caption(self) -> str:
+        names: tuple[tuple[RoleName, str], ...] = (
+            ("worker", "worker"),
+            ("reduction", "reduction PE"),
+            ("relay", "relay"),
+        )
+        counts = [(self.count(name), text) for name, text in names]
+        parts = [f"{count} {text}{'' if count == 1 else 's'}" for count, text in counts if count]
+        head = "a controller" if self.controller is not None else "no controller"
+        return f"{self.kernel_name}: {', '.join([head, *parts])}"
+
+    def __str__(self) -> str:
+        return f"{self._caption()}\n\n{text_table(_HEADER, self._rows())}"
+
+    def __repr__(self) -> str:
+        return f"<{self._caption()}>"
+
+    def _repr_html_(self) -> str:
+        return html_table(_HEADER, self._rows(), self._caption())

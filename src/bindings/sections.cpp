@@ -1,0 +1,50 @@
+#include "sections.hpp"
+
+#include <pybind11/stl.h>
+
+#include <set>
+#include <string>
+#include <utility>
+
+#include <cyclotron/program/roles.hpp>
+#include <cyclotron/program/sections.hpp>
+
+namespace py = pybind11;
+using namespace py::literals;
+namespace cyclotron::bindings {
+namespace {
+
+std::pair<std::string, int> line_of(const Span& span) { return {span.file, span.line}; }
+py::dict to_dict(const program::Call& call) {
+  std::set<std::pair<std::string, int>> lines;
+  for (const Span& span : call.spans) lines.insert(line_of(span));
+  return py::dict("lines"_a = py::cast(std::vector(lines.begin(), lines.end())),
+                  "operators"_a = call.operators, "arguments"_a = call.arguments,
+                  "instructions"_a = call.instructions, "classes"_a = call.classes);
+}
+py::dict to_dict(const program::Section& section) {
+  py::list calls;
+  for (const program::Call& call : section.calls) calls.append(to_dict(call));
+  return py::dict("loop"_a = section.loop, "calls"_a = calls, "waits_for"_a = section.waits_for,
+                  "flag"_a = line_of(section.flag_span));
+}
+}  // namespace
+
+py::list sections(const program::Program& program) {
+  py::list result;
+  for (const program::Section& section : program::sections(program)) result.append(to_dict(section));
+  return result;
+}
+
+std::vector<std::optional<std::int64_t>> hops_to_control(const program::Program& program) {
+  std::vector<std::optional<std::int64_t>> result;
+  for (const std::uint32_t number : program.class_map()) {
+    const std::size_t index = result.size();
+    result.push_back(number == program::Program::unmapped
+                         ? std::nullopt
+                         : std::optional(program::hops_to_control(program, index)));
+  }
+  return result;
+}
+
+}  // namespace cyclotron::bindings
