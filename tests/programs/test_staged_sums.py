@@ -1,0 +1,153 @@
+"""Stages of sums over a grid: horizontal, vertical or to the middle; the result where it is used (MA-037 to MA-045).
+
+An addition takes a cycle and so does a hop.
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+import cyclotron as cy
+
+SHAPES = [(4, 4), (5, 7), (2, 3), (1, 6), (7, 1), (1, 1)]
+GRID = cy.Schedule().space("i", "j")
+COLUMNS = cy.Schedule().space("j", "i")  # the inner sum's index, j, counts rows
+
+
+@cy.kernel
+def rows_first(x):
+    """Each row to one PE, then these: stage 1 is horizontal."""
+    return cy.sum(x)
+
+
+@cy.kernel
+def columns_first(x):
+    """Each column to one PE, then these: stage 1 is vertical."""
+    return cy.sum(cy.sum(x, axis=0))
+
+
+@cy.kernel
+def everywhere(x):
+    """All PEs use the total."""
+    return x - cy.sum(x)
+
+
+@cy.kernel
+def largest(x):
+    return cy.max(x), cy.min(x)
+
+
+def ones(shape, dtype=float):
+    return np.arange(math.prod(shape)).reshape(shape).astype(dtype)
+
+
+def simulated(kernel, *arguments, schedule=GRID):
+    program = kernel.compile(*arguments, schedule=schedule)
+    assert cy.prove(program).ok
+    result = cy.run(program, backend="sim")
+    expected = kernel.reference(*arguments)
+    for output, array in zip(
+        result.outputs.values(), expected if isinstance(expected, tuple) else (expected,), strict=True
+    ):
+        np.testing.assert_array_equal(output, array, strict=True)
+    return result
+
+
+def messages(result):
+    """Vertical and horizontal ones."""
+    counts = np.zeros(2, dtype=int)
+    for channel, found in zip(result.program.channels, result.stats["channels"], strict=True):
+        counts += found["messages"] * np.abs(channel["offset"])
+    return tuple(map(int, counts))
+
+
+def chain(n):
+    """From one end of n PEs to the other: a hop and an addition a PE."""
+    return 2 * (n - 1)
+
+
+def to_the_middle(n):
+    """Two chains, of which the lower goes a hop on to where the upper ends; there they are added."""
+    lower = (n - 1) // 2
+    return max(2 * lower + 1, 2 * (n - 2 - lower)) + 1 if n > 1 else 0
+
+
+def way_back(n):
+    """From where the two chains meet to the farther end."""
+    met = (n - 1) // 2 + 1
+    return max(met, n - 1 - met) if n > 1 else 0
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_stages_and_the_messages_of_each(shape):
+    rows, columns = shape
+    x = ones(shape)
+    horizontal, vertical = simulated(rows_first, x), simulated(columns_first, x, schedule=COLUMNS)
+    assert horizontal.program.grid == vertical.program.grid == shape
+    assert messages(horizontal) == (rows - 1, rows * (columns - 1))
+    assert messages(vertical) == (columns * (rows - 1), columns - 1)
+    assert horizontal.cycles == vertical.cycles == chain(rows) + chain(columns)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize(
+    ("kernel", "schedule"),
+    [(rows_first, GRID), (columns_first, COLUMNS)],
+    ids=["rows-first", "columns-first"],
+)
+def test_to_the_middle(kernel, schedule, shape):
+    rows, columns = shape
+    result = simulated(kernel, ones(shape), schedule=schedule.inwards("i", "j"))
+    assert result.program.grid == shape
+    assert sum(messages(result)) == rows * columns - 1
+    assert result.cycles == to_the_middle(rows) + to_the_middle(columns)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_the_result_goes_where_it_is_used(shape):
+    """To one PE, which stores it, or to all, of which each receives it once."""
+    rows, columns = shape
+    others = rows * columns - 1
+    for schedule, there, back in (
+        (GRID, chain, lambda n: n - 1),
+        (GRID.inwards("i", "j"), to_the_middle, way_back),
+    ):
+        assert sum(messages(simulated(rows_first, ones(shape), schedule=schedule))) == others
+        result = simulated(everywhere, ones(shape), schedule=schedule)
+        assert sum(messages(result)) == 2 * others
+        assert result.cycles == sum(there(n) + back(n) for n in shape) + 1
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (1, 6)], ids=str)
+def test_maxima_and_minima_go_the_same_ways(shape):
+    for schedule in (GRID, GRID.inwards("i", "j")):
+        assert sum(messages(simulated(largest, ones(shape), schedule=schedule))) == 2 * (math.prod(shape) - 1)
+
+
+@pytest.mark.parametrize(("narrow", "wide"), [("float32", "float64"), ("int32", "int64"), ("bool", "int64")])
+@pytest.mark.parametrize("inwards", [(), ("i", "j")], ids=str)
+def test_narrow_terms_are_summed_in_a_wide_type(narrow, wide, inwards):
+    """Partial sums are wide, in PEs and on links, so that no stage loses what the sum's type has (MA-044)."""
+
+    @cy.kernel
+    def wide_sum(x):
+        return cy.sum(x, dtype=wide)
+
+    shape = (3, 5)
+    # In the narrow type the first term swallows the others, or sums wrap around.
+    x = np.full(shape, True if narrow == "bool" else 1).astype(narrow)
+    x[0, 0] = {"float32": 2.0**24, "int32": 2**31 - 1, "bool": True}[narrow]
+    result = simulated(wide_sum, x, schedule=GRID.inwards(*inwards))
+    assert result.output.dtype == wide
+    assert result.output == int(x[0, 0]) + math.prod(shape) - 1
+    if narrow != "bool":
+        with np.errstate(over="ignore"):
+            assert np.add.accumulate(x.ravel(), dtype=narrow)[-1] != result.output
+    assert {channel["dtype"] for channel in result.program.channels} == {wide}
+
+
+def test_half_precision_is_no_element_type():
+    with pytest.raises(cy.ShapeError, match="float16") as refused:
+        rows_first.compile(np.ones((2, 2), dtype=np.float16))
+    assert "float32" in str(refused.value.help)
