@@ -21,6 +21,8 @@ _SYMBOLS = {
     "↦": r"\mapsto ",
     "·": r"\cdot ",
     "@": r"\,",
+    "⟨": r"\langle ",
+    "⟩": r"\rangle ",
     "≤": r"\leq ",
     "≥": r"\geq ",
     "<=": r"\leq ",

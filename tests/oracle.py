@@ -74,6 +74,9 @@ class RecordedSystem:
     def add_constant(self, value: complex, span: Span) -> int:
         return self._add("constant", value)
 
+    def add_index(self, form: Affine, dtype: str, span: Span) -> int:
+        return self._add("index", form, dtype)
+
     def add_access(self, tensor: int, index: list[Affine], span: Span) -> int:
         return self._add("access", tensor, index)
 
@@ -185,6 +188,8 @@ class _Evaluation:
         if kind == "constant":
             value = complex(node[0])
             return value.real if value.imag == 0 else value
+        if kind == "index":
+            return np.dtype(node[1]).type(self.affine(node[0], point))
         if kind == "access":
             return self.element(node[0], self.affines(node[1], point))
         if kind == "apply":

@@ -5,6 +5,6 @@ It is the recording that the compiler also starts from, as a value that prints, 
 
 from __future__ import annotations
 
-from cyclotron.graph.nodes import Edge, Graph, Literal, Node
+from cyclotron.graph.nodes import Edge, Graph, Literal, Node, Number
 
-__all__ = ["Edge", "Graph", "Literal", "Node"]
+__all__ = ["Edge", "Graph", "Literal", "Node", "Number"]

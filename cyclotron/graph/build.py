@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from cyclotron.graph.nodes import Domain, Edge, Graph, Literal, Node
+from cyclotron.graph.nodes import Domain, Edge, Graph, Literal, Node, Number
 from cyclotron.graph.text import condition_text, loop_text, slices
 from cyclotron.language.affine import Index
 from cyclotron.language.elements import Access, Apply, Choose, Constant, Element, Reduce
+from cyclotron.language.index_numbers import IndexValue
 from cyclotron.language.naming import AxisIndex
 from cyclotron.language.operators import OPERATORS
 from cyclotron.language.tensors import SymbolicTensor
@@ -135,10 +136,12 @@ class _Statement:
         )
         return [*self._nodes, assigning]
 
-    def _operand(self, value: Element, domain: Domain, dtype: str | None) -> Edge | Literal:
+    def _operand(self, value: Element, domain: Domain, dtype: str | None) -> Edge | Literal | Number:
         """What an expression is over a domain; numbers take a dtype from where they stand."""
         if isinstance(value, Constant):
             return Literal(value.value, dtype)
+        if isinstance(value, IndexValue):
+            return Number(value.form, value.dtype)
         if isinstance(value, Access):
             access = slices(value.tensor, value.index, domain)
             source = self._scope.get(value.tensor, -1)

@@ -76,6 +76,28 @@ class Literal:
 
 
 @dataclass(frozen=True, eq=False)
+class Number:
+    """The value of an affine form of indices among the operands.
+
+    Attributes
+    ----------
+    form : Affine
+        The form.
+    dtype : str
+        NumPy's name of the dtype.
+    """
+
+    form: Affine
+    dtype: str
+
+    def __str__(self) -> str:
+        return str(self.form)
+
+
+Operands = tuple["Edge | Literal | Number", ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Node:
     """One operation, and where its result goes.
 
@@ -92,7 +114,7 @@ class Node:
         The name under which the result lies in memory.
     access : str
         The slice of it that is assigned; empty where it is all.
-    operands : tuple of Edge or Literal
+    operands : tuple of Edge, Literal or Number
         What it reads, in the operator's order.
     updates : int or None
         The node whose result it changes in place.
@@ -107,7 +129,7 @@ class Node:
     op: str
     address: str
     access: str
-    operands: tuple[Edge | Literal, ...]
+    operands: Operands
     span: Span
     updates: int | None = None
     body: Graph | None = None
@@ -243,6 +265,6 @@ def _lines(graph: Graph, indent: str) -> Iterator[str]:
             yield from _lines(node.body, indent + "  ")
 
 
-def _short(operand: Edge | Literal) -> str:
+def _short(operand: Edge | Literal | Number) -> str:
     """An operand without its slice, which stands at the edge."""
     return operand.address if isinstance(operand, Edge) else str(operand)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cyclotron.arguments import array_of
 from cyclotron.errors import ExecutionError, ShapeError
-from cyclotron.graph.nodes import Domain, Edge, Graph, Literal, Node
+from cyclotron.graph.nodes import Domain, Edge, Graph, Literal, Node, Number
 from cyclotron.graph.operations import Operand, applied, chosen, folded
 from cyclotron.graph.points import Numbers, Points, bounds, points_of
 from cyclotron.language.affine import Affine, Index
@@ -139,10 +139,12 @@ class _Run:
             return folded(node.op, values[0], places[0].parents, points.count)
         return applied(node.op, values, node.flags)
 
-    def _operand(self, operand: Edge | Literal, points: Points) -> Operand:
+    def _operand(self, operand: Edge | Literal | Number, points: Points) -> Operand:
         """What an operand is at points."""
         if isinstance(operand, Literal):
             return np.full(points.count, operand.value, operand.dtype)
+        if isinstance(operand, Number):
+            return points.of(operand.form).astype(operand.dtype)
         if operand.tensor is None:
             return self._made[operand.source]
         array = self._arrays[operand.tensor]

@@ -62,6 +62,7 @@ from cyclotron.language.kernel import Kernel, kernel
 from cyclotron.language.markers import host, ignore
 from cyclotron.language.products import dot
 from cyclotron.language.rearranged import concatenate, diagonal, diff, eye, flip, pad, trace, tril, triu
+from cyclotron.language.searching import arange, argmax, argmin
 from cyclotron.language.shifts import roll, shift
 
 __all__ = [
@@ -73,7 +74,10 @@ __all__ = [
     "all",
     "allclose",
     "any",
+    "arange",
     "arctan2",
+    "argmax",
+    "argmin",
     "blocked",
     "cast",
     "ceil",

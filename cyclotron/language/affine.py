@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from operator import index as as_integer
-from typing import NoReturn, SupportsIndex, TypeGuard
+from typing import Any, ClassVar, NoReturn, SupportsIndex, TypeGuard
 
 from cyclotron.errors import Span, TraceError
+from cyclotron.language.arithmetic import Arithmetic
 from cyclotron.language.position import here
 
 
@@ -102,29 +103,35 @@ class Affine:
     def __repr__(self) -> str:
         return f"<affine {self}>"
 
-    def __add__(self, other: object) -> Affine:
-        return self.plus(_operand(self, other, "+")) if _is_host(other) else NotImplemented
+    def __add__(self, other: object) -> Any:
+        form = affine(other)
+        return self._number("add", self, other) if form is None else self.plus(form)
 
-    def __sub__(self, other: object) -> Affine:
-        return self.plus(_operand(self, other, "-").times(-1)) if _is_host(other) else NotImplemented
+    def __radd__(self, other: object) -> Any:
+        form = affine(other)
+        return self._number("add", other, self) if form is None else self.plus(form)
 
-    def __rsub__(self, other: object) -> Affine:
-        return self.times(-1).plus(_operand(self, other, "-")) if _is_host(other) else NotImplemented
+    def __sub__(self, other: object) -> Any:
+        form = affine(other)
+        return self._number("subtract", self, other) if form is None else self.plus(form.times(-1))
 
-    def __mul__(self, other: object) -> Affine:
-        if not _is_host(other):
-            return NotImplemented
-        right = _operand(self, other, "*")
-        if not right.terms:
-            return self.times(right.constant)
-        if not self.terms:
-            return right.times(self.constant)
-        raise TraceError(
-            f"`{self}` times `{right}` multiplies indices, which is not affine",
-            code="CYC103",
-            span=here(),
-            help="an index expression is a sum of integer multiples of indices, e.g. `2 * i - j + 1`",
-        )
+    def __rsub__(self, other: object) -> Any:
+        form = affine(other)
+        return self._number("subtract", other, self) if form is None else self.times(-1).plus(form)
+
+    def __mul__(self, other: object) -> Any:
+        form = affine(other)
+        if form is not None and not form.terms:
+            return self.times(form.constant)
+        if form is not None and not self.terms:
+            return form.times(self.constant)
+        return self._number("multiply", self, other)
+
+    def __rmul__(self, other: object) -> Any:
+        form = affine(other)
+        if form is not None and not form.terms:
+            return self.times(form.constant)
+        return self._number("multiply", other, self)
 
     def __neg__(self) -> Affine:
         return self.times(-1)
@@ -132,61 +139,113 @@ class Affine:
     def __pos__(self) -> Affine:
         return self
 
-    __radd__ = __add__
-    __rmul__ = __mul__
+    def __abs__(self) -> Any:
+        return abs(self.constant) if not self.terms else self._number("absolute", self)
+
+    def _number(self, op: str, *values: object) -> Any:
+        """What an operator makes of this and of a number that is none of its forms: no form either."""
+        for value in values:
+            if not isinstance(value, (Affine, Rounded, Extremum, float, complex)):
+                return NotImplemented  # an element has operators of its own
+        from cyclotron.language.elements import apply
+
+        return apply(op, *values)
+
+    def __mod__(self, modulus: object) -> Any:
+        from cyclotron.language.rounding import Residue, divisor_of
+
+        divisor = divisor_of(modulus)
+        return self._by("remainder", self, modulus) if divisor is None else Residue(self, divisor)
+
+    def __floordiv__(self, divisor: object) -> Any:
+        from cyclotron.language.rounding import Quotient, divisor_of
+
+        constant = divisor_of(divisor)
+        return self._by("floor_divide", self, divisor) if constant is None else Quotient(self, constant)
+
+    def _by(self, op: str, *values: object) -> Any:
+        forms = [value if form is None else form for value in values for form in (affine(value),)]
+        return self._number(op, *forms)
+
+    def __truediv__(self, other: object) -> Any:
+        return self._by("divide", self, other)
+
+    def __rtruediv__(self, other: object) -> Any:
+        return self._by("divide", other, self)
+
+    def __rfloordiv__(self, other: object) -> Any:
+        return self._by("floor_divide", other, self)
+
+    def __rmod__(self, other: object) -> Any:
+        return self._by("remainder", other, self)
+
+    def __pow__(self, other: object) -> Any:
+        return self._by("power", self, other)
+
+    def __rpow__(self, other: object) -> Any:
+        return self._by("power", other, self)
+
+    def __and__(self, other: object) -> Any:
+        return self._by("bit_and", self, other)
+
+    def __or__(self, other: object) -> Any:
+        return self._by("bit_or", self, other)
+
+    def __xor__(self, other: object) -> Any:
+        return self._by("bit_xor", self, other)
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
     def _not_affine(self, other: object) -> NoReturn:
         raise TraceError(
-            f"`{self}` is divided or taken to a power, which is not affine",
+            f"`{self}` is shifted by bits or divided with remainder",
             code="CYC103",
             span=here(),
-            help="an index expression is a sum of integer multiples of indices, e.g. `2 * i - j + 1`;"
-            " split the index into two loops",
+            help="write `i * 2**n`, or `//` and `%`",
         )
 
-    def __mod__(self, modulus: object) -> Rounded:
-        from cyclotron.language.rounding import Residue, divisor_of
+    def _compared(self, op: str, other: object) -> Any:
+        """A comparison with what is no form: remainders and quotients know more, of others it is a number."""
+        return NotImplemented if isinstance(other, Rounded) else self._by(op, self, other)
 
-        return Residue(self, divisor_of(self, modulus, "%"))
+    __divmod__ = __rdivmod__ = __lshift__ = __rshift__ = __rlshift__ = __rrshift__ = _not_affine
 
-    def __floordiv__(self, divisor: object) -> Rounded:
-        from cyclotron.language.rounding import Quotient, divisor_of
+    def __lt__(self, other: object) -> Any:
+        form = _compared(other)
+        if form is None:
+            return self._compared("less", other)
+        return _compare(form.plus(self.times(-1)), -1)
 
-        return Quotient(self, divisor_of(self, divisor, "//"))
+    def __le__(self, other: object) -> Any:
+        form = _compared(other)
+        if form is None:
+            return self._compared("less_equal", other)
+        return _compare(form.plus(self.times(-1)), 0)
 
-    __truediv__ = __pow__ = __divmod__ = __lshift__ = __rshift__ = _not_affine
-    __rfloordiv__ = __rmod__ = __rtruediv__ = __rpow__ = _not_affine
+    def __gt__(self, other: object) -> Any:
+        form = _compared(other)
+        if form is None:
+            return self._compared("greater", other)
+        return _compare(self.plus(form.times(-1)), -1)
 
-    def __lt__(self, other: object) -> Condition:
-        if isinstance(other, Rounded):
-            return NotImplemented
-        return _compare(_operand(self, other, "<").plus(self.times(-1)), -1)
+    def __ge__(self, other: object) -> Any:
+        form = _compared(other)
+        if form is None:
+            return self._compared("greater_equal", other)
+        return _compare(self.plus(form.times(-1)), 0)
 
-    def __le__(self, other: object) -> Condition:
-        if isinstance(other, Rounded):
-            return NotImplemented
-        return _compare(_operand(self, other, "<=").plus(self.times(-1)), 0)
+    def __eq__(self, other: object) -> Any:
+        form = _compared(other)
+        if form is None:
+            return self._compared("equal", other)
+        difference = self.plus(form.times(-1))
+        if not difference.terms:
+            return condition(difference.constant == 0)
+        return Condition(((Constraint(difference, True),),))
 
-    def __gt__(self, other: object) -> Condition:
-        if isinstance(other, Rounded):
-            return NotImplemented
-        return _compare(self.plus(_operand(self, other, ">").times(-1)), -1)
-
-    def __ge__(self, other: object) -> Condition:
-        if isinstance(other, Rounded):
-            return NotImplemented
-        return _compare(self.plus(_operand(self, other, ">=").times(-1)), 0)
-
-    def __eq__(self, other: object) -> Condition:  # type: ignore[override]
-        if isinstance(other, Rounded):
-            return NotImplemented
-        form = self.plus(_operand(self, other, "==").times(-1))
-        if not form.terms:
-            return condition(form.constant == 0)
-        return Condition(((Constraint(form, True),),))
-
-    def __ne__(self, other: object) -> Condition:  # type: ignore[override]
-        return (self == other).negated()
+    def __ne__(self, other: object) -> Any:
+        form = _compared(other)
+        return self._compared("not_equal", other) if form is None else (self == form).negated()
 
     def __index__(self) -> int:
         if not self.terms:
@@ -195,8 +254,8 @@ class Affine:
             f"`{self}` is used as a number, but a loop index has no single value: the loop is a domain",
             code="CYC110",
             span=here(),
-            help="use it in subscripts of tensors, in range() or in conditions; run other code in"
-            " `with cy.host():`",
+            help="use it in subscripts, in range(), in conditions and in arithmetic; run other code"
+            " in `with cy.host():`",
         )
 
     __int__ = __index__
@@ -253,10 +312,12 @@ class Condition:
 
 @dataclass(frozen=True, eq=False)
 class Rounded:
-    """What `%` and `//` by a constant make of an affine form: it can be compared, and nothing else."""
+    """What `%` and `//` by a constant make of an affine form: compared it is a condition, else a number."""
 
     form: Affine
     divisor: int
+
+    op: ClassVar[str]  # the operator of the registry
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,28 +378,14 @@ def affine(value: object) -> Affine | None:
 
 def _is_integer(value: object) -> TypeGuard[SupportsIndex]:
     """Whether a value is an integer on the host; its class tells, much faster than the protocol."""
-    return hasattr(type(value), "__index__") and not isinstance(value, Extremum)
+    return hasattr(type(value), "__index__") and not isinstance(value, (Extremum, Arithmetic))
 
 
-def _is_host(value: object) -> bool:
-    """Whether an operand of an affine form is not an element, which has operators of its own."""
-    return isinstance(value, (Affine, float, complex)) or _is_integer(value)
-
-
-def _operand(left: Affine, value: object, operator: str) -> Affine:
-    form = affine(value) if _is_host(value) else None
-    if form is None and isinstance(value, float) and value.is_integer():
-        form = Affine({}, int(value))
-    if form is None:
-        raise TraceError(
-            f"`{left} {operator} {value!r}` is not affine"
-            if isinstance(value, (int, float, str))
-            else f"index `{left}` is combined with a value that is not an integer",
-            code="CYC103",
-            span=here(),
-            help="an index expression is a sum of integer multiples of indices, e.g. `2 * i - j + 1`",
-        )
-    return form
+def _compared(value: object) -> Affine | None:
+    """What an index is compared with, as a form; None for other numbers and for data."""
+    if isinstance(value, float) and value.is_integer():
+        return Affine({}, int(value))
+    return affine(value)
 
 
 def _compare(difference: Affine, offset: int) -> Condition:

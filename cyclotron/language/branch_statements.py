@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from cyclotron.language import carried
-from cyclotron.language.branches import paired, paired_elements
+from cyclotron.language.branches import makes_numbers, paired, paired_elements
 from cyclotron.language.expressions import call, located, name
 from cyclotron.language.jumps import jumps
 from cyclotron.language.loop_statements import LoopStatements, with_
@@ -34,7 +34,8 @@ class BranchStatements(LoopStatements):
         chosen = paired(node, self._arrays)
         if chosen is not None:
             return [new for one in chosen for new in self._assign(one)]
-        if (self._joined(node) or _left_alone(node)) and not self._ends_python_loop(node):
+        numbers = makes_numbers(node.test, self._names.is_symbolic)
+        if (numbers or self._joined(node) or _left_alone(node)) and not self._ends_python_loop(node):
             return self._recorded_if(node)
         return self._of_indices(node)
 

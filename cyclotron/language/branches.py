@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
 from cyclotron.language.array_names import ArrayNames
 from cyclotron.language.syntax import copied, walk
@@ -50,3 +51,34 @@ def paired_elements(node: ast.If) -> list[ast.Assign] | None:
         value = ast.copy_location(ast.IfExp(copied(node.test), one.value, other.value), one.value)
         result.append(ast.copy_location(ast.Assign(targets=one.targets, value=value), one))
     return result
+
+
+def makes_numbers(test: ast.expr, is_symbolic: Callable[[ast.expr], bool]) -> bool:
+    """Whether a test of indices makes numbers of them that are no affine forms, and so is one of data."""
+
+    def makes(part: ast.AST) -> bool:
+        if isinstance(part, ast.Compare):
+            return any(_is_fraction(one) for one in (part.left, *part.comparators))
+        if isinstance(part, ast.Call):
+            return is_symbolic(part)
+        if not isinstance(part, ast.BinOp) or not is_symbolic(part):
+            return False
+        both = part.left, part.right
+        if isinstance(part.op, (ast.Div, ast.Pow)) or any(_is_division(o) and is_symbolic(o) for o in both):
+            return True
+        if isinstance(part.op, (ast.Mod, ast.FloorDiv)):
+            return is_symbolic(part.right)
+        if isinstance(part.op, (ast.BitAnd, ast.BitOr, ast.BitXor)):
+            return any(isinstance(one, ast.Constant) for one in both)
+        return any(map(_is_fraction, both)) or (isinstance(part.op, ast.Mult) and all(map(is_symbolic, both)))
+
+    return any(map(makes, ast.walk(test)))
+
+
+def _is_division(value: ast.expr) -> bool:
+    return isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Mod, ast.FloorDiv))
+
+
+def _is_fraction(value: ast.expr) -> bool:
+    number = value.value if isinstance(value, ast.Constant) else None
+    return isinstance(number, float) and not number.is_integer()

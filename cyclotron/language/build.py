@@ -10,6 +10,7 @@ from cyclotron.language import cases, nests, order
 from cyclotron.language.affine import Affine, Index, Region
 from cyclotron.language.elements import Access, Apply, Constant, Element, Reduce
 from cyclotron.language.fill import completion
+from cyclotron.language.index_numbers import IndexValue
 from cyclotron.language.regions import is_empty
 from cyclotron.language.tensors import SymbolicTensor
 from cyclotron.language.trace import Recorded, Trace, accesses
@@ -38,6 +39,9 @@ class SystemBuilder(Protocol):
 
     def add_constant(self, value: int | complex, span: Span) -> int:
         """Add a number."""
+
+    def add_index(self, form: AffineTuple, dtype: str, span: Span) -> int:
+        """Add the value of a form of the indices, as a number of a dtype."""
 
     def add_access(self, tensor: int, index: list[AffineTuple], span: Span) -> int:
         """Add the reading of an element."""
@@ -194,6 +198,8 @@ class _Writer:
         builder = self._builder
         if isinstance(value, Constant):
             return builder.add_constant(value.value, value.span)
+        if isinstance(value, IndexValue):
+            return builder.add_index(_affine(value.form, scope), value.dtype, value.span)
         if isinstance(value, Access):
             index = [_affine(form, scope) for form in value.index]
             return builder.add_access(self._tensors[value.tensor], index, value.span)

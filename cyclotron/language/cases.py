@@ -81,7 +81,7 @@ class _Splitter:
         return self._known[key][1]
 
     def _find_cases(self, value: Element, scope: tuple[Index, ...], region: Region) -> list[Case]:
-        if isinstance(value, (Constant, Access)):
+        if not value.operands:
             return [(EVERYWHERE, value)]
         if isinstance(value, Choose):
             taken, other = value.condition.region, value.condition.negated().region

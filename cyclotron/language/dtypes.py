@@ -10,6 +10,7 @@ import numpy as np
 
 from cyclotron.errors import ShapeError, Span
 from cyclotron.language.elements import Apply, Choose, Constant, Element, Reduce
+from cyclotron.language.index_numbers import IndexNumber, IndexValue
 from cyclotron.language.operators import OPERATORS, Operator
 from cyclotron.language.promotion import check_fit, check_storable, converted, promoted
 
@@ -37,7 +38,7 @@ def stored(value: Element, dtype: str) -> Element:
         return converted(value, dtype)
     if not isinstance(value, Constant):
         check_storable(np.result_type(*map(type, numbers_of(value))).name, dtype)
-        return _adopt(value, dtype)
+        return adopted(value, dtype)
     number = value.value
     kind = np.dtype(dtype).kind
     check_storable(np.result_type(type(number)).name, dtype)
@@ -64,13 +65,13 @@ def _in_one_dtype(op: str, operands: Sequence[Element]) -> tuple[Element, ...]:
     if same and np.dtype(next(iter(known))).kind in entry.kinds:
         return tuple(operands)
     whole = [isinstance(number, int) and number in (0, 1) for number in numbers if number is not None]
-    if first and known == {"bool"} and all(whole):
+    if first and known == {"bool"} and all(whole) and not any(value.is_index for value in values):
         return tuple(operands)  # a choice, which may be a truth value
     given = [value.dtype if number is None else number for value, number in zip(values, numbers, strict=True)]
     dtype, _ = promoted(op, [*(["bool"] * first), *given])  # type: ignore[list-item]  # None of neither
     return (
         *operands[:first],
-        *(_adopt(converted(value, dtype) if value.dtype else value, dtype) for value in values),
+        *(adopted(converted(value, dtype) if value.dtype else value, dtype) for value in values),
     )
 
 
@@ -149,7 +150,7 @@ def _typed(op: str, operands: Sequence[Element]) -> tuple[Element, ...]:
     if dtype is None and typing in ("same", "select"):
         return tuple(operands)
     chosen = dtype or np.result_type(*(type(v) for o in operands for v in numbers_of(o))).name
-    return (*operands[:first], *(_adopt(operand, chosen) for operand in operands[first:]))
+    return (*operands[:first], *(adopted(operand, chosen) for operand in operands[first:]))
 
 
 def number_of(value: Element) -> complex | None:
@@ -165,21 +166,34 @@ def numbers_of(value: Element) -> list[complex]:
     """The numbers that a value without dtype is made of."""
     if isinstance(value, Constant):
         return [value.value]
+    if isinstance(value, IndexNumber):
+        return value.sample
     first = int(isinstance(value, Apply) and value.op == "where")
     return [number for operand in value.operands[first:] for number in numbers_of(operand)]
 
 
-def _adopt(value: Element, dtype: str) -> Element:
-    """A choice between numbers, in a dtype."""
+def adopted(value: Element, dtype: str) -> Element:
+    """A choice between numbers, or a number that indices make, in a dtype."""
     if value.dtype is not None or isinstance(value, Constant):
         return value
+    if isinstance(value, IndexNumber):
+        return _converted(value, dtype)
     if isinstance(value, Choose):
-        return Choose(value.condition, _adopt(value.then, dtype), _adopt(value.other, dtype), value.span)
+        return Choose(value.condition, adopted(value.then, dtype), adopted(value.other, dtype), value.span)
     if isinstance(value, Reduce):
-        return Reduce(value.kind, value.index, value.region, _adopt(value.body, dtype), value.span)
+        return Reduce(value.kind, value.index, value.region, adopted(value.body, dtype), value.span)
     assert isinstance(value, Apply)
-    operands = [_adopt(operand, dtype) for operand in value.operands]
+    operands = [adopted(operand, dtype) for operand in value.operands]
     if value.op == "where" and all(operand.dtype is None for operand in operands[1:]):
         operands[1] = Apply(f"to_{dtype}", operands[1:2], value.span)
     check_dtypes(value.op, operands, value.span)
     return Apply(value.op, operands, value.span, value.flags)
+
+
+def _converted(number: IndexNumber, dtype: str) -> Element:
+    """A number that indices make, in a dtype: an index by itself at once."""
+    check_fit(number.sample, dtype)
+    value = number.value
+    if isinstance(value, IndexValue) and np.dtype(dtype).kind in "if":
+        return IndexValue(value.form, dtype, value.span)
+    return value if value.dtype == dtype else Apply(f"to_{dtype}", (value,), number.span)

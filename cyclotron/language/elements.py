@@ -25,6 +25,7 @@ class Element(Refusals, Arithmetic):
     """An expression for one element (a scalar or a tile) of a tensor; operators build larger ones."""
 
     span: Span
+    text = ""  # how a number that indices make is written, as far as that is short
 
     @property
     def operands(self) -> tuple[Element, ...]:
@@ -44,6 +45,11 @@ class Element(Refusals, Arithmetic):
     @property
     def is_conditional(self) -> bool:
         """Whether the expression has a choice by a condition on indices in it."""
+        return False
+
+    @property
+    def is_index(self) -> bool:
+        """Whether it is a number without dtype that indices make."""
         return False
 
     @property
@@ -147,6 +153,7 @@ class Compound(Element):
         self._dtype = next((o.dtype for o in self._operands if o.dtype is not None), None)
         self._blocked = any(operand.blocked for operand in self._operands)
         self._is_conditional = any(operand.is_conditional for operand in self._operands)
+        self._is_index = any(operand.is_index for operand in self._operands)
 
     @property
     def operands(self) -> tuple[Element, ...]:
@@ -163,6 +170,10 @@ class Compound(Element):
     @property
     def is_conditional(self) -> bool:
         return self._is_conditional
+
+    @property
+    def is_index(self) -> bool:
+        return self._is_index and self.dtype is None
 
 
 class Apply(Compound):
@@ -221,12 +232,9 @@ def element(value: object) -> Element:
     if isinstance(value, (Affine, Extremum, Rounded)):
         if isinstance(value, Affine) and not value.terms:
             return Constant(value.constant, here())
-        raise TraceError(
-            f"index `{value}` is used as a value",
-            code="CYC110",
-            span=here(),
-            help="pass the numbers as an array, e.g. an input `np.arange(n)` read at the index",
-        )
+        from cyclotron.language.index_numbers import number
+
+        return number(value)
     if isinstance(value, Array):
         from cyclotron.language.whole import only_element
 
@@ -242,12 +250,16 @@ def element(value: object) -> Element:
 def apply(op: str, *values: object, flags: Sequence[str] = ()) -> Element:
     """Apply an operator of the registry by name."""
     from cyclotron.language.dtypes import checked
+    from cyclotron.language.index_numbers import computed, is_of_indices
 
     for value in values:
         if isinstance(value, Array):
             return value.combined(op, values)  # type: ignore[return-value]  # an array where operands are
     span = here()
-    return _applied(op, checked(op, [element(value) for value in values], span), span, flags)
+    operands = [element(value) for value in values]
+    if is_of_indices(op, operands):
+        return computed(op, operands, span, flags)
+    return applied(op, checked(op, operands, span), span, flags)
 
 
 def rebuild(value: Element, operands: Sequence[Element]) -> Element:
@@ -259,10 +271,10 @@ def rebuild(value: Element, operands: Sequence[Element]) -> Element:
     if isinstance(value, Choose):
         return Choose(value.condition, operands[0], operands[1], value.span)
     assert isinstance(value, Apply)
-    return _applied(value.op, operands, value.span, value.flags)
+    return applied(value.op, operands, value.span, value.flags)
 
 
-def _applied(op: str, operands: Sequence[Element], span: Span, flags: Sequence[str]) -> Element:
+def applied(op: str, operands: Sequence[Element], span: Span, flags: Sequence[str]) -> Element:
     """An operator on operands; on constants its value."""
     constants = [operand.value for operand in operands if isinstance(operand, Constant)]
     if len(constants) == len(operands):
@@ -345,13 +357,22 @@ def where(test: object, then: object, other: object) -> Element:
         return element(then if test else other)
     from cyclotron.language.partial import chosen
 
+    if test.is_index:
+        test = cast(test, "bool")
     return chosen(test, element(then), element(other))
 
 
 def _alike(one: Element, other: Element) -> tuple[Element, Element]:
     """Values in the dtype that NumPy promotes theirs to; numbers without one as they are."""
+    from cyclotron.language.dtypes import adopted, number_of
     from cyclotron.language.promotion import converted, promoted
 
+    known = one.dtype or other.dtype
+    if known and (one.is_index or other.is_index):
+        given = [value.dtype or number_of(value) or 0 for value in (one, other)]
+        dtype = known if one.blocked or other.blocked else promoted("where", ["bool", *given])[1]
+        first, second = (adopted(converted(v, dtype) if v.dtype else v, dtype) for v in (one, other))
+        return first, second
     if one.dtype in (None, other.dtype) or other.dtype is None or one.blocked or other.blocked:
         return one, other
     dtype = promoted("where", ["bool", one.dtype, other.dtype])[1]

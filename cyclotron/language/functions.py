@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from cyclotron.language import elements
-from cyclotron.language.affine import Condition
+from cyclotron.language.affine import Affine, Condition, Extremum
 from cyclotron.language.arithmetic import Arithmetic, Array
 from cyclotron.language.elements import Element
 from cyclotron.language.operators import OPERATORS
@@ -94,7 +94,8 @@ def where(condition: Any, a: Any, b: Any) -> Any:
         Shaped as all three broadcast.
     """
     traced = isinstance(ACTIVE.get(), Trace)
-    if traced and builtins.any(isinstance(value, (Condition, Arithmetic)) for value in (condition, a, b)):
+    symbolic = (Condition, Arithmetic, Affine, Extremum)
+    if traced and builtins.any(isinstance(value, symbolic) for value in (condition, a, b)):
         return elements.where(condition, a, b)
     return plain_result(np.where(condition, a, b), condition, a, b)
 

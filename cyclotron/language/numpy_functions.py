@@ -21,7 +21,7 @@ _INSTEAD = {
     "axis": "fold along axes with cy.sum, e.g. `cy.sqrt(cy.sum(A * A, axis=0))`",
 }
 
-# Where the places are data, `places` being an argument, np.arange(n).
+# Where the places are data, `places` being cy.arange(n).
 _BY_PLACE = {
     "take": "cy.sum(cy.where(indices[:, None] == places, x, 0), axis=1)",
     "take_along_axis": "cy.sum(cy.where(indices[:, :, None] == places, x[:, None, :], 0), axis=2)",
@@ -31,11 +31,6 @@ _BY_PLACE = {
 _OTHERWISE = {
     "cumsum": "write the recurrence, e.g. `y[i] = y[i - 1] + x[i]` in a loop over i",
     "cumprod": "write the recurrence, e.g. `y[i] = y[i - 1] * x[i]` in a loop over i",
-    "argmax": "choose among the places, an argument np.arange(n):"
-    " `cy.min(cy.where(x == cy.max(x), places, n))`",
-    "argmin": "choose among the places, an argument np.arange(n):"
-    " `cy.min(cy.where(x == cy.min(x), places, n))`",
-    "arange": "pass the numbers to the kernel as an argument",
     "linspace": "pass the numbers to the kernel as an argument",
     "sort": "exchange neighbours with cy.minimum and cy.maximum, e.g. by odd and even places in turn",
     "stack": "join arrays with a new axis, e.g. `cy.concatenate([x[None], y[None]])`",
@@ -104,7 +99,7 @@ def refused(what: str) -> TraceError:
             f"`{what}` has subscripts that are data, and what PEs exchange may not depend on data",
             code="CYC105",
             span=here(),
-            help=f"compare with all places, an argument `np.arange(n)`: `{instead}`",
+            help=f"compare with all places, `places = cy.arange(n)`: `{instead}`",
         )
     if what.rpartition(".")[2] in _OTHERWISE:
         return TraceError(
@@ -141,7 +136,7 @@ def ufunc(function: np.ufunc) -> Callable[..., Any] | None:
 
 def method(name: str) -> Callable[..., Any] | None:
     """The function that a method of arrays is; None if arrays have no such method, or one of their own."""
-    from cyclotron.language import compositions, folds, rearranged
+    from cyclotron.language import compositions, folds, rearranged, searching
 
     functions = {
         "prod": folds.prod,
@@ -151,13 +146,15 @@ def method(name: str) -> Callable[..., Any] | None:
         "round": compositions.round,
         "diagonal": rearranged.diagonal,
         "trace": rearranged.trace,
+        "argmax": searching.argmax,
+        "argmin": searching.argmin,
     }
     return functions.get(name)
 
 
 def _known() -> Mapping[Callable[..., Any], Callable[..., Any]]:
     """Cyclotron's functions by NumPy's."""
-    from cyclotron.language import compositions, folds, products, rearranged, shifts
+    from cyclotron.language import compositions, folds, products, rearranged, searching, shifts
     from cyclotron.language.whole import axis_of
 
     return {
@@ -182,6 +179,8 @@ def _known() -> Mapping[Callable[..., Any], Callable[..., Any]]:
         np.any: folds.any,
         np.all: folds.all,
         np.mean: folds.mean,
+        np.argmax: searching.argmax,
+        np.argmin: searching.argmin,
         np.linalg.norm: folds.norm,
         np.dot: products.dot,
         np.outer: products.outer,

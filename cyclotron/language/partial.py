@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cyclotron.language.elements import Access, Apply, Constant, Element, Reduce, apply, rebuild
+from cyclotron.language.index_numbers import IndexValue
 from cyclotron.language.position import here
 from cyclotron.language.promotion import typed
 
@@ -153,6 +154,9 @@ def _same(one: Element, other: Element) -> bool:
         seen.add((id(a), id(b)))
         if isinstance(a, Access) and isinstance(b, Access):
             if a.tensor is not b.tensor or not all(x.same(y) for x, y in zip(a.index, b.index, strict=True)):
+                return False
+        elif isinstance(a, IndexValue) and isinstance(b, IndexValue):
+            if a.dtype != b.dtype or not a.form.same(b.form):
                 return False
         elif isinstance(a, Constant) and isinstance(b, Constant):
             if a.value != b.value:

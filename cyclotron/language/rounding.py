@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Any
 
 from cyclotron.errors import TraceError
 from cyclotron.language.affine import (
@@ -17,11 +17,12 @@ from cyclotron.language.affine import (
     condition,
     intersection,
 )
+from cyclotron.language.arithmetic import Arithmetic
 from cyclotron.language.position import here
 
 
-class Remainder(Rounded):
-    """What `Residue` and `Quotient` have in common: the refusal of everything but comparisons."""
+class Remainder(Rounded, Arithmetic):
+    """What `Residue` and `Quotient` have in common: compared with indices they are conditions."""
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -32,15 +33,17 @@ class Remainder(Rounded):
         """The condition that it is not 0."""
         raise NotImplementedError
 
-    def _not_affine(self, *_: object) -> NoReturn:
-        raise not_affine(self)
+    def operate(self, op: str, *values: object) -> Any:
+        """Apply an operator to values of which this is one: it is a number."""
+        from cyclotron.language.elements import apply
 
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = _not_affine
-    __floordiv__ = __mod__ = __truediv__ = __pow__ = _not_affine
+        return apply(op, *values)
 
 
 class Residue(Remainder):
     """``form % divisor``."""
+
+    op = "remainder"
 
     def __str__(self) -> str:
         return f"{_operand_text(self.form)} % {self.divisor}"
@@ -57,82 +60,106 @@ class Residue(Remainder):
             region += intersection(((equal,),), condition(holds(Affine({}, rest))).region)
         return Condition(region)
 
-    def __lt__(self, other: object) -> Condition:
+    def __lt__(self, other: object) -> Any:
+        if _is_number(other):
+            return self.operate("less", self, other)
         return self.where(lambda rest: rest < other)
 
-    def __le__(self, other: object) -> Condition:
+    def __le__(self, other: object) -> Any:
+        if _is_number(other):
+            return self.operate("less_equal", self, other)
         return self.where(lambda rest: rest <= other)
 
-    def __gt__(self, other: object) -> Condition:
+    def __gt__(self, other: object) -> Any:
+        if _is_number(other):
+            return self.operate("greater", self, other)
         return self.where(lambda rest: rest > other)
 
-    def __ge__(self, other: object) -> Condition:
+    def __ge__(self, other: object) -> Any:
+        if _is_number(other):
+            return self.operate("greater_equal", self, other)
         return self.where(lambda rest: rest >= other)
 
-    def __eq__(self, other: object) -> Condition:  # type: ignore[override]
+    def __eq__(self, other: object) -> Any:
+        if _is_number(other):
+            return self.operate("equal", self, other)
         return self.where(lambda rest: rest == other)
 
-    def __ne__(self, other: object) -> Condition:  # type: ignore[override]
+    def __ne__(self, other: object) -> Any:
+        if _is_number(other):
+            return self.operate("not_equal", self, other)
         return self.where(lambda rest: rest != other)
 
 
 class Quotient(Remainder):
     """``form // divisor``."""
 
+    op = "floor_divide"
+
     def __str__(self) -> str:
         return f"{_operand_text(self.form)} // {self.divisor}"
 
     def nonzero(self) -> Condition:
         """The condition that it is not 0."""
-        return ((self <= 0) & (self >= 0)).negated()
+        return condition(self == 0).negated()
 
     def _least(self, other: object, more: int) -> Affine:
         """The least form whose quotient is `other` + `more`."""
         value = affine(other)
-        if value is None:
-            raise not_affine(self)
+        assert value is not None
         return value.plus(Affine({}, more)).times(self.divisor)
 
-    def __lt__(self, other: object) -> Condition:
+    def __lt__(self, other: object) -> Any:
+        if _is_number(other):
+            return self.operate("less", self, other)
         return self.form < self._least(other, 0)
 
-    def __le__(self, other: object) -> Condition:
+    def __le__(self, other: object) -> Any:
+        if _is_number(other):
+            return self.operate("less_equal", self, other)
         return self.form < self._least(other, 1)
 
-    def __gt__(self, other: object) -> Condition:
+    def __gt__(self, other: object) -> Any:
+        if _is_number(other):
+            return self.operate("greater", self, other)
         return self.form >= self._least(other, 1)
 
-    def __ge__(self, other: object) -> Condition:
+    def __ge__(self, other: object) -> Any:
+        if _is_number(other):
+            return self.operate("greater_equal", self, other)
         return self.form >= self._least(other, 0)
 
-    def __eq__(self, other: object) -> Condition:  # type: ignore[override]
+    def __eq__(self, other: object) -> Any:
+        if _is_number(other):
+            return self.operate("equal", self, other)
         return (self <= other) & (self >= other)
 
-    def __ne__(self, other: object) -> Condition:  # type: ignore[override]
+    def __ne__(self, other: object) -> Any:
+        if _is_number(other):
+            return self.operate("not_equal", self, other)
         return ((self <= other) & (self >= other)).negated()
 
 
-def divisor_of(form: Affine, value: object, operator: str) -> int:
-    """Check that an affine form is divided by a positive constant, and return that."""
+def _is_number(value: object) -> bool:
+    """Whether what a remainder or quotient is compared with is no form, so that both are numbers."""
+    return affine(value) is None
+
+
+def divisor_of(value: object) -> int | None:
+    """The positive constant by which an affine form is divided; None where it is none."""
     divisor = affine(value)
-    if divisor is not None and not divisor.terms and divisor.constant > 0:
-        return divisor.constant
-    raise TraceError(
-        f"`{form}` is divided by `{value}`, which is no positive constant",
-        code="CYC103",
-        span=here(),
-        help=f"write e.g. `{_operand_text(form)} {operator} 2` in a condition",
-    )
+    return divisor.constant if divisor is not None and not divisor.terms and divisor.constant > 0 else None
 
 
-def not_affine(value: Rounded) -> TraceError:
-    """The error for a use of `%` or `//` that is no comparison."""
+def not_affine(value: object) -> TraceError:
+    """The error for a number that indices make where subscripts and bounds of ranges are."""
+    text = str(value) if isinstance(value, Rounded) else getattr(value, "text", "")
     return TraceError(
-        f"`{value}` is not affine",
+        f"`{text}` is not affine" if text else "a number that indices make is not affine",
         code="CYC103",
-        span=here(),
-        help="compare it in a condition, e.g. `if i % 2 == 0`; in subscripts write `2 * k` with a loop over"
-        " half as many values",
+        span=getattr(value, "span", None) or here(),
+        help="subscripts and bounds are sums of integer multiples of indices, e.g. `2 * i - j + 1`: write"
+        " loops over both parts instead of `i // 2` and `i % 2`, and an `if` for each case of a choice",
     )
 
 

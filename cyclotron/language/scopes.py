@@ -146,6 +146,13 @@ def unrolled(values: Any) -> Iterator[Any]:
 
 def as_condition(test: object) -> Condition:
     """Return a condition on indices as it is, a host value by its truth; data is an error."""
+    if isinstance(test, Element) and test.is_index:
+        raise TraceError(
+            "a condition compares numbers that are no affine forms of indices",
+            code="CYC103",
+            span=here(),
+            help="write the numbers in the `if` itself, e.g. `if i * j < n:`, or choose with cy.where",
+        )
     if isinstance(test, Element):
         bool(test)
     return test.nonzero() if isinstance(test, Remainder) else condition_of(test)
@@ -198,7 +205,7 @@ def _bound(value: object, largest: bool) -> tuple[Affine, ...]:
     if form is not None:
         return (form,)
     what = f"has type `{type(value).__name__}`"
-    if isinstance(value, Remainder):
+    if isinstance(value, Remainder) or (isinstance(value, Element) and value.is_index):
         raise not_affine(value)
     help = "bounds are affine in outer indices and sizes, e.g. `range(i + 1, n)`"
     if isinstance(value, Element):

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from cyclotron.language.affine import Affine, Constraint, Index, Region
 from cyclotron.language.elements import Access, Apply, Choose, Constant, Element, Reduce, rebuild
+from cyclotron.language.index_numbers import IndexValue
 
 
 def has_residue(region: Region, index: Index) -> bool:
@@ -52,6 +53,8 @@ class _Change:
     def _new(self, value: Element) -> Element:
         if isinstance(value, Constant):
             return value
+        if isinstance(value, IndexValue):
+            return IndexValue(self._change(value.form), value.dtype, value.span)
         if isinstance(value, Access):
             return replace(value, index=tuple(self._change(form) for form in value.index))
         operands = [self.of(operand) for operand in value.operands]

@@ -81,7 +81,7 @@ def subscripted(name: str, shape: Shape, key: object) -> tuple[tuple[Pick, ...],
 
 def position(name: str, key: object, extent: Size) -> Affine:
     """One subscript as an affine form; negative numbers count from the end."""
-    if isinstance(key, Remainder):
+    if isinstance(key, Remainder) or getattr(key, "is_index", False):
         raise not_affine(key)
     form = None if isinstance(key, bool) else affine(key)
     if form is None:
@@ -162,8 +162,7 @@ def _refuse_data(name: str, key: Any) -> None:
             )
         _refuse(
             f"`{name}` is subscripted with an array (fancy indexing)",
-            "compare with all places, an argument `np.arange(n)`: `cy.sum(cy.where(indices[:, None] =="
-            " places, x, 0), axis=1)`"
+            "compare with all places: `cy.sum(cy.where(indices[:, None] == cy.arange(n), x, 0), axis=1)`"
             if isinstance(key, Array)
             else "use slices with steps, or loops over affine subscripts",
         )
@@ -172,8 +171,8 @@ def _refuse_data(name: str, key: Any) -> None:
             if isinstance(bound, Arithmetic):
                 _refuse(
                     f"a bound of a slice of `{name}` depends on data, and so would the shape",
-                    "take the whole axis, and choose by data, e.g. `x[...] = cy.where(places < stop, y, x)`"
-                    " where `places` is an argument, np.arange(n)",
+                    "take the whole axis, and choose by data, e.g. `x[...] = cy.where(cy.arange(n) < stop, y,"
+                    " x)`",
                 )
     elif isinstance(key, Arithmetic):
         raise TraceError(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from cyclotron.errors import NO_SPAN, ShapeError, Span, TraceError
 from cyclotron.language import accumulate
 from cyclotron.language.affine import EVERYWHERE, Affine, Condition, Index, Region, intersection
-from cyclotron.language.dtypes import check_dtypes, stored
+from cyclotron.language.dtypes import adopted, check_dtypes, stored
 from cyclotron.language.elements import (
     Access,
     Choose,
@@ -21,6 +21,7 @@ from cyclotron.language.elements import (
     apply,
     element,
 )
+from cyclotron.language.index_numbers import IndexValue
 from cyclotron.language.operators import DTYPES
 from cyclotron.language.partial import while_running
 from cyclotron.language.position import here
@@ -344,6 +345,8 @@ class Trace:
         if isinstance(value, Access):
             self._check_owner(value.tensor, value.span)
             self.check_scope(value.index, value.span)
+        elif isinstance(value, IndexValue):
+            self.check_scope([value.form], value.span)
         elif isinstance(value, Reduce):
             self.scopes.append(Scope(value.index, EVERYWHERE))
             try:
@@ -364,7 +367,8 @@ class Trace:
 def _as_stored(target: SymbolicTensor, value: object) -> object:
     """A value in the dtype of the tensor that keeps it; a sum that has another is kept in each step."""
     if target.blocked:
-        return value
+        one = value if isinstance(value, Increment) else element(value)
+        return adopted(one, target.dtype_name) if isinstance(one, Element) and one.is_index else one
     if not isinstance(value, Increment):
         return stored(element(value), target.dtype_name)
     grown = value.element()

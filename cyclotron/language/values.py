@@ -27,9 +27,10 @@ from cyclotron.language.broadcasting import same, text
 from cyclotron.language.conditions import Parted, every, some, truth
 from cyclotron.language.elements import Choose, Constant, Element, Reduce, element
 from cyclotron.language.elementwise import combine, operand
+from cyclotron.language.index_numbers import counted, extremum, reduced, strong
 from cyclotron.language.position import here
 from cyclotron.language.regions import project
-from cyclotron.language.rounding import Remainder, not_affine
+from cyclotron.language.rounding import Remainder
 from cyclotron.language.scopes import as_condition, range_domain
 from cyclotron.language.statements import new_array
 from cyclotron.language.tensors import SymbolicTensor
@@ -108,16 +109,6 @@ def choose(test: object, then: Callable[[], object], other: Callable[[], object]
     if isinstance(known, bool):
         return then() if known else other()
     first, second = then(), other()
-    for value in (first, second):
-        if isinstance(value, Remainder):
-            raise not_affine(value)
-        if isinstance(value, (Affine, Extremum)):
-            raise TraceError(
-                f"index `{value}` is chosen by a condition, which is not affine",
-                code="CYC103",
-                span=here(),
-                help="choose between elements, or write one `if` for each case",
-            )
     if isinstance(known, Element):
         return _chosen_by_data(known, first, second)
     if isinstance(first, Whole) and isinstance(second, Whole) and first.shape and second.shape:
@@ -156,7 +147,7 @@ def _connected(values: Sequence[Callable[[], object]], *, stops_at: bool) -> obj
 
 def _is_truth(value: object) -> bool:
     if isinstance(value, (Element, Whole)):
-        return value.dtype == "bool"
+        return (strong(value) if isinstance(value, Element) else value).dtype == "bool"
     return isinstance(value, (bool, np.bool_, Condition, Remainder))  # a remainder is no value but this
 
 
@@ -307,8 +298,9 @@ def power(base: object, exponent: object) -> object:
 def _extremum(op: str, values: tuple[object, ...]) -> object:
     if builtins.any(isinstance(value, (Element, SymbolicTensor)) for value in values):
         result = element(values[0])
-        for value in values[1:]:
-            result = elements.apply(op, result, value)
+        for value in map(element, values[1:]):
+            made = extremum if result.dtype is None and value.dtype is None else elements.apply
+            result = made(op, result, value)
         return result
     largest = op == "maximum"
     if builtins.any(isinstance(value, (Affine, Extremum)) for value in values):
@@ -356,6 +348,8 @@ def _reduce(
         return _of_arrays(kind, index, region, term, span)
     if skip_empty and isinstance(expression, Reduce):
         region = _not_empty(region, expression)
+    if expression.is_index:
+        return reduced(kind, index, region, expression, span)
     return Reduce(kind, index, region, expression, span)
 
 
@@ -384,6 +378,8 @@ def _counted(body: Body) -> Body:
         if isinstance(value, Array):
             return operand(value).astype("int64") if value.dtype_name == "bool" else value
         one = element(value)
+        if one.is_index:
+            return counted(one)
         return elements.cast(one, "int64") if one.dtype == "bool" else one
 
     return term

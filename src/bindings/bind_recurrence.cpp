@@ -69,6 +69,12 @@ void bind_recurrence(py::module_& module) {
           },
           py::arg("value"), py::arg("span"))
       .def(
+          "add_index",
+          [](System& s, const PyAffine& form, const std::string& dtype, const PySpan& span) {
+            return add_expr(s, Index{to_affine(form), to_dtype(dtype)}, span);
+          },
+          py::arg("form"), py::arg("dtype"), py::arg("span"))
+      .def(
           "add_access",
           [](System& s, std::uint32_t tensor, const std::vector<PyAffine>& index, const PySpan& span) {
             return add_expr(s, Access{TensorId(tensor), to_affines(index)}, span);

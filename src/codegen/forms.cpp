@@ -8,6 +8,10 @@ program::Affine to_program(const poly::Affine& form) {
   return result;
 }
 
+program::Move::Source to_source(const program::Operand& operand) {
+  return std::visit([](const auto& value) -> program::Move::Source { return value; }, operand);
+}
+
 program::Disjunction to_program(const std::vector<poly::Conjunction>& conjunctions) {
   program::Disjunction result;
   for (const auto& conjunction : conjunctions) {

@@ -8,6 +8,7 @@
 namespace cyclotron::codegen::detail {
 
 [[nodiscard]] program::Affine to_program(const poly::Affine& form);
+[[nodiscard]] program::Move::Source to_source(const program::Operand& operand);
 [[nodiscard]] program::Disjunction to_program(const std::vector<poly::Conjunction>& conjunctions);
 
 }  // namespace cyclotron::codegen::detail

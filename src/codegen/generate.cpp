@@ -316,40 +316,44 @@ class ClassWriter {
     std::size_t next_temporary = 0;
     for (std::size_t t = 0; t < compute.terms.size(); ++t) {
       const bool last = t + 1 == compute.terms.size();
-      std::visit(Overloaded{[&](const dataflow::FlowRef&) {
-                              const auto& source = statement.sources.at(next_source++);
-                              operands[t] = slot(source, point);
-                              shapes[t] = graph_.at(source.flow).tile;
-                              dtypes[t] = graph_.dtype_of(source.flow);
-                            },
-                            [&](const Number& value) {
-                              operands[t] = value;
-                              shapes[t] = {1, 1};
-                            },
-                            [&](const dataflow::Apply& apply) {
-                              program::Compute instruction{apply.op, apply.flags, {}, target};
-                              std::vector<operators::Shape> inputs;
-                              std::vector<std::optional<operators::DType>> input_dtypes;
-                              for (const auto operand : apply.operands) {
-                                input_dtypes.push_back(dtypes[operand]);
-                                instruction.operands.push_back(operands[operand]);
-                                inputs.push_back(shapes[operand]);
-                              }
-                              shapes[t] = operators::result_shape(apply.op, apply.flags, inputs);
-                              dtypes[t] = operators::result_dtype(
-                                  apply.op, operators::common_dtype(apply.op, input_dtypes));
-                              const bool direct =
-                                  last && !overlaps(apply, instruction.operands, inputs, target, shapes[t]);
-                              if (!direct)
-                                instruction.destination =
-                                    temporary(next_temporary++, shapes[t], dtypes[t], target);
-                              operands[t] = instruction.destination;
-                              add(std::move(instruction), span);
-                            }},
-                 compute.terms[t]);
+      std::visit(
+          Overloaded{
+              [&](const dataflow::FlowRef&) {
+                const auto& source = statement.sources.at(next_source++);
+                operands[t] = slot(source, point);
+                shapes[t] = graph_.at(source.flow).tile;
+                dtypes[t] = graph_.dtype_of(source.flow);
+              },
+              [&](const Number& value) { operands[t] = value; },
+              [&](const dataflow::Index& index) {
+                dtypes[t] = index.dtype;
+                const auto to = last ? target : temporary(next_temporary++, {}, index.dtype, target);
+                add(program::Move{to, to_program(poly::substitute(index.form, point, variables()))}, span);
+                operands[t] = to;
+              },
+              [&](const dataflow::Apply& apply) {
+                program::Compute instruction{apply.op, apply.flags, {}, target};
+                std::vector<operators::Shape> inputs;
+                std::vector<std::optional<operators::DType>> input_dtypes;
+                for (const auto operand : apply.operands) {
+                  input_dtypes.push_back(dtypes[operand]);
+                  instruction.operands.push_back(operands[operand]);
+                  inputs.push_back(shapes[operand]);
+                }
+                shapes[t] = operators::result_shape(apply.op, apply.flags, inputs);
+                dtypes[t] =
+                    operators::result_dtype(apply.op, operators::common_dtype(apply.op, input_dtypes));
+                const bool direct = last && !overlaps(apply, instruction.operands, inputs, target, shapes[t]);
+                if (!direct)
+                  instruction.destination = temporary(next_temporary++, shapes[t], dtypes[t], target);
+                operands[t] = instruction.destination;
+                add(std::move(instruction), span);
+              }},
+          compute.terms[t]);
     }
     const auto* result = std::get_if<SlotRef>(&operands.back());
-    if (result == nullptr || !(*result == target)) add(program::Move{target, operands.back()}, span);
+    if (result == nullptr || !(*result == target))
+      add(program::Move{target, detail::to_source(operands.back())}, span);
   }
 
   /// Whether the destination is an operand that the operator must not overwrite while it reads.

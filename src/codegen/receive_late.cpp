@@ -6,8 +6,9 @@ namespace cyclotron::codegen::detail {
 
 namespace {
 
-bool is_in(const program::Operand& operand, program::SlotId slot) {
-  const auto* ref = std::get_if<program::SlotRef>(&operand);
+template <class Source>
+bool is_in(const Source& source, program::SlotId slot) {
+  const auto* ref = std::get_if<program::SlotRef>(&source);
   return ref != nullptr && ref->slot == slot;
 }
 

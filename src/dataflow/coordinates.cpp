@@ -402,6 +402,8 @@ class Change {
     Compute here = compute;
     for (auto& term : here.terms) {
       if (auto* ref = std::get_if<FlowRef>(&term)) ref->offset.assign(size(), 0);
+      if (auto* index = std::get_if<Index>(&term))
+        index->form = in_free(old_.at(rule.flow).space, to_new(index->form));
     }
     const auto back = std::ranges::find_if(compute.terms, moved);
     if (back == compute.terms.end()) {

@@ -191,6 +191,7 @@ Placed distribute(const Placed& placed, std::size_t level, const std::vector<std
     } else if (auto* compute = std::get_if<Compute>(&rule.action)) {
       for (auto& term : compute->terms) {
         if (auto* ref = std::get_if<FlowRef>(&term)) ref->offset.push_back(0);
+        if (auto* index = std::get_if<Index>(&term)) index->form.coefficients.push_back(0);
       }
     }
   }

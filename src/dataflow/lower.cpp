@@ -242,6 +242,9 @@ class Lowering {
     std::visit(
         Overloaded{
             [&](const Number& value) { terms.push_back(value); },
+            [&](const recurrence::Index& index) {
+              terms.push_back(Index{placement_.lift(index.form, names), index.dtype});
+            },
             [&](const recurrence::Access&) { terms.push_back(FlowRef{operand(id, space, names), here}); },
             [&](const recurrence::Apply& apply) {
               const auto fused = fused_product(apply);
@@ -333,7 +336,9 @@ class Lowering {
     const auto& node = system_.at(id).node;
     if (const auto* apply = std::get_if<recurrence::Apply>(&node))
       return std::string(operators::info(apply->op).space_name);
-    return std::holds_alternative<recurrence::Constant>(node) ? "fill" : otherwise;
+    const bool fills =
+        std::holds_alternative<recurrence::Constant>(node) || std::holds_alternative<recurrence::Index>(node);
+    return fills ? "fill" : otherwise;
   }
 
   static std::vector<std::string> scope_names(const Equation& equation, const Reduce* reduce) {
@@ -374,6 +379,13 @@ class Lowering {
       if (auto* transfer = std::get_if<Transfer>(&rule.action)) {
         const auto& tuple = graph_.at(graph_.at(rule.flow).space).tuple;
         for (auto& form : transfer->from) form = poly::substitute(form, tuple, rank);
+      }
+      if (auto* compute = std::get_if<Compute>(&rule.action)) {
+        const auto& tuple = graph_.at(graph_.at(rule.flow).space).tuple;
+        for (auto& term : compute->terms) {
+          if (auto* index = std::get_if<Index>(&term))
+            index->form = poly::substitute(index->form, tuple, rank);
+        }
       }
     }
   }

@@ -190,6 +190,10 @@ class Printer {
                                               ? fmt::format("{}", value.real)
                                               : fmt::format("complex({}, {})", value.real, value.imaginary);
                                  },
+                                 [&](const Index& value) {
+                                   return fmt::format("{}⟨{}⟩", operators::name(value.dtype),
+                                                      poly::to_string(value.form, graph_.dims));
+                                 },
                                  [&](const Apply& apply) { return application(compute, apply, nested); }},
                       compute.terms[index]);
   }

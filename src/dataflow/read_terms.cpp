@@ -98,7 +98,7 @@ class TermReader {
     return *steps;
   }
 
-  /// name[flags](a, b)
+  /// name[flags](a, b), or dtype⟨form⟩
   std::size_t call(int depth) {
     const auto name = reader_.name("an operator");
     if (name == "complex") {
@@ -108,6 +108,14 @@ class TermReader {
       const auto imaginary = reader_.real();
       reader_.expect(")");
       terms_.emplace_back(Constant{real, imaginary, 0});
+      return terms_.size() - 1;
+    }
+    if (reader_.accept("⟨")) {
+      const auto dtype = operators::dtype_from_name(name);
+      if (!dtype || !operators::holds_index(*dtype))
+        reader_.fail(fmt::format("an index has no dtype `{}`", name));
+      terms_.emplace_back(Index{reader_.affine(graph_.dims), *dtype});
+      reader_.expect("⟩");
       return terms_.size() - 1;
     }
     const auto op = operators::op_from_name(name);

@@ -14,7 +14,7 @@ namespace cyclotron::dataflow::detail {
 namespace {
 
 /// Signs of the notation that are no letters, though not ASCII.
-constexpr std::array<std::string_view, 7> signs{"←", "→", "↦", "≤", "≥", "·", "ᵀ"};
+constexpr std::array<std::string_view, 9> signs{"←", "→", "↦", "≤", "≥", "·", "ᵀ", "⟨", "⟩"};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 

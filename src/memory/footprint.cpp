@@ -58,7 +58,12 @@ std::int64_t words(const Action& action) {
                  [](const Broadcast& broadcast) {
                    return words(broadcast.source) + words(broadcast.lower) + words(broadcast.upper);
                  },
-                 [](const Move& move) { return words(move.destination) + words(move.source); },
+                 [](const Move& move) {
+                   return words(move.destination) +
+                          std::visit(Overloaded{[](const auto& source) { return words(source); },
+                                                [](const Constant&) { return std::int64_t{1}; }},
+                                     move.source);
+                 },
                  [](const Compute& compute) {
                    std::int64_t result = words(compute.destination);
                    for (const auto& operand : compute.operands) result += words(operand);

@@ -35,7 +35,8 @@ Uses uses_of(const Action& action) {
                  [&](const Receive& receive) { write(receive.destination); },
                  [&](const Broadcast& broadcast) { read(broadcast.source); },
                  [&](const Move& move) {
-                   read(move.source);
+                   if (const auto* source = std::get_if<SlotRef>(&move.source))
+                     uses.read.push_back(source->slot.index());
                    write(move.destination);
                  },
                  [&](const Compute& compute) {

@@ -152,6 +152,10 @@ std::int64_t alignment_bytes(DType dtype) {
 
 bool is_floating(DType dtype) { return entry(dtype).dtype >= DType::float32; }
 
+bool holds_index(DType dtype) {
+  return dtype == DType::int32 || dtype == DType::int64 || dtype == DType::float32 || dtype == DType::float64;
+}
+
 const Info& info(Op op) {
   const auto index = static_cast<std::size_t>(op);
   CYC_CHECK(index < registry.size());

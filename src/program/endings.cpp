@@ -163,9 +163,10 @@ class Uniformity {
     require_same(broadcast.lower);
     require_same(broadcast.upper);
   }
+  /// The value of a form differs as an input's element does.
   void look(const Move& move) {
     look(move.destination);
-    look(move.source);
+    if (const auto* reference = std::get_if<SlotRef>(&move.source)) look(*reference);
   }
   void look(const Compute& compute) {
     look(compute.destination);

@@ -321,12 +321,21 @@ class Reader {
            "compile the program again");
   }
   void read(const Json& value, const Path& path, Operand& operand) {
-    Fields fields(value, path);
-    if (fields.has("slot")) {
+    if (Fields(value, path).has("slot")) {
       read(value, path, operand.emplace<SlotRef>());
-      return;
+    } else {
+      read(value, path, operand.emplace<Constant>());
     }
-    auto& constant = operand.emplace<Constant>();
+  }
+  void read(const Json& value, const Path& path, Move::Source& source) {
+    if (Fields(value, path).has("form"))
+      return read_fields(value, path, field("form", source.emplace<Affine>()));
+    Operand operand;
+    read(value, path, operand);
+    std::visit([&](const auto& one) { source = one; }, operand);
+  }
+  void read(const Json& value, const Path& path, Constant& constant) {
+    Fields fields(value, path);
     get(fields, "real", constant.real);
     get(fields, "imaginary", constant.imaginary);
     if (fields.has("rest")) {

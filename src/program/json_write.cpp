@@ -148,15 +148,19 @@ class Writer {
     if (modulus != 0) result["wrap"] = {{"form", write(form)}, {"modulus", modulus}, {"stride", stride}};
     return result;
   }
+  static OrderedJson write(const Constant& value) {
+    OrderedJson result{{"real", write(value.real)}, {"imaginary", write(value.imaginary)}};
+    if (value.rest != 0) result["rest"] = value.rest;
+    return result;
+  }
   static OrderedJson write(const Operand& operand) {
+    return std::visit([](const auto& value) { return write(value); }, operand);
+  }
+  static OrderedJson write(const Move::Source& source) {
     return std::visit(Overloaded{[](const SlotRef& reference) { return write(reference); },
-                                 [](const Constant& value) {
-                                   OrderedJson result{{"real", write(value.real)},
-                                                      {"imaginary", write(value.imaginary)}};
-                                   if (value.rest != 0) result["rest"] = value.rest;
-                                   return result;
-                                 }},
-                      operand);
+                                 [](const Constant& value) { return write(value); },
+                                 [](const Affine& form) { return OrderedJson{{"form", write(form)}}; }},
+                      source);
   }
 
   static OrderedJson write(const Tensor& tensor) {

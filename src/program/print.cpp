@@ -172,7 +172,7 @@ class ClassPrinter {
                    },
                    [&](const Receive& receive) { print(receive); },
                    [&](const Broadcast& broadcast) { print(broadcast); },
-                   [&](const Move& move) { arrow(slot(move.destination), "←", operand(move.source)); },
+                   [&](const Move& move) { arrow(slot(move.destination), "←", moved(move.source)); },
                    [&](const Compute& compute) { arrow(slot(compute.destination), "←", value(compute)); },
                    [&](const Exit& exit) { line(fmt::format("exit unless {}", slot(exit.runs))); },
                },
@@ -267,6 +267,13 @@ class ClassPrinter {
 
   [[nodiscard]] std::string element(TensorId id, const std::vector<Affine>& index) const {
     return fmt::format("{}[{}]", name_of(id, program_.tensors), affines(index, names_));
+  }
+
+  [[nodiscard]] std::string moved(const Move::Source& value) const {
+    return std::visit(Overloaded{[&](const SlotRef& reference) { return slot(reference); },
+                                 [](const Constant& number) { return constant(number); },
+                                 [&](const Affine& form) { return affine(form, names_); }},
+                      value);
   }
 
   [[nodiscard]] std::string operand(const Operand& value) const {

@@ -159,13 +159,23 @@ class CodeChecker {
          "a loop ends by a flag", *span_);
   }
 
-  void check(const Operand& operand, const Slot& destination, const Path& path) {
-    std::visit(Overloaded{[&](const SlotRef& reference) {
-                            const Slot& slot = check(reference, path);
-                            same_dtype(destination.dtype, slot.dtype, "operand", slot.name, path);
-                          },
-                          [](const Constant&) {}},
-               operand);
+  void check(const Move::Source& source, const Slot& destination, const Path& path) {
+    std::visit(
+        Overloaded{[&](const SlotRef& reference) {
+                     const Slot& slot = check(reference, path);
+                     same_dtype(destination.dtype, slot.dtype, "operand", slot.name, path);
+                   },
+                   [](const Constant&) {}, [&](const Affine& form) { check_index(form, destination, path); }},
+        source);
+  }
+
+  void check_index(const Affine& form, const Slot& destination, const Path& path) {
+    check_affine(form, environment_, Path(path, "form"), *span_);
+    if (operators::holds_index(destination.dtype)) return;
+    fail("CYC610", path,
+         fmt::format("puts the value of a form into `{}` of {}", destination.name,
+                     operators::name(destination.dtype)),
+         "forms are integers or real numbers", *span_);
   }
 
   void check(const Compute& compute, const Path& path) {

@@ -215,6 +215,9 @@ class Equations {
     return std::visit(
         Overloaded{
             [&](const Number& value) { return terms_.constant(value); },
+            [&](const recurrence::Index& index) {
+              return terms_.index(evaluate(index.form, point_), index.dtype);
+            },
             [&](const recurrence::Access& access) {
               return read(access.tensor, linear(access.tensor, access.index, point_, expr.span), expr.span);
             },

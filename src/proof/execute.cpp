@@ -153,23 +153,22 @@ class Executor {
         continue;
       }
       std::visit(
-          Overloaded{[&](const Load& load) { this->load(load, arguments); },
-                     [&](const Store& store) { this->store(store, arguments); },
-                     [&](const Send& send) {
-                       push(read(send.source, arguments[0]), arguments + 1, 1, link_of(send.channel),
-                            messages_[static_cast<std::size_t>(arguments[1])].link_free);
-                     },
-                     [&](const Broadcast& broadcast) {
-                       if (arguments[1] == 0) return;
-                       push(read(broadcast.source, arguments[0]), arguments + 2, arguments[1],
-                            link_of(broadcast.channel), pe.port_free[broadcast.channel.index()]);
-                     },
-                     [&](const Move& move) {
-                       write(move.destination, arguments[0], operand(move.source, arguments[1]));
-                     },
-                     [&](const Compute& compute) { this->compute(compute, arguments, event.instruction); },
-                     [&](const Exit& exit) { leave(exit, arguments); }, [](const Receive&) {},
-                     [](const Loop&) {}, [](const If&) {}, [](const End&) {}},
+          Overloaded{
+              [&](const Load& load) { this->load(load, arguments); },
+              [&](const Store& store) { this->store(store, arguments); },
+              [&](const Send& send) {
+                push(read(send.source, arguments[0]), arguments + 1, 1, link_of(send.channel),
+                     messages_[static_cast<std::size_t>(arguments[1])].link_free);
+              },
+              [&](const Broadcast& broadcast) {
+                if (arguments[1] == 0) return;
+                push(read(broadcast.source, arguments[0]), arguments + 2, arguments[1],
+                     link_of(broadcast.channel), pe.port_free[broadcast.channel.index()]);
+              },
+              [&](const Move& move) { write(move.destination, arguments[0], moved(move, arguments[1])); },
+              [&](const Compute& compute) { this->compute(compute, arguments, event.instruction); },
+              [&](const Exit& exit) { leave(exit, arguments); }, [](const Receive&) {}, [](const Loop&) {},
+              [](const If&) {}, [](const End&) {}},
           action);
     }
     return true;
@@ -306,6 +305,15 @@ class Executor {
            fmt::format("`{}` reads {} while it writes {} over it", operators::info(compute.op).name,
                        name(*reference, arguments[1 + i]), name(compute.destination, arguments[0])));
     }
+  }
+
+  /// The element of its source, or the value of its form.
+  TermId moved(const Move& move, std::int64_t element) {
+    return std::visit(
+        Overloaded{[&](const SlotRef& reference) { return read(reference, element); },
+                   [&](const Constant& value) { return terms_.constant(value); },
+                   [&](const Affine&) { return terms_.index(element, slot(move.destination.slot).dtype); }},
+        move.source);
   }
 
   TermId operand(const Operand& operand, std::int64_t element) {

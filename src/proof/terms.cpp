@@ -89,6 +89,15 @@ TermId TermTable::constant(const Number& value) {
   return intern(node);
 }
 
+TermId TermTable::index(std::int64_t value, DType dtype) {
+  const auto number = static_cast<std::uint64_t>(value);
+  Node node;
+  node.kind = Kind::index;
+  node.parts = {static_cast<std::uint32_t>(dtype), static_cast<std::uint32_t>(number),
+                static_cast<std::uint32_t>(number >> 32U)};
+  return intern(node);
+}
+
 TermId TermTable::apply(Op op, Flags flags, std::span<const TermId> operands) {
   // 0 and 1 are the same in every dtype: what a sum over nothing is, where it has to have one.
   const bool converts = operators::info(op).typing == operators::Typing::cast;
@@ -202,10 +211,8 @@ void TermTable::write(TermId id, int& budget, bool nested, std::string& text) co
   }
   const Node& node = nodes_[id];
   switch (node.kind) {
-    case Kind::element:
-      text += element_text(tensors_[node.parts[0]],
-                           static_cast<std::int64_t>(std::uint64_t{node.parts[2]} << 32U | node.parts[1]));
-      return;
+    case Kind::element: text += element_text(tensors_[node.parts[0]], number_in(node)); return;
+    case Kind::index: text += fmt::format("{}", number_in(node)); return;
     case Kind::constant: {
       const auto& value = constants_[node.parts[0]];
       text += value.rest != 0        ? fmt::format("{}", value.integer())

@@ -199,7 +199,11 @@ class Unroller {
   }
   void resolve(const Move& move) {
     add(element(move.destination));
-    add(element(move.source));
+    add(std::visit(
+        Overloaded{[this](const SlotRef& reference) { return element(reference); },
+                   [](const Constant&) { return std::int64_t{0}; },
+                   [this](const Affine& form) { return program::evaluate(form, environment_.data()); }},
+        move.source));
   }
   void resolve(const Compute& compute) {
     add(element(compute.destination));

@@ -292,6 +292,10 @@ class Afterwards {
   /// The same of an expression.
   std::int64_t settled(const Equation& equation, ExprId id) {
     return std::visit(Overloaded{[](const Constant&) { return std::int64_t{0}; },
+                                 [&](const Index& index) {
+                                   require_free(index.form);
+                                   return std::int64_t{0};
+                                 },
                                  [&](const Access& access) { return settled(equation, access); },
                                  [&](const Apply& apply) {
                                    std::int64_t result = 0;
@@ -361,6 +365,7 @@ class Afterwards {
   /// Inside the loop tensors of the loop are read near the iteration, elsewhere and of one iteration what settles.
   std::int64_t check_reads(const Equation& equation, ExprId id, bool inside) {
     return std::visit(Overloaded{[](const Constant&) { return std::int64_t{0}; },
+                                 [](const Index&) { return std::int64_t{0}; },
                                  [&](const Access& access) {
                                    const auto axis = axes_.find(access.tensor);
                                    if (axis == axes_.end()) {

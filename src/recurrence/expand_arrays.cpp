@@ -306,6 +306,10 @@ class Expansion {
     return std::visit(
         Overloaded{
             [&](const Constant& value) { return add(value, expr.span); },
+            [&](const Index& index) {
+              const auto form = poly::substitute(to_poly(index.form, old.size()), old, variables);
+              return add(Index{from_poly(form), index.dtype}, expr.span);
+            },
             [&](const Access& access) { return copied_access(access, expr.span, old, variables, copy); },
             [&](const Apply& apply) {
               Apply result{apply.op, apply.flags, {}};

@@ -82,6 +82,7 @@ class RaggedTiles {
     const Expr& expr = system_.at(id);
     auto result = std::visit(
         Overloaded{[&](const Constant&) { return Pieces{{scope.points, {}}}; },
+                   [&](const Index&) { return Pieces{{scope.points, {}}}; },
                    [&](const Access& access) { return shapes_of(access.tensor, access.index, scope.points); },
                    [&](const Apply& apply) { return shapes_of(apply, expr.span, scope, known); },
                    [&](const Reduce& reduce) { return shapes_of(reduce, expr.span, scope); }},

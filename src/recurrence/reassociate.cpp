@@ -128,6 +128,10 @@ class Reassociator {
     const Expr expr = system_.at(id);
     const auto result = std::visit(
         Overloaded{[&](const Constant&) { return id; },
+                   [&](const Index& index) {
+                     Index moved{carried(index.form, scope.places), index.dtype};
+                     return moved == index ? id : add(std::move(moved), expr.span);
+                   },
                    [&](const Access& access) {
                      Access moved = access;
                      for (auto& form : moved.index) form = carried(form, scope.places);

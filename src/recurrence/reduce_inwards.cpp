@@ -90,7 +90,8 @@ class Halver {
     if (const auto known = rewritten_.find({id, scope}); known != rewritten_.end()) return known->second;
     const Expr expr = system_.at(id);
     const auto result =
-        std::visit(Overloaded{[&](const Constant&) { return id; }, [&](const Access&) { return id; },
+        std::visit(Overloaded{[&](const Constant&) { return id; }, [&](const Index&) { return id; },
+                              [&](const Access&) { return id; },
                               [&](const Apply& apply) {
                                 Apply changed = apply;
                                 for (auto& operand : changed.operands) operand = rewrite(operand, scope);

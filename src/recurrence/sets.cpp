@@ -92,7 +92,7 @@ namespace {
 void visit_expr(const System& system, ExprId id, const Scope& scope,
                 const std::function<void(ExprId, const Scope&)>& visit) {
   visit(id, scope);
-  std::visit(Overloaded{[](const Constant&) {}, [](const Access&) {},
+  std::visit(Overloaded{[](const Constant&) {}, [](const Index&) {}, [](const Access&) {},
                         [&](const Apply& apply) {
                           for (const auto operand : apply.operands) visit_expr(system, operand, scope, visit);
                         },
@@ -198,6 +198,7 @@ operators::Shape tile_shape(const Tensor& tensor) {
 operators::Shape tile_shape(const System& system, ExprId id) {
   const Expr& expr = system.at(id);
   return std::visit(Overloaded{[](const Constant&) { return operators::Shape{1, 1}; },
+                               [](const Index&) { return operators::Shape{1, 1}; },
                                [&](const Access& access) { return tile_shape(system.at(access.tensor)); },
                                [&](const Apply& apply) {
                                  std::vector<operators::Shape> shapes;
@@ -220,6 +221,7 @@ std::optional<DType> dtype_of(const System& system, ExprId id) {
   using Result = std::optional<DType>;
   const Expr& expr = system.at(id);
   return std::visit(Overloaded{[](const Constant&) -> Result { return std::nullopt; },
+                               [](const Index& index) -> Result { return index.dtype; },
                                [&](const Access& access) -> Result { return system.at(access.tensor).dtype; },
                                [&](const Apply& apply) -> Result {
                                  std::vector<Result> operands;

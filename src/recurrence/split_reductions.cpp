@@ -103,7 +103,7 @@ class ReductionSplitter {
   }
 
   [[nodiscard]] bool reads(ExprId id, TensorId tensor) const {
-    return std::visit(Overloaded{[](const Constant&) { return false; },
+    return std::visit(Overloaded{[](const Constant&) { return false; }, [](const Index&) { return false; },
                                  [&](const Access& access) { return access.tensor == tensor; },
                                  [&](const Apply& apply) {
                                    return std::ranges::any_of(apply.operands,
@@ -116,7 +116,8 @@ class ReductionSplitter {
   /// The expression with every reduction but `kept` replaced by an access.
   ExprId rewrite(ExprId id, std::optional<ExprId> kept, const Surroundings& scope) {
     const Expr expr = system_.at(id);
-    return std::visit(Overloaded{[&](const Constant&) { return id; }, [&](const Access&) { return id; },
+    return std::visit(Overloaded{[&](const Constant&) { return id; }, [&](const Index&) { return id; },
+                                 [&](const Access&) { return id; },
                                  [&](const Apply& apply) {
                                    Apply result = apply;
                                    for (auto& operand : result.operands)
@@ -223,26 +224,26 @@ class ReductionSplitter {
   [[nodiscard]] bool depends(ExprId id, std::size_t variable) const {
     const auto form_does = [&](const Affine& form) { return uses(form, variable); };
     return std::visit(
-        Overloaded{[](const Constant&) { return false; },
-                   [&](const Access& access) { return std::ranges::any_of(access.index, form_does); },
-                   [&](const Apply& apply) {
-                     return std::ranges::any_of(apply.operands,
-                                                [&](ExprId o) { return depends(o, variable); });
-                   },
-                   [&](const Reduce& reduce) {
-                     for (const auto& conjunction : reduce.domain) {
-                       for (const auto& constraint : conjunction)
-                         if (form_does(constraint.form)) return true;
-                     }
-                     return depends(reduce.body, variable);
-                   }},
+        Overloaded{
+            [](const Constant&) { return false; }, [&](const Index& index) { return form_does(index.form); },
+            [&](const Access& access) { return std::ranges::any_of(access.index, form_does); },
+            [&](const Apply& apply) {
+              return std::ranges::any_of(apply.operands, [&](ExprId o) { return depends(o, variable); });
+            },
+            [&](const Reduce& reduce) {
+              for (const auto& conjunction : reduce.domain) {
+                for (const auto& constraint : conjunction)
+                  if (form_does(constraint.form)) return true;
+              }
+              return depends(reduce.body, variable);
+            }},
         system_.at(id).node);
   }
 
   /// The same expression in a scope without that variable, which it does not depend on.
   ExprId drop(ExprId id, std::size_t variable) {
     Expr expr = system_.at(id);
-    std::visit(Overloaded{[](const Constant&) {},
+    std::visit(Overloaded{[](const Constant&) {}, [&](Index& index) { forget(index.form, variable); },
                           [&](Access& access) {
                             for (auto& form : access.index) forget(form, variable);
                           },

@@ -56,7 +56,7 @@ class Spelling {
   Reads collect(ExprId id, const Scope& scope, const std::optional<Touch>& cell, const std::string& base) {
     const auto& expr = system_.at(id);
     Reads reads;
-    std::visit(Overloaded{[](const Constant&) {},
+    std::visit(Overloaded{[](const Constant&) {}, [](const Index&) {},
                           [&](const Access& access) {
                             reads.push_back({system_.at(access.tensor).name,
                                              to_poly(access.index, scope.names.size()), access.tensor,

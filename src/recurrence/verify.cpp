@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 
 #include <cyclotron/recurrence/sets.hpp>
 #include <cyclotron/support/error.hpp>
@@ -146,6 +147,7 @@ class Verifier {
     for_each_expr(system_, *assignment.equation, assignment.domain, [&](ExprId id, const Scope& scope) {
       const Expr& expr = system_.at(id);
       if (const auto* access = std::get_if<Access>(&expr.node)) check_access(expr, *access, scope);
+      if (const auto* index = std::get_if<Index>(&expr.node)) check_index(expr, *index, scope);
       if (const auto* reduce = std::get_if<Reduce>(&expr.node)) check_reduction(expr, *reduce, scope);
     });
   }
@@ -171,6 +173,25 @@ class Verifier {
                                 fmt::join(point->second, ", "), point_text(scope.names, point->first)),
          .notes = {{tensor.span, "the tensor is declared here"}},
          .help = "add an equation for the missing elements or restrict the index"});
+  }
+
+  /// Of numbers only those of 32 bits may be too small for what a form is.
+  void check_index(const Expr& expr, const Index& index, const Scope& scope) const {
+    CYC_CHECK(operators::holds_index(index.dtype));
+    if (index.dtype != DType::int32) return;
+    const auto form = to_poly(index.form, scope.names.size());
+    const auto values = scope.points.image({form});
+    const auto low = values.minimum(0), high = values.maximum(0);
+    constexpr std::int64_t least = std::numeric_limits<std::int32_t>::min();
+    constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+    if (!low || !high || (*low >= least && *high <= most)) return;
+    throw ShapeError(
+        {.code = "CYC206",
+         .span = expr.span,
+         .message = fmt::format("`{}` reaches {}, and int32 ends at {}", to_string(form, scope.names),
+                                *low < least ? *low : *high, *low < least ? least : most),
+         .notes = {},
+         .help = "convert the array with which it is combined, e.g. `x.astype(\"int64\")`"});
   }
 
   void check_reduction(const Expr& expr, const Reduce& reduce, const Scope& scope) const {

@@ -1,6 +1,7 @@
 #include "body.hpp"
 
 #include <cstdlib>
+#include <limits>
 #include <utility>
 
 namespace cyclotron::runtime {
@@ -24,6 +25,18 @@ std::int64_t iterations_around(std::int64_t place, std::int64_t by, std::int64_t
 }
 
 }  // namespace
+
+/// Where a value stands whose next ones are so far apart; negative where it is not there.
+std::int64_t BodyRunner::Indices::offset_of(std::int64_t value, std::int64_t apart) const {
+  if (apart != step || count == 0) return -1;
+  if (apart == 0) return value == first ? 0 : -1;
+  std::int64_t distance = 0;
+  if (__builtin_sub_overflow(value, first, &distance) ||
+      distance == std::numeric_limits<std::int64_t>::min() || distance % apart != 0)
+    return -1;
+  const std::int64_t offset = distance / apart;
+  return offset < count ? offset : -1;
+}
 
 /// False where the place is not inside its slot in all iterations.
 bool BodyRunner::find_place(const Pe& pe, const Body& body, const Source& source, std::int64_t& iterations,
@@ -61,6 +74,31 @@ bool BodyRunner::find_place(const Pe& pe, const Body& body, const Source& source
   return true;
 }
 
+/// Those of the whole loop are written, so that the next runs find theirs; few of them, which stay in the first cache.
+void BodyRunner::find_values(const Pe& pe, const Body& body, const Body::Operation& move,
+                             std::int64_t iterations, Indices& values, Scalar& found) {
+  const Source& source = move.sources[0];
+  const Form& form = pe.code->forms[source.index];
+  const std::int64_t first = evaluate(*pe.code, form, pe.variables);
+  const auto step =
+      static_cast<std::int64_t>(static_cast<std::uint64_t>(coefficient(*pe.code, form, body.variable)) *
+                                static_cast<std::uint64_t>(body.step));
+  auto offset = values.offset_of(first, step);
+  if (offset < 0 || offset + iterations > values.count) {
+    const auto left = static_cast<std::uint64_t>(pe.limits[body.variable]) -
+                      static_cast<std::uint64_t>(pe.variables[body.variable]);
+    const auto trips = std::min<std::uint64_t>(left / static_cast<std::uint64_t>(body.step),
+                                               static_cast<std::uint64_t>(Body::most_indices) - 1);
+    values.first = first;
+    values.step = step;
+    values.count = std::max(iterations, static_cast<std::int64_t>(trips) + 1);
+    values.bytes.resize(static_cast<std::size_t>(values.count) * source.width);
+    write_indices(move.dtype, first, step, values.count, values.bytes.data());
+    offset = 0;
+  }
+  found = {values.bytes.data() + offset * source.width, source.width, source.width, source.region};
+}
+
 void BodyRunner::find_index(const Pe& pe, const Body::Operation& access, std::int64_t* index) const {
   for (std::uint32_t d = 0; d < access.index.count; ++d)
     index[d] = evaluate(*pe.code, pe.code->forms[access.index.first + d], pe.variables);
@@ -93,6 +131,11 @@ bool BodyRunner::find(Pe& pe, const Body& body, const Streams& streams, std::int
                       Found& found) {
   std::array<std::uint32_t, Body::most_lanes> messages{};
   found.scalars.resize(body.operations.size());
+  std::size_t indices = 0;
+  if (body.indices > 0) {
+    found.indices.resize(body.indices);
+    iterations = std::min(iterations, Body::most_indices);
+  }
   // Only where all were found the last time.
   const bool same = found.memory != nullptr && found.memory == pe.memory;
   found.memory = nullptr;
@@ -108,7 +151,11 @@ bool BodyRunner::find(Pe& pe, const Body& body, const Streams& streams, std::int
     Scalar& other = reads_result ? operation.out : operation.in[0];
     if (!place(what.result, reads_result ? operation.in[0] : operation.out)) return false;
     for (std::size_t n = 0; n < what.operands; ++n) {
-      if (!place(what.sources[n], operation.in[n])) return false;
+      if (what.sources[n].form) {
+        find_values(pe, body, what, iterations, found.indices[indices++], operation.in[n]);
+      } else if (!place(what.sources[n], operation.in[n])) {
+        return false;
+      }
     }
     switch (what.kind) {
       case Step::Kind::load:

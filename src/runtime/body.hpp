@@ -46,6 +46,12 @@ class BodyRunner {
     Scalar out;
     bool moves = false;  ///< Some scalar does.
   };
+  /// The values of a form in the iterations of a run.
+  struct Indices {
+    std::int64_t first = 0, step = 0, count = 0;
+    std::vector<std::byte> bytes;
+    [[nodiscard]] std::int64_t offset_of(std::int64_t value, std::int64_t apart) const;
+  };
   /// Lowers the number of iterations to those whose scalars lie evenly apart.
   struct Found;
   [[nodiscard]] bool find(Pe& pe, const Body& body, const Streams& streams, std::int64_t& iterations,
@@ -54,6 +60,9 @@ class BodyRunner {
                                        std::int64_t& iterations, Scalar& found);
   /// The index of an operation's element.
   void find_index(const Pe& pe, const Body::Operation& access, std::int64_t* index) const;
+  /// The values of a form in these iterations, in `values`.
+  static void find_values(const Pe& pe, const Body& body, const Body::Operation& move,
+                          std::int64_t iterations, Indices& values, Scalar& found);
   [[nodiscard]] bool find_element(Pe& pe, const Body& body, const Body::Operation& access,
                                   std::int64_t iterations, Scalar& found) const;
   void find_operations(const Body& body, const std::vector<VectorOperation>& scalars);
@@ -64,6 +73,7 @@ class BodyRunner {
   /// What is kept of a body from run to run.
   struct Found {
     std::vector<VectorOperation> scalars;
+    std::vector<Indices> indices;       ///< Of the forms in the body.
     const std::byte* memory = nullptr;  ///< Of the PE whose they are.
     VectorBody vectors;
   };

@@ -168,12 +168,22 @@ class Decoder {
     const auto width = static_cast<std::uint8_t>(operators::size_bytes(dtype));
     return std::visit(Overloaded{[&](const program::SlotRef& reference) {
                                    require(slot(reference).dtype == dtype, "its operands differ in dtype");
-                                   return Source{false, width, place(reference)};
+                                   return Source{.width = width, .index = place(reference)};
                                  },
                                  [&](const program::Constant& constant) {
-                                   return Source{true, width, bytes(constant, dtype)};
+                                   return Source{
+                                       .constant = true, .width = width, .index = bytes(constant, dtype)};
                                  }},
                       operand);
+  }
+
+  Source source(const program::Affine& affine, DType dtype) {
+    require(operators::holds_index(dtype), "a form has no value of its dtype", "CYC610");
+    code_.forms.push_back(form(affine));
+    return {.constant = true,
+            .form = true,
+            .width = static_cast<std::uint8_t>(operators::size_bytes(dtype)),
+            .index = static_cast<std::uint32_t>(code_.forms.size() - 1)};
   }
 
   template <class T>
@@ -335,7 +345,8 @@ class Decoder {
       (void)slot(*reference);
       step().scalar = step().scalar && is_scalar(*reference);
     }
-    const Source from = source(move.source, step().dtype);
+    const Source from =
+        std::visit([&](const auto& value) { return source(value, step().dtype); }, move.source);
     code_.sources.push_back(from);
     step().operands = {static_cast<std::uint32_t>(code_.sources.size() - 1), 1};
   }
@@ -424,6 +435,25 @@ class Decoder {
 }
 
 }  // namespace
+
+void write_indices(DType dtype, std::int64_t first, std::int64_t step, std::int64_t count, std::byte* to) {
+  const auto write = [&]<class T>(T) {
+    auto value = static_cast<std::uint64_t>(first);
+    for (std::int64_t n = 0; n < count; ++n, value += static_cast<std::uint64_t>(step)) {
+      const auto number = static_cast<T>(static_cast<std::int64_t>(value));
+      std::memcpy(to + n * static_cast<std::int64_t>(sizeof number), &number, sizeof number);
+    }
+  };
+  switch (dtype) {
+    case DType::int32: return write(std::int32_t{});
+    case DType::int64: return write(std::int64_t{});
+    case DType::float32: return write(float{});
+    case DType::float64: return write(double{});
+    case DType::boolean:
+    case DType::complex64:
+    case DType::complex128: CYC_CHECK(false, "no index has such a dtype");
+  }
+}
 
 Code decode(const program::Program& program, std::size_t class_index) {
   return Decoder(program, class_index).decode();

@@ -66,11 +66,13 @@ struct Place {
   bool sent = false;  ///< What the slot holds goes to other PEs; see `mark_sent_slots`.
 };
 
-/// An operand: a place, or a constant of the dtype that the operator takes there.
+/// An operand: a place, or a number of the dtype that the operator takes there: a constant, or of a move the value of a
+/// form.
 struct Source {
-  bool constant = false;
+  bool constant = false;     ///< It is no place.
+  bool form = false;         ///< The value of a form; `constant` too.
   std::uint8_t width = 0;    ///< Bytes of a scalar.
-  std::uint32_t index = 0;   ///< In `places` or `constants`.
+  std::uint32_t index = 0;   ///< In `places`, `constants` or `forms`.
   std::uint16_t region = 0;  ///< In a body: see `Scalar`.
   bool fixed = false;        ///< In a body: a PE always finds it in the same place.
 };
@@ -133,6 +135,8 @@ struct Step {
 /// (body.hpp).
 struct Body {
   static constexpr std::size_t most_lanes = 16;
+  /// Iterations at once of a body with values of forms, so that these stay in the first cache.
+  static constexpr std::int64_t most_indices = 512;
   /// A port that it uses.
   struct Lane {
     std::uint32_t port = 0;
@@ -141,6 +145,7 @@ struct Body {
   };
   struct Operation {
     Step::Kind kind = Step::Kind::compute;
+    DType dtype = DType::float64;
     std::uint8_t element = 0;  ///< Bytes of a scalar.
     std::uint8_t lane = 0;
     std::uint8_t operands = 0;
@@ -154,6 +159,7 @@ struct Body {
   };
   std::vector<Lane> lanes;
   std::vector<Operation> operations;
+  std::size_t indices = 0;     ///< Operations that are values of forms.
   bool vectors = false;        ///< They are few, and all operators have vector kernels.
   std::uint32_t first = 0;     ///< Its first step.
   std::uint32_t variable = 0;  ///< Of the loop.
@@ -184,6 +190,9 @@ struct Code {
   std::int64_t memory_bytes = 0;
   std::uint32_t index = 0;  ///< Of the class.
 };
+
+/// The numbers first, first + step, … of a dtype, side by side. Of integers that are too large for it the lower bits.
+void write_indices(DType dtype, std::int64_t first, std::int64_t step, std::int64_t count, std::byte* to);
 
 /// Decodes one class. Throws ProgramError where running it could leave its memory or its tables.
 [[nodiscard]] Code decode(const program::Program& program, std::size_t class_index);

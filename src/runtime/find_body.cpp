@@ -36,6 +36,7 @@ class BodyBuilder {
   bool add(const Step& step) {
     if (!step.scalar) return false;
     Body::Operation operation{.kind = step.kind,
+                              .dtype = step.dtype,
                               .element = step.element,
                               .kernel = step.kernel,
                               .result = {.constant = false, .width = step.element, .index = step.place}};
@@ -46,6 +47,7 @@ class BodyBuilder {
         operation.operands = static_cast<std::uint8_t>(step.operands.count);
         std::copy_n(code_.sources.begin() + step.operands.first, step.operands.count,
                     operation.sources.begin());
+        if (step.kind == Step::Kind::move && operation.sources[0].form) ++body_.indices;
         break;
       case Step::Kind::load:
       case Step::Kind::store:
@@ -70,7 +72,7 @@ class BodyBuilder {
   }
 
   [[nodiscard]] bool is_fixed(const Source& source) const {
-    if (source.constant) return true;
+    if (source.constant) return !source.form;
     const Place& place = code_.places[source.index];
     return place.index.count == 0 && place.wrap == Place::no_wrap;
   }
@@ -116,6 +118,10 @@ class BodyBuilder {
       operation.region = message ? static_cast<std::uint16_t>(lanes + operation.lane) : next;
       const bool element = operation.kind == Step::Kind::load || operation.kind == Step::Kind::store;
       if (element && !stores) ++next;
+    }
+    // The values of each form stand by themselves.
+    for (auto& operation : body_.operations) {
+      if (operation.operands == 1 && operation.sources[0].form) operation.sources[0].region = ++next;
     }
   }
 

@@ -412,7 +412,15 @@ class Interpreter {
     const std::int64_t at = element(pe, place);
     TileSize size;
     const Source& source = pe.code->sources[step.operands.first];
-    const void* from = operand(pe, source, size);
+    ConstantBytes index;
+    const void* from = index.bytes.data();
+    if (source.form) {
+      size = {1, 1};
+      const auto value = evaluate(*pe.code, pe.code->forms[source.index], pe.variables);
+      write_indices(step.dtype, value, 0, 1, index.bytes.data());
+    } else {
+      from = operand(pe, source, size);
+    }
     set_size(pe, place, at, size);
     if constexpr (KeepsTiles<Host>) {
       if (!place.scalar && !source.constant && !pe.code->places[source.index].scalar) {

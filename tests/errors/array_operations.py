@@ -103,8 +103,8 @@ def trace_of_a_vector(x):
 
 
 @cy.kernel
-def place_of_the_largest(x):
-    return np.argmax(x)  # error: CYC105
+def places_in_order(x):
+    return np.argsort(x)  # error: CYC105
 
 
 @cy.kernel
@@ -151,13 +151,13 @@ def increased(a):
 
 
 @cy.kernel
-def place_by_our_own_name(x):
-    return cy.argmin(x)  # error: CYC105
+def numbers_between(x):
+    return x + cy.linspace(0, 1, x.shape[0])  # error: CYC105
 
 
 @cy.kernel
-def numbers_of_the_host(x):
-    return x + cy.arange(x.shape[0])  # error: CYC105
+def numbers_by_data(x):
+    return cy.arange(x[0])  # error: CYC122
 
 
 @cy.kernel

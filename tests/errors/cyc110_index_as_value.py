@@ -1,4 +1,4 @@
-"""An index used as a value."""
+"""An index used as a number that Python knows."""
 
 import numpy as np
 
@@ -8,8 +8,9 @@ import cyclotron as cy
 @cy.kernel
 def bad(A):
     X = cy.empty_like(A)
+    weights = [1.0, 2.0, 3.0, 4.0]
     for i in range(4):
-        X[i] = A[i] * i  # error: CYC110
+        X[i] = A[i] * weights[i]  # error: CYC110
     return X
 
 

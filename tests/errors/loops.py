@@ -142,14 +142,6 @@ def index_assigned(x):
 
 
 @cy.kernel
-def index_as_value(x):
-    X = cy.empty_like(x)
-    for i in range(len(x)):
-        X[i] = x[i] * i  # error: CYC110
-    return X
-
-
-@cy.kernel
 def index_as_number(x):
     X = cy.empty_like(x)
     weights = [1.0, 2.0, 3.0, 4.0]
@@ -167,25 +159,6 @@ def residue_as_subscript(x):
 
 
 @cy.kernel
-def residue_as_value(x):
-    X = cy.empty_like(x)
-    for i in range(4):
-        X[i] = x[i] * (i % 2)  # error: CYC110
-    return X
-
-
-@cy.kernel
-def residue_in_arithmetic(x):
-    X = cy.empty_like(x)
-    for i in range(4):
-        if i % 2 + 1 == 2:  # error: CYC103
-            X[i] = x[i]
-        else:
-            X[i] = 0
-    return X
-
-
-@cy.kernel
 def residue_chosen(x):
     X = cy.empty_like(x)
     for i in range(4):
@@ -198,14 +171,4 @@ def quotient_as_bound(x):
     X = cy.empty_like(x)
     for i in range(4):
         X[i] = sum(x[k] for k in range(i // 2))  # error: CYC103
-    return X
-
-
-@cy.kernel
-def divided_by_an_index(A):
-    X = cy.zeros_like(A)
-    for i in range(1, 4):
-        for j in range(4):
-            if j % i == 0:  # error: CYC103
-                X[i, j] = A[i, j]
     return X

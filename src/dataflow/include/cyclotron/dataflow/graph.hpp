@@ -66,6 +66,12 @@ struct FlowRef {
   bool operator==(const FlowRef&) const = default;
 };
 using Constant = Number;
+/// The value of a form of the point's coordinates, as a number of the dtype; it names only the free ones of the space.
+struct Index {
+  poly::Affine form;
+  DType dtype = DType::int64;
+  bool operator==(const Index&) const = default;
+};
 /// A node of a Compute rule's expression; operands are earlier nodes of the same rule, by index.
 struct Apply {
   Op op = Op::add;
@@ -73,7 +79,7 @@ struct Apply {
   std::vector<std::size_t> operands;
   bool operator==(const Apply&) const = default;
 };
-using Term = std::variant<FlowRef, Constant, Apply>;
+using Term = std::variant<FlowRef, Constant, Index, Apply>;
 
 /// flow(p) <- tensor[element(p)]
 struct Inject {

@@ -17,6 +17,8 @@ enum class DType : std::uint8_t { boolean, int32, int64, float32, float64, compl
 /// What addresses of its elements are multiples of: the size of its real numbers, at least a 16-bit word.
 [[nodiscard]] std::int64_t alignment_bytes(DType dtype);
 [[nodiscard]] bool is_floating(DType dtype);  ///< float32, float64, complex64, complex128.
+[[nodiscard]] bool holds_index(
+    DType dtype);  ///< What the value of an index may be: integers and real numbers.
 
 // clang-format off
 /// Every operator, scalar or tile. On a 1x1 tile each means the obvious scalar operation.

@@ -9,7 +9,7 @@
 namespace cyclotron::program {
 
 inline constexpr std::uint16_t format_major = 1;  ///< A reader refuses any other.
-inline constexpr std::uint16_t format_minor = 2;  ///< A reader takes any, and refuses unknown fields.
+inline constexpr std::uint16_t format_minor = 3;  ///< A reader takes any, and refuses unknown fields.
 
 /// The bytes of the file: 24-byte preamble (`CYCP`, major, minor, body length, CRC-32 of the body), then
 /// JSON in UTF-8. The preamble is little-endian: 4 bytes `CYCP`, 2 + 2 of version, 8 of length, 4 of

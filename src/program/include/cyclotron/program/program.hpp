@@ -171,9 +171,12 @@ struct Broadcast {
   std::vector<Bound> upper;
   bool operator==(const Broadcast&) const = default;
 };
+/// destination <- a value that is there, or the number that a form is, in the dtype of its slot (of real numbers, bool
+/// excepted).
 struct Move {
+  using Source = std::variant<SlotRef, Constant, Affine>;
   SlotRef destination;
-  Operand source;
+  Source source;
   bool operator==(const Move&) const = default;
 };
 /// destination <- op(operands). The destination may be the same slot element as the accumulator (first

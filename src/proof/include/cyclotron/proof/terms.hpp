@@ -11,6 +11,7 @@
 
 namespace cyclotron::proof {
 
+using operators::DType;
 using operators::Flags;
 using operators::Op;
 using operators::Shape;
@@ -30,6 +31,8 @@ class TermTable {
   /// Element (or tile) number `linear` of a tensor, row-major over its extents.
   TermId element(std::uint32_t tensor, std::int64_t linear);
   TermId constant(const Number& value);
+  /// The value of an index, as a number of the dtype.
+  TermId index(std::int64_t value, DType dtype);
   /// Throws ShapeError where the operands' shapes do not fit.
   TermId apply(Op op, Flags flags, std::span<const TermId> operands);
 
@@ -48,14 +51,15 @@ class TermTable {
 
  private:
   static constexpr std::size_t most_operands = 3;
-  enum class Kind : std::uint8_t { element, constant, apply };
+  enum class Kind : std::uint8_t { element, constant, index, apply };
   /// Half a cache line: looking terms up is what the checker does most.
   struct Node {
     Kind kind = Kind::element;
     Op op = Op::add;          // apply
     std::uint8_t arity = 0;   // apply
     std::uint32_t flags = 0;  // apply
-    /// Operands; of an element the tensor and the two halves of its number; of a constant its number.
+    /// Operands; of an element the tensor and the two halves of its number; of a constant its number; of an index the
+    /// dtype and the halves of its value.
     std::array<std::uint32_t, most_operands> parts{};
     std::int32_t rows = 1;
     std::int32_t columns = 1;
@@ -67,6 +71,10 @@ class TermTable {
   };
 
   static std::uint32_t hash(const Node& node);
+  /// What the second and third part of an element or index are the halves of.
+  static std::int64_t number_in(const Node& node) {
+    return static_cast<std::int64_t>(std::uint64_t{node.parts[2]} << 32U | node.parts[1]);
+  }
   TermId intern(const Node& node);
   TermId literal(Op op, Flags flags, std::span<const TermId> given);
   [[nodiscard]] std::span<const TermId> operands(const Node& node) const {

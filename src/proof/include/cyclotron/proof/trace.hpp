@@ -15,7 +15,7 @@ inline constexpr std::uint32_t none = 0xffffffffU;
 ///   Load       element of the slot, element of the tensor      Store  the same
 ///   Send       element of the slot, queue                      Receive  the same
 ///   Broadcast  element of the slot, number of queues, the queues
-///   Move       element of the destination, of the source (0 for a constant)
+///   Move       element of the destination, of the source (0 for a constant, of a form its value)
 ///   Compute    element of the destination, of each operand (0 for a constant)
 struct Event {
   std::uint32_t instruction = 0;  ///< In the class's code.

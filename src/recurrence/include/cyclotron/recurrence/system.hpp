@@ -56,6 +56,12 @@ struct Tensor {
 };
 
 using Constant = Number;
+/// The value of a form of the indices, as a number of the dtype: it is known wherever it is needed and never moves.
+struct Index {
+  Affine form;
+  DType dtype = DType::int64;
+  bool operator==(const Index&) const = default;
+};
 struct Access {
   TensorId tensor;
   std::vector<Affine> index;
@@ -80,7 +86,7 @@ struct Reduce {
   bool operator==(const Reduce&) const = default;
 };
 struct Expr {
-  std::variant<Constant, Access, Apply, Reduce> node;
+  std::variant<Constant, Index, Access, Apply, Reduce> node;
   Span span;
   bool operator==(const Expr&) const = default;
 };
