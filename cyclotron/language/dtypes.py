@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,8 @@ from cyclotron.language.elements import Apply, Choose, Constant, Element, Reduce
 from cyclotron.language.index_numbers import IndexNumber, IndexValue
 from cyclotron.language.operators import OPERATORS, Operator
 from cyclotron.language.promotion import check_fit, check_storable, converted, promoted
+
+_TYPES: Mapping[str, type[Any]] = {"b": bool, "i": int, "f": float, "c": complex}
 
 
 def checked(op: str, operands: Sequence[Element], span: Span) -> tuple[Element, ...]:
@@ -37,7 +39,7 @@ def stored(value: Element, dtype: str) -> Element:
         check_storable(value.dtype, dtype)
         return converted(value, dtype)
     if not isinstance(value, Constant):
-        check_storable(np.result_type(*map(type, numbers_of(value))).name, dtype)
+        check_storable(own_dtype(value), dtype)
         return adopted(value, dtype)
     number = value.value
     kind = np.dtype(dtype).kind
@@ -149,7 +151,7 @@ def _typed(op: str, operands: Sequence[Element]) -> tuple[Element, ...]:
     dtype = next((operand.dtype for operand in operands[first:] if operand.dtype is not None), None)
     if dtype is None and typing in ("same", "select"):
         return tuple(operands)
-    chosen = dtype or np.result_type(*(type(v) for o in operands for v in numbers_of(o))).name
+    chosen = dtype or np.result_type(*map(own_dtype, operands[first:])).name
     return (*operands[:first], *(adopted(operand, chosen) for operand in operands[first:]))
 
 
@@ -157,9 +159,13 @@ def number_of(value: Element) -> complex | None:
     """A number that has no dtype; of a choice between several one that has theirs; None for others."""
     if value.dtype is not None:
         return None
-    numbers = numbers_of(value) or [0.0]
-    kind: type[Any] = bool if all(isinstance(one, bool) for one in numbers) else type(sum(numbers))
-    return max((one for one in numbers if type(one) is kind), key=abs, default=kind(0))
+    kind = _TYPES[np.dtype(own_dtype(value)).kind]
+    return max((one for one in numbers_of(value) if _type_of(one) is kind), key=abs, default=kind(0))
+
+
+def _type_of(number: complex) -> type[Any]:
+    """Python's type of a number, also of sizes, which are whole numbers."""
+    return next(kind for kind in _TYPES.values() if isinstance(number, kind))
 
 
 def numbers_of(value: Element) -> list[complex]:
@@ -172,22 +178,76 @@ def numbers_of(value: Element) -> list[complex]:
     return [number for operand in value.operands[first:] for number in numbers_of(operand)]
 
 
+def own_dtype(value: Element) -> str:
+    """The dtype that Python's numbers have in a value without one."""
+    known: dict[int, str] = {}
+
+    def of(part: Element) -> str:
+        if id(part) not in known:
+            known[id(part)] = find(part)
+        return known[id(part)]
+
+    def find(part: Element) -> str:
+        if part.dtype is not None:
+            return part.dtype
+        if isinstance(part, IndexNumber):
+            return of(part.value)
+        if isinstance(part, Constant):
+            return _together(_type_of(part.value))
+        if _is_choice(part):
+            return _together(*map(of, _chosen(part)))
+        given = ["int64" if of(one) == "bool" else of(one) for one in part.operands]  # as Python adds them
+        return promoted(part.op, given)[1] if isinstance(part, Apply) else given[0]
+
+    return of(value)
+
+
+def _together(*dtypes: str | type) -> str:
+    """The dtype that holds values of several."""
+    name: str = np.result_type(*dtypes).name
+    return name
+
+
+def _is_choice(value: Element) -> bool:
+    return isinstance(value, Choose) or (isinstance(value, Apply) and value.op == "where")
+
+
+def _chosen(value: Element) -> Sequence[Element]:
+    """The values of a choice, less the test."""
+    return value.operands[int(isinstance(value, Apply)) :]
+
+
 def adopted(value: Element, dtype: str) -> Element:
-    """A choice between numbers, or a number that indices make, in a dtype."""
+    """A choice between numbers, what is computed of some, or a number that indices make, in a dtype.
+
+    Where that is narrower than Python's own, it is computed in this one, and converted.
+    """
     if value.dtype is not None or isinstance(value, Constant):
         return value
     if isinstance(value, IndexNumber):
         return _converted(value, dtype)
+    own = own_dtype(value)
+    if own != dtype and not np.can_cast(own, dtype, "same_kind" if _is_of_numbers(value) else "safe"):
+        return converted(adopted(value, own), dtype)
     if isinstance(value, Choose):
         return Choose(value.condition, adopted(value.then, dtype), adopted(value.other, dtype), value.span)
     if isinstance(value, Reduce):
-        return Reduce(value.kind, value.index, value.region, adopted(value.body, dtype), value.span)
+        body = adopted(value.body, dtype)
+        body = body if body.dtype is not None else Apply(f"to_{dtype}", (body,), value.span)
+        return Reduce(value.kind, value.index, value.region, body, value.span)
     assert isinstance(value, Apply)
     operands = [adopted(operand, dtype) for operand in value.operands]
     if value.op == "where" and all(operand.dtype is None for operand in operands[1:]):
         operands[1] = Apply(f"to_{dtype}", operands[1:2], value.span)
     check_dtypes(value.op, operands, value.span)
     return Apply(value.op, operands, value.span, value.flags)
+
+
+def _is_of_numbers(value: Element) -> bool:
+    """Whether a value is a number, or a choice between some, of which nothing is computed."""
+    return isinstance(value, (Constant, IndexNumber)) or (
+        _is_choice(value) and all(map(_is_of_numbers, _chosen(value)))
+    )
 
 
 def _converted(number: IndexNumber, dtype: str) -> Element:

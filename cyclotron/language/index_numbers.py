@@ -114,11 +114,11 @@ def counted(value: Element) -> Element:
 
 def strong(value: Element) -> Element:
     """What computes a number, in the dtype of Python's."""
-    from cyclotron.language.dtypes import adopted, numbers_of
+    from cyclotron.language.dtypes import adopted, own_dtype
 
     if isinstance(value, (IndexNumber, Constant)) or value.dtype is not None:
         return value.value if isinstance(value, IndexNumber) else value
-    return adopted(value, np.result_type(*map(type, numbers_of(value))).name)
+    return adopted(value, own_dtype(value))
 
 
 def _python(op: str, operands: Sequence[Element], span: Span) -> IndexNumber:

@@ -240,7 +240,8 @@ class Verifier {
                     if (apply == nullptr) return;
                     std::vector<std::optional<DType>> operands;
                     for (const auto operand : apply->operands) operands.push_back(dtype_of(system_, operand));
-                    const DType works_on = operators::working_dtype(apply->op, operands, dtype);
+                    const DType result = dtype_of(system_, id).value_or(dtype);
+                    const DType works_on = operators::working_dtype(apply->op, operands, result);
                     if (operators::is_defined(apply->op, works_on)) return;
                     throw ShapeError(
                         {.code = "CYC206",

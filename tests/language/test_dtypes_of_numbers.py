@@ -87,6 +87,59 @@ def summed(x, z):
     return y
 
 
+@cy.kernel
+def doubled(x):
+    y = cy.zeros_like(x)
+    z = cy.zeros_like(x)
+    for i in range(x.shape[0]):
+        k = 3.7 if x[i] > 0 else 7
+        y[i] = k * 2
+        z[i] = k * 2 + x[i]
+    return y, z
+
+
+@cy.kernel
+def stored(x):
+    y = cy.zeros_like(x)
+    z = cy.zeros_like(x)
+    for i in range(x.shape[0]):
+        k = 7 if x[i] > 0 else 3.7
+        y[i] = k
+        z[i] = k / 2 if i % 2 == 0 else 0.3 * k
+    return y, z
+
+
+@cy.kernel
+def halves(x):
+    y = cy.zeros_like(x)
+    z = cy.zeros_like(x)
+    for i in range(x.shape[0]):
+        k = 7 if x[i] > 0 else 3
+        y[i] = x[i] + k / 2
+        z[i] = (k // 2) * 0.5
+    return y, z
+
+
+@cy.kernel
+def thirds(x):
+    """Computed in float64, also where float32 keeps it."""
+    y = cy.zeros_like(x)
+    for i in range(x.shape[0]):
+        k = 0.1 if x[i] > 0 else 0.3
+        y[i] = k * 3 - 0.7
+    return y
+
+
+@cy.kernel
+def counts(x):
+    y = cy.zeros_like(x)
+    for i in range(x.shape[0]):
+        k = x.shape[0] > 2 if x[i] > 0 else False
+        m = 1 if i % 2 == 0 else 2.5
+        y[i] = (k + k) * x[i] + m * 3
+    return y
+
+
 def check(kernel: cy.Kernel, *arguments: Any) -> None:
     """On plain arrays as in all backends: values and dtypes."""
     expected = kernel.__wrapped__(*(a.copy() for a in arguments))
@@ -105,6 +158,14 @@ def test_elements_of_filled_arrays_have_their_dtype(kernel: cy.Kernel, dtype: st
     check(kernel, np.array([1, 2, -1]).astype(dtype))
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32", "bool"])
+@pytest.mark.parametrize("kernel", [doubled, stored, halves, thirds, counts], ids=lambda one: one.name)
+def test_choices_of_numbers_are_computed_as_in_python(kernel: cy.Kernel, dtype: str) -> None:
+    """They take the dtype of what they meet, or are stored in, only then."""
+    for n in (4, 1, 0):
+        check(kernel, np.array([1, -2, 0, 3]).astype(dtype)[:n])
+
+
 @pytest.mark.parametrize(
     ("x", "z"),
     [
@@ -117,3 +178,41 @@ def test_elements_of_filled_arrays_have_their_dtype(kernel: cy.Kernel, dtype: st
 )
 def test_sums_are_in_the_dtype_of_what_they_are_added_to(x: Any, z: Any) -> None:
     check(summed, x, z)
+
+
+@cy.kernel
+def beside_arrays(x):
+    k = 2 if cy.sum(cy.abs(x)) > 1 else 3
+    n = 0
+    if cy.sum(cy.abs(x)) > 4:
+        n = 1.5
+    s = 0.5
+    for _ in range(x.shape[0]):
+        s += 2.5
+    return (x + n) * k, x * s + sum(0.5 for j in range(3) if j > 1)
+
+
+@cy.kernel
+def sums_of_numbers(x):
+    """Python's own: 2.5 is not cut off before it is added up."""
+    y = cy.zeros_like(x)
+    s = 0.0
+    for _ in range(x.shape[0]):
+        s += 2.5
+    for i in range(x.shape[0]):
+        y[i] = sum(1 for j in range(i)) + x[i]
+    if x.shape[0] > 0:
+        y[0] = s
+    return y, x + s
+
+
+@pytest.mark.parametrize("dtype", ["complex128", "complex64", "float32", "float64"])
+def test_numbers_that_data_choose_beside_arrays(dtype: str) -> None:
+    for values in ([1, -2, 0, 3], [0, 0, 0.5], [1]):
+        check(beside_arrays, np.array(values).astype(dtype))
+
+
+@pytest.mark.parametrize("dtype", ["complex128", "float32", "float64", "int64", "int32", "bool"])
+def test_sums_of_numbers_alone(dtype: str) -> None:
+    for n in (4, 1, 0):
+        check(sums_of_numbers, np.array([1, -2, 0, 3]).astype(dtype)[:n])
