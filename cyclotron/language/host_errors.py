@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from types import ModuleType
 from typing import Any
 
 from cyclotron.errors import Span, TraceError
@@ -60,9 +61,10 @@ def told(error: Exception, source: Source, hosts: Mapping[str, Any]) -> TraceErr
 def _missing_function(error: Exception) -> TraceError | None:
     """What there is instead of a function that the package does not have."""
     module = getattr(error, "obj", None)
-    if not isinstance(error, AttributeError) or getattr(module, "__name__", "") != "cyclotron":
+    if not isinstance(error, AttributeError) or not isinstance(module, ModuleType):
         return None
-    return refused(f"cy.{error.name}")
+    package, *inner = module.__name__.split(".")
+    return refused(".".join(["cy", *inner, str(error.name)])) if package == "cyclotron" else None
 
 
 def _of_arguments(error: Exception, span: Span) -> TraceError:

@@ -109,6 +109,14 @@ def refused(what: str) -> TraceError:
             help=_OTHERWISE[what.rpartition(".")[2]],
         )
     known = [name for name in language.__all__ if name.islower() and name not in ("il", "kernel", "host")]
+    if what.startswith("cy.linalg."):
+        functions = ", ".join(f"cy.linalg.{name}" for name in language.linalg.__all__)
+        return TraceError(
+            f"`{what}` is not known in kernels",
+            code="CYC105",
+            span=here(),
+            help=f"there is {functions}, and `@` for products",
+        )
     near = difflib.get_close_matches(what.rpartition(".")[2], known, 3, 0.6)
     names = ", ".join(f"cy.{name}" for name in near or ("where", "sum", "roll", "shift", "exp"))
     return TraceError(

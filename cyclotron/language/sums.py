@@ -102,6 +102,8 @@ def additions(body: Sequence[ast.stmt], arrays: ArrayNames) -> dict[str, ast.Aug
 def _grown(body: Sequence[ast.stmt], arrays: ArrayNames) -> dict[str, ast.AugAssign] | None:
     found: dict[str, ast.AugAssign] = {}
     for statement in body:
+        if isinstance(statement, ast.Pass):
+            continue
         if isinstance(statement, ast.If):
             new = _chosen(statement, arrays)
         else:
@@ -137,7 +139,9 @@ def _term(statement: ast.AugAssign | None, like: ast.AST) -> ast.expr:
         return ast.copy_location(ast.Constant(0), like)
     if isinstance(statement.op, ast.Add):
         return statement.value
-    return ast.copy_location(ast.UnaryOp(op=ast.USub(), operand=statement.value), statement.value)
+    # Truth values have no negative, and count as numbers where they are taken from one.
+    nothing = ast.copy_location(ast.Constant(0), statement.value)
+    return ast.copy_location(ast.BinOp(nothing, ast.Sub(), statement.value), statement.value)
 
 
 def _in_place(statement: ast.stmt, arrays: ArrayNames) -> ast.stmt:

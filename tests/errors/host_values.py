@@ -35,3 +35,8 @@ def declared_with_no_such_dtype(x, y):
 @cy.kernel
 def calls_itself(x, y):
     return x * y + calls_itself(x, y)  # error: CYC116
+
+
+@cy.kernel
+def no_such_function(x, y):
+    return x * cy.linalg.nonsense(x)  # error: CYC105

@@ -34,6 +34,31 @@ def of_several_names(x, w):
 
 
 @cy.kernel
+def only_otherwise(x, w):
+    s = 0
+    for j in range(x.shape[0]):
+        if x[j] > 0:
+            pass
+        else:
+            s += w[j]
+    return x + s
+
+
+@cy.kernel
+def of_truths(x, w):
+    s = 0
+    above = x > w
+    for j in range(x.shape[0]):
+        if x[j] > 0:
+            s += 1
+        else:
+            s -= above[j]
+    y = x + 1
+    y *= s
+    return y
+
+
+@cy.kernel
 def goes_on(x, w):
     s = 0
     for j in range(x.shape[0]):
@@ -55,7 +80,7 @@ def beside_an_addition(x, w):
     return w * s + c
 
 
-KERNELS = (in_both, of_several_names, goes_on, beside_an_addition)
+KERNELS = (only_otherwise, of_truths, in_both, of_several_names, goes_on, beside_an_addition)
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=[kernel.name for kernel in KERNELS])
