@@ -1,6 +1,6 @@
 """The C++ core of Cyclotron."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -135,6 +135,16 @@ class Program:
 
     def to_bytes(self) -> bytes:
         """The bytes of the program file."""
+
+    def with_constants(self, values: Mapping[str, bytes]) -> Program:
+        """The same program where inputs of these names are constants, of these bytes."""
+
+    def without_constants(self) -> Program:
+        """The same program where the constants are inputs."""
+
+    @property
+    def constants(self) -> dict[str, bytes]:
+        """The bytes of the constants, by name."""
 
     def with_machine(self, machine: dict[str, Any]) -> Program:
         """The same program where operators, links and memories are another machine's."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from cyclotron import _core
 from cyclotron.arguments import file_bytes, require
+from cyclotron.constants import constants_of, with_constants
 from cyclotron.dataflow import Dataflow
 from cyclotron.errors import ProgramError, ScheduleError, ShapeError
 from cyclotron.language import Blocked, Kernel
@@ -84,8 +85,10 @@ class Program:
         system: Any = None,
         compiled: Any = None,
         machine: Machine | None = None,
+        constants: dict[str, NDArray[Any]] | None = None,
     ) -> None:
         self.core = core
+        self._constants = constants
         self.kernel = kernel
         self.arguments = arguments
         self._system = system
@@ -302,15 +305,18 @@ class Program:
             self.machine,
         )
 
-    def _with(self, core: Any, machine: Machine | None) -> Program:
-        """Return the same compilation with other PE programs."""
+    def _with(
+        self, core: Any, machine: Machine | None, *, arguments: tuple[Any, ...] | None = None
+    ) -> Program:
+        """Return the same compilation with other PE programs, or for other arguments."""
         return Program(
             core,
             kernel=self.kernel,
-            arguments=self.arguments,
+            arguments=self.arguments if arguments is None else arguments,
             system=self._system,
             compiled=self._compiled,
             machine=machine,
+            constants=self.constants,
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -339,6 +345,16 @@ class Program:
         named = dict(zip(self.kernel.signature.parameters, self.arguments, strict=True))
         arrays = {name: value.array if isinstance(value, Blocked) else value for name, value in named.items()}
         return {name: value for name, value in arrays.items() if isinstance(value, np.ndarray)}
+
+    @property
+    def constants(self) -> dict[str, NDArray[Any]]:
+        """The arrays that are a part of the program, read-only, by tensor: what the kernel reads of the host.
+
+        They are as they were when it was compiled, and are kept in files and pickles.
+        """
+        if self._constants is None:
+            self._constants = constants_of(self.core)
+        return dict(self._constants)
 
     def _stage(self, value: Any, name: str) -> Any:
         if value is None:
@@ -423,17 +439,11 @@ def compile_kernel(
         with errors_at_call():
             compiled = _core.compile(system.core, schedule.to_core() if schedule else None, target.to_core())
         if schedule is not None and (schedule.reassociations or schedule.inward_indices):
-            system = Recurrences(compiled.system)
-        known = Program(compiled.program, system=system, compiled=compiled, kernel=kernel, machine=target)
+            system = Recurrences(compiled.system, system.constants)
+        core = with_constants(compiled.program, system.constants)
+        known = Program(core, system=system, compiled=compiled, kernel=kernel, machine=target)
         before.programs[key] = known
-    return Program(
-        known.core,
-        kernel=kernel,
-        arguments=values,
-        system=known._system,
-        compiled=known._compiled,
-        machine=target,
-    )
+    return known._with(known.core, target, arguments=values)
 
 
 def load(path: str | Path) -> Program:

@@ -410,10 +410,8 @@ def _checked(tensor: dict[str, Any], array: Any) -> Any:
 def _arrays(
     program: Program, inputs: tuple[Any, ...], outputs: dict[str, NDArray[Any]]
 ) -> list[NDArray[Any]]:
-    bound = _checked_inputs(program, inputs)
-    return [
-        outputs[t["name"]] if t["role"] == "output" else np.asarray(bound[t["name"]]) for t in program.tensors
-    ]
+    bound = {**_checked_inputs(program, inputs), **program.constants, **outputs}
+    return [np.asarray(bound[t["name"]]) for t in program.tensors]
 
 
 def _checked_inputs(program: Program, inputs: tuple[Any, ...]) -> dict[str, Any]:

@@ -207,7 +207,8 @@ def _is_one_product(ranks: Sequence[Mapping[str, Any]], program: Program) -> boo
     """Whether the ranks multiply no more pairs than one product of two inputs, or of one with itself, has."""
     sizes: dict[str, list[int]] = {"input": [], "output": []}
     for tensor in program.tensors:
-        sizes[tensor["role"]].append(math.prod(tensor["shape"]))
+        role = "output" if tensor["role"] == "output" else "input"
+        sizes[role].append(math.prod(tensor["shape"]))
     if len(sizes["output"]) != 1 or not sizes["input"]:
         return False
     largest = sorted(sizes["input"], reverse=True)[:2]

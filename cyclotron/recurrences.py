@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import functools
 import html
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from cyclotron import _core
 from cyclotron.dependences import Access, Dependence, Dependences, ScheduleTree, SpaceLoop, Statement
 from cyclotron.errors import Span
 from cyclotron.notation import aligned, to_latex, words
 from cyclotron.tables import html_table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class Recurrences:
@@ -23,10 +26,14 @@ class Recurrences:
     ----------
     core : _core.System
         The system of the C++ core.
+    constants : dict of str to ndarray
+        The arrays of the host that the kernel reads, as they were when it was recorded, by tensor; among the
+        equations' inputs.
     """
 
-    def __init__(self, core: Any) -> None:
+    def __init__(self, core: Any, constants: Mapping[str, NDArray[Any]] | None = None) -> None:
         self.core = core
+        self.constants = dict(constants or {})
 
     def verify(self) -> None:
         """Prove again single assignment, cover and bounds.

@@ -21,7 +21,7 @@ def microseconds(nanoseconds: int) -> float:
 def trace_of(result: Result, message_limit: int) -> Record:
     """Return a trace: a process a row of the grid, a thread a PE, a slice a computation, a send or a receive.
 
-    A send lasts as long as the PE waits for a place in the channel. A receive is a slice without length, after
+    A send lasts as long as the PE waits for a place in the channel. A receive is a slice of no length, after
     one of the wait for the message; an arrow (a flow) leads there from the send. A load or store that its
     memory serves lasts as long as the PE waits for it; a memory is a process, too, with a thread a port and a
     slice a transfer. Times are those of the machine's clock; without one, a cycle is a microsecond. PEs that

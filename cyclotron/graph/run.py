@@ -32,7 +32,7 @@ def run(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
             code="CYC710",
             help="evaluate the graph that it is in: `kernel.graph(...).evaluate()`",
         )
-    tensors = [tensor for tensor in trace.tensors if tensor.is_input]
+    tensors = [tensor for tensor in trace.tensors if tensor.is_input and tensor.values is None]
     for name in inputs:
         if name not in [tensor.name for tensor in tensors]:
             raise ShapeError(
@@ -42,6 +42,7 @@ def run(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
             )
     given = {**graph.arguments, **inputs}
     arrays = {tensor: _input(tensor, given.get(tensor.name)) for tensor in tensors}
+    arrays |= {tensor: tensor.values for tensor in trace.tensors if tensor.values is not None}
     for tensor in trace.tensors:
         if not tensor.is_input:
             arrays[tensor] = np.full(tensor.scalars, tensor.initial or 0, tensor.dtype_name)

@@ -267,8 +267,12 @@ class Affine:
         return bool(self.__index__())
 
     def __array__(self, *_: object, **__: object) -> NoReturn:
-        self.__index__()
-        raise TypeError("an affine form is no array")
+        raise TraceError(
+            f"index `{self}` is made an array, or subscripts one of the host outside of the kernel's text",
+            code="CYC110",
+            span=here(),
+            help="pass the array to the function that the kernel calls, e.g. `helper(w, i)`",
+        )
 
     def __array_ufunc__(self, *_: object, **__: object) -> NoReturn:
         self.__index__()

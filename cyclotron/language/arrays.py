@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike
 from cyclotron.errors import ShapeError
 from cyclotron.language.blocked import Blocked, Spec, resolve_shape
 from cyclotron.language.broadcasting import whole_numbers
+from cyclotron.language.captured import constant
 from cyclotron.language.elements import Constant, Element, element
 from cyclotron.language.operators import named_dtype
 from cyclotron.language.position import here
@@ -100,7 +101,7 @@ def default_dtype_here() -> str:
     """The dtype of an array that is declared without one: that of the kernel's inputs; float64 outside."""
     context = ACTIVE.get()
     if isinstance(context, Trace):
-        return default_dtype([tensor.dtype_name for tensor in context.tensors if tensor.is_input])
+        return default_dtype(context.dtypes_of_arguments())
     return default_dtype(context.dtypes) if isinstance(context, Reference) else "float64"
 
 
@@ -150,6 +151,8 @@ def _declared(
     fill: complex | None,
 ) -> SymbolicTensor:
     """A new tensor; in a loop every iteration makes it anew, and fills it, as with data anywhere."""
+    if isinstance(fill, np.ndarray) and fill.ndim:
+        fill = constant(fill)
     given = isinstance(fill, (Element, Whole))
     if fill is not None and not given:
         first = element(fill)

@@ -25,7 +25,7 @@ class BranchStatements(LoopStatements):
         ended = self._ended_by(node)
         if ended is not None:
             return ended
-        if self._arrays.reads_data(node.test) and not self._ends_python_loop(node):
+        if self._reads_data(node.test) and not self._ends_python_loop(node):
             return self._recorded_if(node)
         if not self._names.is_symbolic(node.test):
             test = self._rewrite(node.test)
@@ -38,6 +38,11 @@ class BranchStatements(LoopStatements):
         if (numbers or self._joined(node) or _left_alone(node)) and not self._ends_python_loop(node):
             return self._recorded_if(node)
         return self._of_indices(node)
+
+    def _reads_data(self, test: ast.expr) -> bool:
+        """Whether a test may be of data: of arrays, also those of the host where an index subscripts them."""
+        parts = [part.slice for part in ast.walk(test) if isinstance(part, ast.Subscript)]
+        return self._arrays.reads_data(test) or any(map(self._names.is_symbolic, parts))
 
     def _of_indices(self, node: ast.If) -> list[ast.stmt]:
         """`with il.where(test)` and `with il.otherwise()`."""

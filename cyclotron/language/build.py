@@ -110,7 +110,8 @@ def build_nest(trace: Trace, builder: SystemBuilder) -> None:
 
 def _write(trace: Trace, equations: Sequence[Recorded], builder: SystemBuilder) -> None:
     used = {tensor for equation in equations for tensor in _tensors(equation)}
-    used |= {tensor for tensor in trace.tensors if tensor.is_input} | set(trace.outputs.values())
+    used |= {tensor for tensor in trace.tensors if tensor.is_input and tensor.values is None}
+    used |= set(trace.outputs.values())
     ids: dict[SymbolicTensor, int] = {}
     names = {tensor: name for name, tensor in trace.outputs.items()}
     results = iter(trace.outputs.values())  # in the order they are returned

@@ -13,6 +13,7 @@ from cyclotron.errors import ShapeError, TraceError
 from cyclotron.language import values
 from cyclotron.language.affine import Affine
 from cyclotron.language.blocked import Blocked, Extent, resolve_shape
+from cyclotron.language.captured import constant
 from cyclotron.language.elements import Element, apply, matmul
 from cyclotron.language.position import here
 from cyclotron.language.reference import plain, wrap
@@ -59,6 +60,7 @@ def einsum(subscripts: str, *operands: Any, name: str | None = None) -> Any:
     parts = parse(subscripts)
     context = ACTIVE.get()
     if isinstance(context, Trace):
+        operands = tuple(constant(one) if isinstance(one, np.ndarray) else one for one in operands)
         _check_tensors(operands)
     shapes = [tuple(operand.shape) for operand in operands]
     extents = _extents(parts, shapes)
@@ -133,7 +135,8 @@ def _trace(
 ) -> SymbolicTensor:
     """Record the loops and the one equation."""
     scalars, tile = resolve_shape([extents[x] for x in parts.result], None)
-    tensor = trace.declare(name, scalars, tile, None, None)
+    dtype = np.result_type(*(operand.dtype for operand in operands)).name
+    tensor = trace.declare(name, scalars, tile, dtype, None)
     with ExitStack() as loops:
         indices = {x: loops.enter_context(loop(x, extents[x])) for x in parts.result}
         tensor[tuple(indices[x] for x in parts.result)] = _sum(

@@ -235,10 +235,11 @@ def element(value: object) -> Element:
         from cyclotron.language.index_numbers import number
 
         return number(value)
-    if isinstance(value, Array):
+    if isinstance(value, (Array, np.ndarray)):
+        from cyclotron.language.elementwise import operand
         from cyclotron.language.whole import only_element
 
-        return only_element(value)
+        return only_element(operand(value) if isinstance(value, np.ndarray) else value)
     raise TraceError(
         f"a value of type `{type(value).__name__}` is used where an element of a tensor is needed",
         code="CYC105",
@@ -252,14 +253,26 @@ def apply(op: str, *values: object, flags: Sequence[str] = ()) -> Element:
     from cyclotron.language.dtypes import checked
     from cyclotron.language.index_numbers import computed, is_of_indices
 
-    for value in values:
-        if isinstance(value, Array):
-            return value.combined(op, values)  # type: ignore[return-value]  # an array where operands are
+    array = _array_of(values)
+    if array is not None:
+        return array.combined(op, values)  # type: ignore[return-value]  # an array where operands are
     span = here()
     operands = [element(value) for value in values]
     if is_of_indices(op, operands):
         return computed(op, operands, span, flags)
     return applied(op, checked(op, operands, span), span, flags)
+
+
+def _array_of(values: Sequence[object]) -> Array | None:
+    """The first of some values that is an array, also one of the host; None of elements and numbers."""
+    for value in values:
+        if isinstance(value, Array):
+            return value
+        if isinstance(value, np.ndarray) and value.ndim:
+            from cyclotron.language.elementwise import operand
+
+            return operand(value)
+    return None
 
 
 def rebuild(value: Element, operands: Sequence[Element]) -> Element:
@@ -284,7 +297,7 @@ def applied(op: str, operands: Sequence[Element], span: Span, flags: Sequence[st
 
 def add(left: object, right: object) -> Element:
     """The sum; the zero with which Python's ``sum`` starts is dropped."""
-    if isinstance(left, Array) or isinstance(right, Array):
+    if _array_of((left, right)) is not None:
         return apply("add", left, right)
     a, b = element(left), element(right)
     if isinstance(a, Constant) and a.value == 0 and b.dtype is not None:
@@ -296,7 +309,7 @@ def add(left: object, right: object) -> Element:
 
 def power(base: object, exponent: object) -> Element:
     """A power; the square is a product, as in NumPy."""
-    if isinstance(base, Array) or isinstance(exponent, Array):
+    if _array_of((base, exponent)) is not None:
         return apply("power", base, exponent)
     value = element(base)
     if isinstance(exponent, (int, float)) and not isinstance(exponent, bool):
@@ -316,7 +329,7 @@ def invert(value: object) -> Element:
 
 def matmul(left: object, right: object) -> Element:
     """The matrix product; on scalars the product. Transposed operands become flags."""
-    if isinstance(left, Array) or isinstance(right, Array):
+    if _array_of((left, right)) is not None:
         from cyclotron.language.products import matmul as of_arrays
 
         return of_arrays(left, right)  # type: ignore[return-value]
@@ -348,9 +361,9 @@ def outer(a: object, b: object) -> Element:
 
 def where(test: object, then: object, other: object) -> Element:
     """``then`` where data or a condition on indices holds, else ``other``."""
-    for value in (test, then, other):
-        if isinstance(value, Array):
-            return value.combined("where", (test, then, other))  # type: ignore[return-value]
+    array = _array_of((test, then, other))
+    if array is not None:
+        return array.combined("where", (test, then, other))  # type: ignore[return-value]
     if isinstance(test, Condition):
         return Choose(test, *_alike(element(then), element(other)), here())
     if not isinstance(test, Element):

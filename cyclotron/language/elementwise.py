@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from cyclotron.errors import TraceError
 from cyclotron.language import broadcasting
 from cyclotron.language.affine import Affine, Condition, Index
 from cyclotron.language.broadcasting import Shape
+from cyclotron.language.captured import constant
 from cyclotron.language.dtypes import number_of as _number
 from cyclotron.language.elements import Choose, Element, apply, element
 from cyclotron.language.partial import chosen, may_fail
@@ -60,23 +60,12 @@ def combine(op: str, values: Sequence[object]) -> Whole:
 
 
 def operand(value: object) -> Whole:
-    """An array as it is; an element or number as an array without axes.
-
-    Raises
-    ------
-    TraceError
-        CYC107 for an array of the host.
-    """
+    """An array as it is, one of the host as a constant; an element or number as an array without axes."""
     if isinstance(value, Whole):
         check_scalars(value)
         return value
     if (isinstance(value, np.ndarray) and value.ndim) or isinstance(value, (list, tuple)):
-        raise TraceError(
-            "an array of the host is an operand of one that the kernel computes",
-            code="CYC107",
-            span=here(),
-            help="pass it to the kernel as an argument",
-        )
+        return constant(value)
     number = value[()] if isinstance(value, np.ndarray) else value
     return _Scalar(element(value), number if isinstance(number, np.generic) else None)
 

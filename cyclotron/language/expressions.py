@@ -7,11 +7,15 @@ import builtins
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import ModuleType
 from typing import TypeVar
 
+import numpy as np
+
+from cyclotron.language.blocked import Blocked
 from cyclotron.language.drawn import drawn_once, draws
 from cyclotron.language.names import Names
-from cyclotron.language.source import Source
+from cyclotron.language.source import MISSING, Source
 from cyclotron.language.syntax import copied, walk
 
 _REDUCTIONS: Mapping[object, str] = {
@@ -41,6 +45,7 @@ _FUNCTIONS: Mapping[object, str] = {
     math.isnan: "is_nan",
     math.isfinite: "is_finite",
 }
+_OF_ARRAYS = frozenset({"shape", "ndim", "size", "dtype", "T", "real", "imag", "flat"})
 _OF_TWO = ("power", "hypot", "arctan2")
 
 
@@ -82,6 +87,32 @@ class Expressions(ast.NodeTransformer):
         if isinstance(node.ctx, ast.Load):
             self._names.load(node)
         return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        if not isinstance(node.ctx, ast.Load) or not outside_attribute(self._source, node):
+            return self._generic(node)
+        return self._captured(self._generic(node), node.attr)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        """An entry of a container of the host may be an array of the host."""
+        at_index, base = self._names.is_symbolic(node.slice), node.value
+        result = self._generic(node)
+        assert isinstance(result, ast.Subscript)
+        key = _key(node.slice)
+        if isinstance(node.ctx, ast.Load) and key is not None:
+            return self._captured(result, key)
+        if at_index and (isinstance(base, ast.Call) or self._is_item(base)):
+            result.value = self._captured(result.value, "constant")
+        return result
+
+    def _is_item(self, node: ast.expr) -> bool:
+        """Whether a value is what a list has at a place, which no index of a loop tells."""
+        if not isinstance(node, ast.Subscript) or _key(node.slice) is not None:
+            return False
+        return not self._names.is_symbolic(node.slice)
+
+    def _captured(self, value: ast.expr, named: str) -> ast.expr:
+        return self._call(value, "captured", [value], [ast.keyword(arg="name", value=ast.Constant(named))])
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         test = self.visit(node.test) if self._is_of_indices(node.test) else self.test(node.test)
@@ -134,6 +165,13 @@ class Expressions(ast.NodeTransformer):
                 return self._call(node, extremum, [self.visit(argument) for argument in node.args])
             if known and len(node.args) == (2 if known in _OF_TWO else 1):
                 return self._call(node, known, [self.visit(argument) for argument in node.args])
+        if isinstance(node.func, ast.Attribute):  # a method is no value
+            owner, node.func = node.func, ast.Constant(None)
+            owner.value = self.visit(owner.value)
+            result = self._generic(node)
+            assert isinstance(result, ast.Call)
+            result.func = owner
+            return result
         return self._generic(node)
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
@@ -280,6 +318,28 @@ class Expressions(ast.NodeTransformer):
             yield
         finally:
             self._names = outer
+
+
+def outside_attribute(source: Source, node: ast.Attribute) -> bool:
+    """Whether an attribute is one of an object of the host, a method's own or one around the kernel."""
+    root: ast.expr = node
+    while isinstance(root, ast.Attribute) or (
+        isinstance(root, ast.Subscript) and _key(root.slice) is not None
+    ):
+        root = root.value
+    if not isinstance(root, ast.Name) or (node.attr in _OF_ARRAYS and root is not node.value):
+        return False
+    if root.id == source.owner_name:
+        return True
+    around, found = source.meaning(root), source.meaning(node)
+    if isinstance(around, (ModuleType, type)):
+        return isinstance(found, (np.ndarray, Blocked))
+    return around is not MISSING and not isinstance(around, np.ndarray)
+
+
+def _key(node: ast.expr) -> str | None:
+    """The text of a subscript of a mapping."""
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
 def lookup(table: Mapping[object, str], function: object) -> str | None:

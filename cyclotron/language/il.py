@@ -17,6 +17,7 @@ from __future__ import annotations
 from cyclotron.language.annotations import typed
 from cyclotron.language.arrays import empty, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
 from cyclotron.language.branched import branches, unconditional
+from cyclotron.language.captured import captured
 from cyclotron.language.carried import keep, kept
 from cyclotron.language.conditions import every, no, not_, some
 from cyclotron.language.einsum import einsum
@@ -70,6 +71,7 @@ __all__ = [
     "arctan2",
     "array",
     "branches",
+    "captured",
     "changed",
     "choose",
     "cos",

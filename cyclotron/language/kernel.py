@@ -9,9 +9,8 @@ import importlib
 import inspect
 import itertools
 import operator
-import sys
 from collections.abc import Callable, Mapping
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
@@ -24,11 +23,13 @@ from cyclotron.language.blocked import Blocked, Spec
 from cyclotron.language.bounded import bounded
 from cyclotron.language.build import SystemBuilder, build, build_nest
 from cyclotron.language.calls import inlined
+from cyclotron.language.captured import captured
 from cyclotron.language.factories import factory_of, made
 from cyclotron.language.host_errors import OF_TYPES, OF_VALUES, told
 from cyclotron.language.naming import name_axes
 from cyclotron.language.nests import may_be_nest
-from cyclotron.language.outside import fixed, module_of, names_outside
+from cyclotron.language.outside import fixed, names_outside
+from cyclotron.language.printed import preamble
 from cyclotron.language.reference import unwrap, wrap
 from cyclotron.language.source import Source, closure_of
 from cyclotron.language.statements import array
@@ -175,7 +176,12 @@ class Kernel:
         if self._is_il:
             return self.source
         rewritten = self._rewritten
-        lines = [*self._preamble(rewritten), "", f"@{rewritten.il}.program", ast.unparse(rewritten.node)]
+        lines = [
+            *preamble(self._function, rewritten),
+            "",
+            f"@{rewritten.il}.program",
+            ast.unparse(rewritten.node),
+        ]
         return "\n".join(lines) + "\n"
 
     def recurrences(self, *args: Any, **kwargs: Any) -> Any:
@@ -191,8 +197,9 @@ class Kernel:
         Recurrences
             Prints one equation a line; has ``dependences``, ``domains``, ``accesses`` and ``space_loops``.
         """
-        system, _ = self._verified(*args, **kwargs)
-        return importlib.import_module("cyclotron.recurrences").Recurrences(system)
+        system, trace = self._verified(*args, **kwargs)
+        constants = {t.name: t.values for t in trace.tensors if t.values is not None}
+        return importlib.import_module("cyclotron.recurrences").Recurrences(system, constants)
 
     def graph(self, *args: Any, **kwargs: Any) -> Graph:
         """Return the operations in the order they run, with what each reads, and loops as graphs in it.
@@ -407,8 +414,15 @@ class Kernel:
         return bounded(source, self._function, self._max_steps) or self._function
 
     def _il_function(self) -> Callable[..., Any]:
-        """Make the function of the intermediate language, with the globals and closure of the original."""
-        free = closure_of(self._function)
+        """Make the function of the intermediate language, with the globals and closure of the original.
+
+        Arrays among these are constants there.
+        """
+        known = self._function.__globals__
+        names = self._global_names
+        arrays = {name: known[name] for name in names if isinstance(known.get(name), (np.ndarray, Blocked))}
+        around = {**arrays, **closure_of(self._function)}
+        free = {name: captured(value, name=name) for name, value in around.items()}
         names = tuple(free)
         if names not in self._factories:
             rewritten = self._rewritten
@@ -418,22 +432,6 @@ class Kernel:
                 raise self._source.too_deep(error.lineno) from None
         il = importlib.import_module("cyclotron.language.il")
         return made(self._factories[names], self._function, il, *free.values())
-
-    def _preamble(self, rewritten: Rewritten) -> list[str]:
-        """Imports and constants that the printed text needs."""
-        lines = ["from cyclotron import il" + (f" as {rewritten.il}" if rewritten.il != "il" else "")]
-        names = {node.id for node in walk(rewritten.node) if isinstance(node, ast.Name)}
-        outer: Mapping[str, Any] = {**self._function.__globals__, **closure_of(self._function)}
-        for name in sorted(names - set(self._function.__code__.co_varnames) - {rewritten.il}):
-            value = outer.get(name)
-            if isinstance(value, ModuleType):
-                suffix = "" if value.__name__ == name else f" as {name}"
-                lines.append(f"import {value.__name__}{suffix}")
-            elif name in outer and isinstance(value, (bool, int, float, complex, str)):
-                lines.append(f"{name} = {value!r}")
-            elif value is not None and getattr(sys.modules.get(module_of(value)), name, None) is value:
-                lines.append(f"from {module_of(value)} import {name}")
-        return lines
 
 
 @overload
@@ -453,6 +451,7 @@ def kernel(
     ----------
     function : function
         Takes arrays and returns the tensors it computes; see the language guide for what its body may say.
+        Arrays that it reads of what is around it are constants, as they are when it is compiled.
     max_steps : int, optional
         The most iterations of each ``while``, which needs it: ``@cy.kernel(max_steps=1000)``. They are those
         of an index called ``step``, in schedules too. A run that would go on is an `ExecutionError` (CYC719),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from cyclotron.language.blocked import Blocked
 
 if TYPE_CHECKING:
     from cyclotron.language.kernel import Kernel
@@ -33,6 +36,11 @@ def fixed(value: Any, around: tuple[Kernel, ...]) -> str:
     if type(value) is tuple:
         parts = [fixed(part, around) for part in value]
         return f"({', '.join(parts)},)" if all(parts) else ""
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        digest = hashlib.sha256(np.ascontiguousarray(value).data).hexdigest()
+        return f"{type(value).__qualname__} {value.dtype.str} {value.shape} {digest}"
+    if isinstance(value, Blocked):
+        return f"blocked {value.tile_shape} {fixed(value.array, around)}"
     if value is None or isinstance(value, bool | int | float | complex | str | np.generic | np.dtype):
         return f"{type(value).__qualname__} {value!r}"
     return ""

@@ -20,6 +20,7 @@ from cyclotron.language.factories import bare
 from cyclotron.language.loop_statements import Exit
 from cyclotron.language.markers import host, ignore
 from cyclotron.language.names import Names, assigned_names
+from cyclotron.language.outside import module_of
 from cyclotron.language.refusals import HOST_HELP, STATEMENTS
 from cyclotron.language.returns import returned
 from cyclotron.language.source import MISSING, Source
@@ -201,7 +202,7 @@ class _Statements(BranchStatements):
                     self._of_host.add(target.id)
             return [
                 *self._unconditional(node, "with cy.host()"),
-                _Checked(self._checks_of_types).visit(copied(node)),
+                _Checked(lambda one: [*self._labels(one), *self._checks_of_types(one)]).visit(copied(node)),
             ]
         raise self._source.error(
             node.items[0].context_expr,
@@ -210,6 +211,16 @@ class _Statements(BranchStatements):
             "use `with cy.host():` for code that Python runs while tracing, `with cy.ignore():` for code that"
             " only the reference runs",
         )
+
+    def _labels(self, statement: ast.stmt) -> list[ast.stmt]:
+        """`w = il.array(w, name="w")` where the host assigns what may be an array, so that it has a name."""
+        if not isinstance(statement, ast.Assign) or not self._is_made(statement.value):
+            return []
+        names = [target.id for target in statement.targets if isinstance(target, ast.Name)]
+        return [
+            ast.Assign([name(one, store=True)], self._new_array(located(name(one), statement), one))
+            for one in names
+        ]
 
     # Assignments
 
@@ -240,9 +251,18 @@ class _Statements(BranchStatements):
         if apart and isinstance(target, ast.Subscript):
             target = target.value
         named = target.id if isinstance(target, ast.Name) else ""
-        if not named or self._arrays.is_view(value) or not self._arrays.may_be_array(value):
-            return rewritten
-        return self._new_array(rewritten, named)
+        may_be_array = not self._arrays.is_view(value) and self._arrays.may_be_array(value)
+        return (
+            self._new_array(rewritten, named)
+            if named and (may_be_array or self._is_made(value))
+            else rewritten
+        )
+
+    def _is_made(self, value: ast.expr) -> bool:
+        """Whether a value comes from functions that may make an array of the host."""
+        found = [self._source.meaning(part.func) for part in walk(value) if isinstance(part, ast.Call)]
+        others = ("cyclotron", "builtins", "math", "cmath")
+        return any(one is MISSING or module_of(one).partition(".")[0] not in others for one in found)
 
     def _new_array(self, value: ast.expr, named: str) -> ast.expr:
         tensor = ast.keyword(arg="name", value=ast.Constant(named))

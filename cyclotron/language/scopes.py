@@ -17,6 +17,7 @@ from cyclotron.language.affine import (
     affine,
 )
 from cyclotron.language.affine import condition as condition_of
+from cyclotron.language.captured import captured
 from cyclotron.language.elements import Element
 from cyclotron.language.position import here
 from cyclotron.language.rounding import Remainder, not_affine
@@ -141,7 +142,7 @@ def unrolled(values: Any) -> Iterator[Any]:
                 span=here(),
                 help="write `for i in range(...)`, which records them once",
             )
-        yield value
+        yield captured(value, name="value")
 
 
 def as_condition(test: object) -> Condition:

@@ -44,6 +44,13 @@ class Source:
         lines = linecache.getlines(self.file)[self.first_line - 1 : self.node.end_lineno]
         return inspect.cleandoc("\n" + "".join(lines))
 
+    @property
+    def owner_name(self) -> str | None:
+        """What a method calls its object; None of functions."""
+        around = self.function.__qualname__.rpartition(".")[0]
+        arguments = [*self.node.args.posonlyargs, *self.node.args.args]
+        return arguments[0].arg if around and not around.endswith("<locals>") and arguments else None
+
     def span(self, node: ast.AST) -> Span:
         """The place of a node."""
         return span_of(

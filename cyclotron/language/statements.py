@@ -17,6 +17,7 @@ from cyclotron.language.accumulate import is_same
 from cyclotron.language.affine import Affine, Constraint, Index
 from cyclotron.language.aliases import Joined
 from cyclotron.language.broadcasting import as_form
+from cyclotron.language.captured import labelled
 from cyclotron.language.elements import Access, Element, Increment, apply
 from cyclotron.language.elementwise import combine, number_of, operand
 from cyclotron.language.naming import AxisIndex
@@ -101,7 +102,7 @@ def new_array(value: Whole, name: str) -> SymbolicTensor:
 
 
 def array(value: Any, *, name: str) -> Any:
-    """``y = il.array(a * x + b, name="y")``: compute a new array now; other values stay as they are."""
+    """``y = il.array(a * x + b, name="y")``: compute a new array now; others just get the name."""
     if isinstance(value, Expression):
         tensor = new_array(value, name)
         if value.chosen is not None:
@@ -110,7 +111,7 @@ def array(value: Any, *, name: str) -> Any:
         return tensor
     if isinstance(value, tuple):
         return tuple(array(one, name=name) for one in value)
-    return value
+    return labelled(value, name)
 
 
 class _Statement:

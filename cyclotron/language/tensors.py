@@ -17,6 +17,8 @@ from cyclotron.language.subscripts import Pick, count, position
 from cyclotron.language.whole import View, Whole, check_scalars
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from cyclotron.language.trace import Trace
 
 _OF_ARRAYS = (slice, Array, np.ndarray, list)
@@ -68,6 +70,7 @@ class SymbolicTensor(Whole):
         self.origin = (0,) * len(scalars)  # where element 0 lies among the indices of whole-array statements
         self.complete = False  # whether its first statement assigns all elements
         self.assigned = 0  # the number of the last statement that assigns it, from 1
+        self.values: NDArray[Any] | None = None  # of an array of the host, when it was read
 
     @property
     def blocked(self) -> bool:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from cyclotron.errors import NO_SPAN, ShapeError, Span, TraceError
 from cyclotron.language import accumulate
@@ -29,6 +32,8 @@ from cyclotron.language.regions import is_empty
 from cyclotron.language.tensors import SymbolicTensor
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from cyclotron.language.aliases import Arm, Carried, Joined
 
 
@@ -97,6 +102,8 @@ class Trace:
         The kernels that the one that is recorded is calling, each the one after it.
     entered : int
         How many scopes were open when the innermost of them was called.
+    constants : dict of tuple to SymbolicTensor
+        The tensors of arrays of the host, by name, dtype, shape, tile and values.
     """
 
     kernel: str
@@ -111,15 +118,23 @@ class Trace:
     flags: dict[Index, SymbolicTensor] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     entered: int = 0
+    constants: dict[tuple[Any, ...], SymbolicTensor] = field(default_factory=dict)
     scopes: list[Scope] = field(default_factory=lambda: [Scope(None, EVERYWHERE)])
 
     def add_input(
-        self, name: str, dtype: str, scalars: tuple[int, ...], tile: tuple[int, ...] | None, span: Span
+        self,
+        name: str,
+        dtype: str,
+        scalars: tuple[int, ...],
+        tile: tuple[int, ...] | None,
+        span: Span,
+        *,
+        what: str = "argument",
     ) -> SymbolicTensor:
         """Add an argument."""
         if dtype not in DTYPES:
             raise ShapeError(
-                f"argument `{name}` has dtype {dtype}",
+                f"{what} `{name}` has dtype {dtype}",
                 code="CYC120",
                 span=span,
                 help=f"use {', '.join(DTYPES)}",
@@ -127,6 +142,24 @@ class Trace:
         tensor = SymbolicTensor(self, name, dtype, scalars, tile, is_input=True, fill=None, span=span)
         self.tensors.append(tensor)
         return tensor
+
+    def add_constant(self, name: str, values: NDArray[Any], tile: tuple[int, ...] | None) -> SymbolicTensor:
+        """The tensor of an array of the host, as it is now: one for equal values under one name."""
+        snapshot = np.array(values, dtype=values.dtype.newbyteorder("="), order="C")
+        snapshot.flags.writeable = False
+        numbers = b"" if snapshot.dtype.hasobject else hashlib.sha256(snapshot.data).digest()
+        key = (name, snapshot.dtype.name, snapshot.shape, tile, numbers)
+        if key not in self.constants:
+            dtype, span = snapshot.dtype.name, here()
+            tensor = self.add_input(self._unused(name), dtype, snapshot.shape, tile, span, what="array")
+            tensor.values = snapshot
+            self.constants[key] = tensor
+        return self.constants[key]
+
+    def _unused(self, name: str) -> str:
+        """A name like this that no tensor has."""
+        taken = {tensor.name for tensor in self.tensors}
+        return next(n for n in (name, *(f"{name}_{k}" for k in range(2, len(taken) + 3))) if n not in taken)
 
     def declare(
         self,
@@ -154,17 +187,19 @@ class Trace:
                 span=span,
                 help=f"use {', '.join(DTYPES)}",
             )
-        chosen = dtype or default_dtype([t.dtype_name for t in self.tensors if t.is_input])
+        chosen = dtype or default_dtype(self.dtypes_of_arguments())
         if chosen == "bool" and fill is not None:
             fill = bool(fill)
-        taken = {tensor.name for tensor in self.tensors}
-        base = name or "T"
-        unique = next(n for n in (base, *(f"{base}_{k}" for k in range(2, len(taken) + 3))) if n not in taken)
+        unique = self._unused(name or "T")
         tensor = SymbolicTensor(self, unique, chosen, scalars, tile, is_input=False, fill=fill, span=span)
         if fill is not None:
             check_dtypes("assignment", (Constant(fill, span), Access(tensor, (), span)), span)
         self.tensors.append(tensor)
         return tensor
+
+    def dtypes_of_arguments(self) -> list[str]:
+        """What arrays that are declared without a dtype go by; arrays of the host do not count."""
+        return [tensor.dtype_name for tensor in self.tensors if tensor.is_input and tensor.values is None]
 
     def indices(self) -> tuple[Index, ...]:
         """The indices of the open loops, outermost first."""
@@ -235,6 +270,10 @@ class Trace:
         """
         span = here()
         self._check_owner(target, span)
+        if target.values is not None:
+            from cyclotron.language.captured import assigned
+
+            raise assigned(target.name)
         self.check_scope(index, span)
         flag = self.guard()
         value = _as_stored(target, value)

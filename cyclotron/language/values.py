@@ -214,7 +214,7 @@ def outputs(**tensors: object) -> dict[str, SymbolicTensor]:
     result: dict[str, SymbolicTensor] = {}
     for name, value in tensors.items():
         tensor = value
-        if isinstance(value, (Whole, Element)) and not isinstance(value, SymbolicTensor):
+        if isinstance(value, (Whole, Element, np.ndarray)) and not isinstance(value, SymbolicTensor):
             tensor = new_array(operand(value), name)
         if not isinstance(tensor, SymbolicTensor):
             raise _bad_output(f"`{name}` is returned but is no tensor")

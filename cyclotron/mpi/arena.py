@@ -135,7 +135,7 @@ class Arena:
         try:
             self._arrays_there = self.mapped.within(mapped)
             for tensor, array, there in zip(tensors, arrays, self._arrays_there, strict=True):
-                if tensor["role"] == "input" or not written:
+                if tensor["role"] != "output" or not written:
                     there[...] = array
         except BaseException:
             self._remove()

@@ -63,13 +63,13 @@ def run_on_ranks(
                 outputs[name] = np.zeros(tensor["shape"], tensor["dtype"])
                 bound.append(outputs[name])
             continue
-        value = inputs[name]
+        value = program.constants[name] if tensor["role"] == "constant" else inputs[name]
         if isinstance(value, Distributed):
             held.append(_fitting(tensor, value))
             bound.append(held[-1].on(found))
         else:
             bound.append(value)
-    core = program.core.to_bytes()
+    core = program.core.without_constants().to_bytes()  # ranks are given the arrays, as those of inputs
     try:
         accounts, owners = found.run(core, program.tensors, bound, dealt(program, deal), event_limit)
     except BaseException:

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <cyclotron/memory/channels.hpp>
@@ -14,6 +15,7 @@
 #include <cyclotron/program/wires.hpp>
 
 #include "bindings.hpp"
+#include "constants.hpp"
 #include "machines.hpp"
 #include "pe_classes.hpp"
 #include "sections.hpp"
@@ -25,7 +27,9 @@ namespace {
 
 py::dict to_dict(const program::Tensor& tensor) {
   return py::dict("name"_a = tensor.name, "dtype"_a = operators::name(tensor.dtype),
-                  "role"_a = tensor.role == program::Role::input ? "input" : "output",
+                  "role"_a = tensor.role == program::Role::input    ? "input"
+                             : tensor.role == program::Role::output ? "output"
+                                                                    : "constant",
                   "shape"_a = tensor.shape, "tile"_a = tensor.tile, "blocked"_a = tensor.blocked);
 }
 py::dict to_dict(const program::Channel& channel) {
@@ -119,6 +123,10 @@ void bind_program(py::module_& module) {
            "The same program where operators, links and memories are another machine's.")
       .def("with_depths", &with_depths, py::arg("depths"),
            "The same program where the channels have these depths; 0: the machine's.")
+      .def("with_constants", &with_constants, py::arg("values"),
+           "The same program where inputs of these names are constants, of these bytes.")
+      .def("without_constants", &without_constants, "The same program where the constants are inputs.")
+      .def_property_readonly("constants", &constants, "The bytes of the constants, by name.")
       .def_static("from_bytes", &from_bytes, py::arg("data"),
                   "Read, check and return a program from file bytes.")
       .def(

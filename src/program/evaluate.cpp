@@ -123,6 +123,15 @@ std::vector<std::int64_t> Tensor::extents() const {
   return result;
 }
 
+std::optional<std::size_t> scalar_bytes(const Tensor& tensor) {
+  auto bytes = static_cast<std::int64_t>(operators::size_bytes(tensor.dtype));
+  for (const auto extent : tensor.shape) {
+    if (extent < 0 || __builtin_mul_overflow(bytes, extent, &bytes) || bytes >= std::int64_t{1} << 62)
+      return {};
+  }
+  return static_cast<std::size_t>(bytes);
+}
+
 std::int64_t evaluate(const Affine& form, const std::int64_t* environment) {
   std::int64_t value = form.constant;
   for (std::size_t v = 0; v < form.coefficients.size(); ++v) value += form.coefficients[v] * environment[v];

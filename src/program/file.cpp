@@ -1,13 +1,16 @@
-// The frame of a program file: preamble and checksum around the JSON body.
+// The frame of a program file: preamble and checksum around the JSON text and the values of constants.
 #include <cyclotron/program/file.hpp>
 
 #include <array>
+#include <span>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <cyclotron/support/error.hpp>
 
+#include "checks.hpp"
 #include "json_format.hpp"
 
 namespace cyclotron::program {
@@ -15,7 +18,7 @@ namespace {
 
 constexpr std::string_view magic = "CYCP";
 constexpr std::size_t preamble_bytes = 24;
-constexpr std::size_t body_limit = std::size_t{256} << 20;
+constexpr std::size_t text_limit = std::size_t{256} << 20;
 constexpr int json_depth_limit = 64;
 
 [[noreturn]] void bad_file(const char* code, const std::string& what, std::string help) {
@@ -74,8 +77,14 @@ std::uint64_t little_endian(std::string_view bytes, std::size_t at, std::size_t 
   return value;
 }
 
+/// What a file holds after its preamble: the JSON text, and the values of constants.
+struct Body {
+  std::string_view text;
+  std::string_view values;
+};
+
 /// The body, once the preamble and the checksum hold.
-std::string_view unframe(std::string_view bytes) {
+Body unframe(std::string_view bytes) {
   const std::string hint = "give a file that `Program.save` wrote";
   if (bytes.substr(0, magic.size()) != magic)
     bad_file("CYC601", "this is not a Cyclotron program file", hint);
@@ -94,14 +103,17 @@ std::string_view unframe(std::string_view bytes) {
   }
   const auto length = little_endian(bytes, 8, 8);
   const std::string_view body = bytes.substr(preamble_bytes);
-  if (length != body.size() || little_endian(bytes, 20, 4) != 0) {
+  const auto text = little_endian(bytes, 20, 4);
+  if (length != body.size() || text > length) {
     bad_file("CYC601",
              fmt::format("the program file has {} bytes after its preamble, which promises {}", body.size(),
                          length),
              "the file was cut off or changed; write it again");
   }
-  if (body.size() > body_limit) {
-    bad_file("CYC604", fmt::format("the program file has {} bytes, more than {}", body.size(), body_limit),
+  const std::size_t text_bytes = text == 0 ? body.size() : text;
+  if (text_bytes > text_limit) {
+    bad_file("CYC604",
+             fmt::format("the text of the program file has {} bytes, more than {}", text_bytes, text_limit),
              hint);
   }
   const auto stored = little_endian(bytes, 16, 4);
@@ -111,27 +123,55 @@ std::string_view unframe(std::string_view bytes) {
              fmt::format("the program file has checksum {:08x}, its preamble says {:08x}", actual, stored),
              "the file was changed; write it again");
   }
-  return body;
+  return {body.substr(0, text_bytes), body.substr(text_bytes)};
+}
+
+/// Gives the constants their values, which a file has in the order of the tensors.
+void take_values(Program& program, std::string_view values) {
+  const Path root;
+  const Path tensors(root, "tensors");
+  for (std::size_t t = 0; t < program.tensors.size(); ++t) {
+    Tensor& tensor = program.tensors[t];
+    if (tensor.role != Role::constant) continue;
+    const auto bytes = scalar_bytes(tensor);
+    if (!bytes || *bytes > values.size()) {
+      fail("CYC615", Path(tensors, t),
+           fmt::format("has {} bytes of values, and its shape needs {}", values.size(),
+                       bytes ? std::to_string(*bytes) : "more than there can be"),
+           "the file was changed; write it again");
+    }
+    const auto own = std::as_bytes(std::span(values.substr(0, *bytes)));
+    tensor.values.assign(own.begin(), own.end());
+    values.remove_prefix(*bytes);
+  }
+  if (!values.empty()) {
+    fail("CYC615", tensors, fmt::format("leave {} bytes of values that are of none", values.size()),
+         "the file was changed; write it again");
+  }
 }
 
 }  // namespace
 
 std::string serialize(const Program& program) {
-  const std::string body = format::to_json(program);
+  std::string body = format::to_json(program);
+  const std::size_t text = body.size();
+  for (const Tensor& tensor : program.tensors)
+    body.append(reinterpret_cast<const char*>(tensor.values.data()), tensor.values.size());
   std::string bytes(magic);
   append_little_endian(bytes, format_major, 2);
   append_little_endian(bytes, format_minor, 2);
   append_little_endian(bytes, body.size(), 8);
   append_little_endian(bytes, crc32(body), 4);
-  append_little_endian(bytes, 0, 4);
+  append_little_endian(bytes, body.size() == text ? 0 : text, 4);
   CYC_CHECK(bytes.size() == preamble_bytes);
   return bytes + body;
 }
 
 Program deserialize(std::string_view bytes) {
-  const std::string_view body = unframe(bytes);
-  check_depth(body);
-  Program program = format::from_json(body);
+  const auto [text, values] = unframe(bytes);
+  check_depth(text);
+  Program program = format::from_json(text);
+  take_values(program, values);
   verify(program);
   return program;
 }

@@ -22,7 +22,8 @@ inline constexpr EnumNames<machine::Topology, 5> topologies{{{"mesh", machine::T
 inline constexpr EnumNames<machine::Spread, 3> spreads{{{"constant", machine::Spread::constant},
                                                         {"distance", machine::Spread::distance},
                                                         {"tree", machine::Spread::tree}}};
-inline constexpr EnumNames<Role, 2> roles{{{"input", Role::input}, {"output", Role::output}}};
+inline constexpr EnumNames<Role, 3> roles{
+    {{"input", Role::input}, {"output", Role::output}, {"constant", Role::constant}}};
 inline constexpr EnumNames<Channel::Kind, 2> channel_kinds{
     {{"link", Channel::Kind::link}, {"network", Channel::Kind::network}}};
 inline constexpr EnumNames<Condition::Kind, 3> condition_kinds{

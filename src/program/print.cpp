@@ -341,7 +341,8 @@ std::string describe(const Channel& channel) {
 }
 
 std::string describe(const Tensor& tensor) {
-  std::string text = fmt::format("  {} {}: [{}] {}", tensor.role == Role::input ? "input" : "output",
+  static constexpr const char* roles[] = {"input", "output", "constant"};
+  std::string text = fmt::format("  {} {}: [{}] {}", roles[static_cast<std::size_t>(tensor.role)],
                                  tensor.name, fmt::join(tensor.shape, ", "), operators::name(tensor.dtype));
   if (tensor.blocked) text += fmt::format(" in tiles of [{}]", fmt::join(tensor.tile, ", "));
   return text + "\n";

@@ -13,6 +13,7 @@
 //   CYC612  an index or a size can overflow
 //   CYC613  a slot's address is missing, outside memory or shared (also thrown by memory::verify_layout)
 //   CYC614  iterations that a loop's EXIT leaves out are not all alike
+//   CYC615  a constant has more or fewer values than its shape, or another tensor has some
 #include <set>
 #include <span>
 
@@ -54,7 +55,8 @@ void require_dtype(DType dtype, const Path& path) {
 
 void check(const Tensor& tensor, const Path& path) {
   require_dtype(tensor.dtype, Path(path, "dtype"));
-  require_range(static_cast<std::int64_t>(tensor.role), 0, 1, Path(path, "role"));
+  require_range(static_cast<std::int64_t>(tensor.role), 0, static_cast<std::int64_t>(Role::constant),
+                Path(path, "role"));
   const Path shape(path, "shape");
   const Path tile(path, "tile");
   require_range(static_cast<std::int64_t>(tensor.shape.size()), 0, rank_limit, shape);
@@ -69,6 +71,15 @@ void check(const Tensor& tensor, const Path& path) {
   for (const auto extent : tensor.shape) bytes.push_back(std::max<std::int64_t>(extent, 1));
   require_product(bytes, shape);
   require_range(require_product(tensor.tile, tile), 1, tile_limit, tile);
+  const std::size_t expected = tensor.role == Role::constant ? *scalar_bytes(tensor) : 0;
+  if (tensor.values.size() != expected) {
+    fail("CYC615", path,
+         fmt::format("has {} bytes of values, and its shape needs {}", tensor.values.size(), expected),
+         "constants have one value for each scalar, other tensors none");
+  }
+  const auto truth = [](std::byte value) { return value <= std::byte{1}; };
+  if (tensor.dtype == DType::boolean && !std::ranges::all_of(tensor.values, truth))
+    fail("CYC606", path, "has bytes other than 0 and 1 as truth values", "compile the program again");
 }
 
 void check(const Channel& channel, std::size_t rank, const Path& path) {

@@ -35,11 +35,11 @@ class CodeChecker {
                    [&](const End&) { close(path); },
                    [&](const Load& load) {
                      const Slot& slot = check(load.destination, Path(path, "destination"));
-                     check(load.tensor, load.index, Role::input, slot, path);
+                     check(load.tensor, load.index, true, slot, path);
                    },
                    [&](const Store& store) {
                      const Slot& slot = check(store.source, Path(path, "source"));
-                     check(store.tensor, store.index, Role::output, slot, path);
+                     check(store.tensor, store.index, false, slot, path);
                    },
                    [&](const Send& send) {
                      const Slot& slot = check(send.source, Path(path, "source"));
@@ -109,14 +109,13 @@ class CodeChecker {
     return slot;
   }
 
-  void check(TensorId id, const std::vector<Affine>& index, Role role, const Slot& slot, const Path& path) {
+  void check(TensorId id, const std::vector<Affine>& index, bool load, const Slot& slot, const Path& path) {
     const Tensor& tensor = lookup(id, program_.tensors, "tensor", Path(path, "tensor"), *span_);
-    if (tensor.role != role) {
-      const bool load = role == Role::input;
+    if ((tensor.role == Role::output) == load) {
       fail("CYC611", Path(path, "tensor"),
            fmt::format("{} `{}`, which is {}", load ? "loads" : "stores to", tensor.name,
-                       load ? "an output" : "an input"),
-           load ? "only inputs are loaded" : "only outputs are stored to", *span_);
+                       load ? "an output" : "no output"),
+           load ? "outputs are not loaded" : "only outputs are stored to", *span_);
     }
     same_dtype(slot.dtype, tensor.dtype, "tensor", tensor.name, path);
     const Path list(path, "index");

@@ -82,7 +82,7 @@ class Equations {
         const auto& other = program_.tensors[t];
         if (other.name != tensor.name || tensor.role == recurrence::Role::local) continue;
         const bool both_inputs =
-            (other.role == program::Role::input) == (tensor.role == recurrence::Role::input);
+            (other.role != program::Role::output) == (tensor.role == recurrence::Role::input);
         if (other.dtype == tensor.dtype && other.shape == tensor.shape && other.tile == tensor.tile &&
             other.blocked == tensor.blocked && both_inputs) {
           found = t;

@@ -21,7 +21,18 @@ def until_large(u, steps):
     return u
 
 
+WEIGHTS = np.array([1.0, 2.0, 3.0])
+TRUTHS = np.array([True, False, True])
+
+
+@cy.kernel
+def weighted(x):
+    y = cy.where(TRUTHS, x, -x)
+    return y * WEIGHTS
+
+
 HEADER = 24
+CONSTANTS = weighted.compile(np.ones(3))
 ENDING = until_large.compile(np.arange(2), 12, schedule=cy.Schedule().space("i"))
 PRODUCT = kernels.matmul.compile(
     cy.spec((4, 4)), cy.spec((4, 4)), schedule=cy.schedules.output_stationary(kernels.matmul)
@@ -37,14 +48,17 @@ def read_framed(version, checksum):
     return lambda: _core.Program.from_bytes(preamble + b"{}")
 
 
-def edited(change, program=PRODUCT):
-    """The core's program from a file whose text was changed, with the checksum of the new text."""
+def edited(change, program=PRODUCT, values=lambda values: values):
+    """The core's program from a file whose text or values were changed, with their checksum."""
     data = program.core.to_bytes()
-    text = json.loads(data[HEADER:])
+    (length,) = struct.unpack("<I", data[20:HEADER])
+    end = HEADER + length if length else len(data)
+    text = json.loads(data[HEADER:end])
     change(text)
-    body = json.dumps(text).encode()
-    preamble = data[:8] + struct.pack("<QI", len(body), zlib.crc32(body)) + data[20:HEADER]
-    return _core.Program.from_bytes(preamble + body)
+    written, rest = json.dumps(text).encode(), values(data[end:])
+    body = written + rest
+    sizes = struct.pack("<QII", len(body), zlib.crc32(body), len(written) if rest else 0)
+    return _core.Program.from_bytes(data[:8] + sizes + body)
 
 
 def code(text, pe_class=0):
@@ -137,6 +151,11 @@ REFUSALS = {
         read(assign(["classes", 0, "slots", 0, "address"], 4)),
     ),
     "file-of-an-exit-too-few": (cy.ProgramError, "CYC614", read(without("exit"), ENDING)),
+    "file-of-a-constant-too-short": (
+        cy.ProgramError,
+        "CYC615",
+        lambda: edited(lambda text: None, CONSTANTS, lambda values: values[:-1]),
+    ),
     "proof-of-two-flags": (cy.ProgramError, "CYC670", prove(ends_by(0.0), ENDING)),
     "proof-of-another-flag": (cy.LegalityError, "CYC671", prove(ends_by(1.0, range(2)), ENDING)),
     "run-of-two-flags": (
@@ -197,6 +216,31 @@ def test_an_unchanged_file_is_read():
     program = edited(lambda text: None)
     assert program.to_bytes()[:8] == PRODUCT.core.to_bytes()[:8]
     assert cy.prove(cy.Program(program, system=PRODUCT._system)).ok
+
+
+@pytest.mark.parametrize(
+    ("change", "values", "wanted"),
+    [
+        (lambda text: None, lambda values: values + b"\0", "CYC615"),
+        (lambda text: None, lambda values: b"", "CYC615"),
+        (assign(["tensors", 1, "role"], "input"), lambda values: values, "CYC615"),
+        (assign(["tensors", 1, "shape"], [4]), lambda values: values, "CYC615"),
+        (assign(["tensors", 1, "shape"], [-3]), lambda values: values, "CYC615"),
+        (assign(["tensors", 1, "shape"], [1 << 61]), lambda values: values, "CYC615"),
+        (assign(["tensors", 0, "role"], "constant"), lambda values: values, "CYC615"),
+        (lambda text: None, lambda values: bytes([values[0] ^ 2]) + values[1:], "CYC606"),
+    ],
+)
+def test_constants_without_their_values(change, values, wanted):
+    assert [tensor["role"] for tensor in CONSTANTS.tensors] == ["input", "constant", "constant", "output"]
+    assert CONSTANTS.tensors[1]["dtype"] == "bool"
+    with pytest.raises(cy.ProgramError) as caught:
+        edited(change, CONSTANTS, values)
+    assert caught.value.code == wanted
+
+
+def test_constants_of_a_file_are_read():
+    assert edited(lambda text: None, CONSTANTS) == CONSTANTS.core
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ TEST(File, WhatVersion10DoesNotHaveIsWrittenWhereItIsThere) {
 TEST(File, PreambleIsAsDocumented) {
   const std::string bytes = serialize(matmul());
   EXPECT_EQ(bytes, framed(bytes.substr(preamble)));
-  EXPECT_EQ(bytes.substr(0, 8), std::string("CYCP\1\0\2\0", 8));
+  EXPECT_EQ(bytes.substr(0, 8), std::string("CYCP\1\0\3\0", 8));
   EXPECT_EQ(bytes.substr(preamble, 20), "{\"kernel\":\"matmul\",\"");
 }
 
@@ -141,8 +141,24 @@ TEST(File, PreamblesAreChecked) {
   put(bytes, 8, ~std::uint64_t{0}, 8);
   EXPECT_EQ(refusal(bytes).code, "CYC601");
   bytes = good;
-  bytes[20] = 1;
+  put(bytes, 20, ~std::uint64_t{0}, 4);
   EXPECT_EQ(refusal(bytes).code, "CYC601");
+  bytes = good;
+  bytes[20] = 1;
+  EXPECT_EQ(refusal(bytes).code, "CYC604");
+}
+
+TEST(File, ValuesOfConstantsFollowTheText) {
+  Program program = matmul();
+  program.tensors[1].role = Role::constant;
+  program.tensors[1].values.assign(*scalar_bytes(program.tensors[1]), std::byte{0xff});  // NaNs
+  const std::string bytes = serialize(program);
+  EXPECT_EQ(deserialize(bytes), program);
+  EXPECT_EQ(serialize(deserialize(bytes)), bytes);
+  EXPECT_EQ(bytes.substr(bytes.size() - program.tensors[1].values.size()),
+            std::string(program.tensors[1].values.size(), '\xff'));
+  program.tensors[1].values.pop_back();
+  EXPECT_EQ(thrown<ProgramError>([&] { verify(program); }).code, "CYC615");
 }
 
 TEST(File, BodiesAreJson) {

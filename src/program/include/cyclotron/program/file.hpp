@@ -11,9 +11,10 @@ namespace cyclotron::program {
 inline constexpr std::uint16_t format_major = 1;  ///< A reader refuses any other.
 inline constexpr std::uint16_t format_minor = 3;  ///< A reader takes any, and refuses unknown fields.
 
-/// The bytes of the file: 24-byte preamble (`CYCP`, major, minor, body length, CRC-32 of the body), then
-/// JSON in UTF-8. The preamble is little-endian: 4 bytes `CYCP`, 2 + 2 of version, 8 of length, 4 of
-/// checksum, 4 zero.
+/// The bytes of the file: 24-byte preamble (`CYCP`, major, minor, body length, CRC-32 of the body, length of the
+/// text), then the body: JSON in UTF-8, and after it the values of the constants, one after the other. The preamble is
+/// little-endian: 4 bytes `CYCP`, 2 + 2 of version, 8 of length, 4 of checksum, 4 of the text's length, which is 0
+/// where nothing comes after it.
 /// Requires: verify(program).
 [[nodiscard]] std::string serialize(const Program& program);
 

@@ -1,6 +1,7 @@
 // A compiled program: PE classes, each one loop nest of receive, compute and send, and the tables they name.
 // It is what the file holds and what every runtime executes; it knows nothing of isl or of the compiler.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -51,11 +52,11 @@ struct Condition {
 using Conjunction = std::vector<Condition>;    ///< All hold; empty is true.
 using Disjunction = std::vector<Conjunction>;  ///< Any holds; empty is false.
 
-enum class Role : std::uint8_t { input, output };
+enum class Role : std::uint8_t { input, output, constant };
 
 /// A tensor in memory outside the PEs. Elements of the grid (`extents`) are tiles of up to `tile` scalars;
 /// the last tile of a dimension may be smaller (shape[d] - index * tile[d]). A tensor of scalars has tile 1
-/// in every dimension.
+/// in every dimension. A constant is an input whose scalars are the program's own.
 struct Tensor {
   std::string name;
   DType dtype = DType::float64;
@@ -63,9 +64,14 @@ struct Tensor {
   std::vector<std::int64_t> shape;  ///< In scalars.
   std::vector<std::int64_t> tile;   ///< In scalars, one a dimension.
   bool blocked = false;
+  std::vector<std::byte>
+      values{};  ///< Of a constant: its scalars, little-endian, the last dimension fastest.
   bool operator==(const Tensor&) const = default;
   [[nodiscard]] std::vector<std::int64_t> extents() const;  ///< In tiles: ceil(shape / tile).
 };
+
+/// Bytes of all scalars; none where a size is negative or the product reaches 2^62.
+[[nodiscard]] std::optional<std::size_t> scalar_bytes(const Tensor& tensor);
 
 /// How messages travel. A link joins each PE to one other: along each grid dimension, sender = scale * receiver -
 /// offset. A network joins the sender to any PE of its line along one grid dimension; each (sender, receiver) pair is a

@@ -1,0 +1,67 @@
+"""Arrays of the host that kernels read: what is no tensor, does not fit, or would be changed."""
+
+import numpy as np
+
+import cyclotron as cy
+
+W = np.arange(4.0)
+LONG = np.arange(5.0)
+TEXTS = np.array(["a", "b", "c", "d"])
+MASKED = np.ma.masked_greater(W, 2)
+
+
+@cy.kernel
+def assigned_element(x):
+    for i in range(4):
+        W[i] = x[i]  # error: CYC106
+    return x + 1
+
+
+@cy.kernel
+def changed_in_place(x):
+    W[1:] += 1  # error: CYC106
+    return x * W
+
+
+@cy.kernel
+def made_and_assigned_by_index(x):
+    w = np.linspace(0, 1, 4)
+    for i in range(4):
+        w[i] = 2.0  # error: CYC106
+    return x * w
+
+
+@cy.kernel
+def of_text(x):
+    return x * TEXTS  # error: CYC120
+
+
+@cy.kernel
+def masked(x):
+    return cy.maximum(x, MASKED)  # error: CYC107
+
+
+@cy.kernel
+def of_another_shape(x):
+    return x * LONG  # error: CYC122
+
+
+@cy.kernel
+def subscripted_outside(x):
+    y = cy.empty_like(x)
+    for i in range(4):
+        y[i] = W[i + 1, 0]  # error: CYC108
+    return y
+
+
+@cy.kernel
+def read_in_a_helper(x):
+    y = cy.empty_like(x)
+    for i in range(4):
+        y[i] = x[i] * helper(i)
+    return y
+
+
+def helper(i):
+    """Reads the array itself, which knows no index of a loop."""
+    return W[i]  # error: CYC110
