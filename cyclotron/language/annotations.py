@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 import typing
 from collections.abc import Mapping
@@ -33,6 +34,30 @@ def typed(value: object, annotation: object, *, name: str) -> None:
     """
     if not conforms(value, annotation):
         raise not_of_its_type(f"`{name}`", value, annotation, here())
+
+
+def check_members(owner: object, read: Mapping[str, Span]) -> None:
+    """Check the attributes that a method reads of its object against the annotations of their classes.
+
+    Parameters
+    ----------
+    owner : object
+    read : dict of str to Span
+        The attributes, with the places where they are read.
+
+    Raises
+    ------
+    TraceError
+        CYC124 if one holds something else.
+    """
+    for kind in reversed(type(owner).__mro__):
+        known = vars(sys.modules.get(kind.__module__, object))
+        for name, annotation in vars(kind).get("__annotations__", {}).items():
+            declared = resolved(annotation, known)
+            value = getattr(owner, name, None) if name in read else None
+            if value is not None and not conforms(value, declared):
+                what = f"`{name}` of `{type(owner).__name__}`"
+                raise not_of_its_type(what, value, declared, read[name])
 
 
 def not_of_its_type(what: str, value: object, annotation: object, span: Span | None) -> TraceError:

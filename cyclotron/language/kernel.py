@@ -17,7 +17,7 @@ import numpy as np
 
 from cyclotron.errors import CyclotronError, Span, TraceError
 from cyclotron.language import aliases
-from cyclotron.language.annotations import conforms, not_of_its_type, resolved
+from cyclotron.language.annotations import check_members, conforms, not_of_its_type, resolved
 from cyclotron.language.arguments import TensorArgument, describe, normalize
 from cyclotron.language.blocked import Blocked, Spec
 from cyclotron.language.bounded import bounded
@@ -264,6 +264,9 @@ class Kernel:
         return tuple(values.values())
 
     def _check_types(self, values: Mapping[str, Any]) -> None:
+        """Check arguments, and the attributes that a method reads, against what they are declared as."""
+        if self._owner:
+            check_members(self._owner[0], self._attributes_read)
         for name, annotation in self._annotations.items():
             if name in values and not conforms(values[name], annotation):
                 place = self._argument_span(name)
@@ -358,6 +361,14 @@ class Kernel:
             raise error.with_traceback(None) from None
         except RecursionError:
             raise self._source.too_deep(self._source.first_line) from None
+
+    @property
+    def _attributes_read(self) -> Mapping[str, Span]:
+        """The attributes that a method reads of its object; none where there is no source."""
+        try:
+            return self._source.attributes_read
+        except TraceError:
+            return {}
 
     def _argument_span(self, name: str) -> Span | None:
         """The place of a parameter; None where there is no source, which a plain run can do without."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import inspect
 import linecache
 from types import FunctionType, ModuleType
@@ -50,6 +51,20 @@ class Source:
         around = self.function.__qualname__.rpartition(".")[0]
         arguments = [*self.node.args.posonlyargs, *self.node.args.args]
         return arguments[0].arg if around and not around.endswith("<locals>") and arguments else None
+
+    @functools.cached_property
+    def attributes_read(self) -> dict[str, Span]:
+        """The attributes that a method reads of its object, and where first."""
+        found: dict[str, Span] = {}
+        for node in walk(self.node) if self.owner_name else ():
+            owner = node.value if isinstance(node, ast.Attribute) else None
+            if (
+                isinstance(node, ast.Attribute)
+                and isinstance(owner, ast.Name)
+                and owner.id == self.owner_name
+            ):
+                found.setdefault(node.attr, self.span(node))
+        return found
 
     def span(self, node: ast.AST) -> Span:
         """The place of a node."""

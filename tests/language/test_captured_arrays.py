@@ -407,6 +407,32 @@ def test_attributes_of_objects() -> None:
     np.testing.assert_array_equal(cy.run(program).output, wanted)
 
 
+def test_declared_attributes_hold_their_type() -> None:
+    @dataclass
+    class Scaled:
+        w: np.ndarray
+        scale: float
+
+        @cy.kernel
+        def run(self, x):
+            return self.w * x * self.scale
+
+        @cy.kernel
+        def other(self, x):
+            return self.scale * x
+
+    one = Scaled(WEIGHTS, 2)
+    x = np.ones(4)
+    np.testing.assert_array_equal(one.run(x), WEIGHTS * 2)
+    one.scale = WEIGHTS
+    with pytest.raises(cy.TraceError, match=r"`scale` of `Scaled` is declared as `float`.*\[CYC124\]"):
+        one.run(x)
+    one.scale, one.w = 0.5, 3.0
+    with pytest.raises(cy.TraceError, match=r"`w` of `Scaled` is declared as `np.ndarray` and gets `3.0`"):
+        one.run.compile(x)
+    np.testing.assert_array_equal(one.other(x), x / 2)  # which does not read the other
+
+
 def test_copies_of_programs_and_files(tmp_path: Any) -> None:
     program = whole.compile(np.arange(4.0))
     program.save(tmp_path / "p.cyc")
