@@ -26,9 +26,10 @@ from cyclotron.language.branched import chosen_array
 from cyclotron.language.broadcasting import same, text
 from cyclotron.language.conditions import Parted, every, some, truth
 from cyclotron.language.elements import Choose, Constant, Element, Reduce, element
-from cyclotron.language.elementwise import combine, operand
+from cyclotron.language.elementwise import combine, number_of, operand
 from cyclotron.language.index_numbers import counted, extremum, reduced, strong
 from cyclotron.language.position import here
+from cyclotron.language.promotion import promoted
 from cyclotron.language.regions import project
 from cyclotron.language.rounding import Remainder
 from cyclotron.language.scopes import as_condition, range_domain
@@ -142,7 +143,20 @@ def _connected(values: Sequence[Callable[[], object]], *, stops_at: bool) -> obj
         else one
         for one in ((first, rest) if stops_at else (rest, first))
     )
+    if isinstance(then, Whole) or isinstance(other, Whole):
+        then, other = _promoted(then, other)
     return choose(first, lambda: then, lambda: other)
+
+
+def _promoted(*values: object) -> list[object]:
+    """Arrays without axes and numbers in the dtype that NumPy promotes them to; others as they are."""
+    arrays = [operand(value) for value in values]
+    if builtins.any(array.shape for array in arrays):
+        return list(values)
+    numbers = [number_of(array) for array in arrays]
+    given = [a.dtype_name if number is None else number for a, number in zip(arrays, numbers, strict=True)]
+    dtype = promoted("where", ["bool", *given])[1]
+    return [array.astype(dtype) for array in arrays]
 
 
 def _is_truth(value: object) -> bool:

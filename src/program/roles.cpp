@@ -23,7 +23,9 @@ Duty duty_of(const Action& action) {
                    const bool sums = joins(compute.op) && std::ranges::all_of(compute.operands, is_slot);
                    return sums ? Duty::reduction : Duty::worker;
                  },
-                 [](const Move& move) { return is_slot(move.source) ? Duty::relay : Duty::worker; },
+                 [](const Move& move) {
+                   return std::holds_alternative<SlotRef>(move.source) ? Duty::relay : Duty::worker;
+                 },
                  [](const Loop&) { return Duty::relay; }, [](const If&) { return Duty::relay; },
                  [](const End&) { return Duty::relay; }, [](const Send&) { return Duty::relay; },
                  [](const Receive&) { return Duty::relay; }, [](const Broadcast&) { return Duty::relay; },

@@ -162,7 +162,26 @@ def chosen_by_an_index(x, w):
     return y
 
 
+@cy.kernel
+def scalars_of_arrays(x, w):
+    s = cy.sum(x)
+    near = s > 0 and s
+    far = s or cy.max(w) > 1
+    either = cy.sum(w) > 0 and 3
+    y = x * 1
+    if near:
+        y += 1
+    if far:
+        y += 2
+    if either or not s:
+        y += 4
+    if s > 0 and cy.sum(w):
+        y += 8
+    return y
+
+
 KERNELS = (
+    scalars_of_arrays,
     element_of_a_new_array,
     chosen_by_an_index,
     both_hold,
