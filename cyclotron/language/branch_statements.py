@@ -11,6 +11,7 @@ from cyclotron.language.expressions import call, located, name
 from cyclotron.language.jumps import jumps
 from cyclotron.language.loop_statements import LoopStatements, with_
 from cyclotron.language.names import assigned_names
+from cyclotron.language.syntax import copied
 
 
 class BranchStatements(LoopStatements):
@@ -84,7 +85,7 @@ class BranchStatements(LoopStatements):
         return unrolled and any(jumps([*node.body, *node.orelse]))
 
     def _recorded_if(self, node: ast.If) -> list[ast.stmt]:
-        """`for branch in il.branches(test, u=lambda: u)`, and after each `(u,) = branch.leave(...)`."""
+        """`branch = il.branches(test, u=lambda: u)`, and after each branch `(u,) = branch.leave(...)`."""
         alike = paired_elements(node)
         if alike is not None:
             return [new for one in alike for new in self._assign(one)]
@@ -94,24 +95,26 @@ class BranchStatements(LoopStatements):
         body, orelse = self._branches_apart(node)
         self._recorded -= 1
         joined = [one for one in self._joined(node) if not self._names.is_stale(one)]
-        result: list[ast.stmt] = [
-            ast.If(test=_attribute(branch, "first"), body=body, orelse=orelse),
-        ]
         restored = sorted(_left_alone(node).difference(joined))
         names = [*joined, *restored]
+        leaving: list[ast.stmt] = []
         if names:
             only = ast.List(elts=[ast.Constant(one) for one in restored], ctx=ast.Load())
             left = ast.Call(func=_attribute(branch, "leave"), args=[only], keywords=_values(names))
             targets = ast.Tuple(elts=[name(one, store=True) for one in names], ctx=ast.Store())
-            leaving = ast.Assign(targets=[targets], value=left)
-            result.append(ast.If(test=_attribute(branch, "recorded"), body=[leaving], orelse=[]))
+            assigned = ast.Assign(targets=[targets], value=left)
+            leaving = [ast.If(test=_attribute(branch, "recorded"), body=[assigned], orelse=[])]
         for one in joined:
             self._arrays.declare_perhaps(one)
         opened = call(self._il, "branches", [test], _values(names))
-        loop = ast.For(
-            target=name(branch, store=True), iter=located(opened, node.test), body=result, orelse=[]
-        )
-        return [located(loop, node.test)]
+        result: list[ast.stmt] = [
+            ast.Assign(targets=[name(branch, store=True)], value=located(opened, node.test)),
+            ast.If(test=_called(branch, "then"), body=[*body, *map(copied, leaving)], orelse=[]),
+        ]
+        if orelse or leaving:
+            result.append(ast.If(test=_called(branch, "otherwise"), body=[*orelse, *leaving], orelse=[]))
+        result.append(ast.Expr(value=_called(branch, "end")))
+        return [located(one, node.test) for one in result]
 
     def _joined(self, node: ast.If) -> list[str]:
         """The names that the branches assign and that may be read after them, also by loops around them."""
@@ -129,6 +132,10 @@ def _left_alone(node: ast.If) -> set[str]:
         elif isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
             read.add(part.id)
     return read.intersection(part.id for part in assigned_names(node.body))
+
+
+def _called(of: str, method: str) -> ast.expr:
+    return ast.Call(func=_attribute(of, method), args=[], keywords=[])
 
 
 def _attribute(of: str, attribute: str) -> ast.expr:

@@ -1,4 +1,4 @@
-"""`if` on data: what `for branch in il.branches(test)` records.
+"""`if` on data: what `branch = il.branches(test)` records.
 
 Both branches are recorded, each under a flag, a scalar of bool that says whether it is taken: what was there
 before keeps its elements where it is not. Names that branches assign, and that are read after them, get what
@@ -7,7 +7,7 @@ the flag chooses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -59,21 +59,51 @@ class _Arms:
     then: dict[str, Any] | None = None
 
 
-class Branch:
-    """One branch of a condition.
+class Branches:
+    """Both branches of a condition, one after the other.
 
     Attributes
     ----------
-    first : bool
-        Whether it is what the condition leads to, and not `else`.
     recorded : bool
         Whether both are recorded, and not only the one that Python would run.
     """
 
-    def __init__(self, first: bool, arms: _Arms | None = None) -> None:
-        self.first = first
-        self.recorded = arms is not None
-        self._arms = arms
+    def __init__(self, value: Element | Condition | bool, before: dict[str, Any]) -> None:
+        self.recorded = not isinstance(value, bool)
+        if isinstance(value, bool):
+            self._known = value
+            return
+        self._trace = active_trace()
+        if isinstance(value, Condition):
+            self._arms = _Arms(self._trace, value, before, None)
+            self._scopes = [Scope(None, one.region) for one in (value, value.negated())]
+        else:
+            taken, self._scopes = _of_data(self._trace, value)
+            part = value if isinstance(value, Parted) else None
+            self._arms = _Arms(self._trace, taken, before, part)
+        self._depth = len(self._trace.scopes)
+
+    def then(self) -> bool:
+        """Enter what the condition leads to; False where Python would not."""
+        return self._enter(first=True)
+
+    def otherwise(self) -> bool:
+        """Enter the other branch; False where Python would not."""
+        return self._enter(first=False)
+
+    def _enter(self, *, first: bool) -> bool:
+        if not self.recorded:
+            return self._known is first
+        self.end()
+        scope = self._scopes[not first]
+        scope.branch = (self._arms, first)
+        self._trace.scopes.append(scope)
+        return True
+
+    def end(self) -> None:
+        """Leave the branch that was entered, if `leave` has not."""
+        if self.recorded:
+            del self._trace.scopes[self._depth :]
 
     def leave(self, restored: Sequence[str], **names: Callable[[], Any]) -> tuple[Any, ...]:
         """Leave the branch with what names hold; return what they hold in the other, or after both.
@@ -93,8 +123,7 @@ class Branch:
             CYC122 if the shapes of arrays differ, CYC120 if the dtypes do.
         """
         arms = self._arms
-        assert arms is not None
-        arms.trace.scopes.pop()
+        self.end()
         found = _held(names)
         if arms.then is None:
             arms.then = found
@@ -104,10 +133,11 @@ class Branch:
         )
 
 
-def branches(test: object, **names: Callable[[], Any]) -> Iterator[Branch]:
-    """``for branch in il.branches(s > 2, u=lambda: u)``: the branches of a condition, each in turn.
+def branches(test: object, **names: Callable[[], Any]) -> Branches:
+    """``branch = il.branches(s > 2, u=lambda: u)``: the branches of a condition, to be entered in turn.
 
-    Of a condition of the host the one that Python would run.
+    Of a condition of the host the one that Python would run. They are no block of Python, which nests
+    twenty at most: `if branch.then(): ...`, `if branch.otherwise(): ...`, `branch.end()`.
 
     Parameters
     ----------
@@ -122,23 +152,7 @@ def branches(test: object, **names: Callable[[], Any]) -> Iterator[Branch]:
         CYC104 if the test is an array of several elements, or of data in a kernel of tiles.
     """
     value = truth(test)
-    if isinstance(value, bool):
-        yield Branch(value)
-        return
-    trace = active_trace()
-    before = _held(names)
-    if isinstance(value, Condition):
-        arms = _Arms(trace, value, before, None)
-        scopes = [Scope(None, one.region) for one in (value, value.negated())]
-    else:
-        taken, scopes = _of_data(trace, value)
-        arms = _Arms(trace, taken, before, value if isinstance(value, Parted) else None)
-    for first, scope in zip((True, False), scopes, strict=True):
-        depth = len(trace.scopes)
-        scope.branch = (arms, first)
-        trace.scopes.append(scope)
-        yield Branch(first, arms)
-        del trace.scopes[depth:]
+    return Branches(value, {} if isinstance(value, bool) else _held(names))
 
 
 def unconditional(what: str) -> None:
