@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cyclotron.language import il, linalg
+from cyclotron.language.along_axis import put_along_axis, take_along_axis
 from cyclotron.language.arrays import (
     empty,
     empty_like,
@@ -133,6 +134,7 @@ __all__ = [
     "outer",
     "pad",
     "prod",
+    "put_along_axis",
     "real",
     "reciprocal",
     "roll",
@@ -149,6 +151,7 @@ __all__ = [
     "square",
     "std",
     "sum",
+    "take_along_axis",
     "tan",
     "tanh",
     "trace",

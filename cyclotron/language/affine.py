@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from operator import add, mul, sub
 from operator import index as as_integer
 from typing import Any, ClassVar, NoReturn, SupportsIndex, TypeGuard
+
+import numpy as np
 
 from cyclotron.errors import Span, TraceError
 from cyclotron.language.arithmetic import Arithmetic
@@ -274,9 +277,17 @@ class Affine:
             help="pass the array to the function that the kernel calls, e.g. `helper(w, i)`",
         )
 
-    def __array_ufunc__(self, *_: object, **__: object) -> NoReturn:
-        self.__index__()
-        raise TypeError("an affine form is no array")
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: object) -> Any:
+        from cyclotron.language.numpy_functions import ufunc as of_ufunc
+
+        operator = _OPERATORS.get(ufunc.__name__)
+        if operator is not None and method == "__call__" and not options:
+            return operator(*(one.item() if isinstance(one, np.generic) else one for one in inputs))
+        known = of_ufunc(ufunc)
+        if known is None or method != "__call__" or options:
+            self.__index__()
+        assert known is not None
+        return known(*inputs)
 
 
 class Condition:
@@ -349,6 +360,9 @@ class Extremum:
             span=here(),
             help="max() and min() of indices can bound a range: `range(max(...), min(...))`",
         )
+
+
+_OPERATORS = {"add": add, "subtract": sub, "multiply": mul}  # of which NumPy's numbers keep forms affine
 
 
 def inverted(what: str) -> TraceError:

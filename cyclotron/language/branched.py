@@ -15,7 +15,7 @@ import numpy as np
 
 from cyclotron.errors import ShapeError, TraceError
 from cyclotron.language import broadcasting
-from cyclotron.language.affine import EVERYWHERE, Condition
+from cyclotron.language.affine import EVERYWHERE, Affine, Condition, Extremum, Rounded
 from cyclotron.language.aliases import Chosen
 from cyclotron.language.conditions import Parted, both, truth
 from cyclotron.language.elements import Access, Element, apply, element, where
@@ -223,6 +223,11 @@ def _joined(arms: _Arms, name: str, then: Any, other: Any) -> Any:
     symbolic = isinstance(then, (Whole, Element)) or isinstance(other, (Whole, Element))
     if not symbolic and type(then) is type(other) and isinstance(then, (*_NUMBERS, str)) and then == other:
         return then
+    if isinstance(then, Affine) and isinstance(other, Affine) and then.same(other):
+        return then
+    then, other = (
+        element(one) if isinstance(one, (Affine, Rounded, Extremum)) else one for one in (then, other)
+    )
     for value in (then, other):
         if not isinstance(value, (Whole, Element, *_NUMBERS)):
             raise TraceError(

@@ -235,6 +235,10 @@ def element(value: object) -> Element:
         from cyclotron.language.index_numbers import number
 
         return number(value)
+    if isinstance(value, Condition):
+        from cyclotron.language.conditions import as_element
+
+        return as_element(value)
     if isinstance(value, (Array, np.ndarray)):
         from cyclotron.language.elementwise import operand
         from cyclotron.language.whole import only_element

@@ -24,8 +24,6 @@ _INSTEAD = {
 # Where the places are data, `places` being cy.arange(n).
 _BY_PLACE = {
     "take": "cy.sum(cy.where(indices[:, None] == places, x, 0), axis=1)",
-    "take_along_axis": "cy.sum(cy.where(indices[:, :, None] == places, x[:, None, :], 0), axis=2)",
-    "put_along_axis": "x[...] = cy.where(indices == places, values, x)",
 }
 
 _OTHERWISE = {
@@ -162,7 +160,7 @@ def method(name: str) -> Callable[..., Any] | None:
 
 def _known() -> Mapping[Callable[..., Any], Callable[..., Any]]:
     """Cyclotron's functions by NumPy's."""
-    from cyclotron.language import compositions, folds, products, rearranged, searching, shifts
+    from cyclotron.language import along_axis, compositions, folds, products, rearranged, searching, shifts
     from cyclotron.language.whole import axis_of
 
     return {
@@ -187,6 +185,8 @@ def _known() -> Mapping[Callable[..., Any], Callable[..., Any]]:
         np.any: folds.any,
         np.all: folds.all,
         np.mean: folds.mean,
+        np.take_along_axis: along_axis.take_along_axis,
+        np.put_along_axis: along_axis.put_along_axis,
         np.argmax: searching.argmax,
         np.argmin: searching.argmin,
         np.linalg.norm: folds.norm,

@@ -41,6 +41,13 @@ def _cast(dtype: str) -> Callable[[Any], Any]:
     return lambda a: np.asarray(a).astype(dtype)
 
 
+def _normalized_index(index: Any, size: Any) -> Any:
+    outside = (np.asarray(index) < -size) | (np.asarray(index) >= size)
+    if np.any(outside):
+        raise ValueError("an index is outside of its axis")
+    return np.where(np.asarray(index) < 0, index + size, index)
+
+
 def _itself(a: Any) -> Any:
     return a
 
@@ -57,6 +64,7 @@ OPERATORS: Mapping[str, Operator] = {
     "remainder": Operator(np.remainder, "if"),
     "arctan2": Operator(np.arctan2, "f"),
     "hypot": Operator(np.hypot, "f"),
+    "normalize_index": Operator(_normalized_index, "i"),
     "negative": Operator(np.negative, "ifc"),
     "sqrt": Operator(np.sqrt, "fc"),
     "exp": Operator(np.exp, "fc"),

@@ -30,17 +30,21 @@ class Partial:
         NumPy's letters of the dtypes for which it matters.
     unless : str
         A flag with which it does not matter.
+    suits : int
+        A value that suits all of them.
     """
 
     operand: int
     kinds: str
     unless: str = ""
+    suits: int = 1
 
 
-_PARTIAL: Mapping[str, Partial] = {  # 1 suits all of them
+_PARTIAL: Mapping[str, Partial] = {
     "floor_divide": Partial(1, "i"),
     "remainder": Partial(1, "i"),
     "power": Partial(1, "i"),
+    "normalize_index": Partial(0, "i", suits=0),
     "sqrt": Partial(0, "f"),
     "cholesky": Partial(0, "fc"),
     "lu": Partial(0, "fc"),
@@ -96,7 +100,7 @@ def _guarded(value: Element, choose: Callable[[Element, Element], Element]) -> E
         if needs is not None:
             operand = operands[needs.operand]
             assert operand.dtype is not None
-            operands[needs.operand] = choose(operand, typed(Constant(1, here()), operand.dtype))
+            operands[needs.operand] = choose(operand, typed(Constant(needs.suits, here()), operand.dtype))
         return rebuild(part, operands)
 
     return of(value)

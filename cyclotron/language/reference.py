@@ -40,6 +40,14 @@ class ScalarView(np.ndarray):
         value = super().__getitem__(key)
         return value if isinstance(value, ScalarView) else np.asarray(value).view(Value)
 
+    def __setitem__(self, key: Any, value: Any) -> None:
+        from cyclotron.language.dynamic_slices import assign_plainly, has_bounds_of_data
+
+        if has_bounds_of_data(key, np.ndarray):
+            assign_plainly(self, key, value)
+        else:
+            super().__setitem__(key, value)
+
 
 class BlockedView:
     """A blocked array inside a plain run; subscripts give tiles."""

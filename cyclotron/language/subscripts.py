@@ -171,8 +171,8 @@ def _refuse_data(name: str, key: Any) -> None:
             if isinstance(bound, Arithmetic):
                 _refuse(
                     f"a bound of a slice of `{name}` depends on data, and so would the shape",
-                    "take the whole axis, and choose by data, e.g. `x[...] = cy.where(cy.arange(n) < stop, y,"
-                    " x)`",
+                    "assign to such slices, e.g. `x[:, :stop] = y`, and read whole axes, choosing by data:"
+                    " `cy.where(cy.arange(n) < stop, x, 0)`",
                 )
     elif isinstance(key, Arithmetic):
         raise TraceError(

@@ -242,6 +242,11 @@ class View(Whole):
         return view if shape else view.at(())
 
     def __setitem__(self, key: object, value: object) -> None:
+        from cyclotron.language.dynamic_slices import assign_by_bounds, has_bounds_of_data
+
+        if has_bounds_of_data(key):
+            assign_by_bounds(self, key, value)
+            return
         part = self[key]
         if isinstance(part, Access):
             part.tensor.owner.assign(part.tensor, part.index, value)

@@ -46,6 +46,7 @@ constexpr std::array<Info, operator_count> registry{{
     {Op::remainder, "remainder", 2, "", "a % b", "mod", "if", same, 1},
     {Op::arctan2, "arctan2", 2, "", "np.arctan2(a, b)", "arctan2", "f", same, 1},
     {Op::hypot, "hypot", 2, "", "np.hypot(a, b)", "hypot", "f", same, 1},
+    {Op::normalize_index, "normalize_index", 2, "", "np.arange(n)[i]", "index", "i", same, 1},
     {Op::negative, "negative", 1, "", "-a", "neg", "ifc", same, 1},
     {Op::sqrt, "sqrt", 1, "", "np.sqrt(a)", "sqrt", "fc", same, 1},
     {Op::exp, "exp", 1, "", "np.exp(a)", "exp", "fc", same, 1},

@@ -280,3 +280,22 @@ def test_arange_of_data_is_refused() -> None:
         with pytest.raises(cy.ShapeError) as refused:
             kernel.compile(small(5))
         assert refused.value.code == "CYC122"
+
+
+@cy.kernel
+def named(x):
+    y = cy.empty_like(x)
+    for i in range(len(x)):
+        k = i * i
+        if x[i] > 0:
+            k = i
+        else:
+            k = k + 1
+        y[i] = x[i] * k + np.sqrt(i) + np.float64(0.5) * i + np.int64(2) * i
+        y[i] += i > 2
+    return y
+
+
+@pytest.mark.parametrize("size", [0, 1, 6])
+def test_names_and_functions_of_indices(size: int) -> None:
+    equal(named, small(size))

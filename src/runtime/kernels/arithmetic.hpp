@@ -249,6 +249,17 @@ void require_divisor(T b) {
   }
 }
 
+/// An element of an axis of that size, counted from its end where negative.
+template <class T>
+[[nodiscard]] T normalize_index(T index, T size) {
+  if (index >= 0 && index < size) return index;
+  if (index < 0 && index >= negative(size)) return index + size;
+  throw KernelFailure{"CYC701",
+                      "the index " + std::to_string(index) + " is outside of an axis of " +
+                          std::to_string(size) + " elements",
+                      "indices are less than the size, and negative ones count from the end"};
+}
+
 template <class T>
 struct Division {
   T quotient, remainder;

@@ -109,6 +109,9 @@ auto visit_numbers(Op op, Use use) {
       default: break;
     }
   }
+  if constexpr (is_integer<T>) {
+    if (op == Op::normalize_index) return use([](T a, T b) { return normalize_index(a, b); });
+  }
   return use(nullptr);
 }
 

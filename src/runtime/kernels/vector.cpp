@@ -154,7 +154,8 @@ void add_compositions(DType dtype, std::vector<Composition>& all) {
 }
 
 bool may_fail(Op op) {
-  return op == Op::sqrt || op == Op::power || op == Op::floor_divide || op == Op::remainder;
+  return op == Op::sqrt || op == Op::power || op == Op::floor_divide || op == Op::remainder ||
+         op == Op::normalize_index;
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ enum class DType : std::uint8_t { boolean, int32, int64, float32, float64, compl
 enum class Op : std::uint8_t {
   add, subtract, multiply, divide, maximum, minimum, power,       // elementwise, two operands
   floor_divide, remainder, arctan2, hypot,
+  normalize_index,                                                // (index, size): in [0, size), from the end where negative
   negative, sqrt, exp, log, absolute,                             // elementwise, one operand
   sign, floor, ceil, sin, cos, sinh, cosh, tanh, log1p, expm1,
   conj, real, imag, copy,
