@@ -12,6 +12,7 @@ from cyclotron.language.elements import Access, Apply, Constant, Element, Reduce
 from cyclotron.language.fill import completion
 from cyclotron.language.index_numbers import IndexValue
 from cyclotron.language.regions import is_empty
+from cyclotron.language.strides import substitute
 from cyclotron.language.tensors import SymbolicTensor
 from cyclotron.language.trace import Recorded, Trace, accesses
 
@@ -176,6 +177,7 @@ class _Writer:
         self._builder = builder
         self._tensors = tensors
         self._known: dict[tuple[int, int], int] = {}
+        self._kept: list[Element] = []  # so that their ids stay theirs
 
     def write(self, equation: Recorded) -> None:
         scope = equation.loops
@@ -208,11 +210,22 @@ class _Writer:
             operands = [self._expression(operand, scope) for operand in value.operands]
             return builder.add_apply(value.op, operands, list(value.flags), value.span)
         reduce = cast(Reduce, value)
-        inner = (*scope, reduce.index)
-        body = self._expression(reduce.body, inner)
+        inner = (*scope, _named_apart(reduce.index, scope))
+        values = {reduce.index: Affine({inner[-1]: 1}, 0)}
+        body = reduce.body if inner[-1] is reduce.index else substitute(reduce.body, values)
+        self._kept.append(body)
+        region = tuple(tuple(c.substitute(values) for c in part) for part in reduce.region)
         return builder.add_reduce(
-            reduce.kind, reduce.index.name, _region(reduce.region, inner), body, reduce.span
+            reduce.kind, inner[-1].name, _region(region, inner), self._expression(body, inner), reduce.span
         )
+
+
+def _named_apart(index: Index, scope: tuple[Index, ...]) -> Index:
+    """The index of a reduction: one with another name where a loop around its value has that one."""
+    taken = {one.name for one in scope}
+    names = (index.name, *(f"{index.name}_{k}" for k in range(2, len(taken) + 3)))
+    name = next(one for one in names if one not in taken)
+    return index if name == index.name else Index(name, index.span)
 
 
 def _affine(form: Affine, scope: Sequence[Index]) -> AffineTuple:

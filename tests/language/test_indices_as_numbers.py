@@ -299,3 +299,21 @@ def named(x):
 @pytest.mark.parametrize("size", [0, 1, 6])
 def test_names_and_functions_of_indices(size: int) -> None:
     equal(named, small(size))
+
+
+@cy.kernel
+def totals_in_loops_of_their_name(x):
+    y = cy.empty_like(x)
+    s, c = 0, 0
+    for i in range(len(x)):
+        s += x[i] * i
+    for i in range(len(x)):
+        c += i
+    for i in range(len(x)):
+        y[i] = x[i] + s - c * i
+    return y
+
+
+@pytest.mark.parametrize("size", [0, 1, 6])
+def test_totals_in_loops_of_their_name(size: int) -> None:
+    equal(totals_in_loops_of_their_name, small(size))
