@@ -21,14 +21,10 @@ _INSTEAD = {
     "axis": "fold along axes with cy.sum, e.g. `cy.sqrt(cy.sum(A * A, axis=0))`",
 }
 
-# Where the places are data, `places` being cy.arange(n).
-_BY_PLACE = {
-    "take": "cy.sum(cy.where(indices[:, None] == places, x, 0), axis=1)",
-}
-
 _OTHERWISE = {
     "cumsum": "write the recurrence, e.g. `y[i] = y[i - 1] + x[i]` in a loop over i",
     "cumprod": "write the recurrence, e.g. `y[i] = y[i - 1] * x[i]` in a loop over i",
+    "take": "write `cy.take_along_axis(x, indices, axis=0)`, whose indices have as many axes",
     "linspace": "pass the numbers to the kernel as an argument",
     "sort": "exchange neighbours with cy.minimum and cy.maximum, e.g. by odd and even places in turn",
     "stack": "join arrays with a new axis, e.g. `cy.concatenate([x[None], y[None]])`",
@@ -91,14 +87,6 @@ def refused(what: str) -> TraceError:
     """The error for a function or method that arrays do not have, with the nearest names."""
     import cyclotron.language as language
 
-    instead = _BY_PLACE.get(what.rpartition(".")[2])
-    if instead is not None:
-        return TraceError(
-            f"`{what}` has subscripts that are data, and what PEs exchange may not depend on data",
-            code="CYC105",
-            span=here(),
-            help=f"compare with all places, `places = cy.arange(n)`: `{instead}`",
-        )
     if what.rpartition(".")[2] in _OTHERWISE:
         return TraceError(
             f"`{what}` is not known of arrays while a kernel is traced",

@@ -162,7 +162,7 @@ def _refuse_data(name: str, key: Any) -> None:
             )
         _refuse(
             f"`{name}` is subscripted with an array (fancy indexing)",
-            "compare with all places: `cy.sum(cy.where(indices[:, None] == cy.arange(n), x, 0), axis=1)`"
+            "take elements with `cy.take_along_axis(x, indices, axis=0)`, whose indices have as many axes"
             if isinstance(key, Array)
             else "use slices with steps, or loops over affine subscripts",
         )

@@ -1,4 +1,4 @@
-"""What the refusals of subscripts that are data advise, against NumPy (MA-074, MA-076)."""
+"""Places of data compared with an input of all places, against NumPy (MA-074, MA-076)."""
 
 from __future__ import annotations
 
