@@ -90,7 +90,7 @@ def _orders(
         ahead = values[mine].plus(Affine({mine: -1}, 0))
         yield (*equal, Constraint(ahead.plus(Affine({}, -1))))
         equal += (Constraint(ahead, True),)
-    if later > 0:
+    if later >= 0:  # a statement reads before it assigns
         yield equal
 
 

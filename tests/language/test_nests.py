@@ -217,7 +217,21 @@ def folded_over_another_size(A, B):
     return A
 
 
+@cy.kernel
+def of_one_element(x):
+    """The first element is read as it was filled, the others as it is then."""
+    y = cy.full_like(x, 3)
+    z = cy.full_like(x, 2)
+    for i in range(x.shape[0]):
+        y[i] = y[0] + x[i]
+        z[x.shape[0] - 1 - i] = z[i] * 2
+    return y, z
+
+
 KERNELS = [
+    (of_one_element, (np.arange(1.0, 5.0),)),
+    (of_one_element, (np.arange(1.0, 6.0),)),
+    (of_one_element, (np.ones(1),)),
     (folded_along_an_axis_of_the_target, (integers(3, 4),)),
     (folded_over_another_size, (integers(3, 2), integers(5, 3, seed=1))),
     (in_place, (integers(5, 5) + 16 * np.eye(5),)),
