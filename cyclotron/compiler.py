@@ -5,9 +5,7 @@ from __future__ import annotations
 import dataclasses
 import html
 import operator
-import weakref
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +16,8 @@ from cyclotron.arguments import file_bytes, require
 from cyclotron.constants import constants_of, with_constants
 from cyclotron.dataflow import Dataflow
 from cyclotron.errors import ProgramError, ScheduleError, ShapeError
+from cyclotron.known import Known, keep, key_of, known_of
 from cyclotron.language import Blocked, Kernel
-from cyclotron.language.arguments import TensorArgument
 from cyclotron.machine import PE, UNBOUNDED, Link, Machine
 from cyclotron.machine_parts import MOST, integer, wrong_type
 from cyclotron.memory_map import MemoryMap
@@ -42,17 +40,6 @@ if TYPE_CHECKING:
 # The machine where none is given: as large as the program needs, unit costs.
 _DEEP = Link(depth=UNBOUNDED)
 _UNLIMITED = Machine(link=_DEEP, broadcast=_DEEP, pe=PE(memory=1 << 40))
-
-
-@dataclass(frozen=True)
-class _Known:
-    """What was made of a kernel before, by all that it depends on."""
-
-    systems: dict[Any, Recurrences] = dataclasses.field(default_factory=dict)
-    programs: dict[Any, Program] = dataclasses.field(default_factory=dict)
-
-
-_known: weakref.WeakKeyDictionary[Kernel, _Known] = weakref.WeakKeyDictionary()
 
 
 class Program:
@@ -428,21 +415,22 @@ def compile_kernel(
         )
     target = unlimited(schedule) if machine is None else machine
     _check_machine(target)
-    traced = _key(kernel, values)
-    before = _known.setdefault(kernel, _Known()) if traced is not None else _Known()
+    traced = key_of(kernel, values)
+    before = known_of(kernel) if traced is not None else Known()
     key = (schedule, target, traced)
     known = before.programs.get(key)
     if known is None:
         system = before.systems.get(traced)
         if system is None:
-            system = before.systems[traced] = kernel.recurrences(*values)
+            system = kernel.recurrences(*values)
+            keep(before.systems, traced, system)
         with errors_at_call():
             compiled = _core.compile(system.core, schedule.to_core() if schedule else None, target.to_core())
         if schedule is not None and (schedule.reassociations or schedule.inward_indices):
             system = Recurrences(compiled.system, system.constants)
         core = with_constants(compiled.program, system.constants)
         known = Program(core, system=system, compiled=compiled, kernel=kernel, machine=target)
-        before.programs[key] = known
+        keep(before.programs, key, known)
     return known._with(known.core, target, arguments=values)
 
 
@@ -482,23 +470,3 @@ def require_program(value: Any, call: str) -> None:
         code="CYC621",
         help=f"compile first: prog = kernel.compile(A, B); cy.{name}(prog)",
     )
-
-
-def _key(kernel: Kernel, values: tuple[Any, ...]) -> Any:
-    """What the recurrences depend on; None where a host value cannot be compared.
-
-    A kernel that reads variables of a function around it, or globals that may change inside, is traced anew
-    each time.
-    """
-    read = kernel.globals_read()
-    if kernel.closes_over_variables or read is None:
-        return None
-    tensors: dict[str, TensorArgument] = kernel.tensor_arguments(values)
-    parts: list[Any] = [read]
-    for name, value in zip(kernel.signature.parameters, values, strict=True):
-        parts.append(tensors.get(name, (type(value).__name__, value)))
-    try:
-        hash(tuple(parts))
-    except TypeError:
-        return None
-    return tuple(parts)

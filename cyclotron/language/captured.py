@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import CellType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -93,6 +94,21 @@ def labelled(value: Any, name: str) -> Any:
     array = value.view(HostArray)
     array.label = name
     return array
+
+
+def over_constants(function: FunctionType) -> FunctionType:
+    """The same function, with arrays among its globals and the variables around it captured."""
+    outside = function.__globals__
+    arrays = {
+        name: captured(outside[name], name=name) for name in function.__code__.co_names if name in outside
+    }
+    around = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    cells = tuple(CellType(captured(cell.cell_contents, name=name)) for name, cell in around)
+    new = FunctionType(
+        function.__code__, {**outside, **arrays}, function.__name__, function.__defaults__, cells
+    )
+    new.__kwdefaults__ = function.__kwdefaults__
+    return new
 
 
 def constant(value: Any) -> SymbolicTensor:

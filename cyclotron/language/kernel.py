@@ -23,7 +23,7 @@ from cyclotron.language.blocked import Blocked, Spec
 from cyclotron.language.bounded import bounded
 from cyclotron.language.build import SystemBuilder, build, build_nest
 from cyclotron.language.calls import inlined
-from cyclotron.language.captured import captured
+from cyclotron.language.captured import captured, over_constants
 from cyclotron.language.factories import factory_of, made
 from cyclotron.language.host_errors import OF_TYPES, OF_VALUES, told
 from cyclotron.language.naming import name_axes
@@ -410,7 +410,7 @@ class Kernel:
 
     def _record(self, bound: inspect.BoundArguments) -> Any:
         """Run the intermediate language in the recording in progress; returns the results by name."""
-        function = self._function if self._is_il else self._il_function()
+        function = over_constants(self._function) if self._is_il else self._il_function()
         return function(*self._owner, *bound.args, **bound.kwargs)
 
     @property

@@ -348,6 +348,41 @@ def test_globals_that_change_are_seen_and_equal_ones_compile_once() -> None:
     assert first.core.to_bytes() == by_element.compile(x).core.to_bytes()
 
 
+def test_programs_of_old_globals_are_forgotten() -> None:
+    first, old = by_element.compile(np.ones(4)), WEIGHTS[3]
+    try:
+        for n in range(70):
+            WEIGHTS[3] = n
+            by_element.compile(np.ones(4))
+    finally:
+        WEIGHTS[3] = old
+    again = by_element.compile(np.ones(4))
+    assert again == first
+    assert again._compiled is not first._compiled
+
+
+def test_the_intermediate_language_reads_arrays_of_the_host(tmp_path: Any) -> None:
+    x = np.arange(4.0)
+    for kernel in (by_element, whole, chosen):
+        names: dict[str, Any] = {"WEIGHTS": WEIGHTS, "MASK": MASK}
+        path = tmp_path / f"{kernel.name}.py"
+        path.write_text(kernel.il())
+        exec(compile(kernel.il(), str(path), "exec"), names)
+        program = names[kernel.name].compile(x)
+        assert list(program.constants) == list(kernel.compile(x).constants)
+        np.testing.assert_array_equal(cy.run(program).output, kernel.reference(x))
+
+    @cy.il.program
+    def written(x):
+        y = cy.il.empty(4, name="y")
+        with cy.il.loop("i", 4) as i:
+            y[i] = shifted[i] * x[i]
+        return cy.il.outputs(y=y)
+
+    shifted = WEIGHTS + 1
+    np.testing.assert_array_equal(written(x)["y"], shifted * x)
+
+
 def test_one_array_is_one_constant() -> None:
     program = by_element.compile(np.ones(4))
     assert list(program.constants) == ["WEIGHTS"]
