@@ -143,7 +143,7 @@ class LateSender {
     const auto& hop = mapping_.channels[mapping_.statements[wire.front().receive].channel].offset;
     const auto depth = least_depth(machine_, hop);
     if (depth >= machine::unbounded_depth) return false;
-    if (!std::ranges::all_of(wire, is_constant)) return is_out_of_order(wire);
+    if (!std::ranges::all_of(wire, is_constant) && is_out_of_order(wire)) return true;
     std::size_t loop = mapping_.grid.time.size();
     for (const auto& message : wire) loop = std::min(loop, *outermost(message));
     // Of one step more, where a PE makes some before it receives what others wait to send.
@@ -153,7 +153,11 @@ class LateSender {
       });
     });
     std::int64_t count = 1;
-    for (const auto& message : wire) count = std::max(count, message.later[loop].constant);
+    for (const auto& message : wire) {
+      const auto most = most_steps(message, loop);
+      if (!most) return true;
+      count = std::max(count, *most);
+    }
     if (makes_before) ++count;
     auto points = poly::Set::empty(mapping_.graph.context, mapping_.graph.dims.size());
     for (const auto& message : wire) points = points.unite(mapping_.statements[message.receive].domain);
@@ -169,6 +173,14 @@ class LateSender {
       if (!low || !high || __builtin_mul_overflow(count, *high - *low + 1, &count)) return true;
     }
     return count > depth;
+  }
+
+  /// How many steps of a loop lie between at most; none where nothing limits them.
+  [[nodiscard]] std::optional<std::int64_t> most_steps(const Message& message, std::size_t loop) const {
+    const auto& steps = message.later[loop];
+    if (poly::is_constant(steps)) return steps.constant;
+    const auto& domain = mapping_.statements[message.receive].domain;
+    return domain.is_empty() ? 0 : domain.image({steps}).maximum(0);
   }
 
   /// Whether in some step of a loop a PE sends the one before it receives the other: since that is used later within its

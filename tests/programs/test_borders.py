@@ -124,6 +124,19 @@ def shifted_columns(u, steps):
     return u
 
 
+@cy.kernel
+def at_half_speed(x):
+    n, steps = x.shape
+    u, y = cy.empty_like(x), cy.zeros_like(x)
+    for i in range(n):
+        for t in range(steps):
+            u[i, t] = x[i, t] if t == 0 else 2 * u[i, t - 1] - x[i, t]
+    for i in range(1, n - 1):
+        for t in range((steps + 1) // 2, steps):
+            y[i, t] = u[i - 1, 2 * t - steps] + 3 * u[i + 1, 2 * t - steps]
+    return y
+
+
 def numbers(*shape: int, dtype: str = "float64") -> Any:
     return np.random.default_rng(len(shape)).integers(-9, 10, shape).astype(dtype)
 
@@ -160,6 +173,10 @@ CASES = {  # kernel, arguments, grids
     "two columns away": (rolls_both_ways, (numbers(8), 3), [(2,), (3,)]),
     "two columns away, a point a PE": (rolls_both_ways, (numbers(7), 4), [(3,), (7,)]),
     "values of two steps ago": (older_beside_newer, (numbers(8), 5), [(2,), (4,)]),
+    # Values of neighbours are used ever fewer steps after they are made.
+    "at half speed": (at_half_speed, (numbers(6, 14),), [(6,), (3,)]),
+    "at half speed, int32": (at_half_speed, (numbers(7, 11, dtype="int32"),), [(7,), (2,)]),
+    "at half speed, one step": (at_half_speed, (numbers(3, 1, dtype="float32"),), [(3,), (1,)]),
     "columns of a row": (shifted_columns, (numbers(6, 8), 3), [(2,), (3,)]),
     "until it converges": (poisson.jacobi, (numbers(8, 9), 1.0, 9), [(2, 2), (1, 3)]),
 }
