@@ -69,7 +69,7 @@ TEST(Deadlock, LinksOfADirectionAreNamedToo) {
 }
 
 /// Chips of two PEs: on each three messages go both ways at once, then two from chip to chip.
-TEST(Deadlock, QueuesOfAChannelHaveTheirOwnDepths) {
+Program chips() {
   Program program = make_program({4});
   program.channels = {link("right", {1}), link("left", {-1})};
   program.machine.link.depth = 4;
@@ -97,10 +97,22 @@ TEST(Deadlock, QueuesOfAChannelHaveTheirOwnDepths) {
   exchange(2, 3);
   exchange(1, 2);
   all.code = code.code;
+  return program;
+}
+
+TEST(Deadlock, QueuesOfAChannelHaveTheirOwnDepths) {
   EXPECT_EQ(
-      deadlock(program).help,
+      deadlock(chips()).help,
       "a depth of 2 for `right` (now 1) lets it pass: program.with_depths({\"right\": 2}); so does a "
       "depth of 2 for every channel: cy.Machine(chiplets=cy.Chiplets(link=cy.Link(depth=2), ...), ...)");
+}
+
+/// On the chips `left` is too shallow for three: were `right` as shallow as two need from chip to chip, that would block.
+TEST(Deadlock, DepthOfAChannelIsThatOfItsDeeperQueuesToo) {
+  Program program = chips();
+  program.machine.links[{-1}].depth = 2;
+  EXPECT_NE(deadlock(program).help.find("a depth of 2 for `left` (now 1) lets it pass"), std::string::npos)
+      << deadlock(program).help;
 }
 
 TEST(Deadlock, CircleOfEmptyChannelsSaysThatNoDepthHelps) {
