@@ -72,6 +72,24 @@ std::string other_terms(const schedule::Schedule& schedule) {
   throw LegalityError(std::move(found));
 }
 
+/// No order of time was found: where that may be for it, says what reducing inwards wants of a folded index.
+[[noreturn]] void refuse_order(const LegalityError& error, const schedule::Schedule& schedule) {
+  Diagnostic found = error.diagnostic();
+  for (const auto& fold : schedule.folds) {
+    if (found.code != made_too_late ||
+        std::ranges::find(schedule.inwards, fold.dimension) == schedule.inwards.end())
+      continue;
+    found.help = fmt::format(
+        "inwards(\"{0}\") adds the last terms first, and a PE takes those that fold({0}=...) gives it in "
+        "order: leave one "
+        "of them out, or add in blocks, reassociate(\"{0}\", {1}, into=\"block\") with \"block\" in space "
+        "and "
+        "inwards(\"block\")",
+        fold.dimension, fold.parts);
+  }
+  throw LegalityError(std::move(found));
+}
+
 /// The independent checker, on small programs. That channels are too shallow is for the run to say; whatever
 /// else it finds is a bug of the compiler.
 void check_small(const program::Program& program, const recurrence::System& system,
@@ -333,7 +351,11 @@ Compiled compile(const recurrence::System& system, const std::optional<schedule:
       }
     }
   }
-  std::rethrow_exception(first_error);
+  try {
+    std::rethrow_exception(first_error);
+  } catch (const LegalityError& error) {
+    refuse_order(error, schedule.value_or(schedule::Schedule{}));
+  }
 }
 
 }  // namespace cyclotron::driver

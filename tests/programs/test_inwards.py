@@ -171,3 +171,25 @@ def test_refusals(kernel, arguments, schedule, message, help):
 def test_refuses_a_maximum_that_is_not_everywhere_on_both_sides():
     with pytest.raises(cy.ScheduleError, match="on both sides of k = 2 at some points only"):
         running_maximum.compile(integers(6), schedule=cy.Schedule().space("k").inwards("k"))
+
+
+@cy.kernel
+def products(A, x):
+    y = cy.empty((A.shape[0],))
+    for i in range(A.shape[0]):
+        y[i] = sum(A[i, k] * x[k] for k in range(A.shape[1]))
+    return y
+
+
+@pytest.mark.parametrize("fold", [cy.block(2), cy.cyclic(2)], ids=str)
+def test_a_folded_index_is_reduced_inwards_in_blocks(fold):
+    """The last terms come first, and a PE takes its own in order."""
+    A, x = integers(4, 7), integers(7, seed=1)
+    columns = cy.Schedule().space("i", "k").inwards("k")
+    with pytest.raises(cy.LegalityError) as refusal:
+        products.compile(A, x, schedule=columns.fold(k=fold))
+    assert refusal.value.code == "CYC221"
+    assert 'reassociate("k", 2, into="block")' in refusal.value.help
+    blocks = cy.Schedule().reassociate("k", 2, into="block").space("i", "block").inwards("block")
+    assert equals_numpy(products, A, x, schedule=blocks).grid == (4, 2)
+    equals_numpy(products, A, x, schedule=columns.fold(i=fold))
