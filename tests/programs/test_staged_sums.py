@@ -1,4 +1,4 @@
-"""Stages of sums over a grid: horizontal, vertical or to the middle; the result where it is used (MA-037 to MA-045).
+"""Stages of sums over a grid (MA-037 to MA-045): horizontal, vertical, to the middle; to one PE or to all.
 
 An addition takes a cycle and so does a hop.
 """
