@@ -20,6 +20,7 @@ _Schedule = tuple[
     Sequence[tuple[str, Sequence[str]]],
     Sequence[tuple[str, int]],
     Sequence[str],
+    Sequence[str],
 ]
 
 class System:

@@ -426,7 +426,7 @@ def compile_kernel(
             keep(before.systems, traced, system)
         with errors_at_call():
             compiled = _core.compile(system.core, schedule.to_core() if schedule else None, target.to_core())
-        if schedule is not None and (schedule.reassociations or schedule.inward_indices):
+        if schedule is not None and schedule.reorders_reductions:
             system = Recurrences(compiled.system, system.constants)
         core = with_constants(compiled.program, system.constants)
         known = Program(core, system=system, compiled=compiled, kernel=kernel, machine=target)

@@ -184,6 +184,9 @@ class Explanation:
                 f"{item.into}, then over these"
                 for item in schedule.reassociations
             ]
+            if schedule.stage_indices:
+                stages = ", then ".join(schedule.stage_indices)
+                lines.append(f"reductions over several of these are done over {stages}")
             lines += [
                 f"reductions over {index} are done from both ends to the middle"
                 for index in schedule.inward_indices

@@ -217,6 +217,7 @@ def _in_words(found: Property, program: Program) -> Property:
     if found.name != "terms" or found.status != "proven" or schedule is None:
         return found
     orders = [f"{item.index} in blocks {item.into}" for item in schedule.reassociations]
+    orders += ["over " + ", then ".join(schedule.stage_indices)] if schedule.stage_indices else []
     orders += [f"{index} inwards" for index in schedule.inward_indices]
     if not orders:
         return found

@@ -64,6 +64,8 @@ class Schedule:
         See `panels`; at most one an index, kept in the order of their names.
     inward_indices : tuple of str
         See `inwards`; kept in the order of their names.
+    stage_indices : tuple of str
+        See `stages`.
 
     Examples
     --------
@@ -81,6 +83,7 @@ class Schedule:
     places: tuple[tuple[str, tuple[str, ...]], ...] = ()
     panel_counts: tuple[tuple[str, int], ...] = ()
     inward_indices: tuple[str, ...] = ()
+    stage_indices: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "space_indices", read_indices("space", self.space_indices, FORM))
@@ -116,6 +119,7 @@ class Schedule:
         object.__setattr__(self, "panel_counts", tuple(sorted(map(_checked_panels, self.panel_counts))))
         inwards = read_indices("inwards", self.inward_indices)
         object.__setattr__(self, "inward_indices", tuple(sorted(inwards)))
+        object.__setattr__(self, "stage_indices", read_indices("stages", self.stage_indices))
 
     def space(self, *indices: str) -> Schedule:
         """Return this schedule with the given indices as grid dimensions, in order.
@@ -278,6 +282,32 @@ class Schedule:
         """
         return dataclasses.replace(self, inward_indices=indices)
 
+    def stages(self, *indices: str) -> Schedule:
+        """Return this schedule with reductions over several indices done over these in the given order.
+
+        ``sum(sum(f(i, j) for j in range(m)) for i in range(n))``, as ``cy.sum`` of a matrix is, adds up rows
+        first; with ``stages("i", "j")`` it adds up columns, then their sums, over the same PEs. The order of
+        floating-point operations is then this one. `inwards` has each stage go to the middle of the grid.
+
+        Parameters
+        ----------
+        *indices : str
+            Reduction indices, that of the first stage first; they replace those given before, none takes them
+            back. Reductions over one of them, or of several kinds, stay as they are.
+
+        Raises
+        ------
+        ScheduleError
+            If an index is repeated; when compiled, if no reductions over two of them are directly nested, or
+            the range of a later stage depends on the index of an earlier one.
+        """
+        return dataclasses.replace(self, stage_indices=indices)
+
+    @property
+    def reorders_reductions(self) -> bool:
+        """Whether the equations are others than the kernel's: `reassociate`, `stages`, `inwards`."""
+        return bool(self.reassociations or self.stage_indices or self.inward_indices)
+
     def place(self, tensor: str, *at: str | int) -> Schedule:
         """Return this schedule with the elements of an input living in given PEs before the run.
 
@@ -410,7 +440,7 @@ class Schedule:
         tuple
             Space, time, (tensor, kind, along) of each movement, (dimension, parts, cyclic) of each fold,
             (index, by) of each rotation, (index, parts, into) of each reassociation, (tensor, at) of each
-            place, (index, count) of each cut into panels, indices reduced inwards.
+            place, (index, count) of each cut into panels, indices reduced inwards, those of stages.
         """
         return schedule_data.to_core(self)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CoreSchedule", "from_core", "from_dict", "to_core", "to_dict", "to_toml"]
 
-_KEYS = ("space", "time", *KINDS, "fold", "rotate", "reassociate", "place", "panels", "inwards")
+_KEYS = ("space", "time", *KINDS, "fold", "rotate", "reassociate", "place", "panels", "inwards", "stages")
 
 CoreSchedule = tuple[
     list[str],
@@ -37,6 +37,7 @@ CoreSchedule = tuple[
     list[tuple[str, int, str]],
     list[tuple[str, list[str]]],
     list[tuple[str, int]],
+    list[str],
     list[str],
 ]
 
@@ -57,6 +58,8 @@ def to_dict(schedule: Schedule) -> dict[str, Any]:
     }
     if schedule.inward_indices:
         result["inwards"] = list(schedule.inward_indices)
+    if schedule.stage_indices:
+        result["stages"] = list(schedule.stage_indices)
     return result | {key: table for key, table in tables.items() if table}
 
 
@@ -91,6 +94,7 @@ def from_dict(data: Mapping[str, Any]) -> dict[str, Any]:
         "places": tuple(_table(data, "place", '{"A": ["i", "k"]}').items()),
         "panel_counts": tuple(_table(data, "panels", '{"k": 4}').items()),
         "inward_indices": read_indices("inwards", data.get("inwards", ())),
+        "stage_indices": read_indices("stages", data.get("stages", ())),
     }
 
 
@@ -104,7 +108,9 @@ def _table(data: Mapping[str, Any], key: str, example: str) -> Mapping[str, Any]
 def to_toml(schedule: Schedule) -> str:
     """Return the text of a TOML file with the entries of `to_dict`."""
     data = to_dict(schedule)
-    lines = [f"{key} = {_toml(data.pop(key))}" for key in ("space", "time", "inwards") if key in data]
+    lines = [
+        f"{key} = {_toml(data.pop(key))}" for key in ("space", "time", "inwards", "stages") if key in data
+    ]
     for key, table in data.items():
         lines += ["", f"[{key}]", *(f'"{name}" = {_toml(value)}' for name, value in table.items())]
     return "\n".join(lines) + "\n"
@@ -132,12 +138,13 @@ def to_core(schedule: Schedule) -> CoreSchedule:
         [(name, list(at)) for name, at in schedule.places],
         list(schedule.panel_counts),
         list(schedule.inward_indices),
+        list(schedule.stage_indices),
     )
 
 
 def from_core(data: CoreSchedule) -> dict[str, Any]:
     """Return the fields of the schedule that the C++ core reports, in the form of `to_core`."""
-    space, time, movements, folds, rotations, blocks, places, panels, inwards = data
+    space, time, movements, folds, rotations, blocks, places, panels, inwards, stages = data
     return {
         "space_indices": tuple(space),
         "time_indices": tuple(time),
@@ -150,4 +157,5 @@ def from_core(data: CoreSchedule) -> dict[str, Any]:
         "places": tuple((name, tuple(at)) for name, at in places),
         "panel_counts": tuple(panels),
         "inward_indices": tuple(inwards),
+        "stage_indices": tuple(stages),
     }

@@ -22,6 +22,8 @@ def as_code(schedule: Schedule) -> str:
         f".reassociate({_quoted(item.index)}, parts={item.parts}, into={_quoted(item.into)})"
         for item in schedule.reassociations
     ]
+    if schedule.stage_indices:
+        calls.append(f".stages({_arguments(schedule.stage_indices)})")
     if schedule.inward_indices:
         calls.append(f".inwards({_arguments(schedule.inward_indices)})")
     if schedule.space_indices:
@@ -60,6 +62,8 @@ def _parts(schedule: Schedule) -> Iterable[tuple[str, str]]:
         yield "fold", f"{name} {fold}"
     for item in schedule.reassociations:
         yield "reassociate", str(item).removeprefix("reassociate ")
+    if schedule.stage_indices:
+        yield "stages", ", ".join(schedule.stage_indices)
     if schedule.inward_indices:
         yield "inwards", ", ".join(schedule.inward_indices)
 

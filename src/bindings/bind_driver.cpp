@@ -19,9 +19,10 @@ using PyRotation = std::pair<std::string, std::vector<std::string>>;
 using PyReassociation = std::tuple<std::string, std::int64_t, std::string>;
 using PyPanels = std::pair<std::string, std::int64_t>;
 using PyResidence = std::pair<std::string, std::vector<std::string>>;
-using PySchedule = std::tuple<std::vector<std::string>, std::vector<std::string>, std::vector<PyMove>,
-                              std::vector<PyFold>, std::vector<PyRotation>, std::vector<PyReassociation>,
-                              std::vector<PyResidence>, std::vector<PyPanels>, std::vector<std::string>>;
+using PySchedule =
+    std::tuple<std::vector<std::string>, std::vector<std::string>, std::vector<PyMove>, std::vector<PyFold>,
+               std::vector<PyRotation>, std::vector<PyReassociation>, std::vector<PyResidence>,
+               std::vector<PyPanels>, std::vector<std::string>, std::vector<std::string>>;
 
 schedule::Schedule to_schedule(const PySchedule& value) {
   schedule::Schedule result{std::get<0>(value), std::get<1>(value), {}};
@@ -40,6 +41,7 @@ schedule::Schedule to_schedule(const PySchedule& value) {
   for (const auto& [index, parts, into] : std::get<5>(value))
     result.reassociations.push_back({index, parts, into});
   result.inwards = std::get<8>(value);
+  result.stages = std::get<9>(value);
   return result;
 }
 
@@ -59,8 +61,8 @@ PySchedule from_schedule(const schedule::Schedule& value) {
   std::vector<PyReassociation> reassociations;
   for (const auto& [index, parts, into] : value.reassociations)
     reassociations.emplace_back(index, parts, into);
-  return {value.space,    value.time, moves,  folds,        rotations,
-          reassociations, residences, panels, value.inwards};
+  return {value.space,    value.time, moves,  folds,         rotations,
+          reassociations, residences, panels, value.inwards, value.stages};
 }
 
 }  // namespace

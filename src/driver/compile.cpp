@@ -23,6 +23,7 @@
 #include <cyclotron/recurrence/endings.hpp>
 #include <cyclotron/recurrence/reassociate.hpp>
 #include <cyclotron/recurrence/reduce_inwards.hpp>
+#include <cyclotron/recurrence/stage_reductions.hpp>
 #include <cyclotron/recurrence/split_bounds.hpp>
 #include <cyclotron/recurrence/split_reductions.hpp>
 #include <cyclotron/recurrence/verify.hpp>
@@ -264,6 +265,9 @@ Compiled compile_with(const recurrence::System& system, schedule::Schedule sched
   for (const auto& [index, parts, into] : schedule.reassociations)
     proofs.push_back(
         fmt::format("reductions over {} are re-associated: in blocks, then over these, {}", index, into));
+  if (!schedule.stages.empty())
+    proofs.push_back(fmt::format("nested reductions are re-associated: over {}, in this order",
+                                 fmt::join(schedule.stages, ", then ")));
   for (const auto& index : schedule.inwards)
     proofs.push_back(
         fmt::format("reductions over {} are re-associated: from both ends to the middle", index));
@@ -309,6 +313,12 @@ std::vector<Candidate> candidates(const recurrence::System& system, const schedu
   return result;
 }
 
+/// The system with its reductions as the schedule does them.
+recurrence::System reordered(const recurrence::System& system, const schedule::Schedule& schedule) {
+  const auto blocks = recurrence::reassociate(system, schedule.reassociations);
+  return recurrence::reduce_inwards(recurrence::stage_reductions(blocks, schedule.stages), schedule.inwards);
+}
+
 }  // namespace
 
 Compiled compile(const recurrence::System& system, const std::optional<schedule::Schedule>& schedule,
@@ -317,10 +327,7 @@ Compiled compile(const recurrence::System& system, const std::optional<schedule:
   machine::verify_target(machine);
   recurrence::verify(system);
   log.stage("verify recurrences");
-  const auto wanted = schedule
-                          ? recurrence::reduce_inwards(
-                                recurrence::reassociate(system, schedule->reassociations), schedule->inwards)
-                          : system;
+  const auto wanted = schedule ? reordered(system, *schedule) : system;
   if (!(wanted == system)) recurrence::verify(wanted);
   log.stage("reassociate");
   const auto split = recurrence::split_bounds(recurrence::split_reductions(wanted));

@@ -11,6 +11,8 @@
 #include <cyclotron/support/error.hpp>
 #include <cyclotron/support/overloaded.hpp>
 
+#include "places.hpp"
+
 namespace cyclotron::recurrence {
 
 namespace {
@@ -215,22 +217,6 @@ class Reassociator {
     auto places = scope.places;
     places.push_back(scope.size);
     return intersection(box, carried(*exact, places));
-  }
-
-  /// A form over the old scope as one over the new.
-  static Affine carried(const Affine& form, const std::vector<std::size_t>& places) {
-    Affine result{{}, form.constant};
-    for (std::size_t v = 0; v < form.coefficients.size(); ++v) {
-      result.coefficients.resize(std::max(result.coefficients.size(), places[v] + 1), 0);
-      result.coefficients[places[v]] = form.coefficients[v];
-    }
-    return result;
-  }
-  static Region carried(Region region, const std::vector<std::size_t>& places) {
-    for (auto& conjunction : region) {
-      for (auto& constraint : conjunction) constraint.form = carried(constraint.form, places);
-    }
-    return region;
   }
 
   ExprId add(decltype(Expr::node) node, const Span& span) {

@@ -390,6 +390,7 @@ std::string to_string(const Schedule& schedule) {
   }
   for (const auto& [index, parts, into] : schedule.reassociations)
     text += fmt::format("; reassociate {} into {}, {} parts", index, into, parts);
+  if (!schedule.stages.empty()) text += fmt::format("; stages {}", fmt::join(schedule.stages, ", "));
   if (!schedule.inwards.empty()) text += fmt::format("; inwards {}", fmt::join(schedule.inwards, ", "));
   return text;
 }

@@ -83,18 +83,23 @@ def way_back(n):
 def test_stages_and_the_messages_of_each(shape):
     rows, columns = shape
     x = ones(shape)
-    horizontal, vertical = simulated(rows_first, x), simulated(columns_first, x, schedule=COLUMNS)
-    assert horizontal.program.grid == vertical.program.grid == shape
-    assert messages(horizontal) == (rows - 1, rows * (columns - 1))
-    assert messages(vertical) == (columns * (rows - 1), columns - 1)
-    assert horizontal.cycles == vertical.cycles == chain(rows) + chain(columns)
+    for horizontal in (simulated(rows_first, x), simulated(rows_first, x, schedule=GRID.stages("j", "i"))):
+        assert messages(horizontal) == (rows - 1, rows * (columns - 1))
+        assert horizontal.cycles == chain(rows) + chain(columns)
+    for vertical in (
+        simulated(columns_first, x, schedule=COLUMNS),
+        simulated(rows_first, x, schedule=GRID.stages("i", "j")),
+    ):
+        assert vertical.program.grid == shape
+        assert messages(vertical) == (columns * (rows - 1), columns - 1)
+        assert vertical.cycles == chain(rows) + chain(columns)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize(
     ("kernel", "schedule"),
-    [(rows_first, GRID), (columns_first, COLUMNS)],
-    ids=["rows-first", "columns-first"],
+    [(rows_first, GRID), (columns_first, COLUMNS), (rows_first, GRID.stages("i", "j"))],
+    ids=["rows-first", "columns-first", "columns-first-by-schedule"],
 )
 def test_to_the_middle(kernel, schedule, shape):
     rows, columns = shape
@@ -121,7 +126,7 @@ def test_the_result_goes_where_it_is_used(shape):
 
 @pytest.mark.parametrize("shape", [(4, 4), (1, 6)], ids=str)
 def test_maxima_and_minima_go_the_same_ways(shape):
-    for schedule in (GRID, GRID.inwards("i", "j")):
+    for schedule in (GRID, GRID.inwards("i", "j"), GRID.stages("i", "j")):
         assert sum(messages(simulated(largest, ones(shape), schedule=schedule))) == 2 * (math.prod(shape) - 1)
 
 
@@ -151,3 +156,64 @@ def test_half_precision_is_no_element_type():
     with pytest.raises(cy.ShapeError, match="float16") as refused:
         rows_first.compile(np.ones((2, 2), dtype=np.float16))
     assert "float32" in str(refused.value.help)
+
+
+def test_the_order_of_stages_is_the_one_that_is_stated():
+    x = np.random.default_rng(3).random((9, 10))
+    program = rows_first.compile(x, schedule=GRID.stages("i", "j"))
+    expected = np.add.accumulate(np.add.accumulate(x)[-1])[-1]
+    assert expected != np.add.accumulate(np.add.accumulate(x, axis=1)[:, -1])[-1]  # it makes a difference
+    for backend in ("sim", "local"):
+        assert cy.run(program, backend=backend).output == expected
+    assert "over i, then j, in this order" in " ".join(program.verify())
+    assert "over i, then j" in str(program.explain())
+    (terms,) = (found for found in cy.prove(program).properties if found.name == "terms")
+    assert "over i, then j" in terms.text
+
+
+@cy.kernel
+def weighted(x, w):
+    """Nested sums with an index in both factors, and another sum that stays as it is."""
+    n, m, q = x.shape
+    y = cy.empty((n,), dtype=x.dtype)
+    s = cy.empty((), dtype=x.dtype)
+    for i in range(n):
+        y[i] = w[i] * sum(sum(x[i, j, k] * w[j + k] for k in range(q)) for j in range(m)) + w[i]
+    s[()] = sum(y[l] for l in range(n))
+    return y, s
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 4), (1, 1, 1), (3, 2, 1), (2, 0, 3)], ids=str)
+@pytest.mark.parametrize("dtype", ["float64", "int64", "complex128"])
+@pytest.mark.parametrize("space", [(), ("i",), ("j",), ("j", "k")], ids=str)
+def test_sums_of_other_forms(shape, dtype, space):
+    schedule = cy.Schedule().space(*space).stages("j", "k")
+    simulated(weighted, ones(shape, dtype), ones((8,), dtype), schedule=schedule)
+
+
+@cy.kernel
+def triangle(x):
+    s = cy.empty(())
+    s[()] = sum(sum(x[i, j] for j in range(i + 1)) for i in range(x.shape[0]))
+    return s
+
+
+@pytest.mark.parametrize(
+    ("kernel", "stages", "message", "help"),
+    [
+        (triangle, ("i", "j"), "the range of `j` depends on", "name `j` before"),
+        (rows_first, ("i", "z"), "no reduction over two of these indices", "indices of a sum"),
+        (rows_first, ("i",), "no reduction over two of these indices", "indices of a sum"),
+    ],
+    ids=["range", "unknown", "one"],
+)
+def test_refusals(kernel, stages, message, help):
+    with pytest.raises(cy.ScheduleError) as refused:
+        kernel.compile(ones((3, 3)), schedule=GRID.stages(*stages))
+    assert refused.value.code == "CYC318"
+    assert message in str(refused.value)
+    assert help in refused.value.help
+
+
+def test_triangles_keep_the_order_that_they_have():
+    simulated(triangle, ones((4, 4)), schedule=cy.Schedule().space("i").stages("j", "i"))

@@ -26,6 +26,7 @@ def schedules(draw):
         schedule = getattr(schedule, kind)(tensor, along=along)
     for index in draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=2)):
         schedule = schedule.reassociate(index, parts=draw(st.integers(1, 9)), into=f"{index}_blocks")
+    schedule = schedule.stages(*draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=3)))
     return schedule.inwards(*draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=2)))
 
 
@@ -153,6 +154,15 @@ def test_reassociations():
     assert hash(schedule) != hash(cy.Schedule().space("l"))
 
 
+def test_stages_keep_their_order():
+    schedule = cy.Schedule().space("i", "j").stages("j", "i")
+    assert repr(schedule) == 'cy.Schedule().stages("j", "i").space("i", "j")'
+    assert str(schedule) == "space i, j; time -; stages j, i"
+    assert schedule.to_dict()["stages"] == ["j", "i"]
+    assert schedule != schedule.stages("i", "j")
+    assert schedule.stages() == cy.Schedule().space("i", "j")
+
+
 def test_inwards():
     schedule = cy.Schedule().space("i", "j").inwards("j", "i")
     assert repr(schedule) == 'cy.Schedule().inwards("i", "j").space("i", "j")'
@@ -195,6 +205,7 @@ def test_html_escapes_and_names_every_part():
         (lambda: Schedule(reassociations=(("k", 2, "l"),)), "CYC301", "of type tuple"),
         (lambda: cy.Schedule().inwards("i", "i"), "CYC303", "`i` is named twice in inwards"),
         (lambda: cy.Schedule().inwards("2i"), "CYC301", "`2i`"),
+        (lambda: cy.Schedule().stages("i", "j", "i"), "CYC303", "`i` is named twice in stages"),
         (lambda: Schedule.from_dict({"inwards": 3}), "CYC301", "of type int"),
         (lambda: Schedule.from_dict({"reassociate": {"k": 4}}), "CYC301", "{'k': 4}"),
         (lambda: Schedule.from_dict({"reassociate": ["k"]}), "CYC301", "of type list"),

@@ -67,6 +67,8 @@ struct Schedule {
   std::vector<Panels> panels = {};         ///< At most one an index.
   /// Reduction indices in space that run from both ends to the middle. They change the system, too.
   std::vector<std::string> inwards = {};
+  /// Indices over which nested reductions are done in this order. They change the system, too.
+  std::vector<std::string> stages = {};
   bool operator==(const Schedule&) const = default;
 };
 
