@@ -32,7 +32,7 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "padded with three": lambda A, v: cy.pad(A, 1, constant_values=(1, 2, 3)),
     "padded with a text": lambda A, v: cy.pad(A, 1, constant_values="x"),
     "full of text": lambda A, v: cy.full((2,), "x"),
-    "full of two": lambda A, v: cy.full((2,), TWO),
+    "full of two": lambda A, v: cy.full((3,), TWO),
     "size along an axis": lambda A, v: A * np.size(A, 7),
     "transposed by two": lambda A, v: A.transpose(TWO),
     "steps of two": lambda A, v: v[::TWO],
