@@ -30,7 +30,7 @@ def bounded(source: Source, function: FunctionType, max_steps: int) -> Callable[
         counted += "_"
     node = _Bounded(counted).visit(copied(source.node))
     free = closure_of(function)
-    factory = factory_of(bare(node, node.body), file, (counted, *free))
+    factory = factory_of(bare(node, node.body), file, (counted, *free), source.owner)
 
     def entered(line: int) -> Callable[[object], bool]:
         taken = 0

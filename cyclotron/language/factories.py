@@ -24,17 +24,19 @@ def bare(node: ast.FunctionDef, body: list[ast.stmt]) -> ast.FunctionDef:
     return completed(new)
 
 
-def factory_of(node: ast.FunctionDef, file: str, parameters: Sequence[str]) -> CodeType:
+def factory_of(node: ast.FunctionDef, file: str, parameters: Sequence[str], owner: str = "") -> CodeType:
     """Compile ``def factory(*parameters)``, which returns the function of a complete tree.
 
-    It stands in a class there, whose names are not seen inside: its own name is the kernel's.
+    It stands in a class there, whose names are not seen inside: its own name is the kernel's. Private names
+    of a method, ``self.__w``, are those of its class, the `owner`.
     """
     factory = ast.parse("def factory(): return None").body[0]
     assert isinstance(factory, ast.FunctionDef)
     factory.args.args = [ast.arg(arg=name) for name in parameters]
-    scope = ast.parse("class _: pass").body[0]  # a name of underscores alone mangles no others
+    # Python writes the name of the class, less the underscores before it, into private names.
+    scope = ast.parse(f"class {'_' * 5}{owner.lstrip('_')}: pass").body[0]
     assert isinstance(scope, ast.ClassDef)
-    own = ast.Attribute(ast.Name("_", ast.Load()), node.name, ast.Load())
+    own = ast.Attribute(ast.Name(scope.name, ast.Load()), node.name, ast.Load())
     factory.body = [scope, ast.Return(value=own)]
     module = completed(ast.Module(body=[factory], type_ignores=[]))
     scope.body = [node]  # complete already

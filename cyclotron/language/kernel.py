@@ -438,7 +438,8 @@ class Kernel:
         if names not in self._factories:
             rewritten = self._rewritten
             try:
-                self._factories[names] = factory_of(rewritten.node, self.file, (rewritten.il, *names))
+                given = (rewritten.il, *names)
+                self._factories[names] = factory_of(rewritten.node, self.file, given, self._source.owner)
             except SyntaxError as error:  # the text itself is Python: all that can be wrong is its depth
                 raise self._source.too_deep(error.lineno) from None
         il = importlib.import_module("cyclotron.language.il")

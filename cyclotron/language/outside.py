@@ -37,7 +37,7 @@ def fixed(value: Any, around: tuple[Kernel, ...]) -> str:
         parts = [fixed(part, around) for part in value]
         return f"({', '.join(parts)},)" if all(parts) else ""
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
-        digest = hashlib.sha256(np.ascontiguousarray(value).data).hexdigest()
+        digest = hashlib.sha256(value.tobytes()).hexdigest()
         return f"{type(value).__qualname__} {value.dtype.str} {value.shape} {digest}"
     if isinstance(value, Blocked):
         return f"blocked {value.tile_shape} {fixed(value.array, around)}"

@@ -26,7 +26,7 @@ def here() -> Span:
     for rewritten kernels and for hand-written ones. Python 3.10 knows only the line.
     """
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_OURS):
+    while frame is not None and frame.f_code.co_filename.startswith((*_OURS, _NUMPY)):
         frame = frame.f_back
     if frame is None:
         return NO_SPAN

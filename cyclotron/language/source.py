@@ -48,9 +48,14 @@ class Source:
     @property
     def owner_name(self) -> str | None:
         """What a method calls its object; None of functions."""
-        around = self.function.__qualname__.rpartition(".")[0]
         arguments = [*self.node.args.posonlyargs, *self.node.args.args]
-        return arguments[0].arg if around and not around.endswith("<locals>") and arguments else None
+        return arguments[0].arg if self.owner and arguments else None
+
+    @property
+    def owner(self) -> str:
+        """The name of the class in which a function is defined; empty of others."""
+        around = self.function.__qualname__.rpartition(".")[0].rpartition(".")[2]
+        return "" if around == "<locals>" else around
 
     @functools.cached_property
     def attributes_read(self) -> dict[str, Span]:

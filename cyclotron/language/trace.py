@@ -146,8 +146,11 @@ class Trace:
     def add_constant(self, name: str, values: NDArray[Any], tile: tuple[int, ...] | None) -> SymbolicTensor:
         """The tensor of an array of the host, as it is now: one for equal values under one name."""
         snapshot = np.array(values, dtype=values.dtype.newbyteorder("="), order="C")
+        if snapshot.dtype == np.bool_:
+            snapshot = snapshot.view(np.uint8) != 0  # other bytes than 0 and 1 are true as well
         snapshot.flags.writeable = False
-        numbers = b"" if snapshot.dtype.hasobject else hashlib.sha256(snapshot.data).digest()
+        known = snapshot.dtype.name in DTYPES  # else it is refused below
+        numbers = hashlib.sha256(snapshot.data).digest() if known else b""
         key = (name, snapshot.dtype.name, snapshot.shape, tile, numbers)
         if key not in self.constants:
             dtype, span = snapshot.dtype.name, here()

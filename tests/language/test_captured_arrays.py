@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -390,82 +389,21 @@ def test_one_array_is_one_constant() -> None:
     assert list(program.constants) == ["WEIGHTS", "constant", "MASK"]
 
 
-@dataclass
-class Layer:
-    """A layer of a network: a weight, a bias and a scale."""
-
-    w: Any
-    b: Any
-    scale: float = 2.0
+def test_truth_values_of_other_bytes_and_dates() -> None:
+    odd = np.frombuffer(b"\x00\x02\x01\x00", dtype=bool)
+    dates = np.array(["2020-01-01"] * 4, dtype="datetime64[D]")
 
     @cy.kernel
-    def forward(self, x):
-        return cy.maximum(self.w @ x + self.b, 0) * self.scale
+    def f(x):
+        return cy.where(odd, x, -x)
 
     @cy.kernel
-    def by_element(self, x):
-        y = cy.empty(self.b.shape)
-        for i in range(self.w.shape[0]):
-            y[i] = sum(self.w[i, k] * x[k] for k in range(self.w.shape[1])) + self.b[i]
-        return y
+    def g(x):
+        return x * dates
 
-
-@dataclass
-class Network:
-    """Layers one after the other."""
-
-    first: Layer
-    second: Layer
-
-    @cy.kernel
-    def forward(self, x):
-        h = self.first.forward(x)
-        return self.second.forward(h) + self.second.b * h[0]
-
-
-def test_attributes_of_objects() -> None:
-    layer = Layer(MATRIX, np.arange(5.0))
-    x = np.array([1.0, 0.5, -0.25, 2.0])
-    expected = np.maximum(MATRIX @ x + layer.b, 0) * 2
-    np.testing.assert_array_equal(layer.forward(x), expected)
-    np.testing.assert_array_equal(layer.by_element(x), MATRIX @ x + layer.b)
-    assert list(layer.forward.compile(x).constants) == ["w", "b"]
-    second = Layer(np.ones((3, 5)) / 4, np.array([-2.0, 0, 1]))
-    network = Network(layer, second)
-    wanted = np.maximum(second.w @ expected + second.b, 0) * 2 + second.b * expected[0]
-    np.testing.assert_array_equal(network.forward(x), wanted)
-    program = network.forward.compile(x)
-    assert list(program.constants) == ["w", "b", "w_2", "b_2"]
-    cy.check(program, backends=("sim", "local"))
-    layer.b = np.zeros(5)
-    np.testing.assert_array_equal(layer.forward(x), np.maximum(MATRIX @ x, 0) * 2)
-    np.testing.assert_array_equal(cy.run(program).output, wanted)
-
-
-def test_declared_attributes_hold_their_type() -> None:
-    @dataclass
-    class Scaled:
-        w: np.ndarray
-        scale: float
-
-        @cy.kernel
-        def run(self, x):
-            return self.w * x * self.scale
-
-        @cy.kernel
-        def other(self, x):
-            return self.scale * x
-
-    one = Scaled(WEIGHTS, 2)
-    x = np.ones(4)
-    np.testing.assert_array_equal(one.run(x), WEIGHTS * 2)
-    one.scale = WEIGHTS
-    with pytest.raises(cy.TraceError, match=r"`scale` of `Scaled` is declared as `float`.*\[CYC124\]"):
-        one.run(x)
-    one.scale, one.w = 0.5, 3.0
-    with pytest.raises(cy.TraceError, match=r"`w` of `Scaled` is declared as `np.ndarray` and gets `3.0`"):
-        one.run.compile(x)
-    np.testing.assert_array_equal(one.other(x), x / 2)  # which does not read the other
+    np.testing.assert_array_equal(f(np.ones(4)), [-1, 1, 1, -1])
+    with pytest.raises(cy.ShapeError, match=r"`dates` has dtype datetime64.*CYC120"):
+        g(np.ones(4))
 
 
 def test_copies_of_programs_and_files(tmp_path: Any) -> None:
