@@ -3,19 +3,92 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from cyclotron.errors import ShapeError
+from cyclotron.errors import ShapeError, TraceError
 from cyclotron.language.affine import Affine
 from cyclotron.language.arithmetic import Arithmetic
 from cyclotron.language.broadcasting import same, text
 from cyclotron.language.elements import Element
 from cyclotron.language.elementwise import combine, operand, settled
 from cyclotron.language.index_numbers import IndexValue
+from cyclotron.language.operators import OPERATORS
 from cyclotron.language.position import here
 from cyclotron.language.whole import Expression, View, Whole
+
+_Bound = tuple[int, Any, Any]
+
+
+class Ragged(Arithmetic):
+    """What a slice reads whose bounds are data: in operators, and assigned to slices with the same bounds.
+
+    Parameters
+    ----------
+    whole : Whole or ndarray
+        All elements, those outside of the bounds too.
+    bounds : sequence of tuple
+        For each such slice its axis, start and stop.
+    """
+
+    def __init__(self, whole: Any, bounds: Sequence[_Bound]) -> None:
+        self.whole = whole
+        self.bounds = tuple(bounds)
+        self._made = _versions(self.bounds)
+
+    def operate(self, op: str, *values: object) -> Any:
+        """Apply an operator to values of which this is one; others are numbers or have such bounds."""
+        for value in values:
+            if isinstance(value, Ragged):
+                self.check(value.bounds)
+            elif getattr(value, "shape", ()):
+                raise _unlike("an array of other bounds is an operand of a slice whose bounds are data")
+        parts = [value.whole if isinstance(value, Ragged) else value for value in values]
+        if isinstance(self.whole, np.ndarray):
+            with np.errstate(all="ignore"):  # outside of the bounds
+                return Ragged(OPERATORS[op].numpy(*parts), self.bounds)
+        return Ragged(combine(op, parts), self.bounds)
+
+    def __array_ufunc__(self, *_: object, **__: object) -> NoReturn:
+        raise TraceError(
+            "how many elements a slice has depends on data, and so would the shape",
+            code="CYC107",
+            span=here(),
+            help="assign it, or what operators make of it, to a slice with the same bounds; else read the"
+            " whole axis and choose: `cy.where(cy.arange(n) < stop, x, 0)`",
+        )
+
+    __array_function__ = __array__ = __array_ufunc__
+
+    def check(self, bounds: Sequence[_Bound]) -> None:
+        """Raise `TraceError` (CYC107) where the bounds are other ones, or were assigned since."""
+        same = len(bounds) == len(self.bounds) and all(
+            a[0] == b[0] and a[1] is b[1] and a[2] is b[2] for a, b in zip(bounds, self.bounds, strict=True)
+        )
+        if not same or _versions(self.bounds) != self._made:
+            raise _unlike("slices with different bounds, which are data, are used together")
+
+
+def _versions(bounds: Sequence[_Bound]) -> list[int]:
+    """By the tensors that bounds read, their last assignments."""
+    arrays = [bound for _, *both in bounds for bound in both if isinstance(bound, Whole)]
+    return [tensor.assigned for array in arrays for tensor in array.read_tensors()]
+
+
+def _unlike(message: str) -> TraceError:
+    return TraceError(
+        message,
+        code="CYC107",
+        span=here(),
+        help="give the bounds names, and use the same ones, e.g. `x[:, :stop] = y[:, :stop] + 1`",
+    )
+
+
+def read_by_bounds(array: Any, key: object) -> Ragged:
+    """What slices read whose bounds are data, of symbolic arrays and, in plain runs, of NumPy's."""
+    kinds: Any = Arithmetic if isinstance(array, Whole) else np.ndarray
+    return Ragged(array[_without_bounds(key, kinds)], _bounds(key, array.ndim, kinds))
 
 
 def assign_by_bounds(view: View, key: object, value: object) -> None:
@@ -27,15 +100,17 @@ def assign_by_bounds(view: View, key: object, value: object) -> None:
         CYC122 for a bound whose shape is not that of the other axes, CYC120 for one that is no integer.
     """
     part = view[_without_bounds(key, Arithmetic)]
-    keys, shape = _spread(key, view.ndim), part.shape
+    bounds, shape = _bounds(key, view.ndim, Arithmetic), part.shape
     inside: Whole | None = None
-    for at, one in _slices(keys):
-        for bound, op in ((one.stop, "less"), (one.start, "greater_equal")):
+    for at, start, stop in bounds:
+        for bound, op in ((stop, "less"), (start, "greater_equal")):
             if isinstance(bound, Arithmetic):
                 test = combine(op, (_places(shape, at), _expanded(bound, shape, at)))
                 inside = test if inside is None else combine("logical_and", (inside, test))
     assert inside is not None
-    new = operand(value)
+    if isinstance(value, Ragged):
+        value.check(bounds)
+    new = operand(value.whole if isinstance(value, Ragged) else value)
     part[...] = combine("where", (settled(inside), new.astype(part.dtype_name), part))
 
 
@@ -52,10 +127,14 @@ def assign_plainly(array: np.ndarray[Any, Any], key: object, value: object) -> N
     whole = array[_without_bounds(key, np.ndarray)]
     part = whole.view(np.ndarray)
     inside = np.ones(part.shape, bool)
-    for at, one in _slices(_spread(key, array.ndim)):
+    bounds = _bounds(key, array.ndim, np.ndarray)
+    if isinstance(value, Ragged):
+        value.check(bounds)
+        value = value.whole
+    for at, start, stop in bounds:
         size = part.shape[at]
         places = np.arange(size).reshape([-1 if n == at else 1 for n in range(part.ndim)])
-        for bound, compare in ((one.stop, np.less), (one.start, np.greater_equal)):
+        for bound, compare in ((stop, np.less), (start, np.greater_equal)):
             if isinstance(bound, np.ndarray):
                 limits = np.expand_dims(bound, at) if bound.ndim else bound
                 inside &= compare(places, np.where(limits < 0, np.maximum(limits + size, 0), limits))
@@ -76,10 +155,22 @@ def _spread(key: object, ndim: int) -> list[object]:
     return [*keys[:at], *[slice(None)] * (ndim - axes), *keys[at + 1 :]]
 
 
-def _slices(keys: Sequence[object]) -> list[tuple[int, slice]]:
-    """The slices, each with its axis in the result."""
-    kept = [one for one in keys if one is None or isinstance(one, slice)]
-    return [(at, one) for at, one in enumerate(kept) if isinstance(one, slice)]
+def _bounds(key: object, ndim: int, kinds: type) -> list[_Bound]:
+    """The slices whose bounds are data: the axis of the result, start and stop."""
+    kept = [one for one in _spread(key, ndim) if one is None or isinstance(one, slice)]
+    for one in kept:
+        if one is not None and has_bounds_of_data(one, kinds) and one.step not in (None, 1):
+            raise TraceError(
+                "a slice whose bounds are data has a step",
+                code="CYC107",
+                span=here(),
+                help="choose by the place, e.g. `cy.where(cy.arange(n) % 2 == 0, ...)`",
+            )
+    return [
+        (at, one.start, one.stop)
+        for at, one in enumerate(kept)
+        if isinstance(one, slice) and has_bounds_of_data(one, kinds)
+    ]
 
 
 def _places(shape: Sequence[Any], axis: int) -> Whole:

@@ -37,6 +37,10 @@ class ScalarView(np.ndarray):
     """An array in a plain run; its scalars are values."""
 
     def __getitem__(self, key: Any) -> Any:
+        from cyclotron.language.dynamic_slices import has_bounds_of_data, read_by_bounds
+
+        if has_bounds_of_data(key, np.ndarray):
+            return read_by_bounds(self, key)
         value = super().__getitem__(key)
         return value if isinstance(value, ScalarView) else np.asarray(value).view(Value)
 

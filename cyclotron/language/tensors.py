@@ -112,8 +112,10 @@ class SymbolicTensor(Whole):
     def __getitem__(self, key: object) -> Any:
         if self._names_an_element(key):
             return self.read(self.subscripts(key), here())
+        from cyclotron.language.dynamic_slices import has_bounds_of_data, read_by_bounds
+
         check_scalars(self)
-        return self.whole()[key]
+        return read_by_bounds(self, key) if has_bounds_of_data(key) else self.whole()[key]
 
     def __setitem__(self, key: object, value: object) -> None:
         if self._names_an_element(key):

@@ -53,6 +53,36 @@ def between(target, first, stop, number):
     return target
 
 
+@cy.kernel
+def listing_13(dst, a, b, stop):
+    dst[:, :, :stop] = 2 * a[:, :, :stop] + b[:, :, :stop] // 1
+    dst[:, :, :stop] += b[:, :, :stop]
+    return dst
+
+
+@cy.kernel
+def other_bounds(x, y, stop, other):
+    x[:, :stop] = y[:, :other]
+    return x
+
+
+@cy.kernel
+def array_beside(x, y, stop):
+    x[:, :stop] = y[:, :stop] + y
+    return x
+
+
+@cy.kernel
+def stepped(x, stop):
+    x[:, :stop:2] = 1
+    return x
+
+
+@cy.kernel
+def summed(x, stop):
+    return cy.sum(x[:, :stop], axis=1)
+
+
 def some(dtype: str, *shape: int, seed: int = 0) -> np.ndarray:
     found = np.random.default_rng(seed).standard_normal(shape) * 3
     found.flat[::3] = -0.0
@@ -172,3 +202,30 @@ def test_slices_from_one_number_to_another() -> None:
     expected[0, 3:, :] = -1
     np.testing.assert_array_equal(between.reference(target.copy(), first, stop, number), expected)
     equal(between, target, first, stop, number)
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (2, 3, 5), (2, 2, 0)])
+def test_slices_of_one_length_are_computed_with(shape: tuple[int, int, int]) -> None:
+    dst, a, b = (integers(-5, 9 + n, *shape) for n in range(3))
+    stop = integers(-2, shape[2] + 3, *shape[:2])
+    expected = dst.copy()
+    for i, j in np.ndindex(*shape[:2]):
+        to = stop[i, j]
+        expected[i, j, :to] = 2 * a[i, j, :to] + 2 * b[i, j, :to]
+    np.testing.assert_array_equal(listing_13.reference(dst.copy(), a, b, stop), expected)
+    equal(listing_13, dst, a, b, stop)
+
+
+def test_what_slices_of_different_lengths_may_not() -> None:
+    x, stop = some("float64", 2, 3), integers(0, 3, 2)
+    for kernel, arguments in [
+        (other_bounds, (x, x, stop, stop)),
+        (array_beside, (x, x, stop)),
+        (stepped, (x, stop)),
+    ]:
+        for run in (kernel.compile, kernel.reference):
+            with pytest.raises(cy.TraceError) as refused:
+                run(*arguments)
+            assert refused.value.code == "CYC107"
+    with pytest.raises(cy.CyclotronError):
+        summed.compile(x, stop)
