@@ -75,7 +75,7 @@ poly::Affine widened(poly::Affine form) {
 
 }  // namespace
 
-std::vector<std::int64_t> parts(const Placed& placed, std::size_t level) {
+std::vector<std::int64_t> parts(const Placed& placed, std::size_t level, Passing passing) {
   const auto& graph = placed.graph;
   const auto direct = transfers(placed, level);
   auto reaches = direct;
@@ -94,7 +94,6 @@ std::vector<std::int64_t> parts(const Placed& placed, std::size_t level) {
   for (std::size_t s = 0; s < result.size(); ++s) {
     if (computed[s]) result[s] = chains[computed[s]->index()];
   }
-  // A computed value is passed on as soon as it is there, an input when it is needed.
   for (std::size_t s = 0; s < result.size(); ++s) {
     if (computed[s]) continue;
     std::optional<std::int64_t> made, used;
@@ -103,7 +102,8 @@ std::vector<std::int64_t> parts(const Placed& placed, std::size_t level) {
       if (reaches[other][s]) made = std::max(made.value_or(0), result[other]);
       if (reaches[s][other]) used = std::min(used.value_or(result[other]), result[other]);
     }
-    result[s] = made ? *made : used.value_or(0);
+    const bool early = made && (passing == Passing::when_made || !used);
+    result[s] = early ? *made : used.value_or(0);
   }
   return result;
 }

@@ -183,9 +183,13 @@ mapping::Mapping map_in_parts(dataflow::Placed& placed, dataflow::Shared shared,
       }
     };
     for (auto level = placed.time.size(); level-- > 0;) {
-      for (const auto& parts : {dataflow::parts(placed, level), dataflow::input_stages(placed.graph)}) {
-        if (auto mapping = map_parts(level, parts)) return std::move(*mapping);
+      using enum dataflow::Passing;
+      const auto early = dataflow::parts(placed, level, when_made);
+      if (auto mapping = map_parts(level, early)) return std::move(*mapping);
+      if (const auto late = dataflow::parts(placed, level, when_needed); late != early) {
+        if (auto mapping = map_parts(level, late)) return std::move(*mapping);
       }
+      if (auto mapping = map_parts(level, dataflow::input_stages(placed.graph))) return std::move(*mapping);
     }
     // Of what is left to the compiler, the points of a folded PE in one step: in as many parts as can be.
     const auto outer = placed.time.size() - placed.within;

@@ -301,3 +301,29 @@ def test_one_pe_serves_where_no_place_does(steps, grid):
         cy.run(program, backend="sim").outputs.values(), scans_and_sweeps.reference(*arguments), strict=True
     ):
         np.testing.assert_array_equal(found, right)
+
+
+@cy.kernel
+def product_of_products(A, B, C):
+    return (A @ B) @ (B @ C)
+
+
+@cy.kernel
+def squared_product(A, B):
+    P = A @ B
+    return P @ P
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.parametrize("depth", [1, 2])
+def test_products_of_products_are_spread(n, depth):
+    """Rows and columns of the first are passed on when the second needs them: both ways along the grid."""
+    machine = cy.Machine(grid=(6, 6), link=cy.Link(depth=depth))
+    square = integers(n, n)
+    program, _ = equals_numpy(squared_product, square, square.T.copy(), machine=machine)
+    assert program.grid == (n, n)
+    program, _ = equals_numpy(
+        product_of_products, integers(n, 3), integers(3, 3), integers(3, n + 1), machine=machine
+    )
+    assert program.grid == (max(n, 3), max(n + 1, 3))
+    assert cy.prove(program).ok
