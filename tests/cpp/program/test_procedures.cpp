@@ -1,0 +1,94 @@
+// What PEs set up: procedures of loops and of straight-line code; and what PEs are for.
+#include <cyclotron/program/procedures.hpp>
+#include <cyclotron/program/roles.hpp>
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace cyclotron::program {
+namespace {
+
+const SlotRef slot{SlotId(0), {}};
+
+/// A code, a character an instruction: `(` opens a loop, `[` a condition, `)` closes, `x` is an exit, and a digit is an
+/// addition of that line.
+PeClass coded(const std::string& text) {
+  PeClass result;
+  for (const char c : text) {
+    Instruction instruction{End{}, {}};
+    if (c == '(') instruction.action = Loop{};
+    if (c == '[') instruction.action = If{};
+    if (c == 'x') instruction.action = Exit{EndingId(0), slot};
+    if (c >= '0' && c <= '9') {
+      instruction.action = Compute{.operands = {slot, slot}, .destination = slot};
+      instruction.span = {"kernel.py", c - '0', 0, c - '0', 1};
+    }
+    result.code.push_back(instruction);
+  }
+  return result;
+}
+
+std::vector<std::string> parts(const std::string& text) {
+  std::vector<std::string> result;
+  for (const auto& [first, end] : procedures(coded(text))) result.push_back(text.substr(first, end - first));
+  return result;
+}
+
+using Parts = std::vector<std::string>;
+
+TEST(Procedures, AreNestsOfLoopsAndStraightCode) {
+  EXPECT_EQ(parts(""), Parts{});
+  EXPECT_EQ(parts("123"), Parts{"123"});
+  EXPECT_EQ(parts("(1)(2)"), (Parts{"(1)", "(2)"}));
+  EXPECT_EQ(parts("(1(2))(3)4[5]6(7)"), (Parts{"(1(2))", "(3)", "4[5]6", "(7)"}));
+}
+
+TEST(Procedures, JoinWhereTheyShareALine) {
+  EXPECT_EQ(parts("1(1)1"), Parts{"1(1)1"});  // one statement, of which the compiler split ends off
+  EXPECT_EQ(parts("(12)(23)(3)"), Parts{"(12)(23)(3)"});
+  EXPECT_EQ(parts("(1)(2)(1)"), (Parts{"(1)", "(2)", "(1)"}));  // only with the one before
+}
+
+TEST(Procedures, AreOfOneIteration) {
+  EXPECT_EQ(parts("1(1x)1"), (Parts{"1", "1", "1"}));
+  EXPECT_EQ(parts("((1)2x)(2)"), (Parts{"(1)", "2", "(2)"}));
+  EXPECT_EQ(parts("(x)"), Parts{});
+}
+
+TEST(Procedures, AreApartWhereAConditionIsAroundLoops) {
+  EXPECT_EQ(parts("1[1(1)]1"), (Parts{"1", "1(1)", "1"}));
+  EXPECT_EQ(parts("[[(1)](2)]"), (Parts{"(1)", "(2)"}));
+}
+
+TEST(Duties, AreTheMostThatAnInstructionShows) {
+  PeClass relay;
+  relay.code = {
+      {Receive{ChannelId(0), slot, {}}, {}}, {Move{slot, slot}, {}}, {Send{ChannelId(0), slot}, {}}};
+  EXPECT_EQ(duty_of(relay), Duty::relay);
+  PeClass sums = relay;
+  sums.code.push_back({Compute{.op = Op::maximum, .operands = {slot, slot}, .destination = slot}, {}});
+  EXPECT_EQ(duty_of(sums), Duty::reduction);
+  PeClass adds_one = relay;
+  adds_one.code.push_back({Compute{.op = Op::add, .operands = {slot, Constant{1}}, .destination = slot}, {}});
+  EXPECT_EQ(duty_of(adds_one), Duty::worker);
+  PeClass divides = sums;
+  divides.code.push_back({Compute{.op = Op::divide, .operands = {slot, slot}, .destination = slot}, {}});
+  EXPECT_EQ(duty_of(divides), Duty::worker);
+  PeClass stores = sums;
+  stores.code.push_back({Store{TensorId(0), {}, slot}, {}});
+  EXPECT_EQ(duty_of(stores), Duty::worker);
+}
+
+TEST(Duties, TheControllerStandsInTheMiddle) {
+  Program program;
+  program.grid = {4, 5};
+  program.machine.grid = {4, 5};
+  EXPECT_EQ(control_place(program), (std::vector<std::int64_t>{1, 2}));
+  EXPECT_EQ(hops_to_control(program, 7), 0);
+  EXPECT_EQ(hops_to_control(program, 19), 4);
+}
+
+}  // namespace
+}  // namespace cyclotron::program
