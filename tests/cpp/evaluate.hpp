@@ -118,6 +118,9 @@ class SystemEvaluator {
 
   double evaluate(recurrence::ExprId id, const Point& point) {
     return std::visit(Overloaded{[](const recurrence::Constant& c) { return c.real; },
+                                 [&](const recurrence::Index& index) {
+                                   return static_cast<double>(at({index.form}, point).front());
+                                 },
                                  [&](const recurrence::Access& access) {
                                    return value(name(access.tensor), at(access.index, point));
                                  },
@@ -232,6 +235,9 @@ class GraphEvaluator {
                                               return value(ref.flow, source);
                                             },
                                             [](const dataflow::Constant& c) { return c.real; },
+                                            [&](const dataflow::Index& index) {
+                                              return static_cast<double>(poly::evaluate(index.form, point));
+                                            },
                                             [&](const dataflow::Apply& apply) {
                                               std::vector<double> operands;
                                               for (const auto operand : apply.operands)

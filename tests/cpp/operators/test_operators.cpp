@@ -107,7 +107,8 @@ TEST(Typing, OperandsAgreeAndNumbersAdopt) {
 
 TEST(Typing, KindsAreNumPys) {
   for (const Op op : all_ops()) {
-    EXPECT_TRUE(is_defined(op, DType::float64) || info(op).kinds == "bi") << info(op).name;
+    const bool of_integers = info(op).kinds == "bi" || info(op).kinds == "i";
+    EXPECT_TRUE(is_defined(op, DType::float64) || of_integers) << info(op).name;
     EXPECT_EQ(is_defined(op, DType::int32), is_defined(op, DType::int64));
   }
   EXPECT_FALSE(is_defined(Op::divide, DType::int64));

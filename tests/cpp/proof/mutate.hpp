@@ -64,7 +64,8 @@ struct Places {
                             },
                             [&](Move& move) {
                               add(move.destination);
-                              add(move.source);
+                              if (auto* slot = std::get_if<SlotRef>(&move.source)) add(*slot);
+                              if (auto* form = std::get_if<Affine>(&move.source)) forms.push_back(form);
                             },
                             [&](Compute& compute) {
                               computes.push_back(&compute);
