@@ -173,11 +173,11 @@ mapping::Mapping map_in_parts(dataflow::Placed& placed, dataflow::Shared shared,
     const auto& code = error.diagnostic().code;
     if (code != made_too_late && code != overtaken) throw;
     const auto first = std::current_exception();
-    const auto map_parts = [&](std::size_t level,
+    const auto map_parts = [&](const dataflow::Placed& points, std::size_t level,
                                const std::vector<std::int64_t>& parts) -> std::optional<mapping::Mapping> {
       if (std::ranges::all_of(parts, [](std::int64_t part) { return part == 0; })) return std::nullopt;
       try {
-        return map(share_links(dataflow::distribute(placed, level, parts), machine, relays).placed);
+        return map(share_links(dataflow::distribute(points, level, parts), machine, relays).placed);
       } catch (const LegalityError&) {
         return std::nullopt;  // further out, or in more parts, perhaps
       }
@@ -185,16 +185,27 @@ mapping::Mapping map_in_parts(dataflow::Placed& placed, dataflow::Shared shared,
     for (auto level = placed.time.size(); level-- > 0;) {
       using enum dataflow::Passing;
       const auto early = dataflow::parts(placed, level, when_made);
-      if (auto mapping = map_parts(level, early)) return std::move(*mapping);
+      if (auto mapping = map_parts(placed, level, early)) return std::move(*mapping);
       if (const auto late = dataflow::parts(placed, level, when_needed); late != early) {
-        if (auto mapping = map_parts(level, late)) return std::move(*mapping);
+        if (auto mapping = map_parts(placed, level, late)) return std::move(*mapping);
       }
-      if (auto mapping = map_parts(level, dataflow::input_stages(placed.graph))) return std::move(*mapping);
+      if (auto mapping = map_parts(placed, level, dataflow::input_stages(placed.graph)))
+        return std::move(*mapping);
     }
     // Of what is left to the compiler, the points of a folded PE in one step: in as many parts as can be.
     const auto outer = placed.time.size() - placed.within;
-    for (auto level = placed.time.size(); level-- > outer;) {
-      if (auto mapping = map_parts(level, dataflow::finest_parts(placed, level))) return std::move(*mapping);
+    const auto map_finest = [&](const dataflow::Placed& points) -> std::optional<mapping::Mapping> {
+      for (auto inner = placed.within; inner-- > 0;) {
+        const auto level = points.time.size() - placed.within + inner;
+        if (auto mapping = map_parts(points, level, dataflow::finest_parts(points, level))) return mapping;
+      }
+      return std::nullopt;
+    };
+    if (auto mapping = map_finest(placed)) return std::move(*mapping);
+    for (auto level = placed.within == 0 ? 0 : outer; level-- > 0;) {
+      const auto parts = dataflow::parts(placed, level, dataflow::Passing::when_needed);
+      if (std::ranges::all_of(parts, [](std::int64_t part) { return part == 0; })) continue;
+      if (auto mapping = map_finest(dataflow::distribute(placed, level, parts))) return std::move(*mapping);
     }
     std::rethrow_exception(first);
   }

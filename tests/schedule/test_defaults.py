@@ -327,3 +327,15 @@ def test_products_of_products_are_spread(n, depth):
     )
     assert program.grid == (max(n, 3), max(n + 1, 3))
     assert cy.prove(program).ok
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("grid", [(3,), (2, 3), (1, 3)], ids=str)
+def test_products_of_products_are_folded(grid, depth):
+    machine = cy.Machine(grid=grid, link=cy.Link(depth=depth))
+    program, _ = equals_numpy(squared_product, integers(6, 6), integers(6, 6).T.copy(), machine=machine)
+    assert np.prod(program.grid) == np.prod(grid)
+    program, _ = equals_numpy(
+        product_of_products, integers(5, 4), integers(4, 4), integers(4, 7), machine=machine
+    )
+    assert cy.prove(program).ok
