@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "index_values.hpp"
+
 namespace cyclotron::runtime {
 
 namespace {

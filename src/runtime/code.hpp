@@ -191,9 +191,6 @@ struct Code {
   std::uint32_t index = 0;  ///< Of the class.
 };
 
-/// The numbers first, first + step, … of a dtype, side by side. Of integers that are too large for it the lower bits.
-void write_indices(DType dtype, std::int64_t first, std::int64_t step, std::int64_t count, std::byte* to);
-
 /// Decodes one class. Throws ProgramError where running it could leave its memory or its tables.
 [[nodiscard]] Code decode(const program::Program& program, std::size_t class_index);
 

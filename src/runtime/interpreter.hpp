@@ -13,6 +13,7 @@
 
 #include "body.hpp"
 #include "code.hpp"
+#include "index_values.hpp"
 #include "kernels/kernels.hpp"
 #include "messages.hpp"
 #include "pe_array.hpp"
