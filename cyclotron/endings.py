@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cyclotron.errors import ExecutionError, Span
-from cyclotron.language.exits import is_ending, most_steps
-from cyclotron.language.position import line_span
+from cyclotron.language.expressions.position import line_span
+from cyclotron.language.recording.exits import is_ending, most_steps
 from cyclotron.results import Result
 
 

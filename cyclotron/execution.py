@@ -19,7 +19,7 @@ from cyclotron.distributed import Distributed
 from cyclotron.endings import ended
 from cyclotron.errors import BackendUnavailable, CyclotronError, ExecutionError, LegalityError, ShapeError
 from cyclotron.language import Blocked, Kernel, Spec, blocked
-from cyclotron.language.exits import is_ending
+from cyclotron.language.recording.exits import is_ending
 from cyclotron.layout import Layout
 from cyclotron.places import errors_at_call
 from cyclotron.progress import progress_bar

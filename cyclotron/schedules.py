@@ -15,7 +15,7 @@ from cyclotron.schedule import Schedule
 
 if TYPE_CHECKING:
     from cyclotron.language import Kernel
-    from cyclotron.language.static import EquationShape
+    from cyclotron.language.text.static import EquationShape
 
 __all__ = [
     "cannon",

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from cyclotron.graph.nodes import Domain, Edge, Graph, Literal, Node, Number
 from cyclotron.graph.text import condition_text, loop_text, slices
-from cyclotron.language.affine import Index
-from cyclotron.language.elements import Access, Apply, Choose, Constant, Element, Reduce
-from cyclotron.language.index_numbers import IndexValue
-from cyclotron.language.naming import AxisIndex
-from cyclotron.language.operators import OPERATORS
-from cyclotron.language.tensors import SymbolicTensor
-from cyclotron.language.trace import Recorded, Trace, accesses
+from cyclotron.language.arrays.naming import AxisIndex
+from cyclotron.language.arrays.tensors import SymbolicTensor
+from cyclotron.language.expressions.affine import Index
+from cyclotron.language.expressions.elements import Access, Apply, Choose, Constant, Element, Reduce
+from cyclotron.language.expressions.index_numbers import IndexValue
+from cyclotron.language.expressions.operators import OPERATORS
+from cyclotron.language.recording.trace import Recorded, Trace, accesses
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

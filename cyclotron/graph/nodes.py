@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cyclotron.errors import Span
-from cyclotron.language.affine import Affine, Index, Region
+from cyclotron.language.expressions.affine import Affine, Index, Region
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from cyclotron.language.tensors import SymbolicTensor
-    from cyclotron.language.trace import Trace
+    from cyclotron.language.arrays.tensors import SymbolicTensor
+    from cyclotron.language.recording.trace import Trace
 
 MOST_DRAWN = 300  # nodes; larger graphs are shown as text in notebooks
 

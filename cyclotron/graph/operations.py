@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cyclotron.graph.points import Numbers
-from cyclotron.language import linalg
-from cyclotron.language.operators import OPERATORS
+from cyclotron.language.expressions.operators import OPERATORS
+from cyclotron.language.functions import linalg
 
 Operand = NDArray[Any] | list[Any]
 _ADD: Mapping[str, np.ufunc] = {

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cyclotron.graph.nodes import Domain
-from cyclotron.language.affine import Affine, Constraint, Index, Region
+from cyclotron.language.expressions.affine import Affine, Constraint, Index, Region
 
 Numbers = NDArray[np.int64]
 Values = Mapping[Index, int | Numbers]

@@ -13,11 +13,11 @@ from cyclotron.errors import ExecutionError, ShapeError
 from cyclotron.graph.nodes import Domain, Edge, Graph, Literal, Node, Number
 from cyclotron.graph.operations import Operand, applied, chosen, folded
 from cyclotron.graph.points import Numbers, Points, bounds, points_of
-from cyclotron.language.affine import Affine, Index
-from cyclotron.language.blocked import Blocked
-from cyclotron.language.exits import is_ending, most_steps
-from cyclotron.language.position import line_span
-from cyclotron.language.tensors import SymbolicTensor
+from cyclotron.language.arrays.blocked import Blocked
+from cyclotron.language.arrays.tensors import SymbolicTensor
+from cyclotron.language.expressions.affine import Affine, Index
+from cyclotron.language.expressions.position import line_span
+from cyclotron.language.recording.exits import is_ending, most_steps
 
 Places = tuple[Numbers, ...]
 _ONE = np.zeros(1, np.int64)

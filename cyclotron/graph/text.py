@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from cyclotron.graph.nodes import Domain
-from cyclotron.language.affine import Affine, Condition, Index, Region, intersection
-from cyclotron.language.regions import extent
-from cyclotron.language.tensors import SymbolicTensor
+from cyclotron.language.arrays.tensors import SymbolicTensor
+from cyclotron.language.expressions.affine import Affine, Condition, Index, Region, intersection
+from cyclotron.language.expressions.regions import extent
 
 
 def slices(tensor: SymbolicTensor, index: Sequence[Affine], domain: Domain) -> str:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from cyclotron.language import il, linalg
-from cyclotron.language.along_axis import put_along_axis, take_along_axis
-from cyclotron.language.arrays import (
+from cyclotron.language import il
+from cyclotron.language.arrays.blocked import Blocked, Extent, Spec, blocked, spec
+from cyclotron.language.arrays.products import dot
+from cyclotron.language.functions import linalg
+from cyclotron.language.functions.along_axis import put_along_axis, take_along_axis
+from cyclotron.language.functions.compositions import allclose, clip, isclose, isinf, log2, log10, round, tan
+from cyclotron.language.functions.creation import (
     empty,
     empty_like,
     full,
@@ -14,11 +18,9 @@ from cyclotron.language.arrays import (
     zeros,
     zeros_like,
 )
-from cyclotron.language.blocked import Blocked, Extent, Spec, blocked, spec
-from cyclotron.language.compositions import allclose, clip, isclose, isinf, log2, log10, round, tan
-from cyclotron.language.einsum import einsum
-from cyclotron.language.folds import all, any, max, mean, min, norm, prod, std, sum, var
-from cyclotron.language.functions import (
+from cyclotron.language.functions.einsum import einsum
+from cyclotron.language.functions.folds import all, any, max, mean, min, norm, prod, std, sum, var
+from cyclotron.language.functions.pointwise import (
     abs,
     arctan2,
     cast,
@@ -59,12 +61,21 @@ from cyclotron.language.functions import (
     tanh,
     where,
 )
+from cyclotron.language.functions.rearranged import (
+    concatenate,
+    diagonal,
+    diff,
+    eye,
+    flip,
+    pad,
+    trace,
+    tril,
+    triu,
+)
+from cyclotron.language.functions.searching import arange, argmax, argmin
+from cyclotron.language.functions.shifts import roll, shift
 from cyclotron.language.kernel import Kernel, kernel
-from cyclotron.language.markers import host, ignore
-from cyclotron.language.products import dot
-from cyclotron.language.rearranged import concatenate, diagonal, diff, eye, flip, pad, trace, tril, triu
-from cyclotron.language.searching import arange, argmax, argmin
-from cyclotron.language.shifts import roll, shift
+from cyclotron.language.recording.markers import host, ignore
 
 __all__ = [
     "Blocked",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cyclotron.errors import ShapeError, Span, TraceError
-from cyclotron.language.blocked import Blocked, Spec
+from cyclotron.language.arrays.blocked import Blocked, Spec
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from types import ModuleType
 from typing import Any
 
 from cyclotron.errors import Span, TraceError
-from cyclotron.language.numpy_functions import refused
-from cyclotron.language.position import ours_raise, place_of
-from cyclotron.language.source import Source
-from cyclotron.language.syntax import walk
+from cyclotron.language.arrays.numpy_functions import refused
+from cyclotron.language.expressions.position import ours_raise, place_of
+from cyclotron.language.text.source import Source
+from cyclotron.language.text.syntax import walk
 
 OF_TYPES = (TypeError, AttributeError)  # what values of the host say where arrays were meant
 OF_VALUES = (ValueError, IndexError, OverflowError)  # what functions say of arguments that they do not take

@@ -14,19 +14,27 @@ A program is a function under `@il.program` that runs once on symbolic tensors. 
 
 from __future__ import annotations
 
-from cyclotron.language.annotations import typed
-from cyclotron.language.arrays import empty, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
-from cyclotron.language.branched import branches, unconditional
-from cyclotron.language.captured import captured
-from cyclotron.language.carried import keep, kept
-from cyclotron.language.conditions import every, no, not_, some
-from cyclotron.language.einsum import einsum
-from cyclotron.language.exits import running, stop, unfinished
+from cyclotron.language.arrays.captured import captured
+from cyclotron.language.functions.creation import (
+    empty,
+    empty_like,
+    full,
+    full_like,
+    ones,
+    ones_like,
+    zeros,
+    zeros_like,
+)
+from cyclotron.language.functions.einsum import einsum
 from cyclotron.language.kernel import program
-from cyclotron.language.scopes import items, loop, otherwise, unrolled, where
-from cyclotron.language.statements import array
-from cyclotron.language.sums import added, changed
-from cyclotron.language.values import (
+from cyclotron.language.recording.branched import branches, unconditional
+from cyclotron.language.recording.carried import keep, kept
+from cyclotron.language.recording.conditions import every, no, not_, some
+from cyclotron.language.recording.exits import running, stop, unfinished
+from cyclotron.language.recording.scopes import items, loop, otherwise, unrolled, where
+from cyclotron.language.recording.statements import array
+from cyclotron.language.recording.sums import added, changed
+from cyclotron.language.recording.values import (
     absolute,
     all,
     all_of,
@@ -59,6 +67,7 @@ from cyclotron.language.values import (
     tanh,
     term,
 )
+from cyclotron.language.text.annotations import typed
 
 __all__ = [
     "absolute",

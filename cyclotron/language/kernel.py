@@ -16,31 +16,31 @@ from typing import TYPE_CHECKING, Any, cast, overload
 import numpy as np
 
 from cyclotron.errors import CyclotronError, Span, TraceError
-from cyclotron.language import aliases
-from cyclotron.language.annotations import check_members, conforms, not_of_its_type, resolved
 from cyclotron.language.arguments import TensorArgument, describe, normalize
-from cyclotron.language.blocked import Blocked, Spec
-from cyclotron.language.bounded import bounded
-from cyclotron.language.build import SystemBuilder, build, build_nest
-from cyclotron.language.calls import inlined
-from cyclotron.language.captured import captured, over_constants
-from cyclotron.language.factories import factory_of, made
+from cyclotron.language.arrays.blocked import Blocked, Spec
+from cyclotron.language.arrays.captured import captured, over_constants
+from cyclotron.language.arrays.naming import name_axes
+from cyclotron.language.arrays.reference import unwrap, wrap
+from cyclotron.language.arrays.tensors import SymbolicTensor
 from cyclotron.language.host_errors import OF_TYPES, OF_VALUES, told
-from cyclotron.language.naming import name_axes
-from cyclotron.language.nests import may_be_nest
-from cyclotron.language.outside import fixed, names_outside
-from cyclotron.language.printed import preamble
-from cyclotron.language.reference import unwrap, wrap
-from cyclotron.language.source import Source, closure_of
-from cyclotron.language.statements import array
-from cyclotron.language.syntax import walk
-from cyclotron.language.tensors import SymbolicTensor
-from cyclotron.language.trace import ACTIVE, Reference, Trace
+from cyclotron.language.recording import aliases
+from cyclotron.language.recording.build import SystemBuilder, build, build_nest
+from cyclotron.language.recording.calls import inlined
+from cyclotron.language.recording.nests import may_be_nest
+from cyclotron.language.recording.statements import array
+from cyclotron.language.recording.trace import ACTIVE, Reference, Trace
+from cyclotron.language.text.annotations import check_members, conforms, not_of_its_type, resolved
+from cyclotron.language.text.bounded import bounded
+from cyclotron.language.text.factories import factory_of, made
+from cyclotron.language.text.outside import fixed, names_outside
+from cyclotron.language.text.printed import preamble
+from cyclotron.language.text.source import Source, closure_of
+from cyclotron.language.text.syntax import walk
 
 if TYPE_CHECKING:
     from cyclotron.graph import Graph
-    from cyclotron.language.rewrite import Rewritten
-    from cyclotron.language.static import EquationShape
+    from cyclotron.language.text.rewrite import Rewritten
+    from cyclotron.language.text.static import EquationShape
 
 
 _NUMBERS = itertools.count()
@@ -291,7 +291,7 @@ class Kernel:
 
     def equations_shape(self) -> tuple[EquationShape, ...]:
         """Return what the text alone tells of the equations: tensors, indices, reductions and accesses."""
-        from cyclotron.language.static import equations_shape
+        from cyclotron.language.text.static import equations_shape
 
         return equations_shape(self._source)
 
@@ -353,7 +353,7 @@ class Kernel:
 
     @functools.cached_property
     def _rewritten(self) -> Rewritten:
-        from cyclotron.language.rewrite import rewrite
+        from cyclotron.language.text.rewrite import rewrite
 
         try:
             return rewrite(self._source, self._max_steps)

@@ -13,8 +13,8 @@ from functools import wraps
 from inspect import signature
 from typing import Any
 
-from cyclotron.language import linalg as elements
-from cyclotron.language.elements import Element
+from cyclotron.language.expressions.elements import Element
+from cyclotron.language.functions import linalg as elements
 from cyclotron.linalg.operands import (
     check_element,
     check_element_sides,

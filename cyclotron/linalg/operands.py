@@ -14,7 +14,7 @@ from cyclotron.calibration import DTYPES as FLOATING
 from cyclotron.distributed import Distributed
 from cyclotron.errors import ShapeError
 from cyclotron.language import Spec
-from cyclotron.language.operators import DTYPES
+from cyclotron.language.expressions.operators import DTYPES
 
 Matrix = NDArray[Any] | Distributed | Spec
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cyclotron.arguments import whole_number
 from cyclotron.errors import ExecutionError, ShapeError
-from cyclotron.language.operators import DTYPES
+from cyclotron.language.expressions.operators import DTYPES
 from cyclotron.mpi.arena import MappedArrays
 
 

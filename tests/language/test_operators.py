@@ -9,7 +9,7 @@ import pytest
 
 import cyclotron as cy
 from cyclotron import _core
-from cyclotron.language.operators import OPERATORS, result_dtype
+from cyclotron.language.expressions.operators import OPERATORS, result_dtype
 
 FLOATING = ("float32", "float64", "complex64", "complex128")
 ONE_PE = cy.Schedule()

@@ -56,6 +56,26 @@ def test_an_include_that_points_up_is_found(tree, file, include, complaint):
     assert not complaint or complaint in found[0]
 
 
+@pytest.mark.parametrize(
+    ("file", "text", "complaint"),
+    [
+        ("arrays/a.py", "from cyclotron.language.expressions.affine import Affine", None),
+        ("arrays/a.py", "from cyclotron.language.text import syntax", "arrays may not import text"),
+        ("expressions/a.py", "import cyclotron.language.arrays.whole", "expressions may not import arrays"),
+        ("expressions/a.py", "def f():\n    from cyclotron.language.arrays import whole", None),
+        ("words/a.py", "", "cyclotron/language/words: not in the list"),
+    ],
+)
+def test_an_import_that_points_up_in_the_language_is_found(tmp_path, file, text, complaint):
+    path = tmp_path / "cyclotron/language" / file
+    path.parent.mkdir(parents=True)
+    (path.parent / "__init__.py").touch()
+    path.write_text(text)
+    found = layers.violations_of_language(tmp_path)
+    assert bool(found) == bool(complaint)
+    assert not complaint or complaint in found[0]
+
+
 def test_a_layer_uses_only_layers_listed_before_it():
     with pytest.raises(SystemExit, match="poly"):
         layers.read_layers("cyclotron_layer(recurrence poly)\ncyclotron_layer(poly)\n")
@@ -88,7 +108,7 @@ def test_codes_without_a_text_are_found(tmp_path):
 
 
 def test_this_tree_has_no_include_that_points_up():
-    assert layers.violations(ROOT) == []
+    assert layers.violations(ROOT) + layers.violations_of_language(ROOT) == []
 
 
 @pytest.mark.parametrize("script", ["tools/bootstrap", "tools/format", "tools/lint", ".ci/run"])

@@ -1,13 +1,16 @@
 """Checks that no include points up the pipeline, from the layer list in CMakeLists.txt.
 
 The build enforces the same by include roots; this also covers headers that no source includes yet,
-and who may use isl and pybind11.
+and who may use isl and pybind11. The folders of the input language are layers too: a module imports none that
+is above it when it is loaded (functions may, where one layer runs another).
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -16,6 +19,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]cyclotron/(\w+)/', re.MULTILINE)
 EVERYWHERE = "support"
 BINDINGS = "bindings"
 PYBIND = re.compile(r"^\s*#\s*include\s*[<\"]pybind11/", re.MULTILINE)
+LANGUAGE = ("expressions", "arrays", "recording", "functions", "text")
 ISL = re.compile(r"^\s*#\s*include\s*[<\"]isl/", re.MULTILINE)
 
 
@@ -57,8 +61,34 @@ def violations(root: Path) -> list[str]:
     return found
 
 
+def violations_of_language(root: Path) -> list[str]:
+    """One line an import of a module of a folder above, or a folder not listed, sorted by file."""
+    language = root / "cyclotron/language"
+    found = []
+    for folder in sorted(path.parent for path in language.glob("*/__init__.py")):
+        if folder.name not in LANGUAGE:
+            found.append(f"cyclotron/language/{folder.name}: not in the list of tools/checks/layers.py")
+            continue
+        above = set(LANGUAGE[LANGUAGE.index(folder.name) + 1 :])
+        for source in sorted(folder.rglob("*.py")):
+            for module in imported(ast.parse(source.read_text())):
+                if module in above:
+                    found.append(f"{source.relative_to(root)}: {folder.name} may not import {module}")
+    return found
+
+
+def imported(tree: ast.Module) -> Iterator[str]:
+    """The folders of the language that a module imports of when it is loaded."""
+    for node in tree.body:
+        names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+        for name in names:
+            if name.startswith("cyclotron.language."):
+                yield name.split(".")[2]
+
+
 def main() -> int:
-    found = violations(ROOT)
+    found = violations(ROOT) + violations_of_language(ROOT)
     print("\n".join(found), end="\n" if found else "")
     return 1 if found else 0
 

@@ -1,0 +1,1 @@
+"""What kernels compute with, arrays: of tiles, symbolic ones, and whole-array expressions."""

@@ -1,0 +1,166 @@
+"""Arrays of the host in kernels: NumPy's, until they meet what a kernel computes; then constants of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import CellType, FunctionType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cyclotron.errors import TraceError
+from cyclotron.language.arrays.blocked import Blocked
+from cyclotron.language.expressions.affine import Affine, Extremum, Rounded
+from cyclotron.language.expressions.arithmetic import Arithmetic
+from cyclotron.language.expressions.position import here
+
+if TYPE_CHECKING:
+    from cyclotron.language.arrays.tensors import SymbolicTensor
+
+_UNNAMED = "constant"
+_PLAIN = (np.ndarray, np.memmap)  # matrices and masked arrays have other operators
+
+
+class HostArray(np.ndarray):
+    """An array of the host while a kernel is recorded.
+
+    What the host computes with it is the host's; where an index of a loop subscripts it, an element of a
+    constant is read.
+
+    Attributes
+    ----------
+    label : str
+        What the kernel calls it.
+    """
+
+    label: str
+
+    def __array_finalize__(self, other: Any) -> None:
+        self.label = getattr(other, "label", _UNNAMED) if self.base is not None else _UNNAMED
+
+    def __array_wrap__(self, array: Any, *rest: Any) -> Any:
+        result = super().__array_wrap__(array, *rest)
+        if isinstance(result, HostArray):
+            result.label = _UNNAMED  # what an operator makes is another array
+        return result
+
+    def __getitem__(self, key: Any) -> Any:
+        return constant(self)[key] if _is_symbolic(key) else super().__getitem__(key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if not self.flags.writeable or _is_symbolic(key) or isinstance(value, Arithmetic):
+            raise assigned(self.label)
+        super().__setitem__(key, value)
+
+
+def _in_place(name: str) -> Callable[[HostArray, Any], Any]:
+    """The method that changes an array by an operator, which those of others refuse."""
+
+    def method(self: HostArray, other: Any) -> Any:
+        if not self.flags.writeable or isinstance(other, Arithmetic):
+            raise assigned(self.label)
+        return getattr(super(HostArray, self), name)(other)
+
+    method.__name__ = method.__qualname__ = name
+    return method
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"):
+    setattr(HostArray, f"__i{_name}__", _in_place(f"__i{_name}__"))
+
+
+def captured(value: Any, *, name: str) -> Any:
+    """``il.captured(self.w, name="w")``: what a kernel reads of the objects around it, not to be assigned."""
+    if type(value) is tuple:
+        return tuple(captured(one, name=name) for one in value)
+    if isinstance(value, Blocked):
+        return _added(name, np.asarray(value.array), value.tile_shape)
+    if not _is_array(value):
+        return value
+    array = labelled(value.view(), name)
+    array.flags.writeable = False
+    return array
+
+
+def labelled(value: Any, name: str) -> Any:
+    """An array that a kernel makes on the host, under its name there; other values as they are."""
+    if isinstance(value, HostArray):
+        if value.label == _UNNAMED:
+            value.label = name
+        return value
+    if not _is_array(value):
+        return value
+    array = value.view(HostArray)
+    array.label = name
+    return array
+
+
+def over_constants(function: FunctionType) -> FunctionType:
+    """The same function, with arrays among its globals and the variables around it captured."""
+    outside = function.__globals__
+    arrays = {
+        name: captured(outside[name], name=name) for name in function.__code__.co_names if name in outside
+    }
+    around = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    cells = tuple(CellType(captured(cell.cell_contents, name=name)) for name, cell in around)
+    new = FunctionType(
+        function.__code__, {**outside, **arrays}, function.__name__, function.__defaults__, cells
+    )
+    new.__kwdefaults__ = function.__kwdefaults__
+    return new
+
+
+def constant(value: Any) -> SymbolicTensor:
+    """The tensor that an array of the host is, as it is now.
+
+    Raises
+    ------
+    ShapeError
+        CYC120 if it has another dtype than tensors.
+    TraceError
+        CYC107 for matrices and masked arrays, whose operators are others than those of arrays.
+    """
+    array = np.asanyarray(value)
+    if not isinstance(array, HostArray) and type(array) not in _PLAIN:
+        raise TraceError(
+            f"a `{type(array).__name__}` of the host is an operand, whose operators are not those of arrays",
+            code="CYC107",
+            span=here(),
+            help="make an array of it before, e.g. `w = np.asarray(m)`",
+        )
+    return _added(getattr(array, "label", _UNNAMED), np.asarray(array), None)
+
+
+def _added(name: str, array: np.ndarray[Any, Any], tile_shape: tuple[int, ...] | None) -> SymbolicTensor:
+    from cyclotron.language.recording.trace import active_trace
+
+    return active_trace().add_constant(name, array, tile_shape)
+
+
+def assigned(name: str) -> TraceError:
+    """The error for a constant that a kernel changes."""
+    return TraceError(
+        f"`{name}` is an array of the host and cannot be assigned",
+        code="CYC106",
+        span=here(),
+        help=f"programs keep it as it was when they were compiled: declare a result, e.g. `y = cy.empty_like("
+        f"{name})`, and assign that; change `{name}` itself outside of kernels",
+    )
+
+
+def _is_array(value: Any) -> bool:
+    return type(value) in _PLAIN and value.ndim > 0
+
+
+def _is_symbolic(key: Any) -> bool:
+    """Whether a subscript speaks of indices of loops, or of data."""
+    keys = key if isinstance(key, tuple) else (key,)
+    parts = (part for one in keys for part in (_bounds(one) if isinstance(one, slice) else (one,)))
+    return any(
+        bool(part.terms) if isinstance(part, Affine) else isinstance(part, (Arithmetic, Extremum, Rounded))
+        for part in parts
+    )
+
+
+def _bounds(one: slice) -> tuple[Any, Any, Any]:
+    return one.start, one.stop, one.step

@@ -1,0 +1,173 @@
+"""The names of the indices of whole-array statements, which have no loops in the text.
+
+The rule: an axis of an array that a loop of the kernel subscripts elsewhere (`U[t + 1, 1:-1]`) is called like
+that loop. The other axes that are sliced are called i, j, k, l, ... in their order, without the names of the
+kernel's loops; axes that only numbers subscript have no name. Indices that are folded take the letters after
+those of the statement: `C = A @ B` runs over i and j and sums over k.
+
+Without loops in the text, names follow the data: an index that runs along an axis of a computed array is
+called like that axis, unless another index of the statement is. `y = A @ x; z = B @ y` is `y[i]`, summed over
+j, and `z[j]`, summed over i: what is made along a line of PEs is used along it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from cyclotron.errors import Span
+from cyclotron.language.expressions.affine import Affine, Index
+from cyclotron.language.expressions.elements import Access, Element, Reduce
+
+if TYPE_CHECKING:
+    from cyclotron.language.arrays.tensors import SymbolicTensor
+    from cyclotron.language.recording.trace import Recorded, Trace
+
+LETTERS = "ijklmnpqrs"
+
+
+class AxisIndex(Index):
+    """The index of a whole-array statement: positions along an axis of the array that it assigns."""
+
+    __slots__ = ("axis", "tensor")
+
+    def __init__(self, tensor: SymbolicTensor, axis: int, span: Span) -> None:
+        super().__init__(f"axis{axis}", span)
+        self.tensor = tensor
+        self.axis = axis
+
+
+class FoldIndex(Index):
+    """The index over which a whole-array statement reduces."""
+
+    __slots__ = ()
+
+
+def name_axes(trace: Trace) -> None:
+    """Name all indices of whole-array statements of a finished recording."""
+    if not any(isinstance(loop, AxisIndex) for s in trace.statements for loop in s.loops) and not any(
+        isinstance(index, FoldIndex) for s in trace.statements for index in _reduced(s.value)
+    ):
+        return
+    axes, folds = _followed(trace) if not _has_loops(trace) else (_axis_names(trace), {})
+    for statement in trace.statements:
+        taken = {index.name for index in (*statement.loops, *_reduced(statement.value)) if _is_written(index)}
+        for loop in statement.loops:
+            if isinstance(loop, AxisIndex):
+                wanted = axes[loop.tensor][loop.axis]
+                loop.name = wanted if wanted not in taken else _free(taken)
+                taken.add(loop.name)
+        reduced = _reduced(statement.value)
+        kept = {index: folds[index] for index in reduced if folds.get(index, "") not in taken | {""}}
+        taken.update(kept.values())
+        for index in reduced:
+            if isinstance(index, FoldIndex):
+                index.name = kept.get(index) or _free(taken)
+            taken.add(index.name)
+
+
+def _has_loops(trace: Trace) -> bool:
+    return any(_is_written(i) for s in trace.statements for i in (*s.loops, *_reduced(s.value)))
+
+
+def _followed(trace: Trace) -> tuple[dict[SymbolicTensor, list[str]], dict[Index, str]]:
+    """Names for the axes of assigned tensors and for folded indices: the data's, or the next letters."""
+    from cyclotron.language.recording.trace import accesses
+
+    sliced: dict[SymbolicTensor, set[int]] = {}
+    for statement in trace.statements:
+        for tensor, d, form in _subscripts(statement):
+            if any(isinstance(index, AxisIndex) for index in form.terms):
+                sliced.setdefault(tensor, set()).add(d)
+    axes: dict[SymbolicTensor, list[str]] = {}
+    folds: dict[Index, str] = {}
+    for statement in trace.statements:
+        wanted: dict[Index, str] = {}
+        for access in accesses(statement.value):
+            for name, form in zip(axes.get(access.tensor, ()), access.index, strict=False):
+                if len(form.terms) == 1 and name:
+                    wanted.setdefault(next(iter(form.terms)), name)
+        target = statement.target
+        names = axes.setdefault(target, [""] * target.ndim)
+        new = [loop for loop in statement.loops if isinstance(loop, AxisIndex) and not names[loop.axis]]
+        for loop in new:
+            if wanted.get(loop) not in names:
+                names[loop.axis] = wanted.get(loop, "")
+        used = set(names)
+        for index in _reduced(statement.value):
+            if index in wanted and wanted[index] not in used:
+                folds[index] = wanted[index]
+                used.add(wanted[index])
+        letters = iter(_letters(used))
+        for d in sorted(sliced.get(target, ())):
+            names[d] = names[d] or next(letters)
+    return axes, folds
+
+
+def _axis_names(trace: Trace) -> dict[SymbolicTensor, list[str]]:
+    """A name for each axis of each tensor."""
+    loops: set[str] = set()
+    named: dict[tuple[SymbolicTensor, int], str] = {}
+    sliced: set[tuple[SymbolicTensor, int]] = set()
+    for statement in trace.statements:
+        loops |= {i.name for i in (*statement.loops, *_reduced(statement.value)) if _is_written(i)}
+        for tensor, d, form in _subscripts(statement):
+            for index in form.terms:
+                if isinstance(index, AxisIndex):
+                    sliced.add((tensor, d))
+                elif _is_written(index) and len(form.terms) == 1:
+                    named.setdefault((tensor, d), index.name)
+    result = {}
+    for tensor in trace.tensors:
+        letters = iter(_letters(loops))
+        names = []
+        for d in range(tensor.ndim):
+            own = named.get((tensor, d))
+            names.append(own or (next(letters) if (tensor, d) in sliced else ""))
+        result[tensor] = names
+    return result
+
+
+def _subscripts(statement: Recorded) -> Iterator[tuple[SymbolicTensor, int, Affine]]:
+    from cyclotron.language.recording.trace import accesses
+
+    target = Access(statement.target, statement.index, statement.span)
+    for access in (target, *accesses(statement.value)):
+        for d, form in enumerate(access.index):
+            yield access.tensor, d, form
+
+
+def _reduced(value: Element) -> list[Index]:
+    """The indices of the reductions of an expression, outermost first."""
+    found: list[Index] = []
+    seen: set[int] = set()
+    pending = [value]
+    while pending:
+        part = pending.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        if isinstance(part, Reduce):
+            found.append(part.index)
+        pending.extend(reversed(part.operands))
+    return found
+
+
+def _is_written(index: Index) -> bool:
+    """Whether the index stands in the kernel's text."""
+    return not isinstance(index, (AxisIndex, FoldIndex))
+
+
+def _letters(taken: Iterable[str]) -> Iterator[str]:
+    """Names in alphabetical order that are free."""
+    taken = set(taken)
+    yield from (letter for letter in LETTERS if letter not in taken)
+    number = 1
+    while True:
+        if f"i{number}" not in taken:
+            yield f"i{number}"
+        number += 1
+
+
+def _free(taken: Iterable[str]) -> str:
+    return next(_letters(taken))

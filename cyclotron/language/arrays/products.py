@@ -1,0 +1,118 @@
+"""Products of whole matrices and vectors: `A @ B`, `cy.dot`, `cy.outer`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from cyclotron.errors import ShapeError
+from cyclotron.language.arrays import broadcasting
+from cyclotron.language.arrays.broadcasting import text
+from cyclotron.language.arrays.elementwise import combine, operand, settled
+from cyclotron.language.arrays.naming import FoldIndex
+from cyclotron.language.arrays.whole import Expression, Whole
+from cyclotron.language.expressions.affine import Affine
+from cyclotron.language.expressions.elements import Element, Reduce, apply
+from cyclotron.language.expressions.position import here
+from cyclotron.language.expressions.promotion import converted, promoted
+from cyclotron.language.expressions.regions import box
+
+
+def matmul(left: object, right: object) -> Whole:
+    """The product of vectors and matrices; of more axes the leading ones broadcast.
+
+    Raises
+    ------
+    ShapeError
+        CYC122 if the inner sizes differ, or an operand has no axes.
+    """
+    a, b = (settled(one) if one.costly else one for one in map(operand, (left, right)))
+    if not a.shape or not b.shape:
+        raise ShapeError(
+            f"`@` has operands of shapes {text(a.shape)} and {text(b.shape)}, and one has no axes",
+            code="CYC122",
+            span=here(),
+            help="use `*` to scale an array",
+        )
+    inner = a.shape[-1], b.shape[-2 if len(b.shape) > 1 else -1]
+    if not broadcasting.same(*inner):
+        raise ShapeError(
+            f"`@` has operands of shapes {text(a.shape)} and {text(b.shape)}: it sums over"
+            f" {broadcasting.as_form(inner[0])} elements of one and {broadcasting.as_form(inner[1])} of the"
+            " other",
+            code="CYC122",
+            span=here(),
+            help="the last axis of the left operand has the size of the last but one of the right",
+        )
+    rows, columns = a.shape[-2:-1], b.shape[-1:] if len(b.shape) > 1 else ()
+    batch = broadcasting.broadcast([a.shape[:-2], b.shape[:-2]])
+    dtype = promoted("multiply", (a.dtype_name, b.dtype_name))[1]
+    span = here()
+
+    def element_at(index: Sequence[Affine]) -> Element:
+        k = FoldIndex("fold", span)
+        form = Affine({k: 1}, 0)
+        outer = index[: len(batch)]
+        row = index[len(batch) : len(batch) + len(rows)]
+        column = index[len(batch) + len(rows) :]
+        first = a.at((*broadcasting.along(outer, a.shape[:-2]), *row, form))
+        second = b.at((*broadcasting.along(outer, b.shape[:-2]), form, *column))
+        term = apply("multiply", converted(first, dtype), converted(second, dtype))
+        return Reduce("sum", k, (box([(k, inner[0])]),), term, span)
+
+    return Expression((*batch, *rows, *columns), dtype, element_at, (a, b), costly=True, label="product")
+
+
+def dot(a: Any, b: Any) -> Any:
+    """The product of two vectors, of a matrix and a vector or of two matrices, as NumPy's ``dot``.
+
+    Parameters
+    ----------
+    a, b : ndarray
+        The last axis of `a` has the size of the first of `b`; of three axes or more only one of the two.
+
+    Returns
+    -------
+    ndarray or scalar
+        Summed in the order of the elements.
+
+    Raises
+    ------
+    ShapeError
+        CYC122 if sizes differ, or in a kernel `b` has more than two axes and `a` more than one.
+    """
+    if not (isinstance(a, Whole) or isinstance(b, Whole)):
+        return np.dot(a, b)
+    left, right = operand(a), operand(b)
+    if not (left.shape and right.shape):
+        return combine("multiply", (left, right))
+    if left.ndim > 1 and right.ndim > 2:
+        raise ShapeError(
+            f"`dot` has operands of {left.ndim} and {right.ndim} axes, and at most two of the second are"
+            " supported",
+            code="CYC122",
+            span=here(),
+            help="use `@`, which multiplies stacks of matrices pair by pair, or `A @ B[k]` in a loop over k",
+        )
+    return matmul(left, right)
+
+
+def outer(a: Any, b: Any) -> Whole:
+    """The products of all pairs of elements of two vectors, as a matrix.
+
+    Raises
+    ------
+    ShapeError
+        CYC122 if one has more axes, which NumPy would flatten.
+    """
+    left, right = (one if one.shape else one[None] for one in map(operand, (a, b)))
+    if left.ndim > 1 or right.ndim > 1:
+        raise ShapeError(
+            f"`outer` has operands of {left.ndim} and {right.ndim} axes, and it takes vectors",
+            code="CYC122",
+            span=here(),
+            help="multiply with new axes instead, e.g. `A[:, :, None] * x`",
+        )
+    return combine("multiply", (left[:, None], right[None, :]))

@@ -1,0 +1,192 @@
+"""NumPy's subscripts of whole arrays: integers, affine forms, slices, `...` and `None`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+
+from cyclotron.errors import TraceError
+from cyclotron.language.arrays.broadcasting import Shape, Size, as_form, size
+from cyclotron.language.expressions.affine import Affine, Constraint, Extremum, affine
+from cyclotron.language.expressions.arithmetic import Arithmetic, Array
+from cyclotron.language.expressions.position import here
+from cyclotron.language.expressions.regions import is_empty
+from cyclotron.language.expressions.rounding import Remainder, not_affine
+
+
+@dataclass(frozen=True, eq=False)
+class Pick:
+    """What subscripts take of one axis: the elements ``start + step * e``, e along an axis of the result.
+
+    Of one element alone `axis` is None.
+    """
+
+    start: Affine
+    step: int = 1
+    axis: int | None = None
+
+    def at(self, index: Sequence[Affine]) -> Affine:
+        """The subscript where the result has an index."""
+        if self.axis is None:
+            return self.start
+        return self.start.plus(index[self.axis].times(self.step))
+
+
+def subscripted(name: str, shape: Shape, key: object) -> tuple[tuple[Pick, ...], Shape]:
+    """What subscripts take of each axis of an array, and the shape of the result.
+
+    Parameters
+    ----------
+    name : str
+        The array as the user calls it, for messages.
+    shape : tuple of int or Affine
+        Its shape.
+    key : object
+        What stands between the brackets.
+
+    Raises
+    ------
+    TraceError
+        CYC107 for subscripts that are arrays, CYC103 for ones that are not affine, CYC108 for too many.
+    """
+    keys = key if isinstance(key, tuple) else (key,)
+    for one in keys:
+        _refuse_data(name, one)
+    axes = sum(one is not None and one is not Ellipsis for one in keys)
+    if axes > len(shape) or sum(one is Ellipsis for one in keys) > 1:
+        raise TraceError(
+            f"`{name}` has {count(len(shape), 'axis', 'axes')} but {count(axes, 'subscript', 'subscripts')}",
+            code="CYC108",
+            span=here(),
+            help="give at most one subscript for each axis, and at most one `...`",
+        )
+    full = (slice(None),) * (len(shape) - axes)
+    at = next((n for n, one in enumerate(keys) if one is Ellipsis), len(keys))
+    picks: list[Pick] = []
+    result: list[Size] = []
+    for one in (*keys[:at], *full, *keys[at + 1 :]):
+        if one is None:
+            result.append(1)
+        elif isinstance(one, slice):
+            start, step, extent = _slice(name, one, shape[len(picks)])
+            picks.append(Pick(start, step, len(result)))
+            result.append(extent)
+        else:
+            picks.append(Pick(position(name, one, shape[len(picks)])))
+    return tuple(picks), tuple(result)
+
+
+def position(name: str, key: object, extent: Size) -> Affine:
+    """One subscript as an affine form; negative numbers count from the end."""
+    if isinstance(key, Remainder) or getattr(key, "is_index", False):
+        raise not_affine(key)
+    form = None if isinstance(key, bool) else affine(key)
+    if form is None:
+        _refuse_data(name, key)
+        what = f"`{key}`" if isinstance(key, Extremum) else f"a value of type `{type(key).__name__}`"
+        raise TraceError(
+            f"`{name}` is subscripted with {what}, which is not affine",
+            code="CYC103",
+            span=here(),
+            help="an index expression is a sum of integer multiples of indices, e.g. `2 * i - j + 1`",
+        )
+    if not isinstance(key, Affine) and form.constant < 0:
+        return form.plus(as_form(extent))
+    return form
+
+
+def _slice(name: str, key: slice, extent: Size) -> tuple[Affine, int, Size]:
+    """The first element, the step and the number of elements of a slice."""
+    bounds = (key.start, key.stop, key.step)
+    if not isinstance(key.step, Affine) and key.step == 0:
+        _refuse(f"a slice of `{name}` has the step 0", "steps are whole numbers other than 0, e.g. `x[::-1]`")
+    if not isinstance(extent, Affine) and not any(isinstance(bound, (Affine, Extremum)) for bound in bounds):
+        for bound in bounds:
+            if bound is not None:
+                _refuse_data(name, bound)
+                if not hasattr(type(bound), "__index__"):
+                    raise TraceError(
+                        f"a slice of `{name}` has the bound or step {bound!r}, a value of type"
+                        f" `{type(bound).__name__}`",
+                        code="CYC103",
+                        span=here(),
+                        help="write whole numbers, e.g. `x[: n // 2]` instead of `x[: n / 2]`",
+                    )
+        start, stop, step = key.indices(int(extent))
+        return Affine({}, start), step, len(range(start, stop, step))
+    step = 1 if key.step is None else key.step
+    if isinstance(step, Affine) or step != 1:
+        raise TraceError(
+            f"a slice of `{name}` has the step {step}, and bounds that depend on the index of a loop",
+            code="CYC107",
+            span=here(),
+            help="write a loop over its elements, e.g. `for i in range(start, stop, step): ...`",
+        )
+    first = Affine({}, 0) if key.start is None else _bound(name, key.start, extent)
+    stop_form = as_form(extent) if key.stop is None else _bound(name, key.stop, extent)
+    return first, 1, size(stop_form.plus(first.times(-1)))
+
+
+def _bound(name: str, bound: object, extent: Size) -> Affine:
+    """A bound of a slice that lies in the axis wherever the statement runs: NumPy would cut it off."""
+    from cyclotron.language.recording.trace import active_trace
+
+    form = position(name, bound, extent)
+    low, high = form, as_form(extent).plus(form.times(-1))
+    for part in active_trace().region():
+        for outside in (low, high):
+            below = Constraint(outside.times(-1).plus(Affine({}, -1)))
+            if not is_empty((*part, below)):
+                raise TraceError(
+                    f"the bound `{form}` of a slice of `{name}` may lie outside of the axis, which has"
+                    f" {as_form(extent)} elements",
+                    code="CYC107",
+                    span=here(),
+                    help="write a bound between 0 and the size wherever the loops run,"
+                    " e.g. `x[: n - k]` for `x[:-k]`",
+                )
+    return form
+
+
+def _refuse_data(name: str, key: Any) -> None:
+    """Raise `TraceError` for subscripts that are arrays or data."""
+    if isinstance(key, (Array, np.ndarray, list)):
+        dtype = getattr(key, "dtype", None)
+        if dtype == np.bool_ or (isinstance(key, list) and key and isinstance(key[0], bool)):
+            _refuse(
+                f"`{name}` is subscripted with a boolean mask: how many elements it takes depends on data",
+                "choose by data with `cy.where(mask, a, b)`, e.g. `x[...] = cy.where(mask, value, x)`",
+            )
+        _refuse(
+            f"`{name}` is subscripted with an array (fancy indexing)",
+            "take elements with `cy.take_along_axis(x, indices, axis=0)`, whose indices have as many axes"
+            if isinstance(key, Array)
+            else "use slices with steps, or loops over affine subscripts",
+        )
+    if isinstance(key, slice):
+        for bound in (key.start, key.stop, key.step):
+            if isinstance(bound, Arithmetic):
+                _refuse(
+                    f"a bound of a slice of `{name}` depends on data, and so would the shape",
+                    "assign to such slices, e.g. `x[:, :stop] = y`, and read whole axes, choosing by data:"
+                    " `cy.where(cy.arange(n) < stop, x, 0)`",
+                )
+    elif isinstance(key, Arithmetic):
+        raise TraceError(
+            f"`{name}` is subscripted with the data of a tensor, which is not affine",
+            code="CYC103",
+            span=here(),
+            help="an index expression is a sum of integer multiples of indices, e.g. `2 * i - j + 1`",
+        )
+
+
+def _refuse(message: str, help: str) -> NoReturn:
+    raise TraceError(message, code="CYC107", span=here(), help=help)
+
+
+def count(number: int, one: str, many: str) -> str:
+    """A number with its noun."""
+    return f"{number} {one if number == 1 else many}"

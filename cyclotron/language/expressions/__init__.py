@@ -1,0 +1,1 @@
+"""What kernels compute with, one value at a time: elements, indices, operators and dtypes."""

@@ -1,0 +1,263 @@
+"""Indices as numbers: what Python computes with them, and how kernels do."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from cyclotron.errors import ShapeError, Span
+from cyclotron.language.expressions.affine import Affine, Extremum, Index, Region, Rounded, intersection
+from cyclotron.language.expressions.elements import Constant, Element, Reduce, applied
+from cyclotron.language.expressions.operators import OPERATORS
+from cyclotron.language.expressions.position import here
+from cyclotron.language.expressions.regions import extent
+
+Reach = tuple[int, int]
+"""The least and the largest value, or a little beyond."""
+
+
+class IndexValue(Element):
+    """The value of an affine form of indices, as a number of a dtype."""
+
+    def __init__(self, form: Affine, dtype: str, span: Span) -> None:
+        self.form = form
+        self.span = span
+        self._dtype = dtype
+
+    @property
+    def dtype(self) -> str:
+        return self._dtype
+
+
+class IndexNumber(Element):
+    """A Python number that indices make: computed as Python does, it adopts the dtype of its neighbours.
+
+    Attributes
+    ----------
+    value : Element
+        What computes it, of dtype int64, float64, complex128 or bool.
+    text : str
+        How it is written, as far as that is short; else empty.
+    reach : Reach or None
+        Of integers.
+    """
+
+    def __init__(self, value: Element, span: Span, reach: Reach | None, text: str = "") -> None:
+        self.value = value
+        self.span = span
+        self.reach = reach if np.dtype(value.dtype).kind == "i" else None
+        self.text = text
+
+    @property
+    def operands(self) -> tuple[Element, ...]:
+        return (self.value,)
+
+    @property
+    def is_index(self) -> bool:
+        return True
+
+    @property
+    def sample(self) -> list[complex]:
+        """Numbers of its type, for integers the least and the largest."""
+        if self.reach is not None:
+            return list(self.reach)
+        samples: dict[str, list[complex]] = {"b": [False, True], "f": [0.0], "c": [0j]}
+        return samples.get(np.dtype(self.value.dtype).kind, [0])
+
+
+def number(value: Affine | Rounded | Extremum) -> IndexNumber:
+    """What an index, its remainder or quotient, or the largest or least of several is as a number."""
+    if isinstance(value, Affine):
+        return IndexNumber(IndexValue(value, "int64", here()), here(), _reach_of(value), str(value))
+    if isinstance(value, Rounded):
+        made = _python(value.op, (number(value.form), Constant(value.divisor, here())), here())
+    else:
+        made = number(value.forms[0])
+        for form in value.forms[1:]:
+            made = _python("maximum" if value.largest else "minimum", (made, number(form)), here())
+    made.text = str(value)
+    return made
+
+
+def computed(op: str, operands: Sequence[Element], span: Span, flags: Sequence[str] = ()) -> Element:
+    """An operator on numbers of which indices make some: of Python's a number, of others a value."""
+    if op in _PYTHON or op == "where":
+        return _python(op, operands, span)
+    return _strong(op, operands, span, flags)
+
+
+def extremum(op: str, *operands: Element) -> Element:
+    """What Python's ``max`` or ``min`` gives of numbers of which indices make some."""
+    return _python(op, operands, here())
+
+
+def is_of_indices(op: str, operands: Sequence[Element]) -> bool:
+    """Whether all operands that count are numbers and indices make some of them."""
+    entry = OPERATORS.get(op)
+    counted = operands[int(entry is not None and entry.typing == "select") :]
+    return any(one.is_index for one in counted) and all(one.dtype is None for one in counted)
+
+
+def reduced(kind: str, index: Index, region: Region, body: Element, span: Span) -> Element:
+    """A reduction of numbers that indices make: a number too; of truth values it tells one."""
+    made = Reduce(kind, index, region, strong(body), span)
+    return made if made.dtype == "bool" else IndexNumber(made, span, _reach_of_reduction(made, body))
+
+
+def counted(value: Element) -> Element:
+    """A number as a sum takes it: truth values are whole numbers."""
+    inner = strong(value)
+    return value if inner.dtype != "bool" else IndexNumber(_as_integer(inner), value.span, (0, 1))
+
+
+def strong(value: Element) -> Element:
+    """What computes a number, in the dtype of Python's."""
+    from cyclotron.language.expressions.dtypes import adopted, own_dtype
+
+    if isinstance(value, (IndexNumber, Constant)) or value.dtype is not None:
+        return value.value if isinstance(value, IndexNumber) else value
+    return adopted(value, own_dtype(value))
+
+
+def _python(op: str, operands: Sequence[Element], span: Span) -> IndexNumber:
+    return IndexNumber(_strong(op, operands, span, ()), span, _reach_after(op, operands), _text(op, operands))
+
+
+def _strong(op: str, operands: Sequence[Element], span: Span, flags: Sequence[str]) -> Element:
+    from cyclotron.language.expressions.dtypes import checked
+
+    values = [strong(one) for one in operands]
+    if op in _ARITHMETIC:
+        values = [_as_integer(one) for one in values]
+    if OPERATORS[op].typing == "cast" and f"to_{values[0].dtype}" == op:
+        return values[0]
+    if op == "power" and isinstance(operands[1], Constant) and _is_negative(operands[1].value):
+        values[0] = applied("to_float64", (values[0],), span, ())  # as Python's, of whole numbers too
+    return applied(op, checked(op, values, span), span, flags)
+
+
+def _as_integer(value: Element) -> Element:
+    """Python's truth values are whole numbers in arithmetic."""
+    return applied("to_int64", (value,), value.span, ()) if value.dtype == "bool" else value
+
+
+def _is_negative(exponent: complex) -> bool:
+    return isinstance(exponent, int) and exponent < 0
+
+
+def _reach_of(form: Affine) -> Reach:
+    from cyclotron.language.recording.trace import active_trace
+
+    low = high = form.constant
+    region = active_trace().region()
+    for index, factor in form.terms.items():
+        ends = extent(region, index) or (0, 0)
+        low += factor * ends[factor < 0]
+        high += factor * ends[factor > 0]
+    return _fitting(low, high)
+
+
+def _reach(value: Element) -> Reach | None:
+    from cyclotron.language.expressions.dtypes import numbers_of
+
+    numbers = numbers_of(value)
+    if not all(isinstance(one, int) for one in numbers):
+        return None
+    return min(map(int, numbers)), max(map(int, numbers))  # type: ignore[arg-type]  # whole numbers
+
+
+def _reach_after(op: str, operands: Sequence[Element]) -> Reach | None:
+    """What whole numbers become."""
+    reaches = [_reach(one) for one in operands[int(op == "where") :]]
+    known = [one for one in reaches if one is not None]
+    if len(known) < len(reaches) or (OPERATORS[op].typing == "truth") or op == "divide":
+        return None
+    ends = [end for reach in known for end in reach]
+    if op in ("where", "maximum", "minimum"):
+        return min(ends), max(ends)
+    if op == "power":
+        return _reach_of_power(*known)
+    if op in ("floor_divide", "remainder"):
+        most = max(abs(end) for end in known[op == "remainder"])
+        return -most - 1, most
+    if op in _BITS:
+        bits = max(end.bit_length() for end in ends)
+        return -(1 << bits), (1 << bits) - 1
+    if op == "absolute":
+        return 0, max(map(abs, ends))
+    combine = _EXACT[op]
+    pairs = [(a,) for a in known[0]] if len(known) == 1 else [(a, b) for a in known[0] for b in known[1]]
+    results = [combine(*pair) for pair in pairs]
+    return _fitting(min(results), max(results))
+
+
+def _reach_of_power(base: Reach, exponent: Reach) -> Reach | None:
+    if exponent[0] < 0 and exponent[0] == exponent[1]:
+        return None
+    most = max(abs(end) for end in base)
+    if most > 1 and exponent[1] > 63:
+        raise _too_large(f"{most}**{exponent[1]}")
+    largest = max(most, 1) ** max(exponent[1], 0)
+    return _fitting(-largest if base[0] < 0 else 0, largest)
+
+
+def _reach_of_reduction(value: Reduce, body: Element) -> Reach | None:
+    reach = _reach(body)
+    if reach is None or value.kind in ("maximum", "minimum"):
+        return reach
+    from cyclotron.language.recording.trace import active_trace
+
+    ends = extent(intersection(active_trace().region(), value.region), value.index)
+    count = 0 if ends is None else ends[1] - ends[0] + 1
+    if value.kind == "sum":
+        return _fitting(min(0, count * reach[0]), max(0, count * reach[1]))
+    power = _reach_of_power((-max(map(abs, reach)), max(map(abs, reach))), (0, count))
+    return power and (power[0], max(power[1], 1))
+
+
+def _fitting(low: int, high: int) -> Reach:
+    limits = np.iinfo(np.int64)
+    if limits.min <= low and high <= limits.max:
+        return low, high
+    raise _too_large(str(low if low < limits.min else high))
+
+
+def _too_large(reached: str) -> ShapeError:
+    return ShapeError(
+        f"a number that indices make reaches {reached}, and int64 ends at {np.iinfo(np.int64).max}",
+        code="CYC120",
+        span=here(),
+        help="compute with floating numbers, e.g. `float(n) * i`, or scale it down before",
+    )
+
+
+def _text(op: str, operands: Sequence[Element]) -> str:
+    sign = _SIGNS.get(op)
+    texts = [str(one.value) if isinstance(one, Constant) else one.text for one in operands]
+    if sign is None or len(texts) != 2 or not all(texts):
+        return ""
+    left, right = (f"({text})" if " " in text else text for text in texts)
+    return f"{left} {sign} {right}"
+
+
+_SIGNS = {
+    "add": "+",
+    "subtract": "-",
+    "multiply": "*",
+    "divide": "/",
+    "floor_divide": "//",
+    "remainder": "%",
+    "power": "**",
+}
+_EXACT: Mapping[str, Callable[..., int]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "negative": operator.neg,
+}
+_ARITHMETIC = frozenset([*_SIGNS, "negative", "absolute"])
+_COMPARISONS = frozenset(["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"])
+_BITS = frozenset(["bit_and", "bit_or", "bit_xor"])
+_PYTHON = _ARITHMETIC | _COMPARISONS | _BITS

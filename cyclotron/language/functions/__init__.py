@@ -1,0 +1,1 @@
+"""What kernels call, as `cy.exp` and `cy.sum`: symbolic while tracing, NumPy otherwise."""

@@ -1,0 +1,166 @@
+"""New arrays: symbolic while tracing, NumPy otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from cyclotron.errors import ShapeError
+from cyclotron.language.arrays.blocked import Blocked, Spec, resolve_shape
+from cyclotron.language.arrays.broadcasting import whole_numbers
+from cyclotron.language.arrays.captured import constant
+from cyclotron.language.arrays.reference import BlockedView, ScalarView, plain, wrap
+from cyclotron.language.arrays.tensors import SymbolicTensor
+from cyclotron.language.arrays.whole import Whole
+from cyclotron.language.expressions.elements import Constant, Element, element
+from cyclotron.language.expressions.operators import named_dtype
+from cyclotron.language.expressions.position import here
+from cyclotron.language.recording.trace import ACTIVE, Reference, Trace, default_dtype
+
+Shape = int | Sequence[int]
+Tile = int | Sequence[int]
+
+
+def empty(
+    shape: Shape, dtype: DTypeLike | None = None, tile: Tile | None = None, *, name: str | None = None
+) -> Any:
+    """Return a new array whose elements the kernel assigns.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+        Elements (scalars or tiles) along each axis. Entries of the shape of a blocked argument bring their
+        tile size along.
+    dtype : dtype, optional
+        By default the dtype of the kernel's inputs, which then agree; float64 outside kernels.
+    tile : int or sequence of int, optional
+        Scalars per tile along each axis, where the shape does not tell.
+    name : str, optional
+        The name in messages; set by the tracer.
+
+    Returns
+    -------
+    ndarray or Blocked
+        In a kernel under trace, a symbolic tensor.
+    """
+    return _new(shape, dtype, tile, None, name)
+
+
+def zeros(
+    shape: Shape, dtype: DTypeLike | None = None, tile: Tile | None = None, *, name: str | None = None
+) -> Any:
+    """Return a new array of zeros; elements without assignment stay zero. Parameters as for `empty`."""
+    return _new(shape, dtype, tile, 0, name)
+
+
+def ones(
+    shape: Shape, dtype: DTypeLike | None = None, tile: Tile | None = None, *, name: str | None = None
+) -> Any:
+    """Return a new array of ones; elements without assignment stay one. Parameters as for `empty`."""
+    return _new(shape, dtype, tile, 1, name)
+
+
+def full(
+    shape: Shape,
+    fill_value: complex,
+    dtype: DTypeLike | None = None,
+    tile: Tile | None = None,
+    *,
+    name: str | None = None,
+) -> Any:
+    """Return a new array of one value; elements without assignment keep it. Parameters as for `empty`."""
+    return _new(shape, dtype, tile, fill_value, name)
+
+
+def empty_like(prototype: Any, dtype: DTypeLike | None = None, *, name: str | None = None) -> Any:
+    """Return a new array shaped, tiled and typed as `prototype`, whose elements the kernel assigns."""
+    return _new_like(prototype, dtype, None, name)
+
+
+def zeros_like(prototype: Any, dtype: DTypeLike | None = None, *, name: str | None = None) -> Any:
+    """Return a new array of zeros shaped, tiled and typed as `prototype`."""
+    return _new_like(prototype, dtype, 0, name)
+
+
+def ones_like(prototype: Any, dtype: DTypeLike | None = None, *, name: str | None = None) -> Any:
+    """Return a new array of ones shaped, tiled and typed as `prototype`."""
+    return _new_like(prototype, dtype, 1, name)
+
+
+def full_like(
+    prototype: Any, fill_value: complex, dtype: DTypeLike | None = None, *, name: str | None = None
+) -> Any:
+    """Return a new array of one value shaped, tiled and typed as `prototype`."""
+    return _new_like(prototype, dtype, fill_value, name)
+
+
+def default_dtype_here() -> str:
+    """The dtype of an array that is declared without one: that of the kernel's inputs; float64 outside."""
+    context = ACTIVE.get()
+    if isinstance(context, Trace):
+        return default_dtype(context.dtypes_of_arguments())
+    return default_dtype(context.dtypes) if isinstance(context, Reference) else "float64"
+
+
+def _new(
+    shape: Shape, dtype: DTypeLike | None, tile: Tile | None, fill: complex | None, name: str | None
+) -> Any:
+    context = ACTIVE.get()
+    if isinstance(context, Trace):
+        scalars, tiles = resolve_shape(shape, tile)
+        return _declared(context, name, scalars, tiles, None if dtype is None else named_dtype(dtype), fill)
+    scalars, tiles = resolve_shape(shape, tile)
+    dtype = default_dtype_here() if dtype is None else dtype
+    array = np.empty(scalars, dtype)
+    if fill is not None:
+        array[...] = fill
+    if tiles is not None:
+        return wrap(Blocked(array, tiles)) if context else Blocked(array, tiles)
+    return wrap(array) if context else array
+
+
+def _new_like(prototype: Any, dtype: DTypeLike | None, fill: complex | None, name: str | None) -> Any:
+    if isinstance(prototype, SymbolicTensor):
+        context = ACTIVE.get()
+        if not isinstance(context, Trace) or prototype.owner is not context:
+            raise ShapeError(f"`{prototype.name}` belongs to another kernel", code="CYC118", span=here())
+        chosen = prototype.dtype_name if dtype is None else named_dtype(dtype)
+        return _declared(context, name, prototype.scalars, prototype.tile, chosen, fill)
+    if isinstance(prototype, Whole):
+        scalars = whole_numbers(prototype.shape, f"`{prototype.name}`")
+        return _new(scalars, dtype or prototype.dtype, None, fill, name)
+    if isinstance(prototype, (BlockedView, Blocked)):
+        blocked = plain(prototype)
+        chosen_dtype = blocked.dtype if dtype is None else dtype
+        return _new(blocked.shape, chosen_dtype, blocked.tile_shape, fill, name)
+    if isinstance(prototype, Spec):
+        return _new(prototype.shape, dtype or prototype.dtype, prototype.tile, fill, name)
+    array = plain(prototype) if isinstance(prototype, ScalarView) else np.asarray(prototype)
+    return _new(array.shape, array.dtype if dtype is None else dtype, None, fill, name)
+
+
+def _declared(
+    trace: Trace,
+    name: str | None,
+    scalars: tuple[int, ...],
+    tile: tuple[int, ...] | None,
+    dtype: str | None,
+    fill: complex | None,
+) -> SymbolicTensor:
+    """A new tensor; in a loop every iteration makes it anew, and fills it, as with data anywhere."""
+    if isinstance(fill, np.ndarray) and fill.ndim:
+        fill = constant(fill)
+    given = isinstance(fill, (Element, Whole))
+    if fill is not None and not given:
+        first = element(fill)
+        fill = first.value if isinstance(first, Constant) else fill
+    if not given and (tile is not None or not trace.indices()):
+        return trace.declare(name, scalars, tile, dtype, fill)
+    tensor = trace.declare(name, scalars, None, dtype, None, anywhere=True)
+    if fill is not None:
+        tensor.complete = True
+        tensor[...] = fill
+    return tensor

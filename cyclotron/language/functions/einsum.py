@@ -1,0 +1,222 @@
+"""`cy.einsum`: tensor algebra as the recurrence that it abbreviates; NumPy's own outside of a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cyclotron.errors import ShapeError, TraceError
+from cyclotron.language.arrays.blocked import Blocked, Extent, resolve_shape
+from cyclotron.language.arrays.captured import constant
+from cyclotron.language.arrays.reference import plain, wrap
+from cyclotron.language.arrays.tensors import SymbolicTensor
+from cyclotron.language.expressions.affine import Affine
+from cyclotron.language.expressions.elements import Element, apply, matmul
+from cyclotron.language.expressions.position import here
+from cyclotron.language.recording import values
+from cyclotron.language.recording.scopes import loop
+from cyclotron.language.recording.trace import ACTIVE, Trace
+
+
+@dataclass(frozen=True)
+class Subscripts:
+    """``"ik,kj->ij"`` taken apart: the letters of each operand and of the result."""
+
+    operands: tuple[str, ...]
+    result: str
+
+    @property
+    def summed(self) -> str:
+        """The letters that the result lacks, in the order of their first use."""
+        return "".join(x for x in dict.fromkeys("".join(self.operands)) if x not in self.result)
+
+
+def einsum(subscripts: str, *operands: Any, name: str | None = None) -> Any:
+    """Multiply tensors and sum over the indices that the result lacks, as NumPy's ``einsum``.
+
+    In a kernel ``C = cy.einsum("ik,kj->ij", A, B)`` is the loops over i and j with
+    ``C[i, j] = sum(A[i, k] * B[k, j] for k in range(A.shape[1]))`` in them, and declares C.
+
+    Parameters
+    ----------
+    subscripts : str
+        One letter for each axis of each operand, then ``->`` and those of the result; without ``->`` the
+        letters used once, in alphabetical order. A letter twice in one operand takes its diagonal.
+    *operands : ndarray or Blocked
+        The tensors, as many as there are groups of letters. Of tiles one or two matrices: a product, an
+        elementwise product, a transposed or an equal one.
+    name : str, optional
+        The name in messages; set by the tracer.
+
+    Returns
+    -------
+    ndarray or Blocked
+        In a kernel under trace, a symbolic tensor.
+    """
+    parts = parse(subscripts)
+    context = ACTIVE.get()
+    if isinstance(context, Trace):
+        operands = tuple(constant(one) if isinstance(one, np.ndarray) else one for one in operands)
+        _check_tensors(operands)
+    shapes = [tuple(operand.shape) for operand in operands]
+    extents = _extents(parts, shapes)
+    shape = tuple(extents[x] for x in parts.result)
+    if isinstance(context, Trace):
+        return _trace(context, parts, operands, extents, name)
+    arrays = [np.asarray(plain(operand)) for operand in operands]
+    result = np.asarray(np.einsum(f"{','.join(parts.operands)}->{parts.result}", *arrays))
+    tile = resolve_shape(shape, None)[1]
+    whole: Any = result if tile is None else Blocked(result, tile)
+    return wrap(whole) if context else whole
+
+
+def parse(subscripts: str) -> Subscripts:
+    """Take subscripts apart; raise `TraceError` where they are malformed."""
+    text = "".join(subscripts.split())
+    left, arrow, result = text.partition("->")
+    operands = tuple(left.split(","))
+    letters = "".join(operands)
+    if not arrow:
+        result = "".join(sorted(x for x in set(letters) if letters.count(x) == 1))
+    wrong = next((x for x in letters + result if not (x.isascii() and x.isalpha())), None)
+    if wrong is not None:
+        raise _malformed(f"the subscripts `{subscripts}` have `{wrong}` where a letter is needed")
+    for x in result:
+        if x not in letters:
+            raise _malformed(f"the result of `{subscripts}` has the index `{x}`, which no operand has")
+        if result.count(x) > 1:
+            raise _malformed(f"the result of `{subscripts}` has the index `{x}` twice")
+    return Subscripts(operands, result)
+
+
+def _check_tensors(operands: Sequence[Any]) -> None:
+    for operand in operands:
+        if not isinstance(operand, SymbolicTensor):
+            raise TraceError(
+                "an operand of einsum is no tensor of the kernel",
+                code="CYC105",
+                span=here(),
+                help="pass arguments of the kernel, or tensors declared in it",
+            )
+
+
+def _extents(parts: Subscripts, shapes: Sequence[tuple[int, ...]]) -> dict[str, int]:
+    """The number of elements along each index."""
+    if len(parts.operands) != len(shapes):
+        raise _malformed(
+            f"the subscripts are for {len(parts.operands)} operands, and {len(shapes)} are given"
+        )
+    found: dict[str, int] = {}
+    for letters, shape in zip(parts.operands, shapes, strict=True):
+        if len(letters) != len(shape):
+            raise _malformed(f"the subscripts `{letters}` are for an operand that has {len(shape)} axes")
+        for x, size in zip(letters, shape, strict=True):
+            known = found.setdefault(x, size)
+            if _sizes(known) != _sizes(size):
+                raise ShapeError(
+                    f"the index `{x}` runs over {_text(known)} and over {_text(size)}",
+                    code="CYC122",
+                    span=here(),
+                    help="give both axes the same size, or different letters",
+                )
+    return found
+
+
+def _trace(
+    trace: Trace,
+    parts: Subscripts,
+    operands: Sequence[Any],
+    extents: Mapping[str, int],
+    name: str | None,
+) -> SymbolicTensor:
+    """Record the loops and the one equation."""
+    scalars, tile = resolve_shape([extents[x] for x in parts.result], None)
+    dtype = np.result_type(*(operand.dtype for operand in operands)).name
+    tensor = trace.declare(name, scalars, tile, dtype, None)
+    with ExitStack() as loops:
+        indices = {x: loops.enter_context(loop(x, extents[x])) for x in parts.result}
+        tensor[tuple(indices[x] for x in parts.result)] = _sum(
+            parts, operands, extents, parts.summed, indices
+        )
+    return tensor
+
+
+def _sum(
+    parts: Subscripts,
+    operands: Sequence[SymbolicTensor],
+    extents: Mapping[str, int],
+    summed: str,
+    indices: Mapping[str, Affine],
+) -> Element:
+    if not summed:
+        elements = [
+            operand[tuple(indices[x] for x in letters)]
+            for letters, operand in zip(parts.operands, operands, strict=True)
+        ]
+        return _product(parts, elements)
+    index, rest = summed[0], summed[1:]
+    total: Element = values.sum(
+        index, 0, extents[index], lambda k: _sum(parts, operands, extents, rest, {**indices, index: k})
+    )
+    return total
+
+
+def _product(parts: Subscripts, elements: Sequence[Element]) -> Element:
+    if any(element.blocked for element in elements):
+        return _tile_product(parts, elements)
+    result = elements[0]
+    for element in elements[1:]:
+        result = apply("multiply", result, element)
+    return result
+
+
+def _tile_product(parts: Subscripts, elements: Sequence[Element]) -> Element:
+    """The tile operator for one or two matrices of tiles."""
+    matrices = all(len(set(letters)) == len(letters) == 2 for letters in (*parts.operands, parts.result))
+    result = parts.result
+    if matrices and len(elements) == 1:
+        return _oriented(elements[0], parts.operands[0], result)
+    if matrices and len(elements) == 2:
+        if set(parts.operands[0]) == set(parts.operands[1]) == set(result):
+            first, second = (
+                _oriented(e, letters, result) for e, letters in zip(elements, parts.operands, strict=True)
+            )
+            return apply("multiply", first, second)
+        if len(parts.summed) == 1:
+            rows = 0 if result[0] in parts.operands[0] else 1
+            left = _oriented(elements[rows], parts.operands[rows], result[0] + parts.summed)
+            right = _oriented(elements[1 - rows], parts.operands[1 - rows], parts.summed + result[1])
+            return matmul(left, right)
+    raise TraceError(
+        f"`{','.join(parts.operands)}->{result}` of tiles is no tile operator",
+        code="CYC105",
+        span=here(),
+        help="of tiles einsum makes products of two matrices; write other recurrences with loops",
+    )
+
+
+def _oriented(element: Element, letters: str, wanted: str) -> Element:
+    return element if letters == wanted else element.T
+
+
+def _sizes(size: int) -> tuple[int, ...]:
+    return (size.scalars, size.tile) if isinstance(size, Extent) else (int(size), 1)
+
+
+def _text(size: int) -> str:
+    if isinstance(size, Extent) and size.blocked:
+        return f"{size.scalars} elements in tiles of {size.tile}"
+    return f"{int(size)} elements"
+
+
+def _malformed(message: str) -> TraceError:
+    return TraceError(
+        message,
+        code="CYC123",
+        span=here(),
+        help='write one letter for each axis of each operand, e.g. `cy.einsum("ik,kj->ij", A, B)`',
+    )

@@ -1,0 +1,188 @@
+"""Reductions of whole arrays, `cy.sum(x, axis=0)`: symbolic while tracing, NumPy otherwise."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from cyclotron.errors import ShapeError
+from cyclotron.language.arrays.broadcasting import text, whole_numbers
+from cyclotron.language.arrays.elementwise import combine, settled
+from cyclotron.language.arrays.naming import FoldIndex
+from cyclotron.language.arrays.whole import Expression, Whole, axes_of
+from cyclotron.language.expressions.affine import Affine
+from cyclotron.language.expressions.elements import Element, Reduce, apply
+from cyclotron.language.expressions.position import here
+from cyclotron.language.expressions.regions import box
+
+_KINDS = {"sum": "sum", "max": "maximum", "min": "minimum", "any": "sum", "all": "product", "prod": "product"}
+
+
+def fold(kind: str, array: Whole, axis: Any, keepdims: bool) -> Whole:
+    """Fold an array over axes, in the order of the elements.
+
+    Raises
+    ------
+    ShapeError
+        CYC122 if there is no such axis, or nothing to take the maximum of.
+    """
+    if kind == "mean":
+        total = fold("sum", array, axis, keepdims)
+        sizes = tuple(array.shape[one] for one in axes_of(axis, array.ndim, "mean"))
+        return combine("divide", (total, math.prod(whole_numbers(sizes, "the mean"))))
+    if array.costly:
+        array = settled(array)
+    if kind in ("any", "all") and array.dtype_name != "bool":
+        array = array != 0
+    if kind in ("sum", "prod") and array.dtype_name in ("bool", "int32"):
+        array = array.astype("int64")  # as NumPy's
+    if kind in ("max", "min") and array.dtype.kind == "c":
+        raise ShapeError(
+            f"`{kind}` is not defined on {array.dtype_name} arrays",
+            code="CYC121",
+            span=here(),
+            help="take it of the absolute values, e.g. `cy.max(cy.abs(x))`",
+        )
+    folded = axes_of(axis, array.ndim, kind)
+    if kind in ("max", "min") and builtins.any(array.shape[one] == 0 for one in folded):
+        raise ShapeError(
+            f"`{kind}` of an array of shape {text(array.shape)} has no elements to choose from",
+            code="CYC122",
+            span=here(),
+            help="fold over axes that have elements",
+        )
+    kept = [one for one in range(array.ndim) if one not in folded]
+    shape = (1 if n in folded else array.shape[n] for n in range(array.ndim) if keepdims or n in kept)
+    span = here()
+
+    def element_at(index: Sequence[Affine]) -> Element:
+        at: dict[int, Affine] = {}
+        for position, n in enumerate(range(array.ndim) if keepdims else kept):
+            at[n] = index[position]
+        indices = {n: FoldIndex("fold", span) for n in folded}
+        at |= {n: Affine({fold_index: 1}, 0) for n, fold_index in indices.items()}
+        element = array.at([at[n] for n in range(array.ndim)])
+        for n in reversed(folded):
+            domain = (box([(indices[n], array.shape[n])]),)
+            element = Reduce(_KINDS[kind], indices[n], domain, element, span)
+        return element
+
+    return Expression(tuple(shape), array.dtype_name, element_at, (array,), costly=True, label=kind)
+
+
+def _reduction(kind: str, about: str) -> Any:
+    numpy = getattr(np, kind)
+    converts = kind in ("sum", "prod", "mean")
+
+    def function(a: Any, axis: Any = None, keepdims: bool = False, dtype: DTypeLike | None = None) -> Any:
+        if dtype is not None and isinstance(a, (Whole, Element)):
+            a = a.astype(dtype)
+        if isinstance(a, Whole):
+            result = fold(kind, a, axis, keepdims)
+            return result if dtype is None else result.astype(dtype)
+        if isinstance(a, Element):
+            return getattr(a, kind)(axis, keepdims)
+        options = {"dtype": dtype} if converts else {}
+        return numpy(a, axis=axis, keepdims=keepdims, **options)
+
+    def undated(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        return function(a, axis, keepdims)
+
+    chosen = function if converts else undated
+    chosen.__name__ = chosen.__qualname__ = kind
+    option = (
+        """
+    dtype : dtype, optional
+        To which the elements are converted before."""
+        if converts
+        else ""
+    )
+    chosen.__doc__ = f"""{about}
+
+    Parameters
+    ----------
+    a : ndarray
+        Any shape.
+    axis : int or tuple of int, optional
+        The axes to fold, by default all.
+    keepdims : bool
+        Whether folded axes stay, with one element.{option}
+
+    Returns
+    -------
+    ndarray
+        Without the folded axes; of all axes one scalar. Folded in the order of the elements, the last axis
+        fastest, where NumPy adds in pairs: floating sums may differ in the last bits.
+    """
+    return chosen
+
+
+sum = _reduction("sum", "The sum over axes; of int32 and bool in int64, as NumPy's.")
+prod = _reduction("prod", "The product over axes; of int32 and bool in int64, as NumPy's.")
+max = _reduction("max", "The maximum over axes; NaN where there is one.")
+min = _reduction("min", "The minimum over axes; NaN where there is one.")
+any = _reduction("any", "Whether some element is not zero, over axes; bool.")
+all = _reduction("all", "Whether no element is zero, over axes; bool.")
+mean = _reduction("mean", "The sum over axes divided by the number of elements.")
+
+
+def var(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
+    """The mean of the squared distances from the mean, over axes; `ddof` fewer of them than there are."""
+    if not isinstance(a, Whole):
+        return np.var(a, axis=axis, ddof=ddof, keepdims=keepdims)
+    away = a - fold("mean", a, axis, True)
+    squares = away.real * away.real + away.imag * away.imag if away.dtype.kind == "c" else away * away
+    sizes = tuple(a.shape[n] for n in axes_of(axis, a.ndim, "var"))
+    number: int = math.prod(whole_numbers(sizes, "the variance"))
+    return fold("sum", squares, axis, keepdims) / (number - ddof)
+
+
+def std(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
+    """The root of the variance over axes, as `var`."""
+    if not isinstance(a, Whole):
+        return np.std(a, axis=axis, ddof=ddof, keepdims=keepdims)
+    return apply("sqrt", var(a, axis, ddof, keepdims))
+
+
+def norm(x: Any, ord: float | None = None, axis: Any = None, keepdims: bool = False) -> Any:
+    """The length of a vector; of a matrix the root of the sum of the squares of its elements (Frobenius).
+
+    Parameters
+    ----------
+    x : ndarray
+        Any shape and dtype; without `axis` all elements count, unless `ord` is given.
+    ord : {None, 1, 2, inf, -inf}
+        Of vectors: None and 2 for the length, 1 for the sum of the absolute values, inf for the largest of
+        them and -inf for the least.
+    axis : int or pair of int, optional
+        The axis of the vectors, or those of the matrices.
+    keepdims : bool
+        Whether folded axes stay, with one element.
+
+    Raises
+    ------
+    ShapeError
+        CYC122 for another `ord`, or one with several axes.
+    """
+    if not isinstance(x, Whole):
+        if ord is None and axis is None and not keepdims:
+            return np.linalg.norm(np.ravel(x))
+        return np.linalg.norm(x, ord, axis, keepdims)
+    folded = axes_of(axis, x.ndim, "norm")
+    if ord not in (None, 1, 2, np.inf, -np.inf) or (ord is not None and len(folded) != 1):
+        raise ShapeError(
+            f"`norm` has ord={ord!r} over {len(folded)} axes",
+            code="CYC122",
+            span=here(),
+            help="of vectors there are 1, 2, inf and -inf, e.g. `cy.norm(A, ord=1, axis=0)`",
+        )
+    size = abs(x) if x.dtype.kind == "c" else x.astype("float64") if x.dtype.kind in "bi" else x
+    if ord in (None, 2):
+        return apply("sqrt", fold("sum", size * size, folded, keepdims))
+    kind = "sum" if ord == 1 else "max" if ord == np.inf else "min"
+    return fold(kind, abs(size), folded, keepdims)

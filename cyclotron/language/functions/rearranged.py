@@ -1,0 +1,229 @@
+"""Arrays of the elements of others in other places: accesses while tracing, NumPy otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from cyclotron.errors import ShapeError
+from cyclotron.language.arrays.broadcasting import text, whole_numbers
+from cyclotron.language.arrays.elementwise import operand
+from cyclotron.language.arrays.reference import ScalarView
+from cyclotron.language.arrays.subscripts import count
+from cyclotron.language.arrays.whole import Expression, Whole, axes_of, axis_of, place_of
+from cyclotron.language.expressions.affine import Affine
+from cyclotron.language.expressions.elements import Choose, Constant, Element
+from cyclotron.language.expressions.operators import named_dtype
+from cyclotron.language.expressions.position import here
+from cyclotron.language.expressions.promotion import typed
+from cyclotron.language.functions.creation import default_dtype_here
+from cyclotron.language.recording.trace import ACTIVE, Trace
+
+
+def flip(m: Any, axis: int | tuple[int, ...] | None = None) -> Any:
+    """The array with its elements in reverse along axes, by default all."""
+    if not isinstance(m, Whole):
+        return np.flip(m, axis)
+    axes = axes_of(axis, m.ndim, "flip")
+    return m[tuple(slice(None, None, -1 if n in axes else 1) for n in range(m.ndim))]
+
+
+def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
+    """The differences of neighbours along an axis, `n` times."""
+    if not isinstance(a, Whole):
+        return np.diff(a, n, axis)
+    along, times = axis_of(axis, a.ndim, "diff"), place_of(n, "diff")
+    if times < 0:
+        raise ShapeError(f"`diff` is taken {times} times", code="CYC122", span=here(), help="give 0 or more")
+    for _ in range(min(times, whole_numbers(a.shape, f"`{a.name}`")[along])):  # then nothing is left
+        before = (slice(None),) * along
+        later, earlier = (a[before + (part,)] for part in (slice(1, None), slice(None, -1)))  # noqa: RUF005
+        a = later != earlier if a.dtype_name == "bool" else later - earlier
+    return a
+
+
+def diagonal(a: Any, offset: int = 0) -> Any:
+    """The diagonal of a matrix, or one `offset` places right of it."""
+    if not isinstance(a, Whole):
+        return np.diagonal(a, offset)
+    rows, columns = _matrix(a, "diagonal")
+    offset = place_of(offset, "diagonal")
+    down, right = max(-offset, 0), max(offset, 0)
+    size = max(min(rows - down, columns - right), 0)
+
+    def element_at(index: Sequence[Affine]) -> Element:
+        return a.at([index[0].plus(Affine({}, by)) for by in (down, right)])
+
+    return Expression((size,), a.dtype_name, element_at, (a,))
+
+
+def trace(a: Any, offset: int = 0) -> Any:
+    """The sum of the diagonal of a matrix."""
+    return diagonal(a, offset).sum()
+
+
+def tril(m: Any, k: int = 0) -> Any:
+    """The matrix with zeros above a diagonal, the one `k` places right of the main one."""
+    return _part(m, k, lower=True) if isinstance(m, Whole) else np.tril(m, k)
+
+
+def triu(m: Any, k: int = 0) -> Any:
+    """The matrix with zeros below a diagonal, the one `k` places right of the main one."""
+    return _part(m, k, lower=False) if isinstance(m, Whole) else np.triu(m, k)
+
+
+def eye(n: int, m: int | None = None, k: int = 0, dtype: DTypeLike | None = None) -> Any:
+    """A matrix with ones on a diagonal, the one `k` places right of the main one, and zeros.
+
+    Parameters
+    ----------
+    n, m : int
+        Rows, and columns, by default as many.
+    k : int
+        Which diagonal.
+    dtype : dtype, optional
+        As for `zeros`, that of the kernel's inputs.
+    """
+    name = default_dtype_here() if dtype is None else named_dtype(dtype)
+    if not isinstance(ACTIVE.get(), Trace):
+        made = np.eye(n, m, k, dtype=name)
+        return made.view(ScalarView) if ACTIVE.get() is not None else made
+
+    def element_at(index: Sequence[Affine]) -> Element:
+        on = index[1].plus(index[0].times(-1)) == k
+        one, zero = (typed(Constant(number, here()), name) for number in (1, 0))
+        return Choose(on, one, zero, here())
+
+    return Expression((n, n if m is None else m), name, element_at, ())
+
+
+def concatenate(arrays: Sequence[Any], axis: int = 0) -> Any:
+    """Arrays one after the other along an axis, along which alone they may differ in size.
+
+    Raises
+    ------
+    ShapeError
+        CYC122 if they have other axes, or differ along those.
+    """
+    if not isinstance(arrays, (tuple, list)) or not any(isinstance(one, Whole) for one in arrays):
+        return np.concatenate(arrays, axis)
+    wholes = [operand(one) for one in arrays]
+    along = axis_of(axis, wholes[0].ndim, "concatenate")
+    shapes = [whole_numbers(one.shape, f"`{one.name}`") for one in wholes]
+    if len({(len(shape), *shape[:along], -1, *shape[along + 1 :]) for shape in shapes}) > 1:
+        raise ShapeError(
+            f"`concatenate` has arrays of shapes {' and '.join(map(text, shapes))}",
+            code="CYC122",
+            span=here(),
+            help=f"they may differ along axis {along} only",
+        )
+    dtype = np.result_type(*(one.dtype for one in wholes)).name
+    wholes = [one.astype(dtype) if one.dtype_name != dtype else one for one in wholes]
+    ends = [sum(shape[along] for shape in shapes[: n + 1]) for n in range(len(shapes))]
+    parts = [(end, one) for end, one, shape in zip(ends, wholes, shapes, strict=True) if shape[along]]
+
+    def element_at(index: Sequence[Affine]) -> Element:
+        result = None
+        for (end, one), (start, _) in zip(reversed(parts), reversed([(0, None), *parts[:-1]]), strict=True):
+            own = one.at(
+                [form.plus(Affine({}, -start)) if n == along else form for n, form in enumerate(index)]
+            )
+            result = own if result is None else Choose(index[along] < end, own, result, here())
+        return typed(Constant(0, here()), dtype) if result is None else result
+
+    shape = (*shapes[0][:along], ends[-1], *shapes[0][along + 1 :])
+    return Expression(shape, dtype, element_at, wholes)
+
+
+def pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Any:
+    """The array with `pad_width` elements of constants around it.
+
+    Parameters
+    ----------
+    array : ndarray
+    pad_width : int, pair, or pair for each axis
+        How many elements before and after, as for ``numpy.pad``.
+    mode : {"constant"}
+    constant_values : number, pair, or pair for each axis
+        What they are before and after, converted to the dtype of the array.
+
+    Raises
+    ------
+    ShapeError
+        CYC122 for other modes, widths that are negative, or widths or constants of other axes.
+    """
+    if not isinstance(array, Whole):
+        return np.pad(array, pad_width, mode, constant_values=constant_values)  # type: ignore[call-overload]
+    if not isinstance(mode, str) or mode != "constant":
+        raise ShapeError(
+            f"`pad` has the mode {mode!r}",
+            code="CYC122",
+            span=here(),
+            help='use "constant", or `cy.shift(x, by, boundary="reflect")` for neighbours beyond the ends',
+        )
+    widths = _by_side(pad_width, np.int64, array.ndim)
+    if widths is None or any(width < 0 for pair in widths for width in pair):
+        raise _sides(array, "widths", pad_width)
+    values = _by_side(constant_values, array.dtype, array.ndim)
+    if values is None:
+        raise _sides(array, "constants", constant_values)
+    sizes = whole_numbers(array.shape, f"`{array.name}`")
+
+    def element_at(index: Sequence[Affine]) -> Element:
+        result: Element = array.at([i.plus(Affine({}, -b)) for i, (b, _) in zip(index, widths, strict=True)])
+        for i, (before, _), size, fill in zip(index, widths, sizes, values, strict=True):
+            first, last = (typed(Constant(one, here()), array.dtype_name) for one in fill)
+            result = Choose(i < before, first, Choose(i < before + size, result, last, here()), here())
+        return result
+
+    shape = tuple(size + before + after for size, (before, after) in zip(sizes, widths, strict=True))
+    return Expression(shape, array.dtype_name, element_at, (array,))
+
+
+def _by_side(values: Any, dtype: DTypeLike, ndim: int) -> list[list[Any]] | None:
+    """For each axis what is before and after it, of one value, a pair, or pairs; None where it is none."""
+    try:
+        given = np.asarray(values)
+        if not np.can_cast(given.dtype, dtype, "same_kind" if dtype is np.int64 else "unsafe"):
+            return None
+        sides: list[list[Any]] = np.broadcast_to(given.astype(dtype), (ndim, 2)).tolist()
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return sides
+
+
+def _sides(array: Whole, what: str, given: object) -> ShapeError:
+    return ShapeError(
+        f"`pad` of an array that has {count(array.ndim, 'axis', 'axes')} has the {what} {given!r}",
+        code="CYC122",
+        span=here(),
+        help="give one number, a pair (before, after), or a pair for each axis",
+    )
+
+
+def _matrix(a: Whole, what: str) -> tuple[int, int]:
+    sizes = whole_numbers(a.shape, f"`{a.name}`")
+    if len(sizes) != 2:
+        raise ShapeError(
+            f"`{what}` of an array that has {count(len(sizes), 'axis', 'axes')}",
+            code="CYC122",
+            span=here(),
+            help="take it of a matrix, e.g. of `A[0]`",
+        )
+    return sizes[0], sizes[1]
+
+
+def _part(m: Whole, k: int, *, lower: bool) -> Whole:
+    what = "tril" if lower else "triu"
+    _matrix(m, what)
+    k = place_of(k, what)
+
+    def element_at(index: Sequence[Affine]) -> Element:
+        right = index[1].plus(index[0].times(-1))
+        zero = typed(Constant(0, here()), m.dtype_name)
+        return Choose(right <= k if lower else right >= k, m.at(index), zero, here())
+
+    return Expression(m.shape, m.dtype_name, element_at, (m,))

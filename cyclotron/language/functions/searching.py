@@ -1,0 +1,146 @@
+"""Arrays of places, and where extrema are: numbers of indices while tracing, NumPy otherwise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from cyclotron.errors import ShapeError
+from cyclotron.language.arrays.broadcasting import whole_numbers
+from cyclotron.language.arrays.elementwise import combine, settled
+from cyclotron.language.arrays.reference import ScalarView
+from cyclotron.language.arrays.whole import Expression, Whole, axes_of, axis_of
+from cyclotron.language.expressions.affine import Affine
+from cyclotron.language.expressions.elements import Element, apply
+from cyclotron.language.expressions.index_numbers import IndexValue
+from cyclotron.language.expressions.operators import named_dtype
+from cyclotron.language.expressions.position import here
+from cyclotron.language.functions.folds import fold
+from cyclotron.language.recording.trace import ACTIVE, Trace
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None = None) -> Any:
+    """The numbers from `start` on, `step` apart, before `stop`; of one argument those below it from 0 on.
+
+    Parameters
+    ----------
+    start, stop, step : int or float
+        Numbers that are known before the program runs, as sizes are.
+    dtype : dtype, optional
+        By default int64, of floats float64; of whole numbers any.
+
+    Returns
+    -------
+    ndarray
+        Of one axis.
+
+    Raises
+    ------
+    ShapeError
+        CYC122 for a step of 0 or bounds that data make, CYC120 for floats in another dtype.
+    """
+    if not isinstance(ACTIVE.get(), Trace):
+        bounds: tuple[Any, ...] = (0, start, step) if stop is None else (start, stop, step)
+        made = np.arange(*bounds, dtype=dtype)
+        return made.view(ScalarView) if ACTIVE.get() is not None else made
+    first, last, apart = (_known(one) for one in ((0, start, step) if stop is None else (start, stop, step)))
+    size = max(0, math.ceil((last - first) / apart)) if apart else _refuse_step(step)
+    if all(isinstance(one, int) for one in (first, last, apart)):
+        return _whole_numbers(int(first), int(apart), size, "int64" if dtype is None else named_dtype(dtype))
+    if dtype is not None and named_dtype(dtype) != "float64":
+        raise ShapeError(
+            f"`arange` counts from {first} by {apart} in {named_dtype(dtype)}",
+            code="CYC120",
+            span=here(),
+            help='convert the numbers, e.g. `cy.arange(0, 1, 0.1).astype("float32")`',
+        )
+    between = (first + apart) - first  # as NumPy, which fills in what lies between the first two
+
+    def element_at(index: Sequence[Affine]) -> Element:
+        count = IndexValue(index[0], "float64", here())
+        return apply("add", float(first), apply("multiply", count, float(between)))
+
+    return Expression((size,), "float64", element_at, ())
+
+
+def argmax(a: Any, axis: int | None = None, keepdims: bool = False) -> Any:
+    """Where the largest element is, over an axis, by default among all; the first of several, or of NaNs.
+
+    Parameters
+    ----------
+    a : ndarray
+        Any shape.
+    axis : int, optional
+        The axis to search, by default all of them, one after the other.
+    keepdims : bool
+        Whether the axis stays, with one element.
+
+    Returns
+    -------
+    ndarray, int64
+        Without the axis; of all axes one scalar.
+    """
+    return _extremum("max", a, axis, keepdims)
+
+
+def argmin(a: Any, axis: int | None = None, keepdims: bool = False) -> Any:
+    """Where the smallest element is, over an axis, by default among all; otherwise as `argmax`."""
+    return _extremum("min", a, axis, keepdims)
+
+
+def places(array: Whole, axes: Sequence[int]) -> Whole:
+    """For each element its place along axes, counted with the last one fastest."""
+    sizes = whole_numbers(tuple(array.shape[axis] for axis in axes), "the axes")
+
+    def element_at(index: Sequence[Affine]) -> Element:
+        form = Affine({}, 0)
+        for axis, size in zip(axes, sizes, strict=True):
+            form = form.times(size).plus(index[axis])
+        return IndexValue(form, "int64", here())
+
+    return Expression(array.shape, "int64", element_at, ())
+
+
+def _extremum(kind: Literal["max", "min"], a: Any, axis: int | None, keepdims: bool) -> Any:
+    if not isinstance(a, Whole):
+        return getattr(np, f"arg{kind}")(a, axis=axis, keepdims=keepdims)
+    searched = axes_of(None, a.ndim, kind) if axis is None else (axis_of(axis, a.ndim, f"arg{kind}"),)
+    array = settled(a) if a.costly else a
+    found = combine("equal", (array, fold(kind, array, searched, True)))
+    if array.dtype.kind == "f":
+        found = combine("logical_or", (found, combine("is_nan", (array,))))
+    number = math.prod(whole_numbers(tuple(array.shape[one] for one in searched), f"arg{kind}"))
+    return fold("min", combine("where", (found, places(array, searched), number)), searched, keepdims)
+
+
+def _whole_numbers(first: int, apart: int, size: int, dtype: str) -> Whole:
+    def element_at(index: Sequence[Affine]) -> Element:
+        return IndexValue(index[0].times(apart).plus(Affine({}, first)), "int64", here())
+
+    made = Expression((size,), "int64", element_at, ())
+    return made if dtype == "int64" else made.astype(dtype)
+
+
+def _known(value: Any) -> int | float:
+    """A number of the host; Python's of NumPy's."""
+    number = value.item() if isinstance(value, np.generic) else value
+    if isinstance(number, float):
+        return number
+    if hasattr(type(number), "__index__") and not isinstance(number, (Whole, Affine)):
+        return int(number.__index__())
+    raise ShapeError(
+        "`arange` has a bound or step that is no number before the program runs",
+        code="CYC122",
+        span=here(),
+        help="how many elements an array has may not depend on data: give sizes and numbers",
+    )
+
+
+def _refuse_step(step: object) -> int:
+    raise ShapeError(
+        f"`arange` has the step {step}", code="CYC122", span=here(), help="give a step other than 0"
+    )

@@ -1,0 +1,181 @@
+"""Arrays moved along an axis, `cy.roll` and `cy.shift`: piecewise accesses while tracing, NumPy otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from cyclotron.errors import ShapeError
+from cyclotron.language.arrays.broadcasting import whole_numbers
+from cyclotron.language.arrays.whole import Expression, Whole, axis_of, place_of
+from cyclotron.language.expressions.affine import Affine
+from cyclotron.language.expressions.elements import Choose, Constant, Element
+from cyclotron.language.expressions.position import here
+from cyclotron.language.expressions.promotion import typed
+
+Boundary = Literal["zero", "periodic", "reflect", "edge"]
+_BOUNDARIES = ("zero", "periodic", "reflect", "edge")
+Piece = tuple[int, int, Callable[[Affine], Affine] | None]
+"""From a position, to before another: the element there by position; None for 0."""
+
+
+def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Any:
+    """Move elements along axes; those that leave at one end come back at the other, as NumPy's ``roll``.
+
+    Parameters
+    ----------
+    a : ndarray
+        Any shape and dtype.
+    shift : int or sequence of int
+        By how many places, one number for each axis or one for all.
+    axis : int or sequence of int, optional
+        The axes, of which the same may come again; may be left out where there is one.
+
+    Returns
+    -------
+    ndarray
+        Shaped as `a`.
+
+    Raises
+    ------
+    ShapeError
+        CYC122 if there is no such axis, or none is given for several.
+    """
+    if not isinstance(a, Whole):
+        return np.roll(a, shift, axis)
+    if axis is None and a.ndim != 1:
+        raise ShapeError(
+            f"`roll` of an array with {a.ndim} axes does not say along which",
+            code="CYC122",
+            span=here(),
+            help="name it, e.g. `cy.roll(x, 1, axis=0)`",
+        )
+    total: dict[int, int] = {}
+    for along, by in _moves("roll", shift, 0 if axis is None else axis, a.ndim):
+        total[along] = total.get(along, 0) + by
+    for along, by in total.items():
+        a = moved(a, by, along, "periodic")
+    return a
+
+
+def _moves(what: str, places: Any, axes: Any, ndim: int) -> list[tuple[int, int]]:
+    """Along which axes an array moves by how many places, in order: one number for each axis, or for all."""
+    numbers = tuple(places) if isinstance(places, (Sequence, np.ndarray)) and np.ndim(places) else (places,)
+    given = axes if isinstance(axes, (tuple, list)) else (axes,)
+    along = [axis_of(one, ndim, what) for one in given]
+    if len(numbers) != len(along) and 1 not in (len(numbers), len(along)):
+        raise ShapeError(
+            f"`{what}` has {len(numbers)} numbers of places and {len(along)} axes",
+            code="CYC122",
+            span=here(),
+            help="give one number for each axis, or one for all",
+        )
+    moves = max(len(numbers), len(along)) if numbers and along else 0
+    return [(along[n % len(along)], place_of(numbers[n % len(numbers)], what)) for n in range(moves)]
+
+
+def shift(a: Any, by: int | Sequence[int], axis: int | Sequence[int] = 0, boundary: Boundary = "zero") -> Any:
+    """Move elements along axes: ``result[i] = a[i - by]``, and beyond the ends what the boundary says.
+
+    Parameters
+    ----------
+    a : ndarray
+        Any shape and dtype.
+    by : int or sequence of int
+        By how many places, one number for each axis or one for all; negative towards the start. With
+        "reflect" less than the size of the axis.
+    axis : int or sequence of int
+        Along which axes, one after the other.
+    boundary : {"zero", "periodic", "reflect", "edge"}
+        Beyond the ends there is 0; the other end; the mirror image, which does not repeat the last element
+        (``numpy.pad``'s "reflect"); or the last element again.
+
+    Returns
+    -------
+    ndarray
+        Shaped as `a`.
+
+    Raises
+    ------
+    ShapeError
+        CYC122 if there is no such axis or boundary, or the mirror image does not reach as far.
+    """
+    if not isinstance(boundary, str) or boundary not in _BOUNDARIES:
+        raise ShapeError(
+            f"`shift` has the boundary {boundary!r}",
+            code="CYC122",
+            span=here(),
+            help=f"use one of {', '.join(map(repr, _BOUNDARIES))}",
+        )
+    if not isinstance(a, Whole):
+        a = np.asanyarray(a)
+    for along, places in _moves("shift", by, axis, a.ndim):
+        a = moved(a, places, along, boundary) if isinstance(a, Whole) else _moved(a, places, along, boundary)
+    return a
+
+
+def _moved(a: Any, by: int, axis: int, boundary: Boundary) -> Any:
+    """An array of NumPy moved along one axis."""
+    result = np.zeros_like(a)
+    for first, last, source in _pieces(a.shape[axis], by, boundary):
+        if source is not None:
+            where = [int(source(Affine({}, n))) for n in range(first, last)]
+            into = [slice(None)] * a.ndim
+            into[axis] = slice(first, last)
+            result[tuple(into)] = np.take(a, where, axis=axis)
+    return result
+
+
+def moved(a: Whole, by: int, axis: int, boundary: Boundary) -> Whole:
+    """An array moved along one axis."""
+    size = whole_numbers(a.shape, f"`{a.name}`")[axis]
+    pieces = _pieces(size, by, boundary)
+    if not pieces:
+        return a.copy()
+
+    def element_at(index: Sequence[Affine]) -> Element:
+        def piece(source: Callable[[Affine], Affine] | None) -> Element:
+            if source is None:
+                return typed(Constant(0, here()), a.dtype_name)
+            return a.at([source(form) if n == axis else form for n, form in enumerate(index)])
+
+        result = piece(pieces[-1][2])
+        for _, end, source in reversed(pieces[:-1]):
+            result = Choose(index[axis] < end, piece(source), result, here())
+        return result
+
+    return Expression(a.shape, a.dtype_name, element_at, (a,))
+
+
+def _pieces(size: int, by: int, boundary: Boundary) -> list[Piece]:
+    """The positions of an axis in pieces, each with where its elements come from."""
+    if boundary == "periodic":
+        by = by % size if size else 0
+        low, high = by, size
+    else:
+        low, high = min(max(by, 0), size), max(min(size + by, size), 0)
+    if boundary == "reflect" and abs(by) >= max(size, 1):
+        raise ShapeError(
+            f"an axis of {size} elements is moved by {by}, farther than its mirror image reaches",
+            code="CYC122",
+            span=here(),
+            help=f"move it by at most {max(size - 1, 0)}",
+        )
+    outside: dict[str, tuple[Callable[[Affine], Affine] | None, Callable[[Affine], Affine] | None]] = {
+        "zero": (None, None),
+        "periodic": (lambda i: i.plus(Affine({}, size - by)), None),
+        "reflect": (
+            lambda i: Affine({}, by).plus(i.times(-1)),
+            lambda i: Affine({}, 2 * size - 2 + by).plus(i.times(-1)),
+        ),
+        "edge": (lambda i: Affine({}, 0), lambda i: Affine({}, size - 1)),
+    }
+    before, after = outside[boundary]
+    pieces: list[Piece] = [
+        (0, low, before),
+        (low, high, lambda i: i.plus(Affine({}, -by))),
+        (high, size, after),
+    ]
+    return [piece for piece in pieces if piece[0] < piece[1]]

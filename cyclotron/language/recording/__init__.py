@@ -1,0 +1,1 @@
+"""What running a kernel's intermediate language records: loops, conditions and equations."""

@@ -1,0 +1,239 @@
+"""From a recording to a system of recurrence equations, through an abstract builder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, cast
+
+from cyclotron.errors import ShapeError, Span
+from cyclotron.language.arrays.tensors import SymbolicTensor
+from cyclotron.language.expressions.affine import Affine, Index, Region
+from cyclotron.language.expressions.elements import Access, Apply, Constant, Element, Reduce
+from cyclotron.language.expressions.index_numbers import IndexValue
+from cyclotron.language.expressions.regions import is_empty
+from cyclotron.language.recording import cases, nests, order
+from cyclotron.language.recording.fill import completion
+from cyclotron.language.recording.strides import substitute
+from cyclotron.language.recording.trace import Recorded, Trace, accesses
+
+AffineTuple = tuple[list[int], int]
+_MOST_SCALARS = 2**62  # of an axis: where the core's arithmetic on sizes ends
+RegionList = list[list[tuple[AffineTuple, str | int]]]
+"""Any of (all of (form, relation)): ">=" 0, "==" 0, or divisible by a number."""
+
+
+class SystemBuilder(Protocol):
+    """What `_core.System` offers to build a system; tensors and expressions are known by number.
+
+    Attributes
+    ----------
+    idle_nests : list of list of str
+        The indices, outermost first, of each statement without a point: schedules may name them.
+    """
+
+    idle_nests: list[list[str]]
+
+    def add_tensor(
+        self, name: str, dtype: str, role: str, shape: list[int], tile: list[int] | None, span: Span
+    ) -> int:
+        """Add a tensor; shape and tile in scalars, tile None where elements are scalars."""
+
+    def add_constant(self, value: int | complex, span: Span) -> int:
+        """Add a number."""
+
+    def add_index(self, form: AffineTuple, dtype: str, span: Span) -> int:
+        """Add the value of a form of the indices, as a number of a dtype."""
+
+    def add_access(self, tensor: int, index: list[AffineTuple], span: Span) -> int:
+        """Add the reading of an element."""
+
+    def add_apply(self, op: str, operands: list[int], flags: list[str], span: Span) -> int:
+        """Add an operator of the registry."""
+
+    def add_reduce(self, kind: str, index: str, domain: RegionList, body: int, span: Span) -> int:
+        """Add a fold over the values of one more index."""
+
+    def add_equation(
+        self,
+        target: int,
+        index: list[AffineTuple],
+        indices: list[str],
+        domain: RegionList,
+        expr: int,
+        span: Span,
+    ) -> None:
+        """Add an equation."""
+
+    def expand(self, places: list[tuple[list[int], list[bool]]]) -> None:
+        """Take the equations as statements and make them recurrences.
+
+        For each its place in the text (`Recorded.text`) and, for each loop, whether it counts down.
+        """
+
+
+def build(trace: Trace, builder: SystemBuilder) -> None:
+    """Add all tensors and equations of a finished recording to a builder.
+
+    Parameters
+    ----------
+    trace : Trace
+        The recording, with its outputs named.
+    builder : SystemBuilder
+        An empty system, e.g. ``_core.System``.
+    """
+    if trace.refusal is not None:
+        raise trace.refusal
+    parts = [cases.split(trace, equation) for equation in trace.equations]
+    order.check(parts)
+    equations = [part for statement in parts for part in statement]
+    equations += _completions(trace)
+    _write(trace, equations, builder)
+
+
+def build_nest(trace: Trace, builder: SystemBuilder) -> None:
+    """Add the statements of a finished recording to a builder and expand them to equations.
+
+    Parameters
+    ----------
+    trace : Trace
+        The recording, with its outputs named; no tensor of tiles.
+    builder : SystemBuilder
+        An empty system.
+    """
+    nest = nests.with_arrays(trace)
+    equations = [part for statement in nest.equations for part in cases.split(nest, statement)]
+    places = [nests.place(part) for part in equations]
+    _write(nest, equations, builder)
+    builder.expand(
+        [(place, [False] * len(part.loops)) for place, part in zip(places, equations, strict=True)]
+    )
+
+
+def _write(trace: Trace, equations: Sequence[Recorded], builder: SystemBuilder) -> None:
+    used = {tensor for equation in equations for tensor in _tensors(equation)}
+    used |= {tensor for tensor in trace.tensors if tensor.is_input and tensor.values is None}
+    used |= set(trace.outputs.values())
+    ids: dict[SymbolicTensor, int] = {}
+    names = {tensor: name for name, tensor in trace.outputs.items()}
+    results = iter(trace.outputs.values())  # in the order they are returned
+    for declared in trace.tensors:
+        if declared not in used:
+            continue
+        tensor = next(results) if declared in names else declared
+        role = "input" if tensor.is_input else "output" if tensor in names else "local"
+        name = names.get(tensor, tensor.name)
+        for size in tensor.scalars:
+            if size >= _MOST_SCALARS:
+                raise ShapeError(
+                    f"an axis of `{name}` has {size} elements, not fewer than 2^62",
+                    code="CYC122",
+                    span=tensor.span,
+                    help="make it smaller",
+                )
+        tile = None if tensor.tile is None else list(tensor.tile)
+        ids[tensor] = builder.add_tensor(
+            name, tensor.dtype_name, role, list(tensor.scalars), tile, tensor.span
+        )
+    for equation in equations:
+        _Writer(builder, ids).write(equation)
+    idle = [statement for statement in trace.statements if all(map(is_empty, statement.region))]
+    builder.idle_nests = [_nest(statement) for statement in idle]
+
+
+def _nest(statement: Recorded) -> list[str]:
+    """The indices of a statement and of its reductions."""
+    names = [index.name for index in statement.loops]
+    todo, seen = [statement.value], set[int]()
+    while todo:
+        value = todo.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, Reduce):
+            names.append(value.index.name)
+        todo += value.operands
+    return list(dict.fromkeys(names))
+
+
+def _completions(trace: Trace) -> list[Recorded]:
+    """The equations that give unassigned elements of filled tensors their constant."""
+    read = {access.tensor for equation in trace.equations for access in accesses(equation.value)}
+    needed = read | set(trace.outputs.values())
+    result = []
+    for tensor in trace.tensors:
+        if tensor.initial is not None and tensor in needed:
+            result += completion(tensor, [e for e in trace.equations if e.target is tensor])
+    return result
+
+
+def _tensors(equation: Recorded) -> set[SymbolicTensor]:
+    return {equation.target} | {access.tensor for access in accesses(equation.value)}
+
+
+class _Writer:
+    """Writes one equation; expressions that occur twice in it are added once."""
+
+    def __init__(self, builder: SystemBuilder, tensors: dict[SymbolicTensor, int]) -> None:
+        self._builder = builder
+        self._tensors = tensors
+        self._known: dict[tuple[int, int], int] = {}
+        self._kept: list[Element] = []  # so that their ids stay theirs
+
+    def write(self, equation: Recorded) -> None:
+        scope = equation.loops
+        value = self._expression(equation.value, scope)
+        self._builder.add_equation(
+            self._tensors[equation.target],
+            [_affine(form, scope) for form in equation.index],
+            [index.name for index in scope],
+            _region(equation.region, scope),
+            value,
+            equation.span,
+        )
+
+    def _expression(self, value: Element, scope: tuple[Index, ...]) -> int:
+        key = (id(value), len(scope))
+        if key not in self._known:
+            self._known[key] = self._add(value, scope)
+        return self._known[key]
+
+    def _add(self, value: Element, scope: tuple[Index, ...]) -> int:
+        builder = self._builder
+        if isinstance(value, Constant):
+            return builder.add_constant(value.value, value.span)
+        if isinstance(value, IndexValue):
+            return builder.add_index(_affine(value.form, scope), value.dtype, value.span)
+        if isinstance(value, Access):
+            index = [_affine(form, scope) for form in value.index]
+            return builder.add_access(self._tensors[value.tensor], index, value.span)
+        if isinstance(value, Apply):
+            operands = [self._expression(operand, scope) for operand in value.operands]
+            return builder.add_apply(value.op, operands, list(value.flags), value.span)
+        reduce = cast(Reduce, value)
+        inner = (*scope, _named_apart(reduce.index, scope))
+        values = {reduce.index: Affine({inner[-1]: 1}, 0)}
+        body = reduce.body if inner[-1] is reduce.index else substitute(reduce.body, values)
+        self._kept.append(body)
+        region = tuple(tuple(c.substitute(values) for c in part) for part in reduce.region)
+        return builder.add_reduce(
+            reduce.kind, inner[-1].name, _region(region, inner), self._expression(body, inner), reduce.span
+        )
+
+
+def _named_apart(index: Index, scope: tuple[Index, ...]) -> Index:
+    """The index of a reduction: one with another name where a loop around its value has that one."""
+    taken = {one.name for one in scope}
+    names = (index.name, *(f"{index.name}_{k}" for k in range(2, len(taken) + 3)))
+    name = next(one for one in names if one not in taken)
+    return index if name == index.name else Index(name, index.span)
+
+
+def _affine(form: Affine, scope: Sequence[Index]) -> AffineTuple:
+    return ([form.terms.get(index, 0) for index in scope], form.constant)
+
+
+def _region(region: Region, scope: Sequence[Index]) -> RegionList:
+    return [
+        [(_affine(c.form, scope), c.modulus or ("==" if c.equality else ">=")) for c in conjunction]
+        for conjunction in region
+    ]

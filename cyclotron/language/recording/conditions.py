@@ -1,0 +1,157 @@
+"""What tests say: truth values of the host, conditions on indices, and bools that the kernel computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from cyclotron.errors import TraceError
+from cyclotron.language.arrays import broadcasting
+from cyclotron.language.arrays.elementwise import operand
+from cyclotron.language.arrays.whole import Whole
+from cyclotron.language.expressions.affine import Affine, Condition
+from cyclotron.language.expressions.elements import Choose, Constant, Element, apply
+from cyclotron.language.expressions.partial import while_running
+from cyclotron.language.expressions.position import here
+from cyclotron.language.expressions.promotion import converted, typed
+from cyclotron.language.expressions.rounding import Remainder
+from cyclotron.language.recording.scopes import as_condition
+
+
+class Parted(Choose):
+    """A test of data that is made only where a condition on indices holds; elsewhere its result is known."""
+
+    def __init__(self, condition: Condition, data: Element, elsewhere: bool) -> None:
+        super().__init__(condition, data, _bool(elsewhere), here())
+        self.elsewhere = elsewhere
+
+
+def every(*tests: Callable[[], object]) -> object:
+    """Whether all of some tests hold, as `and` says; those after a host value that is false are not made."""
+    return _joined(tests, stops_at=False)
+
+
+def some(*tests: Callable[[], object]) -> object:
+    """Whether one of some tests holds, as `or` says; those after a host value that is true are not made."""
+    return _joined(tests, stops_at=True)
+
+
+def no(test: object) -> object:
+    """Whether a test does not hold."""
+    value = truth(test)
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, Parted):
+        return Parted(value.condition, apply("logical_not", value.then), not value.elsewhere)
+    return value.negated() if isinstance(value, Condition) else apply("logical_not", value)
+
+
+not_ = no
+
+
+def truth(test: object) -> Element | Condition | bool:
+    """What a test of one value says: a bool of the kernel, a condition on indices, or a bool of the host.
+
+    Raises
+    ------
+    TraceError
+        CYC104 if it has several elements.
+    """
+    if isinstance(test, Remainder):
+        return as_condition(test)
+    if isinstance(test, Condition):
+        return test
+    if not isinstance(test, (Whole, Element)):
+        if isinstance(test, np.ndarray) and test.size != 1:
+            raise _of_several(test.shape)
+        return bool(test)
+    array = operand(test)
+    if not all(broadcasting.same(extent, 1) for extent in array.shape):
+        raise _of_several(array.shape)
+    only = array.at((Affine({}, 0),) * array.ndim)
+    known = _of_indices(only)
+    return known if known is not None else converted(only, "bool")
+
+
+def _of_indices(value: Element) -> Condition | bool | None:
+    """What a value of the host says, or a choice of such by indices; None of data."""
+    if isinstance(value, Constant):
+        return bool(value.value)
+    if not isinstance(value, Choose):
+        return None
+    then, other = _of_indices(value.then), _of_indices(value.other)
+    if then is None or other is None:
+        return None
+    return (value.condition & then) | (value.condition.negated() & other)
+
+
+def as_element(value: Element | Condition | bool) -> Element:
+    """A test as a bool of the kernel."""
+    if isinstance(value, Condition):
+        return Choose(value, _bool(True), _bool(False), here())
+    return value if isinstance(value, Element) else Constant(value, here())
+
+
+def both(one: Element, other: Element) -> Element:
+    """Whether two bools hold."""
+    return one if isinstance(other, Constant) and other.value else apply("logical_and", one, other)
+
+
+def _joined(tests: tuple[Callable[[], object], ...], *, stops_at: bool) -> object:
+    joined: Element | Condition | None = None
+    for test in tests:
+        value = truth(test())
+        if isinstance(value, bool):
+            if value is stops_at:
+                return value
+        else:
+            joined = value if joined is None else _pair(joined, value, stops_at)
+    return joined if joined is not None else not stops_at
+
+
+def _pair(one: Element | Condition, other: Element | Condition, stops_at: bool) -> Element | Condition:
+    """Two tests in one; data are read only where conditions on indices leave it to them."""
+    if isinstance(one, Condition) and isinstance(other, Condition):
+        return one | other if stops_at else one & other
+    region = [_open(part, stops_at) for part in (one, other)]
+    data = [_data(part, stops_at) for part in (one, other)]
+    op = "logical_or" if stops_at else "logical_and"
+    if data[0] is not None and data[1] is not None:
+        goes_on = apply("logical_not", data[0]) if stops_at else data[0]
+        tested = apply(op, data[0], while_running(data[1], goes_on))
+    else:
+        tested = data[1] if data[0] is None else data[0]  # type: ignore[assignment]
+    conditions = [part for part in region if part is not None]
+    if not conditions:
+        return tested
+    return Parted(conditions[0] if len(conditions) == 1 else conditions[0] & conditions[1], tested, stops_at)
+
+
+def _open(test: Element | Condition, stops_at: bool) -> Condition | None:
+    """Where a test leaves the result to other ones, or to data, as far as indices tell; None everywhere."""
+    if isinstance(test, Condition):
+        return test.negated() if stops_at else test
+    return test.condition if isinstance(test, Parted) and test.elsewhere is stops_at else None
+
+
+def _data(test: Element | Condition, stops_at: bool) -> Element | None:
+    """What is left of a test there; None where that says nothing."""
+    if isinstance(test, Condition):
+        return None
+    return test.then if isinstance(test, Parted) and test.elsewhere is stops_at else test
+
+
+def _bool(value: bool) -> Element:
+    return typed(Constant(value, here()), "bool")
+
+
+def _of_several(shape: Any) -> TraceError:
+    return TraceError(
+        f"a condition has the shape {broadcasting.text(shape)}, and so several elements",
+        code="CYC104",
+        span=here(),
+        help="test one of them, or make one value of them with cy.any, cy.all, cy.max or cy.norm; to choose"
+        " by each, write cy.where(condition, a, b)",
+    )

@@ -1,0 +1,151 @@
+"""Loops that end early: what `break` and `while` record.
+
+A loop that may end early has a flag, a scalar of bool that says whether it still runs. The loop counts
+through all of its range; once the flag is False, arrays that were there before the loop keep their values, so
+that they are those with which Python leaves the loop.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from cyclotron.errors import TraceError
+from cyclotron.language.arrays.tensors import SymbolicTensor
+from cyclotron.language.expressions.affine import EVERYWHERE, Affine, Condition, Constraint, intersection
+from cyclotron.language.expressions.elements import Access, Constant, apply
+from cyclotron.language.expressions.partial import while_running
+from cyclotron.language.expressions.position import here
+from cyclotron.language.expressions.regions import Conjunction, extent, indices_of, substitute
+from cyclotron.language.recording.carried import keep_values
+from cyclotron.language.recording.conditions import as_element, both, truth
+from cyclotron.language.recording.trace import Scope, Trace, active_trace
+
+_NAME = "while_at_line_{}_goes_on_after_{}"
+_NAMED = re.compile(r"while_at_line_(?P<line>\d+)_goes_on_after_(?P<steps>\d+)(_\d+)?")
+
+
+def running(*, name: str) -> SymbolicTensor:
+    """``t_runs = il.running(name="t")``: the flag of a loop that may end early, before the loop."""
+    trace = active_trace()
+    flag = trace.declare(f"{name}_runs", (), None, "bool", None, anywhere=True)
+    around = trace.guard()
+    trace.assign(flag, (), Constant(True, here()) if around is None else _now(around), guarded=False)
+    return flag
+
+
+def stop(flag: SymbolicTensor, test: object, **pairs: Any) -> None:
+    """``il.stop(t_runs, rho < tolerance, u=(u_kept, u))``: end the loop where a scalar is true.
+
+    Parameters
+    ----------
+    flag : SymbolicTensor
+        Of the loop.
+    test : scalar, condition on indices, or host value
+        Whether it ends here.
+    **pairs : (SymbolicTensor, array)
+        What the names that the loop assigns anew are kept in, and what they hold here.
+
+    Raises
+    ------
+    TraceError
+        CYC104 if the test is an array of several elements, or the kernel has tiles.
+    """
+    trace = flag.owner
+    if any(tensor.blocked for tensor in trace.tensors):
+        raise TraceError(
+            "a loop over tiles ends early",
+            code="CYC104",
+            span=here(),
+            help="loops that end early are for kernels of scalars; pass arrays instead of `cy.blocked(...)`",
+        )
+    ends = truth(test)
+    if isinstance(ends, bool):
+        if not ends:
+            return
+        ends = Constant(True, here())
+    elif isinstance(ends, Condition):
+        _leave_out_what_follows(trace, flag, ends)
+    runs = trace.guard()
+    assert runs is not None
+    hit = trace.declare(f"{flag.name}_hit", (), None, "bool", None, anywhere=True)
+    trace.assign(hit, (), both(_now(runs), as_element(ends)))
+    trace.scopes.append(Scope(None, EVERYWHERE, tensors=len(trace.tensors), running=hit))
+    try:
+        keep_values(pairs)
+    finally:
+        trace.scopes.pop()
+    for open_flag in _flags_within(flag):  # nor does the rest of the branches run in which it stands
+        trace.assign(open_flag, (), both(_now(open_flag), apply("logical_not", _now(hit))), guarded=False)
+
+
+def _leave_out_what_follows(trace: Trace, flag: SymbolicTensor, ends: Condition) -> None:
+    """Let the innermost loop run up to its first iteration in which a condition on its own index ends it.
+
+    Only where the condition is tested in each iteration; those that follow would change nothing.
+    """
+    scope = trace.scopes[-1]
+    if scope.index is None or scope.running is not flag:
+        return
+    region = intersection(scope.region, ends.region)
+    steps = extent(region, scope.index) if indices_of(region) <= {scope.index} else None
+    if steps is None or not any(map(_holds, substitute(region, {scope.index: Affine({}, steps[0])}))):
+        return
+    last = ((Constraint(Affine({scope.index: -1}, steps[0])),),)
+    scope.region = intersection(scope.region, last)
+    for recorded in (*trace.statements, *trace.equations):
+        if scope.index in recorded.inside:
+            recorded.region = intersection(recorded.region, last)
+
+
+def _holds(conjunction: Conjunction) -> bool:
+    """Whether constraints without indices hold."""
+
+    def met(constraint: Constraint) -> bool:
+        value = constraint.form.constant
+        if constraint.modulus:
+            return value % constraint.modulus == 0
+        return value == 0 if constraint.equality else value >= 0
+
+    return all(map(met, conjunction))
+
+
+def unfinished(flag: SymbolicTensor, test: object, steps: int) -> None:
+    """``il.unfinished(step_runs, rho > tolerance, 100)`` after a loop: whether it would have gone on.
+
+    That becomes an output of the program, of which a run makes an error.
+    """
+    trace = flag.owner
+    name = _NAME.format(here().line, steps)
+    ever = trace.declare(name, (), None, "bool", 0, anywhere=True)
+    more = both(_now(flag), while_running(as_element(truth(test)), _now(flag)))
+    trace.assign(ever, (), apply("logical_or", _now(ever), more))
+    trace.unfinished.append(ever)
+
+
+def is_ending(name: str) -> bool:
+    """Whether the output of this name tells whether a `while` has ended."""
+    return _NAMED.fullmatch(name) is not None
+
+
+def most_steps(name: str) -> tuple[int, int]:
+    """The line of the `while` of whose end an output tells, and its most steps."""
+    found = _NAMED.fullmatch(name)
+    assert found is not None
+    return int(found["line"]), int(found["steps"])
+
+
+def _flags_within(flag: SymbolicTensor) -> list[SymbolicTensor]:
+    """The flags of the open branches of a loop, innermost first, and that of the loop."""
+    found = []
+    for scope in reversed(flag.owner.scopes):
+        if scope.running is not None:
+            found.append(scope.running)
+        if scope.running is flag:
+            break
+    return found
+
+
+def _now(flag: SymbolicTensor) -> Access:
+    """What a flag is when the statement runs."""
+    return Access(flag, (), here())

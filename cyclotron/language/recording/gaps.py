@@ -1,0 +1,66 @@
+"""Where the index of a reduction does not simply run from a first to a last value."""
+
+from __future__ import annotations
+
+from cyclotron.language.expressions.affine import EVERYWHERE, Affine, Constraint, Index, Region
+from cyclotron.language.expressions.elements import Reduce
+from cyclotron.language.expressions.regions import is_empty, substitute, subtract
+from cyclotron.language.recording.strides import has_residue
+
+
+def is_bound(constraint: Constraint, index: Index) -> bool:
+    """Whether a constraint bounds an index by an affine form, or does not concern it."""
+    factor = constraint.form.terms.get(index, 0)
+    return abs(factor) <= 1 and not (factor and constraint.modulus)
+
+
+def has_gaps(region: Region, value: Reduce) -> bool:
+    """Whether the index of a reduction may skip values, or end at one that is not affine.
+
+    Parameters
+    ----------
+    region : Region
+        The points at which the reduction is needed.
+    value : Reduce
+        The reduction.
+
+    Returns
+    -------
+    bool
+        True also where that is not easily seen.
+    """
+    return is_difficult(value) or (len(value.region) > 1 and _skips(region, value))
+
+
+def is_difficult(value: Reduce) -> bool:
+    """Whether the index of a reduction runs over residue classes, or ends at a quotient."""
+    if has_residue(value.region, value.index):
+        return True
+    return any(_ends_between(constraint, value.index) for part in value.region for constraint in part)
+
+
+def _ends_between(constraint: Constraint, index: Index) -> bool:
+    """`3 * k <= i`: the last value is a quotient."""
+    factor = constraint.form.terms.get(index, 0)
+    upper = factor < -1 or (constraint.equality and abs(factor) > 1)
+    return upper and len(constraint.form.terms) > 1
+
+
+def _skips(region: Region, value: Reduce) -> bool:
+    """Whether one of the conjunctions has a value below, another one above, and none has one between."""
+    index = value.index
+    below, above = (Index(index.name, index.span) for _ in range(2))
+    apart = (
+        Constraint(Affine({index: 1, below: -1}, -1)),
+        Constraint(Affine({above: 1, index: -1}, -1)),
+    )
+    lower = substitute(value.region, {index: Affine({below: 1}, 0)})
+    upper = substitute(value.region, {index: Affine({above: 1}, 0)})
+    outside = [part for part in subtract(EVERYWHERE, value.region) if not is_empty((*part, *apart))]
+    return any(
+        not is_empty((*around, *apart, *between, *first, *last))
+        for around in region
+        for between in outside
+        for first in lower
+        for last in upper
+    )

@@ -1,0 +1,124 @@
+"""Loop nests: kernels whose elements are assigned more than once, or in place on an input.
+
+A kernel whose text is no system of recurrences is taken as what Python makes of it: statements that run one
+after the other. The compiler's array dataflow analysis makes recurrences of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cyclotron.errors import CyclotronError
+from cyclotron.language.arrays.tensors import SymbolicTensor
+from cyclotron.language.expressions.affine import Affine, Index
+from cyclotron.language.expressions.elements import Access, Constant, Element, rebuild
+from cyclotron.language.expressions.regions import box
+from cyclotron.language.recording.fill import axis_names
+from cyclotron.language.recording.late import check_readings
+
+if TYPE_CHECKING:
+    from cyclotron.language.recording.trace import Recorded, Trace
+
+# What recurrences may not do and a loop nest may; CYC201 is the compiler's: assigned twice.
+_REFUSED_AS_RECURRENCES = frozenset({"CYC106", "CYC113", "CYC117", "CYC201"})
+
+
+def may_be_nest(trace: Trace, error: CyclotronError) -> bool:
+    """Whether a kernel that is refused as recurrences can be tried as a loop nest; of tiles it cannot."""
+    return error.code in _REFUSED_AS_RECURRENCES and not any(tensor.blocked for tensor in trace.tensors)
+
+
+def with_arrays(trace: Trace) -> Trace:
+    """Return a recording of statements that assign no input, in order: equations not yet expanded.
+
+    Arrays of their own stand for inputs that are assigned in place. The first statements copy these inputs
+    and fill tensors declared by zeros or full.
+
+    Raises
+    ------
+    TraceError
+        CYC107 if a value that a name holds is used after its element is assigned.
+    """
+    check_readings(trace.statements)
+    assigned = {statement.target for statement in trace.statements}
+    arrays = {
+        tensor: _array_for(tensor) for tensor in trace.tensors if tensor.is_input and tensor in assigned
+    }
+    first: list[Recorded] = []
+    for tensor in trace.tensors:
+        own = [statement for statement in trace.statements if statement.target is tensor]
+        if tensor in arrays:
+            first.append(_everywhere(arrays[tensor], own, tensor))
+        elif not tensor.is_input and tensor.initial is not None:
+            first.append(_everywhere(tensor, own, None))
+    for number, statement in enumerate(first):
+        statement.text = (number - len(first), *[0] * len(statement.loops))
+    rest = [
+        replace(s, target=arrays.get(s.target, s.target), value=_replaced(s.value, arrays, {}))
+        for s in trace.statements
+    ]
+    outputs = {name: arrays.get(tensor, tensor) for name, tensor in trace.outputs.items()}
+    return replace(
+        trace, tensors=[*trace.tensors, *arrays.values()], equations=[*first, *rest], outputs=outputs
+    )
+
+
+def place(part: Recorded) -> list[int]:
+    """Return where a part of a statement stands in the text.
+
+    Terms that a conditional reduction keeps in a tensor of their own come just before the statement.
+    """
+    odd = [2 * position + 1 for position in part.text]
+    inner = len(part.loops) + 1 - len(odd)
+    return [*odd[:-1], odd[-1] - 1, *[0] * inner] if inner else odd
+
+
+def _array_for(tensor: SymbolicTensor) -> SymbolicTensor:
+    return SymbolicTensor(
+        tensor.owner,
+        tensor.name,
+        tensor.dtype_name,
+        tensor.scalars,
+        tensor.tile,
+        is_input=False,
+        fill=None,
+        span=tensor.span,
+    )
+
+
+def _everywhere(tensor: SymbolicTensor, own: Sequence[Recorded], source: SymbolicTensor | None) -> Recorded:
+    """A statement that assigns all elements: of the source, or the fill value.
+
+    Its loops are named and nested as those that assign the elements later.
+    """
+    from cyclotron.language.recording.trace import Recorded
+
+    deepest = sorted(own, key=lambda statement: -len(statement.loops))
+    axes = tuple(Index(name, tensor.span) for name in axis_names(tensor, deepest))
+    index = tuple(Affine({axis: 1}, 0) for axis in axes)
+    region = (box([(axis, int(extent)) for axis, extent in zip(axes, tensor.shape, strict=True)]),)
+    outer = [loop.name for loop in deepest[0].loops] if deepest else []
+    loops = tuple(sorted(axes, key=lambda axis: outer.index(axis.name) if axis.name in outer else len(outer)))
+    value = (
+        Constant(tensor.initial or 0, tensor.span) if source is None else Access(source, index, tensor.span)
+    )
+    return Recorded(tensor, index, loops, region, value, tensor.span, loops)
+
+
+def _replaced(
+    value: Element, arrays: Mapping[SymbolicTensor, SymbolicTensor], known: dict[int, Element]
+) -> Element:
+    """An expression that reads arrays instead of the inputs they stand for."""
+    if id(value) not in known:
+        known[id(value)] = _replaced_once(value, arrays, known)
+    return known[id(value)]
+
+
+def _replaced_once(
+    value: Element, arrays: Mapping[SymbolicTensor, SymbolicTensor], known: dict[int, Element]
+) -> Element:
+    if isinstance(value, Access):
+        return Access(arrays[value.tensor], value.index, value.span) if value.tensor in arrays else value
+    return rebuild(value, [_replaced(operand, arrays, known) for operand in value.operands])

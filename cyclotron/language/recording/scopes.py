@@ -1,0 +1,218 @@
+"""The blocks of the intermediate language: loops and conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from cyclotron.errors import TraceError
+from cyclotron.language.arrays.captured import captured
+from cyclotron.language.arrays.whole import Whole
+from cyclotron.language.expressions.affine import (
+    Affine,
+    Condition,
+    Constraint,
+    Extremum,
+    Index,
+    Region,
+    affine,
+)
+from cyclotron.language.expressions.affine import condition as condition_of
+from cyclotron.language.expressions.elements import Element
+from cyclotron.language.expressions.position import here
+from cyclotron.language.expressions.rounding import Remainder, not_affine
+from cyclotron.language.recording.trace import Scope, active_trace
+
+if TYPE_CHECKING:
+    from cyclotron.language.arrays.tensors import SymbolicTensor
+
+MOST_UNROLLED = 1_000
+
+
+class _Block:
+    """A `with` block that restricts the domain."""
+
+    def __init__(self, region: Region) -> None:
+        self._trace = active_trace()
+        self._region = region
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._trace.scopes.pop()
+
+
+class loop(_Block):  # noqa: N801 (reads as a statement)
+    """``with il.loop("i", start, stop, step) as i``: the domain of an index.
+
+    Parameters
+    ----------
+    name : str
+        The name of the index.
+    *bounds : int or affine form
+        As for ``range``: stop; start and stop; or start, stop and a constant step.
+    running : SymbolicTensor, optional
+        The flag of a loop that may end early (`il.running`).
+    """
+
+    def __init__(self, name: str, *bounds: object, running: SymbolicTensor | None = None) -> None:
+        self._running = running
+        self._index = active_trace().new_index(name)
+        self._value, region = range_domain(self._index, bounds)
+        super().__init__(region)
+
+    def __enter__(self) -> Affine:
+        self._trace.open_loop(self._index, self._region, self._running)
+        return self._value
+
+
+class where(_Block):  # noqa: N801
+    """``with il.where(condition)``: the part of the domain where a condition on indices holds."""
+
+    def __init__(self, test: object) -> None:
+        self._condition = as_condition(test)
+        super().__init__(self._condition.region)
+
+    def __enter__(self) -> None:
+        self._trace.scopes.append(Scope(None, self._region))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        super().__exit__(kind, error, traceback)
+        self._trace.scopes[-1].last_condition = self._condition
+
+
+class otherwise(_Block):  # noqa: N801
+    """``with il.otherwise()``: the rest of the domain of the `il.where` before it."""
+
+    def __init__(self) -> None:
+        scope = active_trace().scopes[-1]
+        if scope.last_condition is None:
+            raise TraceError(
+                "`il.otherwise()` follows no `il.where(...)`",
+                code="CYC118",
+                span=here(),
+                help="open it right after the block of `with il.where(...)`",
+            )
+        super().__init__(scope.last_condition.negated().region)
+        scope.last_condition = None
+
+    def __enter__(self) -> None:
+        self._trace.scopes.append(Scope(None, self._region))
+
+
+def items(array: Any) -> Any:
+    """``gs_of = il.items(x)``: what `for gs in x` runs over, an array with axes.
+
+    Raises
+    ------
+    TraceError
+        CYC102 if it is none.
+    """
+    if isinstance(array, Whole) and array.shape:
+        return array
+    what = "an array without axes" if isinstance(array, (Whole, Element)) else f"a `{type(array).__name__}`"
+    raise TraceError(
+        f"a loop runs over {what}",
+        code="CYC102",
+        span=here(),
+        help="run over a range, an array, or values that stand in the kernel or outside it, e.g. `for w in"
+        " (0.25, 0.5):`",
+    )
+
+
+def unrolled(values: Any) -> Iterator[Any]:
+    """``for w in il.unrolled((0.25, 0.5)):`` runs its body while tracing, once for each value.
+
+    Raises
+    ------
+    TraceError
+        CYC102 if there are none, or too many.
+    """
+    if not isinstance(values, Iterable):
+        items(values)  # which refuses it
+    for number, value in enumerate(values):
+        if number == MOST_UNROLLED:
+            raise TraceError(
+                f"a loop runs over more than {MOST_UNROLLED:,} values of the host, each of which records its"
+                " statements anew",
+                code="CYC102",
+                span=here(),
+                help="write `for i in range(...)`, which records them once",
+            )
+        yield captured(value, name="value")
+
+
+def as_condition(test: object) -> Condition:
+    """Return a condition on indices as it is, a host value by its truth; data is an error."""
+    if isinstance(test, Element) and test.is_index:
+        raise TraceError(
+            "a condition compares numbers that are no affine forms of indices",
+            code="CYC103",
+            span=here(),
+            help="write the numbers in the `if` itself, e.g. `if i * j < n:`, or choose with cy.where",
+        )
+    if isinstance(test, Element):
+        bool(test)
+    return test.nonzero() if isinstance(test, Remainder) else condition_of(test)
+
+
+def range_domain(index: Index, bounds: tuple[object, ...]) -> tuple[Affine, Region]:
+    """The values of ``range(*bounds)`` as a form of an index, and the domain of the index.
+
+    The index is the value itself, or counts down from the start, so that it grows in Python's order.
+    """
+    start, stop, given = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1) if len(bounds) == 2 else bounds
+    step = _constant_step(index, given)
+    sign = 1 if step > 0 else -1
+    starts, stops = _bound(start, largest=step > 0), _bound(stop, largest=step < 0)
+    value = Affine({index: sign}, 0)
+    if step < 0:
+        value = starts[0].plus(value)
+    one = Affine({}, -1)
+    inside = [Constraint(value.plus(form.times(-1)).times(sign)) for form in starts]
+    inside += [Constraint(form.plus(value.times(-1)).times(sign).plus(one)) for form in stops]
+    if abs(step) > 1:
+        if len(starts) > 1:
+            raise TraceError(
+                f"the range of `{index.name}` has {len(starts)} starts and the step {step}",
+                code="CYC102",
+                span=here(),
+                help="write one range for each start, under `if`",
+            )
+        inside.append(Constraint(value.plus(starts[0].times(-1)), modulus=abs(step)))
+    return value, (tuple(inside),)
+
+
+def _constant_step(index: Index, step: object) -> int:
+    form = None if isinstance(step, Element) else affine(step)
+    if form is not None and not form.terms and form.constant:
+        return form.constant
+    given = "not constant" if form is None or form.terms else "0"
+    raise TraceError(
+        f"the step of the range of `{index.name}` is {given}",
+        code="CYC102",
+        span=here(),
+        help="use a constant step other than 0, e.g. `range(0, n, 2)`",
+    )
+
+
+def _bound(value: object, largest: bool) -> tuple[Affine, ...]:
+    if isinstance(value, Extremum) and value.largest == largest:
+        return value.forms
+    form = None if isinstance(value, Element) else affine(value)
+    if form is not None:
+        return (form,)
+    what = f"has type `{type(value).__name__}`"
+    if isinstance(value, Remainder) or (isinstance(value, Element) and value.is_index):
+        raise not_affine(value)
+    help = "bounds are affine in outer indices and sizes, e.g. `range(i + 1, n)`"
+    if isinstance(value, Element):
+        what = "depends on data"
+        help += "; a loop that data end has the most steps there are, and `if ...: break`"
+    elif isinstance(value, Extremum):
+        what = f"is `{value}`, which is not affine"
+        help = "of several bounds, the start may be the max() and the stop the min()"
+    raise TraceError(f"a bound of a range {what}", code="CYC102", span=here(), help=help)

@@ -1,0 +1,275 @@
+"""Whole-array statements as loops over indices: what `y[1:-1] = x[2:] - x[:-2]` records.
+
+The loops run over the positions in the array that is assigned, so that element [i, j] of all arrays of a
+kernel lies at index (i, j) of the recurrences; new arrays are positioned as what they are computed from. The
+right side is evaluated before anything is assigned: where it reads elements that the statement assigns, a
+temporary tensor keeps it in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from cyclotron.errors import ShapeError
+from cyclotron.language.arrays import broadcasting
+from cyclotron.language.arrays.broadcasting import as_form
+from cyclotron.language.arrays.captured import labelled
+from cyclotron.language.arrays.elementwise import combine, number_of, operand
+from cyclotron.language.arrays.naming import AxisIndex
+from cyclotron.language.arrays.products import matmul
+from cyclotron.language.arrays.subscripts import Pick
+from cyclotron.language.arrays.tensors import SymbolicTensor
+from cyclotron.language.arrays.whole import Expression, View, Whole
+from cyclotron.language.expressions.affine import Affine, Constraint, Index
+from cyclotron.language.expressions.elements import Access, Element, Increment, apply
+from cyclotron.language.expressions.position import here
+from cyclotron.language.expressions.promotion import check_fit, check_storable, converted, promoted
+from cyclotron.language.expressions.regions import Conjunction, is_empty
+from cyclotron.language.recording.accumulate import is_same
+from cyclotron.language.recording.aliases import Joined
+from cyclotron.language.recording.strides import changed
+from cyclotron.language.recording.trace import accesses, active_trace
+
+_SIGNS = {"add": "+=", "subtract": "-=", "multiply": "*=", "divide": "/=", "floor_divide": "//="}
+_SIGNS |= {"remainder": "%=", "power": "**=", "bit_and": "&=", "bit_or": "|=", "bit_xor": "^="}
+
+
+def assign(target: View, value: object) -> None:
+    """Record `target[...] = value`: broadcast, converted to the dtype of the target.
+
+    Raises
+    ------
+    ShapeError
+        CYC122 if the shapes do not conform, CYC120 if the dtype loses more than NumPy lets it, or
+        a whole number is too large for it.
+    """
+    array = operand(value)
+    broadcasting.check_fits(array.shape, target.shape)
+    check_storable(array.dtype_name, target.dtype_name)
+    check_fit([number_of(array) or 0], target.dtype_name)
+    _Statement(target, array).record(None)
+
+
+def grow(target: View, value: object, *, negative: bool) -> None:
+    """Record `target += value`, or `target -= value`."""
+    array = operand(value)
+    op = "subtract" if negative else "add"
+    broadcasting.check_fits(array.shape, target.shape, in_place=_SIGNS[op])
+    if _result(op, target, array) != target.dtype_name:
+        update(target, op, array)
+    else:
+        _Statement(target, array).record(negative)
+
+
+def update(target: View, op: str, value: object) -> None:
+    """Record `target *= value` and the like."""
+    array = operand(value)
+    broadcasting.check_fits(array.shape, target.shape, in_place=_SIGNS[op])
+    check_storable(_result(op, target, array), target.dtype_name, in_place=_SIGNS[op])
+    assign(target, combine(op, (target, array)))
+
+
+def multiply(target: View, value: object) -> None:
+    """Record `target @= value`.
+
+    Raises
+    ------
+    ShapeError
+        CYC122 if the product has another shape than the target, CYC120 as for other operators in place.
+    """
+    product = matmul(target, value)
+    same = len(product.shape) == len(target.shape)
+    if not (same and all(map(broadcasting.same, product.shape, target.shape))):
+        raise ShapeError(
+            f"`@=` gives an array of shape {broadcasting.text(product.shape)}, and the one that keeps it has"
+            f" {broadcasting.text(target.shape)}",
+            code="CYC122",
+            span=here(),
+            help="assign the product to a new name, e.g. `C = A @ B`",
+        )
+    check_storable(product.dtype_name, target.dtype_name, in_place="@=")
+    assign(target, product)
+
+
+def new_array(value: Whole, name: str) -> SymbolicTensor:
+    """A new tensor that holds an array, positioned as what that is computed from."""
+    shape = broadcasting.whole_numbers(value.shape, f"`{name}`")
+    tensor = active_trace().declare(name, shape, None, value.dtype_name, None, anywhere=True)
+    tensor.origin, tensor.complete = _origin(value), True
+    _Statement(tensor.whole(), value).record(None)
+    return tensor
+
+
+def array(value: Any, *, name: str) -> Any:
+    """``y = il.array(a * x + b, name="y")``: compute a new array now; others just get the name."""
+    if isinstance(value, Expression):
+        tensor = new_array(value, name)
+        if value.chosen is not None:
+            trace = tensor.owner
+            trace.joined[tensor] = Joined(name, value.chosen, len(trace.statements))
+        return tensor
+    if isinstance(value, tuple):
+        return tuple(array(one, name=name) for one in value)
+    return labelled(value, name)
+
+
+class _Statement:
+    """One assignment of an array to a view, of a shape to which it broadcasts."""
+
+    def __init__(self, target: View, value: Whole) -> None:
+        self.target = target
+        self.tensor = target.tensor
+        self.trace = target.tensor.owner
+        self.span = here()
+        steps: list[Index] = [Index("step", self.span) for _ in target.shape]
+        at = [Affine({step: 1}, 0) for step in steps]
+        shape = value.shape[max(len(value.shape) - len(target.shape), 0) :]
+        extra = (Affine({}, 0),) * (len(value.shape) - len(shape))
+        element = converted(value.at((*extra, *broadcasting.along(at, shape))), target.dtype_name)
+        self._position(steps, element)
+
+    def _position(self, steps: Sequence[Index], element: Element) -> None:
+        """Make the positions in the tensor the indices of the loops, instead of the steps of the view."""
+        self.loops: list[tuple[Index, Conjunction]] = []
+        values: dict[Index, Affine] = {}
+        for d, pick in enumerate(self.target.picks):
+            if pick.axis is None:
+                continue
+            step = steps[pick.axis]
+            index = AxisIndex(self.tensor, d, self.span)
+            position = Affine({index: 1}, 0)
+            first = pick.start.plus(Affine({}, self.tensor.origin[d]))
+            number = position.plus(first.times(-1))  # the step times `pick.step`
+            last = as_form(self.target.shape[pick.axis]).plus(Affine({}, -1))
+            inside = [Constraint(number.times(_sign(pick.step)))]
+            inside.append(Constraint(last.times(abs(pick.step)).plus(number.times(-_sign(pick.step)))))
+            if abs(pick.step) == 1:
+                values[step] = number.times(pick.step)
+            elif all(form.terms.get(step, 0) % pick.step == 0 for form in _forms(element)):
+                element = changed(element, _restrided(step, pick.step, number))
+                inside.append(Constraint(number, modulus=abs(pick.step)))
+                values[step] = Affine({index: 0}, 0)  # in no form any more
+            else:  # read at other strides: the index counts the elements that are assigned
+                values[step] = position
+                inside = [Constraint(position), Constraint(last.plus(position.times(-1)))]
+                self.loops.append((index, tuple(inside)))
+                continue
+            self.loops.append((index, tuple(inside)))
+        for step in steps:
+            values.setdefault(step, Affine({}, 0))  # an axis that `None` made
+        self.element = changed(element, lambda form: form.substitute(values))
+        self.index = tuple(
+            self._subscript(d, pick, values, steps) for d, pick in enumerate(self.target.picks)
+        )
+
+    def _subscript(self, d: int, pick: Pick, values: dict[Index, Affine], steps: Sequence[Index]) -> Affine:
+        if pick.axis is None:
+            return Affine({}, 0).plus(pick.start)
+        index = next(i for i, _ in self.loops if isinstance(i, AxisIndex) and i.axis == d)
+        counted = values[steps[pick.axis]]
+        if abs(pick.step) > 1 and counted.terms:
+            return pick.start.plus(counted.times(pick.step))
+        return Affine({index: 1}, -self.tensor.origin[d])
+
+    def record(self, negative: bool | None) -> None:
+        """Record the assignment, or where `negative` is given the addition or subtraction in place."""
+        own = Access(self.tensor, self.index, self.span)
+        value: Element | Increment = self.element
+        if negative is not None:
+            value = Increment(own, self.element, negative)
+        if not self._overlaps():
+            self._loop(self.tensor, value)
+            return
+        if isinstance(value, Increment):
+            value = apply("subtract" if negative else "add", own, self.element)
+        name = f"{self.tensor.name}_new"
+        shape, dtype = self.tensor.scalars, self.tensor.dtype_name
+        temporary = self.trace.declare(name, shape, None, dtype, None, anywhere=True)
+        temporary.origin = self.tensor.origin
+        self._loop(temporary, value)
+        self._loop(self.tensor, Access(temporary, self.index, self.span))
+
+    def _loop(self, tensor: SymbolicTensor, value: Element | Increment) -> None:
+        for index, inside in self.loops:
+            self.trace.open_loop(index, (inside,))
+        try:
+            self.trace.assign(tensor, self.index, value)
+        finally:
+            del self.trace.scopes[len(self.trace.scopes) - len(self.loops) :]
+
+    def _overlaps(self) -> bool:
+        """Whether the right side may read elements that the statement assigns at other points."""
+        others = [
+            access
+            for access in accesses(self.element)
+            if access.tensor is self.tensor and not is_same(access, self.tensor, self.index)
+        ]
+        if not others:
+            return False
+        again = {index: Affine({Index(index.name, index.span): 1}, 0) for index, _ in self.loops}
+        here = tuple(c for _, inside in self.loops for c in inside)
+        there = tuple(c.substitute(again) for c in here)
+        for access in others:
+            equal = tuple(
+                Constraint(read.plus(written.substitute(again).times(-1)), True)
+                for read, written in zip(access.index, self.index, strict=True)
+            )
+            if any(not is_empty((*around, *here, *there, *equal)) for around in self.trace.region()):
+                return True
+        return False
+
+
+def _result(op: str, target: View, value: Whole) -> str:
+    """The dtype of an operator on the target and a value."""
+    number = number_of(value)
+    return promoted(op, (target.dtype_name, value.dtype_name if number is None else number))[1]
+
+
+def _origin(value: Whole) -> tuple[int, ...]:
+    """Where element 0 of a new array lies: where arrays as long do, or amid what its elements come from."""
+    steps = [Index("step", here()) for _ in value.shape]
+    element = value.at([Affine({step: 1}, 0) for step in steps])
+    result = []
+    for step, size in zip(steps, broadcasting.whole_numbers(value.shape, "the array"), strict=True):
+        along = [
+            (access.tensor, d, form.constant)
+            for access in accesses(element)
+            for d, form in enumerate(access.index)
+            if form.terms == {step: 1}
+        ]
+        # A neighbour in an array as long is another element of it, not another place for the new one.
+        places = sorted(tensor.origin[d] for tensor, d, _ in along if tensor.scalars[d] == size) or sorted(
+            offset + tensor.origin[d] for tensor, d, offset in along
+        )
+        result.append(places[(len(places) - 1) // 2] if places else 0)
+    return tuple(result)
+
+
+def _forms(value: Element) -> list[Affine]:
+    """All forms of an expression."""
+    found: list[Affine] = []
+
+    def note(form: Affine) -> Affine:
+        found.append(form)
+        return form
+
+    changed(value, note)
+    return found
+
+
+def _restrided(step: Index, stride: int, number: Affine) -> Callable[[Affine], Affine]:
+    """Replace a step by a number divided by the stride, in forms where it has multiples of that."""
+
+    def change(form: Affine) -> Affine:
+        factor = form.terms.get(step, 0)
+        if not factor:
+            return form
+        rest = Affine({index: f for index, f in form.terms.items() if index is not step}, form.constant)
+        return rest.plus(number.times(factor // stride))
+
+    return change
+
+
+def _sign(step: int) -> int:
+    return 1 if step > 0 else -1

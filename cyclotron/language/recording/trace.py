@@ -1,0 +1,476 @@
+"""The recording of one run of the intermediate language: tensors, loops and equations."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cyclotron.errors import NO_SPAN, ShapeError, Span, TraceError
+from cyclotron.language.arrays.tensors import SymbolicTensor
+from cyclotron.language.expressions.affine import EVERYWHERE, Affine, Condition, Index, Region, intersection
+from cyclotron.language.expressions.dtypes import adopted, check_dtypes, stored
+from cyclotron.language.expressions.elements import (
+    Access,
+    Choose,
+    Constant,
+    Element,
+    Increment,
+    Reduce,
+    apply,
+    element,
+)
+from cyclotron.language.expressions.index_numbers import IndexValue
+from cyclotron.language.expressions.operators import DTYPES
+from cyclotron.language.expressions.partial import while_running
+from cyclotron.language.expressions.position import here
+from cyclotron.language.expressions.regions import is_empty
+from cyclotron.language.recording import accumulate
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from cyclotron.language.recording.aliases import Arm, Carried, Joined
+
+
+@dataclass
+class Scope:
+    """One open `with`: a loop (with its index) or a condition."""
+
+    index: Index | None
+    region: Region
+    last_condition: Condition | None = None  # of the inner `where` that closed last
+    position: int = 0  # of a loop, among what the loop around it holds
+    held: int = 0  # how many loops and statements a loop holds so far
+    tensors: int = 0  # how many tensors there were when it was opened
+    running: SymbolicTensor | None = None  # the flag under which older tensors are assigned inside
+    branch: Arm | None = None  # which it is of the branches of `il.branches`
+    _within: tuple[Region, Region, Region] | None = None  # what `within` found last, of what
+
+    def within(self, around: Region) -> Region:
+        """Its points among those around it; unions of many parts keep only parts that have points."""
+        if self._within is None or self._within[0] is not around or self._within[1] is not self.region:
+            found = intersection(around, self.region)
+            if len(around) > 1 and len(self.region) > 1:
+                found = tuple(part for part in found if not is_empty(part))
+            self._within = (around, self.region, found)
+        return self._within[2]
+
+
+@dataclass
+class Recorded:
+    """``target[index] = value`` for every point of `region` over `loops`."""
+
+    target: SymbolicTensor
+    index: tuple[Affine, ...]
+    loops: tuple[Index, ...]
+    region: Region
+    value: Element
+    span: Span
+    inside: tuple[Index, ...]  # all loops around the statement, the reduced one too, outermost first
+    reduced: Index | None = None  # the index of an accumulation
+    folded: bool = False  # whether an accumulation started from an assignment, not from a fill value
+    arms: tuple[Arm, ...] = ()  # the branches of conditions that it stands in
+    text: tuple[int, ...] = ()  # which it is, of what each loop around it holds: the order Python runs it in
+
+
+@dataclass
+class Trace:
+    """What a kernel records while it runs on symbolic tensors.
+
+    Attributes
+    ----------
+    kernel : str
+        The name of the kernel.
+    statements : list of Recorded
+        All assignments as Python runs them, with `text` set.
+    equations : list of Recorded
+        The recurrences that they spell, unless `refusal` says why they spell none.
+    carried : list of Carried
+        The arrays that loops assign anew.
+    joined : dict of SymbolicTensor to Joined
+        The arrays that conditions choose of others that were there before.
+    unfinished : list of SymbolicTensor
+        For each `while` whether it was left at its most steps; they become outputs.
+    flags : dict of Index to SymbolicTensor
+        For each loop that may end early the flag that says whether it still runs.
+    calls : list of str
+        The kernels that the one that is recorded is calling, each the one after it.
+    entered : int
+        How many scopes were open when the innermost of them was called.
+    constants : dict of tuple to SymbolicTensor
+        The tensors of arrays of the host, by name, dtype, shape, tile and values.
+    """
+
+    kernel: str
+    tensors: list[SymbolicTensor] = field(default_factory=list)
+    statements: list[Recorded] = field(default_factory=list)
+    equations: list[Recorded] = field(default_factory=list)
+    refusal: TraceError | None = None
+    outputs: dict[str, SymbolicTensor] = field(default_factory=dict)
+    carried: list[Carried] = field(default_factory=list)
+    joined: dict[SymbolicTensor, Joined] = field(default_factory=dict)
+    unfinished: list[SymbolicTensor] = field(default_factory=list)
+    flags: dict[Index, SymbolicTensor] = field(default_factory=dict)
+    calls: list[str] = field(default_factory=list)
+    entered: int = 0
+    constants: dict[tuple[Any, ...], SymbolicTensor] = field(default_factory=dict)
+    scopes: list[Scope] = field(default_factory=lambda: [Scope(None, EVERYWHERE)])
+
+    def add_input(
+        self,
+        name: str,
+        dtype: str,
+        scalars: tuple[int, ...],
+        tile: tuple[int, ...] | None,
+        span: Span,
+        *,
+        what: str = "argument",
+    ) -> SymbolicTensor:
+        """Add an argument."""
+        if dtype not in DTYPES:
+            raise ShapeError(
+                f"{what} `{name}` has dtype {dtype}",
+                code="CYC120",
+                span=span,
+                help=f"use {', '.join(DTYPES)}",
+            )
+        tensor = SymbolicTensor(self, name, dtype, scalars, tile, is_input=True, fill=None, span=span)
+        self.tensors.append(tensor)
+        return tensor
+
+    def add_constant(self, name: str, values: NDArray[Any], tile: tuple[int, ...] | None) -> SymbolicTensor:
+        """The tensor of an array of the host, as it is now: one for equal values under one name."""
+        snapshot = np.array(values, dtype=values.dtype.newbyteorder("="), order="C")
+        if snapshot.dtype == np.bool_:
+            snapshot = snapshot.view(np.uint8) != 0  # other bytes than 0 and 1 are true as well
+        snapshot.flags.writeable = False
+        known = snapshot.dtype.name in DTYPES  # else it is refused below
+        numbers = hashlib.sha256(snapshot.data).digest() if known else b""
+        key = (name, snapshot.dtype.name, snapshot.shape, tile, numbers)
+        if key not in self.constants:
+            dtype, span = snapshot.dtype.name, here()
+            tensor = self.add_input(self._unused(name), dtype, snapshot.shape, tile, span, what="array")
+            tensor.values = snapshot
+            self.constants[key] = tensor
+        return self.constants[key]
+
+    def _unused(self, name: str) -> str:
+        """A name like this that no tensor has."""
+        taken = {tensor.name for tensor in self.tensors}
+        return next(n for n in (name, *(f"{name}_{k}" for k in range(2, len(taken) + 3))) if n not in taken)
+
+    def declare(
+        self,
+        name: str | None,
+        scalars: tuple[int, ...],
+        tile: tuple[int, ...] | None,
+        dtype: str | None,
+        fill: complex | None,
+        *,
+        anywhere: bool = False,
+    ) -> SymbolicTensor:
+        """Add a tensor that the kernel computes; with `anywhere` in loops too, which assign all of it."""
+        span = here()
+        if self.indices() and not anywhere:
+            raise TraceError(
+                "a tensor is declared inside a loop",
+                code="CYC115",
+                span=span,
+                help="declare it before the loops, with an axis for each loop that it depends on",
+            )
+        if dtype is not None and dtype not in DTYPES:
+            raise ShapeError(
+                f"`{name or 'a tensor'}` is declared with dtype {dtype}",
+                code="CYC120",
+                span=span,
+                help=f"use {', '.join(DTYPES)}",
+            )
+        chosen = dtype or default_dtype(self.dtypes_of_arguments())
+        if chosen == "bool" and fill is not None:
+            fill = bool(fill)
+        unique = self._unused(name or "T")
+        tensor = SymbolicTensor(self, unique, chosen, scalars, tile, is_input=False, fill=fill, span=span)
+        if fill is not None:
+            check_dtypes("assignment", (Constant(fill, span), Access(tensor, (), span)), span)
+        self.tensors.append(tensor)
+        return tensor
+
+    def dtypes_of_arguments(self) -> list[str]:
+        """What arrays that are declared without a dtype go by; arrays of the host do not count."""
+        return [tensor.dtype_name for tensor in self.tensors if tensor.is_input and tensor.values is None]
+
+    def indices(self) -> tuple[Index, ...]:
+        """The indices of the open loops, outermost first."""
+        return tuple(scope.index for scope in self.scopes if scope.index is not None)
+
+    def region(self, scopes: Sequence[Scope] | None = None) -> Region:
+        """The points where the open loops and conditions (or the given ones) all hold."""
+        region = EVERYWHERE
+        for scope in self.scopes if scopes is None else scopes:
+            region = scope.within(region)
+        return region
+
+    def new_index(self, name: str) -> Index:
+        """The index of a loop; of a kernel that is called under a name that the open loops do not have."""
+        taken = {index.name for index in self.indices()} if self.calls else set()
+        names = (name, *(f"{name}_{k}" for k in range(2, len(taken) + 3)))
+        return Index(next(one for one in names if one not in taken), here())
+
+    def open_loop(self, index: Index, region: Region, running: SymbolicTensor | None = None) -> None:
+        """Open a loop or reduction; its index must not hide another one."""
+        for outer in self.indices():
+            if outer.name == index.name:
+                raise TraceError(
+                    f"the name `{index.name}` is used for two nested indices",
+                    code="CYC109",
+                    span=index.span,
+                    notes=[(outer.span, "it is an index here already")],
+                    help="give the inner index another name",
+                )
+        if running is not None:
+            self.flags[index] = running
+        position = self._next_position()
+        self.scopes.append(
+            Scope(index, region, position=position, tensors=len(self.tensors), running=running)
+        )
+
+    def _next_position(self) -> int:
+        """The position of a loop or statement that begins, in the innermost loop."""
+        holder = next((scope for scope in reversed(self.scopes) if scope.index), self.scopes[0])
+        holder.held += 1
+        return holder.held - 1
+
+    def guard(self) -> SymbolicTensor | None:
+        """The flag of the innermost open loop that may end early."""
+        return next((scope.running for scope in reversed(self.scopes) if scope.running is not None), None)
+
+    def _frozen(self, target: SymbolicTensor, index: tuple[Affine, ...], value: object) -> object:
+        """What a statement assigns in loops that may have ended: the value, or what the element is already.
+
+        Tensors that such a loop makes are not seen after it and need no choice.
+        """
+        scope = next((scope for scope in reversed(self.scopes) if scope.running is not None), None)
+        if scope is None or not any(tensor is target for tensor in self.tensors[: scope.tensors]):
+            return value
+        assert scope.running is not None
+        if target.initial is None and not target.is_input and not target.complete:
+            target.initial = 0  # `cy.empty` says nothing of what an element is that is not yet assigned
+        term = value.element() if isinstance(value, Increment) else element(value)
+        self._check_value(target, term, here())
+        return apply("where", Access(scope.running, (), here()), term, Access(target, index, here()))
+
+    def assign(
+        self, target: SymbolicTensor, index: tuple[Affine, ...], value: object, *, guarded: bool = True
+    ) -> None:
+        """Record a statement, and the equation or accumulation that it spells if all spell recurrences.
+
+        Unless `guarded` is False, it does nothing once a loop around it has ended.
+        """
+        span = here()
+        self._check_owner(target, span)
+        if target.values is not None:
+            from cyclotron.language.arrays.captured import assigned
+
+            raise assigned(target.name)
+        self.check_scope(index, span)
+        flag = self.guard()
+        value = _as_stored(target, value)
+        if flag is not None:
+            value = _while_running(value, Access(flag, (), span))
+        if guarded:
+            value = self._frozen(target, index, value)
+        increment = value if isinstance(value, Increment) else None
+        term = increment.value if increment else element(value)
+        self._check_value(target, term, span)
+        self._record_statement(target, index, increment.element() if increment else term, span)
+        if self.refusal is not None:
+            return
+        try:
+            if increment:
+                self._check_target(target, span)
+                accumulate.record(self, target, index, increment, span)
+            else:
+                self._record_equation(target, index, term, span)
+        except TraceError as error:
+            self.refusal = error
+
+    def _record_statement(
+        self, target: SymbolicTensor, index: tuple[Affine, ...], value: Element, span: Span
+    ) -> None:
+        loops = self.indices()
+        text = (*(scope.position for scope in self.scopes if scope.index), self._next_position())
+        region = self.region()
+        if region:
+            arms = tuple(scope.branch for scope in self.scopes if scope.branch is not None)
+            self.statements.append(
+                Recorded(target, index, loops, region, value, span, inside=loops, arms=arms, text=text)
+            )
+            target.assigned = len(self.statements)
+
+    def _check_target(self, target: SymbolicTensor, span: Span) -> None:
+        if target.is_input:
+            raise TraceError(
+                f"`{target.name}` is an input and cannot be assigned",
+                code="CYC106",
+                span=span,
+                notes=[(target.span, "it is an argument of the kernel")],
+                help=f"declare a result, e.g. `X = cy.empty_like({target.name})`, and assign its elements",
+            )
+
+    def _record_equation(
+        self, target: SymbolicTensor, index: tuple[Affine, ...], expression: Element, span: Span
+    ) -> None:
+        self._check_target(target, span)
+        if accumulate.replace(self, target, index, expression):
+            return
+        for access in accesses(expression):
+            if access.tensor is target and all(a.same(b) for a, b in zip(access.index, index, strict=True)):
+                raise TraceError(
+                    f"`{access!r}` is computed from itself",
+                    code="CYC113",
+                    span=access.span if access.span != NO_SPAN else span,
+                    help="every element has one equation; write `+=` or `-=` in a loop to accumulate, or use"
+                    " another tensor",
+                )
+        loops = self.indices()
+        region = self.region()
+        if region:
+            self.equations.append(Recorded(target, index, loops, region, expression, span, inside=loops))
+
+    def check_scope(self, forms: Sequence[Affine], span: Span) -> None:
+        """Raise `TraceError` where a form speaks about an index whose loop is not open."""
+        open_indices = set(self.indices())
+        for form in forms:
+            for index in form.terms:
+                if index not in open_indices:
+                    raise TraceError(
+                        f"index `{index.name}` is used outside its loop",
+                        code="CYC109",
+                        span=span,
+                        notes=[(index.span, "the loop is here")],
+                        help="a loop is a domain and has no last value; use the index inside its loop only",
+                    )
+
+    def _check_value(self, target: SymbolicTensor, value: Element, span: Span) -> None:
+        if value.dtype is not None and value.dtype != target.dtype_name:
+            raise ShapeError(
+                f"a value of dtype {value.dtype} is assigned to `{target.name}`,"
+                f" which has {target.dtype_name}",
+                code="CYC120",
+                span=span,
+                notes=[(target.span, f"`{target.name}` is declared here")],
+                help=f'convert it with `.astype("{target.dtype_name}")`, or declare `{target.name}` with'
+                f' dtype="{value.dtype}"',
+            )
+        check_dtypes("assignment", (value, Access(target, (), span)), span)
+        self._check_expression(value, set())
+
+    def _check_owner(self, tensor: SymbolicTensor, span: Span) -> None:
+        if tensor.owner is not self:
+            raise TraceError(
+                f"`{tensor.name}` belongs to another run of a kernel",
+                code="CYC118",
+                span=span,
+                help="use the arguments of this kernel and the tensors that it declares",
+            )
+
+    def _check_expression(self, value: Element, checked: set[tuple[int, int]]) -> None:
+        """Check that all indices of an expression are those of open loops or of its own reductions."""
+        if (id(value), len(self.scopes)) in checked:
+            return
+        checked.add((id(value), len(self.scopes)))
+        if isinstance(value, Access):
+            self._check_owner(value.tensor, value.span)
+            self.check_scope(value.index, value.span)
+        elif isinstance(value, IndexValue):
+            self.check_scope([value.form], value.span)
+        elif isinstance(value, Reduce):
+            self.scopes.append(Scope(value.index, EVERYWHERE))
+            try:
+                self._check_region(value.region, value.span)
+                self._check_expression(value.body, checked)
+            finally:
+                self.scopes.pop()
+        else:
+            if isinstance(value, Choose):
+                self._check_region(value.condition.region, value.span)
+            for operand in value.operands:
+                self._check_expression(operand, checked)
+
+    def _check_region(self, region: Region, span: Span) -> None:
+        self.check_scope([c.form for conjunction in region for c in conjunction], span)
+
+
+def _as_stored(target: SymbolicTensor, value: object) -> object:
+    """A value in the dtype of the tensor that keeps it; a sum that has another is kept in each step."""
+    if target.blocked:
+        one = value if isinstance(value, Increment) else element(value)
+        return adopted(one, target.dtype_name) if isinstance(one, Element) and one.is_index else one
+    if not isinstance(value, Increment):
+        return stored(element(value), target.dtype_name)
+    grown = value.element()
+    if grown.dtype in (None, target.dtype_name):
+        return replace(value, value=stored(value.value, target.dtype_name))
+    return stored(grown, target.dtype_name)
+
+
+def _while_running(value: object, running: Access) -> object:
+    if isinstance(value, Increment):
+        return replace(value, value=while_running(value.value, running))
+    return while_running(element(value), running)
+
+
+def accesses(value: Element) -> list[Access]:
+    """All accesses of an expression, each object once."""
+    found: list[Access] = []
+    seen: set[int] = set()
+    pending = [value]
+    while pending:
+        part = pending.pop()
+        if id(part) not in seen:
+            seen.add(id(part))
+            if isinstance(part, Access):
+                found.append(part)
+            pending.extend(reversed(part.operands))
+    return found
+
+
+def default_dtype(inputs: Sequence[str]) -> str:
+    """The dtype of a tensor that is declared without one: that of the inputs; float64 without inputs."""
+    different = list(dict.fromkeys(inputs)) or ["float64"]
+    if len(different) > 1:
+        raise ShapeError(
+            f"a tensor is declared without dtype, and the inputs have {' and '.join(different)}",
+            code="CYC120",
+            span=here(),
+            help=f'give it a dtype, e.g. `dtype="{different[0]}"`, or use `cy.empty_like`',
+        )
+    return different[0]
+
+
+@dataclass
+class Reference:
+    """The run of a kernel's plain Python body, with the dtypes of its inputs."""
+
+    dtypes: list[str]
+
+
+ACTIVE: ContextVar[Trace | Reference | None] = ContextVar("cyclotron_active", default=None)
+
+
+def active_trace() -> Trace:
+    """Return the recording in progress; the intermediate language means nothing without one."""
+    trace = ACTIVE.get()
+    if not isinstance(trace, Trace):
+        raise TraceError(
+            "the intermediate language is used outside a kernel",
+            code="CYC118",
+            span=here(),
+            help="decorate the function with `@il.program` and compile it",
+        )
+    return trace

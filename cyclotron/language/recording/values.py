@@ -1,0 +1,443 @@
+"""The expressions of the intermediate language: reductions, choices and functions."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from cyclotron.errors import ShapeError, Span, TraceError
+from cyclotron.language.arrays.broadcasting import same, text
+from cyclotron.language.arrays.elementwise import combine, number_of, operand
+from cyclotron.language.arrays.tensors import SymbolicTensor
+from cyclotron.language.arrays.whole import Expression, Whole
+from cyclotron.language.expressions import elements
+from cyclotron.language.expressions.affine import (
+    EVERYWHERE,
+    Affine,
+    Condition,
+    Extremum,
+    Index,
+    Region,
+    affine,
+    intersection,
+)
+from cyclotron.language.expressions.arithmetic import Array, Term
+from cyclotron.language.expressions.elements import Choose, Constant, Element, Reduce, element
+from cyclotron.language.expressions.index_numbers import counted, extremum, reduced, strong
+from cyclotron.language.expressions.position import here
+from cyclotron.language.expressions.promotion import promoted
+from cyclotron.language.expressions.regions import project
+from cyclotron.language.expressions.rounding import Remainder
+from cyclotron.language.recording.branched import chosen_array
+from cyclotron.language.recording.conditions import Parted, every, some, truth
+from cyclotron.language.recording.scopes import as_condition, range_domain
+from cyclotron.language.recording.statements import new_array
+from cyclotron.language.recording.trace import Trace, active_trace
+
+Body = Callable[[Affine], object]
+_NEUTRAL = {"sum": 0, "product": 1}
+
+
+def sum(
+    name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: object = 1
+) -> Any:
+    """The sum of ``body(k)`` over ``range(start, stop, step)`` where ``where(k)``; 0 over nothing."""
+    return _reduce("sum", name, (start, stop, step), _counted(body), where)
+
+
+def prod(
+    name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: object = 1
+) -> Any:
+    """The product of ``body(k)`` over ``range(start, stop, step)`` where ``where(k)``; 1 over nothing."""
+    return _reduce("product", name, (start, stop, step), _counted(body), where)
+
+
+def max(
+    name: str,
+    start: object,
+    stop: object,
+    body: Body,
+    *,
+    where: Body | None = None,
+    step: object = 1,
+    skip_empty: bool = False,
+) -> Any:
+    """The maximum of ``body(k)`` over ``range(start, stop, step)`` where ``where(k)``; never over nothing.
+
+    With `skip_empty`, whose body is another maximum, over those ``k`` only where that is not over nothing.
+    """
+    return _reduce("maximum", name, (start, stop, step), body, where, skip_empty)
+
+
+def min(
+    name: str,
+    start: object,
+    stop: object,
+    body: Body,
+    *,
+    where: Body | None = None,
+    step: object = 1,
+    skip_empty: bool = False,
+) -> Any:
+    """The minimum of ``body(k)`` over ``range(start, stop, step)`` where ``where(k)``; never over nothing.
+
+    With `skip_empty`, whose body is another minimum, over those ``k`` only where that is not over nothing.
+    """
+    return _reduce("minimum", name, (start, stop, step), body, where, skip_empty)
+
+
+def any(
+    name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: object = 1
+) -> Any:
+    """Whether ``body(k)`` holds for some ``k`` in ``range(start, stop, step)``; False over nothing."""
+    return _of_booleans("any", _reduce("sum", name, (start, stop, step), body, where))
+
+
+def all(
+    name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: object = 1
+) -> Any:
+    """Whether ``body(k)`` holds for each ``k`` in ``range(start, stop, step)``; True over nothing."""
+    return _of_booleans("all", _reduce("product", name, (start, stop, step), body, where))
+
+
+def choose(test: object, then: Callable[[], object], other: Callable[[], object]) -> object:
+    """``then()`` where a test of indices, data or host values holds, else ``other()``."""
+    known = truth(test)
+    if isinstance(known, bool):
+        return then() if known else other()
+    first, second = then(), other()
+    if isinstance(known, Element):
+        return _chosen_by_data(known, first, second)
+    if isinstance(first, Whole) and isinstance(second, Whole) and first.shape and second.shape:
+        return _chosen_array(known, first, second)
+    return elements.where(known, element(first), element(second))
+
+
+def and_(*values: Callable[[], object]) -> object:
+    """What Python's `and` gives: the first value that is false, or the last; of bools whether all hold."""
+    return _connected(values, stops_at=False)
+
+
+def or_(*values: Callable[[], object]) -> object:
+    """What Python's `or` gives: the first value that is true, or the last; of bools whether one holds."""
+    return _connected(values, stops_at=True)
+
+
+def _connected(values: Sequence[Callable[[], object]], *, stops_at: bool) -> object:
+    first = values[0]()
+    if len(values) == 1:
+        return first
+    known = truth(first)
+    if isinstance(known, bool):
+        return first if known is stops_at else _connected(values[1:], stops_at=stops_at)
+    rest = _connected(values[1:], stops_at=stops_at)
+    if _is_truth(first) and _is_truth(rest):
+        return (some if stops_at else every)(lambda: first, lambda: rest)
+    then, other = (
+        Choose(one, Constant(True, here()), Constant(False, here()), here())
+        if isinstance(one, Condition)
+        else one
+        for one in ((first, rest) if stops_at else (rest, first))
+    )
+    if isinstance(then, Whole) or isinstance(other, Whole):
+        then, other = _promoted(then, other)
+    return choose(first, lambda: then, lambda: other)
+
+
+def _promoted(*values: object) -> list[object]:
+    """Arrays without axes and numbers in the dtype that NumPy promotes them to; others as they are."""
+    arrays = [operand(value) for value in values]
+    if builtins.any(array.shape for array in arrays):
+        return list(values)
+    numbers = [number_of(array) for array in arrays]
+    given = [a.dtype_name if number is None else number for a, number in zip(arrays, numbers, strict=True)]
+    dtype = promoted("where", ["bool", *given])[1]
+    return [array.astype(dtype) for array in arrays]
+
+
+def _is_truth(value: object) -> bool:
+    if isinstance(value, (Element, Whole)):
+        return (strong(value) if isinstance(value, Element) else value).dtype == "bool"
+    return isinstance(value, (bool, np.bool_, Condition, Remainder))  # a remainder is no value but this
+
+
+def all_of(*tests: object) -> object:
+    """What `and` gives of values that are there, as those of indices."""
+    return and_(*(lambda test=test: test for test in tests))
+
+
+def any_of(*tests: object) -> object:
+    """What `or` gives of values that are there, as those of indices."""
+    return or_(*(lambda test=test: test for test in tests))
+
+
+def _chosen_by_data(test: Element, first: object, second: object) -> object:
+    """One of two values, by a bool that the kernel computes."""
+    if isinstance(test, Parted) and not isinstance(first, Whole) and not isinstance(second, Whole):
+        chosen = elements.where(test.then, first, second)
+        return elements.where(test.condition, chosen, element(first if test.elsewhere else second))
+    if isinstance(first, Whole) or isinstance(second, Whole):
+        return chosen_array("what is chosen", test, first, second)
+    return elements.where(test, first, second)
+
+
+def _chosen_array(test: Condition, first: Whole, second: Whole) -> Whole:
+    """One of two new arrays, by a condition on indices."""
+    for value in (first, second):
+        if not isinstance(value, Expression):
+            raise TraceError(
+                f"`{value.name}` itself, or another array, is chosen by a condition on indices",
+                code="CYC107",
+                span=here(),
+                help=f"choose between new arrays, e.g. `{value.name}.copy()`: which array a name means may"
+                " not depend on the condition",
+            )
+    agree = len(first.shape) == len(second.shape) and builtins.all(map(same, first.shape, second.shape))
+    if not agree or first.dtype_name != second.dtype_name:
+        raise ShapeError(
+            f"a condition on indices chooses between {first.dtype_name} of shape {text(first.shape)} and"
+            f" {second.dtype_name} of shape {text(second.shape)}",
+            code="CYC120" if agree else "CYC122",
+            span=here(),
+            help="what a name holds has one shape and dtype: convert one of the arrays, e.g. with `.astype`",
+        )
+    return combine("where", (test, first, second))
+
+
+def term(value: object) -> Term:
+    """``C[i, j] += il.term(e)``: accumulate over the loop that the subscripts do not name."""
+    return Term(value)
+
+
+def outputs(**tensors: object) -> dict[str, SymbolicTensor]:
+    """``return il.outputs(C=C)``: name the results; a kernel that another one calls just returns them."""
+    trace = active_trace()
+    if builtins.any(scope.branch is not None for scope in trace.scopes[trace.entered :]):
+        raise TraceError(
+            "a condition that is known only when the program runs decides what is returned",
+            code="CYC101",
+            span=here(),
+            help="assign the result in both branches, and return it at the end of the kernel",
+        )
+    if trace.calls:
+        return tensors  # type: ignore[return-value]  # what the caller computes with
+    result: dict[str, SymbolicTensor] = {}
+    for name, value in tensors.items():
+        tensor = value
+        if isinstance(value, (Whole, Element, np.ndarray)) and not isinstance(value, SymbolicTensor):
+            tensor = new_array(operand(value), name)
+        if not isinstance(tensor, SymbolicTensor):
+            raise _bad_output(f"`{name}` is returned but is no tensor")
+        if tensor.is_input and tensor not in {statement.target for statement in trace.statements}:
+            raise _bad_output(f"`{name}` is returned but is an input")
+        if tensor.is_input and tensor.name != name:  # inputs keep their names
+            tensor = new_array(tensor.copy(), name)
+        if builtins.any(tensor is other for other in result.values()):
+            raise _bad_output(f"`{name}` is returned twice, also as `{tensor.name}`")
+        is_taken = builtins.any(t.is_input and t.name == name and t is not tensor for t in trace.tensors)
+        result[f"{name}_out" if is_taken else name] = tensor  # `x = x + 1` is another x than the input
+    for ending in trace.unfinished:
+        result[ending.name] = ending
+    _rename(trace, result)
+    trace.outputs = result
+    return result
+
+
+def _bad_output(message: str) -> TraceError:
+    return TraceError(message, code="CYC114", span=here(), help="return tensors that the kernel computes")
+
+
+def _rename(trace: Trace, result: dict[str, SymbolicTensor]) -> None:
+    """Give results their names; other tensors that had them step aside."""
+    for name, tensor in result.items():
+        for other in trace.tensors:
+            if other.name == name and other is not tensor:
+                other.name = f"{name}_local"
+        tensor.name = name
+
+
+def maximum(*values: object) -> object:
+    """The largest of elements; of indices as the start of a range; of host values as in Python."""
+    return _extremum("maximum", values)
+
+
+def minimum(*values: object) -> object:
+    """The smallest of elements; of indices as the stop of a range; of host values as in Python."""
+    return _extremum("minimum", values)
+
+
+def _symbolic(value: object) -> bool:
+    return isinstance(value, (Element, SymbolicTensor, Affine, Extremum))
+
+
+def _function(op: str, host: Callable[..., object], about: str) -> Callable[..., object]:
+    """A function of elements or host values."""
+
+    def function(*values: object) -> object:
+        return elements.apply(op, *values) if builtins.any(map(_symbolic, values)) else host(*values)
+
+    function.__name__ = function.__qualname__ = op
+    function.__doc__ = f"{about} of an element or host value."
+    return function
+
+
+sqrt = _function("sqrt", math.sqrt, "The square root")
+exp = _function("exp", math.exp, "The exponential")
+log = _function("log", math.log, "The natural logarithm")
+absolute = _function("absolute", math.fabs, "The absolute value")
+sin = _function("sin", math.sin, "The sine")
+cos = _function("cos", math.cos, "The cosine")
+sinh = _function("sinh", math.sinh, "The hyperbolic sine")
+cosh = _function("cosh", math.cosh, "The hyperbolic cosine")
+tanh = _function("tanh", math.tanh, "The hyperbolic tangent")
+log1p = _function("log1p", math.log1p, "The logarithm of one more")
+expm1 = _function("expm1", math.expm1, "The exponential, less one,")
+hypot = _function("hypot", math.hypot, "The length of the vector")
+arctan2 = _function("arctan2", math.atan2, "The angle of the point (y, x)")
+is_nan = _function("is_nan", math.isnan, "The NaN test")
+is_finite = _function("is_finite", math.isfinite, "The test for a finite number")
+
+
+def power(base: object, exponent: object) -> object:
+    """The power of elements or host values."""
+    if _symbolic(base) or _symbolic(exponent):
+        return elements.power(base, exponent)
+    return math.pow(base, exponent)  # type: ignore[arg-type]
+
+
+def _extremum(op: str, values: tuple[object, ...]) -> object:
+    if builtins.any(isinstance(value, (Element, SymbolicTensor)) for value in values):
+        result = element(values[0])
+        for value in map(element, values[1:]):
+            made = extremum if result.dtype is None and value.dtype is None else elements.apply
+            result = made(op, result, value)
+        return result
+    largest = op == "maximum"
+    if builtins.any(isinstance(value, (Affine, Extremum)) for value in values):
+        return Extremum(largest, tuple(form for value in values for form in _forms(value, largest)))
+    host: Callable[..., Any] = builtins.max if largest else builtins.min
+    return host(*values)
+
+
+def _forms(value: object, largest: bool) -> tuple[Affine, ...]:
+    if isinstance(value, Extremum) and value.largest == largest:
+        return value.forms
+    form = affine(value)
+    if form is None:
+        raise TraceError(
+            f"`{value}` is combined with indices in max() or min(), which is not affine",
+            code="CYC103",
+            span=here(),
+            help="of several bounds of a range, the start may be the max() and the stop the min()",
+        )
+    return (form,)
+
+
+def _reduce(
+    kind: str, name: str, bounds: tuple[object, ...], body: Body, where: Body | None, skip_empty: bool = False
+) -> Any:
+    trace = active_trace()
+    span = here()
+    index = trace.new_index(name)
+    value, region = range_domain(index, bounds)
+    trace.open_loop(index, region)
+    try:
+        scope = trace.scopes[-1]
+        data = None
+        if where is not None:
+            condition, data = _filter(kind, where(value))
+            scope.region = intersection(scope.region, condition.region)
+        term = body(value)
+        if data is not None:
+            term = elements.where(data, term, _NEUTRAL[kind])
+        expression = None if isinstance(term, Array) else element(term)
+    finally:
+        trace.scopes.pop()
+    region = scope.region
+    if expression is None:
+        return _of_arrays(kind, index, region, term, span)
+    if skip_empty and isinstance(expression, Reduce):
+        region = _not_empty(region, expression)
+    if expression.is_index:
+        return reduced(kind, index, region, expression, span)
+    return Reduce(kind, index, region, expression, span)
+
+
+def _filter(kind: str, test: object) -> tuple[Condition, Element | None]:
+    """Where a reduction has terms: a condition on indices, and data that choose between them and nothing."""
+    known = truth(test)
+    if isinstance(known, (bool, Condition)):
+        return as_condition(known), None
+    if kind not in _NEUTRAL:
+        raise TraceError(
+            f"data decide which terms the {kind} takes",
+            code="CYC104",
+            span=here(),
+            help="choose a term that does not matter for the others: `... if condition else ...`",
+        )
+    if isinstance(known, Parted) and not known.elsewhere:
+        return known.condition, known.then
+    return Condition(EVERYWHERE), known
+
+
+def _counted(body: Body) -> Body:
+    """Terms of a sum or product; truth values are whole numbers there, as in Python."""
+
+    def term(at: Affine) -> object:
+        value = body(at)
+        if isinstance(value, Array):
+            return operand(value).astype("int64") if value.dtype_name == "bool" else value
+        one = element(value)
+        if one.is_index:
+            return counted(one)
+        return elements.cast(one, "int64") if one.dtype == "bool" else one
+
+    return term
+
+
+def _of_arrays(kind: str, index: Index, region: Region, term: Any, span: Span) -> Any:
+    """A reduction of arrays: of each element."""
+    from cyclotron.language.arrays.whole import Expression
+
+    return Expression(
+        term.shape,
+        term.dtype_name,
+        lambda at: Reduce(kind, index, region, term.at(at), span),
+        (term,),
+        costly=True,
+        label="sum",
+    )
+
+
+def _not_empty(region: Region, inner: Reduce) -> Region:
+    """The part of a reduction's domain where the one inside it has a term."""
+    shadow: Region = ()
+    for conjunction in inner.region:
+        part = project(conjunction, inner.index)
+        if part is None:
+            raise TraceError(
+                f"where the range of `{inner.index.name}` is empty depends on other indices in a way that is"
+                " too difficult here",
+                code="CYC112",
+                span=inner.span,
+                help="write two nested reductions, the outer one where the inner range has terms",
+            )
+        shadow += (part,)
+    return intersection(region, shadow)
+
+
+def _of_booleans(kind: str, reduction: Any) -> Any:
+    """On bool elements the sum is the disjunction and the product the conjunction, in NumPy too."""
+    dtype = reduction.dtype_name if isinstance(reduction, Array) else reduction.body.dtype
+    if dtype not in (None, "bool"):
+        raise ShapeError(
+            f"`{kind}` folds {dtype} elements, and they are no truth values",
+            code="CYC121",
+            span=here(),
+            help='convert the inputs, e.g. `A.astype("bool")`, or take a maximum or minimum',
+        )
+    return reduction

@@ -1,0 +1,82 @@
+"""Loops that only add to local variables (`for k in range(n): acc += e`): which they are."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cyclotron.language.text.syntax import walk
+
+if TYPE_CHECKING:
+    from cyclotron.language.text.array_names import ArrayNames
+
+
+def additions(body: Sequence[ast.stmt], arrays: ArrayNames) -> dict[str, ast.AugAssign] | None:
+    """The statements of a body by the names they add to; None where it does anything else.
+
+    `acc = acc + e` is one too, unless `acc` is an array: that would be another one then. Of numbers, so are
+    conditions with such branches: they add one of two values, or 0.
+    """
+    grown = _grown(body, arrays)
+    parts = [part for statement in (grown or {}).values() for part in walk(statement.value)]
+    read = {part.id for part in parts if isinstance(part, ast.Name)}
+    return None if grown is None or not read.isdisjoint(grown) else grown
+
+
+def _grown(body: Sequence[ast.stmt], arrays: ArrayNames) -> dict[str, ast.AugAssign] | None:
+    found: dict[str, ast.AugAssign] = {}
+    for statement in body:
+        if isinstance(statement, ast.Pass):
+            continue
+        if isinstance(statement, ast.If):
+            new = _chosen(statement, arrays)
+        else:
+            one = _in_place(statement, arrays)
+            if not isinstance(one, ast.AugAssign) or not isinstance(one.target, ast.Name):
+                return None
+            new = {one.target.id: one} if isinstance(one.op, (ast.Add, ast.Sub)) else None
+        if new is None or not found.keys().isdisjoint(new):
+            return None
+        found |= new
+    return found
+
+
+def _chosen(node: ast.If, arrays: ArrayNames) -> dict[str, ast.AugAssign] | None:
+    """What a condition adds to each name: a value by its test, or 0."""
+    then, other = _grown(node.body, arrays), _grown(node.orelse, arrays)
+    if then is None or other is None or any(one in arrays for one in (*then, *other)):
+        return None
+    return {one: _either(node, then.get(one), other.get(one)) for one in (then | other)}
+
+
+def _either(node: ast.If, then: ast.AugAssign | None, other: ast.AugAssign | None) -> ast.AugAssign:
+    values = [_term(one, node) for one in (then, other)]
+    like = then or other
+    assert like is not None
+    value = ast.copy_location(ast.IfExp(node.test, *values), like)
+    return ast.copy_location(ast.AugAssign(target=like.target, op=ast.Add(), value=value), like)
+
+
+def _term(statement: ast.AugAssign | None, like: ast.AST) -> ast.expr:
+    """What a statement adds; 0 where there is none."""
+    if statement is None:
+        return ast.copy_location(ast.Constant(0), like)
+    if isinstance(statement.op, ast.Add):
+        return statement.value
+    # Truth values have no negative, and count as numbers where they are taken from one.
+    nothing = ast.copy_location(ast.Constant(0), statement.value)
+    return ast.copy_location(ast.BinOp(nothing, ast.Sub(), statement.value), statement.value)
+
+
+def _in_place(statement: ast.stmt, arrays: ArrayNames) -> ast.stmt:
+    """`acc = acc + e` of a number as `acc += e`."""
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.BinOp):
+        return statement
+    target, left = statement.targets[0], statement.value.left
+    if len(statement.targets) > 1 or not isinstance(target, ast.Name) or not isinstance(left, ast.Name):
+        return statement
+    if left.id != target.id or target.id in arrays:
+        return statement
+    new = ast.AugAssign(target=target, op=statement.value.op, value=statement.value.right)
+    return ast.copy_location(new, statement)

@@ -1,0 +1,228 @@
+"""Which names of a kernel may hold whole arrays, as far as its text tells."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+from typing import TypeGuard, TypeVar
+
+import numpy as np
+
+from cyclotron.language.arrays import products
+from cyclotron.language.functions import creation as arrays
+from cyclotron.language.functions import folds, rearranged, shifts
+from cyclotron.language.text.expressions import located
+from cyclotron.language.text.source import Source
+from cyclotron.language.text.syntax import copied, walk
+
+_OF_HOST = (builtins.len, builtins.range, builtins.isinstance, builtins.int, builtins.float, builtins.print)
+_MEASURES = (builtins.len, builtins.isinstance, np.shape, np.ndim, np.size)
+_WHOLE = (
+    *(folds.sum, folds.prod, folds.max, folds.min, folds.any, folds.all),
+    *(folds.mean, folds.var, folds.std, folds.norm),
+    *(products.dot, shifts.roll, shifts.shift, rearranged.flip, rearranged.diff, rearranged.diagonal),
+    *(rearranged.tril, rearranged.triu, rearranged.concatenate, rearranged.pad),
+)
+_MAKERS = (
+    *(arrays.empty, arrays.zeros, arrays.ones, arrays.full, rearranged.eye),
+    *(arrays.empty_like, arrays.zeros_like, arrays.ones_like, arrays.full_like),
+)
+_Loop = TypeVar("_Loop", ast.For, ast.While)
+_PROPERTIES = frozenset({"shape", "ndim", "size", "dtype"})
+
+
+class ArrayNames:
+    """The names that may hold arrays at one point of the kernel's text."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        hosts = {part.id for node in walk(source.node) for part in self._used_as_numbers(node)}
+        arguments = source.node.args
+        parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        self._names = {argument.arg for argument in parameters} - hosts
+        taken_apart = {
+            node.value.id
+            for node in walk(source.node)
+            if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.value, ast.Name)
+        }
+        self._perhaps = self._names - taken_apart  # may be numbers as well
+        self._rows = any(map(self._is_of_arrays, walk(source.node)))  # whether `A[i]` may be a row
+        self._parts = set(self._perhaps)  # may be parts of arrays, or elements
+        self._data: set[str] = set()  # are assigned somewhere what may be of data
+        stores = [pair for node in walk(source.node) for pair in _stores(node)]
+        size = -1
+        while size != (size := len(self._data)):
+            self._data |= {name for name, value in stores if value is None or self.reads_data(value)}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._names
+
+    def store(self, name: str, value: ast.expr) -> None:
+        """Note what a name is assigned."""
+        if self.may_be_array(value):
+            self._names.add(name)
+        else:
+            self._names.discard(name)
+        self._perhaps.discard(name)
+        of = value.value if isinstance(value, ast.Subscript) else None
+        if (of is not None and self.may_be_array(of)) or (
+            isinstance(value, ast.Name) and value.id in self._parts
+        ):
+            self._parts.add(name)
+        else:
+            self._parts.discard(name)
+
+    def declare(self, name: str) -> None:
+        """Note that a name holds a new array."""
+        self._names.add(name)
+        self._perhaps.discard(name)
+        self._parts.discard(name)
+
+    def declare_perhaps(self, name: str) -> None:
+        """Note that a name may hold an array, a part of one, or a number."""
+        for names in (self._names, self._perhaps, self._parts):
+            names.add(name)
+
+    def reads_data(self, node: ast.AST) -> bool:
+        """Whether an expression may read elements of arrays, not only shapes."""
+        if isinstance(node, ast.Name):
+            return node.id in self._names or node.id in self._data
+        if isinstance(node, ast.Attribute) and node.attr in _PROPERTIES:
+            return False
+        if isinstance(node, ast.Call) and self._source.meaning(node.func) in _MEASURES:
+            return False
+        return any(map(self.reads_data, ast.iter_child_nodes(node)))
+
+    def may_be_part(self, name: str) -> bool:
+        """Whether a name may hold a part of an array although its text may mean an element or a number."""
+        return name in self._parts
+
+    def may_be_number(self, node: ast.Subscript) -> bool:
+        """Whether `with_updates` made this of a name that may hold a number."""
+        return isinstance(node.value, ast.Name) and node.value.id in self._perhaps and _takes_several(node)
+
+    def copy(self) -> ArrayNames:
+        """The same names, to go on with in one branch."""
+        other = copy.copy(self)
+        other._names, other._perhaps, other._parts = set(self._names), set(self._perhaps), set(self._parts)
+        return other
+
+    def merge(self, other: ArrayNames) -> None:
+        """The names after another branch: what is an array in one of them may be one."""
+        in_one = self._names ^ other._names
+        self._perhaps |= other._perhaps | in_one
+        self._parts |= other._parts | in_one
+        self._names |= other._names
+
+    def with_updates(self, node: _Loop) -> _Loop:
+        """A loop with `u += e` of arrays written as `u[...] += e`: the name keeps its array."""
+        before = self.copy()
+        places = set()
+        for part in (part for statement in node.body for part in walk(statement)):
+            if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Name):
+                self.store(part.targets[0].id, part.value)
+            elif self._is_update(part):
+                places.add((part.lineno, part.col_offset))
+        self._names, self._perhaps, self._parts = before._names, before._perhaps, before._parts
+        if not places:
+            return node
+        new = copied(node)
+        for part in walk(new):
+            if isinstance(part, ast.AugAssign) and (part.lineno, part.col_offset) in places:
+                assert isinstance(part.target, ast.Name)
+                array = ast.Name(id=part.target.id, ctx=ast.Load())
+                whole = ast.Subscript(value=array, slice=ast.Constant(...), ctx=ast.Store())
+                part.target = located(whole, part.target)
+        return new
+
+    def _is_update(self, node: ast.AST) -> TypeGuard[ast.AugAssign]:
+        """Whether a statement is `name += value` that changes an array in place."""
+        if not isinstance(node, ast.AugAssign) or not isinstance(node.target, ast.Name):
+            return False
+        name = node.target.id
+        return name in self._names and (name not in self._perhaps or self.may_be_array(node.value))
+
+    def may_be_array(self, node: ast.AST) -> bool:
+        """Whether an expression may be a whole array, a part of one, or computed from one."""
+        if isinstance(node, ast.Name):
+            return node.id in self._names
+        if isinstance(node, ast.Attribute):
+            return node.attr not in _PROPERTIES and self.may_be_array(node.value)
+        if isinstance(node, ast.Subscript):
+            return self.may_be_array(node.value) and (self._rows or _takes_several(node))
+        if isinstance(node, ast.Call):
+            function = self._source.meaning(node.func)
+            if function in _OF_HOST:
+                return False
+            if function in _MAKERS:
+                return True
+            parts = [node.func, *node.args, *(word.value for word in node.keywords)]
+            return any(map(self.may_be_array, parts))
+        if isinstance(node, (ast.Lambda, ast.Constant)):
+            return False
+        return any(map(self.may_be_array, ast.iter_child_nodes(node)))
+
+    def is_view(self, node: ast.AST) -> bool:
+        """Whether an expression is a name or a part of an array, which stays a part of it."""
+        return isinstance(node, ast.Name | ast.Subscript) or (
+            isinstance(node, ast.Attribute) and node.attr == "T"
+        )
+
+    def _is_of_arrays(self, node: ast.AST) -> bool:
+        """Whether only a kernel with whole-array statements has this in its text."""
+        if isinstance(node, ast.Subscript):
+            return _takes_several(node)
+        return isinstance(node, ast.Call) and self._source.meaning(node.func) in _WHOLE
+
+    def _used_as_numbers(self, node: ast.AST) -> list[ast.Name]:
+        """The names in ranges and subscripts."""
+        inside: list[ast.AST] = []
+        if isinstance(node, ast.Call) and self._source.meaning(node.func) is builtins.range:
+            inside = list(node.args)
+        elif isinstance(node, ast.Subscript):
+            inside = [node.slice]
+        return [
+            part
+            for one in inside
+            for part in walk(one)
+            if isinstance(part, ast.Name) and not self._is_measured(one, part)
+        ]
+
+    def _is_measured(self, whole: ast.AST, name: ast.Name) -> bool:
+        """Whether a name stands in an expression as `len(x)`, `x.shape[0]` or `x[i]`."""
+        for part in walk(whole):
+            if isinstance(part, ast.Attribute | ast.Subscript) and part.value is name:
+                return True
+            if isinstance(part, ast.Call) and name in part.args:
+                return True
+        return False
+
+
+def _stores(node: ast.AST) -> list[tuple[str, ast.expr | None]]:
+    """The names that a statement assigns, each with the value; None for arrays of which it assigns a part."""
+    if isinstance(node, ast.Assign):
+        targets, value = node.targets, node.value
+    elif isinstance(node, (ast.AugAssign, ast.AnnAssign)) and node.value is not None:
+        targets, value = [node.target], node.value
+    elif isinstance(node, ast.For):
+        targets, value = [node.target], node.iter
+    else:
+        return []
+    parts = [part for target in targets for part in walk(target)]
+    names = [part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)]
+    arrays = [
+        part.value.id
+        for part in parts
+        if isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name)
+    ]
+    return [*((name, value) for name in names), *((name, None) for name in arrays)]
+
+
+def _takes_several(node: ast.Subscript) -> bool:
+    """Whether subscripts have a slice, `...` or `None`."""
+    keys = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return any(
+        isinstance(key, ast.Slice) or (isinstance(key, ast.Constant) and key.value in (..., None))
+        for key in keys
+    )

@@ -1,0 +1,122 @@
+"""Names that a loop assigns anew (`u = u + c * v`): which, and the calls that keep what they hold."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from cyclotron.language.text.array_names import ArrayNames
+from cyclotron.language.text.expressions import call, located, name
+from cyclotron.language.text.syntax import walk
+
+
+def carried_names(body: Sequence[ast.AST], arrays: ArrayNames, needed: Collection[str] = ()) -> list[str]:
+    """The names that hold arrays before a loop and that what it repeats assigns anew.
+
+    It reads them before it assigns them, or they are `needed` after the loop.
+    """
+    parts = [part for one in body for part in _in_order(one)]
+    assigned = {part.id for part in parts if isinstance(part.ctx, ast.Store)}
+    return sorted((read_first(parts) | set(needed)) & {one for one in assigned if one in arrays})
+
+
+def names_after(function: ast.FunctionDef, line: int) -> set[str]:
+    """The names that a function reads in the text after a line before it assigns them there."""
+    after = [one for one in function.body if _end(one) > line]
+    parts = [part for one in after for part in [*_updated(one), *_in_order(one)]]
+    return read_first(part for part in parts if part.lineno > line)
+
+
+def names_perhaps_after(function: ast.FunctionDef, node: ast.stmt, around: Sequence[ast.stmt]) -> set[str]:
+    """The names that a function may read after a statement, where not all statements in the text run.
+
+    What is assigned in branches and loops may not be assigned; loops `around` it read in their next
+    iterations what comes earlier in the text.
+    """
+    line = _end(node)
+    found: dict[str, bool] = {}
+    for statement in function.body:
+        if _end(statement) <= line:
+            continue
+        compound = isinstance(statement, (ast.For, ast.While, ast.If, ast.With))
+        for part in [*_updated(statement), *_in_order(statement)]:
+            reads = isinstance(part.ctx, ast.Load)
+            if part.lineno > line and (reads or not compound):
+                found.setdefault(part.id, reads)
+    again = {part.id for loop in around for part in read_again(loop, node)}
+    return again | {one for one, reads in found.items() if reads}
+
+
+def read_again(loop: ast.stmt, node: ast.stmt) -> list[ast.Name]:
+    """What a loop reads in the text before a statement in it: after that in the next iteration."""
+    parts = [*_updated(loop), *_in_order(loop)]
+    return [part for part in parts if isinstance(part.ctx, ast.Load) and part.lineno < node.lineno]
+
+
+def _updated(statement: ast.AST) -> list[ast.Name]:
+    """The names that `x += ...` in a statement reads."""
+    targets = [part.target for part in walk(statement) if isinstance(part, ast.AugAssign)]
+    return [
+        ast.copy_location(ast.Name(part.id, ast.Load()), part)
+        for part in targets
+        if isinstance(part, ast.Name)
+    ]
+
+
+def read_first(parts: Iterable[ast.Name]) -> set[str]:
+    """The names of which the first occurrence is a reading."""
+    first: dict[str, bool] = {}
+    for part in parts:
+        first.setdefault(part.id, isinstance(part.ctx, ast.Load))
+    return {one for one, reads in first.items() if reads}
+
+
+def _end(statement: ast.stmt) -> int:
+    return statement.end_lineno or statement.lineno
+
+
+def before(il: str, names: Mapping[str, str], like: ast.AST) -> list[ast.stmt]:
+    """`u_kept = u = il.kept(u, name="u")` for each name; `names` has both."""
+    result: list[ast.stmt] = []
+    for one, kept_one in names.items():
+        word = ast.keyword(arg="name", value=ast.Constant(one))
+        targets: list[ast.expr] = [name(kept_one, store=True), name(one, store=True)]
+        result.append(located(ast.Assign(targets=targets, value=call(il, "kept", [name(one)], [word])), like))
+    return result
+
+
+def within(il: str, names: Mapping[str, str], body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """`il.keep(u=(u_kept, u))` at the end of the body, placed where it assigns one of the names last."""
+    if not names:
+        return []
+    stores = [part for one in body for part in _in_order(one) if isinstance(part.ctx, ast.Store)]
+    place = [part for part in stores if part.id in names][-1]
+    words = [
+        ast.keyword(arg=one, value=ast.Tuple(elts=[name(kept_one), name(one)], ctx=ast.Load()))
+        for one, kept_one in names.items()
+    ]
+    return [located(ast.Expr(value=call(il, "keep", [], words)), place)]
+
+
+def after(names: Mapping[str, str], like: ast.AST) -> list[ast.stmt]:
+    """`u = u_kept` for each name."""
+    return [
+        located(ast.Assign(targets=[name(one, store=True)], value=name(kept_one)), like)
+        for one, kept_one in names.items()
+    ]
+
+
+def _in_order(statement: ast.AST) -> list[ast.Name]:
+    """The names of a statement, values before targets."""
+    if isinstance(statement, (ast.Assign, ast.AugAssign)):
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        parts = [*walk(statement.value), *(part for target in targets for part in walk(target))]
+        return [part for part in parts if isinstance(part, ast.Name)]
+    if isinstance(statement, (ast.For, ast.While, ast.If, ast.With)):
+        inner = [part for one in statement.body for part in _in_order(one)]
+        rest = [part for one in getattr(statement, "orelse", []) for part in _in_order(one)]
+        heads = [statement.iter, statement.target] if isinstance(statement, ast.For) else []
+        heads += [statement.test] if isinstance(statement, (ast.If, ast.While)) else []
+        found = [part for head in heads for part in walk(head) if isinstance(part, ast.Name)]
+        return [*found, *inner, *rest]
+    return [part for part in walk(statement) if isinstance(part, ast.Name)]

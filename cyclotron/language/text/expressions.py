@@ -1,0 +1,395 @@
+"""From a kernel's syntax tree to the intermediate language: the expressions."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import ModuleType
+from typing import TypeVar
+
+import numpy as np
+
+from cyclotron.language.arrays.blocked import Blocked
+from cyclotron.language.text.drawn import drawn_once, draws
+from cyclotron.language.text.names import Names
+from cyclotron.language.text.source import MISSING, Source
+from cyclotron.language.text.syntax import copied, walk
+
+_REDUCTIONS: Mapping[object, str] = {
+    builtins.sum: "sum",
+    builtins.max: "max",
+    builtins.min: "min",
+    math.prod: "prod",
+    builtins.any: "any",
+    builtins.all: "all",
+}
+_EXTREMA: Mapping[object, str] = {builtins.max: "maximum", builtins.min: "minimum"}
+_FUNCTIONS: Mapping[object, str] = {
+    math.sqrt: "sqrt",
+    math.exp: "exp",
+    math.log: "log",
+    math.fabs: "absolute",
+    math.pow: "power",
+    math.sin: "sin",
+    math.cos: "cos",
+    math.sinh: "sinh",
+    math.cosh: "cosh",
+    math.tanh: "tanh",
+    math.log1p: "log1p",
+    math.expm1: "expm1",
+    math.hypot: "hypot",
+    math.atan2: "arctan2",
+    math.isnan: "is_nan",
+    math.isfinite: "is_finite",
+}
+_OF_ARRAYS = frozenset({"shape", "ndim", "size", "dtype", "T", "real", "imag", "flat"})
+_OF_TWO = ("power", "hypot", "arctan2")
+
+
+class Expressions(ast.NodeTransformer):
+    """Rewrites expressions; `rewrite` leaves the original untouched."""
+
+    def __init__(self, source: Source, il: str, names: Names, indices: list[str]) -> None:
+        self._source = source
+        self._il = il
+        self._names = names
+        self._indices = indices
+
+    def rewrite(self, node: ast.expr) -> ast.expr:
+        """Return an expression in the intermediate language, with the positions of the original."""
+        result: ast.expr = self.visit(copied(node))
+        return located(result, node)
+
+    def test(self, node: ast.expr) -> ast.expr:
+        """As `rewrite` a test that may be of data: with `and`, `or` and `not` of what has no truth yet."""
+        if isinstance(node, ast.BoolOp):
+            joined = "every" if isinstance(node.op, ast.And) else "some"
+            return self._call(node, joined, [_lambda([], self.test(value)) for value in node.values])
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return self._call(node, "no", [self.test(node.operand)])
+        if isinstance(node, ast.Compare) and len(node.ops) > 1:
+            values = [node.left, *node.comparators]
+            pairs = [
+                ast.copy_location(ast.Compare(left=left, ops=[op], comparators=[right]), node)
+                for left, op, right in zip(values, node.ops, node.comparators, strict=False)
+            ]
+            return self._call(node, "every", [_lambda([], self.test(pair)) for pair in pairs])
+        return self.rewrite(node)
+
+    def _test_perhaps_of_data(self, node: ast.expr) -> ast.expr:
+        """A test in an expression; those of indices alone keep their form."""
+        return self.visit(copied(node)) if self._is_of_indices(node) else self.test(node)
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if isinstance(node.ctx, ast.Load):
+            self._names.load(node)
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        if not isinstance(node.ctx, ast.Load) or not outside_attribute(self._source, node):
+            return self._generic(node)
+        return self._captured(self._generic(node), node.attr)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        """An entry of a container of the host may be an array of the host."""
+        at_index, base = self._names.is_symbolic(node.slice), node.value
+        result = self._generic(node)
+        assert isinstance(result, ast.Subscript)
+        key = _key(node.slice)
+        if isinstance(node.ctx, ast.Load) and key is not None:
+            return self._captured(result, key)
+        if at_index and (isinstance(base, ast.Call) or self._is_item(base)):
+            result.value = self._captured(result.value, "constant")
+        return result
+
+    def _is_item(self, node: ast.expr) -> bool:
+        """Whether a value is what a list has at a place, which no index of a loop tells."""
+        if not isinstance(node, ast.Subscript) or _key(node.slice) is not None:
+            return False
+        return not self._names.is_symbolic(node.slice)
+
+    def _captured(self, value: ast.expr, named: str) -> ast.expr:
+        return self._call(value, "captured", [value], [ast.keyword(arg="name", value=ast.Constant(named))])
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        test = self.visit(node.test) if self._is_of_indices(node.test) else self.test(node.test)
+        branches = [_lambda([], self.visit(branch)) for branch in (node.body, node.orelse)]
+        return self._call(node, "choose", [test, *branches])
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        if len(node.ops) == 1:
+            return self._generic(node)
+        if not self._is_of_indices(node):
+            return self.test(node)
+        values = [self.visit(value) for value in (node.left, *node.comparators)]
+        pairs: list[ast.expr] = []
+        for position, operator in enumerate(node.ops):
+            left, right = copied(values[position]), values[position + 1]
+            pair = ast.Compare(left=left, ops=[operator], comparators=[right])
+            pairs.append(ast.copy_location(pair, node))
+        return self._call(node, "all_of", pairs)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        is_and = isinstance(node.op, ast.And)
+        if self._is_of_indices(node):
+            values = [self.visit(value) for value in node.values]
+            return self._call(node, "all_of" if is_and else "any_of", values)
+        values = [_lambda([], self.visit(value)) for value in node.values]
+        return self._call(node, "and_" if is_and else "or_", values)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        if not isinstance(node.op, ast.Not):
+            return self._generic(node)
+        return self._call(node, "not_" if self._is_of_indices(node) else "no", [self.visit(node.operand)])
+
+    def _is_of_indices(self, node: ast.expr) -> bool:
+        """Whether an expression is symbolic, and has nothing in it that may be data."""
+        parts = any(isinstance(part, (ast.Subscript, ast.Call)) for part in walk(node))
+        return not parts and self._names.is_symbolic(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        function = self._source.meaning(node.func)
+        if draws(self._source, node.func, in_loop=bool(self._indices)):
+            raise drawn_once(self._source, node, "a kernel is recorded once")
+        reduction, extremum, known = (
+            lookup(table, function) for table in (_REDUCTIONS, _EXTREMA, _FUNCTIONS)
+        )
+        if reduction and node.args and isinstance(node.args[0], (ast.GeneratorExp, ast.ListComp)):
+            return self._reduction_call(node, reduction, node.args[0])
+        symbolic = bool(self._indices) or any(isinstance(part, ast.Subscript) for part in walk(node))
+        if symbolic and not node.keywords:
+            if extremum and len(node.args) > 1:
+                return self._call(node, extremum, [self.visit(argument) for argument in node.args])
+            if known and len(node.args) == (2 if known in _OF_TWO else 1):
+                return self._call(node, known, [self.visit(argument) for argument in node.args])
+        if isinstance(node.func, ast.Attribute):  # a method is no value
+            owner, node.func = node.func, ast.Constant(None)
+            owner.value = self.visit(owner.value)
+            result = self._generic(node)
+            assert isinstance(result, ast.Call)
+            result.func = owner
+            return result
+        return self._generic(node)
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
+        parameters = [argument.arg for argument in walk(node.args) if isinstance(argument, ast.arg)]
+        with self._bound(parameters, symbolic=False):
+            return self._generic(node)
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
+        raise self._source.error(
+            node,
+            "CYC101",
+            "`:=` is not supported in a kernel",
+            "assign the variable in a statement of its own",
+        )
+
+    def visit_Await(self, node: ast.expr) -> ast.expr:
+        raise self._source.error(
+            node,
+            "CYC101",
+            f"`{self._source.text_of(node)}` is no recurrence",
+            "return the results at the end",
+        )
+
+    visit_Yield = visit_YieldFrom = visit_Await  # noqa: N815
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
+        return self._comprehension(node, node.generators)
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
+        return self._comprehension(node, node.generators)
+
+    def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
+        return self._comprehension(node, node.generators)
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.expr:
+        return self._comprehension(node, node.generators)
+
+    def reduction(
+        self, node: ast.AST, kind: str, body: ast.expr, clauses: Sequence[ast.comprehension]
+    ) -> ast.expr:
+        """Return `il.sum("k", start, stop, lambda k: body, where=lambda k: condition)`, nested per clause."""
+        comprehension, *rest = clauses
+        index, bounds = self._clause(node, kind, comprehension)
+        start, stop, *step = [ast.Constant(0), *bounds] if len(bounds) == 1 else bounds
+        keywords = [ast.keyword(arg="step", value=value) for value in step]
+        self._indices.append(index)
+        with self._bound([index], symbolic=True):
+            if rest:
+                term = self.reduction(node, kind, body, rest)
+            else:
+                term = self.visit(copied(body))
+            test = self._filter(comprehension.ifs)
+        self._indices.pop()
+        if test is not None:
+            keywords.insert(0, ast.keyword(arg="where", value=_lambda([index], test)))
+        if rest and kind in ("max", "min"):
+            keywords.append(ast.keyword(arg="skip_empty", value=ast.Constant(True)))
+        return self._call(node, kind, [ast.Constant(index), start, stop, _lambda([index], term)], keywords)
+
+    def _filter(self, tests: Sequence[ast.expr]) -> ast.expr | None:
+        """All tests of a comprehension in one."""
+        if len(tests) < 2:
+            return self._test_perhaps_of_data(tests[0]) if tests else None
+        if any(isinstance(part, (ast.Subscript, ast.Call)) for test in tests for part in walk(test)):
+            return self.test(ast.copy_location(ast.BoolOp(op=ast.And(), values=list(tests)), tests[0]))
+        return call(self._il, "all_of", [self.visit(copied(test)) for test in tests])
+
+    def _clause(
+        self, node: ast.AST, kind: str, comprehension: ast.comprehension
+    ) -> tuple[str, list[ast.expr]]:
+        """The index and the bounds of `for k in range(...)`."""
+        iterated = comprehension.iter
+        index = comprehension.target
+        is_range = isinstance(iterated, ast.Call) and self._source.meaning(iterated.func) is builtins.range
+        if not isinstance(iterated, ast.Call) or not is_range or not isinstance(index, ast.Name):
+            raise self._source.error(
+                iterated,
+                "CYC112",
+                f"the reduction runs over `{self._source.text_of(iterated)}`, not over a range",
+                f"write `{kind}(... for k in range(...))` with affine bounds",
+            )
+        if index.id in self._indices:
+            raise self._source.error(
+                index if hasattr(index, "lineno") else node,
+                "CYC109",
+                f"the name `{index.id}` is used for two nested indices",
+                "give the index of the reduction another name",
+            )
+        return index.id, [self.visit(copied(bound)) for bound in iterated.args]
+
+    def _reduction_call(
+        self, node: ast.Call, kind: str, generator: ast.GeneratorExp | ast.ListComp
+    ) -> ast.expr:
+        is_range = any(
+            isinstance(clause.iter, ast.Call) and self._source.meaning(clause.iter.func) is builtins.range
+            for clause in generator.generators
+        )
+        if not is_range and not self._indices:
+            return self._generic(node)  # over host values
+        starts = [*node.args[1:], *(word.value for word in node.keywords if word.arg == "start")]
+        others = [word for word in node.keywords if word.arg != "start"]
+        if others or len(starts) > (kind in ("sum", "prod")):
+            raise self._source.error(
+                others[0].value if others else starts[0],
+                "CYC112",
+                f"`{kind}` of a reduction takes no further arguments",
+                "combine the reduction with the value by an operator",
+            )
+        result = self.reduction(node, kind, generator.elt, generator.generators)
+        if not starts:
+            return result
+        operator = ast.Add() if kind == "sum" else ast.Mult()
+        return ast.copy_location(ast.BinOp(left=self.visit(starts[0]), op=operator, right=result), node)
+
+    def _comprehension(self, node: ast.expr, generators: Sequence[ast.comprehension]) -> ast.expr:
+        if self._indices:
+            raise self._source.error(
+                node,
+                "CYC112",
+                "a comprehension in a loop is no reduction",
+                "write `sum(...)`, `max(...)` or another reduction over `for k in range(...)`",
+            )
+        targets = [part.id for g in generators for part in walk(g.target) if isinstance(part, ast.Name)]
+        with self._bound(targets, symbolic=False):
+            return self._generic(node)
+
+    def _generic(self, node: ast.expr) -> ast.expr:
+        result: ast.expr = self.generic_visit(node)  # type: ignore[assignment]
+        return result
+
+    def _call(
+        self, node: ast.AST, function: str, arguments: list[ast.expr], keywords: Sequence[ast.keyword] = ()
+    ) -> ast.expr:
+        return located(call(self._il, function, arguments, keywords), node)
+
+    @contextmanager
+    def _bound(self, parameters: Sequence[str], *, symbolic: bool) -> Iterator[None]:
+        """Names that an inner scope binds, with no effect outside it."""
+        outer = self._names
+        self._names = outer.copy()
+        for parameter in parameters:
+            self._names.store(parameter, symbolic)
+        try:
+            yield
+        finally:
+            self._names = outer
+
+
+def outside_attribute(source: Source, node: ast.Attribute) -> bool:
+    """Whether an attribute is one of an object of the host, a method's own or one around the kernel."""
+    root: ast.expr = node
+    while isinstance(root, ast.Attribute) or (
+        isinstance(root, ast.Subscript) and _key(root.slice) is not None
+    ):
+        root = root.value
+    if not isinstance(root, ast.Name) or (node.attr in _OF_ARRAYS and root is not node.value):
+        return False
+    if root.id == source.owner_name:
+        return True
+    around, found = source.meaning(root), source.meaning(node)
+    if isinstance(around, (ModuleType, type)):
+        return isinstance(found, (np.ndarray, Blocked))
+    return around is not MISSING and not isinstance(around, np.ndarray)
+
+
+def _key(node: ast.expr) -> str | None:
+    """The text of a subscript of a mapping."""
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def lookup(table: Mapping[object, str], function: object) -> str | None:
+    """What a table says of a function, which may be an object that cannot be hashed."""
+    try:
+        return table.get(function)
+    except TypeError:
+        return None
+
+
+_Node = TypeVar("_Node", bound=ast.AST)
+
+
+def located(new: _Node, like: ast.AST) -> _Node:
+    """Give a new node, where it has no position, that of another, and so its parts.
+
+    Parts with a position are complete, so that what is nested deeply is not visited again and again.
+    """
+    if getattr(new, "lineno", None) is None:
+        ast.copy_location(new, like)
+    todo: list[ast.AST] = list(ast.iter_child_nodes(new))
+    while todo:
+        part = todo.pop()
+        if "lineno" in part._attributes:
+            if getattr(part, "lineno", None) is not None:
+                continue
+            ast.copy_location(part, like)
+        todo += ast.iter_child_nodes(part)
+    return new
+
+
+def name(identifier: str, *, store: bool = False) -> ast.Name:
+    """A name node."""
+    return ast.Name(id=identifier, ctx=ast.Store() if store else ast.Load())
+
+
+def call(
+    module: str, function: str, arguments: list[ast.expr], keywords: Sequence[ast.keyword] = ()
+) -> ast.Call:
+    """The node of `module.function(...)`."""
+    callee = ast.Attribute(value=name(module), attr=function, ctx=ast.Load())
+    return ast.Call(func=callee, args=arguments, keywords=list(keywords))
+
+
+def _lambda(parameters: Sequence[str], body: ast.expr) -> ast.Lambda:
+    arguments = ast.arguments(
+        posonlyargs=[],
+        args=[ast.arg(arg=parameter) for parameter in parameters],
+        kwonlyargs=[],
+        kw_defaults=[],
+        defaults=[],
+    )
+    return ast.copy_location(ast.Lambda(args=arguments, body=body), body)

@@ -1,0 +1,149 @@
+"""What a kernel's text alone tells of its equations; schedule recipes read their index names from it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from cyclotron.language.functions.einsum import einsum, parse
+from cyclotron.language.text.source import Source
+
+
+@dataclass(frozen=True)
+class AccessShape:
+    """A read of a tensor: its name and the text of each subscript."""
+
+    tensor: str
+    subscripts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class EquationShape:
+    """One assignment to an element.
+
+    Attributes
+    ----------
+    target : str
+        The assigned tensor.
+    subscripts : tuple of str
+        The text of its subscripts.
+    loops : tuple of str
+        Indices of the loops around it, outermost first, less those that it reduces over.
+    reductions : tuple of str
+        Indices of its sums, and of loops that accumulate with ``+=``.
+    operands : tuple of AccessShape
+        The elements it reads, each once, in the order of the text.
+    """
+
+    target: str
+    subscripts: tuple[str, ...]
+    loops: tuple[str, ...]
+    reductions: tuple[str, ...]
+    operands: tuple[AccessShape, ...]
+
+
+def equations_shape(source: Source) -> tuple[EquationShape, ...]:
+    """Return the equations of a kernel, in the order of the text."""
+    return tuple(_equations(source, source.node.body, (), {}))
+
+
+def _equations(
+    source: Source, body: list[ast.stmt], loops: tuple[str, ...], known: dict[str, ast.expr]
+) -> Iterator[EquationShape]:
+    for statement in body:
+        if isinstance(statement, ast.For):
+            inner = (*loops, *_index_of(source, statement))
+            yield from _equations(source, statement.body, inner, known)
+        elif isinstance(statement, (ast.If, ast.With, ast.While)):
+            yield from _equations(source, statement.body, loops, known)
+            yield from _equations(source, getattr(statement, "orelse", []), loops, known)
+        elif isinstance(statement, ast.Return) and statement.value is not None:
+            abbreviated = _einsum(source, ast.Name("result", ast.Store()), statement.value)
+            if abbreviated is not None:
+                yield abbreviated
+        elif isinstance(statement, (ast.Assign, ast.AugAssign)):
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            for target in targets:
+                abbreviated = _einsum(source, target, statement.value)
+                if abbreviated is not None:
+                    yield abbreviated
+                elif isinstance(target, ast.Name):
+                    known[target.id] = _value(target.id, statement, loops, known)
+                elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+                    yield _equation(target, statement, loops, known)
+
+
+def _index_of(source: Source, loop: ast.For) -> list[str]:
+    """The index of a loop, none where Python unrolls it."""
+    ranged = isinstance(loop.iter, ast.Call) and source.meaning(loop.iter.func) is range
+    return [loop.target.id] if ranged and isinstance(loop.target, ast.Name) else []
+
+
+def _einsum(source: Source, target: ast.expr, value: ast.expr) -> EquationShape | None:
+    """The equation that `C = cy.einsum("ik,kj->ij", A, B)` abbreviates."""
+    if not isinstance(target, ast.Name) or not isinstance(value, ast.Call) or not value.args:
+        return None
+    text, *operands = value.args
+    if source.meaning(value.func) not in (einsum, np.einsum) or not isinstance(text, ast.Constant):
+        return None
+    parts = parse(str(text.value))
+    reads = [
+        AccessShape(operand.id, tuple(letters))
+        for operand, letters in zip(operands, parts.operands, strict=False)
+        if isinstance(operand, ast.Name)
+    ]
+    result = tuple(parts.result)
+    return EquationShape(target.id, result, result, tuple(parts.summed), tuple(dict.fromkeys(reads)))
+
+
+def _value(
+    name: str, statement: ast.Assign | ast.AugAssign, loops: tuple[str, ...], known: dict[str, ast.expr]
+) -> ast.expr:
+    """What a local variable stands for; growing it in a loop is a sum over the loop."""
+    if isinstance(statement, ast.Assign) or not loops:
+        return statement.value
+    index = ast.Name(loops[-1], ast.Store())
+    over = ast.comprehension(index, ast.Tuple([], ast.Load()), [], 0)
+    first = known.get(name, ast.Constant(0))
+    return ast.BinOp(first, statement.op, ast.GeneratorExp(statement.value, [over]))
+
+
+def _equation(
+    target: ast.Subscript,
+    statement: ast.Assign | ast.AugAssign,
+    loops: tuple[str, ...],
+    known: dict[str, ast.expr],
+) -> EquationShape:
+    subscripts = _subscripts(target)
+    reductions: list[str] = []
+    operands: list[AccessShape] = []
+    for node in _nodes(statement.value, known):
+        if isinstance(node, (ast.GeneratorExp, ast.ListComp)):
+            reductions += [c.target.id for c in node.generators if isinstance(c.target, ast.Name)]
+        elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+            access = AccessShape(node.value.id, _subscripts(node))
+            if access not in operands:
+                operands.append(access)
+    if isinstance(statement, ast.AugAssign):
+        used = {node.id for node in ast.walk(target.slice) if isinstance(node, ast.Name)}
+        reductions += [index for index in loops if index not in used]
+        loops = tuple(index for index in loops if index in used)
+    assert isinstance(target.value, ast.Name)
+    return EquationShape(target.value.id, subscripts, loops, tuple(reductions), tuple(operands))
+
+
+def _nodes(node: ast.AST, known: dict[str, ast.expr]) -> Iterator[ast.AST]:
+    """The nodes of an expression in the order of the text, named subexpressions in their places."""
+    yield node
+    if isinstance(node, ast.Name) and node.id in known:
+        yield from _nodes(known[node.id], {name: e for name, e in known.items() if name != node.id})
+    for child in ast.iter_child_nodes(node):
+        yield from _nodes(child, known)
+
+
+def _subscripts(node: ast.Subscript) -> tuple[str, ...]:
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return tuple(ast.unparse(part) for part in parts)
