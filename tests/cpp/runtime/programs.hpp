@@ -62,7 +62,7 @@ class Code {
     return add(
         Broadcast{ChannelId(channel), std::move(from), {{std::move(lower), 1}}, {{std::move(upper), 1}}});
   }
-  Code& move(SlotRef to, Operand from) { return add(Move{std::move(to), std::move(from)}); }
+  Code& move(SlotRef to, Move::Source from) { return add(Move{std::move(to), std::move(from)}); }
   Code& compute(Op op, SlotRef to, std::vector<Operand> operands, Flags flags = 0) {
     return add(Compute{op, flags, std::move(operands), std::move(to)});
   }
