@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cyclotron.errors import LegalityError
+
 
 def with_constants(core: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
     """Return a program of the core some of whose inputs are constants.
@@ -36,6 +38,36 @@ def constants_of(core: Any) -> dict[str, NDArray[Any]]:
             found[tensor["name"]] = array.astype(dtype, copy=False)
             found[tensor["name"]].flags.writeable = False
     return found
+
+
+def check_constants(core: Any, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Check that the constants of a program of the core are those of its equations, bit for bit.
+
+    Parameters
+    ----------
+    core : _core.Program
+    arrays : dict of str to ndarray
+        Those of the equations, by tensor; a program may leave out some that it does not load.
+
+    Raises
+    ------
+    LegalityError
+        CYC666 if a constant has other values, or is an input or a constant on one side only.
+    """
+    inputs = {tensor["name"] for tensor in core.tensors if tensor["role"] == "input"}
+    own = constants_of(core)
+    wrong = [name for name in arrays if name in inputs] + [name for name in own if name not in arrays]
+    wrong += [name for name in own if name in arrays and _bits(own[name]) != _bits(arrays[name])]
+    if wrong:
+        raise LegalityError(
+            f"the program has other values for the constant `{wrong[0]}` than the recurrences",
+            code="CYC666",
+            help="compare a program with the recurrences that it was compiled from",
+        )
+
+
+def _bits(array: NDArray[Any]) -> tuple[str, bytes]:
+    return array.dtype.name, array.astype(_in_file(array.dtype)).tobytes()
 
 
 def _in_file(dtype: np.dtype[Any]) -> np.dtype[Any]:

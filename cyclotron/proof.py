@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cyclotron import _core
+from cyclotron.constants import check_constants
 from cyclotron.machine import UNBOUNDED
 
 if TYPE_CHECKING:
@@ -203,6 +204,8 @@ def prove(program: Program, *, limit: int | None = None) -> Proof:
     from cyclotron.compiler import require_program
 
     require_program(program, "prove()")
+    if program._system is not None:
+        check_constants(program.core, program._system.constants)
     steps = _core.PROOF_LIMIT if limit is None else limit
     system = program._system.core if program._system is not None else None
     rotates = program.schedule is not None and bool(program.schedule.rotations)

@@ -31,9 +31,15 @@ def told(error: Exception, source: Source, hosts: Mapping[str, Any]) -> TraceErr
         Its arguments that are no arrays, by parameter.
     """
     found = place_of(error)
+    is_of_kernel = found is not None and (found[0].co_filename, found[0].co_name) == (
+        source.file,
+        source.node.name,
+    )
     if found is not None and isinstance(error, OF_VALUES):
+        if is_of_kernel and isinstance(error, ValueError) and str(error).endswith("is read-only"):
+            return _of_a_constant(error, found[1])  # `w.sort()`, `np.add(w, 1, out=w)`
         return _of_arguments(error, found[1]) if ours_raise(error) else None
-    if found is None or (found[0].co_filename, found[0].co_name) != (source.file, source.node.name):
+    if found is None or not is_of_kernel:
         return None
     span = found[1]
     of_user = [node for node in walk(source.node) if isinstance(node, ast.Raise | ast.Assert | ast.With)]
@@ -74,6 +80,16 @@ def _of_arguments(error: Exception, span: Span) -> TraceError:
         span=span,
         help="the function does not take these arguments; those that NumPy's function of this name documents"
         " are numbers of the host",
+    )
+
+
+def _of_a_constant(error: Exception, span: Span) -> TraceError:
+    return TraceError(
+        f"an array of the host cannot be assigned: {error}",
+        code="CYC106",
+        span=span,
+        help="programs keep it as it was when they were compiled: sort or fill a copy, e.g. `np.sort(w)`, or"
+        " change it outside of kernels",
     )
 
 

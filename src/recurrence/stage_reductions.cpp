@@ -122,11 +122,12 @@ class Stager {
     throw ScheduleError(
         {.code = "CYC318",
          .span = {},
-         .message = fmt::format("the schedule reduces in the stages {}, but the kernel has no "
-                                "reduction over two of these indices",
+         .message = fmt::format("the schedule reduces in the stages {}, but no two of these are indices of "
+                                "reductions of one kind, one directly within the other",
                                 fmt::join(indices_, ", ")),
          .notes = {},
-         .help = "name the indices of a sum over several, as `cy.sum` of a matrix has them"});
+         .help =
+             "name the indices of a sum over several, as `cy.sum` of a matrix has them, and those between"});
   }
 
   ExprId add(decltype(Expr::node) node, const Span& span) {

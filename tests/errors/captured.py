@@ -7,6 +7,7 @@ import cyclotron as cy
 W = np.arange(4.0)
 LONG = np.arange(5.0)
 TEXTS = np.array(["a", "b", "c", "d"])
+SEVERAL = [np.ones(4)]
 MASKED = np.ma.masked_greater(W, 2)
 
 
@@ -21,6 +22,34 @@ def assigned_element(x):
 def changed_in_place(x):
     W[1:] += 1  # error: CYC106
     return x * W
+
+
+@cy.kernel
+def assigned_in_a_list(x):
+    SEVERAL[0][0] = 5  # error: CYC106
+    return x + SEVERAL[0]
+
+
+@cy.kernel
+def sorted_in_place(x):
+    W.sort()  # error: CYC106
+    return x + W
+
+
+@cy.kernel
+def written_into(x):
+    np.add(W, 1, out=W)  # error: CYC106
+    return x + W
+
+
+@cy.kernel
+def counted_beyond_its_dtype(x):
+    return x + cy.arange(2_999_999_998, 3_000_000_002, dtype="int32")  # error: CYC120
+
+
+@cy.kernel
+def counted_beyond_all(x):
+    return x + cy.arange(2**63, 2**63 + 4)  # error: CYC120
 
 
 @cy.kernel

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import copy
 import pickle
+import struct
+import zlib
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import cyclotron as cy
+from cyclotron import _core
 
 WEIGHTS = np.array([0.5, -1.25, 3.0, 0.0625])
 MATRIX = np.arange(20.0).reshape(5, 4)[::-1] - 7
@@ -434,3 +437,17 @@ def test_large_arrays() -> None:
 def test_mpi_ranks_get_constants() -> None:
     cy.check(by_element.compile(np.arange(4.0), schedule=cy.Schedule().space("i")), backends=("mpi",))
     cy.check(product.compile(np.arange(4.0)), backends=("local", "mpi"))
+
+
+def test_the_proof_sees_a_wrong_constant() -> None:
+    program = whole.compile(np.arange(4.0))
+    assert cy.prove(program).ok
+    data = program.core.to_bytes()
+    (text,) = struct.unpack_from("<I", data, 20)
+    body = bytearray(data[24:])
+    body[text + 6] ^= 1  # a bit of the first constant's first value
+    head = data[:8] + struct.pack("<QII", len(body), zlib.crc32(bytes(body)), text)
+    wrong = _core.Program.from_bytes(head + bytes(body))
+    with pytest.raises(cy.LegalityError, match="other values for the constant") as caught:
+        cy.prove(cy.Program(wrong, system=program._system))
+    assert caught.value.code == "CYC666"

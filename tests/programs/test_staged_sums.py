@@ -202,8 +202,8 @@ def triangle(x):
     ("kernel", "stages", "message", "help"),
     [
         (triangle, ("i", "j"), "the range of `j` depends on", "name `j` before"),
-        (rows_first, ("i", "z"), "no reduction over two of these indices", "indices of a sum"),
-        (rows_first, ("i",), "no reduction over two of these indices", "indices of a sum"),
+        (rows_first, ("i", "z"), "no two of these are indices", "indices of a sum"),
+        (rows_first, ("i",), "no two of these are indices", "indices of a sum"),
     ],
     ids=["range", "unknown", "one"],
 )

@@ -19,8 +19,11 @@ from cyclotron.language.expressions.elements import Element, apply
 from cyclotron.language.expressions.index_numbers import IndexValue
 from cyclotron.language.expressions.operators import named_dtype
 from cyclotron.language.expressions.position import here
+from cyclotron.language.expressions.promotion import check_fit
 from cyclotron.language.functions.folds import fold
 from cyclotron.language.recording.trace import ACTIVE, Trace
+
+_MOST = 1 << 62  # as the program's forms of indices
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None = None) -> Any:
@@ -118,6 +121,23 @@ def _extremum(kind: Literal["max", "min"], a: Any, axis: int | None, keepdims: b
 
 
 def _whole_numbers(first: int, apart: int, size: int, dtype: str) -> Whole:
+    ends = [first, first + apart * (size - 1)] if size > 0 else []
+    if any(abs(end) > _MOST for end in ends):
+        raise ShapeError(
+            f"`arange` counts from {ends[0]} to {ends[1]}, and programs count to 2^62",
+            code="CYC120",
+            span=here(),
+            help="count from 0 and scale it, e.g. `a + b * cy.arange(0.0, n)`",
+        )
+    if dtype == "bool" and size > 2:
+        raise ShapeError(
+            f"`arange` counts {size} truth values, of which there are two",
+            code="CYC120",
+            span=here(),
+            help="compare the numbers, e.g. `cy.arange(n) > 0`",
+        )
+    check_fit(ends, dtype)
+
     def element_at(index: Sequence[Affine]) -> Element:
         return IndexValue(index[0].times(apart).plus(Affine({}, first)), "int64", here())
 

@@ -101,7 +101,8 @@ class Expressions(ast.NodeTransformer):
         key = _key(node.slice)
         if isinstance(node.ctx, ast.Load) and key is not None:
             return self._captured(result, key)
-        if at_index and (isinstance(base, ast.Call) or self._is_item(base)):
+        stores = not isinstance(node.ctx, ast.Load)
+        if (at_index and isinstance(base, ast.Call)) or ((at_index or stores) and self._is_item(base)):
             result.value = self._captured(result.value, "constant")
         return result
 
