@@ -265,6 +265,23 @@ def test_numbers_that_do_not_fit() -> None:
         with pytest.raises(cy.ShapeError) as refused:
             kernel.compile(x)
         assert refused.value.code == "CYC120"
+        assert "a number that indices make" in str(refused.value)
+
+
+@cy.kernel
+def drawn(x):
+    y = cy.empty_like(x)
+    for i in range(len(x)):
+        y[i] = x[i] + ((i * 1103515245 + 12345) & 0x7FFF) + (i * i * i) // len(x)
+        y[i] += (i * 3000000000) // 3000000000 - (5 - i * i) // (-2 - i) + (i * 3000000000) % 7
+        y[i] += (i * i ^ 5 | 3) + (3 - i) % (-4 - i) + (i * i) // (i - 100000) + (-i ^ i)
+    return y
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32"])
+@pytest.mark.parametrize("size", [0, 1, 7, 1300])
+def test_numbers_that_fit_after_large_ones(size: int, dtype: str) -> None:
+    equal(drawn, small(size, dtype=dtype))
 
 
 def test_arange_of_data_is_refused() -> None:

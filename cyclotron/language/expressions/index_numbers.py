@@ -18,6 +18,10 @@ Reach = tuple[int, int]
 """The least and the largest value, or a little beyond."""
 
 
+class Reached(int):
+    """A whole number that one made of indices may reach: what is refused for it says so."""
+
+
 class IndexValue(Element):
     """The value of an affine form of indices, as a number of a dtype."""
 
@@ -62,7 +66,7 @@ class IndexNumber(Element):
     def sample(self) -> list[complex]:
         """Numbers of its type, for integers the least and the largest."""
         if self.reach is not None:
-            return list(self.reach)
+            return [Reached(end) for end in self.reach]
         samples: dict[str, list[complex]] = {"b": [False, True], "f": [0.0], "c": [0j]}
         return samples.get(np.dtype(self.value.dtype).kind, [0])
 
@@ -179,18 +183,34 @@ def _reach_after(op: str, operands: Sequence[Element]) -> Reach | None:
         return min(ends), max(ends)
     if op == "power":
         return _reach_of_power(*known)
-    if op in ("floor_divide", "remainder"):
-        most = max(abs(end) for end in known[op == "remainder"])
-        return -most - 1, most
+    if op == "floor_divide":
+        return _reach_of_quotient(*known)
+    if op == "remainder":
+        return min(known[1][0] + 1, 0), max(known[1][1] - 1, 0)  # it has the divisor's sign
     if op in _BITS:
-        bits = max(end.bit_length() for end in ends)
-        return -(1 << bits), (1 << bits) - 1
+        return _reach_of_bits(op, *known)
     if op == "absolute":
         return 0, max(map(abs, ends))
     combine = _EXACT[op]
     pairs = [(a,) for a in known[0]] if len(known) == 1 else [(a, b) for a in known[0] for b in known[1]]
     results = [combine(*pair) for pair in pairs]
     return _fitting(min(results), max(results))
+
+
+def _reach_of_quotient(dividend: Reach, divisor: Reach) -> Reach:
+    """Of what is divided by negative divisors and by positive ones, each at its ends."""
+    parts = (divisor[0], min(divisor[1], -1)), (max(divisor[0], 1), divisor[1])
+    divisors = [end for low, high in parts if low <= high for end in (low, high)]
+    quotients = [end // by for end in dividend for by in divisors]
+    return _fitting(min(quotients), max(quotients)) if quotients else (0, 0)
+
+
+def _reach_of_bits(op: str, *operands: Reach) -> Reach:
+    bits = max(end.bit_length() for reach in operands for end in reach)
+    masks = [high for low, high in operands if low >= 0]
+    if op == "bit_and" and masks:
+        return 0, min(masks)
+    return 0 if len(masks) == len(operands) else -(1 << bits), (1 << bits) - 1
 
 
 def _reach_of_power(base: Reach, exponent: Reach) -> Reach | None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from cyclotron.errors import ShapeError
 from cyclotron.language.expressions.elements import Apply, Constant, Element, apply
+from cyclotron.language.expressions.index_numbers import Reached
 from cyclotron.language.expressions.operators import OPERATORS
 from cyclotron.language.expressions.position import here
 
@@ -37,7 +38,7 @@ def promoted(op: str, operands: Sequence[Typed]) -> tuple[str, str]:
         CYC121 if the operator is not defined on them, CYC120 if a number does not fit the others' dtype.
     """
     entry = OPERATORS[op]
-    samples: list[Any] = [np.empty(0, one) if isinstance(one, str) else one for one in operands]
+    samples: list[Any] = [_sample(one) for one in operands]
     if entry.typing == "select":
         dtype = np.result_type(*_sampled(samples[1:])).name
         check_fit(operands[1:], dtype)
@@ -83,8 +84,12 @@ def check_fit(operands: Sequence[Typed], dtype: str) -> None:
     limits = np.iinfo(dtype)
     for number in operands:
         if isinstance(number, (int, np.integer)) and not limits.min <= number <= limits.max:
+            what = "a number that indices make may reach" if isinstance(number, Reached) else "the constant"
+            fits = (
+                f"{number}, which does not fit" if isinstance(number, Reached) else f"{number} does not fit"
+            )
             raise ShapeError(
-                f"the constant {number} does not fit arrays of dtype {dtype}, which end at"
+                f"{what} {fits} arrays of dtype {dtype}, which end at"
                 f" {limits.max if number > 0 else limits.min}",
                 code="CYC120",
                 span=here(),
@@ -120,6 +125,13 @@ def check_storable(dtype: str, target: str, *, in_place: str | None = None) -> N
         if np.dtype(dtype).kind == "c"
         else f'convert it with `.astype("{target}")`, or declare the array with dtype="{dtype}"',
     )
+
+
+def _sample(operand: Typed) -> Any:
+    """What NumPy promotes as it does an operand; only of `int` itself it knows that it is Python's."""
+    if isinstance(operand, str):
+        return np.empty(0, operand)
+    return int(operand) if isinstance(operand, Reached) else operand
 
 
 def _sampled(samples: Sequence[Any]) -> list[Any]:
