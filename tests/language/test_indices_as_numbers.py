@@ -284,6 +284,39 @@ def test_numbers_that_fit_after_large_ones(size: int, dtype: str) -> None:
     equal(drawn, small(size, dtype=dtype))
 
 
+@cy.kernel
+def powers_of_indices(x):
+    y = cy.zeros_like(x)
+    for i in range(x.shape[0]):
+        for j in range(i + 1):
+            y[i, j] = x[i, j] * 2 ** (i - j) + (i + 1) ** (-j - 1) + 2.5 ** (j - i) + (i + 1.0) ** (1 - j)
+        for j in range(x.shape[1]):
+            y[i, j] += (2 ** (i - j) if i >= j else 3) + (0 if i < j else 3 ** (i - j))
+            if (i >= j and 2 ** (i - j) > 3) or 2**j > 4:
+                y[i, j] += 2 ** (-i - 1)
+    return y
+
+
+@pytest.mark.parametrize("size", [0, 1, 6])
+def test_powers_of_indices(size: int) -> None:
+    equal(powers_of_indices, small(size, size))
+
+
+def test_powers_that_may_be_negative_are_refused() -> None:
+    @cy.kernel
+    def inverse(x):
+        y = cy.empty_like(x)
+        for i in range(len(x)):
+            y[i] = x[i] * (i + 1) ** (-i)
+        return y
+
+    equal(inverse, small(1))
+    with pytest.raises(cy.ShapeError) as refused:
+        inverse.compile(small(3))
+    assert refused.value.code == "CYC120"
+    assert "(i + 1.0)**(-i)" in str(refused.value)
+
+
 def test_arange_of_data_is_refused() -> None:
     @cy.kernel
     def by_data(x):

@@ -8,7 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from cyclotron.errors import ShapeError, Span
-from cyclotron.language.expressions.affine import Affine, Extremum, Index, Region, Rounded, intersection
+from cyclotron.language.expressions.affine import (
+    Affine,
+    Constraint,
+    Extremum,
+    Index,
+    Region,
+    Rounded,
+    intersection,
+)
 from cyclotron.language.expressions.elements import Constant, Element, Reduce, applied
 from cyclotron.language.expressions.operators import OPERATORS
 from cyclotron.language.expressions.position import here
@@ -137,7 +145,7 @@ def _strong(op: str, operands: Sequence[Element], span: Span, flags: Sequence[st
         values = [_as_integer(one) for one in values]
     if OPERATORS[op].typing == "cast" and f"to_{values[0].dtype}" == op:
         return values[0]
-    if op == "power" and isinstance(operands[1], Constant) and _is_negative(operands[1].value):
+    if op == "power" and _is_negative(values[0], operands[1]):
         values[0] = applied("to_float64", (values[0],), span, ())  # as Python's, of whole numbers too
     return applied(op, checked(op, values, span), span, flags)
 
@@ -147,8 +155,37 @@ def _as_integer(value: Element) -> Element:
     return applied("to_int64", (value,), value.span, ()) if value.dtype == "bool" else value
 
 
-def _is_negative(exponent: complex) -> bool:
-    return isinstance(exponent, int) and exponent < 0
+def _is_negative(base: Element, exponent: Element) -> bool:
+    """Whether a whole number has a negative power, which is none; whether it does may not change."""
+    from cyclotron.language.expressions.dtypes import own_dtype
+
+    reach = _reach_of_exponent(exponent)
+    if reach is None or reach[0] >= 0 or np.dtype(own_dtype(base)).kind != "i":
+        return False
+    if reach[1] < 0:
+        return True
+    text = exponent.text or "n"
+    text = f"({text})" if text.startswith("-") or " " in text else text
+    raise ShapeError(
+        f"whole numbers are raised to powers between {reach[0]} and {reach[1]}: negative powers are float64,"
+        " the others int64",
+        code="CYC120",
+        span=here(),
+        help=f"make the base a floating number, e.g. `(i + 1.0)**{text}`, or write an `if` for one of both",
+    )
+
+
+def _reach_of_exponent(exponent: Element) -> Reach | None:
+    """Of an index that may be negative exactly, where the value is taken."""
+    from cyclotron.language.recording.trace import active_trace
+
+    reach = _reach(exponent)
+    inner = strong(exponent)
+    if reach is None or reach[0] >= 0 or not isinstance(inner, IndexValue):
+        return reach
+    power = Index("power", here())
+    equal = Constraint(inner.form.plus(Affine({power: -1}, 0)), equality=True)
+    return extent(intersection(active_trace().taken(), ((equal,),)), power) or (0, 0)
 
 
 def _reach_of(form: Affine) -> Reach:

@@ -18,6 +18,7 @@ from cyclotron.language.expressions.position import here
 from cyclotron.language.expressions.promotion import converted, typed
 from cyclotron.language.expressions.rounding import Remainder
 from cyclotron.language.recording.scopes import as_condition
+from cyclotron.language.recording.trace import active_trace
 
 
 class Parted(Choose):
@@ -87,6 +88,14 @@ def _of_indices(value: Element) -> Condition | bool | None:
     return (value.condition & then) | (value.condition.negated() & other)
 
 
+def taken(value: Callable[[], object], test: Element | Condition | None, *, holds: bool) -> object:
+    """What a branch gives, which is taken only where a test holds, or where it does not."""
+    if not isinstance(test, Condition):
+        return value()
+    with active_trace().assuming(test, holds):
+        return value()
+
+
 def as_element(value: Element | Condition | bool) -> Element:
     """A test as a bool of the kernel."""
     if isinstance(value, Condition):
@@ -102,7 +111,7 @@ def both(one: Element, other: Element) -> Element:
 def _joined(tests: tuple[Callable[[], object], ...], *, stops_at: bool) -> object:
     joined: Element | Condition | None = None
     for test in tests:
-        value = truth(test())
+        value = truth(taken(test, joined, holds=not stops_at))
         if isinstance(value, bool):
             if value is stops_at:
                 return value

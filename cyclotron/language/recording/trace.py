@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -104,6 +105,8 @@ class Trace:
         How many scopes were open when the innermost of them was called.
     constants : dict of tuple to SymbolicTensor
         The tensors of arrays of the host, by name, dtype, shape, tile and values.
+    assumed : list of callable
+        What gives the regions where the branches of choices, of which one is recorded, are taken.
     """
 
     kernel: str
@@ -120,6 +123,7 @@ class Trace:
     entered: int = 0
     constants: dict[tuple[Any, ...], SymbolicTensor] = field(default_factory=dict)
     scopes: list[Scope] = field(default_factory=lambda: [Scope(None, EVERYWHERE)])
+    assumed: list[Callable[[], Region]] = field(default_factory=list)
 
     def add_input(
         self,
@@ -213,6 +217,22 @@ class Trace:
         region = EVERYWHERE
         for scope in self.scopes if scopes is None else scopes:
             region = scope.within(region)
+        return region
+
+    @contextmanager
+    def assuming(self, condition: Condition, holds: bool = True) -> Iterator[None]:
+        """While a value is recorded that is taken only where a condition holds, or where it does not."""
+        self.assumed.append(lambda: (condition if holds else condition.negated()).region)
+        try:
+            yield
+        finally:
+            self.assumed.pop()
+
+    def taken(self) -> Region:
+        """The points of `region` where the value that is recorded is taken."""
+        region = self.region()
+        for assumed in self.assumed:
+            region = intersection(region, assumed())
         return region
 
     def new_index(self, name: str) -> Index:

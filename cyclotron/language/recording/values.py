@@ -33,7 +33,7 @@ from cyclotron.language.expressions.promotion import promoted
 from cyclotron.language.expressions.regions import project
 from cyclotron.language.expressions.rounding import Remainder
 from cyclotron.language.recording.branched import chosen_array
-from cyclotron.language.recording.conditions import Parted, every, some, truth
+from cyclotron.language.recording.conditions import Parted, every, some, taken, truth
 from cyclotron.language.recording.scopes import as_condition, range_domain
 from cyclotron.language.recording.statements import new_array
 from cyclotron.language.recording.trace import Trace, active_trace
@@ -109,7 +109,7 @@ def choose(test: object, then: Callable[[], object], other: Callable[[], object]
     known = truth(test)
     if isinstance(known, bool):
         return then() if known else other()
-    first, second = then(), other()
+    first, second = (taken(branch, known, holds=holds) for branch, holds in ((then, True), (other, False)))
     if isinstance(known, Element):
         return _chosen_by_data(known, first, second)
     if isinstance(first, Whole) and isinstance(second, Whole) and first.shape and second.shape:
@@ -134,7 +134,7 @@ def _connected(values: Sequence[Callable[[], object]], *, stops_at: bool) -> obj
     known = truth(first)
     if isinstance(known, bool):
         return first if known is stops_at else _connected(values[1:], stops_at=stops_at)
-    rest = _connected(values[1:], stops_at=stops_at)
+    rest = taken(lambda: _connected(values[1:], stops_at=stops_at), known, holds=not stops_at)
     if _is_truth(first) and _is_truth(rest):
         return (some if stops_at else every)(lambda: first, lambda: rest)
     then, other = (
