@@ -317,6 +317,58 @@ def test_powers_that_may_be_negative_are_refused() -> None:
     assert "(i + 1.0)**(-i)" in str(refused.value)
 
 
+@cy.kernel
+def truths(x):
+    y = cy.zeros_like(x)
+    for i in range(len(x)):
+        y[i] = x[i] * ((i > 2) * 5) + ((i > 2) + (i > 3)) * 2 - (3 - (i > 1)) + (i % 2 == 0) * i + i * (i < 3)
+        if i:
+            y[i] += ~i + ~(i // 2) + ~(i * i)
+        if not i:
+            y[i] += 1
+        y[i] += (i and 7) + (i or 4) + (2 if i - 1 else 3) + sum(k for k in range(len(x)) if k - i)
+        y[i] += max(i // 2, 1)
+    return y
+
+
+@cy.kernel
+def least(x):
+    y = cy.empty_like(x)
+    for i in range(len(x)):
+        y[i] = x[i] * min(3.5, i) + max(i // 2, 0.5) + cy.round(i / 2)
+    return y
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32"])
+@pytest.mark.parametrize("size", [0, 1, 6])
+def test_truths_of_indices(size: int, dtype: str) -> None:
+    equal(truths, small(size, dtype=dtype))
+    if dtype.startswith("float"):
+        equal(least, small(size, dtype=dtype))
+
+
+def test_conversions_by_python_say_what_to_write() -> None:
+    @cy.kernel
+    def floating(x):
+        y = cy.empty_like(x)
+        for i in range(len(x)):
+            y[i] = float(i)
+        return y
+
+    @cy.kernel
+    def rounded(x):
+        y = cy.empty_like(x)
+        for i in range(len(x)):
+            y[i] = round(i / 2)
+        return y
+
+    for kernel, code, text in ((floating, "CYC110", "i * 1.0"), (rounded, "CYC105", "cy.round")):
+        with pytest.raises(cy.TraceError) as refused:
+            kernel.compile(small(3))
+        assert refused.value.code == code
+        assert text in str(refused.value)
+
+
 def test_arange_of_data_is_refused() -> None:
     @cy.kernel
     def by_data(x):

@@ -70,6 +70,10 @@ class Affine:
         self.terms = {index: factor for index, factor in terms.items() if factor}
         self.constant = constant
 
+    def nonzero(self) -> Condition:
+        """The condition that it is not 0."""
+        return Condition(((Constraint(self, True),),)).negated()
+
     def same(self, other: Affine) -> bool:
         """Whether both are the same form (``==`` makes a condition)."""
         return self.constant == other.constant and self.terms == other.terms
@@ -141,6 +145,9 @@ class Affine:
 
     def __pos__(self) -> Affine:
         return self
+
+    def __invert__(self) -> Affine:
+        return self.times(-1).plus(Affine({}, -1))
 
     def __abs__(self) -> Any:
         return abs(self.constant) if not self.terms else self._number("absolute", self)
@@ -264,7 +271,14 @@ class Affine:
     __int__ = __index__
 
     def __float__(self) -> float:
-        return float(self.__index__())
+        if not self.terms:
+            return float(self.constant)
+        raise TraceError(
+            f"`{self}` is made a floating number, but a loop index has no single value: the loop is a domain",
+            code="CYC110",
+            span=here(),
+            help="multiply it, e.g. `i * 1.0`, or store it in an array of floating numbers",
+        )
 
     def __bool__(self) -> bool:
         return bool(self.__index__())
@@ -290,13 +304,20 @@ class Affine:
         return known(*inputs)
 
 
-class Condition:
-    """A condition on indices: a union of conjunctions of affine constraints."""
+class Condition(Arithmetic):
+    """A condition on indices: a union of conjunctions of affine constraints; in arithmetic it is 0 or 1."""
 
     __slots__ = ("region",)
 
     def __init__(self, region: Region) -> None:
         self.region = region
+
+    def operate(self, op: str, *values: object) -> Any:
+        """Apply an operator to values of which this is one: a number, as Python's truth values are."""
+        from cyclotron.language.expressions.elements import apply
+        from cyclotron.language.expressions.index_numbers import truth_number
+
+        return apply(op, *(truth_number(one) if isinstance(one, Condition) else one for one in values))
 
     def __and__(self, other: object) -> Condition:
         return Condition(intersection(self.region, condition(other).region))

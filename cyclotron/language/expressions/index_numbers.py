@@ -10,6 +10,7 @@ import numpy as np
 from cyclotron.errors import ShapeError, Span
 from cyclotron.language.expressions.affine import (
     Affine,
+    Condition,
     Constraint,
     Extremum,
     Index,
@@ -91,6 +92,13 @@ def number(value: Affine | Rounded | Extremum) -> IndexNumber:
             made = _python("maximum" if value.largest else "minimum", (made, number(form)), here())
     made.text = str(value)
     return made
+
+
+def truth_number(condition: Condition) -> IndexNumber:
+    """What a condition on indices is as a number: 0 or 1 in arithmetic."""
+    from cyclotron.language.recording.conditions import as_element
+
+    return IndexNumber(as_element(condition), here(), None)
 
 
 def computed(op: str, operands: Sequence[Element], span: Span, flags: Sequence[str] = ()) -> Element:
@@ -313,8 +321,9 @@ _EXACT: Mapping[str, Callable[..., int]] = {
     "subtract": operator.sub,
     "multiply": operator.mul,
     "negative": operator.neg,
+    "bit_not": operator.invert,
 }
-_ARITHMETIC = frozenset([*_SIGNS, "negative", "absolute"])
+_ARITHMETIC = frozenset([*_SIGNS, "negative", "absolute", "bit_not"])
 _COMPARISONS = frozenset(["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"])
 _BITS = frozenset(["bit_and", "bit_or", "bit_xor"])
 _PYTHON = _ARITHMETIC | _COMPARISONS | _BITS

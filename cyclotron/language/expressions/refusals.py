@@ -88,6 +88,14 @@ class Refusals:
 
     __complex__ = __float__
 
+    def __round__(self, digits: int | None = None) -> int:
+        raise TraceError(
+            "Python's `round` is applied to a number that is known only when the program runs",
+            code="CYC105",
+            span=here(),
+            help="write `cy.round` of it",
+        )
+
     def __int__(self) -> int:
         raise TraceError(
             "a number is made of an element, whose value is known only when the program runs",

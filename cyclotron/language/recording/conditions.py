@@ -64,6 +64,8 @@ def truth(test: object) -> Element | Condition | bool:
         return as_condition(test)
     if isinstance(test, Condition):
         return test
+    if isinstance(test, Affine) and test.terms:
+        return test.nonzero()
     if not isinstance(test, (Whole, Element)):
         if isinstance(test, np.ndarray) and test.size != 1:
             raise _of_several(test.shape)

@@ -310,7 +310,10 @@ def power(base: object, exponent: object) -> object:
 
 
 def _extremum(op: str, values: tuple[object, ...]) -> object:
-    if builtins.any(isinstance(value, (Element, SymbolicTensor)) for value in values):
+    forms = [isinstance(value, (Affine, Extremum)) or affine(value) is not None for value in values]
+    of_indices = builtins.any(isinstance(value, (Affine, Extremum, Remainder, Condition)) for value in values)
+    numbers = of_indices and not builtins.all(forms)  # else they may bound a range
+    if numbers or builtins.any(isinstance(value, (Element, SymbolicTensor)) for value in values):
         result = element(values[0])
         for value in map(element, values[1:]):
             made = extremum if result.dtype is None and value.dtype is None else elements.apply
