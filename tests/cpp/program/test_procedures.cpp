@@ -10,7 +10,7 @@
 namespace cyclotron::program {
 namespace {
 
-const SlotRef slot{SlotId(0), {}};
+const SlotRef only_slot{SlotId(0), {}};
 
 /// A code, a character an instruction: `(` opens a loop, `[` a condition, `)` closes, `x` is an exit, and a digit is an
 /// addition of that line.
@@ -20,9 +20,9 @@ PeClass coded(const std::string& text) {
     Instruction instruction{End{}, {}};
     if (c == '(') instruction.action = Loop{};
     if (c == '[') instruction.action = If{};
-    if (c == 'x') instruction.action = Exit{EndingId(0), slot};
+    if (c == 'x') instruction.action = Exit{EndingId(0), only_slot};
     if (c >= '0' && c <= '9') {
-      instruction.action = Compute{.operands = {slot, slot}, .destination = slot};
+      instruction.action = Compute{.operands = {only_slot, only_slot}, .destination = only_slot};
       instruction.span = {"kernel.py", c - '0', 0, c - '0', 1};
     }
     result.code.push_back(instruction);
@@ -64,20 +64,24 @@ TEST(Procedures, AreApartWhereAConditionIsAroundLoops) {
 
 TEST(Duties, AreTheMostThatAnInstructionShows) {
   PeClass relay;
-  relay.code = {
-      {Receive{ChannelId(0), slot, {}}, {}}, {Move{slot, slot}, {}}, {Send{ChannelId(0), slot}, {}}};
+  relay.code = {{Receive{ChannelId(0), only_slot, {}}, {}},
+                {Move{only_slot, only_slot}, {}},
+                {Send{ChannelId(0), only_slot}, {}}};
   EXPECT_EQ(duty_of(relay), Duty::relay);
   PeClass sums = relay;
-  sums.code.push_back({Compute{.op = Op::maximum, .operands = {slot, slot}, .destination = slot}, {}});
+  sums.code.push_back(
+      {Compute{.op = Op::maximum, .operands = {only_slot, only_slot}, .destination = only_slot}, {}});
   EXPECT_EQ(duty_of(sums), Duty::reduction);
   PeClass adds_one = relay;
-  adds_one.code.push_back({Compute{.op = Op::add, .operands = {slot, Constant{1}}, .destination = slot}, {}});
+  adds_one.code.push_back(
+      {Compute{.op = Op::add, .operands = {only_slot, Constant{1}}, .destination = only_slot}, {}});
   EXPECT_EQ(duty_of(adds_one), Duty::worker);
   PeClass divides = sums;
-  divides.code.push_back({Compute{.op = Op::divide, .operands = {slot, slot}, .destination = slot}, {}});
+  divides.code.push_back(
+      {Compute{.op = Op::divide, .operands = {only_slot, only_slot}, .destination = only_slot}, {}});
   EXPECT_EQ(duty_of(divides), Duty::worker);
   PeClass stores = sums;
-  stores.code.push_back({Store{TensorId(0), {}, slot}, {}});
+  stores.code.push_back({Store{TensorId(0), {}, only_slot}, {}});
   EXPECT_EQ(duty_of(stores), Duty::worker);
 }
 
