@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 # Coefficients and constant of an affine form; it and its relation; a union of conjunctions of these.
 _Affine = tuple[Sequence[int], int]
 _Region = Sequence[Sequence[tuple[_Affine, str | int]]]
-_Span = tuple[str, int, int, int, int]
+_Span = tuple[str, int, int, int, int, int]
 _Schedule = tuple[
     Sequence[str],
     Sequence[str],
@@ -125,7 +125,7 @@ class Program:
     @property
     def control_place(self) -> list[int]: ...
     @property
-    def hops_to_control(self) -> list[int | None]: ...
+    def control_distance(self) -> tuple[float, int]: ...
     @property
     def classes(self) -> list[PeClass]: ...
     def pe_counts(self) -> list[int]:

@@ -111,9 +111,9 @@ class Control:
 
     What is charged is what no PE can hide: the way of the value, the controller's latency, the way back, and
     the set-up of each call (`Section.calls`) when the PE comes to it, even to wait for a message. What
-    the compiler fused into one nest of loops is one procedure. MACH's paper (section 4.1) has about 10 cycles
-    for the latency and 50 to 60 for the set-up of an operation. The ways that the words of a section take
-    within the controller are not charged: they go on while PEs work.
+    the compiler fused into one nest of loops is one procedure, and so is a `with cy.fuse():`. MACH's paper
+    (section 4.1) has about 10 cycles for the latency and 50 to 60 for the set-up of an operation. The ways
+    that the words of a section take within the controller are not charged: they go on while PEs work.
 
     Parameters
     ----------

@@ -57,15 +57,15 @@ class Controller:
         if not program.core.endings or program.core.machine["control"] is None:
             return None
         sections = program.sections
-        hops = [one for one in program.core.hops_to_control if one is not None]
+        mean_hops, most_hops = program.core.control_distance
         return cls(
             place=tuple(program.core.control_place),
             loops=tuple(ending["loop"] for ending in program.core.endings),
             flags=tuple(dict.fromkeys(one.waits_for for one in sections if one.waits_for)),
             sections=len(sections),
             calls=sum(len(section.calls) for section in sections),
-            mean_hops=sum(hops) / max(len(hops), 1),
-            most_hops=max(hops, default=0),
+            mean_hops=mean_hops,
+            most_hops=most_hops,
         )
 
     def _row(self) -> list[str]:

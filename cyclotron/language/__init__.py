@@ -75,7 +75,7 @@ from cyclotron.language.functions.rearranged import (
 from cyclotron.language.functions.searching import arange, argmax, argmin
 from cyclotron.language.functions.shifts import roll, shift
 from cyclotron.language.kernel import Kernel, kernel
-from cyclotron.language.recording.markers import host, ignore
+from cyclotron.language.recording.markers import fuse, host, ignore
 
 __all__ = [
     "Blocked",
@@ -115,6 +115,7 @@ __all__ = [
     "floor",
     "full",
     "full_like",
+    "fuse",
     "host",
     "hypot",
     "ignore",

@@ -10,6 +10,7 @@ from typing import Any
 from cyclotron.errors import Span, TraceError
 from cyclotron.language.arrays.numpy_functions import refused
 from cyclotron.language.expressions.position import ours_raise, place_of
+from cyclotron.language.recording.markers import fuse
 from cyclotron.language.text.source import Source
 from cyclotron.language.text.syntax import walk
 
@@ -42,7 +43,7 @@ def told(error: Exception, source: Source, hosts: Mapping[str, Any]) -> TraceErr
     if found is None or not is_of_kernel:
         return None
     span = found[1]
-    of_user = [node for node in walk(source.node) if isinstance(node, ast.Raise | ast.Assert | ast.With)]
+    of_user = [node for node in walk(source.node) if _is_of_user(node, source)]
     if any(place.line <= span.line <= place.end_line for place in map(source.span, of_user)):
         return None
     named = {node.id for node in walk(source.node) if isinstance(node, ast.Name) and _on(node, source, span)}
@@ -62,6 +63,14 @@ def told(error: Exception, source: Source, hosts: Mapping[str, Any]) -> TraceErr
         if given
         else "arrays have no values while a kernel is recorded, and have operators and functions of NumPy",
     )
+
+
+def _is_of_user(node: ast.AST, source: Source) -> bool:
+    """Whether a statement is run by Python as it stands: of its errors nothing else is to be said."""
+    if not isinstance(node, ast.With):
+        return isinstance(node, ast.Raise | ast.Assert)
+    managers = (item.context_expr for item in node.items)
+    return any(not isinstance(one, ast.Call) or source.meaning(one.func) is not fuse for one in managers)
 
 
 def _missing_function(error: Exception) -> TraceError | None:

@@ -31,6 +31,7 @@ from cyclotron.language.recording.branched import branches, unconditional
 from cyclotron.language.recording.carried import keep, kept
 from cyclotron.language.recording.conditions import every, no, not_, some
 from cyclotron.language.recording.exits import running, stop, unfinished
+from cyclotron.language.recording.markers import fuse
 from cyclotron.language.recording.scopes import items, loop, otherwise, unrolled, where
 from cyclotron.language.recording.statements import array
 from cyclotron.language.recording.sums import added, changed
@@ -93,6 +94,7 @@ __all__ = [
     "expm1",
     "full",
     "full_like",
+    "fuse",
     "hypot",
     "is_finite",
     "is_nan",

@@ -9,6 +9,7 @@
 
 #include <cyclotron/memory/channels.hpp>
 #include <cyclotron/memory/layout.hpp>
+#include <cyclotron/program/constants.hpp>
 #include <cyclotron/program/file.hpp>
 #include <cyclotron/program/program.hpp>
 #include <cyclotron/program/roles.hpp>
@@ -109,7 +110,7 @@ void bind_program(py::module_& module) {
       .def_property_readonly("endings", [](const program::Program& p) { return to_dicts(p.endings); })
       .def_property_readonly("sections", &sections)
       .def_property_readonly("control_place", &program::control_place)
-      .def_property_readonly("hops_to_control", &hops_to_control)
+      .def_property_readonly("control_distance", &control_distance)
       .def_property_readonly("classes", &classes)
       .def("pe_counts", &program::Program::pe_counts, "PEs in each class.")
       .def("class_of", &class_of, py::arg("coordinates"),
@@ -125,7 +126,8 @@ void bind_program(py::module_& module) {
            "The same program where the channels have these depths; 0: the machine's.")
       .def("with_constants", &with_constants, py::arg("values"),
            "The same program where inputs of these names are constants, of these bytes.")
-      .def("without_constants", &without_constants, "The same program where the constants are inputs.")
+      .def("without_constants", &program::without_constants,
+           "The same program where the constants are inputs.")
       .def_property_readonly("constants", &constants, "The bytes of the constants, by name.")
       .def_static("from_bytes", &from_bytes, py::arg("data"),
                   "Read, check and return a program from file bytes.")

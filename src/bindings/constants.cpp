@@ -4,37 +4,23 @@
 #include <string_view>
 #include <utility>
 
+#include <cyclotron/program/constants.hpp>
+
 namespace py = pybind11;
 namespace cyclotron::bindings {
 
 program::Program with_constants(program::Program program, const Values& values) {
-  for (auto& tensor : program.tensors) {
-    const auto found = values.find(tensor.name);
-    if (found == values.end() || tensor.role != program::Role::input) continue;
-    const std::string_view bytes = found->second;
-    const auto own = std::as_bytes(std::span(bytes));
-    tensor.role = program::Role::constant;
-    tensor.values.assign(own.begin(), own.end());
+  program::ConstantValues scalars;
+  for (const auto& [name, bytes] : values) {
+    scalars.emplace(name, std::as_bytes(std::span(std::string_view(bytes))));
   }
-  program::verify(program);
-  return program;
-}
-
-program::Program without_constants(program::Program program) {
-  for (auto& tensor : program.tensors) {
-    if (tensor.role != program::Role::constant) continue;
-    tensor.role = program::Role::input;
-    tensor.values = {};
-  }
-  return program;
+  return program::with_constants(std::move(program), scalars);
 }
 
 Values constants(const program::Program& program) {
   Values result;
-  for (const auto& tensor : program.tensors) {
-    if (tensor.role != program::Role::constant) continue;
-    result.emplace(tensor.name,
-                   py::bytes(reinterpret_cast<const char*>(tensor.values.data()), tensor.values.size()));
+  for (const auto& [name, scalars] : program::constants(program)) {
+    result.emplace(name, py::bytes(reinterpret_cast<const char*>(scalars.data()), scalars.size()));
   }
   return result;
 }

@@ -16,7 +16,7 @@ using PyAffine = std::pair<std::vector<std::int64_t>, std::int64_t>;
 using PyConstraint = std::pair<PyAffine, std::variant<std::string, std::int64_t>>;  // ">=", "==" or a modulus
 using PyRegion = std::vector<std::vector<PyConstraint>>;
 using PyNumber = std::variant<std::int64_t, std::complex<double>>;
-using PySpan = std::tuple<std::string, int, int, int, int>;
+using PySpan = std::tuple<std::string, int, int, int, int, int>;  ///< The last is the block.
 
 inline Span to_span(const PySpan& span) {
   return std::apply([](const auto& file, auto... rest) { return Span{file, rest...}; }, span);

@@ -36,15 +36,9 @@ py::list sections(const program::Program& program) {
   return result;
 }
 
-std::vector<std::optional<std::int64_t>> hops_to_control(const program::Program& program) {
-  std::vector<std::optional<std::int64_t>> result;
-  for (const std::uint32_t number : program.class_map()) {
-    const std::size_t index = result.size();
-    result.push_back(number == program::Program::unmapped
-                         ? std::nullopt
-                         : std::optional(program::hops_to_control(program, index)));
-  }
-  return result;
+py::tuple control_distance(const program::Program& program) {
+  const auto [mean_hops, most_hops] = program::distance_to_control(program);
+  return py::make_tuple(mean_hops, most_hops);
 }
 
 }  // namespace cyclotron::bindings

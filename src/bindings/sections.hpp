@@ -2,10 +2,6 @@
 #pragma once
 #include <pybind11/pybind11.h>
 
-#include <cstdint>
-#include <optional>
-#include <vector>
-
 #include <cyclotron/program/program.hpp>
 
 namespace cyclotron::bindings {
@@ -13,7 +9,7 @@ namespace cyclotron::bindings {
 /// As dicts.
 [[nodiscard]] pybind11::list sections(const program::Program& program);
 
-/// Of each PE of the grid, the last dimension fastest; None where it has no program.
-[[nodiscard]] std::vector<std::optional<std::int64_t>> hops_to_control(const program::Program& program);
+/// Of the PEs that have a program, on average and at most, in hops.
+[[nodiscard]] pybind11::tuple control_distance(const program::Program& program);
 
 }  // namespace cyclotron::bindings

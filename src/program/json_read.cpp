@@ -197,9 +197,11 @@ class Reader {
   void read(const Json& value, const Path& path, Span& result) {
     std::vector<int> parts;
     read(value, path, parts);
-    require_length(parts.size(), 5, "a span is [file, line, column, end line, end column]", path);
+    if (parts.size() == 5) parts.push_back(0);
+    require_length(parts.size(), 6, "a span is [file, line, column, end line, end column, block]", path);
     require_range(parts[0], 0, static_cast<std::int64_t>(files_.size()) - 1, path);
-    result = {files_[static_cast<std::size_t>(parts[0])], parts[1], parts[2], parts[3], parts[4]};
+    require_range(parts[5], 0, std::numeric_limits<int>::max(), path);
+    result = {files_[static_cast<std::size_t>(parts[0])], parts[1], parts[2], parts[3], parts[4], parts[5]};
   }
 
   void read(const Json& value, const Path& path, machine::Link& link) {

@@ -265,7 +265,9 @@ class Writer {
   OrderedJson write(const Span& span) {
     const auto [entry, is_new] = file_index_.emplace(span.file, files_.size());
     if (is_new) files_.push_back(span.file);
-    return OrderedJson::array({entry->second, span.line, span.column, span.end_line, span.end_column});
+    auto result = OrderedJson::array({entry->second, span.line, span.column, span.end_line, span.end_column});
+    if (span.block != 0) result.push_back(span.block);
+    return result;
   }
 
   std::vector<std::string> files_;

@@ -9,7 +9,7 @@
 namespace cyclotron::program {
 namespace {
 
-using Lines = std::set<std::pair<std::string, int>>;
+using Units = std::set<Unit>;
 
 class Finder {
  public:
@@ -32,7 +32,7 @@ class Finder {
         find_in(at + 1, next - 1);
         joins = false;
       } else {
-        add(at, next, !std::holds_alternative<Loop>(action), joins);
+        add(at, next, !has<Loop>(at, next), joins);
         joins = true;
       }
     }
@@ -40,14 +40,14 @@ class Finder {
 
   /// An instruction or a block without procedures of its own; `joins`: there is one before it in the block.
   void add(std::size_t at, std::size_t next, bool straight, bool joins) {
-    const Lines lines = lines_of(at, next);
-    const auto is_common = [&](const auto& line) { return lines_.contains(line); };
-    if (joins && ((straight && straight_) || std::ranges::any_of(lines, is_common))) {
+    const Units units = units_of(at, next);
+    const auto is_common = [&](const Unit& unit) { return units_.contains(unit); };
+    if (joins && ((straight && straight_) || std::ranges::any_of(units, is_common))) {
       result_.back().end = next;
-      lines_.insert(lines.begin(), lines.end());
+      units_.insert(units.begin(), units.end());
     } else {
       result_.push_back({at, next});
-      lines_ = lines;
+      units_ = units;
     }
     straight_ = straight;
   }
@@ -63,28 +63,34 @@ class Finder {
     return at;
   }
 
-  /// Whether a block has procedures of its own: a loop that may end early, and a condition around loops.
+  /// Whether a block has procedures of its own: a loop that may end early, and a condition around loops that are not
+  /// of one fused kernel.
   [[nodiscard]] bool has_own(std::size_t at, std::size_t next) const {
-    if (!opens(code_[at].action)) return false;
-    const bool is_loop = std::holds_alternative<Loop>(code_[at].action);
-    return std::any_of(code_.begin() + static_cast<std::ptrdiff_t>(at) + 1,
-                       code_.begin() + static_cast<std::ptrdiff_t>(next), [&](const Instruction& inside) {
-                         return is_loop ? std::holds_alternative<Exit>(inside.action)
-                                        : std::holds_alternative<Loop>(inside.action);
-                       });
+    if (std::holds_alternative<Loop>(code_[at].action)) return has<Exit>(at, next);
+    return std::holds_alternative<If>(code_[at].action) && has<Loop>(at, next) && !is_fused(at, next);
+  }
+  template <class T>
+  [[nodiscard]] bool has(std::size_t at, std::size_t next) const {
+    return std::any_of(code_.begin() + static_cast<std::ptrdiff_t>(at),
+                       code_.begin() + static_cast<std::ptrdiff_t>(next),
+                       [](const Instruction& inside) { return std::holds_alternative<T>(inside.action); });
+  }
+  [[nodiscard]] bool is_fused(std::size_t at, std::size_t next) const {
+    const Units units = units_of(at, next);
+    return units.size() == 1 && units.begin()->first.empty();
   }
 
-  [[nodiscard]] Lines lines_of(std::size_t at, std::size_t next) const {
-    Lines result;
+  [[nodiscard]] Units units_of(std::size_t at, std::size_t next) const {
+    Units result;
     for (; at < next; ++at) {
-      if (code_[at].span.known()) result.emplace(code_[at].span.file, code_[at].span.line);
+      if (code_[at].span.known()) result.insert(unit_of(code_[at].span));
     }
     return result;
   }
 
   const std::vector<Instruction>& code_;
   std::vector<Procedure> result_;
-  Lines lines_;            // Of the last one.
+  Units units_;            // Of the last one.
   bool straight_ = false;  // Whether that ends with straight-line code.
 };
 

@@ -64,4 +64,17 @@ std::int64_t hops_to_control(const Program& program, std::size_t index) {
   return machine::hops(program.machine, program.grid, offset);
 }
 
+ControlDistance distance_to_control(const Program& program) {
+  const std::vector<std::uint32_t> classes = program.class_map();
+  std::int64_t pes = 0, hops = 0, most = 0;
+  for (std::size_t index = 0; index < classes.size(); ++index) {
+    if (classes[index] == Program::unmapped) continue;
+    const std::int64_t way = hops_to_control(program, index);
+    ++pes;
+    hops += way;
+    most = std::max(most, way);
+  }
+  return {.mean_hops = double(hops) / double(std::max<std::int64_t>(pes, 1)), .most_hops = most};
+}
+
 }  // namespace cyclotron::program

@@ -93,11 +93,11 @@ struct Collected {
     return opens(action) || std::holds_alternative<End>(action) || std::holds_alternative<Exit>(action);
   }
   static bool is_of(const Call& call, const Span& span) {
-    return std::ranges::any_of(
-        call.spans, [&](const Span& other) { return other.line == span.line && other.file == span.file; });
+    return std::ranges::any_of(call.spans,
+                               [&](const Span& other) { return unit_of(other) == unit_of(span); });
   }
 
-  /// Adds a class's procedure to the first call, not before `from`, that has a line of it; else to a new one there.
+  /// Adds a class's procedure to the first call, not before `from`, that has a unit of it; else to a new one there.
   /// Returns that call.
   std::size_t join(std::vector<Call>& calls, std::size_t from, const PeClass& pe_class,
                    const Procedure& procedure) const {

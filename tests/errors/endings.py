@@ -135,4 +135,22 @@ def broken_by_the_host(x):
     return x
 
 
+@cy.kernel(max_steps=10)
+def while_in_one_kernel(x):
+    with cy.fuse():
+        while cy.sum(x) < 9:  # error: CYC104
+            x = x + 1
+    return x
+
+
+@cy.kernel
+def break_in_one_kernel(x):
+    for _ in range(9):
+        with cy.fuse():
+            x = x + 1
+            if cy.sum(x) > 4:  # error: CYC104
+                break
+    return x
+
+
 ARGUMENTS = {"T": cy.blocked(np.ones((4, 4)), (2, 2))}

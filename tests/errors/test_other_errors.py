@@ -32,7 +32,7 @@ def test_a_dtype_that_is_not_supported():
         copy.recurrences(np.ones(2, dtype="float16"))
     assert caught.value.code == "CYC120"
     with pytest.raises(cy.ShapeError) as caught:
-        _core.System("copy").add_tensor("A", "float16", "input", [2], None, ("", 0, 0, 0, 0))
+        _core.System("copy").add_tensor("A", "float16", "input", [2], None, ("", 0, 0, 0, 0, 0))
     assert caught.value.code == "CYC207"
 
 

@@ -84,6 +84,21 @@ def assigned_anew(x):
     return x
 
 
+@cy.kernel
+def counted_by_nothing(x, n):
+    """Loops within each other have one index, which nothing reads."""
+    for _ in range(n):
+        for _ in range(2):
+            x = x + 1.0
+            for _ in WEIGHTS:
+                x = x * 1.5
+        for _ in range(3):
+            x[1:] = x[:-1] - 0.5
+        if cy.max(x) > 90:
+            break
+    return x
+
+
 CUBE = np.arange(250.0).reshape(5, 5, 10)
 CASES: list[tuple[cy.Kernel, tuple[Any, ...]]] = [
     *((listing_1, (CUBE, np.arange(10.0) * scale)) for scale in (0, 1, 5, 50)),
@@ -94,6 +109,7 @@ CASES: list[tuple[cy.Kernel, tuple[Any, ...]]] = [
     (sums_and_rows, (np.zeros(0), np.ones((1, 1)))),
     *((of_an_expression, (np.arange(float(n)) + 1,)) for n in (1, 5)),
     (assigned_anew, (np.arange(3.0) + 1,)),
+    *((counted_by_nothing, (np.arange(5.0), n)) for n in (0, 1, 4)),
 ]
 
 

@@ -69,7 +69,6 @@ def test_the_controller_stands_where_its_pes_are_nearest(shape, topology):
     assert controller.mean_hops == means[controller.place]
     assert controller.mean_hops == min(means.values())
     assert controller.most_hops == max(hops(controller.place, pe) for pe in places)
-    assert program.core.hops_to_control == [hops(controller.place, pe) for pe in places]
 
 
 def test_only_the_controller_holds_control_flow():

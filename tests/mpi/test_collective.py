@@ -160,3 +160,38 @@ def test_a_check_takes_the_ranks_of_the_launcher(ranks):
         """,
     )
     assert lines == ["{'sim': 0.0, 'local': 0.0, 'mpi': 0.0} {}"] * ranks
+
+
+WATCHED = """
+    import threading
+
+    shared = set(sorted(os.sched_getaffinity(0))[:2])
+    os.sched_setaffinity(0, shared)  # two cores, on any computer
+    seen, done = [], threading.Event()
+
+    def watch():
+        thread = threading.main_thread().native_id
+        while not done.is_set():
+            seen.append(frozenset(os.sched_getaffinity(thread)))
+            done.wait(0.001)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    program, tensors = programs.matmul(256, 256, 256, 32)
+    a, b = programs.small_integers((256, 256), 1), programs.small_integers((256, 256), 2)
+    for _ in range(5):
+        programs.run(program, tensors, [a, b, np.zeros((256, 256))])
+    done.set()
+    watcher.join()
+    bound = set(seen) - {frozenset(shared)}
+    assert all(len(cores) == 1 and cores < shared for cores in bound), bound
+    assert os.sched_getaffinity(0) == shared
+    report(f"{sorted(core for cores in bound for core in cores)}")
+"""
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="ranks share cores where there are two")
+def test_ranks_that_share_cores_stay_on_one_during_a_run():
+    one, other = sorted(os.sched_getaffinity(0))[:2]
+    assert launch(4, WATCHED) == [f"[{one}]", f"[{one}]", f"[{other}]", f"[{other}]"]
+    assert launch(2, WATCHED) == ["[]", "[]"]  # each has a core, whichever the system thinks best

@@ -6,6 +6,9 @@ import functools
 import linecache
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import CodeType, FrameType
 
 import numpy as np
@@ -17,6 +20,34 @@ _LANGUAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _OURS = (_LANGUAGE, os.path.join(os.path.dirname(os.path.dirname(_LANGUAGE)), "linalg", "__init__.py"))
 
 _NUMPY = os.path.dirname(np.__file__) + os.sep
+
+_BLOCK: ContextVar[int] = ContextVar("fused block", default=0)
+
+
+class _SpanInBlock(Span):
+    """A span that was taken in a block that is one kernel."""
+
+    block: int
+
+
+@contextmanager
+def block(number: int) -> Iterator[None]:
+    """Have the spans that are taken in the body know that they are of this block, from 1."""
+    token = _BLOCK.set(number)
+    try:
+        yield
+    finally:
+        _BLOCK.reset(token)
+
+
+def open_block() -> int:
+    """The number of the block that is open; 0: none."""
+    return _BLOCK.get()
+
+
+def block_of(span: Span) -> int:
+    """The number of the block that a span was taken in; 0: none."""
+    return span.block if isinstance(span, _SpanInBlock) else 0
 
 
 def here() -> Span:
@@ -30,7 +61,13 @@ def here() -> Span:
         frame = frame.f_back
     if frame is None:
         return NO_SPAN
-    return _span_at(frame.f_code, frame.f_lasti, frame.f_lineno)
+    span = _span_at(frame.f_code, frame.f_lasti, frame.f_lineno)
+    number = open_block()
+    if number == 0:
+        return span
+    found = _SpanInBlock(*span)
+    found.block = number
+    return found
 
 
 def place_of(error: BaseException) -> tuple[CodeType, Span] | None:

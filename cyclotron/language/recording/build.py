@@ -10,6 +10,7 @@ from cyclotron.language.arrays.tensors import SymbolicTensor
 from cyclotron.language.expressions.affine import Affine, Index, Region
 from cyclotron.language.expressions.elements import Access, Apply, Constant, Element, Reduce
 from cyclotron.language.expressions.index_numbers import IndexValue
+from cyclotron.language.expressions.position import block_of
 from cyclotron.language.expressions.regions import is_empty
 from cyclotron.language.recording import cases, nests, order
 from cyclotron.language.recording.fill import completion
@@ -17,6 +18,8 @@ from cyclotron.language.recording.strides import substitute
 from cyclotron.language.recording.trace import Recorded, Trace, accesses
 
 AffineTuple = tuple[list[int], int]
+Place = tuple[str, int, int, int, int, int]
+"""A span, and the number of its block: `block_of`."""
 _MOST_SCALARS = 2**62  # of an axis: where the core's arithmetic on sizes ends
 RegionList = list[list[tuple[AffineTuple, str | int]]]
 """Any of (all of (form, relation)): ">=" 0, "==" 0, or divisible by a number."""
@@ -34,23 +37,23 @@ class SystemBuilder(Protocol):
     idle_nests: list[list[str]]
 
     def add_tensor(
-        self, name: str, dtype: str, role: str, shape: list[int], tile: list[int] | None, span: Span
+        self, name: str, dtype: str, role: str, shape: list[int], tile: list[int] | None, span: Place
     ) -> int:
         """Add a tensor; shape and tile in scalars, tile None where elements are scalars."""
 
-    def add_constant(self, value: int | complex, span: Span) -> int:
+    def add_constant(self, value: int | complex, span: Place) -> int:
         """Add a number."""
 
-    def add_index(self, form: AffineTuple, dtype: str, span: Span) -> int:
+    def add_index(self, form: AffineTuple, dtype: str, span: Place) -> int:
         """Add the value of a form of the indices, as a number of a dtype."""
 
-    def add_access(self, tensor: int, index: list[AffineTuple], span: Span) -> int:
+    def add_access(self, tensor: int, index: list[AffineTuple], span: Place) -> int:
         """Add the reading of an element."""
 
-    def add_apply(self, op: str, operands: list[int], flags: list[str], span: Span) -> int:
+    def add_apply(self, op: str, operands: list[int], flags: list[str], span: Place) -> int:
         """Add an operator of the registry."""
 
-    def add_reduce(self, kind: str, index: str, domain: RegionList, body: int, span: Span) -> int:
+    def add_reduce(self, kind: str, index: str, domain: RegionList, body: int, span: Place) -> int:
         """Add a fold over the values of one more index."""
 
     def add_equation(
@@ -60,7 +63,7 @@ class SystemBuilder(Protocol):
         indices: list[str],
         domain: RegionList,
         expr: int,
-        span: Span,
+        span: Place,
     ) -> None:
         """Add an equation."""
 
@@ -132,7 +135,7 @@ def _write(trace: Trace, equations: Sequence[Recorded], builder: SystemBuilder) 
                 )
         tile = None if tensor.tile is None else list(tensor.tile)
         ids[tensor] = builder.add_tensor(
-            name, tensor.dtype_name, role, list(tensor.scalars), tile, tensor.span
+            name, tensor.dtype_name, role, list(tensor.scalars), tile, _place(tensor.span)
         )
     for equation in equations:
         _Writer(builder, ids).write(equation)
@@ -188,7 +191,7 @@ class _Writer:
             [index.name for index in scope],
             _region(equation.region, scope),
             value,
-            equation.span,
+            _place(equation.span),
         )
 
     def _expression(self, value: Element, scope: tuple[Index, ...]) -> int:
@@ -200,15 +203,15 @@ class _Writer:
     def _add(self, value: Element, scope: tuple[Index, ...]) -> int:
         builder = self._builder
         if isinstance(value, Constant):
-            return builder.add_constant(value.value, value.span)
+            return builder.add_constant(value.value, _place(value.span))
         if isinstance(value, IndexValue):
-            return builder.add_index(_affine(value.form, scope), value.dtype, value.span)
+            return builder.add_index(_affine(value.form, scope), value.dtype, _place(value.span))
         if isinstance(value, Access):
             index = [_affine(form, scope) for form in value.index]
-            return builder.add_access(self._tensors[value.tensor], index, value.span)
+            return builder.add_access(self._tensors[value.tensor], index, _place(value.span))
         if isinstance(value, Apply):
             operands = [self._expression(operand, scope) for operand in value.operands]
-            return builder.add_apply(value.op, operands, list(value.flags), value.span)
+            return builder.add_apply(value.op, operands, list(value.flags), _place(value.span))
         reduce = cast(Reduce, value)
         inner = (*scope, _named_apart(reduce.index, scope))
         values = {reduce.index: Affine({inner[-1]: 1}, 0)}
@@ -216,8 +219,16 @@ class _Writer:
         self._kept.append(body)
         region = tuple(tuple(c.substitute(values) for c in part) for part in reduce.region)
         return builder.add_reduce(
-            reduce.kind, inner[-1].name, _region(region, inner), self._expression(body, inner), reduce.span
+            reduce.kind,
+            inner[-1].name,
+            _region(region, inner),
+            self._expression(body, inner),
+            _place(reduce.span),
         )
+
+
+def _place(span: Span) -> Place:
+    return (*span, block_of(span))
 
 
 def _named_apart(index: Index, scope: tuple[Index, ...]) -> Index:

@@ -1,9 +1,12 @@
-"""Blocks of a kernel that are not traced."""
+"""Blocks of a kernel: some are not traced, some are one procedure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from cyclotron.language.expressions.position import block, open_block
+from cyclotron.language.recording.trace import ACTIVE, Trace
 
 
 @contextmanager
@@ -19,3 +22,40 @@ def host() -> Iterator[None]:
 def ignore() -> Iterator[None]:
     """``with cy.ignore():`` runs its body in the reference only; the tracer skips it."""
     yield
+
+
+@contextmanager
+def fuse() -> Iterator[None]:
+    """``with cy.fuse():`` makes one kernel of its statements: called by a controller, and set up, once.
+
+    Without, each statement whose loops the compiler keeps apart from those of the one before it pays for a
+    set-up of its own (`Control.setup`; MA-140, section 8.3 of MACH). What is computed is the same. Only
+    machines with a controller, and loops whose ends depend on data, have set-ups. A block whose code the
+    compiler parts by other code takes several calls, and one within another is a part of that. In plain
+    Python it does nothing.
+
+    Raises
+    ------
+    TraceError
+        CYC104 if a loop in the block may end early, or one around it ends there: the controller decides
+        between kernels.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def descend(x, b, tolerance):
+    ...     for _ in range(100):
+    ...         with cy.fuse():
+    ...             r = b - 2.0 * x
+    ...             x = x + 0.25 * r
+    ...         if cy.max(cy.abs(r)) < tolerance:
+    ...             break
+    ...     return x
+    """
+    trace = ACTIVE.get()
+    if not isinstance(trace, Trace) or open_block():
+        yield
+        return
+    trace.blocks += 1
+    with block(trace.blocks):
+        yield

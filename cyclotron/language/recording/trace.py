@@ -103,6 +103,8 @@ class Trace:
         The kernels that the one that is recorded is calling, each the one after it.
     entered : int
         How many scopes were open when the innermost of them was called.
+    blocks : int
+        How many `with cy.fuse():` there were.
     constants : dict of tuple to SymbolicTensor
         The tensors of arrays of the host, by name, dtype, shape, tile and values.
     assumed : list of callable
@@ -121,6 +123,7 @@ class Trace:
     flags: dict[Index, SymbolicTensor] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     entered: int = 0
+    blocks: int = 0
     constants: dict[tuple[Any, ...], SymbolicTensor] = field(default_factory=dict)
     scopes: list[Scope] = field(default_factory=lambda: [Scope(None, EVERYWHERE)])
     assumed: list[Callable[[], Region]] = field(default_factory=list)

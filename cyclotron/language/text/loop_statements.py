@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -80,7 +81,7 @@ class LoopStatements:
         return Expressions(self._source, self._il, self._names, self._indices)
 
     def _for(self, node: ast.For) -> list[ast.stmt]:
-        node = without_continue(node, self._guard)
+        node = self._apart(without_continue(node, self._guard))
         function = self._source.meaning(node.iter.func) if isinstance(node.iter, ast.Call) else MISSING
         if function is builtins.range:
             return self._over_range(node)
@@ -95,6 +96,18 @@ class LoopStatements:
             f"the loop runs over `{self._source.text_of(node.iter)}`, not over a range or an array",
             "write `for i in range(...)` with affine bounds, one loop for each index",
         )
+
+    def _apart(self, node: ast.For) -> ast.For:
+        """The loop with another index, where nothing reads the one that a loop around it has too: `_`."""
+        index = node.target
+        if not isinstance(index, ast.Name) or index.id not in self._indices:
+            return node
+        names = [part for part in walk(self._source.node) if isinstance(part, ast.Name)]
+        if any(part.id == index.id and isinstance(part.ctx, ast.Load) for part in names):
+            return node
+        new = copy.copy(node)
+        new.target = ast.copy_location(name(self._unused(index.id), store=True), index)
+        return new
 
     def _unrolled(self, node: ast.For) -> list[ast.stmt]:
         """A loop over values of the host, which Python runs while tracing."""

@@ -14,13 +14,13 @@ from cyclotron.language.arrays.whole import Whole
 from cyclotron.language.expressions.refusals import HOST_HELP, STATEMENTS
 from cyclotron.language.functions import creation as arrays
 from cyclotron.language.functions.einsum import einsum
-from cyclotron.language.recording.markers import host, ignore
+from cyclotron.language.recording.markers import fuse, host, ignore
 from cyclotron.language.text.annotations import resolved
 from cyclotron.language.text.array_names import ArrayNames
 from cyclotron.language.text.branch_statements import BranchStatements
 from cyclotron.language.text.expressions import Expressions, call, located, lookup, name
 from cyclotron.language.text.factories import bare
-from cyclotron.language.text.loop_statements import Exit
+from cyclotron.language.text.loop_statements import Exit, with_
 from cyclotron.language.text.names import Names, assigned_names
 from cyclotron.language.text.outside import module_of
 from cyclotron.language.text.returns import returned
@@ -194,6 +194,11 @@ class _Statements(BranchStatements):
         ]
         if managers == [ignore]:
             return []
+        if managers == [fuse]:
+            call_of_user = node.items[0].context_expr
+            assert isinstance(call_of_user, ast.Call)
+            manager = call(self._il, "fuse", call_of_user.args, call_of_user.keywords)
+            return [with_(located(manager, call_of_user), self._block(node.body))]
         if managers == [host]:
             self._check_host(node.body)
             for target in assigned_names(node.body):
@@ -209,7 +214,7 @@ class _Statements(BranchStatements):
             "CYC101",
             f"`with {self._source.text_of(node.items[0].context_expr)}` is no recurrence",
             "use `with cy.host():` for code that Python runs while tracing, `with cy.ignore():` for code that"
-            " only the reference runs",
+            " only the reference runs, `with cy.fuse():` for statements that are one kernel",
         )
 
     def _labels(self, statement: ast.stmt) -> list[ast.stmt]:

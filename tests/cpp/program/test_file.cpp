@@ -81,12 +81,15 @@ TEST(File, WhatVersion10DoesNotHaveIsWrittenWhereItIsThere) {
   EXPECT_NE(serialize(program).find("\"vector\":{\"shape\":[16],\"cycles\":2}"), std::string::npos);
   EXPECT_NE(serialize(program).find("\"links\":[{\"offset\":[0,1],\"link\":{"), std::string::npos);
   EXPECT_EQ(deserialize(serialize(program)), program);
+  program.classes[0].code[0].span = {"kernel.py", 3, 4, 3, 9, 2};  // in the second `with cy.fuse():`
+  EXPECT_NE(serialize(program).find(",3,4,3,9,2]"), std::string::npos);
+  EXPECT_EQ(deserialize(serialize(program)), program);
 }
 
 TEST(File, PreambleIsAsDocumented) {
   const std::string bytes = serialize(matmul());
   EXPECT_EQ(bytes, framed(bytes.substr(preamble)));
-  EXPECT_EQ(bytes.substr(0, 8), std::string("CYCP\1\0\3\0", 8));
+  EXPECT_EQ(bytes.substr(0, 8), std::string("CYCP\1\0\4\0", 8));
   EXPECT_EQ(bytes.substr(preamble, 20), "{\"kernel\":\"matmul\",\"");
 }
 

@@ -12,8 +12,8 @@ namespace {
 
 const SlotRef only_slot{SlotId(0), {}};
 
-/// A code, a character an instruction: `(` opens a loop, `[` a condition, `)` closes, `x` is an exit, and a digit is an
-/// addition of that line.
+/// A code, a character an instruction: `(` opens a loop, `[` a condition, `)` closes, `x` is an exit, a digit is an
+/// addition of that line, and `a` and `b` one of line 1 in the first and second `with cy.fuse():`.
 PeClass coded(const std::string& text) {
   PeClass result;
   for (const char c : text) {
@@ -24,6 +24,10 @@ PeClass coded(const std::string& text) {
     if (c >= '0' && c <= '9') {
       instruction.action = Compute{.operands = {only_slot, only_slot}, .destination = only_slot};
       instruction.span = {"kernel.py", c - '0', 0, c - '0', 1};
+    }
+    if (c == 'a' || c == 'b') {
+      instruction.action = Compute{.operands = {only_slot, only_slot}, .destination = only_slot};
+      instruction.span = {"kernel.py", 1, 0, 1, 1, c - 'a' + 1};
     }
     result.code.push_back(instruction);
   }
@@ -62,6 +66,13 @@ TEST(Procedures, AreApartWhereAConditionIsAroundLoops) {
   EXPECT_EQ(parts("[[(1)](2)]"), (Parts{"(1)", "(2)"}));
 }
 
+TEST(Procedures, AreOneInAFusedKernel) {
+  EXPECT_EQ(parts("(a)(a)a(b)1"), (Parts{"(a)(a)a", "(b)", "1"}));
+  EXPECT_EQ(parts("(1)(a)"), (Parts{"(1)", "(a)"}));  // though they are of one line
+  EXPECT_EQ(parts("a[(a)a](a)"), Parts{"a[(a)a](a)"});
+  EXPECT_EQ(parts("a[(a)(b)]"), (Parts{"a", "(a)", "(b)"}));
+}
+
 TEST(Duties, AreTheMostThatAnInstructionShows) {
   PeClass relay;
   relay.code = {{Receive{ChannelId(0), only_slot, {}}, {}},
@@ -92,6 +103,19 @@ TEST(Duties, TheControllerStandsInTheMiddle) {
   EXPECT_EQ(control_place(program), (std::vector<std::int64_t>{1, 2}));
   EXPECT_EQ(hops_to_control(program, 7), 0);
   EXPECT_EQ(hops_to_control(program, 19), 4);
+}
+
+TEST(Duties, OnlyPesWithAProgramCountInTheDistanceToTheController) {
+  Program program;
+  program.grid = {4, 5};
+  program.machine.grid = {4, 5};
+  EXPECT_EQ(distance_to_control(program).most_hops, 0);
+  EXPECT_EQ(distance_to_control(program).mean_hops, 0);
+  PeClass last_row;
+  last_row.region = {{{.kind = Condition::Kind::zero, .form = {.coefficients = {1}, .constant = -3}}}};
+  program.classes = {last_row};
+  EXPECT_EQ(distance_to_control(program).most_hops, 4);
+  EXPECT_DOUBLE_EQ(distance_to_control(program).mean_hops, (4 + 3 + 2 + 3 + 4) / 5.0);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // What a controller has PEs call: the procedures of a class's code (MA-011, MA-023).
 #pragma once
 #include <cstddef>
+#include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -13,8 +15,14 @@ namespace cyclotron::program {
   return std::holds_alternative<Loop>(action) || std::holds_alternative<If>(action);
 }
 
+/// What a kernel has PEs set up at once: a line of its text, or a `with cy.fuse():`, which has a number and no file.
+using Unit = std::pair<std::string, int>;
+[[nodiscard]] inline Unit unit_of(const Span& span) {
+  return span.block > 0 ? Unit{"", span.block} : Unit{span.file, span.line};
+}
+
 /// Instructions [first, end) of a class that a PE sets up once: nests of loops, and straight-line code, one after the
-/// other, that are of a common line of the text. What the compiler fused is one, and so is what it split.
+/// other, that are of a common unit. What the compiler fused is one, and so is what it split.
 struct Procedure {
   std::size_t first = 0;
   std::size_t end = 0;

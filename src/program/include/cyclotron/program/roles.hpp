@@ -22,4 +22,11 @@ enum class Duty : std::uint8_t {
 /// From a PE of the grid, as its linear index, to that place.
 [[nodiscard]] std::int64_t hops_to_control(const Program& program, std::size_t index);
 
+/// From the PEs that have a program; 0 without any.
+struct ControlDistance {
+  double mean_hops = 0;
+  std::int64_t most_hops = 0;
+};
+[[nodiscard]] ControlDistance distance_to_control(const Program& program);
+
 }  // namespace cyclotron::program
