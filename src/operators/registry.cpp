@@ -18,10 +18,11 @@ struct DTypeInfo {
   char kind;
 };
 
-constexpr std::array<DTypeInfo, 7> dtypes{{
+constexpr std::array<DTypeInfo, 8> dtypes{{
     {DType::boolean, "bool", 1, 'b'},
     {DType::int32, "int32", 4, 'i'},
     {DType::int64, "int64", 8, 'i'},
+    {DType::float16, "float16", 2, 'f'},
     {DType::float32, "float32", 4, 'f'},
     {DType::float64, "float64", 8, 'f'},
     {DType::complex64, "complex64", 8, 'c'},
@@ -86,6 +87,7 @@ constexpr std::array<Info, operator_count> registry{{
     {Op::to_bool, "to_bool", 1, "", "a.astype(bool)", "cast", "bifc", cast, 0},
     {Op::to_int32, "to_int32", 1, "", "a.astype(np.int32)", "cast", "bif", cast, 0},
     {Op::to_int64, "to_int64", 1, "", "a.astype(np.int64)", "cast", "bif", cast, 0},
+    {Op::to_float16, "to_float16", 1, "", "a.astype(np.float16)", "cast", "bif", cast, 0},
     {Op::to_float32, "to_float32", 1, "", "a.astype(np.float32)", "cast", "bif", cast, 0},
     {Op::to_float64, "to_float64", 1, "", "a.astype(np.float64)", "cast", "bif", cast, 0},
     {Op::to_complex64, "to_complex64", 1, "", "a.astype(np.complex64)", "cast", "bifc", cast, 0},
@@ -151,10 +153,11 @@ std::int64_t alignment_bytes(DType dtype) {
   return std::max<std::int64_t>(2, static_cast<std::int64_t>(kind == 'c' ? bytes / 2 : bytes));
 }
 
-bool is_floating(DType dtype) { return entry(dtype).dtype >= DType::float32; }
+bool is_floating(DType dtype) { return entry(dtype).dtype >= DType::float16; }
 
 bool holds_index(DType dtype) {
-  return dtype == DType::int32 || dtype == DType::int64 || dtype == DType::float32 || dtype == DType::float64;
+  const char kind = entry(dtype).kind;
+  return kind == 'i' || kind == 'f';
 }
 
 const Info& info(Op op) {
@@ -177,6 +180,8 @@ bool is_accumulating(Op op) { return op >= Op::multiply_add; }
 bool is_reduction(Op op) { return op >= Op::row_sum && op <= Op::column_min; }
 
 bool is_defined(Op op, DType dtype) {
+  const bool divides_tiles = op >= Op::solve_triangular && op <= Op::ldl;
+  if (dtype == DType::float16 && divides_tiles) return false;
   return info(op).kinds.find(entry(dtype).kind) != std::string_view::npos;
 }
 

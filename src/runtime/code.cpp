@@ -16,6 +16,7 @@
 #include <cyclotron/support/overloaded.hpp>
 
 #include "find_body.hpp"
+#include "float16.hpp"
 #include "halves.hpp"
 #include "sent_slots.hpp"
 
@@ -207,6 +208,7 @@ class Decoder {
         case DType::int32: return to_bytes(to_integer<std::int32_t>(re));
         case DType::int64:
           return to_bytes(constant.rest != 0 ? constant.integer() : to_integer<std::int64_t>(re));
+        case DType::float16: return to_bytes(Float16(re));
         case DType::float32: return to_bytes(static_cast<float>(re));
         case DType::float64: return to_bytes(re);
         case DType::complex64: return to_bytes(std::complex<float>(std::complex<double>(re, im)));

@@ -4,6 +4,8 @@
 
 #include <cyclotron/support/error.hpp>
 
+#include "float16.hpp"
+
 namespace cyclotron::runtime {
 
 void write_indices(DType dtype, std::int64_t first, std::int64_t step, std::int64_t count, std::byte* to) {
@@ -17,6 +19,7 @@ void write_indices(DType dtype, std::int64_t first, std::int64_t step, std::int6
   switch (dtype) {
     case DType::int32: return write(std::int32_t{});
     case DType::int64: return write(std::int64_t{});
+    case DType::float16: return write(Float16{});
     case DType::float32: return write(float{});
     case DType::float64: return write(double{});
     case DType::boolean:

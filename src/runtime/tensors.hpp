@@ -15,6 +15,7 @@ inline void copy_scalar(void* to, const void* from, std::size_t bytes) {
   switch (bytes) {
     case 8: std::memcpy(to, from, 8); return;
     case 4: std::memcpy(to, from, 4); return;
+    case 2: std::memcpy(to, from, 2); return;
     case 16: std::memcpy(to, from, 16); return;
     default: std::memcpy(to, from, bytes); return;
   }

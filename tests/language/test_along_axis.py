@@ -8,7 +8,7 @@ import pytest
 import cyclotron as cy
 
 S = cy.Schedule()
-DTYPES = ("float32", "float64", "int64", "complex128", "bool")
+DTYPES = ("float16", "float32", "float64", "int64", "complex128", "bool")
 
 
 @cy.kernel

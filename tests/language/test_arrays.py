@@ -362,7 +362,7 @@ def test_loops_around_statements(kernel: cy.Kernel, arguments: tuple[Any, ...]) 
     check(kernel, *arguments)
 
 
-DTYPES = ("bool", "int32", "int64", "float32", "float64", "complex64", "complex128")
+DTYPES = ("bool", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128")
 
 
 @cy.kernel

@@ -10,7 +10,7 @@ import pytest
 
 import cyclotron as cy
 
-DTYPES = ("bool", "int32", "int64", "float32", "float64", "complex64", "complex128")
+DTYPES = ("bool", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128")
 VALUES = [0, 1, 3, -2, 7]
 
 

@@ -16,7 +16,7 @@ from cyclotron.language.arrays.whole import Expression, Whole
 from cyclotron.language.expressions.affine import Affine
 from cyclotron.language.expressions.elements import Element, Reduce, apply
 from cyclotron.language.expressions.position import here
-from cyclotron.language.expressions.promotion import converted, promoted
+from cyclotron.language.expressions.promotion import converted, promoted, sum_dtype
 from cyclotron.language.expressions.regions import box
 
 
@@ -49,6 +49,7 @@ def matmul(left: object, right: object) -> Whole:
     rows, columns = a.shape[-2:-1], b.shape[-1:] if len(b.shape) > 1 else ()
     batch = broadcasting.broadcast([a.shape[:-2], b.shape[:-2]])
     dtype = promoted("multiply", (a.dtype_name, b.dtype_name))[1]
+    wide = sum_dtype(dtype)
     span = here()
 
     def element_at(index: Sequence[Affine]) -> Element:
@@ -59,10 +60,12 @@ def matmul(left: object, right: object) -> Whole:
         column = index[len(batch) + len(rows) :]
         first = a.at((*broadcasting.along(outer, a.shape[:-2]), *row, form))
         second = b.at((*broadcasting.along(outer, b.shape[:-2]), form, *column))
-        term = apply("multiply", converted(first, dtype), converted(second, dtype))
+        term = apply("multiply", converted(first, wide), converted(second, wide))
         return Reduce("sum", k, (box([(k, inner[0])]),), term, span)
 
-    return Expression((*batch, *rows, *columns), dtype, element_at, (a, b), costly=True, label="product")
+    shape = (*batch, *rows, *columns)
+    product = Expression(shape, wide, element_at, (a, b), costly=True, label="product")
+    return product if wide == dtype else product.astype(dtype)
 
 
 def dot(a: Any, b: Any) -> Any:

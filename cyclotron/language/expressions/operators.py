@@ -13,7 +13,7 @@ import numpy as np
 from cyclotron.errors import ShapeError
 from cyclotron.language.expressions.position import here
 
-DTYPES = ("bool", "int32", "int64", "float32", "float64", "complex64", "complex128")
+DTYPES = ("bool", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128")
 Typing = Literal["same", "truth", "select", "part", "cast"]
 
 
@@ -104,6 +104,7 @@ OPERATORS: Mapping[str, Operator] = {
     "to_bool": Operator(_cast("bool"), "bifc", "cast"),
     "to_int32": Operator(_cast("int32"), "bif", "cast"),
     "to_int64": Operator(_cast("int64"), "bif", "cast"),
+    "to_float16": Operator(_cast("float16"), "bif", "cast"),
     "to_float32": Operator(_cast("float32"), "bif", "cast"),
     "to_float64": Operator(_cast("float64"), "bif", "cast"),
     "to_complex64": Operator(_cast("complex64"), "bifc", "cast"),

@@ -17,6 +17,11 @@ Typed = str | complex | np.generic
 """The dtype of an operand, or a number: Python's adopts its neighbour's."""
 
 
+def sum_dtype(dtype: str) -> str:
+    """The dtype in which sums of whole arrays are kept: of half precision single precision (MA-044)."""
+    return "float32" if dtype == "float16" else dtype
+
+
 def promoted(op: str, operands: Sequence[Typed]) -> tuple[str, str]:
     """The dtype in which NumPy computes an operator, and that of the result.
 

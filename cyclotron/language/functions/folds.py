@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import builtins
+import functools
+import inspect
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from cyclotron.language.arrays.whole import Expression, Whole, axes_of
 from cyclotron.language.expressions.affine import Affine
 from cyclotron.language.expressions.elements import Element, Reduce, apply
 from cyclotron.language.expressions.position import here
+from cyclotron.language.expressions.promotion import sum_dtype
 from cyclotron.language.expressions.regions import box
 
 _KINDS = {"sum": "sum", "max": "maximum", "min": "minimum", "any": "sum", "all": "product", "prod": "product"}
@@ -31,6 +34,8 @@ def fold(kind: str, array: Whole, axis: Any, keepdims: bool) -> Whole:
     ShapeError
         CYC122 if there is no such axis, or nothing to take the maximum of.
     """
+    if kind in ("sum", "mean") and array.dtype_name != sum_dtype(array.dtype_name):
+        return fold(kind, array.astype(sum_dtype(array.dtype_name)), axis, keepdims).astype(array.dtype_name)
     if kind == "mean":
         total = fold("sum", array, axis, keepdims)
         sizes = tuple(array.shape[one] for one in axes_of(axis, array.ndim, "mean"))
@@ -122,7 +127,9 @@ def _reduction(kind: str, about: str) -> Any:
     return chosen
 
 
-sum = _reduction("sum", "The sum over axes; of int32 and bool in int64, as NumPy's.")
+sum = _reduction(
+    "sum", "The sum over axes; of int32 and bool in int64, of float16 in float32 and then rounded."
+)
 prod = _reduction("prod", "The product over axes; of int32 and bool in int64, as NumPy's.")
 max = _reduction("max", "The maximum over axes; NaN where there is one.")
 min = _reduction("min", "The minimum over axes; NaN where there is one.")
@@ -131,6 +138,23 @@ all = _reduction("all", "Whether no element is zero, over axes; bool.")
 mean = _reduction("mean", "The sum over axes divided by the number of elements.")
 
 
+def _in_dtype_of_sums(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function, of an array before all else, that computes in the dtype of its sums, and rounds once."""
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def wide(*args: Any, **kwargs: Any) -> Any:
+        given = signature.bind(*args, **kwargs)
+        (name, a), *_ = given.arguments.items()
+        if not isinstance(a, Whole) or a.dtype_name == sum_dtype(a.dtype_name):
+            return function(*args, **kwargs)
+        given.arguments[name] = a.astype(sum_dtype(a.dtype_name))
+        return function(*given.args, **given.kwargs).astype(a.dtype_name)
+
+    return wide
+
+
+@_in_dtype_of_sums
 def var(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
     """The mean of the squared distances from the mean, over axes; `ddof` fewer of them than there are."""
     if not isinstance(a, Whole):
@@ -142,6 +166,7 @@ def var(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> An
     return fold("sum", squares, axis, keepdims) / (number - ddof)
 
 
+@_in_dtype_of_sums
 def std(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
     """The root of the variance over axes, as `var`."""
     if not isinstance(a, Whole):
@@ -149,6 +174,7 @@ def std(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> An
     return apply("sqrt", var(a, axis, ddof, keepdims))
 
 
+@_in_dtype_of_sums
 def norm(x: Any, ord: float | None = None, axis: Any = None, keepdims: bool = False) -> Any:
     """The length of a vector; of a matrix the root of the sum of the squares of its elements (Frobenius).
 

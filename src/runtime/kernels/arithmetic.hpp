@@ -8,6 +8,7 @@
 #include <string>
 #include <type_traits>
 
+#include "../float16.hpp"
 #include "kernels.hpp"
 
 namespace cyclotron::runtime::arithmetic {
@@ -24,7 +25,15 @@ inline constexpr bool is_boolean = std::is_same_v<T, Boolean>;
 template <class T>
 inline constexpr bool is_integer = std::is_integral_v<T> && !is_boolean<T>;
 template <class T>
-inline constexpr bool is_real = std::is_floating_point_v<T>;
+inline constexpr bool is_float16 = std::is_same_v<T, Float16>;
+template <class T>
+inline constexpr bool is_real = std::is_floating_point_v<T> || is_float16<T>;
+/// Whether tiles of it are solved and factorized.
+template <class T>
+inline constexpr bool has_solvers = (is_real<T> || is_complex<T>) && !is_float16<T>;
+/// What sums within a tile are kept in: of half precision in single precision, as in NumPy.
+template <class T>
+using Sum = std::conditional_t<is_float16<T>, float, T>;
 
 template <class T>
 [[nodiscard]] bool is_nan(T x) {
@@ -273,6 +282,9 @@ template <class T>
     if (b == -1) return {negative(a), 0};  // the least integer has no opposite
     const T quotient = a / b, remainder = a % b;
     if (remainder != 0 && (remainder < 0) != (b < 0)) return {quotient - 1, remainder + b};
+    return {quotient, remainder};
+  } else if constexpr (is_float16<T>) {
+    const auto [quotient, remainder] = floor_division<float>(a, b);
     return {quotient, remainder};
   } else {
     T remainder = std::fmod(a, b);

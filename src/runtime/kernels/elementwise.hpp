@@ -50,13 +50,13 @@ void map(F f, std::span<const ConstTile> operands, Tile result) {
   all(&F::operator());
 }
 
-/// result[r, 0] = operand[r, 0] f operand[r, 1] f ..., from the left.
-template <class T, class F>
+/// result[r, 0] = operand[r, 0] f operand[r, 1] f ..., from the left, rounded to T at the end.
+template <class T, class Value, class F>
 void fold_rows(F f, const ConstTile& operand, Tile result) {
   const T* in = static_cast<const T*>(operand.data);
   T* out = static_cast<T*>(result.data);
   for (std::int64_t r = 0; r < operand.shape.rows; ++r) {
-    T value = *in++;
+    Value value = *in++;
     for (std::int64_t c = 1; c < operand.shape.columns; ++c) value = f(value, *in++);
     out[r] = value;
   }

@@ -39,6 +39,7 @@ auto visit_cast(Op op, Use use) {
     switch (op) {
       case Op::to_int32: return use([](T a) { return convert<std::int32_t>(a); });
       case Op::to_int64: return use([](T a) { return convert<std::int64_t>(a); });
+      case Op::to_float16: return use([](T a) { return convert<Float16>(a); });
       case Op::to_float32: return use([](T a) { return convert<float>(a); });
       case Op::to_float64: return use([](T a) { return convert<double>(a); });
       default: break;
@@ -76,12 +77,12 @@ auto visit_floating(Op op, Use use) {
   }
   if constexpr (is_real<T>) {
     switch (op) {
-      case Op::floor: return use([](T a) { return std::floor(a); });
-      case Op::ceil: return use([](T a) { return std::ceil(a); });
-      case Op::log1p: return use([](T a) { return std::log1p(a); });
-      case Op::expm1: return use([](T a) { return std::expm1(a); });
-      case Op::arctan2: return use([](T a, T b) { return std::atan2(a, b); });
-      case Op::hypot: return use([](T a, T b) { return std::hypot(a, b); });
+      case Op::floor: return use([](T a) -> T { return std::floor(a); });
+      case Op::ceil: return use([](T a) -> T { return std::ceil(a); });
+      case Op::log1p: return use([](T a) -> T { return std::log1p(a); });
+      case Op::expm1: return use([](T a) -> T { return std::expm1(a); });
+      case Op::arctan2: return use([](T a, T b) -> T { return std::atan2(a, b); });
+      case Op::hypot: return use([](T a, T b) -> T { return std::hypot(a, b); });
       default: break;
     }
   }

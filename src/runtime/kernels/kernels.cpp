@@ -32,7 +32,7 @@ void start_from(const ConstTile& source, Tile destination) {
 /// Factorizations and solves, which divide.
 template <class T>
 void apply_solver(const TileOperator& what, std::span<const ConstTile> in, Tile out, Scratch& scratch) {
-  if constexpr (is_real<T> || is_complex<T>) {
+  if constexpr (has_solvers<T>) {
     switch (what.op) {
       case Op::solve_triangular:
         start_from<T>(in[1], out);
@@ -65,9 +65,9 @@ void apply_typed(const TileOperator& what, std::span<const ConstTile> in, Tile o
   if (operators::is_elementwise(what.op)) return apply_elementwise<T>(what, in, out);
   switch (what.op) {
     case Op::transpose: return elementwise::transpose<T>(in[0], out);
-    case Op::row_sum: return elementwise::fold_rows<T>(add<T>, in[0], out);
-    case Op::row_max: return elementwise::fold_rows<T>(maximum<T>, in[0], out);
-    case Op::row_min: return elementwise::fold_rows<T>(minimum<T>, in[0], out);
+    case Op::row_sum: return elementwise::fold_rows<T, Sum<T>>(add<Sum<T>>, in[0], out);
+    case Op::row_max: return elementwise::fold_rows<T, T>(maximum<T>, in[0], out);
+    case Op::row_min: return elementwise::fold_rows<T, T>(minimum<T>, in[0], out);
     case Op::column_sum: return elementwise::fold_columns<T>(add<T>, in[0], out);
     case Op::column_max: return elementwise::fold_columns<T>(maximum<T>, in[0], out);
     case Op::column_min: return elementwise::fold_columns<T>(minimum<T>, in[0], out);
@@ -99,6 +99,7 @@ void dispatch(const TileOperator& what, std::span<const ConstTile> in, Tile out,
     case DType::boolean: return apply_typed<Boolean>(what, in, out, scratch);
     case DType::int32: return apply_typed<std::int32_t>(what, in, out, scratch);
     case DType::int64: return apply_typed<std::int64_t>(what, in, out, scratch);
+    case DType::float16: return apply_typed<Float16>(what, in, out, scratch);
     case DType::float32: return apply_typed<float>(what, in, out, scratch);
     case DType::float64: return apply_typed<double>(what, in, out, scratch);
     case DType::complex64: return apply_typed<std::complex<float>>(what, in, out, scratch);

@@ -16,7 +16,7 @@ namespace {
 using namespace arithmetic;
 
 template <class T>
-inline constexpr bool uses_blas = is_real<T> || is_complex<T>;
+inline constexpr bool uses_blas = has_solvers<T>;
 
 template <class T>
 T combine(Into into, T accumulator, T product) {
@@ -38,13 +38,13 @@ void matmul_loops(Flags flags, const ConstTile& a, const ConstTile& b, Tile resu
   T* out = static_cast<T*>(result.data);
   for (std::int64_t i = 0; i < result.shape.rows; ++i) {
     for (std::int64_t j = 0; j < result.shape.columns; ++j, ++out) {
-      T sum{0};
+      Sum<T> sum{0};
       for (std::int64_t k = 0; k < inner; ++k) {
         const T left = at ? x[k * a.shape.columns + i] : x[i * a.shape.columns + k];
         const T right = bt ? y[j * b.shape.columns + k] : y[k * b.shape.columns + j];
-        sum = add(sum, multiply(left, right));
+        sum = add(sum, multiply(Sum<T>(left), Sum<T>(right)));
       }
-      *out = combine(into, *out, sum);
+      *out = combine(into, *out, T(sum));
     }
   }
 }
@@ -256,6 +256,7 @@ void ldl(Tile matrix) {
 CYCLOTRON_PRODUCTS(Boolean);
 CYCLOTRON_PRODUCTS(std::int32_t);
 CYCLOTRON_PRODUCTS(std::int64_t);
+CYCLOTRON_PRODUCTS(Float16);
 CYCLOTRON_PRODUCTS(float);
 CYCLOTRON_PRODUCTS(double);
 CYCLOTRON_PRODUCTS(std::complex<float>);

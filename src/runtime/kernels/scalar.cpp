@@ -114,7 +114,7 @@ ScalarKernel kernel(Op op, Flags flags) {
     default: break;
   }
   if (operators::is_elementwise(op)) return elementwise<T>(op);
-  if constexpr (is_real<T> || is_complex<T>) return solver<T>(op, flags);
+  if constexpr (has_solvers<T>) return solver<T>(op, flags);
   return nullptr;
 }
 
@@ -125,6 +125,7 @@ ScalarKernel scalar_kernel(Op op, Flags flags, DType dtype) {
     case DType::boolean: return kernel<Boolean>(op, flags);
     case DType::int32: return kernel<std::int32_t>(op, flags);
     case DType::int64: return kernel<std::int64_t>(op, flags);
+    case DType::float16: return kernel<Float16>(op, flags);
     case DType::float32: return kernel<float>(op, flags);
     case DType::float64: return kernel<double>(op, flags);
     case DType::complex64: return kernel<std::complex<float>>(op, flags);

@@ -167,6 +167,7 @@ VectorKernel vector_kernel(Op op, DType dtype) {
     case DType::boolean: return kernel<arithmetic::Boolean>(op);
     case DType::int32: return kernel<std::int32_t>(op);
     case DType::int64: return kernel<std::int64_t>(op);
+    case DType::float16: return kernel<Float16>(op);
     case DType::float32: return kernel<float>(op);
     case DType::float64: return kernel<double>(op);
     case DType::complex64: return kernel<std::complex<float>>(op);
@@ -192,6 +193,7 @@ VectorKernel composed_kernel(VectorKernel outer, std::size_t operand, VectorKern
 VectorKernel copy_kernel(std::uint8_t bytes) {
   switch (bytes) {
     case 1: return kernel<std::uint8_t>(Op::copy);
+    case 2: return kernel<Float16>(Op::copy);
     case 4: return kernel<std::int32_t>(Op::copy);
     case 8: return kernel<std::int64_t>(Op::copy);
     default: return kernel<std::complex<double>>(Op::copy);

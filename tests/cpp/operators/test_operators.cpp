@@ -33,7 +33,7 @@ TEST(DTypes, NamesAreNumPys) {
     const auto dtype = static_cast<DType>(i);
     EXPECT_EQ(dtype_from_name(name(dtype)), dtype);
   }
-  EXPECT_EQ(dtype_from_name("float16"), std::nullopt);
+  EXPECT_EQ(dtype_from_name("uint16"), std::nullopt);
   EXPECT_EQ(dtype_from_name(""), std::nullopt);
 }
 
@@ -115,6 +115,8 @@ TEST(Typing, KindsAreNumPys) {
   EXPECT_FALSE(is_defined(Op::negative, DType::boolean));
   EXPECT_FALSE(is_defined(Op::floor, DType::complex64));
   EXPECT_FALSE(is_defined(Op::bit_and, DType::float32));
+  EXPECT_TRUE(is_defined(Op::matmul, DType::float16));
+  EXPECT_FALSE(is_defined(Op::cholesky, DType::float16));
 }
 
 TEST(Shapes, ElementwiseOperandsBroadcast) {

@@ -9,14 +9,14 @@
 namespace cyclotron::operators {
 
 /// Element types of tensors, slots and channels.
-enum class DType : std::uint8_t { boolean, int32, int64, float32, float64, complex64, complex128 };
+enum class DType : std::uint8_t { boolean, int32, int64, float16, float32, float64, complex64, complex128 };
 
 [[nodiscard]] std::string_view name(DType dtype);                      ///< NumPy's name.
 [[nodiscard]] std::optional<DType> dtype_from_name(std::string_view);  ///< Inverse of `name`.
 [[nodiscard]] std::size_t size_bytes(DType dtype);
 /// What addresses of its elements are multiples of: the size of its real numbers, at least a 16-bit word.
 [[nodiscard]] std::int64_t alignment_bytes(DType dtype);
-[[nodiscard]] bool is_floating(DType dtype);  ///< float32, float64, complex64, complex128.
+[[nodiscard]] bool is_floating(DType dtype);  ///< float16 and all after it.
 [[nodiscard]] bool holds_index(
     DType dtype);  ///< What the value of an index may be: integers and real numbers.
 
@@ -34,7 +34,7 @@ enum class Op : std::uint8_t {
   logical_and, logical_or, logical_xor, logical_not,              // truth of any dtype: bool
   bit_and, bit_or, bit_xor, bit_not,                              // on bool the same as the logical ones
   where,                                                          // (condition, a, b)
-  to_bool, to_int32, to_int64, to_float32, to_float64, to_complex64, to_complex128,  // in the order of DType
+  to_bool, to_int32, to_int64, to_float16, to_float32, to_float64, to_complex64, to_complex128,  // in the order of DType
   transpose,                                                      // one operand
   matmul,                                                         // a @ b; flags transpose_a, transpose_b
   syrk,                                                           // a @ a.T, all of it
