@@ -30,6 +30,7 @@ from cyclotron.language.kernel import program
 from cyclotron.language.recording.branched import branches, unconditional
 from cyclotron.language.recording.carried import keep, kept
 from cyclotron.language.recording.conditions import every, no, not_, some
+from cyclotron.language.recording.conversions import converted
 from cyclotron.language.recording.exits import running, stop, unfinished
 from cyclotron.language.recording.markers import fuse
 from cyclotron.language.recording.scopes import items, loop, otherwise, unrolled, where
@@ -61,6 +62,7 @@ from cyclotron.language.recording.values import (
     outputs,
     power,
     prod,
+    select,
     sin,
     sinh,
     sqrt,
@@ -84,6 +86,7 @@ __all__ = [
     "captured",
     "changed",
     "choose",
+    "converted",
     "cos",
     "cosh",
     "einsum",
@@ -119,6 +122,7 @@ __all__ = [
     "prod",
     "program",
     "running",
+    "select",
     "sin",
     "sinh",
     "some",

@@ -66,8 +66,7 @@ def operand(value: object) -> Whole:
         return value
     if (isinstance(value, np.ndarray) and value.ndim) or isinstance(value, (list, tuple)):
         return constant(value)
-    number = value[()] if isinstance(value, np.ndarray) else value
-    return _Scalar(element(value), number if isinstance(number, np.generic) else None)
+    return _Scalar(element(value))
 
 
 def computed_once(value: Whole, shape: Shape) -> Whole:
@@ -96,10 +95,9 @@ def _may_fail(value: Whole) -> bool:
 class _Scalar(Whole):
     """An element or a number as an array without axes; of NumPy's numbers their dtype counts."""
 
-    def __init__(self, value: Element, typed_number: np.generic | None = None) -> None:
+    def __init__(self, value: Element) -> None:
         self.value = value
-        self.typed_number = typed_number
-        number = _number(value) if typed_number is None else typed_number
+        number = _number(value)
         self.dtype_name = value.dtype or np.result_type(0.0 if number is None else number).name
 
     @property
@@ -117,7 +115,7 @@ def number_of(value: Whole) -> complex | np.generic | None:
     """
     if not isinstance(value, _Scalar):
         return None
-    return _number(value.value) if value.typed_number is None else value.typed_number
+    return _number(value.value)
 
 
 def _simple_power(base: object, exponent: object) -> Whole | None:

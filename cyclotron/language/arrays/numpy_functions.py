@@ -11,6 +11,7 @@ import numpy as np
 
 from cyclotron.errors import TraceError
 from cyclotron.language.expressions import elements
+from cyclotron.language.expressions.dtypes import selected
 from cyclotron.language.expressions.position import here
 
 _INSTEAD = {
@@ -182,7 +183,7 @@ def _known() -> Mapping[Callable[..., Any], Callable[..., Any]]:
         np.dot: products.dot,
         np.outer: products.outer,
         np.roll: shifts.roll,
-        np.where: elements.where,
+        np.where: selected,
         np.transpose: lambda a, axes=None: a.transpose(*(axes or ())),
         np.copy: lambda a: a.copy(),
         np.real: lambda val: val.real,

@@ -81,14 +81,13 @@ def subscripted(name: str, shape: Shape, key: object) -> tuple[tuple[Pick, ...],
 
 def position(name: str, key: object, extent: Size) -> Affine:
     """One subscript as an affine form; negative numbers count from the end."""
-    if isinstance(key, Remainder) or getattr(key, "is_index", False):
+    if isinstance(key, (Remainder, Extremum)) or getattr(key, "is_index", False):
         raise not_affine(key)
     form = None if isinstance(key, bool) else affine(key)
     if form is None:
         _refuse_data(name, key)
-        what = f"`{key}`" if isinstance(key, Extremum) else f"a value of type `{type(key).__name__}`"
         raise TraceError(
-            f"`{name}` is subscripted with {what}, which is not affine",
+            f"`{name}` is subscripted with a value of type `{type(key).__name__}`, which is not affine",
             code="CYC103",
             span=here(),
             help="an index expression is a sum of integer multiples of indices, e.g. `2 * i - j + 1`",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from operator import add, mul, sub
 from operator import index as as_integer
@@ -112,6 +112,8 @@ class Affine:
 
     def __add__(self, other: object) -> Any:
         form = affine(other)
+        if isinstance(other, Extremum):
+            return other + self
         return self._number("add", self, other) if form is None else self.plus(form)
 
     def __radd__(self, other: object) -> Any:
@@ -146,6 +148,13 @@ class Affine:
     def __pos__(self) -> Affine:
         return self
 
+    __floor__ = __ceil__ = __trunc__ = __pos__
+
+    def __round__(self, digits: int | None = None) -> Affine:
+        if digits is not None and digits < 0:
+            self.__index__()
+        return self
+
     def __invert__(self) -> Affine:
         return self.times(-1).plus(Affine({}, -1))
 
@@ -155,7 +164,7 @@ class Affine:
     def _number(self, op: str, *values: object) -> Any:
         """What an operator makes of this and of a number that is none of its forms: no form either."""
         for value in values:
-            if not isinstance(value, (Affine, Rounded, Extremum, float, complex)):
+            if not isinstance(value, (Affine, Rounded, Extremum, float, complex, np.generic)):
                 return NotImplemented  # an element has operators of its own
         from cyclotron.language.expressions.elements import apply
 
@@ -277,7 +286,7 @@ class Affine:
             f"`{self}` is made a floating number, but a loop index has no single value: the loop is a domain",
             code="CYC110",
             span=here(),
-            help="multiply it, e.g. `i * 1.0`, or store it in an array of floating numbers",
+            help="write `float(i)` in the kernel itself; elsewhere multiply it, e.g. `i * 1.0`",
         )
 
     def __bool__(self) -> bool:
@@ -296,7 +305,9 @@ class Affine:
 
         operator = _OPERATORS.get(ufunc.__name__)
         if operator is not None and method == "__call__" and not options:
-            return operator(*(one.item() if isinstance(one, np.generic) else one for one in inputs))
+            values = [one.item() if isinstance(one, np.integer) else one for one in inputs]
+            if not any(isinstance(one, np.generic) for one in values):
+                return operator(*values)
         known = of_ufunc(ufunc)
         if known is None or method != "__call__" or options:
             self.__index__()
@@ -304,20 +315,28 @@ class Affine:
         return known(*inputs)
 
 
-class Condition(Arithmetic):
+class OfIndices(Arithmetic):
+    """What conditions, remainders and extrema have in common: in arithmetic they are numbers."""
+
+    def operate(self, op: str, *values: object) -> Any:
+        """Apply an operator to values of which this is one."""
+        from cyclotron.language.expressions.elements import apply
+
+        return apply(op, *values)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: object) -> Any:
+        from cyclotron.language.expressions.elements import element
+
+        return element(self).__array_ufunc__(ufunc, method, *inputs, **options)
+
+
+class Condition(OfIndices):
     """A condition on indices: a union of conjunctions of affine constraints; in arithmetic it is 0 or 1."""
 
     __slots__ = ("region",)
 
     def __init__(self, region: Region) -> None:
         self.region = region
-
-    def operate(self, op: str, *values: object) -> Any:
-        """Apply an operator to values of which this is one: a number, as Python's truth values are."""
-        from cyclotron.language.expressions.elements import apply
-        from cyclotron.language.expressions.index_numbers import truth_number
-
-        return apply(op, *(truth_number(one) if isinstance(one, Condition) else one for one in values))
 
     def __and__(self, other: object) -> Condition:
         return Condition(intersection(self.region, condition(other).region))
@@ -357,8 +376,8 @@ class Rounded:
 
 
 @dataclass(frozen=True, eq=False)
-class Extremum:
-    """The largest or smallest of affine forms; allowed as a bound of a range."""
+class Extremum(OfIndices):
+    """The largest or smallest of affine forms: a bound of a range, else a number."""
 
     largest: bool
     forms: tuple[Affine, ...]
@@ -366,13 +385,19 @@ class Extremum:
     def __str__(self) -> str:
         return f"{'max' if self.largest else 'min'}({', '.join(map(str, self.forms))})"
 
-    def __add__(self, other: object) -> Extremum:
-        return Extremum(self.largest, tuple(form + other for form in self.forms))
+    __hash__ = None  # type: ignore[assignment]
 
-    def __sub__(self, other: object) -> Extremum:
-        return Extremum(self.largest, tuple(form - other for form in self.forms))
+    def __add__(self, other: object) -> Any:
+        return super().__add__(other) if affine(other) is None else self._moved(lambda form: form + other)
 
-    __radd__ = __add__
+    def __radd__(self, other: object) -> Any:
+        return super().__radd__(other) if affine(other) is None else self._moved(lambda form: other + form)
+
+    def __sub__(self, other: object) -> Any:
+        return super().__sub__(other) if affine(other) is None else self._moved(lambda form: form - other)
+
+    def _moved(self, by: Callable[[Affine], Affine]) -> Extremum:
+        return Extremum(self.largest, tuple(by(form) for form in self.forms))
 
     def __index__(self) -> int:
         raise TraceError(

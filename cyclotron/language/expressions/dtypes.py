@@ -4,17 +4,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from cyclotron.errors import ShapeError, Span
-from cyclotron.language.expressions.elements import Apply, Choose, Constant, Element, Reduce
+from cyclotron.language.expressions.elements import (
+    Apply,
+    Choose,
+    Constant,
+    Element,
+    Reduce,
+    array_of,
+    element,
+    rebuild,
+    where,
+)
 from cyclotron.language.expressions.index_numbers import IndexNumber, IndexValue
 from cyclotron.language.expressions.operators import OPERATORS, Operator
-from cyclotron.language.expressions.promotion import check_fit, check_storable, converted, promoted
+from cyclotron.language.expressions.promotion import (
+    Typed,
+    check_fit,
+    check_storable,
+    converted,
+    promoted,
+)
 
-_TYPES: Mapping[str, type[Any]] = {"b": bool, "i": int, "f": float, "c": complex}
+_TYPES: Mapping[str, type[Any]] = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 
 
 def checked(op: str, operands: Sequence[Element], span: Span) -> tuple[Element, ...]:
@@ -60,17 +77,17 @@ def _in_one_dtype(op: str, operands: Sequence[Element]) -> tuple[Element, ...]:
     first = int(entry.typing == "select")
     values = operands[first:]
     known = {value.dtype for value in values if value.dtype is not None}
-    if not known:
+    if not known and not any(value.is_typed for value in values):
         return _typed(op, operands)
-    numbers = [number_of(value) for value in values]
-    same = len(known) == 1 and all(number is None for number in numbers)
+    given = [one_dtype(value) for value in values]
+    numbers = [one for one in given if not isinstance(one, str)]
+    same = len(known) == 1 and not numbers
     if same and np.dtype(next(iter(known))).kind in entry.kinds:
         return tuple(operands)
-    whole = [isinstance(number, int) and number in (0, 1) for number in numbers if number is not None]
+    whole = [isinstance(number, int) and number in (0, 1) for number in numbers]
     if first and known == {"bool"} and all(whole) and not any(value.is_index for value in values):
         return tuple(operands)  # a choice, which may be a truth value
-    given = [value.dtype if number is None else number for value, number in zip(values, numbers, strict=True)]
-    dtype, _ = promoted(op, [*(["bool"] * first), *given])  # type: ignore[list-item]  # None of neither
+    dtype, _ = promoted(op, [*(["bool"] * first), *given])
     return (
         *operands[:first],
         *(adopted(converted(value, dtype) if value.dtype else value, dtype) for value in values),
@@ -155,12 +172,56 @@ def _typed(op: str, operands: Sequence[Element]) -> tuple[Element, ...]:
     return (*operands[:first], *(adopted(operand, chosen) for operand in operands[first:]))
 
 
-def number_of(value: Element) -> complex | None:
-    """A number that has no dtype; of a choice between several one that has theirs; None for others."""
+def one_dtype(value: Element) -> Typed:
+    """The dtype of a value, or a number that promotes others as it does."""
+    number = number_of(value)
+    return str(value.dtype) if number is None else number
+
+
+def number_of(value: Element) -> complex | np.generic | None:
+    """A number that has no dtype; of a choice between several one that has theirs; None for others.
+
+    It is one of NumPy's where the value is made of such.
+    """
     if value.dtype is not None:
         return None
-    kind = _TYPES[np.dtype(own_dtype(value)).kind]
-    return max((one for one in numbers_of(value) if _type_of(one) is kind), key=abs, default=kind(0))
+    own = np.dtype(own_dtype(value))
+    kind = _TYPES[own.kind]
+    number = max((one for one in numbers_of(value) if _type_of(one) is kind), key=abs, default=kind(0))
+    if not value.is_typed:
+        return number
+    typed: np.generic = own.type(number)
+    return typed
+
+
+def typed_number(value: Element, dtype: str) -> Element:
+    """A number without dtype as one of a type of NumPy's."""
+    if isinstance(value, Constant):
+        return replace(value, typed=dtype)
+    if isinstance(value, IndexNumber):
+        return IndexNumber(adopted(value, dtype), value.span, value.reach, value.text, is_typed=True)
+    if _is_choice(value):
+        test = value.operands[: len(value.operands) - 2]
+        return rebuild(value, [*test, *(typed_number(one, dtype) for one in _chosen(value))])
+    return adopted(value, dtype)
+
+
+def selected(condition: object, a: object, b: object) -> Element:
+    """What NumPy's ``where`` gives: of two numbers, unlike `where`, an array without axes, of their dtype."""
+    if array_of((condition, a, b)) is not None:
+        return where(condition, a, b)
+    values = [element(a), element(b)]
+    if all(one.dtype is None for one in values):
+        dtype = promoted("where", ["bool", *map(one_dtype, values)])[1]
+        values = [typed_number(one, dtype) for one in values]
+    return where(condition, *values)
+
+
+def keeps_dtype(number: Constant, other: Element) -> bool:
+    """Whether what a number is added to has the dtype of the sum."""
+    if other.dtype is None or other.blocked:
+        return other.dtype is not None
+    return promoted("add", [one_dtype(number), other.dtype])[1] == other.dtype
 
 
 def _type_of(number: complex) -> type[Any]:
@@ -193,9 +254,13 @@ def own_dtype(value: Element) -> str:
         if isinstance(part, IndexNumber):
             return of(part.value)
         if isinstance(part, Constant):
-            return _together(_type_of(part.value))
+            return part.typed or _together(_type_of(part.value))
+        if _is_choice(part) and part.is_typed:
+            return promoted("where", ["bool", *map(one_dtype, _chosen(part))])[1]
         if _is_choice(part):
             return _together(*map(of, _chosen(part)))
+        if part.is_typed and isinstance(part, Apply):
+            return promoted(part.op, [one_dtype(one) for one in part.operands])[1]
         given = ["int64" if of(one) == "bool" else of(one) for one in part.operands]  # as Python adds them
         return promoted(part.op, given)[1] if isinstance(part, Apply) else given[0]
 

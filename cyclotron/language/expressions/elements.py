@@ -61,6 +61,11 @@ class Element(Refusals, Arithmetic):
         return False
 
     @property
+    def is_typed(self) -> bool:
+        """Whether it is a number of NumPy's types, or made of some: neighbours do not decide its dtype."""
+        return False
+
+    @property
     def T(self) -> Element:  # noqa: N802 (NumPy's name)
         """The transposed tile."""
         if not self.blocked:
@@ -108,7 +113,9 @@ class Element(Refusals, Arithmetic):
         if function in (np.sum, np.max, np.min) and len(args) == 1 and isinstance(args[0], Element):
             return _fold(function.__name__.removeprefix("a"), args[0], **kwargs)
         if function is np.where and len(args) == 3 and not kwargs:
-            return where(*args)
+            from cyclotron.language.expressions.dtypes import selected
+
+            return selected(*args)
         if function in (np.real, np.imag, np.copy) and len(args) == 1:
             return apply(function.__name__, *args)
         raise not_an_operator(f"`np.{function.__name__}`")
@@ -116,10 +123,15 @@ class Element(Refusals, Arithmetic):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Constant(Element):
-    """A Python number."""
+    """A number; one of NumPy's types promotes its neighbours as `typed`, the dtype, says."""
 
     value: complex
     span: Span
+    typed: str | None = None
+
+    @property
+    def is_typed(self) -> bool:
+        return self.typed is not None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -162,6 +174,7 @@ class Compound(Element):
         self._blocked = any(operand.blocked for operand in self._operands)
         self._is_conditional = any(operand.is_conditional for operand in self._operands)
         self._is_index = any(operand.is_index for operand in self._operands)
+        self._is_typed = any(operand.is_typed for operand in self._operands)
 
     @property
     def operands(self) -> tuple[Element, ...]:
@@ -182,6 +195,10 @@ class Compound(Element):
     @property
     def is_index(self) -> bool:
         return self._is_index and self.dtype is None
+
+    @property
+    def is_typed(self) -> bool:
+        return self._is_typed and self.dtype is None
 
 
 class Apply(Compound):
@@ -233,8 +250,8 @@ def element(value: object) -> Element:
     """Return an element as it is and a Python or NumPy number as a constant; anything else is an error."""
     if isinstance(value, Element):
         return value
-    if isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0:
-        value = value.item()
+    if isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0 and value.dtype.kind in "biufc":
+        return Constant(value.item(), here(), value.dtype.name)
     if isinstance(value, (bool, int, float, complex)):
         return Constant(value, here())
     if isinstance(value, (Affine, Extremum, Rounded)):
@@ -244,9 +261,9 @@ def element(value: object) -> Element:
 
         return number(value)
     if isinstance(value, Condition):
-        from cyclotron.language.recording.conditions import as_element
+        from cyclotron.language.expressions.index_numbers import truth_number
 
-        return as_element(value)
+        return truth_number(value)
     if isinstance(value, (Array, np.ndarray)):
         from cyclotron.language.arrays.elementwise import operand
         from cyclotron.language.arrays.whole import only_element
@@ -265,7 +282,7 @@ def apply(op: str, *values: object, flags: Sequence[str] = ()) -> Element:
     from cyclotron.language.expressions.dtypes import checked
     from cyclotron.language.expressions.index_numbers import computed, is_of_indices
 
-    array = _array_of(values)
+    array = array_of(values)
     if array is not None:
         return array.combined(op, values)  # type: ignore[return-value]  # an array where operands are
     span = here()
@@ -275,7 +292,7 @@ def apply(op: str, *values: object, flags: Sequence[str] = ()) -> Element:
     return applied(op, checked(op, operands, span), span, flags)
 
 
-def _array_of(values: Sequence[object]) -> Array | None:
+def array_of(values: Sequence[object]) -> Array | None:
     """The first of some values that is an array, also one of the host; None of elements and numbers."""
     for value in values:
         if isinstance(value, Array):
@@ -309,22 +326,24 @@ def applied(op: str, operands: Sequence[Element], span: Span, flags: Sequence[st
 
 def add(left: object, right: object) -> Element:
     """The sum; the zero with which Python's ``sum`` starts is dropped."""
-    if _array_of((left, right)) is not None:
+    if array_of((left, right)) is not None:
         return apply("add", left, right)
+    from cyclotron.language.expressions.dtypes import keeps_dtype
+
     a, b = element(left), element(right)
-    if isinstance(a, Constant) and a.value == 0 and b.dtype is not None:
-        return b
-    if isinstance(b, Constant) and b.value == 0 and a.dtype is not None:
-        return a
+    for zero, other in ((a, b), (b, a)):
+        if isinstance(zero, Constant) and zero.value == 0 and keeps_dtype(zero, other):
+            return other
     return apply("add", a, b)
 
 
 def power(base: object, exponent: object) -> Element:
-    """A power; the square is a product, as in NumPy."""
-    if _array_of((base, exponent)) is not None:
+    """A power; the square is a product, as in NumPy, but of whole numbers by floating ones."""
+    if array_of((base, exponent)) is not None:
         return apply("power", base, exponent)
     value = element(base)
-    if isinstance(exponent, (int, float)) and not isinstance(exponent, bool):
+    whole = type(exponent) is int or value.dtype is None or np.dtype(value.dtype).kind in "fc"
+    if type(exponent) in (int, float) and whole:
         if exponent == 1:
             return value
         if exponent == 2:
@@ -341,7 +360,7 @@ def invert(value: object) -> Element:
 
 def matmul(left: object, right: object) -> Element:
     """The matrix product; on scalars the product. Transposed operands become flags."""
-    if _array_of((left, right)) is not None:
+    if array_of((left, right)) is not None:
         from cyclotron.language.arrays.products import matmul as of_arrays
 
         return of_arrays(left, right)  # type: ignore[return-value]
@@ -373,7 +392,7 @@ def outer(a: object, b: object) -> Element:
 
 def where(test: object, then: object, other: object) -> Element:
     """``then`` where data or a condition on indices holds, else ``other``."""
-    array = _array_of((test, then, other))
+    array = array_of((test, then, other))
     if array is not None:
         return array.combined("where", (test, then, other))  # type: ignore[return-value]
     if isinstance(test, Condition):
@@ -389,12 +408,12 @@ def where(test: object, then: object, other: object) -> Element:
 
 def _alike(one: Element, other: Element) -> tuple[Element, Element]:
     """Values in the dtype that NumPy promotes theirs to; numbers without one as they are."""
-    from cyclotron.language.expressions.dtypes import adopted, number_of
+    from cyclotron.language.expressions.dtypes import adopted, one_dtype
     from cyclotron.language.expressions.promotion import converted, promoted
 
     known = one.dtype or other.dtype
-    if known and (one.is_index or other.is_index):
-        given = [value.dtype or number_of(value) or 0 for value in (one, other)]
+    if known and (one.is_index or other.is_index or one.is_typed or other.is_typed):
+        given = [one_dtype(value) for value in (one, other)]
         dtype = known if one.blocked or other.blocked else promoted("where", ["bool", *given])[1]
         first, second = (adopted(converted(v, dtype) if v.dtype else v, dtype) for v in (one, other))
         return first, second

@@ -55,10 +55,15 @@ class IndexNumber(Element):
         How it is written, as far as that is short; else empty.
     reach : Reach or None
         Of integers.
+    is_typed : bool
+        Whether it is one of NumPy's, as `np.float32(i)`: then neighbours do not decide its dtype.
     """
 
-    def __init__(self, value: Element, span: Span, reach: Reach | None, text: str = "") -> None:
+    def __init__(
+        self, value: Element, span: Span, reach: Reach | None, text: str = "", *, is_typed: bool = False
+    ) -> None:
         self.value = value
+        self._is_typed = is_typed
         self.span = span
         self.reach = reach if np.dtype(value.dtype).kind == "i" else None
         self.text = text
@@ -70,6 +75,10 @@ class IndexNumber(Element):
     @property
     def is_index(self) -> bool:
         return True
+
+    @property
+    def is_typed(self) -> bool:
+        return self._is_typed
 
     @property
     def sample(self) -> list[complex]:
@@ -110,14 +119,18 @@ def computed(op: str, operands: Sequence[Element], span: Span, flags: Sequence[s
 
 def extremum(op: str, *operands: Element) -> Element:
     """What Python's ``max`` or ``min`` gives of numbers of which indices make some."""
-    return _python(op, operands, here())
+    made = _python(op, operands, here())
+    texts = [str(one.value) if isinstance(one, Constant) else one.text for one in operands]
+    made.text = f"{op[:3]}({', '.join(texts)})" if all(texts) else ""
+    return made
 
 
 def is_of_indices(op: str, operands: Sequence[Element]) -> bool:
     """Whether all operands that count are numbers and indices make some of them."""
     entry = OPERATORS.get(op)
     counted = operands[int(entry is not None and entry.typing == "select") :]
-    return any(one.is_index for one in counted) and all(one.dtype is None for one in counted)
+    plain = all(one.dtype is None and not one.is_typed for one in counted)
+    return plain and any(one.is_index for one in counted)
 
 
 def reduced(kind: str, index: Index, region: Region, body: Element, span: Span) -> Element:

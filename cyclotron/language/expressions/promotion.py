@@ -134,8 +134,8 @@ def check_storable(dtype: str, target: str, *, in_place: str | None = None) -> N
 
 def _sample(operand: Typed) -> Any:
     """What NumPy promotes as it does an operand; only of `int` itself it knows that it is Python's."""
-    if isinstance(operand, str):
-        return np.empty(0, operand)
+    if isinstance(operand, (str, np.generic)):
+        return np.empty(0, operand if isinstance(operand, str) else operand.dtype)
     return int(operand) if isinstance(operand, Reached) else operand
 
 

@@ -46,6 +46,20 @@ def _refuse(operator: str) -> Callable[..., NoReturn]:
     return method
 
 
+def _refuse_rounding(function: str, help: str) -> Callable[..., NoReturn]:
+    """A method that says that a function of Python makes no whole number of an element."""
+
+    def method(self: object, *_: object) -> NoReturn:
+        raise TraceError(
+            f"{function} is applied to a number that is known only when the program runs",
+            code="CYC105",
+            span=here(),
+            help=help,
+        )
+
+    return method
+
+
 DATA_HELP = (
     "data are known only when the program runs: write the condition in an `if`, `while` or `a if condition"
     " else b` of the kernel itself; elsewhere combine conditions with & | ~, and choose with"
@@ -88,13 +102,10 @@ class Refusals:
 
     __complex__ = __float__
 
-    def __round__(self, digits: int | None = None) -> int:
-        raise TraceError(
-            "Python's `round` is applied to a number that is known only when the program runs",
-            code="CYC105",
-            span=here(),
-            help="write `cy.round` of it",
-        )
+    __round__ = _refuse_rounding("Python's `round`", "write `cy.round` of it")
+    __floor__ = _refuse_rounding("`math.floor`", "write `cy.floor` of it, or divide by `//`")
+    __ceil__ = _refuse_rounding("`math.ceil`", "write `cy.ceil` of it, or divide by `//`: `-(-i // 2)`")
+    __trunc__ = _refuse_rounding("`math.trunc`", "write `cy.floor` or `cy.ceil` of it, or divide by `//`")
 
     def __int__(self) -> int:
         raise TraceError(

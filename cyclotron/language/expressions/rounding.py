@@ -11,17 +11,18 @@ from cyclotron.language.expressions.affine import (
     Affine,
     Condition,
     Constraint,
+    Extremum,
+    OfIndices,
     Region,
     Rounded,
     affine,
     condition,
     intersection,
 )
-from cyclotron.language.expressions.arithmetic import Arithmetic
 from cyclotron.language.expressions.position import here
 
 
-class Remainder(Rounded, Arithmetic):
+class Remainder(Rounded, OfIndices):
     """What `Residue` and `Quotient` have in common: compared with indices they are conditions."""
 
     __hash__ = None  # type: ignore[assignment]
@@ -32,12 +33,6 @@ class Remainder(Rounded, Arithmetic):
     def nonzero(self) -> Condition:
         """The condition that it is not 0."""
         raise NotImplementedError
-
-    def operate(self, op: str, *values: object) -> Any:
-        """Apply an operator to values of which this is one: it is a number."""
-        from cyclotron.language.expressions.elements import apply
-
-        return apply(op, *values)
 
 
 class Residue(Remainder):
@@ -153,7 +148,7 @@ def divisor_of(value: object) -> int | None:
 
 def not_affine(value: object) -> TraceError:
     """The error for a number that indices make where subscripts and bounds of ranges are."""
-    text = str(value) if isinstance(value, Rounded) else getattr(value, "text", "")
+    text = str(value) if isinstance(value, (Rounded, Extremum)) else getattr(value, "text", "")
     return TraceError(
         f"`{text}` is not affine" if text else "a number that indices make is not affine",
         code="CYC103",

@@ -13,6 +13,7 @@ from cyclotron.language.arrays.reference import ScalarView, Value
 from cyclotron.language.expressions import elements
 from cyclotron.language.expressions.affine import Affine, Condition, Extremum
 from cyclotron.language.expressions.arithmetic import Arithmetic, Array
+from cyclotron.language.expressions.dtypes import selected
 from cyclotron.language.expressions.elements import Element
 from cyclotron.language.expressions.operators import OPERATORS
 from cyclotron.language.recording.trace import ACTIVE, Trace
@@ -86,7 +87,8 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     condition : bool, scalar, tile or array
         A comparison of data, or a condition on indices.
     a, b : scalar, tile or array, one dtype
-        The values; a choice between two numbers adopts the dtype of its neighbours.
+        The values; of two numbers an array without axes, of their dtype (`a if condition else b` is a number,
+        which adopts the dtype of its neighbours).
 
     Returns
     -------
@@ -96,7 +98,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     traced = isinstance(ACTIVE.get(), Trace)
     symbolic = (Condition, Arithmetic, Affine, Extremum)
     if traced and builtins.any(isinstance(value, symbolic) for value in (condition, a, b)):
-        return elements.where(condition, a, b)
+        return selected(condition, a, b)
     return plain_result(np.where(condition, a, b), condition, a, b)
 
 

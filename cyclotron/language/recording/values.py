@@ -26,6 +26,7 @@ from cyclotron.language.expressions.affine import (
     intersection,
 )
 from cyclotron.language.expressions.arithmetic import Array, Term
+from cyclotron.language.expressions.dtypes import selected
 from cyclotron.language.expressions.elements import Choose, Constant, Element, Reduce, element
 from cyclotron.language.expressions.index_numbers import counted, extremum, reduced, strong
 from cyclotron.language.expressions.position import here
@@ -115,6 +116,19 @@ def choose(test: object, then: Callable[[], object], other: Callable[[], object]
     if isinstance(first, Whole) and isinstance(second, Whole) and first.shape and second.shape:
         return _chosen_array(known, first, second)
     return elements.where(known, element(first), element(second))
+
+
+def select(
+    function: Callable[..., object],
+    test: object,
+    then: Callable[[], object],
+    other: Callable[[], object],
+) -> object:
+    """``cy.where(test, then(), other())``, each of which is computed where the test on indices leaves it."""
+    if not isinstance(test, Condition):
+        return function(test, then(), other())
+    values = (taken(branch, test, holds=holds) for branch, holds in ((then, True), (other, False)))
+    return selected(test, *values)
 
 
 def and_(*values: Callable[[], object]) -> object:
@@ -271,7 +285,7 @@ def minimum(*values: object) -> object:
 
 
 def _symbolic(value: object) -> bool:
-    return isinstance(value, (Element, SymbolicTensor, Affine, Extremum))
+    return isinstance(value, (Element, SymbolicTensor, Affine, Extremum, Remainder, Condition))
 
 
 def _function(op: str, host: Callable[..., object], about: str) -> Callable[..., object]:
@@ -310,34 +324,28 @@ def power(base: object, exponent: object) -> object:
 
 
 def _extremum(op: str, values: tuple[object, ...]) -> object:
-    forms = [isinstance(value, (Affine, Extremum)) or affine(value) is not None for value in values]
+    largest = op == "maximum"
     of_indices = builtins.any(isinstance(value, (Affine, Extremum, Remainder, Condition)) for value in values)
-    numbers = of_indices and not builtins.all(forms)  # else they may bound a range
+    bounds = builtins.all(_forms(value, largest) is not None for value in values)  # perhaps of a range
+    numbers = of_indices and not bounds
     if numbers or builtins.any(isinstance(value, (Element, SymbolicTensor)) for value in values):
         result = element(values[0])
         for value in map(element, values[1:]):
             made = extremum if result.dtype is None and value.dtype is None else elements.apply
             result = made(op, result, value)
         return result
-    largest = op == "maximum"
-    if builtins.any(isinstance(value, (Affine, Extremum)) for value in values):
-        return Extremum(largest, tuple(form for value in values for form in _forms(value, largest)))
+    if of_indices:
+        return Extremum(largest, tuple(form for value in values for form in _forms(value, largest) or ()))
     host: Callable[..., Any] = builtins.max if largest else builtins.min
     return host(*values)
 
 
-def _forms(value: object, largest: bool) -> tuple[Affine, ...]:
-    if isinstance(value, Extremum) and value.largest == largest:
-        return value.forms
+def _forms(value: object, largest: bool) -> tuple[Affine, ...] | None:
+    """The forms of which a value is the largest or the smallest; None where it is no such bound."""
+    if isinstance(value, Extremum):
+        return value.forms if value.largest == largest else None
     form = affine(value)
-    if form is None:
-        raise TraceError(
-            f"`{value}` is combined with indices in max() or min(), which is not affine",
-            code="CYC103",
-            span=here(),
-            help="of several bounds of a range, the start may be the max() and the stop the min()",
-        )
-    return (form,)
+    return None if form is None else (form,)
 
 
 def _reduce(

@@ -13,6 +13,7 @@ from typing import TypeVar
 import numpy as np
 
 from cyclotron.language.arrays.blocked import Blocked
+from cyclotron.language.functions.pointwise import where
 from cyclotron.language.text.drawn import drawn_once, draws
 from cyclotron.language.text.names import Names
 from cyclotron.language.text.source import MISSING, Source
@@ -46,6 +47,7 @@ _FUNCTIONS: Mapping[object, str] = {
     math.isfinite: "is_finite",
 }
 _OF_ARRAYS = frozenset({"shape", "ndim", "size", "dtype", "T", "real", "imag", "flat"})
+_CHOICES: Mapping[object, str] = {where: "where", np.where: "where"}
 _OF_TWO = ("power", "hypot", "arctan2")
 
 
@@ -160,6 +162,11 @@ class Expressions(ast.NodeTransformer):
         )
         if reduction and node.args and isinstance(node.args[0], (ast.GeneratorExp, ast.ListComp)):
             return self._reduction_call(node, reduction, node.args[0])
+        plain = not node.keywords and not any(isinstance(argument, ast.Starred) for argument in node.args)
+        if plain and len(node.args) == 1 and isinstance(function, type) and _converts(function):
+            return self._call(node, "converted", [node.func, self.visit(node.args[0])])
+        if plain and len(node.args) == 3 and lookup(_CHOICES, function) and self._is_of_indices(node.args[0]):
+            return self._selection(node)
         symbolic = bool(self._indices) or any(isinstance(part, ast.Subscript) for part in walk(node))
         if symbolic and not node.keywords:
             if extremum and len(node.args) > 1:
@@ -174,6 +181,11 @@ class Expressions(ast.NodeTransformer):
             result.func = owner
             return result
         return self._generic(node)
+
+    def _selection(self, node: ast.Call) -> ast.expr:
+        """`cy.where` by a condition on indices: both values may need it, as a power that is negative else."""
+        test, *branches = map(self.visit, node.args)
+        return self._call(node, "select", [node.func, test, *(_lambda([], one) for one in branches)])
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         parameters = [argument.arg for argument in walk(node.args) if isinstance(argument, ast.arg)]
@@ -341,6 +353,11 @@ def outside_attribute(source: Source, node: ast.Attribute) -> bool:
 def _key(node: ast.expr) -> str | None:
     """The text of a subscript of a mapping."""
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def _converts(function: type) -> bool:
+    """Whether a type makes numbers of others: Python's and NumPy's do."""
+    return function in (float, int, bool, complex) or issubclass(function, (np.number, np.bool_))
 
 
 def lookup(table: Mapping[object, str], function: object) -> str | None:

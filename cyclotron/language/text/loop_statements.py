@@ -86,6 +86,13 @@ class LoopStatements:
         if function is builtins.range:
             return self._over_range(node)
         self._check_no_else(node)
+        if function is builtins.enumerate and self._names.is_symbolic(node.iter):
+            raise self._source.error(
+                node.iter,
+                "CYC102",
+                f"the loop counts `{self._source.text_of(node.iter)}`, whose bounds depend on indices",
+                "write `for j in range(...)`, and what is counted by its index, e.g. `k = j - start`",
+            )
         if isinstance(node.iter, (ast.Tuple, ast.List)) or not self._arrays.may_be_array(node.iter):
             return self._unrolled(node)
         if isinstance(node.target, ast.Name):
@@ -94,7 +101,7 @@ class LoopStatements:
             node.iter,
             "CYC102",
             f"the loop runs over `{self._source.text_of(node.iter)}`, not over a range or an array",
-            "write `for i in range(...)` with affine bounds, one loop for each index",
+            "write `for i in range(len(x))` with `x[i]` for what it takes of an array, one loop an index",
         )
 
     def _apart(self, node: ast.For) -> ast.For:

@@ -1,0 +1,72 @@
+"""What Python's and NumPy's types make of what a kernel computes with: `float(i)`, `np.float32(x[i])`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cyclotron.errors import TraceError
+from cyclotron.language.arrays.whole import Whole
+from cyclotron.language.expressions.affine import Affine, Condition, Extremum, Rounded
+from cyclotron.language.expressions.arithmetic import Arithmetic
+from cyclotron.language.expressions.dtypes import own_dtype, typed_number
+from cyclotron.language.expressions.elements import Constant, Element, cast, element
+from cyclotron.language.expressions.index_numbers import IndexNumber, counted, strong, truth_number
+from cyclotron.language.expressions.position import here
+from cyclotron.language.recording.conditions import truth
+
+_DTYPES = {float: "float64", complex: "complex128"}
+
+
+def converted(kind: type[Any], value: Any) -> Any:
+    """``il.converted(float, i)``: what a type makes of an index, of data, or of a value of the host.
+
+    Python's numbers adopt the dtypes of their neighbours; those of NumPy's types have their own.
+
+    Raises
+    ------
+    TraceError
+        CYC105 where Python makes a whole number of a floating one, or of data.
+    ShapeError
+        CYC120 for types that arrays do not have, and whole numbers that do not fit them.
+    """
+    if not isinstance(value, (Affine, Arithmetic, Condition, Extremum, Rounded)):
+        return kind(value)
+    if issubclass(kind, np.generic):
+        return _of_numpy(value, np.dtype(kind).name)
+    if kind is bool:
+        known = truth(value)
+        return IndexNumber(known, here(), None) if isinstance(known, Element) else known
+    if kind is int:
+        return _whole(value)
+    if isinstance(value, Whole) and value.shape:
+        return kind(value)  # which arrays refuse
+    one = element(value)
+    if isinstance(one, Constant):
+        return kind(one.value)
+    return IndexNumber(cast(strong(one), _DTYPES[kind]), here(), None)
+
+
+def _of_numpy(value: Any, dtype: str) -> Any:
+    if isinstance(value, Whole):
+        return value.astype(dtype)
+    one = element(value)
+    made = cast(one, dtype)  # which refuses dtypes that arrays do not have
+    return made if one.dtype is not None else typed_number(one, dtype)
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, (Affine, Extremum, Rounded)):
+        return value
+    one = truth_number(value) if isinstance(value, Condition) else element(value)
+    if one.dtype is None and np.dtype(own_dtype(one)).kind in "bi":
+        return counted(one)
+    if one.dtype is None:
+        raise TraceError(
+            "`int` is applied to a floating number that indices make",
+            code="CYC105",
+            span=here(),
+            help="divide by `//`, which gives whole numbers, e.g. `i // 2`, or use `cy.floor`",
+        )
+    return int(one)  # which data refuse

@@ -1,0 +1,238 @@
+"""Numbers that types make, and numbers of NumPy's types: their dtypes are those of the Python function."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cyclotron as cy
+
+WEIGHTS = np.array([0.1, 0.7, -1.3])
+DTYPES = ("float64", "float32", "int64", "int32", "bool")
+
+
+def thirds(size: int, dtype: str = "float64") -> np.ndarray:
+    return ((np.arange(size) - 2) / 3 if dtype.startswith("float") else np.arange(size) - 2).astype(dtype)
+
+
+def equal(kernel: cy.Kernel, *arguments: Any) -> None:
+    """What is compiled gives what the function does, in its dtypes."""
+    expected = kernel.reference(*arguments)
+    program = kernel.compile(*arguments)
+    for backend in ("local", "sim"):
+        found = cy.run(program, backend=backend).output
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+
+
+@cy.kernel
+def by_types_of_python(x):
+    y = cy.empty(x.shape, dtype="float64")
+    for i in range(len(x)):
+        k = int(i)
+        y[i] = float(i) * x[i] + float(x[i]) * x[k] / 3 + int(i // 2) + int(i > 1) * 2
+        y[i] += bool(i) * 3 + (bool(x[i]) + bool(i - 3)) + abs(complex(i)) + float(i % 3)
+        if bool(x[i]) and float(i) > 1.5:
+            y[i] -= float(i * i) * x[i]
+    return y * float(len(x)) + float(cy.sum(x * 2)) * x
+
+
+@cy.kernel
+def by_types_of_numpy(x):
+    y = cy.empty(x.shape, dtype="float64")
+    for i in range(len(x)):
+        y[i] = np.float32(i) * x[i] + np.float64(i) / 3 * x[i] + np.int64(i) * x[i] + np.int32(x[i] * 1.5)
+        y[i] += np.float32(x[i]) * np.float64(x[i]) * x[i] + np.float32(i / 3) + np.bool_(i - 2)
+    return y + np.float32(x)
+
+
+@cy.kernel
+def numbers_of_numpy(x):
+    y = cy.empty(x.shape, dtype="float64")
+    for i in range(len(x)):
+        y[i] = np.float64(0.1) * x[i] * x[i] + x[i] * WEIGHTS[0] + np.float32(0.1) * i * x[i]
+        y[i] += np.float64(0.1) * i * x[i] * x[i] + (x[i] + np.float64(0)) * 0.3 + np.float32(0.25) ** 2
+        y[i] += (x[i] * 1) ** 2.0 / 3 + (x[i] + 0.0) * 0.3 - max(x[i] * 0, np.float64(0.1)) * i
+    return y
+
+
+@cy.kernel
+def chosen(x):
+    y = cy.empty(x.shape, dtype="float64")
+    for i in range(len(x)):
+        y[i] = cy.where(i > 3, 1, 3) * x[i] * x[i] * x[i] + cy.where(x[i] > 0, 0.1, 3) * x[i] * x[i]
+        y[i] += np.where(i > 2, i, 1) * x[i] * x[i] * x[i] + (1 if i > 3 else 3) * x[i] * x[i] * x[i]
+        y[i] += cy.where(i < 2, cy.where(i > 0, 1, 2), 0.1) * x[i] * x[i] + ((i * i > 3) + (i > 2)) * x[i]
+        y[i] += sum(cy.where(x[k] > 0, 1, 0) for k in range(i)) * x[i] * x[i] * x[i]
+    return y
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("size", [0, 1, 7])
+@pytest.mark.parametrize("kernel", [by_types_of_python, by_types_of_numpy, numbers_of_numpy, chosen])
+def test_dtypes(kernel: cy.Kernel, size: int, dtype: str) -> None:
+    equal(kernel, thirds(size, dtype))
+
+
+@cy.kernel
+def large(x):
+    y = cy.empty(x.shape, dtype="int64")
+    for i in range(len(x)):
+        y[i] = x[i] * np.int64(3) - np.int64(2**40) * i
+    return y
+
+
+def test_numbers_of_numpy_make_room() -> None:
+    equal(large, thirds(6, "int32") * 2**29)
+
+
+def test_numbers_of_numpy_beside_tiles_adopt_their_dtype() -> None:
+    @cy.kernel
+    def scaled(A):
+        B = cy.empty_like(A)
+        for i in range(A.shape[0]):
+            B[i, 0] = np.float64(0.5) * A[i, 0] + cy.where(i > 0, 1, 2) * A[i, 0]
+        return B
+
+    A = np.arange(12, dtype="float32").reshape(4, 3)
+    found = scaled(cy.blocked(A, (2, 3)))
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, A * np.float32([[2.5], [2.5], [1.5], [1.5]]))
+
+
+@cy.kernel
+def clamped(x):
+    y = cy.zeros_like(x)
+    for i in range(len(x)):
+        y[i] = max(0, min(i, 5)) * x[i] + min(max(i, 2), 4) + min(max(i, x[i]), 3)
+        y[i] += max(i - 1, 0) * min(3, i * i) + max(i, 2) * 3 - (1 - max(i, 2)) + (max(i, 2) > 3)
+        if max(i, 2) > 3:
+            y[i] = y[i] - max(i, 3) // 2 + np.sqrt(max(i, 2)) + math.sqrt(i % 2)
+        y[i] += sum(x[j] for j in range(1 + max(0, i - 2), min(len(x), i + 1)))
+    return y
+
+
+@cy.kernel
+def guarded(x):
+    y = cy.zeros_like(x)
+    for i in range(len(x)):
+        for j in range(len(x)):
+            y[i] += cy.where(i >= j, 2 ** (i - j), 0) + np.where(i < j, 1, 3 ** (i - j)) * x[j]
+    return y
+
+
+@cy.kernel
+def counted(x):
+    y = cy.zeros_like(x)
+    for k, i in enumerate(range(len(x) - 1, -1, -1), 1):
+        y[i] = k * x[i] + math.floor(i) + round(i)
+    return y
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int64", "int32"])
+@pytest.mark.parametrize("size", [0, 1, 7])
+@pytest.mark.parametrize("kernel", [clamped, guarded, counted])
+def test_numbers_of_indices(kernel: cy.Kernel, size: int, dtype: str) -> None:
+    equal(kernel, thirds(size, dtype))
+
+
+def of_each(value: Callable[[Any, Any], Any]) -> cy.Kernel:
+    @cy.kernel
+    def each(x):
+        y = cy.empty_like(x)
+        for i in range(len(x)):
+            y[i] = value(x, i)
+        return y
+
+    return each
+
+
+@cy.kernel
+def halved(x):
+    y = cy.empty_like(x)
+    for i in range(len(x)):
+        y[i] = int(i / 2)
+    return y
+
+
+@cy.kernel
+def truncated(x):
+    y = cy.empty_like(x)
+    for i in range(len(x)):
+        y[i] = int(x[i])
+    return y
+
+
+@cy.kernel
+def narrow(x):
+    y = cy.empty_like(x)
+    for i in range(len(x)):
+        y[i] = np.int8(i)
+    return y
+
+
+@cy.kernel
+def too_large(x):
+    y = cy.empty_like(x)
+    for i in range(len(x)):
+        y[i] = np.int32(i * 2000000000)
+    return y
+
+
+@cy.kernel
+def of_clamped(x):
+    y = cy.empty_like(x)
+    for i in range(len(x)):
+        y[i] = x[max(0, min(i, 3))]
+    return y
+
+
+@cy.kernel
+def of_largest(x):
+    y = cy.empty_like(x)
+    for i in range(len(x)):
+        y[i] = x[max(i, 2)]
+    return y
+
+
+@cy.kernel
+def counts_inside(x):
+    y = cy.zeros_like(x)
+    for i in range(len(x)):
+        for k, j in enumerate(range(i)):
+            y[i] += k * x[j]
+    return y
+
+
+@cy.kernel
+def floors(x):
+    y = cy.empty_like(x)
+    for i in range(len(x)):
+        y[i] = math.floor(i / 2)
+    return y
+
+
+@pytest.mark.parametrize(
+    ("kernel", "code", "text"),
+    [
+        (halved, "CYC105", "`i // 2`"),
+        (truncated, "CYC105", '.astype("int64")'),
+        (narrow, "CYC120", "int8"),
+        (too_large, "CYC120", "a number that indices make may reach 6000000000"),
+        (of_clamped, "CYC103", "`max(0, min(i, 3))` is not affine"),
+        (of_largest, "CYC103", "`max(i, 2)` is not affine"),
+        (counts_inside, "CYC102", "k = j - start"),
+        (floors, "CYC105", "`cy.floor`"),
+        (of_each(lambda x, i: float(i)), "CYC110", "`float(i)` in the kernel itself"),
+    ],
+    ids=lambda one: one.name if isinstance(one, cy.Kernel) else None,
+)
+def test_refusals(kernel: cy.Kernel, code: str, text: str) -> None:
+    with pytest.raises(cy.CyclotronError) as refused:
+        kernel.compile(thirds(4))
+    assert refused.value.code == code
+    assert text in str(refused.value)
