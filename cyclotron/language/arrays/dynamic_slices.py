@@ -2,78 +2,177 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from cyclotron.errors import ShapeError, TraceError
 from cyclotron.language.arrays.broadcasting import same, text
 from cyclotron.language.arrays.elementwise import combine, operand, settled
 from cyclotron.language.arrays.whole import Expression, View, Whole
-from cyclotron.language.expressions.affine import Affine
-from cyclotron.language.expressions.arithmetic import Arithmetic
-from cyclotron.language.expressions.elements import Element
+from cyclotron.language.expressions.affine import Affine, affine
+from cyclotron.language.expressions.arithmetic import Arithmetic, Part
+from cyclotron.language.expressions.elements import Element, element
 from cyclotron.language.expressions.index_numbers import IndexValue
-from cyclotron.language.expressions.operators import OPERATORS
+from cyclotron.language.expressions.partial import same_value
 from cyclotron.language.expressions.position import here
 
-_Bound = tuple[int, Any, Any]
+if TYPE_CHECKING:
+    from cyclotron.language.arrays.tensors import SymbolicTensor
+
+Bound = tuple[int, Any, Any]
+_ELEMENTWISE = frozenset([np.where, np.clip, np.round, np.isclose, np.real, np.imag, np.copy])
 
 
-class Ragged(Arithmetic):
+class Ragged(Part):
     """What a slice reads whose bounds are data: in operators, and assigned to slices with the same bounds.
 
     Parameters
     ----------
-    whole : Whole or ndarray
+    whole : Whole
         All elements, those outside of the bounds too.
     bounds : sequence of tuple
         For each such slice its axis, start and stop.
     """
 
-    def __init__(self, whole: Any, bounds: Sequence[_Bound]) -> None:
+    def __init__(self, whole: Whole, bounds: Sequence[Bound]) -> None:
         self.whole = whole
         self.bounds = tuple(bounds)
         self._made = _versions(self.bounds)
 
-    def operate(self, op: str, *values: object) -> Any:
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype."""
+        return self.whole.dtype
+
+    def operate(self, op: str, *values: object) -> Ragged:
         """Apply an operator to values of which this is one; others are numbers or have such bounds."""
         for value in values:
             if isinstance(value, Ragged):
                 self.check(value.bounds)
             elif getattr(value, "shape", ()):
-                raise _unlike("an array of other bounds is an operand of a slice whose bounds are data")
+                raise other_bounds()
         parts = [value.whole if isinstance(value, Ragged) else value for value in values]
-        if isinstance(self.whole, np.ndarray):
-            with np.errstate(all="ignore"):  # outside of the bounds
-                return Ragged(OPERATORS[op].numpy(*parts), self.bounds)
         return Ragged(combine(op, parts), self.bounds)
 
-    def __array_ufunc__(self, *_: object, **__: object) -> NoReturn:
-        raise TraceError(
-            "how many elements a slice has depends on data, and so would the shape",
-            code="CYC107",
-            span=here(),
-            help="assign it, or what operators make of it, to a slice with the same bounds; else read the"
-            " whole axis and choose: `cy.where(cy.arange(n) < stop, x, 0)`",
-        )
+    def astype(self, dtype: DTypeLike) -> Ragged:
+        """A copy in another dtype."""
+        return Ragged(self.whole.astype(dtype), self.bounds)
 
-    __array_function__ = __array__ = __array_ufunc__
+    def copy(self) -> Ragged:
+        """A copy."""
+        return Ragged(self.whole.copy(), self.bounds)
 
-    def check(self, bounds: Sequence[_Bound]) -> None:
+    def kept(self, keep: Callable[[Whole], Whole]) -> Ragged:
+        """The same with its elements in an array that `keep` makes; what is a slice itself stays one."""
+        if self.whole.whole() is not None:
+            return self
+        nothing: Any = False if self.whole.dtype_name == "bool" else 0
+        inside = _inside(self.whole.shape, self.bounds)
+        return Ragged(keep(combine("where", (inside, self.whole, nothing))), self.bounds)
+
+    def refused(self) -> TraceError:
+        """The error where it is used as an array."""
+        return unknown_shape()
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **options: object) -> Any:
+        from cyclotron.language.arrays.numpy_functions import ufunc as of_ufunc
+
+        known = of_ufunc(ufunc)
+        if known is None or method != "__call__" or options or ufunc.signature is not None:
+            raise unknown_shape()
+        return known(*inputs)
+
+    def __array_function__(
+        self, function: Callable[..., Any], _types: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Any:
+        from cyclotron.language.arrays.numpy_functions import called
+
+        if function not in _ELEMENTWISE:
+            raise unknown_shape()
+        return called(function, args, kwargs)
+
+    def __array__(self, *_: object, **__: object) -> NoReturn:
+        raise unknown_shape()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise unknown_shape()
+
+    __len__ = __iter__ = __getitem__ = __bool__ = __array__
+
+    def check(self, bounds: Sequence[Bound]) -> None:
         """Raise `TraceError` (CYC107) where the bounds are other ones, or were assigned since."""
-        same = len(bounds) == len(self.bounds) and all(
-            a[0] == b[0] and a[1] is b[1] and a[2] is b[2] for a, b in zip(bounds, self.bounds, strict=True)
-        )
-        if not same or _versions(self.bounds) != self._made:
-            raise _unlike("slices with different bounds, which are data, are used together")
+        check_together(self.bounds, bounds)
+        if _versions(self.bounds) != self._made:
+            raise _unlike("the bounds of a slice, which are data, are assigned before what it read is used")
 
 
-def _versions(bounds: Sequence[_Bound]) -> list[int]:
+def unknown_shape() -> TraceError:
+    """The error for a shape that data decide."""
+    return TraceError(
+        "how many elements a slice has depends on data, and so would the shape",
+        code="CYC107",
+        span=here(),
+        help="assign it, or what operators and functions of elements make of it, to a slice with the same"
+        " bounds; else read the whole axis and choose: `cy.where(cy.arange(n) < stop, x, 0)`",
+    )
+
+
+def other_bounds() -> TraceError:
+    """The error for an array beside such a slice."""
+    return _unlike("an array of other bounds is an operand of a slice whose bounds are data")
+
+
+def check_together(bounds: Sequence[Bound], others: Sequence[Bound]) -> None:
+    """Raise `TraceError` (CYC107) where slices have different bounds."""
+    if len(bounds) != len(others) or not all(
+        a[0] == b[0] and _agree(a[1], b[1]) and _agree(a[2], b[2])
+        for a, b in zip(bounds, others, strict=True)
+    ):
+        raise _unlike("slices with different bounds, which are data, are used together")
+
+
+def _agree(one: Any, other: Any) -> bool:
+    """Whether two bounds are known to be the same."""
+    if one is other:
+        return True
+    if one is None or other is None:
+        return False
+    if isinstance(one, View):
+        return one.is_same(other)
+    if isinstance(one, Whole) or isinstance(other, Whole):
+        return False
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return np.array_equal(one, other)
+    return same_value(element(one), element(other))
+
+
+def _versions(bounds: Sequence[Bound]) -> list[int]:
     """By the tensors that bounds read, their last assignments."""
-    arrays = [bound for _, *both in bounds for bound in both if isinstance(bound, Whole)]
-    return [tensor.assigned for array in arrays for tensor in array.read_tensors()]
+    from cyclotron.language.recording.trace import accesses
+
+    read: list[SymbolicTensor] = []
+    for bound in (bound for _, *both in bounds for bound in both):
+        if isinstance(bound, Whole):
+            read += bound.read_tensors()
+        elif isinstance(bound, Element):
+            read += [access.tensor for access in accesses(bound)]
+    return [tensor.assigned for tensor in read]
+
+
+def check_bound(dtype: np.dtype[Any]) -> None:
+    """Raise `ShapeError` (CYC120) for a bound that is no integer."""
+    if dtype.kind not in "iu":
+        raise ShapeError(
+            f"a bound of a slice has dtype {dtype.name}",
+            code="CYC120",
+            span=here(),
+            help="bounds are integers, e.g. int64",
+        )
 
 
 def _unlike(message: str) -> TraceError:
@@ -85,10 +184,9 @@ def _unlike(message: str) -> TraceError:
     )
 
 
-def read_by_bounds(array: Any, key: object) -> Ragged:
-    """What slices read whose bounds are data, of symbolic arrays and, in plain runs, of NumPy's."""
-    kinds: Any = Arithmetic if isinstance(array, Whole) else np.ndarray
-    return Ragged(array[_without_bounds(key, kinds)], _bounds(key, array.ndim, kinds))
+def read_by_bounds(array: Whole, key: object) -> Ragged:
+    """What slices read whose bounds are data."""
+    return Ragged(array[without_bounds(key, Arithmetic)], bounds_of(key, array.ndim, Arithmetic))
 
 
 def assign_by_bounds(view: View, key: object, value: object) -> None:
@@ -99,19 +197,25 @@ def assign_by_bounds(view: View, key: object, value: object) -> None:
     ShapeError
         CYC122 for a bound whose shape is not that of the other axes, CYC120 for one that is no integer.
     """
-    part = view[_without_bounds(key, Arithmetic)]
-    bounds, shape = _bounds(key, view.ndim, Arithmetic), part.shape
-    inside: Whole | None = None
-    for at, start, stop in bounds:
-        for bound, op in ((stop, "less"), (start, "greater_equal")):
-            if isinstance(bound, Arithmetic):
-                test = combine(op, (_places(shape, at), _expanded(bound, shape, at)))
-                inside = test if inside is None else combine("logical_and", (inside, test))
-    assert inside is not None
+    part = view[without_bounds(key, Arithmetic)]
+    bounds = bounds_of(key, view.ndim, Arithmetic)
     if isinstance(value, Ragged):
         value.check(bounds)
     new = operand(value.whole if isinstance(value, Ragged) else value)
+    inside = _inside(part.shape, bounds)
     part[...] = combine("where", (settled(inside), new.astype(part.dtype_name), part))
+
+
+def _inside(shape: Sequence[Any], bounds: Sequence[Bound]) -> Whole:
+    """Which elements of an array lie inside of bounds."""
+    inside: Whole | None = None
+    for at, start, stop in bounds:
+        for bound, op in ((stop, "less"), (start, "greater_equal")):
+            if bound is not None:
+                test = combine(op, (_places(shape, at), _expanded(bound, shape, at)))
+                inside = test if inside is None else combine("logical_and", (inside, test))
+    assert inside is not None
+    return inside
 
 
 def has_bounds_of_data(key: object, kinds: type | tuple[type, ...] = Arithmetic) -> bool:
@@ -122,26 +226,7 @@ def has_bounds_of_data(key: object, kinds: type | tuple[type, ...] = Arithmetic)
     )
 
 
-def assign_plainly(array: np.ndarray[Any, Any], key: object, value: object) -> None:
-    """The same of NumPy's arrays, in plain runs."""
-    whole = array[_without_bounds(key, np.ndarray)]
-    part = whole.view(np.ndarray)
-    inside = np.ones(part.shape, bool)
-    bounds = _bounds(key, array.ndim, np.ndarray)
-    if isinstance(value, Ragged):
-        value.check(bounds)
-        value = value.whole
-    for at, start, stop in bounds:
-        size = part.shape[at]
-        places = np.arange(size).reshape([-1 if n == at else 1 for n in range(part.ndim)])
-        for bound, compare in ((stop, np.less), (start, np.greater_equal)):
-            if isinstance(bound, np.ndarray):
-                limits = np.expand_dims(bound, at) if bound.ndim else bound
-                inside &= compare(places, np.where(limits < 0, np.maximum(limits + size, 0), limits))
-    np.copyto(part, np.asarray(value), where=inside, casting="unsafe")
-
-
-def _without_bounds(key: object, kinds: type) -> Any:
+def without_bounds(key: object, kinds: type) -> Any:
     """The subscripts with whole axes in place of slices with such bounds."""
     keys = key if isinstance(key, tuple) else (key,)
     return tuple(slice(None) if has_bounds_of_data(one, kinds) else one for one in keys)
@@ -155,7 +240,7 @@ def _spread(key: object, ndim: int) -> list[object]:
     return [*keys[:at], *[slice(None)] * (ndim - axes), *keys[at + 1 :]]
 
 
-def _bounds(key: object, ndim: int, kinds: type) -> list[_Bound]:
+def bounds_of(key: object, ndim: int, kinds: type) -> list[Bound]:
     """The slices whose bounds are data: the axis of the result, start and stop."""
     kept = [one for one in _spread(key, ndim) if one is None or isinstance(one, slice)]
     for one in kept:
@@ -182,14 +267,14 @@ def _places(shape: Sequence[Any], axis: int) -> Whole:
 
 def _expanded(bound: object, shape: Sequence[Any], axis: int) -> Whole:
     """A bound as one of all axes, from 0 on."""
+    size = shape[axis]
+    form = affine(bound)
+    if form is not None and not form.terms and form.constant < 0:
+        return combine("maximum", (operand(size + form), 0))
     limit = operand(bound)
-    if limit.dtype.kind != "i":
-        raise ShapeError(
-            f"a bound of a slice has dtype {limit.dtype_name}",
-            code="CYC120",
-            span=here(),
-            help="bounds are integers, e.g. int64",
-        )
+    check_bound(limit.dtype)
+    if form is not None and not form.terms:
+        return limit
     others = (*shape[:axis], *shape[axis + 1 :])
     if limit.shape and not (len(limit.shape) == len(others) and all(map(same, limit.shape, others))):
         raise ShapeError(
@@ -198,7 +283,6 @@ def _expanded(bound: object, shape: Sequence[Any], axis: int) -> Whole:
             span=here(),
             help="give one bound, or one for each element of the other axes",
         )
-    size = shape[axis]
     wide = limit.astype("int64")
     limit = combine("where", (wide < 0, combine("maximum", (wide + size, 0)), wide))
     return limit[(slice(None),) * axis + (None,)] if limit.shape else limit

@@ -37,15 +37,17 @@ class ScalarView(np.ndarray):
     """An array in a plain run; its scalars are values."""
 
     def __getitem__(self, key: Any) -> Any:
-        from cyclotron.language.arrays.dynamic_slices import has_bounds_of_data, read_by_bounds
+        from cyclotron.language.arrays.dynamic_slices import has_bounds_of_data
+        from cyclotron.language.arrays.plain_slices import read_plainly
 
         if has_bounds_of_data(key, np.ndarray):
-            return read_by_bounds(self, key)
+            return read_plainly(self, key)
         value = super().__getitem__(key)
         return value if isinstance(value, ScalarView) else np.asarray(value).view(Value)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        from cyclotron.language.arrays.dynamic_slices import assign_plainly, has_bounds_of_data
+        from cyclotron.language.arrays.dynamic_slices import has_bounds_of_data
+        from cyclotron.language.arrays.plain_slices import assign_plainly
 
         if has_bounds_of_data(key, np.ndarray):
             assign_plainly(self, key, value)
@@ -123,6 +125,10 @@ def plain(value: Any) -> Any:
 
 def unwrap(value: Any) -> Any:
     """Return results as plain arrays of scalars, in the form they were returned."""
+    from cyclotron.language.arrays.plain_slices import PlainRagged
+
+    if isinstance(value, PlainRagged):
+        raise value.refused()
     if isinstance(value, (tuple, list)):
         return type(value)(unwrap(item) for item in value)
     if isinstance(value, Mapping):

@@ -135,6 +135,21 @@ class Array(Arithmetic):
         raise NotImplementedError
 
 
+class Part(Arithmetic):
+    """A part of an array of which data tell how large it is: no array, but operators make others of it."""
+
+    __hash__ = object.__hash__
+
+    def combined(self, op: str, values: tuple[object, ...]) -> Part:
+        """Apply an operator to the elements of values of which this is one."""
+        made: Part = self.operate(op, *values)
+        return made
+
+    def refused(self) -> Exception:
+        """The error where it is used as an array."""
+        raise NotImplementedError
+
+
 class Term:
     """What `C[i, j] += il.term(e)` adds: an accumulation, not an assignment of a sum."""
 

@@ -20,7 +20,7 @@ from cyclotron.language.expressions.affine import (
     Rounded,
     inverted,
 )
-from cyclotron.language.expressions.arithmetic import Arithmetic, Array
+from cyclotron.language.expressions.arithmetic import Arithmetic, Array, Part
 from cyclotron.language.expressions.operators import DTYPES, OPERATORS, evaluate, named_dtype, result_dtype
 from cyclotron.language.expressions.position import here
 from cyclotron.language.expressions.refusals import Refusals, not_an_operator
@@ -269,6 +269,8 @@ def element(value: object) -> Element:
         from cyclotron.language.arrays.whole import only_element
 
         return only_element(operand(value) if isinstance(value, np.ndarray) else value)
+    if isinstance(value, Part):
+        raise value.refused()
     raise TraceError(
         f"a value of type `{type(value).__name__}` is used where an element of a tensor is needed",
         code="CYC105",
@@ -292,8 +294,11 @@ def apply(op: str, *values: object, flags: Sequence[str] = ()) -> Element:
     return applied(op, checked(op, operands, span), span, flags)
 
 
-def array_of(values: Sequence[object]) -> Array | None:
+def array_of(values: Sequence[object]) -> Array | Part | None:
     """The first of some values that is an array, also one of the host; None of elements and numbers."""
+    for value in values:
+        if isinstance(value, Part):
+            return value
     for value in values:
         if isinstance(value, Array):
             return value

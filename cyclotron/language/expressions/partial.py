@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cyclotron.language.expressions.elements import Access, Apply, Constant, Element, Reduce, apply, rebuild
-from cyclotron.language.expressions.index_numbers import IndexValue
+from cyclotron.language.expressions.index_numbers import IndexNumber, IndexValue
 from cyclotron.language.expressions.position import here
 from cyclotron.language.expressions.promotion import typed
 
@@ -137,7 +137,7 @@ def _has_real_root(value: Element) -> bool:
             return False
         if part.op in ("absolute", "sqrt", "exp"):
             return True
-        if part.op == "multiply" and _same(*part.operands):
+        if part.op == "multiply" and same_value(*part.operands):
             return True
         if part.op == "maximum":
             return any(map(of, part.operands))
@@ -148,7 +148,7 @@ def _has_real_root(value: Element) -> bool:
     return of(value)
 
 
-def _same(one: Element, other: Element) -> bool:
+def same_value(one: Element, other: Element) -> bool:
     """Whether two expressions are the same by their text."""
     pairs, seen = [(one, other)], set()
     while pairs:
@@ -165,6 +165,8 @@ def _same(one: Element, other: Element) -> bool:
         elif isinstance(a, Constant) and isinstance(b, Constant):
             if a.value != b.value:
                 return False
+        elif isinstance(a, IndexNumber) and isinstance(b, IndexNumber):
+            pairs.append((a.value, b.value))
         elif isinstance(a, Apply) and isinstance(b, Apply) and (a.op, a.flags) == (b.op, b.flags):
             pairs += zip(a.operands, b.operands, strict=True)
         else:

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from cyclotron.language.arrays.plain_slices import PlainRagged
 from cyclotron.language.arrays.reference import ScalarView, Value
 from cyclotron.language.expressions import elements
 from cyclotron.language.expressions.affine import Affine, Condition, Extremum
-from cyclotron.language.expressions.arithmetic import Arithmetic, Array
+from cyclotron.language.expressions.arithmetic import Arithmetic, Array, Part
 from cyclotron.language.expressions.dtypes import selected
 from cyclotron.language.expressions.elements import Element
 from cyclotron.language.expressions.operators import OPERATORS
@@ -109,13 +110,15 @@ def cast(x: Any, dtype: DTypeLike) -> Any:
     """
     if isinstance(x, Element):
         return elements.cast(x, dtype)
-    if isinstance(x, Array):
-        return x.astype(dtype)  # type: ignore[attr-defined]
-    return plain_result(np.asarray(x).astype(dtype), x)
+    if isinstance(x, (Array, Part)):
+        return x.astype(dtype)  # type: ignore[union-attr]
+    return plain_result(x.astype(dtype) if isinstance(x, PlainRagged) else np.asarray(x).astype(dtype), x)
 
 
 def plain_result(result: Any, *operands: Any) -> Any:
     """A new array of a plain run: whole if an operand is, else an element."""
+    if isinstance(result, PlainRagged):
+        return result
     whole = builtins.any(isinstance(value, ScalarView) for value in operands)
     return np.asarray(result).view(ScalarView if whole else Value)
 

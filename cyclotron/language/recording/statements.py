@@ -15,6 +15,7 @@ from cyclotron.errors import ShapeError
 from cyclotron.language.arrays import broadcasting
 from cyclotron.language.arrays.broadcasting import as_form
 from cyclotron.language.arrays.captured import labelled
+from cyclotron.language.arrays.dynamic_slices import Ragged
 from cyclotron.language.arrays.elementwise import combine, number_of, operand
 from cyclotron.language.arrays.naming import AxisIndex
 from cyclotron.language.arrays.products import matmul
@@ -109,6 +110,8 @@ def array(value: Any, *, name: str) -> Any:
             trace = tensor.owner
             trace.joined[tensor] = Joined(name, value.chosen, len(trace.statements))
         return tensor
+    if isinstance(value, Ragged):
+        return value.kept(lambda whole: new_array(whole, name))
     if isinstance(value, tuple):
         return tuple(array(one, name=name) for one in value)
     return labelled(value, name)

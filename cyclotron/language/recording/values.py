@@ -25,7 +25,7 @@ from cyclotron.language.expressions.affine import (
     affine,
     intersection,
 )
-from cyclotron.language.expressions.arithmetic import Array, Term
+from cyclotron.language.expressions.arithmetic import Array, Part, Term
 from cyclotron.language.expressions.dtypes import selected
 from cyclotron.language.expressions.elements import Choose, Constant, Element, Reduce, element
 from cyclotron.language.expressions.index_numbers import counted, extremum, reduced, strong
@@ -241,6 +241,8 @@ def outputs(**tensors: object) -> dict[str, SymbolicTensor]:
         return tensors  # type: ignore[return-value]  # what the caller computes with
     result: dict[str, SymbolicTensor] = {}
     for name, value in tensors.items():
+        if isinstance(value, Part):
+            raise value.refused()
         tensor = value
         if isinstance(value, (Whole, Element, np.ndarray)) and not isinstance(value, SymbolicTensor):
             tensor = new_array(operand(value), name)

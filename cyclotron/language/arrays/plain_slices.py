@@ -1,0 +1,166 @@
+"""Slices whose bounds are data in plain runs: NumPy on the elements that they select, and on no others."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from cyclotron.errors import TraceError
+from cyclotron.language.arrays.dynamic_slices import (
+    Bound,
+    bounds_of,
+    check_bound,
+    check_together,
+    other_bounds,
+    unknown_shape,
+    without_bounds,
+)
+
+_ELEMENTWISE = frozenset(
+    [np.where, np.clip, np.round, np.isclose, np.real, np.imag, np.copy, np.nan_to_num, np.sinc]
+)
+
+
+class PlainRagged:
+    """What such a slice reads of NumPy's array, and what operators and functions of elements make of it.
+
+    Parameters
+    ----------
+    whole : ndarray
+        All elements; those outside of the bounds mean nothing.
+    bounds : sequence of tuple
+        For each such slice its axis, start and stop.
+    """
+
+    def __init__(self, whole: np.ndarray[Any, Any], bounds: Sequence[Bound]) -> None:
+        self.whole = whole
+        self.bounds = tuple(bounds)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype."""
+        dtype: np.dtype[Any] = self.whole.dtype
+        return dtype
+
+    def astype(self, dtype: Any) -> PlainRagged:
+        """A copy in another dtype."""
+        return self._made(lambda one: one.astype(dtype), self)
+
+    def copy(self) -> PlainRagged:
+        """A copy."""
+        return PlainRagged(self.whole.copy(), self.bounds)
+
+    @property
+    def real(self) -> PlainRagged:
+        """The real parts."""
+        return self._made(np.real, self)
+
+    @property
+    def imag(self) -> PlainRagged:
+        """The imaginary parts."""
+        return self._made(np.imag, self)
+
+    def conj(self) -> PlainRagged:
+        """The complex conjugates."""
+        return self._made(np.conj, self)
+
+    def _made(self, function: Callable[..., Any], *values: Any) -> PlainRagged:
+        """What a function makes of the elements that are selected."""
+        parts = [value for value in values if isinstance(value, PlainRagged)]
+        for part in parts:
+            check_together(part.bounds, self.bounds)
+        if any(np.ndim(value) for value in values if not isinstance(value, PlainRagged)):
+            raise other_bounds()
+        shape = np.broadcast_shapes(*(part.whole.shape for part in parts))
+        inside = selected(shape, self.bounds)
+        taken = [
+            np.broadcast_to(value.whole, shape)[inside].view(np.ndarray)
+            if isinstance(value, PlainRagged)
+            else value
+            for value in values
+        ]
+        found = np.asarray(function(*taken))
+        whole = np.zeros(shape, found.dtype)
+        whole[inside] = found
+        return PlainRagged(whole, self.bounds)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> PlainRagged:
+        if method != "__call__" or options or ufunc.nout != 1 or ufunc.signature is not None:
+            raise unknown_shape()
+        return self._made(ufunc, *inputs)
+
+    def __array_function__(
+        self, function: Callable[..., Any], _types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> PlainRagged:
+        if function not in _ELEMENTWISE:
+            raise unknown_shape()
+        names = list(kwargs)
+        count = len(args)
+
+        def call(*values: Any) -> Any:
+            return function(*values[:count], **dict(zip(names, values[count:], strict=True)))
+
+        return self._made(call, *args, *kwargs.values())
+
+    def refused(self) -> TraceError:
+        """The error where it is used as an array."""
+        return unknown_shape()
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise unknown_shape()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise unknown_shape()
+
+    __len__ = __iter__ = __getitem__ = __bool__ = __array__
+
+
+def _operator(function: Callable[..., Any], *, reflected: bool = False) -> Callable[..., PlainRagged]:
+    def method(self: PlainRagged, *others: Any) -> PlainRagged:
+        return self._made(function, *((*others, self) if reflected else (self, *others)))
+
+    return method
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and_", "or_", "xor"):
+    for _reflected in (False, True):
+        _method = f"__{'r' if _reflected else ''}{_name.rstrip('_')}__"
+        setattr(PlainRagged, _method, _operator(getattr(operator, _name), reflected=_reflected))
+for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "invert", "abs"):
+    setattr(PlainRagged, f"__{_name}__", _operator(getattr(operator, _name)))
+
+
+def read_plainly(array: np.ndarray[Any, Any], key: object) -> PlainRagged:
+    """What slices read whose bounds are data."""
+    whole: Any = array[without_bounds(key, np.ndarray)]
+    return PlainRagged(whole, bounds_of(key, array.ndim, np.ndarray))
+
+
+def assign_plainly(array: np.ndarray[Any, Any], key: object, value: object) -> None:
+    """Assign what lies inside of slices, whose bounds are data, to those elements."""
+    part = array[without_bounds(key, np.ndarray)].view(np.ndarray)
+    bounds = bounds_of(key, array.ndim, np.ndarray)
+    if isinstance(value, PlainRagged):
+        check_together(value.bounds, bounds)
+        value = value.whole
+    np.copyto(part, np.asarray(value), where=selected(part.shape, bounds), casting="unsafe")
+
+
+def selected(shape: Sequence[int], bounds: Sequence[Bound]) -> np.ndarray[Any, Any]:
+    """Which elements of an array lie inside of bounds."""
+    inside = np.ones(tuple(shape), bool)
+    for at, start, stop in bounds:
+        size = shape[at]
+        places = np.arange(size).reshape([-1 if n == at else 1 for n in range(len(shape))])
+        for bound, compare in ((stop, np.less), (start, np.greater_equal)):
+            if bound is not None:
+                limits = np.asarray(bound)
+                check_bound(limits.dtype)
+                limits = np.expand_dims(limits, at) if limits.ndim else limits
+                inside &= compare(places, np.where(limits < 0, np.maximum(limits + size, 0), limits))
+    return inside
