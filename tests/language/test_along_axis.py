@@ -40,6 +40,17 @@ def put_columns(x, indices, values):
 
 
 @cy.kernel
+def take_all(x, indices):
+    return cy.take_along_axis(x, indices, None)
+
+
+@cy.kernel
+def put_all(x, indices, values):
+    np.put_along_axis(x, indices, values, axis=None)
+    return x
+
+
+@cy.kernel
 def up_to(target, source, stop):
     """MACH's Listing 13: each PE of a grid assigns as many elements as its own number says."""
     target[:, :, :stop] = source + 1
@@ -116,6 +127,17 @@ def test_taken(rows: int, n: int, taken: int, dtype: str) -> None:
         equal(take_places, x[0], integers(-n, n, taken))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(4,), (1, 1), (2, 3), (2, 1, 3)])
+@pytest.mark.parametrize("count", [0, 1, 5])
+def test_of_all_axes(shape: tuple[int, ...], count: int, dtype: str) -> None:
+    x, values = some(dtype, *shape), some(dtype, count, seed=1)
+    indices = integers(-x.size, x.size, count)
+    equal(take_all, x, indices)
+    equal(put_all, x, indices, values)
+    equal(put_all, x, indices, values[:1])
+
+
 def test_taken_keeps_nan_and_infinity_apart() -> None:
     x = np.array([[np.nan, np.inf, 1.0, -0.0]])
     equal(take_rows, x, np.array([[2, 3, -1, 0, 1]]))
@@ -170,6 +192,8 @@ def test_shapes_and_dtypes_that_do_not_conform() -> None:
         ("CYC122", take_rows, (x, indices[0])),
         ("CYC122", take_rows, (x[:, :0], indices)),
         ("CYC122", put_rows, (x, indices, x)),
+        ("CYC122", take_all, (x, indices)),
+        ("CYC122", take_all, (x[:0], indices[0])),
         ("CYC122", put_rows, (x[:1], indices, x[:, :2])),
         ("CYC120", up_to, (some("float64", 2, 2, 2), some("float64", 2, 2, 2), x[:2, :2])),
         ("CYC122", up_to, (some("float64", 2, 2, 2), some("float64", 2, 2, 2), indices)),

@@ -11,11 +11,11 @@ from numpy.typing import DTypeLike
 from cyclotron.errors import ShapeError, TraceError
 from cyclotron.language.arrays.broadcasting import same, text
 from cyclotron.language.arrays.elementwise import combine, operand, settled
-from cyclotron.language.arrays.whole import Expression, View, Whole
-from cyclotron.language.expressions.affine import Affine, affine
+from cyclotron.language.arrays.places import places
+from cyclotron.language.arrays.whole import View, Whole
+from cyclotron.language.expressions.affine import affine
 from cyclotron.language.expressions.arithmetic import Arithmetic, Part
 from cyclotron.language.expressions.elements import Element, element
-from cyclotron.language.expressions.index_numbers import IndexValue
 from cyclotron.language.expressions.partial import same_value
 from cyclotron.language.expressions.position import here
 
@@ -212,7 +212,7 @@ def _inside(shape: Sequence[Any], bounds: Sequence[Bound]) -> Whole:
     for at, start, stop in bounds:
         for bound, op in ((stop, "less"), (start, "greater_equal")):
             if bound is not None:
-                test = combine(op, (_places(shape, at), _expanded(bound, shape, at)))
+                test = combine(op, (places(tuple(shape), (at,)), _expanded(bound, shape, at)))
                 inside = test if inside is None else combine("logical_and", (inside, test))
     assert inside is not None
     return inside
@@ -256,13 +256,6 @@ def bounds_of(key: object, ndim: int, kinds: type) -> list[Bound]:
         for at, one in enumerate(kept)
         if isinstance(one, slice) and has_bounds_of_data(one, kinds)
     ]
-
-
-def _places(shape: Sequence[Any], axis: int) -> Whole:
-    def element_at(index: Sequence[Affine]) -> Element:
-        return IndexValue(index[axis], "int64", here())
-
-    return Expression(tuple(shape), "int64", element_at, ())
 
 
 def _expanded(bound: object, shape: Sequence[Any], axis: int) -> Whole:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from cyclotron.language.arrays import broadcasting
 from cyclotron.language.arrays.broadcasting import text, whole_numbers
 from cyclotron.language.arrays.elementwise import combine, operand, settled
 from cyclotron.language.arrays.naming import FoldIndex
+from cyclotron.language.arrays.places import place
 from cyclotron.language.arrays.whole import Expression, Whole, axis_of
 from cyclotron.language.expressions.affine import Affine
 from cyclotron.language.expressions.elements import Constant, Element, Reduce, apply, where
@@ -21,7 +23,7 @@ from cyclotron.language.expressions.promotion import typed
 from cyclotron.language.expressions.regions import box
 
 
-def take_along_axis(arr: Any, indices: Any, axis: int = -1) -> Any:
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
     """The elements of an array at indices along an axis, as NumPy's; each PE compares them with its places.
 
     Parameters
@@ -30,8 +32,9 @@ def take_along_axis(arr: Any, indices: Any, axis: int = -1) -> Any:
         Any shape with axes.
     indices : ndarray of integers
         Of as many axes; those other than `axis` broadcast. Negative ones count from the end.
-    axis : int
-        The axis along which `indices` tell which element.
+    axis : int or None
+        The axis along which `indices` tell which element; None means all axes, one after the other, of which
+        the last one is the fastest. `indices` have one axis then.
 
     Returns
     -------
@@ -47,10 +50,11 @@ def take_along_axis(arr: Any, indices: Any, axis: int = -1) -> Any:
     if not isinstance(arr, Whole) and not isinstance(indices, Whole):
         return np.take_along_axis(arr, indices, axis)
     array, places, along = _checked("take_along_axis", arr, indices, axis)
-    return _taken(settled(array) if array.costly else array, places, along)
+    array = settled(array) if array.costly else array
+    return _taken_of_all(array, places) if along is None else _taken(array, places, along)
 
 
-def put_along_axis(arr: Any, indices: Any, values: Any, axis: int) -> None:
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
     """Assign values to the elements at indices along an axis, as NumPy's: the last of several stays.
 
     Parameters
@@ -61,8 +65,8 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int) -> None:
         As for `take_along_axis`.
     values : ndarray
         Broadcast to the shape of `indices`.
-    axis : int
-        The axis along which `indices` tell which element.
+    axis : int or None
+        As for `take_along_axis`.
 
     Raises
     ------
@@ -76,10 +80,12 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int) -> None:
         array[...] = values  # which refuses it: it is no array that can be changed
     put = operand(values).astype(array.dtype_name)
     put = settled(put) if put.costly else put
-    if places.shape[along] == 0:
+    at = 0 if along is None else along
+    if places.shape[at] == 0:
         array[...] = array.copy()  # nothing is put, but it is assigned
         return None
-    shape = (*array.shape[:along], places.shape[along], *array.shape[along + 1 :])
+    others = ((), ()) if along is None else (array.shape[:along], array.shape[along + 1 :])
+    shape = (*others[0], places.shape[at], *others[1])
     if broadcasting.broadcast([shape, put.shape]) != shape:
         raise _nonconforming("put_along_axis", shape, put.shape)
     last = settled(_last_of(array, places, along))
@@ -87,10 +93,10 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int) -> None:
     return None
 
 
-def _checked(what: str, arr: Any, indices: Any, axis: int) -> tuple[Whole, Whole, int]:
+def _checked(what: str, arr: Any, indices: Any, axis: int | None) -> tuple[Whole, Whole, int | None]:
     """The arrays, the indices from 0 on, and the axis as one too."""
     array, given = operand(arr), operand(indices)
-    along = axis_of(axis, array.ndim, what)
+    along = None if axis is None else axis_of(axis, array.ndim, what)
     if given.dtype.kind != "i":
         raise ShapeError(
             f"the indices of `{what}` have dtype {given.dtype_name}",
@@ -101,9 +107,9 @@ def _checked(what: str, arr: Any, indices: Any, axis: int) -> tuple[Whole, Whole
     sizes, own = whole_numbers(array.shape, "the array"), whole_numbers(given.shape, "the indices")
     others = [(a, b) for n, (a, b) in enumerate(zip(sizes, own, strict=False)) if n != along]
     fits = all(b in (1, a) or (a == 1 and what == "take_along_axis") for a, b in others)
-    if len(sizes) != len(own) or not fits:
+    if len(own) != (1 if along is None else len(sizes)) or not (fits or along is None):
         raise _nonconforming(what, array.shape, given.shape)
-    size = sizes[along]
+    size = math.prod(sizes) if along is None else sizes[along]
     if size == 0 and 0 not in own:
         raise ShapeError(
             f"`{what}` has indices of shape {text(given.shape)} into an axis without elements",
@@ -120,7 +126,8 @@ def _nonconforming(what: str, shape: Any, other: Any) -> ShapeError:
         f"`{what}` has arrays of shapes {text(shape)} and {text(other)}",
         code="CYC122",
         span=here(),
-        help="both have as many axes, and as many elements along all but the one that is named",
+        help="both have as many axes, and as many elements along all but the one that is named; with"
+        " axis=None the indices have one axis",
     )
 
 
@@ -133,59 +140,74 @@ def _taken(array: Whole, places: Whole, along: int) -> Whole:
     )
 
     def element_at(index: Sequence[Affine]) -> Element:
-        place = places.at(broadcasting.along(index, places.shape))
+        chosen = places.at(broadcasting.along(index, places.shape))
 
-        def term(at: Affine) -> Element:
+        def term(at: Sequence[Affine]) -> Element:
             own = broadcasting.along(index, swapped)
-            return array.at([*own[:along], at, *own[along + 1 :]])
+            return array.at([*own[:along], *at, *own[along + 1 :]])
 
-        return _chosen(array, along, place, term)
+        return _summed(array.shape[along : along + 1], array.dtype_name, chosen, term)
 
     return Expression(shape, array.dtype_name, element_at, (array, places), costly=True, label="taken")
 
 
-def _last_of(array: Whole, places: Whole, along: int) -> Whole:
+def _taken_of_all(array: Whole, places: Whole) -> Whole:
+    """The same of all axes."""
+
+    def element_at(index: Sequence[Affine]) -> Element:
+        return _summed(array.shape, array.dtype_name, places.at(index), array.at)
+
+    shape = places.shape
+    return Expression(shape, array.dtype_name, element_at, (array, places), costly=True, label="taken")
+
+
+def _last_of(array: Whole, places: Whole, along: int | None) -> Whole:
     """For each element the last one of the indices that is its place; -1 where none is."""
 
     def element_at(index: Sequence[Affine]) -> Element:
         fold = FoldIndex("fold", here())
         at = Affine({fold: 1}, 0)
-        own = broadcasting.along(index, (*places.shape[:along], 1, *places.shape[along + 1 :]))
-        found = apply(
-            "equal",
-            places.at([*own[:along], at, *own[along + 1 :]]),
-            IndexValue(index[along], "int64", here()),
+        if along is None:
+            read, count = places.at([at]), places.shape[0]
+            own = place(index, array.shape)
+        else:
+            others = broadcasting.along(index, (*places.shape[:along], 1, *places.shape[along + 1 :]))
+            read, count = places.at([*others[:along], at, *others[along + 1 :]]), places.shape[along]
+            own = place(index[along : along + 1], array.shape[along : along + 1])
+        number = where(
+            apply("equal", read, own),
+            IndexValue(at, "int64", here()),
+            typed(Constant(-1, here()), "int64"),
         )
-        number = where(found, IndexValue(at, "int64", here()), typed(Constant(-1, here()), "int64"))
-        return Reduce("maximum", fold, (box([(fold, places.shape[along])]),), number, here())
+        return Reduce("maximum", fold, (box([(fold, count)]),), number, here())
 
     return Expression(array.shape, "int64", element_at, (places,), costly=True, label="last")
 
 
-def _put_by(values: Whole, last: Whole, shape: Sequence[Any], along: int) -> Whole:
+def _put_by(values: Whole, last: Whole, shape: Sequence[Any], along: int | None) -> Whole:
     """The values that are put, by their numbers along the axis."""
     wide = (1,) * (len(shape) - values.ndim) + tuple(values.shape)
-    count = shape[along]
 
     def element_at(index: Sequence[Affine]) -> Element:
-        def term(at: Affine) -> Element:
-            own = [*index[:along], at, *index[along + 1 :]]
+        def term(at: Sequence[Affine]) -> Element:
+            own = at if along is None else [*index[:along], *at, *index[along + 1 :]]
             return values.at(broadcasting.along(own, wide)[len(wide) - values.ndim :])
 
-        return _summed(count, values.dtype_name, last.at(index), term)
+        count = shape[0 if along is None else along]
+        return _summed((count,), values.dtype_name, last.at(index), term)
 
     return Expression(last.shape, values.dtype_name, element_at, (values, last), costly=True, label="put")
 
 
-def _chosen(array: Whole, along: int, place: Element, term: Any) -> Element:
-    return _summed(array.shape[along], array.dtype_name, place, term)
-
-
-def _summed(count: Any, dtype: str, place: Element, term: Any) -> Element:
+def _summed(
+    counts: Sequence[Any], dtype: str, chosen: Element, term: Callable[[Sequence[Affine]], Element]
+) -> Element:
     """The term of a place, as the sum of all terms of which the others are neutral: of floats that is -0."""
-    fold = FoldIndex("fold", here())
-    at = Affine({fold: 1}, 0)
-    found = apply("equal", place, IndexValue(at, "int64", here()))
+    folds = [FoldIndex("fold", here()) for _ in counts]
+    index = [Affine({fold: 1}, 0) for fold in folds]
+    found = apply("equal", chosen, place(index, tuple(counts)))
     neutral: complex = {"f": -0.0, "c": complex(-0.0, -0.0), "b": False}.get(np.dtype(dtype).kind, 0)
-    value = where(found, term(at), typed(Constant(neutral, here()), dtype))
-    return Reduce("sum", fold, (box([(fold, count)]),), value, here())
+    value = where(found, term(index), typed(Constant(neutral, here()), dtype))
+    for fold, count in zip(reversed(folds), reversed(counts), strict=True):
+        value = Reduce("sum", fold, (box([(fold, count)]),), value, here())
+    return value

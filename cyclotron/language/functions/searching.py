@@ -12,6 +12,7 @@ from numpy.typing import DTypeLike
 from cyclotron.errors import ShapeError
 from cyclotron.language.arrays.broadcasting import whole_numbers
 from cyclotron.language.arrays.elementwise import combine, settled
+from cyclotron.language.arrays.places import places
 from cyclotron.language.arrays.reference import ScalarView
 from cyclotron.language.arrays.whole import Expression, Whole, axes_of, axis_of
 from cyclotron.language.expressions.affine import Affine
@@ -95,19 +96,6 @@ def argmin(a: Any, axis: int | None = None, keepdims: bool = False) -> Any:
     return _extremum("min", a, axis, keepdims)
 
 
-def places(array: Whole, axes: Sequence[int]) -> Whole:
-    """For each element its place along axes, counted with the last one fastest."""
-    sizes = whole_numbers(tuple(array.shape[axis] for axis in axes), "the axes")
-
-    def element_at(index: Sequence[Affine]) -> Element:
-        form = Affine({}, 0)
-        for axis, size in zip(axes, sizes, strict=True):
-            form = form.times(size).plus(index[axis])
-        return IndexValue(form, "int64", here())
-
-    return Expression(array.shape, "int64", element_at, ())
-
-
 def _extremum(kind: Literal["max", "min"], a: Any, axis: int | None, keepdims: bool) -> Any:
     if not isinstance(a, Whole):
         return getattr(np, f"arg{kind}")(a, axis=axis, keepdims=keepdims)
@@ -117,7 +105,7 @@ def _extremum(kind: Literal["max", "min"], a: Any, axis: int | None, keepdims: b
     if array.dtype.kind == "f":
         found = combine("logical_or", (found, combine("is_nan", (array,))))
     number = math.prod(whole_numbers(tuple(array.shape[one] for one in searched), f"arg{kind}"))
-    return fold("min", combine("where", (found, places(array, searched), number)), searched, keepdims)
+    return fold("min", combine("where", (found, places(array.shape, searched), number)), searched, keepdims)
 
 
 def _whole_numbers(first: int, apart: int, size: int, dtype: str) -> Whole:
