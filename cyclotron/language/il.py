@@ -14,7 +14,7 @@ A program is a function under `@il.program` that runs once on symbolic tensors. 
 
 from __future__ import annotations
 
-from cyclotron.language.arrays.captured import captured
+from cyclotron.language.arrays.captured_functions import outer as captured
 from cyclotron.language.functions.creation import (
     empty,
     empty_like,

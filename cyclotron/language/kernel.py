@@ -18,7 +18,7 @@ import numpy as np
 from cyclotron.errors import CyclotronError, Span, TraceError
 from cyclotron.language.arguments import TensorArgument, describe, normalize
 from cyclotron.language.arrays.blocked import Blocked, Spec
-from cyclotron.language.arrays.captured import captured, over_constants
+from cyclotron.language.arrays.captured_functions import names_outside, outer, over_constants, reads_arrays
 from cyclotron.language.arrays.naming import name_axes
 from cyclotron.language.arrays.reference import unwrap, wrap
 from cyclotron.language.arrays.tensors import SymbolicTensor
@@ -32,7 +32,7 @@ from cyclotron.language.recording.trace import ACTIVE, Reference, Trace
 from cyclotron.language.text.annotations import check_members, conforms, not_of_its_type, resolved
 from cyclotron.language.text.bounded import bounded
 from cyclotron.language.text.factories import factory_of, made
-from cyclotron.language.text.outside import fixed, names_outside
+from cyclotron.language.text.outside import fixed
 from cyclotron.language.text.printed import preamble
 from cyclotron.language.text.source import Source, closure_of
 from cyclotron.language.text.syntax import walk
@@ -427,13 +427,12 @@ class Kernel:
     def _il_function(self) -> Callable[..., Any]:
         """Make the function of the intermediate language, with the globals and closure of the original.
 
-        Arrays among these are constants there.
+        Arrays among these are constants there, and functions that read arrays do so there.
         """
         known = self._function.__globals__
-        names = self._global_names
-        arrays = {name: known[name] for name in names if isinstance(known.get(name), (np.ndarray, Blocked))}
+        arrays = {n: known[n] for n in self._global_names if n in known and reads_arrays(known[n])}
         around = {**arrays, **closure_of(self._function)}
-        free = {name: captured(value, name=name) for name, value in around.items()}
+        free = {name: outer(value, name=name) for name, value in around.items()}
         names = tuple(free)
         if names not in self._factories:
             rewritten = self._rewritten

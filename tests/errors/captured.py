@@ -87,10 +87,18 @@ def subscripted_outside(x):
 def read_in_a_helper(x):
     y = cy.empty_like(x)
     for i in range(4):
-        y[i] = x[i] * helper(i)
+        y[i] = x[i] * HELPERS["w"](i)
     return y
 
 
-def helper(i):
-    """Reads the array itself, which knows no index of a loop."""
-    return W[i]  # error: CYC110
+class Helper:
+    """Reads the array of an object of the host, which knows no index of a loop."""
+
+    w = W
+
+    def __call__(self, i):
+        """The element at an index."""
+        return self.w[i]  # error: CYC110
+
+
+HELPERS = {"w": Helper()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import CellType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,8 +47,10 @@ class HostArray(np.ndarray):
         return constant(self)[key] if _is_symbolic(key) else super().__getitem__(key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if not self.flags.writeable or _is_symbolic(key) or isinstance(value, Arithmetic):
+        if not self.flags.writeable or _is_symbolic(key):
             raise assigned(self.label)
+        if isinstance(value, Arithmetic):
+            raise _changed_by_data(self.label)
         super().__setitem__(key, value)
 
 
@@ -57,8 +58,10 @@ def _in_place(name: str) -> Callable[[HostArray, Any], Any]:
     """The method that changes an array by an operator, which those of others refuse."""
 
     def method(self: HostArray, other: Any) -> Any:
-        if not self.flags.writeable or isinstance(other, Arithmetic):
+        if not self.flags.writeable:
             raise assigned(self.label)
+        if isinstance(other, Arithmetic):
+            raise _changed_by_data(self.label)
         return getattr(super(HostArray, self), name)(other)
 
     method.__name__ = method.__qualname__ = name
@@ -93,21 +96,6 @@ def labelled(value: Any, name: str) -> Any:
     array = value.view(HostArray)
     array.label = name
     return array
-
-
-def over_constants(function: FunctionType) -> FunctionType:
-    """The same function, with arrays among its globals and the variables around it captured."""
-    outside = function.__globals__
-    arrays = {
-        name: captured(outside[name], name=name) for name in function.__code__.co_names if name in outside
-    }
-    around = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    cells = tuple(CellType(captured(cell.cell_contents, name=name)) for name, cell in around)
-    new = FunctionType(
-        function.__code__, {**outside, **arrays}, function.__name__, function.__defaults__, cells
-    )
-    new.__kwdefaults__ = function.__kwdefaults__
-    return new
 
 
 def constant(value: Any) -> SymbolicTensor:
@@ -145,6 +133,17 @@ def assigned(name: str) -> TraceError:
         span=here(),
         help=f"programs keep it as it was when they were compiled: declare a result, e.g. `y = cy.empty_like("
         f"{name})`, and assign that; change `{name}` itself outside of kernels",
+    )
+
+
+def _changed_by_data(name: str) -> TraceError:
+    """The error for an array that a kernel makes on the host and changes by what is known only later."""
+    return TraceError(
+        f"`{name}` is an array of the host, and what a kernel computes is assigned to it",
+        code="CYC106",
+        span=here(),
+        help=f"make it an array of the kernel before: `y = cy.empty_like({name})` and `y[...] = {name}`; or"
+        f" write a new one, e.g. `{name} = {name} + x`",
     )
 
 

@@ -7,12 +7,13 @@ import builtins
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import TypeVar
 
 import numpy as np
 
 from cyclotron.language.arrays.blocked import Blocked
+from cyclotron.language.arrays.captured_functions import reads_arrays
 from cyclotron.language.functions.pointwise import where
 from cyclotron.language.text.drawn import drawn_once, draws
 from cyclotron.language.text.names import Names
@@ -178,7 +179,8 @@ class Expressions(ast.NodeTransformer):
             owner.value = self.visit(owner.value)
             result = self._generic(node)
             assert isinstance(result, ast.Call)
-            result.func = owner
+            of_user = isinstance(function, FunctionType) and reads_arrays(function)  # of a module
+            result.func = self._captured(owner, owner.attr) if of_user else owner
             return result
         return self._generic(node)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,12 +13,6 @@ from cyclotron.language.arrays.blocked import Blocked
 
 if TYPE_CHECKING:
     from cyclotron.language.kernel import Kernel
-
-
-def names_outside(code: CodeType) -> set[str]:
-    """The names of globals and attributes in a function and the functions in it."""
-    inner = (names_outside(part) for part in code.co_consts if isinstance(part, CodeType))
-    return set(code.co_names).union(*inner)
 
 
 def fixed(value: Any, around: tuple[Kernel, ...]) -> str:

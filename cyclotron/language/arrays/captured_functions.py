@@ -1,0 +1,117 @@
+"""Functions of the user that kernels call, over constants: the arrays around them are as those of kernels."""
+
+from __future__ import annotations
+
+import dis
+import sysconfig
+from collections.abc import Iterator
+from types import CellType, CodeType, FunctionType
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from cyclotron.language.arrays.blocked import Blocked
+from cyclotron.language.arrays.captured import captured
+
+_INSTALLED = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
+_ASSIGNING = ("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_DEREF", "DELETE_DEREF")
+
+
+def names_outside(code: CodeType) -> set[str]:
+    """The names of globals and attributes in a function and the functions in it."""
+    inner = (names_outside(part) for part in code.co_consts if isinstance(part, CodeType))
+    return set(code.co_names).union(*inner)
+
+
+def reads_arrays(value: object) -> bool:
+    """Whether a value is an array, or a function of the user which, or which by others, reads some."""
+    seen: set[int] = set()
+    pending = [value]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, (np.ndarray, Blocked)):
+            return True
+        if _is_of_user(one) and id(one) not in seen:
+            seen.add(id(one))
+            pending += [value for _, value in _around(one)]
+    return False
+
+
+def over_constants(function: FunctionType, *, known: dict[int, FunctionType] | None = None) -> FunctionType:
+    """The same function, with arrays among its globals, defaults and the variables around it captured.
+
+    So are those of the user's functions that it calls; `known` are those that are made already.
+    """
+    made = {} if known is None else known
+    if id(function) in made:
+        return made[id(function)]
+    outside = function.__globals__
+    own = {**outside}
+    cells = tuple(CellType() for _ in function.__code__.co_freevars)
+    new = FunctionType(function.__code__, own, function.__name__, function.__defaults__, cells)
+    made[id(function)] = new
+
+    names = names_outside(function.__code__) & outside.keys()
+    own |= {name: outer(outside[name], name=name, known=made) for name in names}
+    for cell, (name, old) in zip(cells, _cells(function), strict=True):
+        if not _is_empty(old):
+            cell.cell_contents = outer(old.cell_contents, name=name, known=made)
+    defaults = {name: outer(value, name=name, known=made) for name, value in _defaults(function)}
+    new.__defaults__ = tuple(defaults[name] for name in _with_defaults(function)) or None
+    new.__kwdefaults__ = {name: defaults[name] for name in function.__kwdefaults__ or ()} or None
+    new.__dict__.update(function.__dict__)
+    return new
+
+
+def outer(value: Any, *, name: str, known: dict[int, FunctionType] | None = None) -> Any:
+    """What a function reads by a name that is not its own: arrays are captured, also those of functions."""
+    if _is_of_user(value):
+        return over_constants(value, known=known) if reads_arrays(value) else value
+    return captured(value, name=name)
+
+
+def _is_of_user(value: object) -> TypeGuard[FunctionType]:
+    """Whether a value is a function that may be made anew: not of a library, and without effects on names."""
+    if not isinstance(value, FunctionType) or value.__module__.partition(".")[0] == "cyclotron":
+        return False
+    return not value.__code__.co_filename.startswith(_INSTALLED) and not _assigns(value.__code__)
+
+
+def _assigns(code: CodeType) -> bool:
+    """Whether a function assigns variables around it."""
+    around = set(code.co_freevars)
+    return any(
+        one.opname in _ASSIGNING and ("GLOBAL" in one.opname or one.argval in around)
+        for one in dis.get_instructions(code)
+    ) or any(_assigns(part) for part in code.co_consts if isinstance(part, CodeType))
+
+
+def _around(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    """What a function reads by names that are not its own."""
+    for name in names_outside(function.__code__):
+        if name in function.__globals__:
+            yield name, function.__globals__[name]
+    yield from ((name, cell.cell_contents) for name, cell in _cells(function) if not _is_empty(cell))
+    yield from _defaults(function)
+
+
+def _cells(function: FunctionType) -> Iterator[tuple[str, CellType]]:
+    yield from zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+
+
+def _is_empty(cell: CellType) -> bool:
+    try:
+        _ = cell.cell_contents
+    except ValueError:
+        return True
+    return False
+
+
+def _defaults(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    yield from zip(_with_defaults(function), function.__defaults__ or (), strict=True)
+    yield from (function.__kwdefaults__ or {}).items()
+
+
+def _with_defaults(function: FunctionType) -> tuple[str, ...]:
+    code, count = function.__code__, len(function.__defaults__ or ())
+    return code.co_varnames[code.co_argcount - count : code.co_argcount]
