@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cyclotron.events import all_events, all_messages
-from cyclotron.tables import html_table, text_table
+from cyclotron.tables import Row, Table
 
 if TYPE_CHECKING:
     from cyclotron.results import Result
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _HEADER = ("cause", "of", "cycles", "share")
 
 
-class Accounting:
+class Accounting(Table):
     """The cycles of each PE by cause: in each PE, those of all causes add up to the run's cycles.
 
     Arrays are int64, shape ``grid``, in cycles; it prints as a table of their sums over the grid.
@@ -41,6 +41,8 @@ class Accounting:
     done : ndarray
         After the last instruction, and of PEs without a program.
     """
+
+    _what = "accounting of "
 
     def __init__(
         self,
@@ -75,23 +77,16 @@ class Accounting:
         yield "waits for control", "", self.control
         yield "done", "", self.done
 
-    def _rows(self) -> list[list[str]]:
+    def _table(self) -> tuple[Row, list[list[str]]]:
         everything = max(1, self.result.cycles * self.done.size)
         sums = ((cause, of, int(cycles.sum())) for cause, of, cycles in self._causes())
-        return [[cause, of, f"{n:,}", f"{n / everything:.1%}"] for cause, of, n in sums if n]
+        return _HEADER, [[cause, of, f"{n:,}", f"{n / everything:.1%}"] for cause, of, n in sums if n]
 
-    def _caption(self) -> str:
+    @property
+    def caption(self) -> str:
+        """What the table is of, in a line."""
         grid = "×".join(map(str, self.result.grid))
         return f"{self.result.program.kernel_name} on {grid}: {self.result.cycles:,} cycles of each PE"
-
-    def __str__(self) -> str:
-        return f"{self._caption()}\n\n{text_table(_HEADER, self._rows())}"
-
-    def __repr__(self) -> str:
-        return f"<accounting of {self._caption()}>"
-
-    def _repr_html_(self) -> str:
-        return html_table(_HEADER, self._rows(), self._caption())
 
 
 def account(result: Result) -> Accounting:

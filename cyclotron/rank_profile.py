@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cyclotron import _core
 from cyclotron.errors import ExecutionError
-from cyclotron.tables import html_table, text_table
+from cyclotron.tables import Table
 
 if TYPE_CHECKING:
     from cyclotron.compiler import Program
@@ -37,7 +37,7 @@ _PRODUCTS = ("matmul", "syrk", "solve_triangular", "inv_triangular", "cholesky",
 _SYMMETRIC = ("syrk", "cholesky", "ldl")
 
 
-class Profile(list[dict[str, Any]]):
+class Profile(Table, list[dict[str, Any]]):
     """For each rank, by name, where its time went; it prints as a table.
 
     Times are seconds of wall time, and add up to ``seconds`` but for what instructions themselves take.
@@ -70,6 +70,8 @@ class Profile(list[dict[str, Any]]):
     events_dropped : int
         Beyond the limit.
     """
+
+    _what = "profile of "
 
     def __init__(
         self, ranks: Iterable[dict[str, Any]], program: Program, events: NDArray[Any], events_dropped: int
@@ -147,16 +149,6 @@ class Profile(list[dict[str, Any]]):
             return "no ranks"
         ranks = "1 rank" if len(self) == 1 else f"{len(self)} ranks"
         return f"{self._kernel} on {ranks}: {_milliseconds(max(rank['seconds'] for rank in self))} ms"
-
-    def __str__(self) -> str:
-        return f"{self.caption}\n\n{text_table(*self._table())}"
-
-    def __repr__(self) -> str:
-        return f"<profile of {self.caption}>"
-
-    def _repr_html_(self) -> str:
-        header, rows = self._table()
-        return html_table(header, rows, self.caption)
 
 
 def words_bound(rank: Mapping[str, Any]) -> float:

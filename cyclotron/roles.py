@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from cyclotron.tables import html_table, text_table
+from cyclotron.tables import Row, Table
 
 if TYPE_CHECKING:
     from cyclotron.compiler import Program
@@ -118,8 +118,8 @@ class Role:
         ]
 
 
-@dataclass(frozen=True)
-class Roles:
+@dataclass(frozen=True, repr=False)
+class Roles(Table):
     """Who does what: iterable, the roles of the PE classes; a table as text.
 
     Attributes
@@ -189,12 +189,14 @@ class Roles:
         """
         return sum(role.pes for role in self.roles if role.name == name)
 
-    def _rows(self) -> list[list[str]]:
+    def _table(self) -> tuple[Row, list[list[str]]]:
         calls = sum(len(section.calls) for section in self.sections)
         controller = [self.controller._row()] if self.controller is not None else []
-        return controller + [role._row(calls) for role in self.roles]
+        return _HEADER, controller + [role._row(calls) for role in self.roles]
 
-    def _caption(self) -> str:
+    @property
+    def caption(self) -> str:
+        """What the table is of, in a line."""
         names: tuple[tuple[RoleName, str], ...] = (
             ("worker", "worker"),
             ("reduction", "reduction PE"),
@@ -204,12 +206,3 @@ class Roles:
         parts = [f"{count} {text}{'' if count == 1 else 's'}" for count, text in counts if count]
         head = "a controller" if self.controller is not None else "no controller"
         return f"{self.kernel_name}: {', '.join([head, *parts])}"
-
-    def __str__(self) -> str:
-        return f"{self._caption()}\n\n{text_table(_HEADER, self._rows())}"
-
-    def __repr__(self) -> str:
-        return f"<{self._caption()}>"
-
-    def _repr_html_(self) -> str:
-        return html_table(_HEADER, self._rows(), self._caption())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cyclotron.tables import html_table, text_table
+from cyclotron.tables import Row, Table
 
 if TYPE_CHECKING:
     from cyclotron.compiler import Program
@@ -123,8 +123,8 @@ class Section:
             yield [name if first else "", str(place), call.lines_text, *lists, *counts, sent if first else ""]
 
 
-@dataclass(frozen=True)
-class Sections:
+@dataclass(frozen=True, repr=False)
+class Sections(Table):
     """The sections of a program, in the order in which they are sent: iterable, indexable, a table as text.
 
     Attributes
@@ -158,19 +158,12 @@ class Sections:
     def __getitem__(self, number: int) -> Section:
         return self.sections[number]
 
-    def _rows(self) -> list[list[str]]:
-        return [row for number, section in enumerate(self.sections) for row in section._rows(number)]
+    def _table(self) -> tuple[Row, list[list[str]]]:
+        return _HEADER, [row for number, section in enumerate(self.sections) for row in section._rows(number)]
 
-    def _caption(self) -> str:
+    @property
+    def caption(self) -> str:
+        """What the table is of, in a line."""
         waits = sum(bool(section.waits_for) for section in self.sections)
         count = f"{len(self)} section" + ("" if len(self) == 1 else "s")
         return f"{self.kernel_name}: {count}, {waits or 'none'} of them sent by a value that the PEs compute"
-
-    def __str__(self) -> str:
-        return f"{self._caption()}\n\n{text_table(_HEADER, self._rows())}"
-
-    def __repr__(self) -> str:
-        return f"<{self._caption()}>"
-
-    def _repr_html_(self) -> str:
-        return html_table(_HEADER, self._rows(), self._caption())

@@ -8,6 +8,30 @@ from collections.abc import Sequence
 Row = Sequence[str]
 
 
+class Table:
+    """What prints as a table under a caption, in notebooks too; a subclass has `caption` and `_table`."""
+
+    _what = ""  # what a table is, before the caption
+
+    @property
+    def caption(self) -> str:
+        """What the table is of, in a line."""
+        raise NotImplementedError
+
+    def _table(self) -> tuple[Row, Sequence[Row]]:
+        """The header and the rows."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return f"{self.caption}\n\n{text_table(*self._table())}"
+
+    def __repr__(self) -> str:
+        return f"<{self._what}{self.caption}>"
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._table(), self.caption)
+
+
 def text_table(header: Row, rows: Sequence[Row]) -> str:
     """Return aligned columns under a header, each column as wide as its widest cell.
 
