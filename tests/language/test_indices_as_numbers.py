@@ -302,6 +302,58 @@ def test_powers_of_indices(size: int) -> None:
     equal(powers_of_indices, small(size, size))
 
 
+@cy.kernel
+def exact_powers(x):
+    y = cy.zeros_like(x)
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            y[i, j] = x[i, j] + (0 if i < j else 3 ** (i - j)) + (3 ** (j - i) if j > i else 0)
+    return y
+
+
+def test_powers_of_whole_numbers_in_branches_are_exact() -> None:
+    x = np.zeros((39, 39), dtype="int64")
+    equal(exact_powers, x)
+    assert exact_powers(x)[38, 0] == 3**38  # which float64 does not hold
+
+
+@cy.kernel
+def by_negative(x):
+    y = cy.empty_like(x)
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            y[i, j] = x[i, j] + (i * 10**9) // (-1 - j)
+    return y
+
+
+@cy.kernel
+def by_positive(x):
+    y = cy.empty_like(x)
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            y[i, j] = x[i, j] + (i * 10**9) // (1 + j)
+    return y
+
+
+@cy.kernel
+def by_both(x):
+    y = cy.empty_like(x)
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            y[i, j] = x[i, j] + (-i * 10**9) // (-3 + 2 * j)
+    return y
+
+
+@pytest.mark.parametrize("kernel", [by_negative, by_positive, by_both], ids=lambda one: one.name)
+def test_quotients_that_do_not_fit(kernel: cy.Kernel) -> None:
+    equal(kernel, small(3, 4, dtype="int32"))
+    equal(kernel, small(5, 4, dtype="int64"))
+    with pytest.raises(cy.ShapeError) as refused:
+        kernel.compile(small(5, 4, dtype="int32"))
+    assert refused.value.code == "CYC120"
+    assert "a number that indices make may reach" in str(refused.value)
+
+
 def test_powers_that_may_be_negative_are_refused() -> None:
     @cy.kernel
     def inverse(x):
