@@ -24,9 +24,10 @@ struct Dependence {
                                             std::size_t first);
 /// Every dependence advances in time, or between PEs of one step in a common direction.
 void check_dependences(Mapping& mapping);
-/// Where a link would have to hold more messages than it does between the steps in which they are made and used, or pass
-/// them on in another order, they are sent in the step that receives them. All sends of a step come first, then all
-/// receives of such messages: where all PEs could take each step together, every depth does then.
+/// Where links would have to hold more messages than they do between the steps in which these are made and used, or pass
+/// them on in another order, or where PEs might wait for each other's room in a circle (`may_wait_in_a_circle`), messages are
+/// sent in the step that receives them. All sends of a step come first, then all receives of such messages: where all PEs
+/// could take each step together, every depth does then.
 /// Requires: check_dependences; channels still one a rule.
 void send_late(Mapping& mapping, const machine::Machine& machine);
 /// Within one PE and step a value is written before the statements that read it.

@@ -15,6 +15,7 @@ sys.path.append(str(Path(__file__).parents[2] / "examples"))
 import heat
 import heat_3d
 import ising
+import kernels
 import poisson
 import shallow_water
 import waves
@@ -137,6 +138,34 @@ def at_half_speed(x):
     return y
 
 
+@cy.kernel
+def taking_turns(u, v, steps):
+    for _t in range(steps):
+        v[2:-2] -= v[3:-1] + u[3:-1]
+        u, v = v, u
+        v = 2 * v - u
+    return u, v
+
+
+@cy.kernel
+def taking_turns_first(u, v, steps):
+    for _t in range(steps):
+        u, v = v, u
+        u[2:-2] -= v[3:-1] - v[4:] - u[3:-1]
+        v[2:-2] = v[3:-1] - v[4:]
+    return u, v
+
+
+@cy.kernel
+def taking_turns_between(u, v, steps):
+    for _t in range(steps):
+        u = 2 * v - v
+        u[2:-2] = u[:-4] - u[1:-3]
+        u, v = v, u
+        v[2:-2] += v[1:-3] - v[:-4] - u[:-4]
+    return u, v
+
+
 def numbers(*shape: int, dtype: str = "float64") -> Any:
     return np.random.default_rng(len(shape)).integers(-9, 10, shape).astype(dtype)
 
@@ -173,6 +202,19 @@ CASES = {  # kernel, arguments, grids
     "two columns away": (rolls_both_ways, (numbers(8), 3), [(2,), (3,)]),
     "two columns away, a point a PE": (rolls_both_ways, (numbers(7), 4), [(3,), (7,)]),
     "values of two steps ago": (older_beside_newer, (numbers(8), 5), [(2,), (4,)]),
+    # Two kinds of values go to one neighbour, one in the step that makes it.
+    "two arrays take turns": (taking_turns, (numbers(10), 3 * numbers(10), 3), [(3,), (5,)]),
+    "two arrays take turns, complex": (
+        taking_turns,
+        (numbers(8, dtype="complex64"), 3 * numbers(8, dtype="complex64"), 4),
+        [(3,), (4,)],
+    ),
+    "two arrays take turns first": (taking_turns_first, (numbers(10), 3 * numbers(10), 3), [(3,), (1,)]),
+    "two arrays take turns between": (
+        taking_turns_between,
+        (numbers(8, dtype="int64"), 3 * numbers(8, dtype="int64"), 3),
+        [(3,), (2,)],
+    ),
     # Values of neighbours are used ever fewer steps after they are made.
     "at half speed": (at_half_speed, (numbers(6, 14),), [(6,), (3,)]),
     "at half speed, int32": (at_half_speed, (numbers(7, 11, dtype="int32"),), [(7,), (2,)]),
@@ -242,6 +284,16 @@ def test_that_they_are_sent_late_is_proven_and_takes_no_room():
     assert cy.prove(late.with_machine(on((8, 8), 1, "")))
     with pytest.raises(cy.DeadlockError):
         cy.prove(early.with_machine(on((8, 8), 1, "")))
+
+
+@pytest.mark.parametrize(("rows", "columns", "inner"), [(4, 4, 4), (6, 5, 3), (3, 4, 1)])
+def test_links_that_hold_what_is_on_the_way_need_no_late_sends(rows, columns, inner):
+    """Products dealt out: each step uses what the last one made, before it sends its own."""
+    dealt = cy.Schedule().space("i", "j").time("k").fold(i=cy.cyclic(2), j=cy.cyclic(3))
+    A, B = numbers(rows, inner), numbers(inner, columns)
+    program = kernels.matmul.compile(A, B, schedule=dealt, machine=on((2, 3), 2, "torus"))
+    assert not any("links of every depth" in proof for proof in program.verify())
+    assert np.array_equal(cy.run(program, backend="sim").output, A @ B)
 
 
 def test_a_program_for_shallow_links_waits_for_no_depth():
