@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include <cyclotron/codegen/generate.hpp>
 #include <cyclotron/dataflow/coordinates.hpp>
@@ -54,6 +55,8 @@ constexpr std::string_view effort_spent = "CYC299";
 /// What another order of a step's computations may mend.
 constexpr std::string_view made_too_late = "CYC221";
 constexpr std::string_view overtaken = "CYC222";
+/// What shorter ways may mend.
+constexpr std::string_view too_far = "CYC220";
 
 /// Why the terms of a schedule's programs are others than the equations', or nothing.
 std::string other_terms(const schedule::Schedule& schedule) {
@@ -89,6 +92,17 @@ std::string other_terms(const schedule::Schedule& schedule) {
         fold.dimension, fold.parts);
   }
   throw LegalityError(std::move(found));
+}
+
+/// The schedule with what it deals out in blocks instead, and how one writes that; none where it deals nothing out.
+std::optional<std::pair<schedule::Schedule, std::string>> in_blocks(schedule::Schedule schedule) {
+  std::vector<std::string> folds;
+  for (auto& fold : schedule.folds) {
+    if (!std::exchange(fold.cyclic, false)) continue;
+    folds.push_back(fmt::format("{}=cy.block({})", fold.dimension, fold.parts));
+  }
+  if (folds.empty()) return std::nullopt;
+  return std::pair{std::move(schedule), fmt::format("fold({})", fmt::join(folds, ", "))};
 }
 
 /// The independent checker, on small programs. That channels are too shallow is for the run to say; whatever
@@ -334,6 +348,25 @@ recurrence::System reordered(const recurrence::System& system, const schedule::S
   return recurrence::reduce_inwards(recurrence::stage_reductions(blocks, schedule.stages), schedule.inwards);
 }
 
+/// What passes from point to point goes round the PEs as often as work is dealt out to them: the order of time or the links
+/// may forbid it. Throws with the schedule in blocks as help, where that works; else returns.
+void refuse_dealing(const LegalityError& error, const recurrence::System& system,
+                    const schedule::Schedule& schedule, const machine::Machine& machine) {
+  Diagnostic found = error.diagnostic();
+  const bool far = found.code == too_far;
+  if (!far && found.code != made_too_late && found.code != overtaken) return;
+  const auto other = in_blocks(schedule);
+  if (!other) return;
+  try {
+    (void)compile(system, other->first, machine);
+  } catch (const Error&) {
+    return;
+  }
+  found.help = fmt::format("{}fold in blocks, along which values pass once: {} works",
+                           far ? found.help + ", or " : "", other->second);
+  throw LegalityError(std::move(found));
+}
+
 }  // namespace
 
 Compiled compile(const recurrence::System& system, const std::optional<schedule::Schedule>& schedule,
@@ -376,6 +409,7 @@ Compiled compile(const recurrence::System& system, const std::optional<schedule:
   try {
     std::rethrow_exception(first_error);
   } catch (const LegalityError& error) {
+    refuse_dealing(error, system, schedule.value_or(schedule::Schedule{}), machine);
     refuse_order(error, schedule.value_or(schedule::Schedule{}));
   }
 }

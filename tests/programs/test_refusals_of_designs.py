@@ -59,6 +59,16 @@ def copied(A):
     return B
 
 
+@cy.kernel
+def by_their_total(x):
+    return x * cy.sum(x)
+
+
+def dealt_out(topology, fold=cy.cyclic):
+    schedule = S.space("i").fold(i=fold(3))
+    return by_their_total.compile(np.arange(10.0), schedule=schedule, machine=cy.Machine(topology=topology))
+
+
 def roofline_of_moves():
     program = copied.compile(cy.spec((3,)))
     return cy.run(program, backend="sim", functional=False).plot.roofline()
@@ -182,6 +192,8 @@ REFUSALS = {
         "CYC504",
         lambda: compiled(S.space("i", "j"), machine=cy.Machine(pe=cy.PE(channels=1))),
     ),
+    "total-of-what-is-dealt-out": (cy.LegalityError, "CYC221", lambda: dealt_out("torus")),
+    "total-of-what-is-dealt-out-on-a-line": (cy.LegalityError, "CYC220", lambda: dealt_out("mesh")),
     "schedule-of-another-grid": (
         cy.CapacityError,
         "CYC502",
@@ -225,6 +237,12 @@ REFUSALS = {
 @pytest.mark.parametrize("name", REFUSALS)
 def test_refusal(name, golden_refusal):
     golden_refusal(name, *REFUSALS[name])
+
+
+@pytest.mark.parametrize("topology", ["mesh", "torus"])
+def test_blocks_work_where_a_refusal_says_so(topology):
+    total = cy.run(dealt_out(topology, cy.block), backend="sim").output
+    assert np.array_equal(total, 45 * np.arange(10.0))
 
 
 def test_a_refused_file_is_read_again():
