@@ -34,6 +34,28 @@ def rounded(A, x):
 
 
 @cy.kernel
+def as_numpy_names_them(A, x):
+    y = +x
+    y[0] = 7
+    return (
+        np.positive(A[1:, ::2]),
+        y,
+        x * 2,
+        A.clip(max=1, min=0),
+        np.fabs(x),
+        cy.isclose(x, [2.5, 0, 1, 2, 3]),
+    )
+
+
+@cy.kernel
+def of_whole_numbers(n):
+    y = cy.empty(n.shape, dtype="float64")
+    for i in range(n.shape[0]):
+        y[i] = np.rint(n[i]) / 4 + np.fabs(n[i]) / 8 + np.rint(i)
+    return np.rint(n), np.fabs(n), y
+
+
+@cy.kernel
 def close(A, x):
     return np.isclose(A, 0.5), cy.allclose(x, x + 1e-12), np.allclose(A, A[0]), cy.isclose(1 / x, 1 / x)
 
@@ -110,6 +132,7 @@ def in_loops(A, x):
 
 
 KERNELS = [
+    as_numpy_names_them,
     clipped,
     elementwise,
     rounded,
@@ -191,3 +214,51 @@ def test_parts_of_complex_numbers_lie_beside_each_other(dtype: str) -> None:
         program = parts.compile(x, 2 * x, schedule=schedule)
         for backend in ("sim", "local"):
             np.testing.assert_array_equal(cy.run(program, backend=backend).output, parts.reference(x, 2 * x))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_functions_of_whole_numbers_that_give_floating_ones(dtype: str) -> None:
+    n = np.array([-3, 0, 7], dtype=dtype)
+    expected = of_whole_numbers.reference(n)
+    for found, wanted in zip(of_whole_numbers(n), expected, strict=True):
+        assert found.dtype == wanted.dtype == np.float64
+        np.testing.assert_array_equal(found, wanted)
+
+
+@cy.kernel
+def of_complex(z):
+    return np.fabs(z)
+
+
+@cy.kernel
+def by_truth(A):
+    return cy.sum(A, axis=True)
+
+
+@cy.kernel
+def of_no_axes(A):
+    return cy.norm(A, axis=())
+
+
+@cy.kernel
+def weighted(A):
+    return np.average(A, axis=0)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "argument", "code", "text"),
+    [
+        (of_complex, A * 1j, "CYC121", "`np.fabs` is not defined on complex128"),
+        (by_truth, A, "CYC122", "the axis True"),
+        (of_no_axes, A, "CYC122", "over 0 axes"),
+        (weighted, A, "CYC105", "cy.mean"),
+    ],
+    ids=lambda one: one.name if isinstance(one, cy.Kernel) else None,
+)
+def test_what_numpy_refuses_or_kernels_do_not_have(
+    kernel: cy.Kernel, argument: np.ndarray, code: str, text: str
+) -> None:
+    with pytest.raises(cy.CyclotronError) as refused:
+        kernel.compile(argument)
+    assert refused.value.code == code
+    assert text in str(refused.value)

@@ -152,3 +152,26 @@ def test_numbers_that_data_choose_have_the_dtype_of_where() -> None:
         expected = np.where(x[0] > 0, 2, 3.5)
         assert found.dtype == expected.dtype
         np.testing.assert_array_equal(found, expected)
+
+
+@cy.kernel
+def chosen_of_the_host(x, y):
+    z = y
+    if x[1] > 0:
+        z = WEIGHTS
+    if x[2] > 0:
+        u = cy.clip(WEIGHTS, 0, 1)
+    else:
+        u = TABLE[1]
+    u = u + cy.where(WEIGHTS > 0.5, 1, x) * cy.round(WEIGHTS)
+    return z * x + u
+
+
+def test_data_choose_arrays_of_the_host() -> None:
+    for x in (np.arange(5.0), -np.arange(5.0), np.arange(5.0) - 1.5):
+        np.testing.assert_array_equal(chosen_of_the_host(x, 2 * x), chosen_of_the_host.reference(x, 2 * x))
+
+
+def test_functions_give_arrays_of_numpy_outside_of_kernels() -> None:
+    for made in (cy.where(WEIGHTS > 0, 1, 2), cy.clip(WEIGHTS, 0, 1), cy.cast(WEIGHTS, "float32")):
+        assert type(made) is np.ndarray

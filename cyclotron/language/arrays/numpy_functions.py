@@ -27,6 +27,19 @@ _OTHERWISE = {
     "cumprod": "write the recurrence, e.g. `y[i] = y[i - 1] * x[i]` in a loop over i",
     "take": "write `cy.take_along_axis(x, indices, axis=0)`, whose indices have as many axes",
     "linspace": "pass the numbers to the kernel as an argument",
+    "average": "use cy.mean, or with weights `cy.sum(w * x) / cy.sum(w)`",
+    "median": "a median needs all elements in order: sort them outside of the kernel",
+    "ptp": "write `cy.max(x) - cy.min(x)`",
+    "count_nonzero": "write `cy.sum(x != 0)`",
+    "inner": "use `@` or cy.dot, e.g. `x @ y.T`",
+    "vdot": "write `cy.sum(cy.conj(x) * y)`",
+    "kron": "write a loop for each axis of both, e.g. `C[n * i + k] = x[i] * y[k]`",
+    "angle": "write `cy.arctan2(cy.imag(x), cy.real(x))`",
+    "trunc": "write `cy.where(x < 0, cy.ceil(x), cy.floor(x))`",
+    "copysign": "write `cy.where(y < 0, -cy.abs(x), cy.abs(x))`",
+    "fmax": "use cy.maximum, and `cy.where(cy.isnan(x), y, x)` where NaNs do not count",
+    "fmin": "use cy.minimum, and `cy.where(cy.isnan(x), y, x)` where NaNs do not count",
+    "nbytes": "write `x.size * x.dtype.itemsize`",
     "sort": "exchange neighbours with cy.minimum and cy.maximum, e.g. by odd and even places in turn",
     "stack": "join arrays with a new axis, e.g. `cy.concatenate([x[None], y[None]])`",
 } | dict.fromkeys(
@@ -104,7 +117,8 @@ def refused(what: str) -> TraceError:
             span=here(),
             help=f"there is {functions}, and `@` for products",
         )
-    near = difflib.get_close_matches(what.rpartition(".")[2], known, 3, 0.6)
+    name = what.rpartition(".")[2]
+    near = difflib.get_close_matches(name.removeprefix("nan"), known, 3, 0.75)
     names = ", ".join(f"cy.{name}" for name in near or ("where", "sum", "roll", "shift", "exp"))
     return TraceError(
         f"`{what}` is not known of arrays while a kernel is traced",
@@ -124,7 +138,8 @@ def ufunc(function: np.ufunc) -> Callable[..., Any] | None:
         np.log2: compositions.log2,
         np.log10: compositions.log10,
         np.isinf: compositions.isinf,
-        np.rint: compositions.round,
+        np.rint: lambda x: compositions.round(compositions.floating(np.rint, x)),
+        np.fabs: lambda x: elements.apply("absolute", compositions.floating(np.fabs, x)),
     }
     return elements.UFUNCS.get(function) or composed.get(function)
 
@@ -137,7 +152,7 @@ def method(name: str) -> Callable[..., Any] | None:
         "prod": folds.prod,
         "var": folds.var,
         "std": folds.std,
-        "clip": compositions.clip,
+        "clip": lambda a, min=None, max=None: compositions.clip(a, min, max),  # NumPy's names
         "round": compositions.round,
         "diagonal": rearranged.diagonal,
         "trace": rearranged.trace,

@@ -147,6 +147,9 @@ class Whole(ArrayRefusals, Array):
         name = named_dtype(dtype)
         return Expression(self.shape, name, lambda index: cast(self.at(index), name), (self,))
 
+    def __pos__(self) -> Whole:
+        return self.copy()
+
     def copy(self) -> Whole:
         """A new array of the elements."""
         return Expression(self.shape, self.dtype_name, self.at, (self,))
@@ -464,6 +467,8 @@ def place_of(number: Any, what: str) -> int:
 
 def _whole_number(axis: Any, what: str) -> int:
     try:
+        if isinstance(axis, bool):
+            raise TypeError("a truth value is no axis, as in NumPy")
         return operator.index(axis)
     except TypeError:
         raise ShapeError(

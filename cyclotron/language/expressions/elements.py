@@ -479,8 +479,7 @@ _SPELLED: Mapping[np.ufunc, Callable[..., Element]] = {
     np.square: lambda a: power(a, 2),
     np.reciprocal: lambda a: apply("divide", 1, a),
     np.matmul: matmul,
-    np.positive: element,
-    np.fabs: lambda a: apply("absolute", a),
+    np.positive: lambda a: element(a) if array_of((a,)) is None else +a,
 }
 _SPELLED_HERE: Mapping[str, Callable[..., Element]] = {
     "add": add,

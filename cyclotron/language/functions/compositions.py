@@ -9,7 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from cyclotron.language.expressions.arithmetic import Arithmetic, Array
+from cyclotron.errors import ShapeError
+from cyclotron.language.expressions.arithmetic import Arithmetic, Array, Part
+from cyclotron.language.expressions.elements import element
+from cyclotron.language.expressions.position import here
 from cyclotron.language.functions import pointwise as f
 from cyclotron.language.functions.pointwise import plain_result
 
@@ -22,12 +25,16 @@ def _composed(numpy: Callable[..., Any]) -> Callable[[Callable[..., Any]], Calla
         def function(*args: Any, **kwargs: Any) -> Any:
             values = (*args, *kwargs.values())
             if any(isinstance(value, Arithmetic) for value in values):
-                return composition(*args, **kwargs)
+                return composition(*map(_array, args), **kwargs)
             return plain_result(numpy(*args, **kwargs), *values)
 
         return function
 
     return decorated
+
+
+def _array(value: Any) -> Any:
+    return np.asarray(value) if isinstance(value, (list, tuple)) else value
 
 
 @_composed(np.clip)
@@ -70,6 +77,27 @@ def round(a: Any) -> Any:
     rest = a - down
     near = f.where(rest > 0.5, down + 1, f.where(rest == 0.5, down + down % 2, down))
     return f.where(near == 0, 0 * a, near)  # a zero has the sign of what it was, as in NumPy
+
+
+def floating(ufunc: np.ufunc, x: Any) -> Any:
+    """An operand of a ufunc that computes whole numbers as floating ones, in the dtype that NumPy gives.
+
+    Raises
+    ------
+    ShapeError
+        CYC121 if NumPy does not have it of such numbers, CYC120 if kernels do not have the dtype.
+    """
+    value = x if isinstance(x, (Array, Part)) else element(x)
+    dtype = value.dtype or "float64"  # type: ignore[union-attr]
+    try:
+        return f.cast(value, ufunc(np.empty(0, dtype)).dtype)
+    except TypeError:
+        raise ShapeError(
+            f"`np.{ufunc.__name__}` is not defined on {dtype} arrays",
+            code="CYC121",
+            span=here(),
+            help="take cy.real, cy.imag or cy.abs of them",
+        ) from None
 
 
 @_composed(np.isclose)

@@ -200,6 +200,13 @@ def norm(x: Any, ord: float | None = None, axis: Any = None, keepdims: bool = Fa
             return np.linalg.norm(np.ravel(x))
         return np.linalg.norm(x, ord, axis, keepdims)
     folded = axes_of(axis, x.ndim, "norm")
+    if axis is not None and len(folded) not in (1, 2):
+        raise ShapeError(
+            f"`norm` is taken over {len(folded)} axes",
+            code="CYC122",
+            span=here(),
+            help="name one axis, that of vectors, or two, those of matrices",
+        )
     if ord not in (None, 1, 2, np.inf, -np.inf) or (ord is not None and len(folded) != 1):
         raise ShapeError(
             f"`norm` has ord={ord!r} over {len(folded)} axes",

@@ -17,9 +17,9 @@ from cyclotron.language.expressions.arithmetic import Arithmetic, Array, Part
 from cyclotron.language.expressions.dtypes import selected
 from cyclotron.language.expressions.elements import Element
 from cyclotron.language.expressions.operators import OPERATORS
-from cyclotron.language.recording.trace import ACTIVE, Trace
+from cyclotron.language.recording.trace import ACTIVE, Reference, Trace
 
-_HOSTS = (np.ndarray, np.generic, int, float, complex)
+_HOSTS = (np.ndarray, np.generic, int, float, complex, list, tuple)
 
 
 def _elementwise(name: str, op: str, about: str) -> Callable[..., Any]:
@@ -116,10 +116,10 @@ def cast(x: Any, dtype: DTypeLike) -> Any:
 
 
 def plain_result(result: Any, *operands: Any) -> Any:
-    """A new array of a plain run: whole if an operand is, else an element."""
-    if isinstance(result, PlainRagged):
+    """A new array of a plain run: whole if an operand is, else an element; elsewhere what NumPy gives."""
+    if isinstance(result, PlainRagged) or not isinstance(ACTIVE.get(), Reference):
         return result
-    whole = builtins.any(isinstance(value, ScalarView) for value in operands)
+    whole = builtins.any(np.ndim(value) and not isinstance(value, Value) for value in operands)
     return np.asarray(result).view(ScalarView if whole else Value)
 
 

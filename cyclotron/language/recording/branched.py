@@ -15,6 +15,7 @@ import numpy as np
 
 from cyclotron.errors import ShapeError, TraceError
 from cyclotron.language.arrays import broadcasting
+from cyclotron.language.arrays.captured import constant
 from cyclotron.language.arrays.elementwise import combine, number_of, operand
 from cyclotron.language.arrays.tensors import SymbolicTensor
 from cyclotron.language.arrays.whole import Expression, Whole
@@ -225,9 +226,7 @@ def _joined(arms: _Arms, name: str, then: Any, other: Any) -> Any:
         return then
     if isinstance(then, Affine) and isinstance(other, Affine) and then.same(other):
         return then
-    then, other = (
-        element(one) if isinstance(one, (Affine, Rounded, Extremum)) else one for one in (then, other)
-    )
+    then, other = map(_chosen_of, (then, other))
     for value in (then, other):
         if not isinstance(value, (Whole, Element, *_NUMBERS)):
             raise TraceError(
@@ -251,6 +250,13 @@ def _joined(arms: _Arms, name: str, then: Any, other: Any) -> Any:
         whole = _expression("where", (arms.part.condition, whole, elsewhere))
     whole.chosen = None if of is None else replace(of, condition=arms)
     return array(whole, name=name)
+
+
+def _chosen_of(value: Any) -> Any:
+    """What a branch gives a name as the recording chooses it: arrays of the host are constants."""
+    if isinstance(value, np.ndarray) and value.ndim:
+        return constant(value)
+    return element(value) if isinstance(value, (Affine, Rounded, Extremum)) else value
 
 
 def chosen_array(what: str, test: Condition | Element, then: Any, other: Any) -> Expression:
