@@ -126,6 +126,18 @@ def guarded(x):
 
 
 @cy.kernel
+def beside_arrays_without_axes(x):
+    y = cy.empty(x.shape, dtype="float64")
+    for i in range(len(x)):
+        y[i] = i - cy.where(len(x) > 2, 0.1, float(i)) + np.array(2.5) * i + x[np.array(1) + i - 1]
+        if i > np.array(1.5) or i < WEIGHTS[0] or i >= np.float32(6.5):
+            y[i] -= np.array(2) * i
+        if i < np.float64(2.5) and i <= 1e9 and not i > 1.5:
+            y[i] += 7
+    return y
+
+
+@cy.kernel
 def counted(x):
     y = cy.zeros_like(x)
     for k, i in enumerate(range(len(x) - 1, -1, -1), 1):
@@ -135,7 +147,7 @@ def counted(x):
 
 @pytest.mark.parametrize("dtype", ["float64", "int64", "int32"])
 @pytest.mark.parametrize("size", [0, 1, 7])
-@pytest.mark.parametrize("kernel", [clamped, guarded, counted])
+@pytest.mark.parametrize("kernel", [clamped, guarded, counted, beside_arrays_without_axes])
 def test_numbers_of_indices(kernel: cy.Kernel, size: int, dtype: str) -> None:
     equal(kernel, thirds(size, dtype))
 

@@ -138,8 +138,9 @@ def assigned(name: str) -> TraceError:
 
 def _changed_by_data(name: str) -> TraceError:
     """The error for an array that a kernel makes on the host and changes by what is known only later."""
+    what, name = ("an array", "w") if name == _UNNAMED else (f"the array `{name}`", name)
     return TraceError(
-        f"`{name}` is an array of the host, and what a kernel computes is assigned to it",
+        f"what a kernel computes is assigned to {what} of the host",
         code="CYC106",
         span=here(),
         help=f"make it an array of the kernel before: `y = cy.empty_like({name})` and `y[...] = {name}`; or"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from operator import add, mul, sub
@@ -230,25 +231,25 @@ class Affine:
     __divmod__ = __rdivmod__ = __lshift__ = __rshift__ = __rlshift__ = __rrshift__ = _not_affine
 
     def __lt__(self, other: object) -> Any:
-        form = _compared(other)
+        form = _compared(other, math.ceil)
         if form is None:
             return self._compared("less", other)
         return _compare(form.plus(self.times(-1)), -1)
 
     def __le__(self, other: object) -> Any:
-        form = _compared(other)
+        form = _compared(other, math.floor)
         if form is None:
             return self._compared("less_equal", other)
         return _compare(form.plus(self.times(-1)), 0)
 
     def __gt__(self, other: object) -> Any:
-        form = _compared(other)
+        form = _compared(other, math.floor)
         if form is None:
             return self._compared("greater", other)
         return _compare(self.plus(form.times(-1)), -1)
 
     def __ge__(self, other: object) -> Any:
-        form = _compared(other)
+        form = _compared(other, math.ceil)
         if form is None:
             return self._compared("greater_equal", other)
         return _compare(self.plus(form.times(-1)), 0)
@@ -305,8 +306,8 @@ class Affine:
 
         operator = _OPERATORS.get(ufunc.__name__)
         if operator is not None and method == "__call__" and not options:
-            values = [one.item() if isinstance(one, np.integer) else one for one in inputs]
-            if not any(isinstance(one, np.generic) for one in values):
+            values = [as_integer(one) if _is_integer_of_numpy(one) else one for one in inputs]
+            if not any(isinstance(one, (np.generic, np.ndarray)) for one in values):
                 return operator(*values)
         known = of_ufunc(ufunc)
         if known is None or method != "__call__" or options:
@@ -408,6 +409,7 @@ class Extremum(OfIndices):
         )
 
 
+_EXACT = 1 << 24  # below which whole numbers are told apart in all floating dtypes
 _OPERATORS = {"add": add, "subtract": sub, "multiply": mul}  # of which NumPy's numbers keep forms affine
 
 
@@ -442,13 +444,25 @@ def affine(value: object) -> Affine | None:
 
 def _is_integer(value: object) -> TypeGuard[SupportsIndex]:
     """Whether a value is an integer on the host; its class tells, much faster than the protocol."""
+    if isinstance(value, np.ndarray):
+        return _is_integer_of_numpy(value)
     return hasattr(type(value), "__index__") and not isinstance(value, (Extremum, Arithmetic))
 
 
-def _compared(value: object) -> Affine | None:
-    """What an index is compared with, as a form; None for other numbers and for data."""
-    if isinstance(value, float) and value.is_integer():
-        return Affine({}, int(value))
+def _is_integer_of_numpy(value: object) -> bool:
+    """Whether a value is a number of NumPy's integers, or an array without axes that holds one."""
+    return isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0 and value.dtype.kind in "iu"
+
+
+def _compared(value: object, rounded: Callable[[float], int] | None = None) -> Affine | None:
+    """What an index is compared with, as a form, rounded where that says the same; None for others."""
+    if isinstance(value, np.ndarray) and not value.ndim:
+        value = value.item()
+    if isinstance(value, float) or (isinstance(value, np.floating) and abs(value) < _EXACT):
+        number = float(value)
+        if number.is_integer():
+            return Affine({}, int(number))
+        return Affine({}, rounded(number)) if rounded is not None and math.isfinite(number) else None
     return affine(value)
 
 

@@ -129,7 +129,8 @@ def is_of_indices(op: str, operands: Sequence[Element]) -> bool:
     """Whether all operands that count are numbers and indices make some of them."""
     entry = OPERATORS.get(op)
     counted = operands[int(entry is not None and entry.typing == "select") :]
-    plain = all(one.dtype is None and not one.is_typed for one in counted)
+    truth = entry is not None and entry.typing == "truth"  # which is one of Python's too
+    plain = all(one.dtype is None and (truth or not one.is_typed) for one in counted)
     return plain and any(one.is_index for one in counted)
 
 
