@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <span>
 
 #include <cyclotron/recurrence/endings.hpp>
 #include <cyclotron/schedule/schedule.hpp>
@@ -98,13 +99,13 @@ class Sequential {
   explicit Sequential(const System& system) : system_(system) {
     for (const auto& ending : recurrence::endings(system)) ended_.insert(ending.index);
     for (const auto& equation : system.equations) writers_[equation.target].push_back(&equation);
-    each_read([&](const Equation& reader, const recurrence::Access& access, const Names&) {
-      read_by_[reader.target].insert(access.tensor);
+    each_read([&](const Equation& reader, const recurrence::Access& access, const Names& scope) {
+      read_by_[reader.target].push_back({&reader, &access, scope});
     });
     each_read([&](const Equation& reader, const recurrence::Access& access, const Names& scope) {
       const auto writers = writers_.find(access.tensor);
       if (writers == writers_.end()) return;
-      for (const auto* writer : writers->second) find_carried(*writer, access, scope, reader);
+      for (const auto* writer : writers->second) find_carried(*writer, {&reader, &access, scope});
     });
   }
 
@@ -144,8 +145,15 @@ class Sequential {
     }
   }
 
-  /// Whether a tensor is computed from another, which may be itself.
-  [[nodiscard]] bool depends(recurrence::TensorId tensor, recurrence::TensorId other) const {
+  struct Read {
+    const Equation* reader;
+    const recurrence::Access* access;
+    Names scope;
+  };
+
+  /// Whether a tensor is computed from another, which may be itself, within one iteration of some loops.
+  [[nodiscard]] bool depends(recurrence::TensorId tensor, recurrence::TensorId other,
+                             std::span<const std::string> loops) const {
     std::set<recurrence::TensorId> seen{tensor};
     for (std::vector todo{tensor}; !todo.empty();) {
       const auto at = todo.back();
@@ -154,29 +162,63 @@ class Sequential {
       const auto reads = read_by_.find(at);
       if (reads == read_by_.end()) continue;
       for (const auto& read : reads->second) {
-        if (seen.insert(read).second) todo.push_back(read);
+        if (!seen.contains(read.access->tensor) && may_be_in_one(read, loops)) {
+          seen.insert(read.access->tensor);
+          todo.push_back(read.access->tensor);
+        }
       }
     }
     return false;
   }
 
+  /// Whether a value may be read in the iteration of the loops that makes it.
+  [[nodiscard]] bool may_be_in_one(const Read& read, std::span<const std::string> loops) const {
+    const auto writers = writers_.find(read.access->tensor);
+    if (writers == writers_.end()) return false;
+    return std::ranges::any_of(writers->second, [&](const Equation* writer) {
+      return std::ranges::none_of(loops, [&](const std::string& index) {
+        const auto place = std::ranges::find(read.reader->indices, index);
+        if (place == read.reader->indices.end()) return false;
+        const auto v = static_cast<std::size_t>(place - read.reader->indices.begin());
+        for (std::size_t d = 0; d < read.access->index.size(); ++d) {
+          const auto back = iterations_back(*writer, read, v, d);
+          if (back && back->value_or(0) != 0) return true;
+        }
+        return false;
+      });
+    });
+  }
+
+  /// How many iterations of the reader's loop lie between writing and reading, by what one subscript says: none where it
+  /// is not that loop's; within, none where it does not tell.
+  [[nodiscard]] static std::optional<std::optional<std::int64_t>> iterations_back(const Equation& writer,
+                                                                                  const Read& read,
+                                                                                  std::size_t loop,
+                                                                                  std::size_t subscript) {
+    const auto& index = read.reader->indices[loop];
+    const auto &to = writer.index[subscript], &from = read.access->index[subscript];
+    const auto* written = index_of(to, writer.indices);
+    if (written == nullptr || *written != index) return std::nullopt;
+    const auto own = is_constant(from) ? only_value(read.reader->domain, loop) : std::nullopt;
+    if (own) return std::optional(*own + to.constant - from.constant);
+    const auto* of = index_of(from, read.scope);
+    if (of == nullptr || *of != index) return std::optional<std::int64_t>{};
+    return std::optional(to.constant - from.constant);
+  }
+
   /// An index is carried where a value is computed from that of another iteration of its loop, and the same of
   /// those around.
-  void find_carried(const Equation& writer, const recurrence::Access& access, const Names& scope,
-                    const Equation& reader) {
-    for (std::size_t v = 0; v < reader.indices.size(); ++v) {
-      const auto& index = reader.indices[v];
-      for (std::size_t d = 0; d < access.index.size(); ++d) {
-        const auto* written = index_of(writer.index[d], writer.indices);
-        const auto* read = index_of(access.index[d], scope);
-        if (written == nullptr || *written != index) continue;
-        std::optional<std::int64_t> back;  // iterations from the one that reads to the one that wrote
-        if (read != nullptr && *read == index) back = writer.index[d].constant - access.index[d].constant;
-        const auto own = is_constant(access.index[d]) ? only_value(reader.domain, v) : std::nullopt;
-        if (own) back = *own + writer.index[d].constant - access.index[d].constant;
-        if (!back) return;  // from any iteration, perhaps
-        if (*back == 0) continue;
-        if (!carried_.contains(index) && depends(access.tensor, reader.target)) carried_.insert(index);
+  void find_carried(const Equation& writer, const Read& read) {
+    const auto& loops = read.reader->indices;
+    for (std::size_t v = 0; v < loops.size(); ++v) {
+      for (std::size_t d = 0; d < read.access->index.size(); ++d) {
+        const auto back = iterations_back(writer, read, v, d);
+        if (!back) continue;
+        if (!*back) return;  // from any iteration, perhaps
+        if (**back == 0) continue;
+        if (!carried_.contains(loops[v]) &&
+            depends(read.access->tensor, read.reader->target, std::span(loops).first(v)))
+          carried_.insert(loops[v]);
         return;
       }
     }
@@ -184,7 +226,7 @@ class Sequential {
 
   const System& system_;
   std::map<recurrence::TensorId, std::vector<const Equation*>> writers_;
-  std::map<recurrence::TensorId, std::set<recurrence::TensorId>> read_by_;  ///< By target.
+  std::map<recurrence::TensorId, std::vector<Read>> read_by_;  ///< By target.
   std::set<std::string> ended_, carried_;
 };
 

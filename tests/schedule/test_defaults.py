@@ -339,3 +339,41 @@ def test_products_of_products_are_folded(grid, depth):
         product_of_products, integers(5, 4), integers(4, 4), integers(4, 7), machine=machine
     )
     assert cy.prove(program).ok
+
+
+@cy.kernel
+def staggered(u, v, steps):
+    """Each field is stepped from the other: neighbours of the same step, but none by way of its own."""
+    for _t in range(steps):
+        u[1:-1] += 2 * v[:-2] - v[2:]
+        v[1:-1] -= u[2:] + u[:-2]
+    return u + 3 * v
+
+
+@cy.kernel
+def chained(u, v, steps):
+    """Each point needs the one before it in the same step, by way of the other field."""
+    x = cy.zeros((steps + 1, u.shape[0]))
+    y = cy.zeros((steps + 1, u.shape[0]))
+    for t in range(steps + 1):
+        for i in range(u.shape[0]):
+            if t == 0 or i == 0:
+                x[t, i] = u[i]
+                y[t, i] = v[i]
+            else:
+                x[t, i] = y[t, i - 1] + x[t - 1, i]
+                y[t, i] = x[t, i] - y[t - 1, i]
+    return x + y
+
+
+@pytest.mark.parametrize(("shape", "grid"), [((11,), (4,)), ((5, 7), (2, 2)), ((4,), (2,))], ids=str)
+@pytest.mark.parametrize(("steps", "depth"), [(1, 1), (3, 1), (2, 2)])
+def test_fields_stepped_from_each_other_are_spread(shape, grid, steps, depth):
+    machine = cy.Machine(grid=grid, link=cy.Link(depth=depth))
+    program, _ = equals_numpy(staggered, integers(*shape), 3 * integers(*shape), steps, machine=machine)
+    assert program.grid == grid
+
+
+def test_what_goes_from_point_to_point_by_way_of_another_field_is_not():
+    program, _ = equals_numpy(chained, integers(6), 3 * integers(6), 4, machine=cy.Machine(grid=(3,)))
+    assert program.grid == (1,)
