@@ -168,7 +168,7 @@ void make_classes(Mapping& mapping) {
 Mapping map_to_grid(dataflow::Graph graph, const schedule::Schedule& schedule,
                     const machine::Machine& machine) {
   auto grid = detail::make_grid(graph, schedule, machine);
-  Mapping mapping{std::move(graph), std::move(grid), {}, false, {}, {}, {}, {}, {}, {}};
+  Mapping mapping{std::move(graph), std::move(grid), {}, {}, {}, {}, {}, {}, {}, {}};
   detail::rank_spaces(mapping);
   detail::make_statements(mapping, machine);
   detail::check_dependences(mapping);

@@ -43,7 +43,7 @@ namespace {
 struct Order {
   std::vector<std::int64_t> signs;  ///< Of each grid dimension.
   std::size_t outer = 0;            ///< Loops of time that come before the grid.
-  bool by_rank = false;             ///< Within a step all PEs' points of one space before those of the next.
+  bool by_round = false;            ///< Within a step all PEs' points of one round before those of the next.
   Skew skew{};                      ///< Of the PEs; empty: none.
 };
 
@@ -63,15 +63,16 @@ std::vector<poly::Affine> advance(const Mapping& mapping, const Dependence& depe
     }
   };
   add_time(0, order.outer);
-  if (order.by_rank) {
-    const auto rank = [&](FlowId flow) { return mapping.ranks[graph.at(flow).space.index()]; };
-    result.push_back(poly::constant(tuple.size(), rank(dependence.rule->flow) - rank(dependence.source)));
-  }
+  const auto user = graph.at(dependence.rule->flow).space.index();
+  const auto maker = graph.at(dependence.source).space.index();
+  const auto later = poly::constant(tuple.size(), mapping.ranks[user] - mapping.ranks[maker]);
+  if (order.by_round && mapping.rounds[user] != mapping.rounds[maker]) result.push_back(later);
   for (std::size_t g = 0; g < mapping.grid.space.size(); ++g) {
     const auto d = mapping.grid.space[g];
     result.push_back(order.signs[g] * (tuple[d] - dependence.from[d]));
   }
   add_time(order.outer, mapping.grid.time.size());
+  if (order.by_round && mapping.rounds[user] == mapping.rounds[maker]) result.push_back(later);
   return result;
 }
 
@@ -179,20 +180,19 @@ bool advances(const Mapping& mapping, const std::vector<Dependence>& all, const 
   return std::ranges::all_of(all, [&](const Dependence& d) { return !violation(mapping, d, order); });
 }
 
-/// Whether all dependences advance by time, then space by space, each along the grid in a direction of its
+/// Whether all dependences advance by time, then round by round, each along the grid in a direction of its
 /// own (a stencil's values go both ways in one step).
-bool advances_by_rank(const Mapping& mapping, const std::vector<Dependence>& all, const Skew& skew) {
-  if (!mapping.ranks_hold_between_pes) return false;
+bool advances_by_round(const Mapping& mapping, const std::vector<Dependence>& all, const Skew& skew) {
   const auto& graph = mapping.graph;
-  std::vector<std::vector<Dependence>> by_space(graph.spaces.size());
+  std::vector<std::vector<Dependence>> rounds(graph.spaces.size());
   for (const auto& dependence : all)
-    by_space[graph.at(dependence.rule->flow).space.index()].push_back(dependence);
-  return std::ranges::all_of(by_space, [&](const std::vector<Dependence>& of_space) {
+    rounds[mapping.rounds[graph.at(dependence.rule->flow).space.index()]].push_back(dependence);
+  return std::ranges::all_of(rounds, [&](const std::vector<Dependence>& of_round) {
     for (std::size_t choice = 0; choice < (std::size_t{1} << mapping.grid.space.size()); ++choice) {
       auto order = order_of(mapping, choice, mapping.grid.time.size());
-      order.by_rank = true;
+      order.by_round = true;
       order.skew = skew;
-      if (advances(mapping, of_space, order)) return true;
+      if (advances(mapping, of_round, order)) return true;
     }
     return false;
   });
@@ -228,7 +228,7 @@ std::optional<Advance> advance_by_time(const Mapping& mapping, const std::vector
     if (advances(mapping, all, order))
       return Advance{words_of(mapping, skew) + ", then along the grid", skew};
   }
-  if (!advances_by_rank(mapping, all, skew)) return std::nullopt;
+  if (!advances_by_round(mapping, all, skew)) return std::nullopt;
   return Advance{words_of(mapping, skew) + ", then space by space, then along the grid", skew};
 }
 

@@ -1,6 +1,7 @@
 // The order of spaces within one step of a PE.
 #include <algorithm>
 #include <optional>
+#include <ranges>
 
 #include <cyclotron/support/error.hpp>
 
@@ -12,19 +13,58 @@ namespace {
 
 using Edges = std::vector<std::vector<bool>>;  ///< edges[a][b]: a before b.
 
-/// Places by edges, otherwise in the order of the graph; none where they go round.
-std::optional<std::vector<std::int64_t>> topological(const Edges& edges) {
+/// By space: the number of its round. Spaces that need values of each other share one, the others have their own.
+std::vector<std::size_t> rounds_of(const Edges& edges) {
   const auto count = edges.size();
+  auto reaches = edges;
+  for (std::size_t by = 0; by < count; ++by) {
+    for (std::size_t a = 0; a < count; ++a) {
+      for (std::size_t b = 0; reaches[a][by] && b < count; ++b)
+        reaches[a][b] = reaches[a][b] || reaches[by][b];
+    }
+  }
+  std::vector<std::size_t> result(count);
+  for (std::size_t s = 0; s < count; ++s) {
+    result[s] = s;
+    for (std::size_t o = 0; o < s && result[s] == s; ++o) {
+      if (reaches[s][o] && reaches[o][s]) result[s] = result[o];
+    }
+  }
+  return result;
+}
+
+/// An order of spaces in which rounds come after those that they need, whole, and spaces of one round after those of
+/// which they need values in the same PE; otherwise that of the graph. None where these go round.
+std::optional<std::vector<std::int64_t>> order_of_spaces(const std::vector<std::size_t>& rounds,
+                                                         const Edges& in_step, const Edges& in_place) {
+  const auto count = rounds.size();
   std::vector<std::int64_t> ranks(count, -1);
-  for (std::int64_t next = 0; next < static_cast<std::int64_t>(count); ++next) {
+  const auto may_begin = [&](std::size_t round) {
+    for (std::size_t s = 0; s < count; ++s) {
+      for (std::size_t o = 0; rounds[s] == round && o < count; ++o) {
+        if (in_step[o][s] && rounds[o] != round && ranks[o] < 0) return false;
+      }
+    }
+    return true;
+  };
+  std::optional<std::size_t> round;
+  for (std::int64_t next = 0; next < static_cast<std::int64_t>(count);) {
     std::size_t chosen = count;
     for (std::size_t s = 0; s < count && chosen == count; ++s) {
-      bool ready = ranks[s] < 0;
-      for (std::size_t o = 0; o < count && ready; ++o) ready = !(edges[o][s] && ranks[o] < 0);
+      bool ready = ranks[s] < 0 && (round ? rounds[s] == *round : may_begin(rounds[s]));
+      for (std::size_t o = 0; o < count && ready; ++o) ready = !(in_place[o][s] && ranks[o] < 0);
       if (ready) chosen = s;
     }
-    if (chosen == count) return std::nullopt;
-    ranks[chosen] = next;
+    if (chosen < count) {
+      ranks[chosen] = next++;
+      round = rounds[chosen];
+      continue;
+    }
+    const bool is_whole = round && std::ranges::none_of(std::views::iota(std::size_t{0}, count), [&](auto s) {
+                            return rounds[s] == *round && ranks[s] < 0;
+                          });
+    if (!is_whole) return std::nullopt;
+    round.reset();
   }
   return ranks;
 }
@@ -56,10 +96,9 @@ void rank_spaces(Mapping& mapping) {
     if (offset && std::ranges::all_of(*offset, [](std::int64_t step) { return step == 0; }))
       in_place[from][to] = true;
   }
-  // If possible, one order of spaces for what passes between PEs within a step, too.
-  auto ranks = topological(in_step);
-  mapping.ranks_hold_between_pes = ranks.has_value();
-  if (!ranks) ranks = topological(in_place);
+  // One order of spaces for what passes between PEs within a step, too, but within rounds.
+  mapping.rounds = rounds_of(in_step);
+  const auto ranks = order_of_spaces(mapping.rounds, in_step, in_place);
   if (!ranks) {
     throw LegalityError({.code = "CYC221",
                          .span = graph.flows.front().span,
@@ -67,7 +106,7 @@ void rank_spaces(Mapping& mapping) {
                          .notes = {},
                          .help = "map one more index to time"});
   }
-  mapping.ranks = std::move(*ranks);
+  mapping.ranks = *ranks;
 }
 
 }  // namespace cyclotron::mapping::detail

@@ -105,10 +105,10 @@ class ChannelSharing {
            });
   }
 
-  /// A statement's place among all PEs' of a step, where ranks order these: what waited comes first.
+  /// A statement's place among all PEs' of a step, by rounds: what waited comes first.
   [[nodiscard]] std::int64_t place(const Statement& statement, FlowId flow) const {
     if (statement.position < 0) return statement.kind == Kind::receive ? -1 : -2;
-    return mapping_.ranks_hold_between_pes ? mapping_.ranks[mapping_.graph.at(flow).space.index()] : 0;
+    return mapping_.ranks[mapping_.rounds[mapping_.graph.at(flow).space.index()]];
   }
 
   /// Whether of each two messages between the same PEs all PEs could have received one before any sends the other.

@@ -76,8 +76,10 @@ using Skew = std::vector<std::vector<std::int64_t>>;
 struct Mapping {
   dataflow::Graph graph;
   Grid grid;
-  std::vector<std::int64_t> ranks;      ///< By space: its place in the order of a PE's step.
-  bool ranks_hold_between_pes = false;  ///< Nothing goes to a lower rank within a step.
+  std::vector<std::int64_t> ranks;  ///< By space: its place in the order of a PE's step.
+  /// By space: a space of its round, the same for all. Within a step nothing goes between PEs to a round of lower ranks;
+  /// within a round values may go back and forth.
+  std::vector<std::size_t> rounds;
   std::vector<std::optional<Skew>>
       in_turn;  ///< By space: dependences advance though all PEs, so far apart, take each of its steps together.
   std::vector<Channel> channels;
