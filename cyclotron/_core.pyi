@@ -21,6 +21,7 @@ _Schedule = tuple[
     Sequence[tuple[str, int]],
     Sequence[str],
     Sequence[str],
+    Sequence[tuple[str, int]],
 ]
 
 class System:

@@ -191,6 +191,10 @@ class Explanation:
                 f"reductions over {index} are done from both ends to the middle"
                 for index in schedule.inward_indices
             ]
+            lines += [
+                f"reductions over {item.index} are done in {str(item).partition(' in ')[2]}"
+                for item in schedule.reductions
+            ]
         lines += list(dict.fromkeys(motion.sentence for motion in self.motions))
         for rule in self._dataflow.rules:
             if rule.kind == "export":

@@ -222,6 +222,7 @@ def _in_words(found: Property, program: Program) -> Property:
     orders = [f"{item.index} in blocks {item.into}" for item in schedule.reassociations]
     orders += ["over " + ", then ".join(schedule.stage_indices)] if schedule.stage_indices else []
     orders += [f"{index} inwards" for index in schedule.inward_indices]
+    orders += [str(item).removeprefix("reduce ") for item in schedule.reductions]
     if not orders:
         return found
     order = ", ".join(orders)

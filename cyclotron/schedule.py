@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from . import schedule_data
 from .arguments import file_bytes
@@ -15,15 +15,20 @@ from .schedule_data import CoreSchedule
 from .schedule_parts import (
     AXIS,
     FORM,
+    Algorithm,
     Fold,
     Indices,
     Movement,
     MovementKind,
     Reassociation,
+    Reduction,
     block,
     check_name,
     check_reassociations,
+    check_reductions,
     checked_fold,
+    checked_panels,
+    checked_place,
     cyclic,
     read_indices,
     wrong_type,
@@ -35,7 +40,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["Fold", "Movement", "MovementKind", "Reassociation", "Schedule", "block", "cyclic"]
+__all__ = ["Fold", "Movement", "MovementKind", "Reassociation", "Reduction", "Schedule", "block", "cyclic"]
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -66,6 +71,8 @@ class Schedule:
         See `inwards`; kept in the order of their names.
     stage_indices : tuple of str
         See `stages`.
+    reductions : tuple of Reduction
+        See `reduce`.
 
     Examples
     --------
@@ -84,6 +91,7 @@ class Schedule:
     panel_counts: tuple[tuple[str, int], ...] = ()
     inward_indices: tuple[str, ...] = ()
     stage_indices: tuple[str, ...] = ()
+    reductions: tuple[Reduction, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "space_indices", read_indices("space", self.space_indices, FORM))
@@ -114,12 +122,13 @@ class Schedule:
         )
         object.__setattr__(self, "rotations", tuple(sorted(rotations)))
         object.__setattr__(self, "reassociations", check_reassociations(self.reassociations))
-        places = ((check_name("a tensor", name), _checked_place(at)) for name, at in self.places)
+        places = ((check_name("a tensor", name), checked_place(at)) for name, at in self.places)
         object.__setattr__(self, "places", tuple(sorted(places)))
-        object.__setattr__(self, "panel_counts", tuple(sorted(map(_checked_panels, self.panel_counts))))
+        object.__setattr__(self, "panel_counts", tuple(sorted(map(checked_panels, self.panel_counts))))
         inwards = read_indices("inwards", self.inward_indices)
         object.__setattr__(self, "inward_indices", tuple(sorted(inwards)))
         object.__setattr__(self, "stage_indices", read_indices("stages", self.stage_indices))
+        object.__setattr__(self, "reductions", check_reductions(self.reductions))
 
     def space(self, *indices: str) -> Schedule:
         """Return this schedule with the given indices as grid dimensions, in order.
@@ -303,10 +312,35 @@ class Schedule:
         """
         return dataclasses.replace(self, stage_indices=indices)
 
+    def reduce(self, index: str, algorithm: Algorithm = "tree", radix: int = 2) -> Schedule:
+        """Return this schedule with the reductions over an index in space done by another algorithm.
+
+        A chain joins the terms of a line of PEs in turn. Each level of a tree joins the results of `radix`
+        blocks next to each other, first of terms or those of a PE; two phases are two levels. The result of
+        a block is made at its last term, and the first block may be shorter; this is the order then.
+
+        Parameters
+        ----------
+        index : str
+            A reduction index that is space.
+        algorithm : {"tree", "two_phase", "chain"}
+            A chain takes the others back.
+        radix : int, optional
+            Of a tree, at least 2.
+
+        Raises
+        ------
+        ScheduleError
+            If there is none such; when compiled, if the index is not space, or its range varies.
+        """
+        others = tuple(item for item in self.reductions if item.index != index)
+        new = () if algorithm == "chain" else (Reduction(index, algorithm, radix),)
+        return dataclasses.replace(self, reductions=others + new)
+
     @property
     def reorders_reductions(self) -> bool:
-        """Whether the equations are others than the kernel's: `reassociate`, `stages`, `inwards`."""
-        return bool(self.reassociations or self.stage_indices or self.inward_indices)
+        """Whether equations are others than the kernel's: `reassociate`, `stages`, `inwards`, `reduce`."""
+        return any((self.reassociations, self.stage_indices, self.inward_indices, self.reductions))
 
     def place(self, tensor: str, *at: str | int) -> Schedule:
         """Return this schedule with the elements of an input living in given PEs before the run.
@@ -323,7 +357,7 @@ class Schedule:
             ``A[i, k]`` in PE (i, k). None takes the place back.
         """
         others = tuple(item for item in self.places if item[0] != tensor)
-        new = _checked_place(at)
+        new = checked_place(at)
         return dataclasses.replace(self, places=(*others, (tensor, new)) if new else others)
 
     def panels(self, index: str, count: int | None = None) -> Schedule:
@@ -377,7 +411,8 @@ class Schedule:
             str, ``fold``, a dict from dimension to ``{"block": parts}`` or ``{"cyclic": parts}``, ``rotate``,
             a dict from index to list of str, ``reassociate``, one to ``{"parts": parts, "into": index}``,
             ``place``, a dict from tensor to list of str,
-            ``panels``, a dict from index to int, ``inwards``, a list of str.
+            ``panels``, a dict from index to int, ``inwards`` and ``stages``, lists of str, ``reduce``, a dict
+            from index to ``{"tree": radix}`` or ``"two_phase"``.
         """
         return schedule_data.to_dict(self)
 
@@ -440,7 +475,7 @@ class Schedule:
         tuple
             Space, time, (tensor, kind, along) of each movement, (dimension, parts, cyclic) of each fold,
             (index, by) of each rotation, (index, parts, into) of each reassociation, (tensor, at) of each
-            place, (index, count) of each cut into panels, indices reduced inwards, those of stages.
+            place, (index, count) of each cut into panels, indices reduced inwards, of stages, trees.
         """
         return schedule_data.to_core(self)
 
@@ -463,21 +498,3 @@ class Schedule:
         return dataclasses.replace(
             self, movements=(*(old for old in self.movements if old.tensor != new.tensor), new)
         )
-
-
-def _checked_place(at: Iterable[str | int]) -> tuple[str, ...]:
-    """Read the forms of a place; a number is one."""
-    result: list[str] = []
-    for form in (at,) if isinstance(at, str) else at:
-        number = isinstance(form, int) and not isinstance(form, bool)
-        result += read_indices("place", str(form) if number else cast(str, form), FORM)
-    return tuple(result)
-
-
-def _checked_panels(item: tuple[str, int]) -> tuple[str, int]:
-    name, count = item
-    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        raise ScheduleError(
-            f"`{name}` is cut into {count!r} panels", code="CYC301", help="give their number, at least 1"
-        )
-    return check_name("an index", name), count

@@ -13,11 +13,13 @@ from .schedule_parts import (
     Movement,
     MovementKind,
     Reassociation,
+    Reduction,
     block,
     cyclic,
     fold_of,
     read_indices,
     read_reassociations,
+    read_reductions,
     wrong_type,
 )
 
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CoreSchedule", "from_core", "from_dict", "to_core", "to_dict", "to_toml"]
 
-_KEYS = ("space", "time", *KINDS, "fold", "rotate", "reassociate", "place", "panels", "inwards", "stages")
+_TABLES = ("fold", "rotate", "reassociate", "place", "panels", "reduce")
+_KEYS = ("space", "time", *KINDS, *_TABLES, "inwards", "stages")
 
 CoreSchedule = tuple[
     list[str],
@@ -39,6 +42,7 @@ CoreSchedule = tuple[
     list[tuple[str, int]],
     list[str],
     list[str],
+    list[tuple[str, int]],
 ]
 
 
@@ -55,6 +59,10 @@ def to_dict(schedule: Schedule) -> dict[str, Any]:
         },
         "place": {name: list(at) for name, at in schedule.places},
         "panels": dict(schedule.panel_counts),
+        "reduce": {
+            item.index: {"tree": item.radix} if item.algorithm == "tree" else item.algorithm
+            for item in schedule.reductions
+        },
     }
     if schedule.inward_indices:
         result["inwards"] = list(schedule.inward_indices)
@@ -95,6 +103,7 @@ def from_dict(data: Mapping[str, Any]) -> dict[str, Any]:
         "panel_counts": tuple(_table(data, "panels", '{"k": 4}').items()),
         "inward_indices": read_indices("inwards", data.get("inwards", ())),
         "stage_indices": read_indices("stages", data.get("stages", ())),
+        "reductions": read_reductions(data.get("reduce", {})),
     }
 
 
@@ -139,12 +148,13 @@ def to_core(schedule: Schedule) -> CoreSchedule:
         list(schedule.panel_counts),
         list(schedule.inward_indices),
         list(schedule.stage_indices),
+        [(item.index, item.radix if item.algorithm == "tree" else 0) for item in schedule.reductions],
     )
 
 
 def from_core(data: CoreSchedule) -> dict[str, Any]:
     """Return the fields of the schedule that the C++ core reports, in the form of `to_core`."""
-    space, time, movements, folds, rotations, blocks, places, panels, inwards, stages = data
+    space, time, movements, folds, rotations, blocks, places, panels, inwards, stages, trees = data
     return {
         "space_indices": tuple(space),
         "time_indices": tuple(time),
@@ -158,4 +168,8 @@ def from_core(data: CoreSchedule) -> dict[str, Any]:
         "panel_counts": tuple(panels),
         "inward_indices": tuple(inwards),
         "stage_indices": tuple(stages),
+        "reductions": tuple(
+            Reduction(index, "tree", radix) if radix else Reduction(index, "two_phase")
+            for index, radix in trees
+        ),
     }

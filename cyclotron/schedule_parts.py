@@ -9,14 +9,18 @@ from typing import Any, Literal, cast
 
 from .errors import ScheduleError
 
-__all__ = ["Fold", "Indices", "Movement", "MovementKind", "Reassociation", "block", "cyclic"]
+__all__ = ["Fold", "Indices", "Movement", "MovementKind", "Reassociation", "Reduction", "block", "cyclic"]
 
+Algorithm = Literal["chain", "two_phase", "tree"]
 MovementKind = Literal["stream", "broadcast", "prefetch"]
 KINDS: tuple[MovementKind, ...] = ("stream", "broadcast", "prefetch")
 # `i`, `-i`, `i-k`, `2*i + j - 1`; the compiler knows which names there are.
 _TERM = r"(\d+\s*\*?\s*[^\W\d]\w*|[^\W\d]\w*|\d+)"
 FORM = re.compile(rf"\s*[-+]?\s*{_TERM}(\s*[-+]\s*{_TERM})*\s*")
 AXIS = re.compile(r"-?[^\W\d]\w*")
+
+# Of what the compiler counts with.
+_MOST = 2**31 - 1
 
 Indices = str | Iterable[str] | None
 
@@ -114,6 +118,76 @@ class Reassociation:
 
     def __str__(self) -> str:
         return f"reassociate {self.index} into {self.into}, {self.parts} parts"
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Reduction:
+    """How the reductions over an index in space are done; made by `Schedule.reduce`.
+
+    Parameters
+    ----------
+    index : str
+        The reductions' index.
+    algorithm : {"tree", "two_phase"}
+        In levels of equal width, or in two.
+    radix : int
+        Of a tree, how many partial results are joined at a time, at least 2.
+    """
+
+    index: str
+    algorithm: Algorithm = "tree"
+    radix: int = 2
+
+    def __post_init__(self) -> None:
+        check_name("the index of a reduction", self.index)
+        if self.algorithm not in ("tree", "two_phase"):
+            raise ScheduleError(
+                f"the reduction over `{self.index}` is {self.algorithm!r}",
+                code="CYC301",
+                help='use one of: "chain", "two_phase", "tree"',
+            )
+        number = isinstance(self.radix, int) and not isinstance(self.radix, bool)
+        if not number or not 2 <= self.radix <= _MOST:
+            raise ScheduleError(
+                f"the tree over `{self.index}` has radix {self.radix!r}",
+                code="CYC301",
+                help=f"give how many partial results are joined at a time, 2 to {_MOST}",
+            )
+        if self.algorithm == "two_phase":
+            object.__setattr__(self, "radix", 2)  # it has none; equal ones are equal
+
+    def __str__(self) -> str:
+        how = "two phases" if self.algorithm == "two_phase" else f"a tree of radix {self.radix}"
+        return f"reduce {self.index} in {how}"
+
+
+def read_reductions(table: object) -> tuple[Reduction, ...]:
+    """Read the table `reduce` of a file: ``"i": "two_phase"`` or ``"i": {"tree": 4}``."""
+    result = []
+    for index, entry in (table if isinstance(table, Mapping) else {"": None}).items():
+        if isinstance(entry, Mapping) and set(entry) == {"tree"}:
+            result.append(Reduction(index, "tree", entry["tree"]))
+        elif isinstance(entry, str):
+            result.append(Reduction(index, cast(Algorithm, entry)))
+        else:
+            raise wrong_type("reduce", table, 'a mapping such as {"i": {"tree": 2}} or {"i": "two_phase"}')
+    return tuple(result)
+
+
+def check_reductions(items: tuple[Reduction, ...]) -> tuple[Reduction, ...]:
+    """Return them in the order of their names, if none is given twice."""
+    for item in items:
+        if not isinstance(item, Reduction):
+            raise wrong_type("a reduction", item, "a Reduction")
+    names = [item.index for item in items]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise ScheduleError(
+            f"`{repeated[0]}` is reduced in {names.count(repeated[0])} ways",
+            code="CYC303",
+            help="say once how the reductions over an index are done",
+        )
+    return tuple(sorted(items))
 
 
 def read_reassociations(table: object) -> tuple[Reassociation, ...]:
@@ -224,3 +298,21 @@ def fold_of(item: tuple[Any, Any]) -> tuple[str, Fold]:
     if isinstance(value, int):
         return name, block(value)
     raise wrong_type(f"the fold of `{name}`", value, 'a number of PEs or {"cyclic": 4}')
+
+
+def checked_place(at: Iterable[str | int]) -> tuple[str, ...]:
+    """Read the forms of a place; a number is one."""
+    result: list[str] = []
+    for form in (at,) if isinstance(at, str) else at:
+        number = isinstance(form, int) and not isinstance(form, bool)
+        result += read_indices("place", str(form) if number else cast(str, form), FORM)
+    return tuple(result)
+
+
+def checked_panels(item: tuple[str, int]) -> tuple[str, int]:
+    name, count = item
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        raise ScheduleError(
+            f"`{name}` is cut into {count!r} panels", code="CYC301", help="give their number, at least 1"
+        )
+    return check_name("an index", name), count

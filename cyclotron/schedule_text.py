@@ -26,6 +26,9 @@ def as_code(schedule: Schedule) -> str:
         calls.append(f".stages({_arguments(schedule.stage_indices)})")
     if schedule.inward_indices:
         calls.append(f".inwards({_arguments(schedule.inward_indices)})")
+    for tree in schedule.reductions:
+        radix = f", radix={tree.radix}" if tree.algorithm == "tree" and tree.radix != 2 else ""
+        calls.append(f".reduce({_quoted(tree.index)}, {_quoted(tree.algorithm)}{radix})")
     if schedule.space_indices:
         calls.append(f".space({_arguments(schedule.space_indices)})")
     if schedule.time_indices:
@@ -66,6 +69,8 @@ def _parts(schedule: Schedule) -> Iterable[tuple[str, str]]:
         yield "stages", ", ".join(schedule.stage_indices)
     if schedule.inward_indices:
         yield "inwards", ", ".join(schedule.inward_indices)
+    for tree in schedule.reductions:
+        yield "reduce", str(tree).removeprefix("reduce ")
 
 
 def as_line(schedule: Schedule) -> str:

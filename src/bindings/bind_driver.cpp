@@ -18,11 +18,12 @@ using PyFold = std::tuple<std::string, std::int64_t, bool>;
 using PyRotation = std::pair<std::string, std::vector<std::string>>;
 using PyReassociation = std::tuple<std::string, std::int64_t, std::string>;
 using PyPanels = std::pair<std::string, std::int64_t>;
+using PyTree = std::pair<std::string, std::int64_t>;
 using PyResidence = std::pair<std::string, std::vector<std::string>>;
-using PySchedule =
-    std::tuple<std::vector<std::string>, std::vector<std::string>, std::vector<PyMove>, std::vector<PyFold>,
-               std::vector<PyRotation>, std::vector<PyReassociation>, std::vector<PyResidence>,
-               std::vector<PyPanels>, std::vector<std::string>, std::vector<std::string>>;
+using PySchedule = std::tuple<std::vector<std::string>, std::vector<std::string>, std::vector<PyMove>,
+                              std::vector<PyFold>, std::vector<PyRotation>, std::vector<PyReassociation>,
+                              std::vector<PyResidence>, std::vector<PyPanels>, std::vector<std::string>,
+                              std::vector<std::string>, std::vector<PyTree>>;
 
 schedule::Schedule to_schedule(const PySchedule& value) {
   schedule::Schedule result{std::get<0>(value), std::get<1>(value), {}};
@@ -42,6 +43,8 @@ schedule::Schedule to_schedule(const PySchedule& value) {
     result.reassociations.push_back({index, parts, into});
   result.inwards = std::get<8>(value);
   result.stages = std::get<9>(value);
+  for (const auto& [index, radix] : std::get<10>(value))
+    result.trees.push_back({.index = index, .radix = radix});
   return result;
 }
 
@@ -61,8 +64,10 @@ PySchedule from_schedule(const schedule::Schedule& value) {
   std::vector<PyReassociation> reassociations;
   for (const auto& [index, parts, into] : value.reassociations)
     reassociations.emplace_back(index, parts, into);
-  return {value.space,    value.time, moves,  folds,         rotations,
-          reassociations, residences, panels, value.inwards, value.stages};
+  std::vector<PyTree> trees;
+  for (const auto& tree : value.trees) trees.emplace_back(tree.index, tree.radix);
+  return {value.space, value.time, moves,         folds,        rotations, reassociations,
+          residences,  panels,     value.inwards, value.stages, trees};
 }
 
 }  // namespace

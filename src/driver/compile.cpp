@@ -23,6 +23,7 @@
 #include <cyclotron/proof/proof.hpp>
 #include <cyclotron/recurrence/endings.hpp>
 #include <cyclotron/recurrence/reassociate.hpp>
+#include <cyclotron/recurrence/reduce_in_trees.hpp>
 #include <cyclotron/recurrence/reduce_inwards.hpp>
 #include <cyclotron/recurrence/stage_reductions.hpp>
 #include <cyclotron/recurrence/split_bounds.hpp>
@@ -300,6 +301,9 @@ Compiled compile_with(const recurrence::System& system, schedule::Schedule sched
   for (const auto& index : schedule.inwards)
     proofs.push_back(
         fmt::format("reductions over {} are re-associated: from both ends to the middle", index));
+  for (const auto& tree : schedule.trees)
+    proofs.push_back(
+        fmt::format("reductions over {} are re-associated: in {}", tree.index, recurrence::to_string(tree)));
   proofs.emplace_back("no value is overwritten in its PE before its last use");
   proofs.emplace_back("no two live slots overlap, and every PE's memory holds its peak");
   program.notes["schedule"] = schedule::to_string(schedule);
@@ -342,10 +346,26 @@ std::vector<Candidate> candidates(const recurrence::System& system, const schedu
   return result;
 }
 
+/// How many PEs there are along an index in space, at most; 0: any number.
+std::int64_t parts_along(const std::string& index, const schedule::Schedule& schedule,
+                         const machine::Machine& machine) {
+  const auto fold = std::ranges::find(schedule.folds, index, &schedule::Fold::dimension);
+  if (fold != schedule.folds.end()) return fold->cyclic ? 0 : fold->parts;
+  const auto dimension = std::ranges::find(schedule.space, index) - schedule.space.begin();
+  const bool limited = machine.grid.size() == schedule.space.size() && dimension < std::ssize(schedule.space);
+  return limited ? machine.grid[static_cast<std::size_t>(dimension)] : 0;
+}
+
 /// The system with its reductions as the schedule does them.
-recurrence::System reordered(const recurrence::System& system, const schedule::Schedule& schedule) {
+recurrence::System reordered(const recurrence::System& system, const schedule::Schedule& schedule,
+                             const machine::Machine& machine) {
   const auto blocks = recurrence::reassociate(system, schedule.reassociations);
-  return recurrence::reduce_inwards(recurrence::stage_reductions(blocks, schedule.stages), schedule.inwards);
+  auto chains =
+      recurrence::reduce_inwards(recurrence::stage_reductions(blocks, schedule.stages), schedule.inwards);
+  if (schedule.trees.empty()) return chains;
+  auto trees = schedule.trees;
+  for (auto& tree : trees) tree.parts = parts_along(tree.index, schedule, machine);
+  return recurrence::reduce_in_trees(recurrence::split_reductions(chains), trees);
 }
 
 /// What passes from point to point goes round the PEs as often as work is dealt out to them: the order of time or the links
@@ -375,7 +395,7 @@ Compiled compile(const recurrence::System& system, const std::optional<schedule:
   machine::verify_target(machine);
   recurrence::verify(system);
   log.stage("verify recurrences");
-  const auto wanted = schedule ? reordered(system, *schedule) : system;
+  const auto wanted = schedule ? reordered(system, *schedule, machine) : system;
   if (!(wanted == system)) recurrence::verify(wanted);
   log.stage("reassociate");
   const auto split = recurrence::split_bounds(recurrence::split_reductions(wanted));

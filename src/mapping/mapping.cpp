@@ -142,11 +142,11 @@ void make_classes(Mapping& mapping) {
       auto inside = cell.region.intersect(projection.set);
       auto outside = cell.region.subtract(projection.set);
       if (!inside.is_empty()) {
-        refined.push_back({inside.coalesce(), cell.statements});
+        refined.push_back({inside.plain(), cell.statements});
         auto& statements = refined.back().statements;
         statements.insert(statements.end(), projection.statements.begin(), projection.statements.end());
       }
-      if (!outside.is_empty()) refined.push_back({outside.coalesce(), cell.statements});
+      if (!outside.is_empty()) refined.push_back({outside.plain(), cell.statements});
     }
     mapping.classes = std::move(refined);
   }

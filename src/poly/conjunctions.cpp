@@ -83,7 +83,7 @@ std::optional<std::vector<Floor>> floors_of(const Context& context, std::size_t 
 }
 
 /// One conjunction, if its floors only say what is divisible.
-std::optional<Conjunction> plain(const std::vector<Line>& lines) {
+std::optional<Conjunction> plainly(const std::vector<Line>& lines) {
   Conjunction result;
   for (const auto& line : lines) {
     const auto zeros = std::ranges::count(line.factors, 0);
@@ -98,26 +98,123 @@ std::optional<Conjunction> plain(const std::vector<Line>& lines) {
   return result;
 }
 
+/// Where a coordinate goes in steps: the form that is divisible by their length.
+std::optional<std::pair<Affine, std::int64_t>> steps_along(const Context& context, std::size_t dimensions,
+                                                           isl_set* set, std::size_t coordinate) {
+  const auto info = own(context, isl_set_get_stride_info(set, static_cast<int>(coordinate)));
+  const auto stride = take_int(context, isl_stride_info_get_stride(info.get()));
+  const auto offset = own(context, isl_stride_info_get_offset(info.get()));
+  if (stride <= 1 || isl_aff_dim(offset.get(), isl_dim_div) > 0 ||
+      take_int(context, isl_aff_get_denominator_val(offset.get())) != 1)
+    return std::nullopt;
+  auto form = variable(dimensions, coordinate);
+  form.constant -= take_int(context, isl_aff_get_constant_val(offset.get()));
+  for (std::size_t v = 0; v < dimensions; ++v) {
+    const auto factor = isl_aff_get_coefficient_val(offset.get(), isl_dim_in, static_cast<int>(v));
+    form.coefficients[v] -= take_int(context, factor);
+  }
+  return std::pair{std::move(form), stride};
+}
+
+/// A basic set's bounds without its floors, and the steps in which its coordinates go.
+std::optional<Conjunction> outline(const Context& context, std::size_t dimensions, isl_basic_set* basic) {
+  const auto bounds = own(context, isl_basic_set_remove_divs(isl_basic_set_copy(basic)));
+  auto result = plainly(lines_of(context, dimensions, bounds.get()));
+  if (!result) return std::nullopt;
+  const auto set = own(context, isl_set_from_basic_set(isl_basic_set_copy(basic)));
+  const Set points(context, isl_set_copy(set.get()));
+  for (std::size_t v = 0; v < dimensions; ++v) {
+    const auto low = points.minimum(v);
+    if (low && points.maximum(v) == low) {
+      auto only = variable(dimensions, v);
+      only.constant = -*low;
+      result->constraints.push_back({std::move(only), true});
+    } else if (auto steps = steps_along(context, dimensions, set.get(), v)) {
+      result->divisible.push_back(std::move(*steps));
+    }
+  }
+  return result;
+}
+
+/// A basic set's outline, if that is the set.
+std::optional<Conjunction> by_outline(const Context& context, std::size_t dimensions, isl_basic_set* basic) {
+  auto result = outline(context, dimensions, basic);
+  const Set points(context, isl_set_from_basic_set(isl_basic_set_copy(basic)));
+  if (result && !Set::where(context, dimensions, *result).is_subset(points)) result.reset();
+  return result;
+}
+
+/// Remainders of floors' numerators that go together.
+struct Remainders {
+  std::vector<std::vector<std::int64_t>> combinations;  ///< One of each floor.
+  std::int64_t common = 1;                              ///< Of the divisors, the least multiple.
+};
+
+/// The steps in which a form goes that is a coordinate or its negative: a value of it, and their length.
+std::pair<std::int64_t, std::int64_t> steps_of(const Context& context, const Affine& form,
+                                               isl_basic_set* basic) {
+  const auto dimensions = form.coefficients.size();
+  const auto set = own(context, isl_set_from_basic_set(isl_basic_set_copy(basic)));
+  for (std::size_t v = 0; v < dimensions; ++v) {
+    const auto coordinate = variable(dimensions, v);
+    if (!(form == coordinate || form == -1 * coordinate)) continue;
+    const auto steps = steps_along(context, dimensions, set.get(), v);
+    if (steps && is_constant(steps->first - coordinate))
+      return {(form == coordinate ? -1 : 1) * steps->first.constant, steps->second};
+  }
+  return {0, 1};
+}
+
+/// All that may be; where the numerators are one form but for signs and constants, those that its values leave. None
+/// where there are too many.
+std::optional<Remainders> remainders_of(const Context& context, std::size_t dimensions,
+                                        const std::vector<Floor>& floors, isl_basic_set* basic) {
+  constexpr std::int64_t limit = 64;
+  Remainders result;
+  const auto linear = [&](const Floor& floor) {
+    return floor.numerator - constant(dimensions, floor.numerator.constant);
+  };
+  bool one_form = !floors.empty();
+  std::int64_t product = 1;
+  for (const auto& floor : floors) {
+    result.common = std::lcm(result.common, floor.divisor);
+    product = std::min(product * std::min(floor.divisor, limit + 1), limit + 1);
+    const auto form = linear(floor), first = linear(floors.front());
+    one_form = one_form && (form == first || form == -1 * first);
+  }
+  const auto [first, step] = one_form ? steps_of(context, linear(floors.front()), basic)
+                                      : std::pair<std::int64_t, std::int64_t>{0, 1};
+  const auto count = one_form ? result.common / std::gcd(result.common, step) : product;
+  if (count > limit) return std::nullopt;
+  for (std::int64_t number = 0; number < count; ++number) {
+    auto& one = result.combinations.emplace_back();
+    auto rest = number;
+    for (const auto& floor : floors) {
+      const auto sign = linear(floor) == linear(floors.front()) ? 1 : -1;
+      const auto value = one_form ? sign * (first + step * number) + floor.numerator.constant : rest;
+      one.push_back((value % floor.divisor + floor.divisor) % floor.divisor);
+      rest /= floor.divisor;
+    }
+  }
+  return result;
+}
+
 /// For each remainder r of a floor's numerator, floor = (numerator - r) / divisor: a conjunction for each
 /// combination. None where there are too many.
 std::optional<std::vector<Conjunction>> by_remainders(const Context& context, std::size_t dimensions,
                                                       const std::vector<Line>& lines,
-                                                      const std::vector<Floor>& floors) {
-  constexpr std::int64_t limit = 64;
-  std::int64_t combinations = 1, common = 1;
-  for (const auto& floor : floors) {
-    common = std::lcm(common, floor.divisor);
-    combinations *= floor.divisor;
-    if (combinations > limit) return std::nullopt;
-  }
+                                                      const std::vector<Floor>& floors,
+                                                      isl_basic_set* basic) {
+  const auto remainders = remainders_of(context, dimensions, floors, basic);
+  if (!remainders) return std::nullopt;
+  const auto common = remainders->common;
   std::vector<Conjunction> result;
-  for (std::int64_t number = 0; number < combinations; ++number) {
+  for (const auto& combination : remainders->combinations) {
     Conjunction one;
     std::vector<Affine> values;  // common * floor
-    auto rest = number;
-    for (const auto& [numerator, divisor] : floors) {
-      const auto exact = numerator - constant(dimensions, rest % divisor);
-      rest /= divisor;
+    for (std::size_t f = 0; f < floors.size(); ++f) {
+      const auto& [numerator, divisor] = floors[f];
+      const auto exact = numerator - constant(dimensions, combination[f]);
       one.divisible.emplace_back(exact, divisor);
       values.push_back((common / divisor) * exact);
     }
@@ -140,9 +237,12 @@ std::optional<std::vector<Conjunction>> by_remainders(const Context& context, st
 std::optional<std::vector<Conjunction>> conjunctions_of(const Context& context, std::size_t dimensions,
                                                         isl_basic_set* basic) {
   const auto lines = lines_of(context, dimensions, basic);
-  if (auto one = plain(lines)) return std::vector{std::move(*one)};
+  if (auto one = plainly(lines)) return std::vector{std::move(*one)};
   const auto floors = floors_of(context, dimensions, basic);
-  return floors ? by_remainders(context, dimensions, lines, *floors) : std::nullopt;
+  if (auto some = floors ? by_remainders(context, dimensions, lines, *floors, basic) : std::nullopt)
+    return some;
+  auto one = by_outline(context, dimensions, basic);
+  return one ? std::optional(std::vector{std::move(*one)}) : std::nullopt;
 }
 
 /// `i mod 3 = 1`, `(i + j) mod 2 = 0`: the first term positive.
@@ -251,6 +351,25 @@ std::optional<std::vector<Conjunction>> Set::conjunctions() const {
                                  if (result) result->insert(result->end(), some->begin(), some->end());
                                });
   return result;
+}
+
+Set Set::plain() const {
+  const auto known = own(context_, isl_set_compute_divs(isl_set_coalesce(copy())));
+  auto result = empty(context_, dimensions());
+  const auto add = [&](const Owned<isl_basic_set>& basic) {
+    const Set points(context_, isl_set_from_basic_set(isl_basic_set_copy(basic.get())));
+    // One floor is as good as the steps that it makes.
+    const bool has_several = isl_basic_set_dim(basic.get(), isl_dim_div) > 1;
+    const auto around = has_several ? outline(context_, dimensions(), basic.get()) : std::nullopt;
+    if (!around) {
+      result = result.unite(points);
+      return;
+    }
+    const auto hull = where(context_, dimensions(), *around);
+    result = result.unite(hull.is_subset(points) ? hull : points.gist(hull).intersect(hull));
+  };
+  detail::visit<isl_basic_set>(context_, isl_set_foreach_basic_set, known.get(), add);
+  return result.coalesce();
 }
 
 std::string Set::constraints_text(const std::vector<std::string>& names) const {

@@ -88,6 +88,7 @@ struct Free {
   void operator()(isl_pw_multi_aff* value) const { isl_pw_multi_aff_free(value); }
   void operator()(isl_schedule* value) const { isl_schedule_free(value); }
   void operator()(isl_set* value) const { isl_set_free(value); }
+  void operator()(isl_stride_info* value) const { isl_stride_info_free(value); }
   void operator()(isl_space* value) const { isl_space_free(value); }
   void operator()(isl_val* value) const { isl_val_free(value); }
   void operator()(char* text) const { std::free(text); }

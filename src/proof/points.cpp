@@ -49,7 +49,8 @@ Interval interval_of(const std::vector<recurrence::Constraint>& all, std::size_t
 
 bool holds(const recurrence::Constraint& constraint, const Point& point) {
   const std::int64_t value = evaluate(constraint.form, point);
-  if (constraint.modulus != 0) return value % constraint.modulus == 0;
+  if (constraint.modulus != 0)
+    return value - constraint.modulus * floor_divide(value, constraint.modulus) <= constraint.most;
   return constraint.equality ? value == 0 : value >= 0;
 }
 

@@ -36,7 +36,7 @@ struct Interval {
 /// Of an index by the constraints that name it alone.
 Interval interval_of(const std::vector<Constraint>& conjunction, std::size_t variable) {
   Interval result;
-  for (const auto& [form, equality, modulus] : conjunction) {
+  for (const auto& [form, equality, modulus, most] : conjunction) {
     const auto a = coefficient(form, variable);
     if (modulus != 0 || only_variable(form) != variable || (a != 1 && a != -1)) continue;
     const std::int64_t bound = a == 1 ? -form.constant : form.constant;

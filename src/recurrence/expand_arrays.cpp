@@ -326,7 +326,7 @@ class Expansion {
                 for (const auto& constraint : conjunction) {
                   const auto form = to_poly(constraint.form, inner.size());
                   all.push_back({from_poly(poly::substitute(form, inner, variables + 1)), constraint.equality,
-                                 constraint.modulus});
+                                 constraint.modulus, constraint.most});
                 }
               }
               result.body = typed(reduce.body, copied(reduce.body, inner, variables + 1, copy));

@@ -35,14 +35,18 @@ poly::Set to_set(const poly::Context& context, const Region& region, std::size_t
   poly::Set result = poly::Set::empty(context, variables);
   for (const auto& conjunction : region) {
     poly::Conjunction all;
-    for (const auto& [form, equality, modulus] : conjunction) {
-      if (modulus == 0) {
-        all.constraints.push_back({to_poly(form, variables), equality});
-      } else {
-        all.divisible.emplace_back(to_poly(form, variables), modulus);
-      }
+    for (const auto& [form, equality, modulus, most] : conjunction) {
+      if (modulus == 0) all.constraints.push_back({to_poly(form, variables), equality});
+      if (modulus != 0 && most == 0) all.divisible.emplace_back(to_poly(form, variables), modulus);
     }
-    result = result.unite(poly::Set::where(context, variables, all));
+    auto points = poly::Set::where(context, variables, all);
+    for (const auto& [form, equality, modulus, most] : conjunction) {
+      if (most == 0) continue;
+      const auto remainders = poly::Set::parse(context, {"n"}, fmt::format("n mod {} <= {}", modulus, most));
+      CYC_CHECK(remainders.has_value());
+      points = points.intersect(remainders->preimage({to_poly(form, variables)}, variables));
+    }
+    result = result.unite(points);
   }
   return result.coalesce();
 }

@@ -65,7 +65,7 @@ std::optional<std::int64_t> only_value(const recurrence::Region& domain, std::si
   std::optional<std::int64_t> result;
   for (const auto& conjunction : domain) {
     std::optional<std::int64_t> here;
-    for (const auto& [form, equality, modulus] : conjunction) {
+    for (const auto& [form, equality, modulus, most] : conjunction) {
       const auto& factors = form.coefficients;
       if (!equality || variable >= factors.size() || std::abs(factors[variable]) != 1) continue;
       if (std::ranges::count_if(factors, [](auto factor) { return factor != 0; }) == 1)

@@ -190,20 +190,22 @@ void check_rotations(const System& system, const Schedule& schedule, const std::
   }
 }
 
-void check_inwards(const Schedule& schedule, const std::vector<std::string>& names) {
-  for (const auto& index : schedule.inwards) {
+void check_reduced(const Schedule& schedule, const std::vector<std::string>& names) {
+  const auto require_space = [&](const std::string& index, const char* way, const char* call) {
     check_index(index, names);
     const auto n = static_cast<std::size_t>(std::ranges::find(names, index) - names.begin());
     const auto moves = [n](const poly::Affine& form) { return form.coefficients[n] != 0; };
-    if (std::ranges::any_of(frame(schedule, names).space, moves)) continue;
+    if (std::ranges::any_of(frame(schedule, names).space, moves)) return;
     throw ScheduleError(
         {.code = "CYC318",
          .span = {},
-         .message = fmt::format("the schedule reduces inwards over `{}`, which is not space", index),
+         .message = fmt::format("the schedule reduces {} over `{}`, which is not space", way, index),
          .notes = {},
-         .help = fmt::format("map it to space, for example space(\"{0}\"), or leave inwards(\"{0}\") out",
-                             index)});
-  }
+         .help = fmt::format("map it to space, for example space(\"{0}\"), or leave {1}(\"{0}\") out", index,
+                             call)});
+  };
+  for (const auto& index : schedule.inwards) require_space(index, "inwards", "inwards");
+  for (const auto& tree : schedule.trees) require_space(tree.index, "in a tree", "reduce");
 }
 
 void check_residences(const System& system, const Schedule& schedule, const std::vector<std::string>& names) {
@@ -310,7 +312,7 @@ std::pair<Schedule, std::vector<std::string>> checked(const System& system, Sche
   check_folds(schedule);
   check_moves(system, schedule, names);
   check_rotations(system, schedule, names);
-  check_inwards(schedule, names);
+  check_reduced(schedule, names);
   check_residences(system, schedule, names);
   check_panels(schedule, names);
   auto missing = missing_time(schedule, names);
@@ -392,6 +394,8 @@ std::string to_string(const Schedule& schedule) {
     text += fmt::format("; reassociate {} into {}, {} parts", index, into, parts);
   if (!schedule.stages.empty()) text += fmt::format("; stages {}", fmt::join(schedule.stages, ", "));
   if (!schedule.inwards.empty()) text += fmt::format("; inwards {}", fmt::join(schedule.inwards, ", "));
+  for (const auto& tree : schedule.trees)
+    text += fmt::format("; reduce {} in {}", tree.index, recurrence::to_string(tree));
   return text;
 }
 

@@ -6,7 +6,6 @@ import zlib
 import kernels
 import numpy as np
 import pytest
-from corpus import factorizations
 from test_placements import mirrored_halves
 from test_proofs import compile_late
 
@@ -38,9 +37,13 @@ def steps_without_loops():
     return mirrored_halves.compile(np.ones(7), np.ones(3), schedule=schedule)
 
 
+@cy.kernel
+def norm(x):
+    return x / cy.sum(x * x)
+
+
 def classes_without_regions():
-    machine = cy.Machine(topology="torus")
-    return factorizations.ldl.compile(np.eye(6), schedule=S.space("i").fold(i=cy.cyclic(4)), machine=machine)
+    return norm.compile(cy.spec((140,)), schedule=S.space("i").reduce("i", "tree", 67))
 
 
 def compiled(schedule=None, machine=None):

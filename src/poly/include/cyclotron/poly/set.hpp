@@ -79,6 +79,8 @@ class Set {
   [[nodiscard]] std::optional<Affine> equality_for(std::size_t target) const;
   /// As unions of conjunctions; none where existential variables remain that are no plain divisibility.
   [[nodiscard]] std::optional<std::vector<Conjunction>> conjunctions() const;
+  /// The same points, without floors that bounds and the steps of coordinates imply.
+  [[nodiscard]] Set plain() const;
   /// Constraints in isl's notation over the names, `true` and `false` for all and no points.
   [[nodiscard]] std::string constraints_text(const std::vector<std::string>& names) const;
 

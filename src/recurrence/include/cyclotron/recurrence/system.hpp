@@ -29,11 +29,13 @@ struct Affine {
   bool operator==(const Affine&) const = default;
 };
 
-/// `form >= 0`, or `form == 0` where equality, or `form mod modulus == 0` where that is not 0.
+/// `form >= 0`, or `form == 0` where equality, or `form mod modulus <= most` where the modulus is not 0; of negative
+/// values too, remainders are 0 and more.
 struct Constraint {
   Affine form;
   bool equality = false;
   std::int64_t modulus = 0;
+  std::int64_t most = 0;
   bool operator==(const Constraint&) const = default;
 };
 /// Any of (all of constraints). Empty: no point; one empty conjunction: every point.

@@ -6,6 +6,7 @@
 
 #include <cyclotron/poly/affine.hpp>
 #include <cyclotron/recurrence/reassociate.hpp>
+#include <cyclotron/recurrence/reduce_in_trees.hpp>
 #include <cyclotron/recurrence/system.hpp>
 
 namespace cyclotron::schedule {
@@ -69,6 +70,8 @@ struct Schedule {
   std::vector<std::string> inwards = {};
   /// Indices over which nested reductions are done in this order. They change the system, too.
   std::vector<std::string> stages = {};
+  /// Reduction indices in space that are reduced in trees, at most once each. They change the system, too.
+  std::vector<recurrence::Tree> trees = {};
   bool operator==(const Schedule&) const = default;
 };
 
