@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,12 +24,10 @@ class Known:
     programs: dict[Any, Program] = dataclasses.field(default_factory=dict)
 
 
-_known: weakref.WeakKeyDictionary[Kernel, Known] = weakref.WeakKeyDictionary()
-
-
 def known_of(kernel: Kernel) -> Known:
     """Return what was made of a kernel."""
-    return _known.setdefault(kernel, Known())
+    known: Known = kernel.made.setdefault("programs", Known())
+    return known
 
 
 def keep(known: dict[Any, Any], key: Any, value: Any) -> None:

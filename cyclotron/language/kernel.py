@@ -61,6 +61,8 @@ class Kernel:
         Its first line there, decorators included.
     number : int
         That of no other kernel of this process.
+    made : dict
+        What was made of it and refers to it, by who keeps it here: it lives as long as the kernel does.
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class Kernel:
         self._is_il = is_il
         self._max_steps = max_steps
         self.number = next(_NUMBERS)
+        self.made: dict[str, Any] = {}
         self._owner: tuple[Any, ...] = ()  # of a method, the object
         self._factories: dict[tuple[str, ...], CodeType] = {}  # by the free variables that have a value
 
@@ -89,10 +92,9 @@ class Kernel:
         if owner is None:
             return self
         bound = object.__new__(Kernel)
-        bound.__dict__.update(self.__dict__)
+        bound.__dict__.update(self.__dict__, _owner=(owner,), made={})
         parameters = list(self.signature.parameters.values())
         bound.signature = self.signature.replace(parameters=parameters[1:])
-        bound._owner = (owner,)
         return bound
 
     def __reduce__(self) -> str | tuple[Any, ...]:
@@ -284,10 +286,9 @@ class Kernel:
 
     def tensor_arguments(self, values: tuple[Any, ...]) -> dict[str, TensorArgument]:
         """Describe the tensors among bound values, by parameter."""
-        described = {
-            name: describe(name, v) for name, v in zip(self.signature.parameters, values, strict=True)
-        }
-        return {name: argument for name, argument in described.items() if argument is not None}
+        named = zip(self.signature.parameters, values, strict=True)
+        described = ((name, describe(name, value)) for name, value in named)
+        return {name: argument for name, argument in described if argument is not None}
 
     def equations_shape(self) -> tuple[EquationShape, ...]:
         """Return what the text alone tells of the equations: tensors, indices, reductions and accesses."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import runpy
 import textwrap
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -322,3 +324,16 @@ def test_traced_once_for_all_schedules_and_machines(monkeypatch: pytest.MonkeyPa
     scaled.compile(cy.spec((5,)))
     scaled.compile(cy.spec((4,), "int32"))
     assert len(traced) == 3
+
+
+def test_kernels_and_their_programs_go_when_nothing_refers_to_them(tmp_path: Path) -> None:
+    def made() -> weakref.ref[cy.Kernel]:
+        file = tmp_path / "twice.py"
+        file.write_text("import cyclotron as cy\n\n\n@cy.kernel\ndef twice(x):\n    return x + x\n")
+        kernel = runpy.run_path(str(file))["twice"]
+        assert cy.run(kernel.compile(np.ones(2)), backend="sim").output.tolist() == [2, 2]
+        return weakref.ref(kernel)
+
+    kernel = made()
+    gc.collect()
+    assert kernel() is None
