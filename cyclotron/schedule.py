@@ -30,6 +30,7 @@ from .schedule_parts import (
     checked_panels,
     checked_place,
     cyclic,
+    made_reductions,
     read_indices,
     wrong_type,
 )
@@ -334,8 +335,7 @@ class Schedule:
             If there is none such; when compiled, if the index is not space, or its range varies.
         """
         others = tuple(item for item in self.reductions if item.index != index)
-        new = () if algorithm == "chain" else (Reduction(index, algorithm, radix),)
-        return dataclasses.replace(self, reductions=others + new)
+        return dataclasses.replace(self, reductions=others + made_reductions(index, algorithm, radix))
 
     @property
     def reorders_reductions(self) -> bool:

@@ -146,6 +146,8 @@ class Reduction:
                 code="CYC301",
                 help='use one of: "chain", "two_phase", "tree"',
             )
+        if self.algorithm == "two_phase":
+            object.__setattr__(self, "radix", 2)  # it has none; equal ones are equal
         number = isinstance(self.radix, int) and not isinstance(self.radix, bool)
         if not number or not 2 <= self.radix <= _MOST:
             raise ScheduleError(
@@ -153,8 +155,6 @@ class Reduction:
                 code="CYC301",
                 help=f"give how many partial results are joined at a time, 2 to {_MOST}",
             )
-        if self.algorithm == "two_phase":
-            object.__setattr__(self, "radix", 2)  # it has none; equal ones are equal
 
     def __str__(self) -> str:
         how = "two phases" if self.algorithm == "two_phase" else f"a tree of radix {self.radix}"
@@ -163,15 +163,26 @@ class Reduction:
 
 def read_reductions(table: object) -> tuple[Reduction, ...]:
     """Read the table `reduce` of a file: ``"i": "two_phase"`` or ``"i": {"tree": 4}``."""
-    result = []
-    for index, entry in (table if isinstance(table, Mapping) else {"": None}).items():
+    wanted = 'a mapping such as {"i": {"tree": 2}} or {"i": "two_phase"}'
+    if not isinstance(table, Mapping):
+        raise wrong_type("reduce", table, wanted)
+    result: list[Reduction] = []
+    for index, entry in table.items():
         if isinstance(entry, Mapping) and set(entry) == {"tree"}:
-            result.append(Reduction(index, "tree", entry["tree"]))
+            result += made_reductions(index, "tree", entry["tree"])
         elif isinstance(entry, str):
-            result.append(Reduction(index, cast(Algorithm, entry)))
+            result += made_reductions(index, cast(Algorithm, entry), 2)
         else:
-            raise wrong_type("reduce", table, 'a mapping such as {"i": {"tree": 2}} or {"i": "two_phase"}')
+            raise wrong_type("reduce", table, wanted)
     return tuple(result)
+
+
+def made_reductions(index: str, algorithm: Algorithm, radix: int) -> tuple[Reduction, ...]:
+    """Return how the reductions over an index are done; nothing for a chain, as which they are written."""
+    if algorithm == "chain":
+        check_name("the index of a reduction", index)
+        return ()
+    return (Reduction(index, algorithm, radix),)
 
 
 def check_reductions(items: tuple[Reduction, ...]) -> tuple[Reduction, ...]:

@@ -144,6 +144,13 @@ def while_in_one_kernel(x):
 
 
 @cy.kernel
+def two_blocks(x):
+    with cy.fuse(), cy.fuse():  # error: CYC101
+        x = x + 1
+    return x
+
+
+@cy.kernel
 def break_in_one_kernel(x):
     for _ in range(9):
         with cy.fuse():

@@ -451,3 +451,45 @@ def test_the_proof_sees_a_wrong_constant() -> None:
     with pytest.raises(cy.LegalityError, match="other values for the constant") as caught:
         cy.prove(cy.Program(wrong, system=program._system))
     assert caught.value.code == "CYC666"
+
+
+MODE = 0
+WEIGHTS_OF_MODE = np.array([1.0, 2.0, 4.0])
+
+
+def set_mode(mode):
+    global MODE
+    MODE = mode
+
+
+def weighted(x):
+    weighted.calls += 1
+    return x * WEIGHTS_OF_MODE + MODE
+
+
+@cy.kernel
+def in_a_mode(x):
+    set_mode(7)
+    return weighted(x)
+
+
+def test_functions_over_constants_read_globals_when_they_run():
+    x = np.arange(3.0)
+    for run in (in_a_mode.reference, lambda x: cy.run(in_a_mode.compile(x), backend="sim").output):
+        set_mode(0)
+        weighted.calls = 0
+        np.testing.assert_array_equal(run(x), x * WEIGHTS_OF_MODE + 7)
+        assert weighted.calls == 1
+
+
+def test_functions_need_no_module():
+    spaces = {"W": np.full(3, 2.0)}
+    exec("def scaled(x):\n    return x * W", spaces)
+    scaled = spaces["scaled"]
+    assert scaled.__module__ is None or scaled.__module__ == "builtins"
+
+    @cy.kernel
+    def kernel(x):
+        return scaled(x)
+
+    np.testing.assert_array_equal(cy.run(kernel.compile(np.ones(3)), backend="sim").output, [2, 2, 2])

@@ -107,7 +107,19 @@ def test_functions_are_those_of_single_precision():
 
 @cy.kernel
 def folded(A, x):
-    return cy.sum(A), cy.sum(A, axis=1), cy.mean(A), cy.std(x), cy.norm(x), A @ x, cy.dot(x, x), cy.max(A)
+    total = cy.einsum("ij->i", A)
+    product = cy.einsum("ij,j->i", A, x)
+    return (
+        cy.sum(A),
+        cy.sum(A, axis=1),
+        cy.mean(A),
+        cy.std(x),
+        cy.norm(x),
+        A @ x,
+        cy.dot(x, x),
+        total,
+        product,
+    )
 
 
 def test_sums_are_kept_in_single_precision():
@@ -167,3 +179,16 @@ def test_takes_half_of_the_memory_and_stays_in_files(tmp_path):
         strict=True,
     ):
         np.testing.assert_array_equal(found, wanted)
+
+
+@cy.kernel
+def multiplied(x):
+    return cy.prod(x)
+
+
+def test_products_do_not_overflow_on_their_way():
+    x = np.array([300, 300, 0.001], dtype="float16")
+    assert np.isfinite(multiplied.reference(x))
+    for backend in ("sim", "local"):
+        result = cy.run(multiplied.compile(x), backend=backend).output
+        np.testing.assert_array_max_ulp(result, multiplied.reference(x), maxulp=1)

@@ -317,3 +317,9 @@ def test_pes_with_few_channels():
         cy.run(program, backend="sim").output,
         cy.run(steps.compile(x, x, 2, schedule=schedule), backend="sim").output,
     )
+
+
+def test_a_chain_in_a_table_is_no_reduction():
+    data = {"space": ["i"], "reduce": {"i": "chain"}}
+    assert cy.Schedule.from_dict(data) == cy.Schedule().space("i").reduce("i", "chain")
+    assert cy.Schedule().reduce("i", "two_phase", radix=1) == cy.Schedule().reduce("i", "two_phase")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import os
 import sysconfig
 from collections.abc import Iterator
 from types import CellType, CodeType, FunctionType
@@ -13,7 +14,7 @@ import numpy as np
 from cyclotron.language.arrays.blocked import Blocked
 from cyclotron.language.arrays.captured import captured
 
-_INSTALLED = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
+_INSTALLED = ("<frozen ", *{sysconfig.get_path(name) + os.sep for name in ("stdlib", "purelib", "platlib")})
 _ASSIGNING = ("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_DEREF", "DELETE_DEREF")
 
 
@@ -45,22 +46,43 @@ def over_constants(function: FunctionType, *, known: dict[int, FunctionType] | N
     made = {} if known is None else known
     if id(function) in made:
         return made[id(function)]
-    outside = function.__globals__
-    own = {**outside}
-    cells = tuple(CellType() for _ in function.__code__.co_freevars)
-    new = FunctionType(function.__code__, own, function.__name__, function.__defaults__, cells)
+    outside = _Outside(function.__globals__)
+    cells = tuple(CellType() if _holds_arrays(cell) else cell for _, cell in _cells(function))
+    new = FunctionType(function.__code__, outside, function.__name__, function.__defaults__, cells)
     made[id(function)] = new
 
-    names = names_outside(function.__code__) & outside.keys()
-    own |= {name: outer(outside[name], name=name, known=made) for name in names}
+    for name in names_outside(function.__code__) & outside.keys():
+        outside.capture(name, made)
     for cell, (name, old) in zip(cells, _cells(function), strict=True):
-        if not _is_empty(old):
+        if cell is not old:
             cell.cell_contents = outer(old.cell_contents, name=name, known=made)
     defaults = {name: outer(value, name=name, known=made) for name, value in _defaults(function)}
     new.__defaults__ = tuple(defaults[name] for name in _with_defaults(function)) or None
     new.__kwdefaults__ = {name: defaults[name] for name in function.__kwdefaults__ or ()} or None
-    new.__dict__.update(function.__dict__)
+    new.__dict__ = function.__dict__  # also what it assigns of its own attributes
     return new
+
+
+class _Outside(dict[str, Any]):
+    """The globals of a function when it reads them, with those that hold arrays captured.
+
+    Python asks for each by `__getitem__`, but for a few, as `__builtins__`, that are here as they are there.
+    """
+
+    def __init__(self, names: dict[str, Any]) -> None:
+        super().__init__(names)
+        self._names = names
+        self._captured: dict[str, tuple[Any, Any]] = {}
+
+    def capture(self, name: str, known: dict[int, FunctionType]) -> None:
+        """Capture what a name holds now."""
+        value = self._names[name]
+        self._captured[name] = value, outer(value, name=name, known=known)
+
+    def __getitem__(self, name: str) -> Any:
+        value = self._names[name]
+        before, captured = self._captured.get(name, (None, None))
+        return captured if value is before else value
 
 
 def outer(value: Any, *, name: str, known: dict[int, FunctionType] | None = None) -> Any:
@@ -72,7 +94,7 @@ def outer(value: Any, *, name: str, known: dict[int, FunctionType] | None = None
 
 def _is_of_user(value: object) -> TypeGuard[FunctionType]:
     """Whether a value is a function that may be made anew: not of a library, and without effects on names."""
-    if not isinstance(value, FunctionType) or value.__module__.partition(".")[0] == "cyclotron":
+    if not isinstance(value, FunctionType) or (value.__module__ or "").partition(".")[0] == "cyclotron":
         return False
     return not value.__code__.co_filename.startswith(_INSTALLED) and not _assigns(value.__code__)
 
@@ -105,6 +127,10 @@ def _is_empty(cell: CellType) -> bool:
     except ValueError:
         return True
     return False
+
+
+def _holds_arrays(cell: CellType) -> bool:
+    return not _is_empty(cell) and reads_arrays(cell.cell_contents)
 
 
 def _defaults(function: FunctionType) -> Iterator[tuple[str, Any]]:

@@ -18,7 +18,7 @@ Typed = str | complex | np.generic
 
 
 def sum_dtype(dtype: str) -> str:
-    """The dtype in which sums of whole arrays are kept: of half precision single precision (MA-044)."""
+    """The dtype in which sums and products of whole arrays are kept: of half precision single (MA-044)."""
     return "float32" if dtype == "float16" else dtype
 
 

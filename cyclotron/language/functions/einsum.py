@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from cyclotron.language.arrays.tensors import SymbolicTensor
 from cyclotron.language.expressions.affine import Affine
 from cyclotron.language.expressions.elements import Element, apply, matmul
 from cyclotron.language.expressions.position import here
+from cyclotron.language.expressions.promotion import converted, sum_dtype
 from cyclotron.language.recording import values
 from cyclotron.language.recording.scopes import loop
 from cyclotron.language.recording.trace import ACTIVE, Trace
@@ -168,10 +170,11 @@ def _sum(
 def _product(parts: Subscripts, elements: Sequence[Element]) -> Element:
     if any(element.blocked for element in elements):
         return _tile_product(parts, elements)
-    result = elements[0]
-    for element in elements[1:]:
-        result = apply("multiply", result, element)
-    return result
+    dtypes = {element.dtype for element in elements}
+    if len(dtypes) == 1:  # products of half precision as well as their sums are kept in single precision
+        (dtype,) = dtypes
+        elements = [converted(element, sum_dtype(str(dtype))) for element in elements]
+    return functools.reduce(functools.partial(apply, "multiply"), elements)
 
 
 def _tile_product(parts: Subscripts, elements: Sequence[Element]) -> Element:

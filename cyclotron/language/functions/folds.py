@@ -34,7 +34,7 @@ def fold(kind: str, array: Whole, axis: Any, keepdims: bool) -> Whole:
     ShapeError
         CYC122 if there is no such axis, or nothing to take the maximum of.
     """
-    if kind in ("sum", "mean") and array.dtype_name != sum_dtype(array.dtype_name):
+    if kind in ("sum", "prod", "mean") and array.dtype_name != sum_dtype(array.dtype_name):
         return fold(kind, array.astype(sum_dtype(array.dtype_name)), axis, keepdims).astype(array.dtype_name)
     if kind == "mean":
         total = fold("sum", array, axis, keepdims)
@@ -130,7 +130,9 @@ def _reduction(kind: str, about: str) -> Any:
 sum = _reduction(
     "sum", "The sum over axes; of int32 and bool in int64, of float16 in float32 and then rounded."
 )
-prod = _reduction("prod", "The product over axes; of int32 and bool in int64, as NumPy's.")
+prod = _reduction(
+    "prod", "The product over axes; of int32 and bool in int64, of float16 in float32 and then rounded."
+)
 max = _reduction("max", "The maximum over axes; NaN where there is one.")
 min = _reduction("min", "The minimum over axes; NaN where there is one.")
 any = _reduction("any", "Whether some element is not zero, over axes; bool.")

@@ -28,7 +28,6 @@ _NAMED = re.compile(r"while_at_line_(?P<line>\d+)_goes_on_after_(?P<steps>\d+)(_
 def running(*, name: str) -> SymbolicTensor:
     """``t_runs = il.running(name="t")``: the flag of a loop that may end early, before the loop."""
     trace = active_trace()
-    _refuse_in_block("a loop that may end early begins")
     flag = trace.declare(f"{name}_runs", (), None, "bool", None, anywhere=True)
     around = trace.guard()
     trace.assign(flag, (), Constant(True, here()) if around is None else _now(around), guarded=False)
@@ -61,8 +60,13 @@ def stop(flag: SymbolicTensor, test: object, **pairs: Any) -> None:
             help="loops that end early are for kernels of scalars; pass arrays instead of `cy.blocked(...)`",
         )
     ends = truth(test)
-    if ends is not False:
-        _refuse_in_block("a loop may end")
+    if open_block() and not isinstance(ends, (bool, Condition)):
+        raise TraceError(
+            "a loop ends by data in `with cy.fuse()`",
+            code="CYC104",
+            span=here(),
+            help="a controller decides between kernels: put the block into the loop, before what ends it",
+        )
     if isinstance(ends, bool):
         if not ends:
             return
@@ -124,16 +128,6 @@ def unfinished(flag: SymbolicTensor, test: object, steps: int) -> None:
     more = both(_now(flag), while_running(as_element(truth(test)), _now(flag)))
     trace.assign(ever, (), apply("logical_or", _now(ever), more))
     trace.unfinished.append(ever)
-
-
-def _refuse_in_block(what: str) -> None:
-    if open_block():
-        raise TraceError(
-            f"{what} in `with cy.fuse()`",
-            code="CYC104",
-            span=here(),
-            help="a controller decides between kernels: put the block into the loop, before what ends it",
-        )
 
 
 def is_ending(name: str) -> bool:

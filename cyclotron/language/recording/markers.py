@@ -26,19 +26,18 @@ def ignore() -> Iterator[None]:
 
 @contextmanager
 def fuse() -> Iterator[None]:
-    """``with cy.fuse():`` makes one kernel of its statements: called by a controller, and set up, once.
+    """``with cy.fuse():`` makes one kernel of its statements, with one call and one set-up where it can be.
 
     Without, each statement whose loops the compiler keeps apart from those of the one before it pays for a
     set-up of its own (`Control.setup`; MA-140, section 8.3 of MACH). What is computed is the same. Only
-    machines with a controller, and loops whose ends depend on data, have set-ups. A block whose code the
-    compiler parts by other code takes several calls, and one within another is a part of that. In plain
-    Python it does nothing.
+    machines with a controller, and loops whose ends depend on data, have set-ups. Code of a block that
+    other code stands between, such as the choice of what the loop's last iteration keeps, takes a call of
+    its own. A block within another one is a part of that. In plain Python it does nothing.
 
     Raises
     ------
     TraceError
-        CYC104 if a loop in the block may end early, or one around it ends there: the controller decides
-        between kernels.
+        CYC104 if a loop in or around the block ends by data there: the controller decides between kernels.
 
     Examples
     --------

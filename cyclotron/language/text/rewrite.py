@@ -192,6 +192,13 @@ class _Statements(BranchStatements):
             else MISSING
             for item in node.items
         ]
+        if len(managers) > 1 and {fuse, host, ignore}.issuperset(managers):
+            raise self._source.error(
+                node.items[1].context_expr,
+                "CYC101",
+                f"one `with` opens {len(managers)} blocks",
+                "write one `with` in the other",
+            )
         if managers == [ignore]:
             return []
         if managers == [fuse]:
