@@ -11,7 +11,7 @@ from cyclotron.errors import Span, TraceError
 from cyclotron.language.arrays.numpy_functions import refused
 from cyclotron.language.expressions.position import ours_raise, place_of
 from cyclotron.language.recording.markers import fuse
-from cyclotron.language.text.source import Source
+from cyclotron.language.text.source import Source, managers
 from cyclotron.language.text.syntax import walk
 
 OF_TYPES = (TypeError, AttributeError)  # what values of the host say where arrays were meant
@@ -69,8 +69,7 @@ def _is_of_user(node: ast.AST, source: Source) -> bool:
     """Whether a statement is run by Python as it stands: of its errors nothing else is to be said."""
     if not isinstance(node, ast.With):
         return isinstance(node, ast.Raise | ast.Assert)
-    managers = (item.context_expr for item in node.items)
-    return any(not isinstance(one, ast.Call) or source.meaning(one.func) is not fuse for one in managers)
+    return managers(source, node) != [fuse]
 
 
 def _missing_function(error: Exception) -> TraceError | None:

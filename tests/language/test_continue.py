@@ -198,7 +198,28 @@ def many_indices(x, w):
     return y
 
 
+@cy.kernel
+def in_fused_kernels(x, w):
+    y, z = cy.zeros_like(x), cy.zeros_like(x)
+    for i in range(x.shape[0]):
+        with cy.fuse():
+            if i % 3 == 1:
+                continue
+            with cy.fuse():
+                if x[i] > 1:
+                    y[i] += w[i]
+                    continue
+                z[i] += 1
+        z[i] += x[i]
+        with cy.fuse():
+            if w[i] > 0:
+                continue
+            z[i] -= 2
+    return y, z
+
+
 KERNELS = (
+    in_fused_kernels,
     three_deep,
     of_data,
     of_indices,

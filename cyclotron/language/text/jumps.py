@@ -29,11 +29,11 @@ def jumps(body: Sequence[ast.stmt]) -> Iterator[ast.Break | ast.Continue]:
             yield from jumps(one.body)
 
 
-def without_continue(node: _Loop, name: Callable[[], str]) -> _Loop:
+def without_continue(node: _Loop, name: Callable[[], str], enters: Callable[[ast.With], bool]) -> _Loop:
     """A loop in which what follows a condition with `continue` stands under the condition, or its `else`.
 
     Where several branches go on, it stands once, under a variable that says whether they do. `continue` in
-    other statements, as in `with`, is left where it is.
+    other statements is left where it is.
 
     Parameters
     ----------
@@ -41,11 +41,13 @@ def without_continue(node: _Loop, name: Callable[[], str]) -> _Loop:
         The loop.
     name : callable
         Makes the name of such a variable.
+    enters : callable
+        Whether the body of a `with` is of the loop's.
     """
-    if not any(isinstance(one, ast.Continue) for one in jumps(node.body)):
+    if not _has_continue(node.body):
         return node
     new = copy.copy(node)
-    new.body = _Structure(name).of(node.body) or [ast.copy_location(ast.Pass(), node.body[0])]
+    new.body = _Structure(name, enters).of(node.body) or [ast.copy_location(ast.Pass(), node.body[0])]
     return new
 
 
@@ -56,12 +58,17 @@ class _Structure:
     ----------
     name : callable
         Makes the name of a new variable.
+    enters : callable
+        Whether the body of a `with` is structured too.
     goes_on : str, optional
         The variable that `continue` sets to False; where nothing follows, it does nothing.
     """
 
-    def __init__(self, name: Callable[[], str], goes_on: str | None = None) -> None:
+    def __init__(
+        self, name: Callable[[], str], enters: Callable[[ast.With], bool], goes_on: str | None = None
+    ) -> None:
         self._name = name
+        self._enters = enters
         self._goes_on = goes_on
 
     def of(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
@@ -69,8 +76,10 @@ class _Structure:
         for number, one in enumerate(body):
             if isinstance(one, ast.Continue):
                 return [*body[:number], *self._ends(one)]
-            if isinstance(one, ast.If) and any(isinstance(jump, ast.Continue) for jump in jumps([one])):
+            if isinstance(one, ast.If) and _has_continue([one]):
                 return [*body[:number], *self._condition(one, body[number + 1 :])]
+            if isinstance(one, ast.With) and _has_continue([one]) and self._enters(one):
+                return [*body[:number], *self._block(one, body[number + 1 :])]
         return list(body)
 
     def _ends(self, node: ast.Continue) -> list[ast.stmt]:
@@ -87,12 +96,29 @@ class _Structure:
             test, then, other = ast.copy_location(ast.UnaryOp(op=ast.Not(), operand=test), test), other, []
         return [_if(node, test, then, other, rest)]
 
+    def _block(self, node: ast.With, rest: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """A block, and what follows it under a condition."""
+
+        def block(inner: _Structure) -> ast.stmt:
+            new = copy.copy(node)
+            new.body = inner.of(node.body) or [ast.copy_location(ast.Pass(), node)]
+            return new
+
+        return self._before(node, block, rest) if rest else [block(self)]
+
     def _apart(self, node: ast.If, rest: Sequence[ast.stmt]) -> list[ast.stmt]:
         """A condition with branches that may go on both, and what follows under another condition."""
+        return self._before(
+            node, lambda inner: _if(node, node.test, inner.of(node.body), inner.of(node.orelse), ()), rest
+        )
+
+    def _before(
+        self, node: ast.stmt, made: Callable[[_Structure], ast.stmt], rest: Sequence[ast.stmt]
+    ) -> list[ast.stmt]:
+        """What is made of a statement that sets a variable, and what follows under that."""
         goes_on = self._goes_on or self._name()
-        inner = _Structure(self._name, goes_on)
+        changed = made(_Structure(self._name, self._enters, goes_on))
         first = [] if self._goes_on else [_assigned(goes_on, True, node)]
-        changed = _if(node, node.test, inner.of(node.body), inner.of(node.orelse), ())
         test = ast.copy_location(ast.Name(goes_on, ast.Load()), rest[0])
         return [*first, changed, _if(rest[0], test, self.of(rest), [], rest)]
 
@@ -112,6 +138,10 @@ def _assigned(name: str, value: bool, like: ast.stmt) -> ast.stmt:
         ast.copy_location(part, like) for part in (ast.Name(name, ast.Store()), ast.Constant(value))
     )
     return ast.copy_location(ast.Assign(targets=[target], value=constant), like)
+
+
+def _has_continue(body: Sequence[ast.stmt]) -> bool:
+    return any(isinstance(one, ast.Continue) for one in jumps(body))
 
 
 def _continues(body: Sequence[ast.stmt]) -> bool:

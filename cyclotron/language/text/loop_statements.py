@@ -8,6 +8,7 @@ import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from cyclotron.language.recording.markers import fuse
 from cyclotron.language.text import carried_names
 from cyclotron.language.text.additions import additions
 from cyclotron.language.text.array_names import ArrayNames
@@ -15,7 +16,7 @@ from cyclotron.language.text.drawn import drawing_calls, drawn_once, read_before
 from cyclotron.language.text.expressions import Expressions, call, located, name
 from cyclotron.language.text.jumps import is_break, jumps, without_continue
 from cyclotron.language.text.names import Names, assigned_names
-from cyclotron.language.text.source import MISSING, Source
+from cyclotron.language.text.source import MISSING, Source, managers
 from cyclotron.language.text.syntax import copied, walk
 
 
@@ -70,6 +71,10 @@ class LoopStatements:
         self._guards.add(made)
         return made
 
+    def _is_fused(self, node: ast.With) -> bool:
+        """Whether a `with` is one `with cy.fuse():`."""
+        return managers(self._source, node) == [fuse]
+
     def _rewrite(self, node: ast.expr) -> ast.expr:
         return self._expressions().rewrite(node)
 
@@ -81,7 +86,7 @@ class LoopStatements:
         return Expressions(self._source, self._il, self._names, self._indices)
 
     def _for(self, node: ast.For) -> list[ast.stmt]:
-        node = self._apart(without_continue(node, self._guard))
+        node = self._apart(without_continue(node, self._guard, self._is_fused))
         function = self._source.meaning(node.iter.func) if isinstance(node.iter, ast.Call) else MISSING
         if function is builtins.range:
             return self._over_range(node)
@@ -173,7 +178,7 @@ class LoopStatements:
 
     def _while(self, node: ast.While) -> list[ast.stmt]:
         """A loop over as many steps as there may be at most, which ends where the test fails."""
-        node = without_continue(node, self._guard)
+        node = without_continue(node, self._guard, self._is_fused)
         self._check_no_else(node)
         if self._max_steps is None:
             raise self._source.error(

@@ -24,7 +24,7 @@ from cyclotron.language.text.loop_statements import Exit, with_
 from cyclotron.language.text.names import Names, assigned_names
 from cyclotron.language.text.outside import module_of
 from cyclotron.language.text.returns import returned
-from cyclotron.language.text.source import MISSING, Source
+from cyclotron.language.text.source import MISSING, Source, managers
 from cyclotron.language.text.syntax import copied, walk
 
 _DECLARATIONS: Mapping[object, str] = {
@@ -186,27 +186,22 @@ class _Statements(BranchStatements):
     # Code of the host
 
     def _with(self, node: ast.With) -> list[ast.stmt]:
-        managers = [
-            self._source.meaning(item.context_expr.func)
-            if isinstance(item.context_expr, ast.Call)
-            else MISSING
-            for item in node.items
-        ]
-        if len(managers) > 1 and {fuse, host, ignore}.issuperset(managers):
+        blocks = managers(self._source, node)
+        if len(blocks) > 1 and {fuse, host, ignore}.issuperset(blocks):
             raise self._source.error(
                 node.items[1].context_expr,
                 "CYC101",
-                f"one `with` opens {len(managers)} blocks",
+                f"one `with` opens {len(blocks)} blocks",
                 "write one `with` in the other",
             )
-        if managers == [ignore]:
+        if blocks == [ignore]:
             return []
-        if managers == [fuse]:
+        if blocks == [fuse]:
             call_of_user = node.items[0].context_expr
             assert isinstance(call_of_user, ast.Call)
             manager = call(self._il, "fuse", call_of_user.args, call_of_user.keywords)
             return [with_(located(manager, call_of_user), self._block(node.body))]
-        if managers == [host]:
+        if blocks == [host]:
             self._check_host(node.body)
             for target in assigned_names(node.body):
                 self._names.store(target.id, symbolic=bool(self._indices))

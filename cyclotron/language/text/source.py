@@ -164,3 +164,9 @@ def closure_of(function: FunctionType) -> dict[str, Any]:
         except ValueError:  # not assigned yet
             continue
     return result
+
+
+def managers(source: Source, node: ast.With) -> list[object]:
+    """The functions whose calls a `with` opens; MISSING for those that are no calls."""
+    opened = (item.context_expr for item in node.items)
+    return [source.meaning(one.func) if isinstance(one, ast.Call) else MISSING for one in opened]
