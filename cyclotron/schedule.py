@@ -318,7 +318,8 @@ class Schedule:
 
         A chain joins the terms of a line of PEs in turn. Each level of a tree joins the results of `radix`
         blocks next to each other, first of terms or those of a PE; two phases are two levels. The result of
-        a block is made at its last term, and the first block may be shorter; this is the order then.
+        a block is made at its last term, and the first block may be shorter; this is the order then. Blocks
+        have at most 64 parts: two phases are for lines of up to 4096 PEs.
 
         Parameters
         ----------

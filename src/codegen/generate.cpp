@@ -51,7 +51,7 @@ program::PeClass named_class(const Mapping& mapping, std::size_t index) {
                        .message = fmt::format(
                            "the PEs where {} do the same, and no plain conditions tell which they are", text),
                        .notes = {},
-                       .help = "fold in blocks, or reduce in trees of a smaller radix"});
+                       .help = "fold in blocks, or reduce in trees of a radix of at most 64"});
 }
 
 using Group = std::vector<std::size_t>;  ///< Statements, in order.

@@ -87,10 +87,11 @@ class Rooms {
     if (steps < depth / in_step) return result;
     // What is received in any window of so many steps finds room: it is what follows that waits for the first of it, and
     // that is received so many steps after the first.
+    const bool repeats = steps_are_alike(wire, loop);
     std::ranges::transform(wire, result.begin(), [&](const LateMessage& message) {
       const auto& first = message.later[loop];
-      return poly::is_constant(first) && first.constant < steps ? Release{loop, false}
-                                                                : within(message, loop);
+      if (poly::is_constant(first) && first.constant < steps) return Release{loop, false};
+      return repeats ? within(message, loop) : Release{loop + 1, true};
     });
     return result;
   }
@@ -104,7 +105,34 @@ class Rooms {
     return domain.is_empty() ? 0 : domain.image({steps}).maximum(0);
   }
 
-  /// Of a message that is received just so many steps later: by how much later it is used within its step.
+  /// Where PEs receive from a link.
+  [[nodiscard]] poly::Set receives(const Wire& wire) const {
+    auto result = poly::Set::empty(mapping_.graph.context, mapping_.graph.dims.size());
+    const auto& link = mapping_.channels[mapping_.statements[wire.front().receive].channel];
+    for (const auto& statement : mapping_.statements) {
+      if (statement.kind == Kind::receive && is_same_wire(mapping_.channels[statement.channel], link))
+        result = result.unite(statement.domain);
+    }
+    return result;
+  }
+
+  /// Whether a PE that receives in two steps of a loop, one after the other, does so at the same points within them.
+  [[nodiscard]] bool steps_are_alike(const Wire& wire, std::size_t loop) const {
+    const auto rank = mapping_.graph.dims.size();
+    const auto& time = mapping_.grid.time;
+    std::vector<poly::Affine> step_before, kept_forms;
+    for (std::size_t d = 0; d < rank; ++d) step_before.push_back(poly::variable(rank, d));
+    step_before[time[loop]].constant -= 1;
+    auto kept = mapping_.grid.space;
+    kept.insert(kept.end(), time.begin(), time.begin() + static_cast<std::ptrdiff_t>(loop) + 1);
+    for (const auto d : kept) kept_forms.push_back(poly::variable(rank, d));
+    const auto points = receives(wire), later = points.preimage(step_before, rank);
+    const auto both = points.project(kept).intersect(later.project(kept)).preimage(kept_forms, rank);
+    const auto here = points.intersect(both), there = later.intersect(both);
+    return here.is_subset(there) && there.is_subset(here);
+  }
+
+  /// Of a message that is received just so many steps later, where steps are alike: by how much later it is used within its step.
   [[nodiscard]] static Release within(const LateMessage& message, std::size_t loop) {
     for (std::size_t t = loop + 1; t < message.later.size(); ++t) {
       const auto& steps = message.later[t];
@@ -116,12 +144,7 @@ class Rooms {
 
   /// How many messages a PE makes in a step of a loop at most; one more than `enough` where there are more.
   [[nodiscard]] std::int64_t most_in_step(const Wire& wire, std::size_t loop, std::int64_t enough) const {
-    auto points = poly::Set::empty(mapping_.graph.context, mapping_.graph.dims.size());
-    const auto& link = mapping_.channels[mapping_.statements[wire.front().receive].channel];
-    for (const auto& statement : mapping_.statements) {
-      if (statement.kind == Kind::receive && is_same_wire(mapping_.channels[statement.channel], link))
-        points = points.unite(statement.domain);
-    }
+    const auto points = receives(wire);
     if (points.is_empty()) return 0;
     std::int64_t count = 1;
     auto fixed = mapping_.grid.space;

@@ -229,7 +229,7 @@ std::optional<Advance> advance_by_time(const Mapping& mapping, const std::vector
       return Advance{words_of(mapping, skew) + ", then along the grid", skew};
   }
   if (!advances_by_round(mapping, all, skew)) return std::nullopt;
-  return Advance{words_of(mapping, skew) + ", then space by space, then along the grid", skew};
+  return Advance{words_of(mapping, skew) + ", then round by round of spaces, each along the grid", skew};
 }
 
 /// In which order of all steps every dependence advances. The first `parts` loops of time come before the grid in any.

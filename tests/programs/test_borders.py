@@ -300,3 +300,33 @@ def test_a_program_for_shallow_links_waits_for_no_depth():
     program = heat.heat.compile(numbers(14, 14), 4, 0.25, machine=on((2, 2), 2, ""))
     depths = program.least_depths()
     assert all(channel.least == 1 for channel in depths.channels)
+
+
+@cy.kernel
+def along_a_diagonal(u, steps):
+    """In each step another column of elements goes to the neighbours."""
+    K, N = u.shape
+    y = cy.empty((steps + 1, K, N), u.dtype)
+    for t in range(steps + 1):
+        for k in range(K):
+            for i in range(N):
+                if t == 0:
+                    y[t, k, i] = u[k, i]
+                elif k == K - t and i > 0 and i < N - 1:
+                    y[t, k, i] = y[t - 1, k, i] + y[t - 1, k, i - 1] + y[t - 1, k, i + 1]
+                else:
+                    y[t, k, i] = y[t - 1, k, i]
+    return y
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("shape", [(3, 4), (5, 6)], ids=str)
+def test_messages_of_other_places_in_each_step(shape, depth):
+    u = np.arange(shape[0] * shape[1]).reshape(shape)
+    schedule = cy.Schedule().space("i").time("t", "k")
+    program = along_a_diagonal.compile(
+        u, shape[0], schedule=schedule, machine=cy.Machine(link=cy.Link(depth=depth))
+    )
+    for backend in ("sim", "local"):
+        result = cy.run(program, backend=backend)
+        np.testing.assert_array_equal(result.output, along_a_diagonal.reference(u, shape[0]))

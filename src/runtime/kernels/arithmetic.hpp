@@ -31,7 +31,7 @@ inline constexpr bool is_real = std::is_floating_point_v<T> || is_float16<T>;
 /// Whether tiles of it are solved and factorized.
 template <class T>
 inline constexpr bool has_solvers = (is_real<T> || is_complex<T>) && !is_float16<T>;
-/// What sums within a tile are kept in: of half precision in single precision, as in NumPy.
+/// What products of tiles and sums along their rows are kept in: of half precision in single precision, as in NumPy.
 template <class T>
 using Sum = std::conditional_t<is_float16<T>, float, T>;
 

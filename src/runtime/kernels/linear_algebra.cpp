@@ -16,7 +16,7 @@ namespace {
 using namespace arithmetic;
 
 template <class T>
-inline constexpr bool uses_blas = has_solvers<T>;
+inline constexpr bool uses_blas = (is_real<T> || is_complex<T>) && !is_float16<T>;
 
 template <class T>
 T combine(Into into, T accumulator, T product) {

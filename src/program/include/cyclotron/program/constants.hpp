@@ -21,5 +21,6 @@ using ConstantValues = std::map<std::string, std::span<const std::byte>>;
 
 /// Those of a program, which they refer to.
 [[nodiscard]] ConstantValues constants(const Program& program);
+ConstantValues constants(Program&&) = delete;
 
 }  // namespace cyclotron::program

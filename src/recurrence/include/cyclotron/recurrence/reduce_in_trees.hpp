@@ -13,7 +13,7 @@ struct Tree {
   std::string index;
   /// Partial results that are joined at a time; 0: two levels, of about as many each.
   std::int64_t radix = 2;
-  /// PEs along the index, at most; 0: any number. Neighbours that make up one are joined first.
+  /// PEs along the index, at most; 0: any number. So many neighbours are joined first, counted from the last.
   std::int64_t parts = 0;
   bool operator==(const Tree&) const = default;
 };
