@@ -212,6 +212,50 @@ def test_as_in_python(kernel: cy.Kernel, dtype: str, size: int) -> None:
             assert found.dtype == x.dtype
 
 
+@cy.kernel
+def extrema(x):
+    y = cy.zeros_like(x)
+    for i in range(len(x)):
+        for j in range(4):
+            if max(i - 1, 0):
+                y[i] = x[i]
+            if not max(i - 1, j - 2):
+                y[i] += 2
+            elif min(i - 2, j - 1):
+                y[i] += 3
+            y[i] += 5 * bool(min(i, j)) + bool(max(i, 1) - 1) * 7 + (11 if max(i, 1) - 1 else 0)
+            y[i] += (max(i - 1, 0) and 13) + (min(i - 3, j, 1) or 17) + (i > 1 and max(i - j, -1) > 0) * 19
+            y[i] += cy.where(max(i - 1, 0), 23, 29) + np.where(min(i - 1, j), x[i], 1) + cy.where(i % 2, 1, 2)
+            y[i] += sum(k for k in range(4) if max(k - i, 0)) + (1 if max(2, 1, i - i) else 0)
+        y[i] += any(max(k - 1, 0) for k in range(i + 1)) * 31 + all(min(k + 1, 2) for k in range(i + 1)) * 37
+        y[i] += any(k - 1 for k in range(i + 1)) * 41 + all(k * k for k in range(i + 1)) * 43
+        y[i] += any(k % 2 for k in range(i + 1)) * 47 + all(k // 2 + k % 2 for k in range(i + 1)) * 53
+        y[i] += np.sum(cy.where(max(i - 1, 0), x, x * 2))
+    return y
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int32"])
+@pytest.mark.parametrize("size", [0, 1, 2, 7])
+def test_extrema_of_indices_hold_where_they_are_not_zero(dtype: str, size: int) -> None:
+    x = (np.arange(size) - 2).astype(dtype)
+    for backend in ("sim", "local"):
+        found = cy.run(extrema.compile(x), backend=backend).output
+        np.testing.assert_array_equal(found, extrema._function(x))
+
+
+def test_extrema_outside_of_the_kernel_have_no_truth() -> None:
+    @cy.kernel
+    def kernel(x):
+        y = cy.zeros_like(x)
+        for i in range(len(x)):
+            y[i] = list(filter(None, [max(i, 1)]))
+        return y
+
+    with pytest.raises(cy.TraceError, match="has no truth value here") as error:
+        kernel.compile(np.ones(3))
+    assert error.value.code == "CYC104"
+
+
 def test_several_elements_have_no_truth() -> None:
     @cy.kernel
     def of_several(x):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from operator import add, mul, sub
+from functools import reduce
+from operator import add, and_, mul, or_, sub
 from operator import index as as_integer
 from typing import Any, ClassVar, NoReturn, SupportsIndex, TypeGuard
 
@@ -319,6 +320,13 @@ class Affine:
 class OfIndices(Arithmetic):
     """What conditions, remainders and extrema have in common: in arithmetic they are numbers."""
 
+    def nonzero(self) -> Condition:
+        """The condition that it is not 0."""
+        raise NotImplementedError
+
+    def __bool__(self) -> bool:
+        return bool(self.nonzero())
+
     def operate(self, op: str, *values: object) -> Any:
         """Apply an operator to values of which this is one."""
         from cyclotron.language.expressions.elements import apply
@@ -344,6 +352,10 @@ class Condition(OfIndices):
 
     def __or__(self, other: object) -> Condition:
         return Condition(self.region + condition(other).region)
+
+    def nonzero(self) -> Condition:
+        """The condition itself."""
+        return self
 
     def negated(self) -> Condition:
         """The condition that holds where this one does not."""
@@ -388,6 +400,13 @@ class Extremum(OfIndices):
 
     __hash__ = None  # type: ignore[assignment]
 
+    def nonzero(self) -> Condition:
+        """The condition that it is not 0."""
+        above = [condition(form > 0) for form in self.forms]
+        below = [condition(form < 0) for form in self.forms]
+        one, each = (above, below) if self.largest else (below, above)
+        return reduce(or_, one) | reduce(and_, each)
+
     def __add__(self, other: object) -> Any:
         return super().__add__(other) if affine(other) is None else self._moved(lambda form: form + other)
 
@@ -428,6 +447,13 @@ def condition(value: object) -> Condition:
     if isinstance(value, Condition):
         return value
     return Condition(EVERYWHERE if value else NOWHERE)
+
+
+def tested(value: object) -> object:
+    """The condition that what indices make is not 0; other values as they are."""
+    if isinstance(value, OfIndices) or (isinstance(value, Affine) and value.terms):
+        return value.nonzero()
+    return value
 
 
 def intersection(left: Region, right: Region) -> Region:

@@ -14,6 +14,10 @@ class Arithmetic:
         """Apply an operator to values of which this is one."""
         raise NotImplementedError
 
+    def __bool__(self) -> bool:
+        """Nothing that a kernel computes with holds by default, as Python's objects do."""
+        raise NotImplementedError
+
     def grown(self, value: object, *, negative: bool) -> Any:
         """What `self += il.term(value)` makes of it; less the value where `negative`."""
         return self - value if negative else self + value

@@ -19,6 +19,7 @@ from cyclotron.language.expressions.affine import (
     Region,
     Rounded,
     inverted,
+    tested,
 )
 from cyclotron.language.expressions.arithmetic import Arithmetic, Array, Part
 from cyclotron.language.expressions.operators import DTYPES, OPERATORS, evaluate, named_dtype, result_dtype
@@ -397,6 +398,7 @@ def outer(a: object, b: object) -> Element:
 
 def where(test: object, then: object, other: object) -> Element:
     """``then`` where data or a condition on indices holds, else ``other``."""
+    test = tested(test)
     array = array_of((test, then, other))
     if array is not None:
         return array.combined("where", (test, then, other))  # type: ignore[return-value]

@@ -27,13 +27,6 @@ class Remainder(Rounded, OfIndices):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __bool__(self) -> bool:
-        return bool(self.nonzero())
-
-    def nonzero(self) -> Condition:
-        """The condition that it is not 0."""
-        raise NotImplementedError
-
 
 class Residue(Remainder):
     """``form % divisor``."""

@@ -11,13 +11,11 @@ from cyclotron.errors import TraceError
 from cyclotron.language.arrays import broadcasting
 from cyclotron.language.arrays.elementwise import operand
 from cyclotron.language.arrays.whole import Whole
-from cyclotron.language.expressions.affine import Affine, Condition
+from cyclotron.language.expressions.affine import Affine, Condition, tested
 from cyclotron.language.expressions.elements import Choose, Constant, Element, apply
 from cyclotron.language.expressions.partial import while_running
 from cyclotron.language.expressions.position import here
 from cyclotron.language.expressions.promotion import converted, typed
-from cyclotron.language.expressions.rounding import Remainder
-from cyclotron.language.recording.scopes import as_condition
 from cyclotron.language.recording.trace import active_trace
 
 
@@ -60,12 +58,9 @@ def truth(test: object) -> Element | Condition | bool:
     TraceError
         CYC104 if it has several elements.
     """
-    if isinstance(test, Remainder):
-        return as_condition(test)
+    test = tested(test)
     if isinstance(test, Condition):
         return test
-    if isinstance(test, Affine) and test.terms:
-        return test.nonzero()
     if not isinstance(test, (Whole, Element)):
         if isinstance(test, np.ndarray) and test.size != 1:
             raise _of_several(test.shape)

@@ -15,6 +15,7 @@ from cyclotron.language.expressions.affine import (
     Constraint,
     Extremum,
     Index,
+    OfIndices,
     Region,
     affine,
 )
@@ -156,7 +157,7 @@ def as_condition(test: object) -> Condition:
         )
     if isinstance(test, Element):
         bool(test)
-    return test.nonzero() if isinstance(test, (Affine, Remainder)) else condition_of(test)
+    return test.nonzero() if isinstance(test, (Affine, OfIndices)) else condition_of(test)
 
 
 def range_domain(index: Index, bounds: tuple[object, ...]) -> tuple[Affine, Region]:

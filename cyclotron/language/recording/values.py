@@ -24,6 +24,7 @@ from cyclotron.language.expressions.affine import (
     Region,
     affine,
     intersection,
+    tested,
 )
 from cyclotron.language.expressions.arithmetic import Array, Part, Term
 from cyclotron.language.expressions.dtypes import selected
@@ -34,7 +35,7 @@ from cyclotron.language.expressions.promotion import promoted
 from cyclotron.language.expressions.regions import project
 from cyclotron.language.expressions.rounding import Remainder
 from cyclotron.language.recording.branched import chosen_array
-from cyclotron.language.recording.conditions import Parted, every, some, taken, truth
+from cyclotron.language.recording.conditions import Parted, as_element, every, some, taken, truth
 from cyclotron.language.recording.scopes import as_condition, range_domain
 from cyclotron.language.recording.statements import new_array
 from cyclotron.language.recording.trace import Trace, active_trace
@@ -95,14 +96,14 @@ def any(
     name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: object = 1
 ) -> Any:
     """Whether ``body(k)`` holds for some ``k`` in ``range(start, stop, step)``; False over nothing."""
-    return _of_booleans("any", _reduce("sum", name, (start, stop, step), body, where))
+    return _of_booleans("any", _reduce("sum", name, (start, stop, step), _tested(body), where))
 
 
 def all(
     name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: object = 1
 ) -> Any:
     """Whether ``body(k)`` holds for each ``k`` in ``range(start, stop, step)``; True over nothing."""
-    return _of_booleans("all", _reduce("product", name, (start, stop, step), body, where))
+    return _of_booleans("all", _reduce("product", name, (start, stop, step), _tested(body), where))
 
 
 def choose(test: object, then: Callable[[], object], other: Callable[[], object]) -> object:
@@ -125,6 +126,7 @@ def select(
     other: Callable[[], object],
 ) -> object:
     """``cy.where(test, then(), other())``, each of which is computed where the test on indices leaves it."""
+    test = tested(test)
     if not isinstance(test, Condition):
         return function(test, then(), other())
     values = (taken(branch, test, holds=holds) for branch, holds in ((then, True), (other, False)))
@@ -408,6 +410,18 @@ def _counted(body: Body) -> Body:
         if one.is_index:
             return counted(one)
         return elements.cast(one, "int64") if one.dtype == "bool" else one
+
+    return term
+
+
+def _tested(body: Body) -> Body:
+    """Terms of `any` and `all`: what indices make is a truth value there, as in Python."""
+
+    def term(at: Affine) -> object:
+        value = body(at)
+        if isinstance(value, Array) or not element(value).is_index:
+            return value
+        return as_element(truth(value))
 
     return term
 
