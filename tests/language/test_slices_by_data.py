@@ -142,6 +142,95 @@ def test_numbers_and_indices_bound_them_too(shape: tuple[int, int]) -> None:
 
 
 @cy.kernel
+def in_place(x, y, s):
+    v = x[:, :s]
+    w = y[:, :s] * 2
+    u, z = +v, w
+    v += 1
+    w -= z + v
+    v *= w
+    for _t in range(2):
+        v += y[:, :s]
+    if cy.max(y) > 0:
+        v -= 3
+    x[:, :s] *= 2
+    x[:, :s] += u - z
+    return x
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int32"])
+@pytest.mark.parametrize("shape", [(3, 5), (1, 1), (4, 1)])
+def test_operators_in_place_write_through(shape: tuple[int, int], dtype: str) -> None:
+    x, y, s = some(dtype, *shape), some(dtype, *shape, seed=1), stops(*shape)
+    expected = x.copy()
+    for i, to in enumerate(s):
+        v, row = expected[i, :to], y[i, :to]
+        w = row * 2
+        u, z = +v, w
+        v += 1
+        w -= z + v
+        v *= w
+        v += row
+        v += row
+        if y.max() > 0:
+            v -= 3
+        expected[i, :to] *= 2
+        expected[i, :to] += u - z
+    equal(in_place, expected, x, y, s)
+
+
+@cy.kernel
+def of_one_number(x, s):
+    y, stop = x + 0, cy.sum(s)
+    v = y[:stop]
+    v += 1
+    return y
+
+
+@pytest.mark.parametrize("s", [[1, 1], [0], [9]])
+def test_a_view_to_a_number_is_that_of_the_function(s: list[int]) -> None:
+    x, to = np.arange(4.0), np.array(s)
+    equal(of_one_number, of_one_number._function(x, to), x, to)
+
+
+@cy.kernel
+def halved(x, s):
+    v = x[:, :s]
+    v *= 0.5
+    return x
+
+
+def test_operators_in_place_keep_the_dtype() -> None:
+    x, s = np.ones((2, 3), int), np.array([1, 2])
+    with pytest.raises(cy.ShapeError, match=r"`\*=` gives dtype float64"):
+        halved.compile(x, s)
+    with pytest.raises(TypeError, match="float64"):
+        halved.reference(x, s)
+
+
+@cy.kernel
+def part_assigned(x, s):
+    v = x[:, :s]
+    v[0] = 3
+    return x
+
+
+@cy.kernel
+def chosen_name(x, s):
+    v = x[:, :s]
+    if cy.max(x) > 2:
+        v = v + 1
+    x[:, :s] = v
+    return x
+
+
+def test_names_of_slices_in_branches_are_refused() -> None:
+    with pytest.raises(cy.TraceError, match="`v` is a slice whose bounds are data") as refused:
+        chosen_name.compile(some("float64", 3, 3), np.array([1, 2, 0]))
+    assert refused.value.code == "CYC104"
+
+
+@cy.kernel
 def returned(x, s):
     return x[:, :s] * 2
 
@@ -188,7 +277,7 @@ def by_floats(x, s):
 
 
 @pytest.mark.parametrize(
-    "kernel", [returned, summed, total, rolled, taken_apart, multiplied, a_test, by_floats]
+    "kernel", [returned, summed, total, rolled, taken_apart, multiplied, a_test, by_floats, part_assigned]
 )
 def test_what_has_a_shape_of_data_is_refused_by_both(kernel: cy.Kernel) -> None:
     x, s = some("float64", 3, 3), np.array([1, 2, 0])

@@ -14,15 +14,29 @@ from cyclotron.language.arrays.elementwise import combine, operand, settled
 from cyclotron.language.arrays.places import places
 from cyclotron.language.arrays.whole import View, Whole
 from cyclotron.language.expressions.affine import affine
-from cyclotron.language.expressions.arithmetic import Arithmetic, Part
+from cyclotron.language.expressions.arithmetic import Arithmetic, Part, Term
 from cyclotron.language.expressions.elements import Element, element
 from cyclotron.language.expressions.partial import same_value
 from cyclotron.language.expressions.position import here
+from cyclotron.language.expressions.promotion import check_storable
 
 if TYPE_CHECKING:
     from cyclotron.language.arrays.tensors import SymbolicTensor
 
 Bound = tuple[int, Any, Any]
+_IN_PLACE = {
+    "add": ("add", "+="),
+    "subtract": ("sub", "-="),
+    "multiply": ("mul", "*="),
+    "divide": ("truediv", "/="),
+    "floor_divide": ("floordiv", "//="),
+    "remainder": ("mod", "%="),
+    "power": ("pow", "**="),
+    "bit_and": ("and", "&="),
+    "bit_or": ("or", "|="),
+    "bit_xor": ("xor", "^="),
+}
+"""By operator its method of Python, and its sign."""
 _ELEMENTWISE = frozenset([np.where, np.clip, np.round, np.isclose, np.real, np.imag, np.copy])
 
 
@@ -73,6 +87,30 @@ class Ragged(Part):
         inside = _inside(self.whole.shape, self.bounds)
         return Ragged(keep(combine("where", (inside, self.whole, nothing))), self.bounds)
 
+    def changed(self, op: str, value: object) -> Ragged:
+        """Apply an operator in place: what it is a slice of changes too, as of NumPy's views."""
+        view = self.whole.whole()
+        if view is None:
+            raise _unlike(
+                "what is computed of a slice whose bounds are data is changed, and no name holds it"
+            )
+        made = self.operate(op, self, value.value if isinstance(value, Term) else value)
+        check_storable(made.whole.dtype_name, view.dtype_name, in_place=_IN_PLACE[op][1])
+        _assign_inside(view, self.bounds, made.whole)
+        return self
+
+    def __setitem__(self, key: object, value: object) -> None:
+        if key is not Ellipsis or value is not self:  # which `changed` assigned already
+            raise unassignable()
+
+    def __getitem__(self, key: object) -> Ragged:
+        if key is not Ellipsis:
+            raise unknown_shape()
+        return self
+
+    def __pos__(self) -> Ragged:
+        return self.copy()
+
     def refused(self) -> TraceError:
         """The error where it is used as an array."""
         return unknown_shape()
@@ -102,13 +140,31 @@ class Ragged(Part):
             raise AttributeError(name)
         raise unknown_shape()
 
-    __len__ = __iter__ = __getitem__ = __bool__ = __array__
+    __len__ = __iter__ = __bool__ = __array__
 
     def check(self, bounds: Sequence[Bound]) -> None:
         """Raise `TraceError` (CYC107) where the bounds are other ones, or were assigned since."""
         check_together(self.bounds, bounds)
         if _versions(self.bounds) != self._made:
             raise _unlike("the bounds of a slice, which are data, are assigned before what it read is used")
+
+
+def _in_place(op: str) -> Callable[[Ragged, object], Ragged]:
+    return lambda self, value: self.changed(op, value)
+
+
+for _op, (_name, _) in _IN_PLACE.items():
+    setattr(Ragged, f"__i{_name}__", _in_place(_op))
+
+
+def unassignable() -> TraceError:
+    """The error for parts of such a slice that are assigned."""
+    return TraceError(
+        "a part of a slice whose bounds are data is assigned",
+        code="CYC107",
+        span=here(),
+        help="assign to the array itself, e.g. `y[0] = 3`, or to all of the slice: `y[:stop] = 3`",
+    )
 
 
 def unknown_shape() -> TraceError:
@@ -201,7 +257,13 @@ def assign_by_bounds(view: View, key: object, value: object) -> None:
     bounds = bounds_of(key, view.ndim, Arithmetic)
     if isinstance(value, Ragged):
         value.check(bounds)
-    new = operand(value.whole if isinstance(value, Ragged) else value)
+        if part.is_same(value.whole):
+            return  # as what an operator changed in place, `y[:stop] *= 2`
+    _assign_inside(part, bounds, operand(value.whole if isinstance(value, Ragged) else value))
+
+
+def _assign_inside(part: View, bounds: Sequence[Bound], new: Whole) -> None:
+    """Assign what lies inside of bounds."""
     inside = _inside(part.shape, bounds)
     part[...] = combine("where", (settled(inside), new.astype(part.dtype_name), part))
 

@@ -15,6 +15,7 @@ from cyclotron.language.arrays.dynamic_slices import (
     check_bound,
     check_together,
     other_bounds,
+    unassignable,
     unknown_shape,
     without_bounds,
 )
@@ -87,6 +88,21 @@ class PlainRagged:
         whole[inside] = found
         return PlainRagged(whole, self.bounds)
 
+    def _changed(self, function: Callable[..., Any], value: Any) -> PlainRagged:
+        """Apply an operator in place: what it is a slice of changes too, as of NumPy's views."""
+        inside = selected(self.whole.shape, self.bounds)
+        if isinstance(value, PlainRagged):
+            check_together(value.bounds, self.bounds)
+            value = np.broadcast_to(value.whole, self.whole.shape)[inside].view(np.ndarray)
+        elif np.ndim(value):
+            raise other_bounds()
+        whole = self.whole.view(np.ndarray)
+        whole[inside] = function(whole[inside], value)
+        return self
+
+    def __setitem__(self, _key: object, _value: object) -> None:
+        raise unassignable()
+
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> PlainRagged:
         if method != "__call__" or options or ufunc.nout != 1 or ufunc.signature is not None:
             raise unknown_shape()
@@ -127,10 +143,16 @@ def _operator(function: Callable[..., Any], *, reflected: bool = False) -> Calla
     return method
 
 
+def _in_place(function: Callable[..., Any]) -> Callable[[PlainRagged, Any], PlainRagged]:
+    return lambda self, value: self._changed(function, value)
+
+
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and_", "or_", "xor"):
     for _reflected in (False, True):
         _method = f"__{'r' if _reflected else ''}{_name.rstrip('_')}__"
         setattr(PlainRagged, _method, _operator(getattr(operator, _name), reflected=_reflected))
+    _name = f"i{_name.rstrip('_')}"
+    setattr(PlainRagged, f"__{_name}__", _in_place(getattr(operator, _name)))
 for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "invert", "abs"):
     setattr(PlainRagged, f"__{_name}__", _operator(getattr(operator, _name)))
 

@@ -15,6 +15,7 @@ import numpy as np
 from cyclotron.errors import Span, TraceError
 from cyclotron.language.expressions.arithmetic import Arithmetic
 from cyclotron.language.expressions.position import here
+from cyclotron.language.expressions.refusals import inverted
 
 
 class Index:
@@ -327,6 +328,13 @@ class OfIndices(Arithmetic):
     def __bool__(self) -> bool:
         return bool(self.nonzero())
 
+    def __round__(self, digits: int | None = None) -> Any:
+        from cyclotron.language.expressions.elements import element
+
+        return self if digits is None or digits >= 0 else element(self).__round__(digits)
+
+    __floor__ = __ceil__ = __trunc__ = Arithmetic.__pos__
+
     def operate(self, op: str, *values: object) -> Any:
         """Apply an operator to values of which this is one."""
         from cyclotron.language.expressions.elements import apply
@@ -430,16 +438,6 @@ class Extremum(OfIndices):
 
 _EXACT = 1 << 24  # below which whole numbers are told apart in all floating dtypes
 _OPERATORS = {"add": add, "subtract": sub, "multiply": mul}  # of which NumPy's numbers keep forms affine
-
-
-def inverted(what: str) -> TraceError:
-    """The error for `~` where Python has a bool, whose inverse is -1 or -2 and holds always."""
-    return TraceError(
-        f"`~` is applied to {what}, and in Python `~True` is -2",
-        code="CYC104",
-        span=here(),
-        help="write `not`, or `cy.logical_not` of a value",
-    )
 
 
 def condition(value: object) -> Condition:

@@ -18,13 +18,12 @@ from cyclotron.language.expressions.affine import (
     Index,
     Region,
     Rounded,
-    inverted,
     tested,
 )
 from cyclotron.language.expressions.arithmetic import Arithmetic, Array, Part
 from cyclotron.language.expressions.operators import DTYPES, OPERATORS, evaluate, named_dtype, result_dtype
 from cyclotron.language.expressions.position import here
-from cyclotron.language.expressions.refusals import Refusals, not_an_operator
+from cyclotron.language.expressions.refusals import Refusals, inverted, not_an_operator
 
 if TYPE_CHECKING:
     from cyclotron.language.arrays.tensors import SymbolicTensor

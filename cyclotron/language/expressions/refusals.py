@@ -37,6 +37,16 @@ def not_an_operator(what: str) -> TraceError:
     )
 
 
+def inverted(what: str) -> TraceError:
+    """The error for `~` where Python has a bool, whose inverse is -1 or -2 and holds always."""
+    return TraceError(
+        f"`~` is applied to {what}, and in Python `~True` is -2",
+        code="CYC104",
+        span=here(),
+        help="write `not`, or `cy.logical_not` of a value",
+    )
+
+
 def _refuse(operator: str) -> Callable[..., NoReturn]:
     """A method that says that elements do not have an operator."""
 

@@ -20,6 +20,7 @@ from cyclotron.language.arrays.elementwise import combine, number_of, operand
 from cyclotron.language.arrays.tensors import SymbolicTensor
 from cyclotron.language.arrays.whole import Expression, Whole
 from cyclotron.language.expressions.affine import EVERYWHERE, Affine, Condition, Extremum, Rounded
+from cyclotron.language.expressions.arithmetic import Part
 from cyclotron.language.expressions.elements import Access, Element, apply, element, where
 from cyclotron.language.expressions.position import here
 from cyclotron.language.expressions.promotion import promoted
@@ -228,6 +229,14 @@ def _joined(arms: _Arms, name: str, then: Any, other: Any) -> Any:
         return then
     then, other = map(_chosen_of, (then, other))
     for value in (then, other):
+        if isinstance(value, Part):
+            raise TraceError(
+                f"`{name}` is a slice whose bounds are data, and depends on a condition",
+                code="CYC104",
+                span=here(),
+                help="assign to the array in the branches, e.g. `y[:stop] = y[:stop] + 1`, or choose there:"
+                " `y[:stop] = cy.where(test, a, b)`",
+            )
         if not isinstance(value, (Whole, Element, *_NUMBERS)):
             raise TraceError(
                 f"`{name}` is a `{type(value).__name__}` that depends on a condition",

@@ -10,6 +10,7 @@ from cyclotron.errors import TraceError
 from cyclotron.language.arrays.elementwise import operand
 from cyclotron.language.arrays.whole import Expression, Whole
 from cyclotron.language.expressions.affine import Affine
+from cyclotron.language.expressions.arithmetic import Part
 from cyclotron.language.expressions.dtypes import number_of
 from cyclotron.language.expressions.elements import Element, Reduce, element
 from cyclotron.language.expressions.position import here
@@ -74,7 +75,7 @@ def changed(value: Any, *, name: str) -> Any:
     TraceError
         CYC111 if it is a number.
     """
-    if isinstance(value, Whole):
+    if isinstance(value, (Whole, Part)):
         return value
     raise TraceError(
         f"`{name}` is no array before the loop, which changes it by arrays",
