@@ -317,9 +317,8 @@ class Schedule:
         """Return this schedule with the reductions over an index in space done by another algorithm.
 
         A chain joins the terms of a line of PEs in turn. Each level of a tree joins the results of `radix`
-        blocks next to each other, first of terms or those of a PE; two phases are two levels. The result of
-        a block is made at its last term, and the first block may be shorter; this is the order then. Blocks
-        have at most 64 parts: two phases are for lines of up to 4096 PEs.
+        blocks next to each other, first of terms or those of a PE; two phases are two levels, for up to 4096
+        PEs. The result of a block is made at its last term, and the first one may be shorter.
 
         Parameters
         ----------

@@ -153,6 +153,7 @@ def in_place(x, y, s):
         v += y[:, :s]
     if cy.max(y) > 0:
         v -= 3
+    v[...] -= 1
     x[:, :s] *= 2
     x[:, :s] += u - z
     return x
@@ -174,6 +175,7 @@ def test_operators_in_place_write_through(shape: tuple[int, int], dtype: str) ->
         v += row
         if y.max() > 0:
             v -= 3
+        v[...] -= 1
         expected[i, :to] *= 2
         expected[i, :to] += u - z
     equal(in_place, expected, x, y, s)

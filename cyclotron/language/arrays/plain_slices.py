@@ -100,8 +100,14 @@ class PlainRagged:
         whole[inside] = function(whole[inside], value)
         return self
 
-    def __setitem__(self, _key: object, _value: object) -> None:
-        raise unassignable()
+    def __setitem__(self, key: object, value: object) -> None:
+        if key is not Ellipsis or value is not self:  # which `_changed` assigned already
+            raise unassignable()
+
+    def __getitem__(self, key: object) -> PlainRagged:
+        if key is not Ellipsis:
+            raise unknown_shape()
+        return self
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> PlainRagged:
         if method != "__call__" or options or ufunc.nout != 1 or ufunc.signature is not None:
@@ -133,7 +139,7 @@ class PlainRagged:
             raise AttributeError(name)
         raise unknown_shape()
 
-    __len__ = __iter__ = __getitem__ = __bool__ = __array__
+    __len__ = __iter__ = __bool__ = __array__
 
 
 def _operator(function: Callable[..., Any], *, reflected: bool = False) -> Callable[..., PlainRagged]:
