@@ -71,6 +71,73 @@ def chosen(x):
     return y
 
 
+TENTH = np.float32(0.1)
+
+
+@cy.kernel
+def numbers_made_of_numpys(x):
+    y = cy.empty((10, len(x)), dtype="float64")
+    for i in range(len(x)):
+        y[0, i] = math.sqrt(np.float32(i)) * x[i] + math.sqrt(i) / 3 * x[i] + math.hypot(i, 2) * x[i] / 3
+        y[1, i] = sum(TENTH for j in range(i + 1)) + sum(TENTH * 1 for j in range(i + 1)) * x[i] / 3
+        y[2, i] = int(np.int32(i)) * x[i] / 3 + float(np.float32(i / 3)) * x[i] + int(np.bool_(i > 1)) * x[i]
+        y[3, i] = np.divide(i, 3) * x[i] + np.multiply(i * i, 0.1) * x[i] + cy.abs(i - 3) * x[i] / 3
+        y[4, i] = max(np.float32(i), np.float32(1)) / 3 * x[i] / 3 + min(i * i, 3) * x[i] / 3
+        y[5, i] = sum(np.float32(k / 3) for k in range(i + 1)) * x[i] / 3
+        y[6, i] = (
+            sum(np.bool_(k > 1) for k in range(i + 1)) * x[i] / 3 + sum(k > 1 for k in range(i)) * x[i] / 3
+        )
+        y[7, i] = math.prod(np.float64(k + 1) for k in range(i + 1)) * x[i] / 3
+        y[8, i] = (
+            max(np.float64(k / 3) for k in range(i + 1)) * x[i] / 3 + max(k / 3 for k in range(i + 1)) * x[i]
+        )
+        y[9, i] = (
+            math.pow(np.float32(i / 3), 2) * x[i]
+            + max(np.float64(1), np.float64(2), np.float64(i)) * x[i] / 3
+        )
+    return y
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32"])
+@pytest.mark.parametrize("size", [0, 1, 7])
+def test_dtypes_of_numbers_made_of_numpys(size: int, dtype: str) -> None:
+    x = thirds(size, dtype)
+    expected = numbers_made_of_numpys._function(x)
+    for backend in ("local", "sim"):
+        found = cy.run(numbers_made_of_numpys.compile(x), backend=backend).output
+        for row, (one, other) in enumerate(zip(found, expected, strict=True)):
+            np.testing.assert_array_equal(one, other, err_msg=f"row {row}")
+
+
+@cy.kernel
+def returned_numbers(x):
+    return math.prod(np.float32(j + 1) for j in range(3)), np.subtract(len(x), 1) * x, x + 0
+
+
+def test_numbers_that_are_returned_keep_their_types() -> None:
+    x = np.ones(2, "float32")
+    expected = returned_numbers._function(x)
+    found = cy.run(returned_numbers.compile(x), backend="sim").outputs.values()
+    for one, other in zip(found, expected, strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+
+
+@cy.kernel
+def of_several_types(x):
+    y = cy.empty_like(x)
+    for i in range(len(x)):
+        y[i] = max(np.float32(i), 1) * x[i]
+    return y
+
+
+def test_extrema_of_several_types_are_refused() -> None:
+    with pytest.raises(cy.ShapeError, match="NumPy's float32 and Python's") as refused:
+        of_several_types.compile(thirds(3, "float16"))
+    assert refused.value.code == "CYC120"
+    assert refused.value.help
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("size", [0, 1, 7])
 @pytest.mark.parametrize("kernel", [by_types_of_python, by_types_of_numpy, numbers_of_numpy, chosen])

@@ -11,7 +11,7 @@ import numpy as np
 
 from cyclotron.errors import TraceError
 from cyclotron.language.expressions import elements
-from cyclotron.language.expressions.dtypes import selected
+from cyclotron.language.expressions.dtypes import of_numpy, selected
 from cyclotron.language.expressions.position import here
 
 _INSTEAD = {
@@ -141,7 +141,8 @@ def ufunc(function: np.ufunc) -> Callable[..., Any] | None:
         np.rint: lambda x: compositions.round(compositions.floating(np.rint, x)),
         np.fabs: lambda x: elements.apply("absolute", compositions.floating(np.fabs, x)),
     }
-    return elements.UFUNCS.get(function) or composed.get(function)
+    known = elements.UFUNCS.get(function) or composed.get(function)
+    return known and (lambda *values: of_numpy(known(*values)))
 
 
 def method(name: str) -> Callable[..., Any] | None:

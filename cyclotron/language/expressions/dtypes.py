@@ -206,6 +206,12 @@ def typed_number(value: Element, dtype: str) -> Element:
     return adopted(value, dtype)
 
 
+def of_numpy(value: Any) -> Any:
+    """What functions of NumPy give: where that is a number, one of NumPy's types."""
+    is_number = isinstance(value, Element) and value.dtype is None
+    return typed_number(value, own_dtype(value)) if is_number else value
+
+
 def selected(condition: object, a: object, b: object) -> Element:
     """What NumPy's ``where`` gives: of two numbers, unlike `where`, an array without axes, of their dtype."""
     if array_of((condition, a, b)) is not None:
@@ -292,7 +298,10 @@ def adopted(value: Element, dtype: str) -> Element:
     if isinstance(value, IndexNumber):
         return _converted(value, dtype)
     own = own_dtype(value)
-    if own != dtype and not np.can_cast(own, dtype, "same_kind" if _is_of_numbers(value) else "safe"):
+    is_of_numpy = value.is_typed and not _is_of_numbers(value)
+    if own != dtype and (
+        is_of_numpy or not np.can_cast(own, dtype, "same_kind" if _is_of_numbers(value) else "safe")
+    ):
         return converted(adopted(value, own), dtype)
     if isinstance(value, Choose):
         return Choose(value.condition, adopted(value.then, dtype), adopted(value.other, dtype), value.span)

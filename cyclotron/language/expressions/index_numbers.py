@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from cyclotron.language.expressions.affine import (
     Rounded,
     intersection,
 )
-from cyclotron.language.expressions.elements import Constant, Element, Reduce, applied
+from cyclotron.language.expressions.elements import Constant, Element, Reduce, applied, cast
 from cyclotron.language.expressions.operators import OPERATORS
 from cyclotron.language.expressions.position import here
 from cyclotron.language.expressions.regions import extent
@@ -118,8 +119,23 @@ def computed(op: str, operands: Sequence[Element], span: Span, flags: Sequence[s
 
 
 def extremum(op: str, *operands: Element) -> Element:
-    """What Python's ``max`` or ``min`` gives of numbers of which indices make some."""
-    made = _python(op, operands, here())
+    """What Python's ``max`` or ``min`` gives of numbers of which indices make some.
+
+    Raises
+    ------
+    ShapeError
+        CYC120 if one of them is of a type of NumPy's, and another is not.
+    """
+    from cyclotron.language.expressions.dtypes import own_dtype
+
+    types = {own_dtype(one) if one.is_typed else None for one in operands}
+    typed = next(iter(types))
+    if len(types) > 1:
+        raise _of_several_types(op[:3], operands)
+    chosen = _python(op, operands, here())
+    if isinstance(chosen.value, Constant):
+        return replace(chosen.value, typed=typed)
+    made = IndexNumber(chosen.value, chosen.span, chosen.reach, is_typed=typed is not None)
     texts = [str(one.value) if isinstance(one, Constant) else one.text for one in operands]
     made.text = f"{op[:3]}({', '.join(texts)})" if all(texts) else ""
     return made
@@ -137,13 +153,24 @@ def is_of_indices(op: str, operands: Sequence[Element]) -> bool:
 def reduced(kind: str, index: Index, region: Region, body: Element, span: Span) -> Element:
     """A reduction of numbers that indices make: a number too; of truth values it tells one."""
     made = Reduce(kind, index, region, strong(body), span)
-    return made if made.dtype == "bool" else IndexNumber(made, span, _reach_of_reduction(made, body))
+    if made.dtype == "bool" and not body.is_typed:
+        return made
+    return IndexNumber(made, span, _reach_of_reduction(made, body), is_typed=body.is_typed)
 
 
 def counted(value: Element) -> Element:
     """A number as a sum takes it: truth values are whole numbers."""
     inner = strong(value)
-    return value if inner.dtype != "bool" else IndexNumber(_as_integer(inner), value.span, (0, 1))
+    if inner.dtype != "bool":
+        return value
+    return IndexNumber(_as_integer(inner), value.span, (0, 1), is_typed=value.is_typed)
+
+
+def of_python(value: Element, dtype: str) -> Element:
+    """A number as one of Python's, of the type whose dtype this is: it adopts that of its neighbours."""
+    if isinstance(value, Constant):
+        return Constant(np.dtype(dtype).type(value.value).item(), value.span)
+    return IndexNumber(cast(strong(value), dtype), value.span, _reach(value), value.text)
 
 
 def strong(value: Element) -> Element:
@@ -301,6 +328,19 @@ def _fitting(low: int, high: int) -> Reach:
     if limits.min <= low and high <= limits.max:
         return low, high
     raise _too_large(str(low if low < limits.min else high))
+
+
+def _of_several_types(function: str, operands: Sequence[Element]) -> ShapeError:
+    from cyclotron.language.expressions.dtypes import own_dtype
+
+    kinds = dict.fromkeys(f"NumPy's {own_dtype(one)}" if one.is_typed else "Python's" for one in operands)
+    return ShapeError(
+        f"`{function}` chooses between numbers of different types, {' and '.join(kinds)}, and which one it is"
+        " decides the dtype",
+        code="CYC120",
+        span=here(),
+        help=f"convert what is chosen to one type, e.g. `{function}(np.float32(i), np.float32(1))`",
+    )
 
 
 def _too_large(reached: str) -> ShapeError:

@@ -14,7 +14,7 @@ from cyclotron.language.arrays.reference import ScalarView, Value
 from cyclotron.language.expressions import elements
 from cyclotron.language.expressions.affine import Affine, Condition, Extremum
 from cyclotron.language.expressions.arithmetic import Arithmetic, Array, Part
-from cyclotron.language.expressions.dtypes import selected
+from cyclotron.language.expressions.dtypes import of_numpy, selected
 from cyclotron.language.expressions.elements import Element
 from cyclotron.language.expressions.operators import OPERATORS
 from cyclotron.language.recording.trace import ACTIVE, Reference, Trace
@@ -29,7 +29,7 @@ def _elementwise(name: str, op: str, about: str) -> Callable[..., Any]:
 
     def function(*values: Any) -> Any:
         traced = isinstance(ACTIVE.get(), Trace) and not builtins.all(isinstance(v, _HOSTS) for v in values)
-        return elements.apply(op, *values) if traced else numpy(*values)
+        return of_numpy(elements.apply(op, *values)) if traced else numpy(*values)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = about

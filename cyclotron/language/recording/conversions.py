@@ -12,7 +12,7 @@ from cyclotron.language.expressions.affine import Affine, Condition, Extremum, R
 from cyclotron.language.expressions.arithmetic import Arithmetic
 from cyclotron.language.expressions.dtypes import own_dtype, typed_number
 from cyclotron.language.expressions.elements import Constant, Element, cast, element
-from cyclotron.language.expressions.index_numbers import IndexNumber, counted, strong, truth_number
+from cyclotron.language.expressions.index_numbers import IndexNumber, counted, of_python, strong, truth_number
 from cyclotron.language.expressions.position import here
 from cyclotron.language.recording.conditions import truth
 
@@ -61,7 +61,7 @@ def _whole(value: Any) -> Any:
         return value
     one = truth_number(value) if isinstance(value, Condition) else element(value)
     if one.dtype is None and np.dtype(own_dtype(one)).kind in "bi":
-        return counted(one)
+        return of_python(one, "int64") if one.is_typed else counted(one)
     if one.dtype is None:
         raise TraceError(
             "`int` is applied to a floating number that indices make",

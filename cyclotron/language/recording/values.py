@@ -28,8 +28,15 @@ from cyclotron.language.expressions.affine import (
 )
 from cyclotron.language.expressions.arithmetic import Array, Part, Term
 from cyclotron.language.expressions.dtypes import selected
-from cyclotron.language.expressions.elements import Choose, Constant, Element, Reduce, element
-from cyclotron.language.expressions.index_numbers import counted, extremum, reduced, strong
+from cyclotron.language.expressions.elements import Choose, Constant, Element, Reduce, array_of, element
+from cyclotron.language.expressions.index_numbers import (
+    IndexNumber,
+    counted,
+    extremum,
+    of_python,
+    reduced,
+    strong,
+)
 from cyclotron.language.expressions.position import here
 from cyclotron.language.expressions.promotion import promoted
 from cyclotron.language.expressions.regions import project
@@ -296,11 +303,21 @@ def _function(op: str, host: Callable[..., object], about: str) -> Callable[...,
     """A function of elements or host values."""
 
     def function(*values: object) -> object:
-        return elements.apply(op, *values) if builtins.any(map(_symbolic, values)) else host(*values)
+        return _of_math(op, values) if builtins.any(map(_symbolic, values)) else host(*values)
 
     function.__name__ = function.__qualname__ = op
     function.__doc__ = f"{about} of an element or host value."
     return function
+
+
+def _of_math(op: str, values: Sequence[object]) -> Any:
+    """A function of Python's floating numbers, of which it gives one; of data it is that of elements."""
+    if builtins.any(isinstance(value, (Array, Part)) for value in values):
+        return elements.apply(op, *values)
+    operands = [of_python(one, "float64") if one.dtype is None else one for one in map(element, values)]
+    made = elements.apply(op, *operands)
+    of_numbers = builtins.all(one.dtype is None for one in operands)
+    return IndexNumber(made, made.span, None) if of_numbers and made.dtype is not None else made
 
 
 sqrt = _function("sqrt", math.sqrt, "The square root")
@@ -323,7 +340,9 @@ is_finite = _function("is_finite", math.isfinite, "The test for a finite number"
 def power(base: object, exponent: object) -> object:
     """The power of elements or host values."""
     if _symbolic(base) or _symbolic(exponent):
-        return elements.power(base, exponent)
+        both = (base, exponent)
+        of_data = array_of(both) is not None or builtins.any(element(one).dtype for one in both)
+        return elements.power(base, exponent) if of_data else _of_math("power", both)
     return math.pow(base, exponent)  # type: ignore[arg-type]
 
 
