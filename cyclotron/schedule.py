@@ -32,6 +32,7 @@ from .schedule_parts import (
     cyclic,
     made_reductions,
     read_indices,
+    refuse_repeated,
     wrong_type,
 )
 from .schedule_text import as_code, as_html, as_line
@@ -108,14 +109,11 @@ class Schedule:
         for movement in self.movements:
             if not isinstance(movement, Movement):
                 raise wrong_type("a movement", movement, "a Movement")
-        names = [movement.tensor for movement in self.movements]
-        repeated = sorted({name for name in names if names.count(name) > 1})
-        if repeated:
-            raise ScheduleError(
-                f"tensor `{repeated[0]}` has {names.count(repeated[0])} movements",
-                code="CYC303",
-                help="give each tensor one movement",
-            )
+        refuse_repeated(
+            [movement.tensor for movement in self.movements],
+            lambda name, times: f"tensor `{name}` has {times} movements",
+            help="give each tensor one movement",
+        )
         object.__setattr__(self, "movements", tuple(sorted(self.movements)))
         object.__setattr__(self, "folds", tuple(sorted(map(checked_fold, self.folds))))
         rotations = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, cast
 
 from .errors import ScheduleError
@@ -190,15 +190,19 @@ def check_reductions(items: tuple[Reduction, ...]) -> tuple[Reduction, ...]:
     for item in items:
         if not isinstance(item, Reduction):
             raise wrong_type("a reduction", item, "a Reduction")
-    names = [item.index for item in items]
+    refuse_repeated(
+        [item.index for item in items],
+        lambda name, times: f"`{name}` is reduced in {times} ways",
+        help="say once how the reductions over an index are done",
+    )
+    return tuple(sorted(items))
+
+
+def refuse_repeated(names: list[str], said: Callable[[str, int], str], *, help: str) -> None:
+    """Raise `ScheduleError` (CYC303) where a name is given more than once."""
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
-        raise ScheduleError(
-            f"`{repeated[0]}` is reduced in {names.count(repeated[0])} ways",
-            code="CYC303",
-            help="say once how the reductions over an index are done",
-        )
-    return tuple(sorted(items))
+        raise ScheduleError(said(repeated[0], names.count(repeated[0])), code="CYC303", help=help)
 
 
 def read_reassociations(table: object) -> tuple[Reassociation, ...]:
@@ -215,13 +219,11 @@ def check_reassociations(items: tuple[Reassociation, ...]) -> tuple[Reassociatio
         if not isinstance(item, Reassociation):
             raise wrong_type("a reassociation", item, "a Reassociation")
     for names in ([item.index for item in items], [item.into for item in items]):
-        repeated = sorted({name for name in names if names.count(name) > 1})
-        if repeated:
-            raise ScheduleError(
-                f"`{repeated[0]}` is in {names.count(repeated[0])} reassociations",
-                code="CYC303",
-                help="reassociate an index once, and give each one's blocks an index of their own",
-            )
+        refuse_repeated(
+            names,
+            lambda name, times: f"`{name}` is in {times} reassociations",
+            help="reassociate an index once, and give each one's blocks an index of their own",
+        )
     return tuple(sorted(items))
 
 

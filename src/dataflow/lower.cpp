@@ -295,8 +295,7 @@ class Lowering {
       return;
     }
     const auto body = emit(reduce.body, space, names, terms, {});
-    static constexpr Op combine[] = {Op::add, Op::multiply, Op::maximum, Op::minimum};
-    terms.push_back(Apply{combine[static_cast<std::size_t>(reduce.kind)], 0, {0, body}});
+    terms.push_back(Apply{recurrence::combining(reduce.kind), 0, {0, body}});
   }
 
   /// The flow that brings this access to the points of the space; one for equal accesses.

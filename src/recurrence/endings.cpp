@@ -36,12 +36,13 @@ struct Interval {
 /// Of an index by the constraints that name it alone.
 Interval interval_of(const std::vector<Constraint>& conjunction, std::size_t variable) {
   Interval result;
-  for (const auto& [form, equality, modulus, most] : conjunction) {
+  for (const auto& constraint : conjunction) {
+    const auto& form = constraint.form;
     const auto a = coefficient(form, variable);
-    if (modulus != 0 || only_variable(form) != variable || (a != 1 && a != -1)) continue;
+    if (constraint.modulus != 0 || only_variable(form) != variable || (a != 1 && a != -1)) continue;
     const std::int64_t bound = a == 1 ? -form.constant : form.constant;
-    if (equality || a == 1) result.first = std::max(result.first, bound);
-    if (equality || a == -1) result.last = std::min(result.last, bound);
+    if (constraint.equality || a == 1) result.first = std::max(result.first, bound);
+    if (constraint.equality || a == -1) result.last = std::min(result.last, bound);
   }
   return result;
 }

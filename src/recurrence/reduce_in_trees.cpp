@@ -305,8 +305,7 @@ class Planter {
     auto further = leaving(group, 0, 0, stride, end);
     for (const auto& constraint : leaving(group, 0, block - stride - 1, block, end))
       further.push_back(constraint);
-    static constexpr Op combine[] = {Op::add, Op::multiply, Op::maximum, Op::minimum};
-    define({further}, add(Apply{combine[static_cast<std::size_t>(group.kind)], 0, {comes, terms}}, span));
+    define({further}, add(Apply{combining(group.kind), 0, {comes, terms}}, span));
     if (stride == hop) return;
     auto between = leaving(group, hop, stride - 1, stride, beyond);
     for (const auto& constraint : leaving(group, 0, 0, hop, beyond)) between.push_back(constraint);

@@ -120,8 +120,7 @@ class Halver {
       half.descending = descending;
       halves.push_back(add(std::move(half), span));
     }
-    static constexpr Op combine[] = {Op::add, Op::multiply, Op::maximum, Op::minimum};
-    return add(Apply{combine[static_cast<std::size_t>(reduce.kind)], 0, std::move(halves)}, span);
+    return add(Apply{combining(reduce.kind), 0, std::move(halves)}, span);
   }
 
   /// k <= middle, or k > middle, with k the variable after those of the scope.

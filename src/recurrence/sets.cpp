@@ -31,21 +31,35 @@ std::vector<poly::Affine> to_poly(const std::vector<Affine>& forms, std::size_t 
   return result;
 }
 
+namespace {
+
+/// The numbers whose remainders are at most that of the constraint.
+poly::Set remainders(const poly::Context& context, const Constraint& constraint) {
+  const auto text = fmt::format("n mod {} <= {}", constraint.modulus, constraint.most);
+  const auto result = poly::Set::parse(context, {"n"}, text);
+  CYC_CHECK(result.has_value(), text);
+  return *result;
+}
+
+}  // namespace
+
 poly::Set to_set(const poly::Context& context, const Region& region, std::size_t variables) {
   poly::Set result = poly::Set::empty(context, variables);
   for (const auto& conjunction : region) {
     poly::Conjunction all;
-    for (const auto& [form, equality, modulus, most] : conjunction) {
-      if (modulus == 0) all.constraints.push_back({to_poly(form, variables), equality});
-      if (modulus != 0 && most == 0) all.divisible.emplace_back(to_poly(form, variables), modulus);
+    std::vector<poly::Set> others;
+    for (const auto& constraint : conjunction) {
+      const auto form = to_poly(constraint.form, variables);
+      if (constraint.modulus == 0) {
+        all.constraints.push_back({form, constraint.equality});
+      } else if (constraint.most == 0) {
+        all.divisible.emplace_back(form, constraint.modulus);
+      } else {
+        others.push_back(remainders(context, constraint).preimage({form}, variables));
+      }
     }
     auto points = poly::Set::where(context, variables, all);
-    for (const auto& [form, equality, modulus, most] : conjunction) {
-      if (most == 0) continue;
-      const auto remainders = poly::Set::parse(context, {"n"}, fmt::format("n mod {} <= {}", modulus, most));
-      CYC_CHECK(remainders.has_value());
-      points = points.intersect(remainders->preimage({to_poly(form, variables)}, variables));
-    }
+    for (const auto& other : others) points = points.intersect(other);
     result = result.unite(points);
   }
   return result.coalesce();

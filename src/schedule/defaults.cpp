@@ -65,11 +65,11 @@ std::optional<std::int64_t> only_value(const recurrence::Region& domain, std::si
   std::optional<std::int64_t> result;
   for (const auto& conjunction : domain) {
     std::optional<std::int64_t> here;
-    for (const auto& [form, equality, modulus, most] : conjunction) {
-      const auto& factors = form.coefficients;
-      if (!equality || variable >= factors.size() || std::abs(factors[variable]) != 1) continue;
+    for (const auto& constraint : conjunction) {
+      const auto& factors = constraint.form.coefficients;
+      if (!constraint.equality || variable >= factors.size() || std::abs(factors[variable]) != 1) continue;
       if (std::ranges::count_if(factors, [](auto factor) { return factor != 0; }) == 1)
-        here = -form.constant * factors[variable];
+        here = -constraint.form.constant * factors[variable];
     }
     if (!here || (result && result != here)) return std::nullopt;
     result = here;

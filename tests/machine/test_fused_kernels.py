@@ -10,9 +10,9 @@ SETUP = 1000
 RNG = np.random.default_rng(5)
 
 
-def waves(cy_fuse):
-    """The same kernel with `cy.fuse`, and with a block that says nothing."""
-    if cy_fuse:
+def waves(fused):
+    """One kernel, with the block and without."""
+    if fused:
 
         @cy.kernel
         def kernel(u, v, most):

@@ -37,7 +37,8 @@ _IN_PLACE = {
     "bit_xor": ("xor", "^="),
 }
 """By operator its method of Python, and its sign."""
-_ELEMENTWISE = frozenset([np.where, np.clip, np.round, np.isclose, np.real, np.imag, np.copy])
+ELEMENTWISE = frozenset([np.where, np.clip, np.round, np.isclose, np.real, np.imag, np.copy])
+"""Functions of NumPy of elements alone, besides its ufuncs."""
 
 
 class Ragged(Part):
@@ -128,7 +129,7 @@ class Ragged(Part):
     ) -> Any:
         from cyclotron.language.arrays.numpy_functions import called
 
-        if function not in _ELEMENTWISE:
+        if function not in ELEMENTWISE:
             raise unknown_shape()
         return called(function, args, kwargs)
 

@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from cyclotron.errors import TraceError
 from cyclotron.language.arrays.dynamic_slices import (
+    ELEMENTWISE,
     Bound,
     bounds_of,
     check_bound,
@@ -20,12 +22,8 @@ from cyclotron.language.arrays.dynamic_slices import (
     without_bounds,
 )
 
-_ELEMENTWISE = frozenset(
-    [np.where, np.clip, np.round, np.isclose, np.real, np.imag, np.copy, np.nan_to_num, np.sinc]
-)
 
-
-class PlainRagged:
+class PlainRagged(NDArrayOperatorsMixin):
     """What such a slice reads of NumPy's array, and what operators and functions of elements make of it.
 
     Parameters
@@ -88,7 +86,7 @@ class PlainRagged:
         whole[inside] = found
         return PlainRagged(whole, self.bounds)
 
-    def _changed(self, function: Callable[..., Any], value: Any) -> PlainRagged:
+    def _changed(self, function: np.ufunc, value: Any) -> PlainRagged:
         """Apply an operator in place: what it is a slice of changes too, as of NumPy's views."""
         inside = selected(self.whole.shape, self.bounds)
         if isinstance(value, PlainRagged):
@@ -97,7 +95,8 @@ class PlainRagged:
         elif np.ndim(value):
             raise other_bounds()
         whole = self.whole.view(np.ndarray)
-        whole[inside] = function(whole[inside], value)
+        taken = whole[inside]
+        whole[inside] = function(taken, value, out=taken)
         return self
 
     def __setitem__(self, key: object, value: object) -> None:
@@ -110,14 +109,16 @@ class PlainRagged:
         return self
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> PlainRagged:
-        if method != "__call__" or options or ufunc.nout != 1 or ufunc.signature is not None:
+        in_place = options == {"out": (self,)} and inputs[0] is self
+        if method != "__call__" or (options and not in_place) or ufunc.nout != 1 or ufunc.signature:
             raise unknown_shape()
-        return self._made(ufunc, *inputs)
+        function = operator.pow if ufunc is np.power else ufunc  # which has powers that are exact
+        return self._changed(ufunc, inputs[1]) if in_place else self._made(function, *inputs)
 
     def __array_function__(
         self, function: Callable[..., Any], _types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> PlainRagged:
-        if function not in _ELEMENTWISE:
+        if function not in ELEMENTWISE:
             raise unknown_shape()
         names = list(kwargs)
         count = len(args)
@@ -140,27 +141,6 @@ class PlainRagged:
         raise unknown_shape()
 
     __len__ = __iter__ = __bool__ = __array__
-
-
-def _operator(function: Callable[..., Any], *, reflected: bool = False) -> Callable[..., PlainRagged]:
-    def method(self: PlainRagged, *others: Any) -> PlainRagged:
-        return self._made(function, *((*others, self) if reflected else (self, *others)))
-
-    return method
-
-
-def _in_place(function: Callable[..., Any]) -> Callable[[PlainRagged, Any], PlainRagged]:
-    return lambda self, value: self._changed(function, value)
-
-
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and_", "or_", "xor"):
-    for _reflected in (False, True):
-        _method = f"__{'r' if _reflected else ''}{_name.rstrip('_')}__"
-        setattr(PlainRagged, _method, _operator(getattr(operator, _name), reflected=_reflected))
-    _name = f"i{_name.rstrip('_')}"
-    setattr(PlainRagged, f"__{_name}__", _in_place(getattr(operator, _name)))
-for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "invert", "abs"):
-    setattr(PlainRagged, f"__{_name}__", _operator(getattr(operator, _name)))
 
 
 def read_plainly(array: np.ndarray[Any, Any], key: object) -> PlainRagged:

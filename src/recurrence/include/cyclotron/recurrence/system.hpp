@@ -76,6 +76,16 @@ struct Apply {
   bool operator==(const Apply&) const = default;
 };
 enum class Reduction : std::uint8_t { sum, product, maximum, minimum };
+/// What joins two results of a reduction.
+[[nodiscard]] constexpr Op combining(Reduction kind) {
+  switch (kind) {
+    case Reduction::sum: return Op::add;
+    case Reduction::product: return Op::multiply;
+    case Reduction::maximum: return Op::maximum;
+    case Reduction::minimum: break;
+  }
+  return Op::minimum;
+}
 /// Folds `body` over the values of one new index that lie in `domain` (a region over the scope with the
 /// index appended), in ascending order, or in descending order if it says so, starting from the first term.
 /// Over no value: 0 for sum, 1 for product, an error for maximum and minimum.
