@@ -3,5 +3,8 @@ set(summary "Cyclotron ${PROJECT_VERSION}: ${CMAKE_BUILD_TYPE}, ${CMAKE_CXX_COMP
 if(CYCLOTRON_PYTHON)
   list(APPEND summary ", Python ${Python_VERSION}, pybind11 ${pybind11_VERSION}")
 endif()
+if(CMAKE_CXX_COMPILER_LAUNCHER)
+  list(APPEND summary ", compiled through ${CMAKE_CXX_COMPILER_LAUNCHER}")
+endif()
 list(JOIN summary "" summary)
 message(STATUS "${summary}")

@@ -1,4 +1,4 @@
-# The verbs: `ninja -C build/dev format | lint | all | check | bench`.
+# The verbs: `ninja -C build/dev format | lint | all | check | check-fast | bench`.
 if(SKBUILD)
   return()
 endif()
@@ -11,14 +11,24 @@ foreach(verb format lint bench)
                     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} USES_TERMINAL VERBATIM)
 endforeach()
 if(CYCLOTRON_PYTHON AND CYCLOTRON_TESTS AND EXISTS ${PROJECT_SOURCE_DIR}/tests/cpp/CMakeLists.txt)
+  include(ProcessorCount)
+  ProcessorCount(processors)
+  if(processors EQUAL 0)
+    set(processors 2)
+  endif()
   add_custom_target(check
-    COMMAND ${CMAKE_CTEST_COMMAND} --output-on-failure --no-tests=error
-    COMMAND ${CMAKE_COMMAND} -E chdir ${PROJECT_SOURCE_DIR} ${Python_EXECUTABLE} -m pytest -q
+    COMMAND ${CMAKE_CTEST_COMMAND} --output-on-failure --no-tests=error -j ${processors}
+    COMMAND ${CMAKE_COMMAND} -E chdir ${PROJECT_SOURCE_DIR}
+            ${Python_EXECUTABLE} -m pytest -q -n ${processors} --dist loadgroup
     USES_TERMINAL VERBATIM)
+  add_custom_target(check-fast
+    COMMAND ${tool_environment} JOBS=${processors} ${PROJECT_SOURCE_DIR}/tools/check-fast
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} USES_TERMINAL VERBATIM)
   get_property(test_programs DIRECTORY ${PROJECT_SOURCE_DIR}/tests/cpp PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target IN ITEMS _core _mpi LISTS test_programs)
     if(TARGET ${target})
       add_dependencies(check ${target})
+      add_dependencies(check-fast ${target})
     endif()
   endforeach()
 endif()

@@ -1,6 +1,7 @@
 // `_core.Counters`: what each PE of a run did, as arrays over the grid, summed when they are asked for.
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
+#include <pybind11/typing.h>
 
 #include <cyclotron/runtime/counters.hpp>
 
@@ -25,7 +26,7 @@ py::array_t<std::int64_t> total(const Counters& counters) {
   return to_array(counters.total(member));
 }
 
-py::dict instructions(const Counters& counters) {
+py::typing::Dict<py::str, py::array_t<std::int64_t>> instructions(const Counters& counters) {
   py::dict result;
   for (std::size_t n = 0; n < runtime::instruction_names.size(); ++n) {
     result[py::str(std::string(runtime::instruction_names[n]))] =

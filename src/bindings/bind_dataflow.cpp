@@ -5,14 +5,15 @@
 #include <cyclotron/support/overloaded.hpp>
 
 #include "bindings.hpp"
+#include "typed.hpp"
 
 namespace py = pybind11;
 namespace cyclotron::bindings {
 namespace {
 
-py::list from_spaces(const dataflow::Graph& graph) {
+Dicts from_spaces(const dataflow::Graph& graph) {
   using namespace py::literals;
-  py::list result;
+  Dicts result;
   for (const auto& space : graph.spaces) {
     std::vector<std::string> tuple;
     for (const auto& form : space.tuple) tuple.push_back(poly::to_string(form, graph.dims));
@@ -22,15 +23,16 @@ py::list from_spaces(const dataflow::Graph& graph) {
   return result;
 }
 
-py::list from_flows(const dataflow::Graph& graph) {
+Dicts from_flows(const dataflow::Graph& graph) {
   using namespace py::literals;
-  py::list result;
+  Dicts result;
   for (std::size_t f = 0; f < graph.flows.size(); ++f) {
     const auto& flow = graph.flows[f];
     std::vector<std::string> element;
     for (const auto& form : flow.element) element.push_back(poly::to_string(form, graph.dims));
     result.append(py::dict("name"_a = flow.name, "text"_a = flow_text(graph, dataflow::FlowId(f)),
                            "space"_a = flow.space.index(), "tensor"_a = graph.at(flow.tensor).name,
+                           "variable"_a = graph.at(flow.tensor).user_name(), "line"_a = flow.span.line,
                            "element"_a = element, "prefetched"_a = flow.prefetched,
                            "computed"_a = flow.computed));
   }
@@ -61,8 +63,8 @@ py::dict from_action(const dataflow::Graph& graph, const dataflow::Rule& rule) {
       rule.action);
 }
 
-py::list from_rules(const dataflow::Graph& graph) {
-  py::list result;
+Dicts from_rules(const dataflow::Graph& graph) {
+  Dicts result;
   for (const auto& rule : graph.rules) {
     auto item = from_action(graph, rule);
     const auto text = text_of(graph, rule);

@@ -4,6 +4,7 @@
 #include <cyclotron/recurrence/dependences.hpp>
 
 #include "bindings.hpp"
+#include "typed.hpp"
 
 namespace py = pybind11;
 namespace cyclotron::bindings {
@@ -46,9 +47,9 @@ py::dict from_dependence(const Dependence& dependence) {
 void bind_dependences(py::module_& module) {
   module.def(
       "dependences",
-      [](const System& system) {
+      [](const System& system) -> py::typing::Tuple<Dicts, Dicts> {
         const auto found = dependences(system);
-        py::list statements, between;
+        Dicts statements, between;
         for (const auto& statement : found.statements) statements.append(from_statement(statement));
         for (const auto& dependence : found.dependences) between.append(from_dependence(dependence));
         return py::make_tuple(statements, between);
@@ -58,7 +59,7 @@ void bind_dependences(py::module_& module) {
       "schedule_tree",
       [](const System& system) {
         const auto found = schedule_tree(system);
-        return py::make_tuple(found.tree, found.code);
+        return std::pair(found.tree, found.code);
       },
       py::arg("system"), "isl's schedule tree of the statements, and the C code of its nest.");
 }

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -18,6 +19,7 @@
 #include <cyclotron/program/timing.hpp>
 
 #include "pe_classes.hpp"
+#include "typed.hpp"
 
 namespace cyclotron::bindings {
 namespace {
@@ -25,21 +27,14 @@ namespace {
 namespace py = pybind11;
 using namespace py::literals;
 
-/// A class of a program; keeps the Python object of the program alive.
-struct ClassView {
-  py::object owner;
-  const program::Program* program;
-  const program::PeClass* pe_class;
-};
-
 py::dict slot_dict(const program::Slot& slot) {
   return py::dict("name"_a = slot.name, "dtype"_a = operators::name(slot.dtype),
                   "tile"_a = py::make_tuple(slot.tile.rows, slot.tile.columns), "count"_a = slot.count,
                   "bytes"_a = memory::size_bytes(slot), "address"_a = slot.address,
                   "first_register"_a = slot.first_register, "persistent"_a = slot.persistent);
 }
-py::list slots(const ClassView& view) {
-  py::list result;
+Dicts slots(const ClassView& view) {
+  Dicts result;
   for (const auto& slot : view.pe_class->slots) result.append(slot_dict(slot));
   return result;
 }
@@ -57,14 +52,14 @@ std::vector<std::vector<std::pair<std::size_t, std::size_t>>> lifetimes(const Cl
 }
 
 /// Name, first and last instruction of each loop.
-py::list loops(const ClassView& view) {
-  py::list result;
+std::vector<std::tuple<std::string, std::size_t, std::size_t>> loops(const ClassView& view) {
+  std::vector<std::tuple<std::string, std::size_t, std::size_t>> result;
   for (const auto& [name, code] : memory::loop_spans(*view.pe_class))
-    result.append(py::make_tuple(name, code.first, code.last));
+    result.emplace_back(name, code.first, code.last);
   return result;
 }
 
-py::dict footprint(const ClassView& view) {
+py::typing::Dict<py::str, py::typing::Optional<py::int_>> footprint(const ClassView& view) {
   const auto bytes = memory::footprint(*view.program, *view.pe_class);
   return py::dict("data"_a = bytes.data, "queues"_a = bytes.queues, "code"_a = bytes.code);
 }
@@ -91,9 +86,9 @@ std::vector<std::string> tensors(const ClassView& view) {
 
 }  // namespace
 
-py::list classes(const py::object& self) {
+py::typing::List<ClassView> classes(const py::object& self) {
   const auto& program = self.cast<const program::Program&>();
-  py::list result;
+  py::typing::List<ClassView> result;
   for (const auto& pe_class : program.classes) result.append(ClassView{self, &program, &pe_class});
   return result;
 }

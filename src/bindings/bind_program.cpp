@@ -17,9 +17,9 @@
 
 #include "bindings.hpp"
 #include "constants.hpp"
-#include "machines.hpp"
 #include "pe_classes.hpp"
 #include "sections.hpp"
+#include "typed.hpp"
 
 namespace py = pybind11;
 using namespace py::literals;
@@ -42,13 +42,13 @@ py::dict to_dict(const program::Channel& channel) {
       "scale"_a = channel.scale.empty() ? std::vector<std::int64_t>(channel.offset.size(), 1) : channel.scale,
       "axis"_a = channel.axis, "depth"_a = channel.depth);
 }
-py::dict to_dict(const program::Ending& ending) {
-  return py::dict("loop"_a = ending.loop, "steps"_a = ending.steps, "first"_a = ending.first,
-                  "last"_a = ending.last, "period"_a = ending.period);
+py::dict to_dict(const program::ExitPlan& plan) {
+  return py::dict("loop"_a = plan.loop, "steps"_a = plan.steps, "first"_a = plan.first, "last"_a = plan.last,
+                  "period"_a = plan.period);
 }
 template <class T>
-py::list to_dicts(const std::vector<T>& values) {
-  py::list result;
+Dicts to_dicts(const std::vector<T>& values) {
+  Dicts result;
   for (const auto& value : values) result.append(to_dict(value));
   return result;
 }
@@ -68,8 +68,8 @@ program::Program from_bytes(const py::bytes& bytes) {
   return program;
 }
 
-program::Program with_machine(program::Program program, const py::dict& machine) {
-  machine::Machine target = machine::on_part(to_machine(machine), program.grid);
+program::Program with_machine(program::Program program, const machine::Machine& machine) {
+  machine::Machine target = machine::on_part(machine, program.grid);
   const py::gil_scoped_release release;
   machine::verify(target);  // so that the machine is to blame, not the program
   program = memory::with_machine(std::move(program), std::move(target));
@@ -86,12 +86,12 @@ program::Program with_depths(program::Program program, const std::vector<std::in
   return program;
 }
 
-py::dict link(const program::Program& program, std::size_t channel, std::size_t sender) {
+machine::Link link(const program::Program& program, std::size_t channel, std::size_t sender) {
   const program::Wires wires(program);
   if (channel >= program.channels.size() || sender >= program.class_map().size()) throw py::index_error();
   const auto at = wires.coordinates(sender);
-  py::dict result = bindings::to_dict(wires.link(channel, at));
-  result["depth"] = wires.depth(channel, at);
+  machine::Link result = wires.link(channel, at);
+  result.depth = wires.depth(channel, at);
   return result;
 }
 
@@ -104,10 +104,10 @@ void bind_program(py::module_& module) {
       .def_readonly("grid", &program::Program::grid)
       .def_readonly("grid_names", &program::Program::grid_names)
       .def_readonly("notes", &program::Program::notes)
-      .def_property_readonly("machine", [](const program::Program& p) { return to_dict(p.machine); })
+      .def_readonly("machine", &program::Program::machine)
       .def_property_readonly("tensors", [](const program::Program& p) { return to_dicts(p.tensors); })
       .def_property_readonly("channels", [](const program::Program& p) { return to_dicts(p.channels); })
-      .def_property_readonly("endings", [](const program::Program& p) { return to_dicts(p.endings); })
+      .def_property_readonly("endings", [](const program::Program& p) { return to_dicts(p.exit_plans); })
       .def_property_readonly("sections", &sections)
       .def_property_readonly("control_place", &program::control_place)
       .def_property_readonly("control_distance", &control_distance)

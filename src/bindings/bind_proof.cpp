@@ -1,11 +1,14 @@
 // `_core.prove` and `_core.least_depths`: the independent checker.
 #include <pybind11/stl.h>
 
+#include <optional>
+
 #include <cyclotron/proof/channels.hpp>
 #include <cyclotron/proof/proof.hpp>
 
 #include "bindings.hpp"
 #include "progress.hpp"
+#include "typed.hpp"
 
 namespace py = pybind11;
 using namespace py::literals;
@@ -23,12 +26,13 @@ const char* name(Property::Status status) {
   return "";
 }
 
-py::dict prove(const program::Program& program, const recurrence::System* system, std::int64_t limit,
-               const std::string& other_terms) {
+Dict prove(const program::Program& program, std::optional<const recurrence::System*> system,
+           std::int64_t limit, const std::string& other_terms) {
   proof::Proof result;
   run_interruptibly(py::none(), [&](const runtime::Progress& progress) {
-    result = proof::prove(
-        program, system, {.limit = limit, .go_on = [&] { return progress(-1); }, .other_terms = other_terms});
+    result =
+        proof::prove(program, system.value_or(nullptr),
+                     {.limit = limit, .go_on = [&] { return progress(-1); }, .other_terms = other_terms});
   });
   py::list properties;
   for (const auto& property : result.properties)
@@ -37,7 +41,7 @@ py::dict prove(const program::Program& program, const recurrence::System* system
                   "terms"_a = result.terms);
 }
 
-py::dict least_depths(const program::Program& program, std::int64_t limit) {
+Dict least_depths(const program::Program& program, std::int64_t limit) {
   proof::Depths result;
   run_interruptibly(py::none(), [&](const runtime::Progress& progress) {
     result = proof::least_depths(program, limit, [&] { return progress(-1); });

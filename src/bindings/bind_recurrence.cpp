@@ -42,17 +42,6 @@ std::uint32_t add_expr(System& system, decltype(Expr::node) node, const PySpan& 
   system.exprs.push_back({std::move(node), to_span(span)});
   return static_cast<std::uint32_t>(system.exprs.size() - 1);
 }
-Flags to_flags(const std::vector<std::string>& names) {
-  static const std::map<std::string, Flags> table{{"transpose_a", operators::transpose_a},
-                                                  {"transpose_b", operators::transpose_b},
-                                                  {"lower", operators::lower},
-                                                  {"right_side", operators::right_side},
-                                                  {"unit_diagonal", operators::unit_diagonal}};
-  Flags flags = 0;
-  for (const auto& flag : names) flags |= table.at(flag);
-  return flags;
-}
-
 }  // namespace
 
 void bind_recurrence(py::module_& module) {
@@ -116,7 +105,7 @@ void bind_recurrence(py::module_& module) {
           "expand",
           [](System& s, const std::vector<std::pair<std::vector<std::int64_t>, std::vector<bool>>>& places) {
             Nest nest{s, {}};
-            for (const auto& [text, descending] : places) nest.places.push_back({text, descending});
+            for (const auto& [text, descending] : places) nest.positions.push_back({text, descending});
             s = expand_arrays(nest);
           },
           py::arg("places"), "Take the equations as statements of a loop nest and make them recurrences.")

@@ -1,5 +1,4 @@
-// `_core.simulate` and `_core.run_local`: a program and its arrays in, numbers in the arrays and measurements
-// out.
+// `_core.simulate`, `predict` and `run_local`: a program and its arrays in, numbers and measurements out.
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
@@ -10,6 +9,7 @@
 #include "bindings.hpp"
 #include "events.hpp"
 #include "progress.hpp"
+#include "typed.hpp"
 
 namespace py = pybind11;
 using namespace py::literals;
@@ -55,10 +55,10 @@ py::list memory_ports(const Timing& timing) {
   return result;
 }
 
-/// Iterations that loops left out, by ending.
-std::vector<std::int64_t> skipped(const std::vector<program::Ended>& ends) {
+/// Iterations that loops left out, by exit plan.
+std::vector<std::int64_t> skipped(const std::vector<program::ExitOutcome>& outcomes) {
   std::vector<std::int64_t> result;
-  for (const auto& ended : ends) result.push_back(ended.skipped);
+  for (const auto& outcome : outcomes) result.push_back(outcome.skipped);
   return result;
 }
 
@@ -68,9 +68,9 @@ runtime::Engine engine_of(const std::string& name) {
   return name == "fast-forward" ? runtime::Engine::fast_forward : runtime::Engine::automatic;
 }
 
-py::dict simulate(const program::Program& program, const std::vector<py::array>& arrays, bool functional,
-                  std::int64_t event_limit, const std::string& engine, int threads,
-                  const py::object& progress) {
+Dict simulate(const program::Program& program, const std::vector<py::array>& arrays, bool functional,
+              std::int64_t event_limit, const std::string& engine, int threads,
+              const ProgressCallback& progress) {
   const runtime::SimulatorOptions options{
       .functional = functional, .event_limit = event_limit, .engine = engine_of(engine), .threads = threads};
   const auto views = functional ? to_views(program, arrays) : runtime::Arrays{};
@@ -95,7 +95,7 @@ py::dict simulate(const program::Program& program, const std::vector<py::array>&
       "events_dropped"_a = timing.events_dropped, "messages"_a = messages(timing),
       "messages_dropped"_a = timing.messages_dropped, "instructions"_a = timing.instructions,
       "engine"_a = timing.engine, "cycles_skipped"_a = timing.cycles_skipped,
-      "pes_skipped"_a = timing.pes_skipped, "skipped"_a = skipped(timing.ends));
+      "pes_skipped"_a = timing.pes_skipped, "skipped"_a = skipped(timing.exits));
 }
 
 /// A number of each rank.
@@ -107,8 +107,8 @@ py::array_t<std::int64_t> of_ranks(const runtime::Prediction& prediction,
   return result;
 }
 
-py::dict predict(const program::Program& program, std::vector<std::uint32_t> owners, std::uint32_t ranks,
-                 std::uint32_t cores, const py::object& progress) {
+Dict predict(const program::Program& program, std::vector<std::uint32_t> owners, std::uint32_t ranks,
+             std::uint32_t cores, const ProgressCallback& progress) {
   const runtime::Dealing dealing{.owners = std::move(owners), .ranks = ranks, .cores = cores};
   runtime::Prediction found;
   run_interruptibly(progress,
@@ -120,13 +120,13 @@ py::dict predict(const program::Program& program, std::vector<std::uint32_t> own
 }
 
 std::vector<std::int64_t> run_local(const program::Program& program, const std::vector<py::array>& arrays,
-                                    int threads, const py::object& progress) {
+                                    int threads, const ProgressCallback& progress) {
   const auto views = to_views(program, arrays);
-  std::vector<program::Ended> ends;
+  std::vector<program::ExitOutcome> outcomes;
   run_interruptibly(progress, [&](const runtime::Progress& call) {
-    ends = runtime::run_local(program, views, threads, call);
+    outcomes = runtime::run_local(program, views, threads, call);
   });
-  return skipped(ends);
+  return skipped(outcomes);
 }
 
 }  // namespace

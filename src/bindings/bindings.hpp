@@ -6,8 +6,10 @@ namespace cyclotron::bindings {
 
 void bind_errors(pybind11::module_& module);
 void bind_operators(pybind11::module_& module);
+void bind_machine(pybind11::module_& module);
 void bind_recurrence(pybind11::module_& module);
 void bind_dependences(pybind11::module_& module);
+void bind_schedule(pybind11::module_& module);
 void bind_dataflow(pybind11::module_& module);
 void bind_program(pybind11::module_& module);
 void bind_driver(pybind11::module_& module);

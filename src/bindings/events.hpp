@@ -1,4 +1,4 @@
-// What a simulation recorded, as NumPy's record arrays.
+// Records of a simulation as NumPy's record arrays.
 #pragma once
 #include <pybind11/numpy.h>
 

@@ -1,4 +1,4 @@
-// What the Python tracer hands over of a system: spans, numbers, affine forms and regions.
+// Parts of a system as the Python tracer hands them over: spans, numbers, flags, affine forms and regions.
 #pragma once
 #include <complex>
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include <cyclotron/operators/operators.hpp>
 #include <cyclotron/recurrence/system.hpp>
 
 namespace cyclotron::bindings {
@@ -25,6 +26,11 @@ inline Number to_number(const PyNumber& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return Number::of(*integer);
   const auto number = std::get<std::complex<double>>(value);
   return {number.real(), number.imag(), 0};
+}
+inline operators::Flags to_flags(const std::vector<std::string>& names) {
+  operators::Flags flags = operators::no_flags;
+  for (const auto& name : names) flags |= operators::flag_from_name(name).value();
+  return flags;
 }
 inline recurrence::Affine to_affine(const PyAffine& form) { return {form.first, form.second}; }
 inline std::vector<recurrence::Affine> to_affines(const std::vector<PyAffine>& forms) {

@@ -5,8 +5,10 @@ PYBIND11_MODULE(_core, module) {
   module.doc() = "The C++ core of Cyclotron.";
   cyclotron::bindings::bind_errors(module);
   cyclotron::bindings::bind_operators(module);
+  cyclotron::bindings::bind_machine(module);
   cyclotron::bindings::bind_recurrence(module);
   cyclotron::bindings::bind_dependences(module);
+  cyclotron::bindings::bind_schedule(module);
   cyclotron::bindings::bind_dataflow(module);
   cyclotron::bindings::bind_program(module);
   cyclotron::bindings::bind_driver(module);

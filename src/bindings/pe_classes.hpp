@@ -1,12 +1,22 @@
 // The PE classes of a program, in Python.
 #pragma once
 #include <pybind11/pybind11.h>
+#include <pybind11/typing.h>
+
+#include <cyclotron/program/program.hpp>
 
 namespace cyclotron::bindings {
+
+/// A class of a program; keeps the Python object of the program alive.
+struct ClassView {
+  pybind11::object owner;
+  const program::Program* program;
+  const program::PeClass* pe_class;
+};
 
 void bind_pe_classes(pybind11::module_& module);
 
 /// The classes of a `Program`, each of which keeps it alive.
-[[nodiscard]] pybind11::list classes(const pybind11::object& self);
+[[nodiscard]] pybind11::typing::List<ClassView> classes(const pybind11::object& self);
 
 }  // namespace cyclotron::bindings

@@ -30,15 +30,15 @@ py::dict to_dict(const program::Section& section) {
 }
 }  // namespace
 
-py::list sections(const program::Program& program) {
-  py::list result;
+Dicts sections(const program::Program& program) {
+  Dicts result;
   for (const program::Section& section : program::sections(program)) result.append(to_dict(section));
   return result;
 }
 
-py::tuple control_distance(const program::Program& program) {
+std::pair<double, std::int64_t> control_distance(const program::Program& program) {
   const auto [mean_hops, most_hops] = program::distance_to_control(program);
-  return py::make_tuple(mean_hops, most_hops);
+  return {mean_hops, most_hops};
 }
 
 }  // namespace cyclotron::bindings

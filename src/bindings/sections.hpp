@@ -1,15 +1,20 @@
-// What a controller holds of a program, and how far it is from the PEs, in Python.
+// Sections of a program as its controller holds them, and how far that is from the PEs, in Python.
 #pragma once
 #include <pybind11/pybind11.h>
 
+#include <cstdint>
+#include <utility>
+
 #include <cyclotron/program/program.hpp>
+
+#include "typed.hpp"
 
 namespace cyclotron::bindings {
 
 /// As dicts.
-[[nodiscard]] pybind11::list sections(const program::Program& program);
+[[nodiscard]] Dicts sections(const program::Program& program);
 
 /// Of the PEs that have a program, on average and at most, in hops.
-[[nodiscard]] pybind11::tuple control_distance(const program::Program& program);
+[[nodiscard]] std::pair<double, std::int64_t> control_distance(const program::Program& program);
 
 }  // namespace cyclotron::bindings

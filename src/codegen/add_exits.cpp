@@ -1,13 +1,14 @@
-#include "exits.hpp"
+#include <cyclotron/codegen/add_exits.hpp>
 
 #include <algorithm>
 #include <limits>
 #include <map>
 #include <optional>
+#include <utility>
 
-#include <cyclotron/program/endings.hpp>
+#include <cyclotron/program/exits.hpp>
 
-namespace cyclotron::codegen::detail {
+namespace cyclotron::codegen {
 
 namespace {
 
@@ -29,7 +30,7 @@ bool is_constant(const std::vector<program::Bound>& bounds) {
   return std::ranges::all_of(bounds, [](const auto& bound) { return bound.numerator.coefficients.empty(); });
 }
 
-/// Whether a loop runs, wherever it stands: its bounds are two constants.
+/// True where a loop runs, wherever it stands: its bounds are two constants.
 bool surely_runs(const program::Loop& loop) {
   return loop.lower.size() == 1 && loop.upper.size() == 1 && is_constant(loop.lower) &&
          is_constant(loop.upper) && loop.lower[0].divisor == 1 && loop.upper[0].divisor == 1 &&
@@ -37,13 +38,13 @@ bool surely_runs(const program::Loop& loop) {
 }
 
 /// The outermost loop around an instruction, and whether each of its iterations gets there.
-struct Around {
+struct EnclosingLoop {
   std::size_t begin;
   std::size_t end;
   bool surely;
 };
 
-std::optional<Around> around(const std::vector<Instruction>& code, std::size_t instruction) {
+std::optional<EnclosingLoop> enclosing_loop(const std::vector<Instruction>& code, std::size_t instruction) {
   std::vector<std::size_t> open;
   for (std::size_t at = 0; at < instruction; ++at) {
     const auto& action = code[at].action;
@@ -52,7 +53,7 @@ std::optional<Around> around(const std::vector<Instruction>& code, std::size_t i
       open.push_back(at);
   }
   if (open.empty() || !std::holds_alternative<program::Loop>(code[open.front()].action)) return std::nullopt;
-  Around result{open.front(), instruction, true};
+  EnclosingLoop result{open.front(), instruction, true};
   for (std::size_t n = 1; n < open.size(); ++n) {
     const auto* loop = std::get_if<program::Loop>(&code[open[n]].action);
     result.surely = result.surely && loop != nullptr && surely_runs(*loop);
@@ -64,17 +65,17 @@ std::optional<Around> around(const std::vector<Instruction>& code, std::size_t i
   }
 }
 
-/// Whether a form names only variables below this one.
+/// True where a form names only variables below this one.
 bool is_below(const program::Affine& form, std::size_t variable) {
   return form.coefficients.size() <= variable;
 }
 
-/// What the slots hold of the flags at the ends of the class's outermost loops.
+/// The flags that slots hold at the ends of the class's outermost loops.
 std::vector<Candidate> candidates(const program::PeClass& pe_class, std::size_t loop_variable,
-                                  const std::vector<Flag>& flags, const std::vector<FlagValue>& values) {
+                                  const std::vector<ExitFlag>& flags, const std::vector<FlagValue>& values) {
   std::map<std::pair<std::size_t, program::SlotId>, std::optional<Candidate>> last;  // By loop and slot.
   for (const FlagValue& value : values) {
-    const auto loop = around(pe_class.code, value.instruction);
+    const auto loop = enclosing_loop(pe_class.code, value.instruction);
     if (!loop) continue;
     auto& found = last[{loop->begin, value.slot.slot}];
     found.reset();
@@ -156,45 +157,38 @@ std::optional<Users> users_of(const program::Program& program, std::size_t chann
   return regular && result.first <= result.last ? std::optional(std::move(result)) : std::nullopt;
 }
 
-/// A program, and where it has the flags of its loops.
-struct Draft {
-  program::Program program;
-  std::vector<std::vector<FlagValue>> values;  // By class.
+void insert(Code& code, std::size_t pe_class, std::size_t at, program::Action action) {
+  auto& instructions = code.program.classes[pe_class].code;
+  instructions.insert(instructions.begin() + static_cast<std::ptrdiff_t>(at), {std::move(action), {}});
+  for (FlagValue& value : code.flag_values[pe_class]) value.instruction += value.instruction >= at ? 1 : 0;
+}
 
-  void insert(std::size_t pe_class, std::size_t at, program::Action action) {
-    auto& code = program.classes[pe_class].code;
-    code.insert(code.begin() + static_cast<std::ptrdiff_t>(at), {std::move(action), {}});
-    for (FlagValue& value : values[pe_class]) value.instruction += value.instruction >= at ? 1 : 0;
-  }
+const program::Loop& loop_at(const Code& code, std::size_t pe_class, const Use& loop) {
+  return std::get<program::Loop>(code.program.classes[pe_class].code[loop.begin].action);
+}
 
-  [[nodiscard]] bool begins_before(std::size_t pe_class, const Use& loop, const Users& users) const {
-    const auto& own = std::get<program::Loop>(program.classes[pe_class].code[loop.begin].action);
-    return own.lower[0].numerator.constant < users.first;
-  }
-
-  /// At the end of an outermost loop, in some of its iterations; returns the new end.
-  std::size_t insert_at_end(std::size_t pe_class, const Use& loop, const Users& users,
-                            program::Action action) {
-    const auto& own = std::get<program::Loop>(program.classes[pe_class].code[loop.begin].action);
-    program::Conjunction when;
-    const auto add = [&](std::int64_t sign, std::int64_t constant) {
-      program::Affine form{std::vector<std::int64_t>(program.grid.size() + 1, 0), constant};
-      form.coefficients.back() = sign;
-      when.push_back({program::Condition::Kind::non_negative, std::move(form), 0});
-    };
-    if (own.lower[0].numerator.constant < users.first) add(1, -users.first);
-    if (own.upper[0].numerator.constant > users.last) add(-1, users.last);
-    std::size_t end = loop.end;
-    if (!when.empty()) insert(pe_class, end++, program::If{{when}});
-    insert(pe_class, end++, std::move(action));
-    if (!when.empty()) insert(pe_class, end++, program::End{});
-    return end;
-  }
-};
+/// Inserts at the end of an outermost loop, in the iterations in which all use it; returns the new end.
+std::size_t insert_at_end(Code& code, std::size_t pe_class, const Use& loop, const Users& users,
+                          program::Action action) {
+  const auto& own = loop_at(code, pe_class, loop);
+  program::Conjunction when;
+  const auto add = [&](std::int64_t sign, std::int64_t constant) {
+    program::Affine form{std::vector<std::int64_t>(code.program.grid.size() + 1, 0), constant};
+    form.coefficients.back() = sign;
+    when.push_back({program::Condition::Kind::non_negative, std::move(form), 0});
+  };
+  if (own.lower[0].numerator.constant < users.first) add(1, -users.first);
+  if (own.upper[0].numerator.constant > users.last) add(-1, users.last);
+  std::size_t end = loop.end;
+  if (!when.empty()) insert(code, pe_class, end++, program::If{{when}});
+  insert(code, pe_class, end++, std::move(action));
+  if (!when.empty()) insert(code, pe_class, end++, program::End{});
+  return end;
+}
 
 /// Sends the flag along with each message of a channel, from loops that end by it to loops that know of none, to end
-/// those too. Whether it does.
-bool pass_on(Draft& draft, std::size_t channel, Exits& exits) {
+/// those too. Returns false where it cannot.
+bool forward_flag(Code& draft, std::size_t channel, Exits& exits) {
   program::Program& program = draft.program;
   const auto users = users_of(program, channel);
   if (!users) return false;
@@ -221,19 +215,19 @@ bool pass_on(Draft& draft, std::size_t channel, Exits& exits) {
   for (std::size_t c = 0; c < exits.size(); ++c) {
     auto& slots = program.classes[c].slots;
     if (const auto& use = users->senders[c]) {
-      exits[c]->end = draft.insert_at_end(c, *use, *users, program::Send{id, exits[c]->slot});
+      exits[c]->end = insert_at_end(draft, c, *use, *users, program::Send{id, exits[c]->slot});
     }
     if (const auto& use = users->receivers[c]) {
       const program::SlotRef slot{program::SlotId(slots.size()), {}};
       slots.push_back({.name = flags.name, .dtype = program::DType::boolean, .tile = {}});
       Use loop = *use;
-      if (draft.begins_before(c, loop, *users)) {
-        draft.insert(c, loop.begin,
-                     program::Move{slot, program::Constant{1}});  // it goes on until it hears of it
+      if (loop_at(draft, c, loop).lower[0].numerator.constant < users->first) {
+        insert(draft, c, loop.begin,
+               program::Move{slot, program::Constant{1}});  // it goes on until it hears of it
         ++loop.begin;
         ++loop.end;
       }
-      const std::size_t end = draft.insert_at_end(c, loop, *users, program::Receive{id, slot, {}});
+      const std::size_t end = insert_at_end(draft, c, loop, *users, program::Receive{id, slot, {}});
       if (!exits[c]) exits[c] = Candidate{sent->flag, sent->lag, loop.begin, end, slot};
       exits[c]->begin = loop.begin;
       exits[c]->end = end;
@@ -244,31 +238,31 @@ bool pass_on(Draft& draft, std::size_t channel, Exits& exits) {
 }
 
 /// The program with the EXITs of one flag, if iterations can be left out then.
-std::optional<Draft> with_exits(const Draft& draft, const Flag& flag, Exits exits) {
-  Draft result = draft;
+std::optional<Code> with_exits(const Code& draft, const ExitFlag& flag, Exits exits) {
+  Code result = draft;
   program::Program& program = result.program;
   for (std::size_t channel = 0; channel < program.channels.size();) {
     const bool more = std::ranges::any_of(exits, [](const auto& one) { return !one; });
-    channel = more && pass_on(result, channel, exits) ? 0 : channel + 1;
+    channel = more && forward_flag(result, channel, exits) ? 0 : channel + 1;
   }
-  const program::EndingId ending(program.endings.size());
-  program.endings.push_back({.loop = flag.loop, .steps = flag.steps});
+  const program::ExitPlanId plan(program.exit_plans.size());
+  program.exit_plans.push_back({.loop = flag.loop, .steps = flag.steps});
   for (std::size_t c = 0; c < exits.size(); ++c) {
-    if (exits[c]) result.insert(c, exits[c]->end, program::Exit{ending, exits[c]->slot});
+    if (exits[c]) insert(result, c, exits[c]->end, program::Exit{plan, exits[c]->slot});
   }
-  const auto [widest, fault] = program::range_of(program, ending);
+  const auto [widest, fault] = program::range_of(program, plan);
   if (fault || widest.last - flag.settle <= widest.first) return std::nullopt;
-  program.endings.back() = widest;
-  program.endings.back().last -= flag.settle;  // iterations that are run to see the last values
+  program.exit_plans.back() = widest;
+  program.exit_plans.back().last -= flag.settle;  // iterations that are run to see the last values
   return result;
 }
 
 /// The EXITs that classes may have by a flag, those of the same iteration together; the latest iteration first.
-std::vector<Exits> exits_of(const Draft& draft, const std::vector<Flag>& flags, std::size_t flag) {
+std::vector<Exits> exits_of(const Code& draft, const std::vector<ExitFlag>& flags, std::size_t flag) {
   std::map<std::int64_t, Exits> by_lag;
   for (std::size_t c = 0; c < draft.program.classes.size(); ++c) {
     for (const auto& one :
-         candidates(draft.program.classes[c], draft.program.grid.size(), flags, draft.values[c])) {
+         candidates(draft.program.classes[c], draft.program.grid.size(), flags, draft.flag_values[c])) {
       if (one.flag != flag) continue;
       auto& exits = by_lag.try_emplace(one.lag, draft.program.classes.size()).first->second;
       if (!exits[c]) exits[c] = one;
@@ -281,20 +275,19 @@ std::vector<Exits> exits_of(const Draft& draft, const std::vector<Flag>& flags, 
 
 }  // namespace
 
-void add_exits(program::Program& program, const std::vector<Flag>& flags,
-               const std::vector<std::vector<FlagValue>>& values) {
-  Draft draft{std::move(program), values};
+program::Program add_exits(const Code& code, const std::vector<ExitFlag>& flags) {
+  Code draft = code;
   // Loops have several flags where they have several exits: one serves, and a second does not fit.
   for (std::size_t f = 0; f < flags.size(); ++f) {
     for (const Exits& exits : exits_of(draft, flags, f)) {
-      if (draft.program.endings.size() == program::most_endings) break;
+      if (draft.program.exit_plans.size() == program::most_exit_plans) break;
       auto tried = with_exits(draft, flags[f], exits);
       if (!tried) continue;
       draft = *std::move(tried);
       break;
     }
   }
-  program = std::move(draft.program);
+  return std::move(draft.program);
 }
 
-}  // namespace cyclotron::codegen::detail
+}  // namespace cyclotron::codegen

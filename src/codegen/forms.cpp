@@ -1,6 +1,6 @@
 #include "forms.hpp"
 
-namespace cyclotron::codegen::detail {
+namespace cyclotron::codegen {
 
 program::Affine to_program(const poly::Affine& form) {
   program::Affine result{form.coefficients, form.constant};
@@ -27,4 +27,4 @@ program::Disjunction to_program(const std::vector<poly::Conjunction>& conjunctio
   return result;
 }
 
-}  // namespace cyclotron::codegen::detail
+}  // namespace cyclotron::codegen

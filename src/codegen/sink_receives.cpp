@@ -1,8 +1,9 @@
-#include "receive_late.hpp"
+#include <cyclotron/codegen/sink_receives.hpp>
 
 #include <algorithm>
+#include <vector>
 
-namespace cyclotron::codegen::detail {
+namespace cyclotron::codegen {
 
 namespace {
 
@@ -12,7 +13,7 @@ bool is_in(const Source& source, program::SlotId slot) {
   return ref != nullptr && ref->slot == slot;
 }
 
-/// Whether the instruction computes without the slot.
+/// True where the instruction computes without the slot.
 bool computes_beside(const program::Instruction& instruction, program::SlotId slot) {
   if (const auto* move = std::get_if<program::Move>(&instruction.action))
     return move->destination.slot != slot && !is_in(move->source, slot);
@@ -22,16 +23,14 @@ bool computes_beside(const program::Instruction& instruction, program::SlotId sl
                               [slot](const auto& operand) { return is_in(operand, slot); });
 }
 
-/// Whether the instruction combines what the slot holds with something, in place.
+/// True where the instruction combines the value of the slot with something, in place.
 bool accumulates(const program::Instruction& instruction, program::SlotId slot) {
   const auto* compute = std::get_if<program::Compute>(&instruction.action);
   return compute != nullptr && compute->destination.slot == slot &&
          std::ranges::any_of(compute->operands, [slot](const auto& operand) { return is_in(operand, slot); });
 }
 
-}  // namespace
-
-void receive_late(std::vector<program::Instruction>& code) {
+void sink_receives(std::vector<program::Instruction>& code) {
   for (auto at = code.end(); at != code.begin();) {
     --at;
     const auto* receive = std::get_if<program::Receive>(&at->action);
@@ -43,4 +42,12 @@ void receive_late(std::vector<program::Instruction>& code) {
   }
 }
 
-}  // namespace cyclotron::codegen::detail
+}  // namespace
+
+program::Program sink_receives(const program::Program& program) {
+  auto result = program;
+  for (auto& pe_class : result.classes) sink_receives(pe_class.code);
+  return result;
+}
+
+}  // namespace cyclotron::codegen

@@ -1,9 +1,11 @@
-// Whether values may lie where a storage puts them: exact last-writer analysis.
+#include "storage_validity.hpp"
+
 #include <algorithm>
+#include <vector>
 
-#include "storage.hpp"
+#include <cyclotron/mapping/live_range.hpp>
 
-namespace cyclotron::codegen::detail {
+namespace cyclotron::codegen {
 
 using mapping::FlowId;
 using mapping::Mapping;
@@ -12,12 +14,38 @@ using mapping::Value;
 
 namespace {
 
-class Soundness {
+/// Reads of a flow's values at one place, as seen from the reader.
+struct Reads {
+  FlowId flow;
+  std::vector<poly::Affine> point;
+  poly::Set domain;
+  std::vector<const Statement*> statements;
+};
+
+std::vector<Reads> reads_of(const Mapping& mapping, std::span<const FlowId> flows) {
+  std::vector<Reads> result;
+  for (const auto& statement : mapping.statements) {
+    for (const auto& value : statement.sources) {
+      if (std::ranges::find(flows, value.flow) == flows.end()) continue;
+      const auto same = std::ranges::find_if(
+          result, [&](const Reads& reads) { return reads.flow == value.flow && reads.point == value.point; });
+      if (same == result.end()) {
+        result.push_back({value.flow, value.point, statement.domain, {&statement}});
+      } else if (same->statements.back() != &statement) {
+        same->domain = same->domain.unite(statement.domain).coalesce();
+        same->statements.push_back(&statement);
+      }
+    }
+  }
+  return result;
+}
+
+class LastWriters {
  public:
-  Soundness(const Mapping& mapping, const Storage& storage)
+  LastWriters(const Mapping& mapping, const Storage& storage)
       : mapping_(mapping), graph_(mapping.graph), storage_(storage) {}
 
-  /// Whether a step between a computed value's and its reader's, or the reader's own before it reads, writes to the same
+  /// True where a step between a computed value's and its reader's, or the reader's own before it reads, writes to the same
   /// cell. Every point is computed once, and before it is read: nothing else can go wrong with one flow. Another one's
   /// value must not come in the step of the making either.
   [[nodiscard]] bool is_overwritten(std::span<const FlowId> flows) const {
@@ -29,8 +57,8 @@ class Soundness {
     return false;
   }
 
-  /// Whether the last writer of the cell that a read looks into leaves the element that it wants.
-  [[nodiscard]] bool is_found(FlowId flow) const {
+  /// True where the last writer of the cell that a read looks into leaves the element that it wants.
+  [[nodiscard]] bool is_preserved(FlowId flow) const {
     const auto rank = graph_.dims.size();
     const auto order = mapping_.grid.time.size() + 2;
     for (const auto& read : mapping_.statements) {
@@ -62,14 +90,14 @@ class Soundness {
   }
 
  private:
-  /// That two points, so far apart in each dim, have the same place in the slot.
+  /// Adds that two points, so far apart in each dim, have the same place in the slot.
   template <class Apart>
   void add_same_place(poly::Conjunction& all, std::size_t variables, Apart apart) const {
     for (const auto d : storage_.dims) all.constraints.push_back({apart(d), true});
-    if (storage_.circle.modulus == 0) return;
+    if (storage_.buffer.modulus == 0) return;
     auto around = poly::constant(variables, 0);
-    for (const auto& [d, factor] : storage_.circle.dims) around = around + factor * apart(d);
-    all.divisible.emplace_back(std::move(around), storage_.circle.modulus);
+    for (const auto& [d, factor] : storage_.buffer.dims) around = around + factor * apart(d);
+    all.divisible.emplace_back(std::move(around), storage_.buffer.modulus);
   }
 
   [[nodiscard]] bool is_overwritten(const Reads& reads, FlowId writer) const {
@@ -90,7 +118,7 @@ class Soundness {
     });
   }
 
-  /// Whether a write comes after the making of what is read in the domain, and before the reader's step or
+  /// True where a write comes after the making of what is read in the domain, and before the reader's step or
   /// (`same_step`) in it.
   [[nodiscard]] bool overwrites(const Reads& reads, FlowId writing, const poly::Set& domain,
                                 const poly::Set& written, bool same_step) const {
@@ -175,10 +203,10 @@ class Soundness {
 
 }  // namespace
 
-bool is_sound(const Mapping& mapping, std::span<const FlowId> flows, const Storage& storage) {
-  const Soundness soundness(mapping, storage);
-  if (mapping.graph.at(flows.front()).computed) return !soundness.is_overwritten(flows);
-  return soundness.is_found(flows.front());
+bool is_valid_storage(const Mapping& mapping, std::span<const FlowId> flows, const Storage& storage) {
+  const LastWriters writers(mapping, storage);
+  if (mapping.graph.at(flows.front()).computed) return !writers.is_overwritten(flows);
+  return writers.is_preserved(flows.front());
 }
 
-}  // namespace cyclotron::codegen::detail
+}  // namespace cyclotron::codegen

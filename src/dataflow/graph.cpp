@@ -20,6 +20,11 @@ std::string_view name(Origin origin) {
   return "";
 }
 
+bool operator==(const Tensor& a, const Tensor& b) {
+  return a.name == b.name && a.dtype == b.dtype && a.role == b.role && a.shape == b.shape &&
+         a.tile == b.tile && a.blocked == b.blocked;
+}
+
 bool equal(const Graph& a, const Graph& b) {
   // Sets of two contexts do not compare: bring b's into a's through their text, with names that isl has no
   // other use for.

@@ -40,7 +40,7 @@ void require(std::string_view field, const std::optional<Unit>& unit, std::int64
   require_range(fmt::format("{}.cycles", field), unit->cycles, 1, pass_limit);
 }
 
-/// Whether PEs at this offset are neighbours.
+/// Tells whether PEs at this offset are neighbours.
 bool is_hop(const Machine& machine, const std::vector<std::int64_t>& offset) {
   if (!std::ranges::all_of(offset, [](std::int64_t step) { return step >= -1 && step <= 1; })) return false;
   const auto steps = std::ranges::count_if(offset, [](std::int64_t step) { return step != 0; });
@@ -78,7 +78,7 @@ void require_link_maps(const Machine& machine) {
     refuse("machine `links` are given by direction, and `topology` by link maps",
            "give each link map its link");
   require_range("topology link maps", static_cast<std::int64_t>(machine.link_maps.size()), 1, most_link_maps);
-  const auto rank = dimensions(machine).value_or(parse_link_map(machine.link_maps.front().text).names.size());
+  const auto rank = dimensions(machine).value_or(parse_link_map(machine.link_maps.front().map).names.size());
   for (const auto& [text, link] : machine.link_maps) {
     const auto own = parse_link_map(text).names.size();
     if (own != rank)
@@ -260,7 +260,7 @@ std::optional<std::size_t> dimensions(const Machine& machine) {
   if (!machine.grid.empty()) return machine.grid.size();
   if (machine.topology.size() > 1) return machine.topology.size();
   if (machine.topology.front() == Topology::ring) return 1;
-  if (!machine.link_maps.empty()) return parse_link_map(machine.link_maps.front().text).names.size();
+  if (!machine.link_maps.empty()) return parse_link_map(machine.link_maps.front().map).names.size();
   if (!machine.links.empty()) return machine.links.begin()->first.size();
   if (machine.chiplets) return machine.chiplets->shape.size();
   for (const auto& [name, memory] : machine.memories) {

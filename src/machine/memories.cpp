@@ -104,7 +104,7 @@ void require_rank(const std::string& field, std::size_t rank, std::optional<std:
 
 void verify(const std::string& name, const Memory& memory, std::optional<std::size_t> dimensions) {
   const std::string field = field_of(name);
-  require_range(field + ".bandwidth", memory.words_per_cycle, 1);
+  require_range(field + ".bandwidth", memory.bandwidth_words_per_cycle, 1);
   require_range(field + ".latency", memory.latency_cycles, 1);
   require_range(field + ".depth", memory.depth, 1);
   if (memory.size_bytes)
@@ -211,8 +211,8 @@ Memories on_part(Memories memories, const Extents& grid, const Extents& part) {
 std::string to_string(const Memories& memories) {
   std::string result;
   for (const auto& [name, memory] : memories) {
-    result += fmt::format(", memory {} {} words a cycle latency {} depth {}", name, memory.words_per_cycle,
-                          memory.latency_cycles, memory.depth);
+    result += fmt::format(", memory {} {} words a cycle latency {} depth {}", name,
+                          memory.bandwidth_words_per_cycle, memory.latency_cycles, memory.depth);
     std::vector<std::string> boxes;
     for (const Box& box : memory.serves) boxes.push_back(fmt::format("({})", text(box)));
     if (!boxes.empty()) result += fmt::format(" for {}", fmt::join(boxes, " and "));

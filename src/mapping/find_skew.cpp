@@ -1,12 +1,10 @@
-// How far apart PEs have to run for all of them to take each step together.
+#include <cyclotron/mapping/find_skew.hpp>
+
 #include <algorithm>
 #include <limits>
+#include <utility>
 
-#include <cyclotron/support/error.hpp>
-
-#include "detail.hpp"
-
-namespace cyclotron::mapping::detail {
+namespace cyclotron::mapping {
 
 namespace {
 
@@ -92,10 +90,11 @@ std::optional<std::vector<Tie>> left(std::vector<Tie> ties, std::size_t loop,
 
 }  // namespace
 
-std::optional<Skew> find_skew(const Mapping& mapping, const std::vector<Dependence>& all, std::size_t first) {
+std::optional<Skew> find_skew(const Mapping& mapping, const std::vector<Dependence>& dependences,
+                              std::size_t first) {
   const auto dimensions = mapping.grid.space.size(), loops = mapping.grid.time.size();
   Skew result(dimensions, std::vector<std::int64_t>(loops, 0));
-  auto ties = ties_of(mapping, all);
+  auto ties = ties_of(mapping, dependences);
   for (std::size_t loop = 0; ties && loop < loops; ++loop) {
     auto steps = std::optional(std::vector<std::int64_t>(dimensions, 0));
     if (loop >= first) steps = least_steps(*ties, loop, dimensions);
@@ -106,4 +105,4 @@ std::optional<Skew> find_skew(const Mapping& mapping, const std::vector<Dependen
   return ties ? std::optional(std::move(result)) : std::nullopt;
 }
 
-}  // namespace cyclotron::mapping::detail
+}  // namespace cyclotron::mapping

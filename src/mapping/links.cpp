@@ -57,7 +57,7 @@ void check(const machine::LinkMap& map, const poly::Map& pairs, const poly::Set&
     throw ShapeError(
         {.code = "CYC404",
          .span = {},
-         .message = fmt::format("link map `{}` leads from {} to {}, outside of the grid", map.text,
+         .message = fmt::format("link map `{}` leads from {} to {}, outside of the grid", map.map,
                                 pe_text(out->first), pe_text(out->second)),
          .notes = {},
          .help = "wrap it around, as in \"(j + 1) % 8\", or leave those PEs out, as in \"if j < 7\""});
@@ -72,7 +72,7 @@ void check(const machine::LinkMap& map, const poly::Map& pairs, const poly::Set&
   throw ShapeError({.code = "CYC405",
                     .span = {},
                     .message = fmt::format("link map `{}` leads from {} and from {} to {}, over one link",
-                                           map.text, pe_text(first), pe_text(second), pe_text(receiver)),
+                                           map.map, pe_text(first), pe_text(second), pe_text(receiver)),
                     .notes = {},
                     .help = "give each sender a link map of its own, told apart by \"if\""});
 }
@@ -85,7 +85,7 @@ poly::Map links_between(const poly::Context& context, const machine::Machine& ma
   const auto grid = box(context, size);
   auto all = poly::Map::from_pairs(poly::Set::empty(context, 2 * size.size()), size.size());
   for (const auto& map : machine.link_maps) {
-    const auto pairs = pairs_of(context, machine::parse_link_map(map.text), size);
+    const auto pairs = pairs_of(context, machine::parse_link_map(map.map), size);
     check(map, pairs, grid, machine.grid.empty());
     all = all.unite(pairs.restrict_range(grid));
   }

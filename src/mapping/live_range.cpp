@@ -1,4 +1,4 @@
-#include <cyclotron/mapping/kept.hpp>
+#include <cyclotron/mapping/live_range.hpp>
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@ bool defines(const Statement& statement, FlowId flow) {
          (kind == Kind::load || kind == Kind::receive || kind == Kind::move || kind == Kind::compute);
 }
 
-poly::Set points_made(const Mapping& mapping, std::span<const FlowId> flows) {
+poly::Set points_defined(const Mapping& mapping, std::span<const FlowId> flows) {
   auto result = poly::Set::empty(mapping.graph.context, mapping.graph.dims.size());
   for (const auto& statement : mapping.statements) {
     if (std::ranges::any_of(flows, [&](FlowId flow) { return defines(statement, flow); }))
@@ -19,8 +19,8 @@ poly::Set points_made(const Mapping& mapping, std::span<const FlowId> flows) {
   return result;
 }
 
-Kept kept_across(const Mapping& mapping, std::span<const FlowId> flows) {
-  Kept result;
+LiveRange live_across(const Mapping& mapping, std::span<const FlowId> flows) {
+  LiveRange result;
   const auto& graph = mapping.graph;
   const auto& time = mapping.grid.time;
   std::vector<std::int64_t> steps(time.size(), 0);

@@ -1,17 +1,18 @@
-// Rules to statements: receives from dependences, sends induced one to one (CY-079, CY-080), local values
-// by reference.
+// Receives come from dependences and sends are induced one to one (CY-079, CY-080); local values are referred to.
+#include <cyclotron/mapping/make_statements.hpp>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include <cyclotron/mapping/links.hpp>
 #include <cyclotron/support/error.hpp>
 #include <cyclotron/support/overloaded.hpp>
-#include <cyclotron/mapping/links.hpp>
 
-#include "detail.hpp"
+#include "hops.hpp"
 
-namespace cyclotron::mapping::detail {
+namespace cyclotron::mapping {
 
 using dataflow::Compute;
 using dataflow::FlowRef;
@@ -20,21 +21,22 @@ using dataflow::Transfer;
 
 namespace {
 
-constexpr std::int64_t kinds = 8;
+constexpr std::int64_t kind_count = 8;
 /// Statements that one computation may become by where its operands lie.
 constexpr std::size_t most_cases = 100;
 
-class Builder {
+class StatementBuilder {
  public:
-  Builder(Mapping& mapping, const machine::Machine& machine)
+  StatementBuilder(const Mapping& mapping, const machine::Machine& machine)
       : mapping_(mapping), machine_(machine), graph_(mapping.graph) {
     if (!machine.link_maps.empty()) custom_ = links_between(graph_.context, machine, mapping.grid.extents);
   }
 
-  void run() {
+  Mapping run() {
     find_aliases();
     for (std::size_t r = 0; r < graph_.rules.size(); ++r) add_rule(r);
     std::ranges::stable_sort(mapping_.statements, {}, &Statement::position);
+    return std::move(mapping_);
   }
 
  private:
@@ -102,7 +104,7 @@ class Builder {
     const auto rules = static_cast<std::int64_t>(graph_.rules.size());
     Statement statement{kind, rule, std::move(domain), {}, {}, 0, 0, {}, 0, false};
     statement.position =
-        (rank * kinds + static_cast<std::int64_t>(kind)) * rules + static_cast<std::int64_t>(rule);
+        (rank * kind_count + static_cast<std::int64_t>(kind)) * rules + static_cast<std::int64_t>(rule);
     return statement;
   }
 
@@ -141,7 +143,7 @@ class Builder {
     add_message(r, rule, transfer.source, transfer.from, transfer.broadcast);
   }
 
-  /// Whether a kept value stays in its slot: places are told apart by the steps with which the element
+  /// True where a value stays in its slot: places are told apart by the steps with which the element
   /// varies, and none of these changes.
   [[nodiscard]] bool stays_in_place(FlowId flow, const Transfer& transfer) const {
     const auto tuple = here(flow);
@@ -158,13 +160,13 @@ class Builder {
     const auto channel = broadcast ? network(rule, from) : link(rule, from);
     auto receive = make(Kind::receive, r, rule.flow, rule.domain);
     receive.target = {rule.flow, here(rule.flow)};
-    receive.channel = channel;
+    receive.channel = receive.message = channel;
     receive.from = from;
     const auto domain = rule.domain.image(from).coalesce();
     const bool computed = graph_.at(source).computed;
     auto send = make(computed ? Kind::send : Kind::forward, r, source, domain);
     send.sources = {{source, here(source)}};
-    send.channel = channel;
+    send.channel = send.message = channel;
     add(std::move(receive));
     add(std::move(send));
   }
@@ -182,19 +184,21 @@ class Builder {
                                 : "and others from another distance, which no one link joins";
       throw LegalityError(
           {.code = "CYC220",
+           .obstacle = Obstacle::distance,
            .span = rule.span,
            .message = fmt::format("PE ({}) needs `{}` from PE ({}), {}", fmt::join(pe_of(point), ", "),
-                                  graph_.at(graph_.at(rule.flow).tensor).name, fmt::join(pe_of(source), ", "),
-                                  fault),
+                                  graph_.at(graph_.at(rule.flow).tensor).user_name(),
+                                  fmt::join(pe_of(source), ", "), fault),
            .notes = {},
            .help = help_for(offset, hop.has_value())});
     }
     if (!poly::Map::function(rule.domain, from).is_injective()) {
       throw LegalityError(
           {.code = "CYC220",
+           .obstacle = Obstacle::distance,
            .span = rule.span,
            .message = fmt::format("one value of `{}` would be sent to the same PE several times",
-                                  graph_.at(graph_.at(rule.flow).tensor).name),
+                                  graph_.at(graph_.at(rule.flow).tensor).user_name()),
            .notes = {},
            .help = "map the index along which it is used again to space, or order it last in time"});
     }
@@ -217,13 +221,14 @@ class Builder {
     const auto missing = needed.subtract(*custom_).sample();
     if (!missing) return;
     std::vector<std::string> maps;
-    for (const auto& map : machine_.link_maps) maps.push_back(fmt::format("`{}`", map.text));
+    for (const auto& map : machine_.link_maps) maps.push_back(fmt::format("`{}`", map.map));
     throw LegalityError(
         {.code = "CYC220",
+         .obstacle = Obstacle::distance,
          .span = rule.span,
-         .message = fmt::format("PE ({}) needs `{}` from PE ({}), and no link leads there",
-                                fmt::join(missing->second, ", "), graph_.at(graph_.at(rule.flow).tensor).name,
-                                fmt::join(missing->first, ", ")),
+         .message = fmt::format(
+             "PE ({}) needs `{}` from PE ({}), and no link leads there", fmt::join(missing->second, ", "),
+             graph_.at(graph_.at(rule.flow).tensor).user_name(), fmt::join(missing->first, ", ")),
          .notes = {},
          .help = fmt::format("give the machine such a link map; it has {}", fmt::join(maps, ", "))});
   }
@@ -239,7 +244,7 @@ class Builder {
              .span = rule.span,
              .message = fmt::format("a broadcast runs along one grid dimension, and `{}` would move along "
                                     "`{}` and `{}` together",
-                                    graph_.at(graph_.at(rule.flow).tensor).name,
+                                    graph_.at(graph_.at(rule.flow).tensor).user_name(),
                                     mapping_.grid.names[channel.axis], mapping_.grid.names[g]),
              .notes = {},
              .help = "stream it instead of broadcasting it"});
@@ -251,15 +256,17 @@ class Builder {
   }
 
   std::size_t add_channel(Channel channel) {
-    channel.name = channel_name(channel);
+    const auto& flow = graph_.at(channel.flow);
+    const auto motion = motion_of(channel);
+    channel.name = fmt::format("{}^{}{}", flow.name, graph_.at(flow.space).name, motion);
+    channel.label = graph_.at(flow.tensor).user_name() + motion;
     mapping_.channels.push_back(std::move(channel));
     return mapping_.channels.size() - 1;
   }
 
-  [[nodiscard]] std::string channel_name(const Channel& channel) const {
-    const auto& flow = graph_.at(channel.flow);
-    auto base = fmt::format("{}^{}", flow.name, graph_.at(flow.space).name);
-    if (channel.network) return fmt::format("{} broadcast along {}", base, mapping_.grid.names[channel.axis]);
+  /// ` along i`: how values move on a channel, empty where they stay.
+  [[nodiscard]] std::string motion_of(const Channel& channel) const {
+    if (channel.network) return fmt::format(" broadcast along {}", mapping_.grid.names[channel.axis]);
     std::vector<std::string> steps;
     if (!channel.scale.empty()) {
       for (std::size_t g = 0; g < channel.offset.size(); ++g) {
@@ -267,13 +274,13 @@ class Builder {
         sender.constant = -channel.offset[g];
         steps.push_back(poly::to_string(sender, mapping_.grid.names));
       }
-      return fmt::format("{} from ({})", base, fmt::join(steps, ", "));
+      return fmt::format(" from ({})", fmt::join(steps, ", "));
     }
     for (std::size_t g = 0; g < channel.offset.size(); ++g) {
       if (channel.offset[g] != 0)
         steps.push_back(poly::to_string(direction(channel.offset, g), mapping_.grid.names));
     }
-    return steps.empty() ? base : fmt::format("{} along {}", base, fmt::join(steps, ", "));
+    return steps.empty() ? "" : fmt::format(" along {}", fmt::join(steps, ", "));
   }
 
   static poly::Affine direction(const std::vector<std::int64_t>& offset, std::size_t g) {
@@ -350,7 +357,7 @@ class Builder {
     return true;
   }
 
-  Mapping& mapping_;
+  Mapping mapping_;
   const machine::Machine& machine_;
   const dataflow::Graph& graph_;
   std::optional<poly::Map> custom_;  // The pairs of PEs that link maps join, where the machine has any.
@@ -359,6 +366,8 @@ class Builder {
 
 }  // namespace
 
-void make_statements(Mapping& mapping, const machine::Machine& machine) { Builder(mapping, machine).run(); }
+Mapping make_statements(const Mapping& mapping, const machine::Machine& machine) {
+  return StatementBuilder(mapping, machine).run();
+}
 
-}  // namespace cyclotron::mapping::detail
+}  // namespace cyclotron::mapping

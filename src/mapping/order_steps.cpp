@@ -1,39 +1,17 @@
-// Legality of order: dependences advance.
+#include <cyclotron/mapping/order_steps.hpp>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 
-#include <cyclotron/mapping/kept.hpp>
+#include <cyclotron/mapping/dependences.hpp>
+#include <cyclotron/mapping/find_skew.hpp>
+#include <cyclotron/mapping/live_range.hpp>
 #include <cyclotron/support/error.hpp>
 
-#include "detail.hpp"
-
-namespace cyclotron::mapping::detail {
-
-using dataflow::Compute;
-using dataflow::FlowRef;
-using dataflow::Rule;
-using dataflow::Transfer;
-
-std::vector<Dependence> dependences(const dataflow::Graph& graph) {
-  std::vector<Dependence> result;
-  for (const auto& rule : graph.rules) {
-    if (const auto* transfer = std::get_if<Transfer>(&rule.action)) {
-      result.push_back({&rule, transfer->source, transfer->from});
-    } else if (const auto* compute = std::get_if<Compute>(&rule.action)) {
-      for (const auto& term : compute->terms) {
-        const auto* ref = std::get_if<FlowRef>(&term);
-        if (ref == nullptr || ref->flow != rule.flow) continue;
-        auto from = graph.at(graph.at(rule.flow).space).tuple;
-        for (std::size_t d = 0; d < from.size(); ++d) from[d].constant += ref->offset[d];
-        result.push_back({&rule, ref->flow, std::move(from)});
-      }
-    }
-  }
-  return result;
-}
+namespace cyclotron::mapping {
 
 namespace {
 
@@ -111,7 +89,7 @@ std::optional<std::vector<std::int64_t>> violation(const Mapping& mapping, const
     for (const auto& form : mapping.pe_forms()) pe.push_back(poly::evaluate(form, p));
     return fmt::format("PE ({})", fmt::join(pe, ", "));
   };
-  const auto& tensor = graph.at(graph.at(dependence.source).tensor).name;
+  const auto& tensor = graph.at(graph.at(dependence.source).tensor).user_name();
   auto there = poly::Set::universe(graph.context, source.size());
   for (std::size_t d = 0; d < source.size(); ++d)
     there =
@@ -124,6 +102,7 @@ std::optional<std::vector<std::int64_t>> violation(const Mapping& mapping, const
   for (const auto d : mapping.grid.time) time_names.push_back(graph.dims[d]);
   throw LegalityError(
       {.code = "CYC221",
+       .obstacle = Obstacle::late_value,
        .span = dependence.rule->span,
        .message =
            fmt::format("`{}` is needed at point ({}), {} of {}, but {} point ({}), {} of {}, "
@@ -136,7 +115,8 @@ std::optional<std::vector<std::int64_t>> violation(const Mapping& mapping, const
        .help = "change the order of `time`, or which indices are space"});
 }
 
-void find_time_function(Mapping& mapping, const std::vector<Dependence>& all) {
+/// The time at which a point runs, if it is a single form of its coordinates; empty if not.
+std::string time_function(const Mapping& mapping, const std::vector<Dependence>& all) {
   // Unit costs: a hop takes one cycle, and so does an operator; every dependence is a step along one
   // coordinate.
   const auto& graph = mapping.graph;
@@ -145,26 +125,22 @@ void find_time_function(Mapping& mapping, const std::vector<Dependence>& all) {
   for (const auto& dependence : all) {
     const auto offset =
         dataflow::constant_offset(graph.at(graph.at(dependence.rule->flow).space), dependence.from);
-    if (!offset || graph.at(dependence.source).space != graph.at(dependence.rule->flow).space) return;
+    if (!offset || graph.at(dependence.source).space != graph.at(dependence.rule->flow).space) return {};
     std::int64_t length = 0;
     for (const auto step : *offset) length += std::abs(step);
-    if (length != 1) return;
+    if (length != 1) return {};
     for (std::size_t d = 0; d < offset->size(); ++d) {
-      if ((*offset)[d] > 0) return;
+      if ((*offset)[d] > 0) return {};
       const bool hop = std::ranges::find(mapping.grid.space, d) != mapping.grid.space.end();
       const std::int64_t cost = (hop ? 1 : 0) + (graph.at(dependence.source).computed ? 1 : 0);
       if ((*offset)[d] < 0) rate[d] = std::max(rate[d], cost);
     }
   }
-  if (graph.spaces.size() != 1) return;
+  if (graph.spaces.size() != 1) return {};
   poly::Affine form = poly::constant(graph.dims.size(), 0);
   form.coefficients = std::move(rate);
-  mapping.time_function = poly::to_string(form, graph.dims);
+  return poly::to_string(form, graph.dims);
 }
-
-}  // namespace
-
-namespace {
 
 Order order_of(const Mapping& mapping, std::size_t choice, std::size_t outer) {
   Order order{{}, outer};
@@ -180,7 +156,7 @@ bool advances(const Mapping& mapping, const std::vector<Dependence>& all, const 
   return std::ranges::all_of(all, [&](const Dependence& d) { return !violation(mapping, d, order); });
 }
 
-/// Whether all dependences advance by time, then round by round, each along the grid in a direction of its
+/// True where all dependences advance by time, then round by round, each along the grid in a direction of its
 /// own (a stencil's values go both ways in one step).
 bool advances_by_round(const Mapping& mapping, const std::vector<Dependence>& all, const Skew& skew) {
   const auto& graph = mapping.graph;
@@ -205,17 +181,8 @@ struct Advance {
 };
 
 std::string words_of(const Mapping& mapping, const Skew& skew) {
-  std::vector<std::string> result;
-  for (std::size_t g = 0; g < skew.size(); ++g) {
-    for (std::size_t t = 0; t < skew[g].size(); ++t) {
-      if (skew[g][t] == 0) continue;
-      result.push_back(fmt::format("{} {} of `{}` {} along {}", std::abs(skew[g][t]),
-                                   std::abs(skew[g][t]) == 1 ? "step" : "steps",
-                                   mapping.graph.dims[mapping.grid.time[t]],
-                                   skew[g][t] > 0 ? "later" : "earlier", mapping.grid.names[g]));
-    }
-  }
-  return result.empty() ? "time" : fmt::format("time, each PE {}", fmt::join(result, ", "));
+  const auto apart = skew_text(mapping, skew);
+  return apart.empty() ? "time" : "time, each PE " + apart;
 }
 
 /// All of time before the grid, if the dependences advance so.
@@ -313,9 +280,9 @@ std::map<std::optional<std::int64_t>, std::vector<Dependence>> by_part(const Map
 
 /// In which order the parts of a step run.
 struct Orders {
-  std::vector<std::string> words;            ///< Different ones.
-  std::vector<std::optional<Skew>> in_turn;  ///< By space: as `Mapping::in_turn`.
-  std::vector<Dependence> refused;           ///< Those of a part that has no order; none: all have one.
+  std::vector<std::string> words;          ///< Different ones.
+  std::vector<std::optional<Skew>> skews;  ///< By space: as `Mapping::skews`.
+  std::vector<Dependence> refused;         ///< Those of a part that has no order; none: all have one.
 };
 
 Orders orders_of(const Mapping& mapping, const std::vector<Dependence>& all, const Parts& parts) {
@@ -330,7 +297,7 @@ Orders orders_of(const Mapping& mapping, const std::vector<Dependence>& all, con
       return result;
     }
     for (std::size_t s = 0; s < parts.of.size(); ++s) {
-      if (parts.of[s] == part) result.in_turn[s] = order.skew;
+      if (parts.of[s] == part) result.skews[s] = order.skew;
     }
     if (part && std::ranges::find(result.words, order.words) == result.words.end())
       result.words.push_back(std::move(order.words));
@@ -341,48 +308,18 @@ Orders orders_of(const Mapping& mapping, const std::vector<Dependence>& all, con
 
 }  // namespace
 
-/// Parts of a step run one after the other on every PE, each in an order of its own; what passes between them
-/// advances in time. Parts that pass values back along the grid are one part.
-void check_dependences(Mapping& mapping) {
+Mapping order_steps(const Mapping& mapping) {
   const auto all = dependences(mapping.graph);
   auto orders = orders_of(mapping, all, parts_of_step(mapping, true));
   if (!orders.refused.empty()) orders = orders_of(mapping, all, parts_of_step(mapping, false));
   if (!orders.refused.empty()) report_one_of(mapping, orders.refused);
-  mapping.in_turn = std::move(orders.in_turn);
-  mapping.proofs.push_back(fmt::format("all {} dependences advance in one order of all steps ({})",
-                                       all.size(),
-                                       fmt::join(orders.words, "; in other parts of a step by ")));
-  mapping.proofs.emplace_back("no two points of a space share a PE and a step");
-  find_time_function(mapping, all);
+  Mapping result = mapping;
+  result.skews = std::move(orders.skews);
+  result.proofs.push_back(fmt::format("all {} dependences advance in one order of all steps ({})", all.size(),
+                                      fmt::join(orders.words, "; in other parts of a step by ")));
+  result.proofs.emplace_back("no two points of a space share a PE and a step");
+  result.time_function = time_function(mapping, all);
+  return result;
 }
 
-void check_steps(const Mapping& mapping) {
-  const auto& graph = mapping.graph;
-  for (const auto& read : mapping.statements) {
-    if (read.kind != Kind::compute && read.kind != Kind::move) continue;
-    const auto& tuple = graph.at(graph.at(read.target.flow).space).tuple;
-    for (const auto& value : read.sources) {
-      // Where the value comes in the reader's own step.
-      std::vector<poly::Constraint> same_step;
-      for (const auto d : mapping.grid.time) same_step.push_back({value.point[d] - tuple[d], true});
-      const auto reads = read.domain.intersect(same_step);
-      for (const auto& write : mapping.statements) {
-        const bool writes = write.kind == Kind::load || write.kind == Kind::receive ||
-                            write.kind == Kind::move || write.kind == Kind::compute;
-        if (!writes || write.target.flow != value.flow || write.prologue || &write == &read) continue;
-        if (write.position < read.position) continue;
-        if (reads.intersect(write.domain.preimage(value.point, tuple.size())).is_empty()) continue;
-        const auto& tensor = graph.at(graph.at(value.flow).tensor).name;
-        throw LegalityError(
-            {.code = "CYC221",
-             .span = graph.rules[read.rule].span,
-             .message = fmt::format(
-                 "a value of `{}` is needed in the step in which it comes, before it is there", tensor),
-             .notes = {{graph.at(value.flow).span, fmt::format("`{}` is read here", tensor)}},
-             .help = "map one more index to time, or change which indices are space"});
-      }
-    }
-  }
-}
-
-}  // namespace cyclotron::mapping::detail
+}  // namespace cyclotron::mapping

@@ -1,13 +1,13 @@
-// The order of spaces within one step of a PE.
+#include <cyclotron/mapping/rank_spaces.hpp>
+
 #include <algorithm>
 #include <optional>
 #include <ranges>
+#include <utility>
 
 #include <cyclotron/support/error.hpp>
 
-#include "detail.hpp"
-
-namespace cyclotron::mapping::detail {
+namespace cyclotron::mapping {
 
 namespace {
 
@@ -69,7 +69,7 @@ std::optional<std::vector<std::int64_t>> order_of_spaces(const std::vector<std::
   return ranks;
 }
 
-/// Whether a value is used in a later step than that in which it is made, at every point.
+/// True where a value is used in a later step than that in which it is made, at every point.
 bool advances_in_time(const Mapping& mapping, const std::vector<poly::Affine>& use,
                       const std::vector<poly::Affine>& made) {
   for (const auto d : mapping.grid.time) {
@@ -82,7 +82,7 @@ bool advances_in_time(const Mapping& mapping, const std::vector<poly::Affine>& u
 
 }  // namespace
 
-void rank_spaces(Mapping& mapping) {
+Mapping rank_spaces(const Mapping& mapping) {
   const auto& graph = mapping.graph;
   const Edges none(graph.spaces.size(), std::vector<bool>(graph.spaces.size(), false));
   Edges in_place = none, in_step = none;
@@ -97,16 +97,19 @@ void rank_spaces(Mapping& mapping) {
       in_place[from][to] = true;
   }
   // One order of spaces for what passes between PEs within a step, too, but within rounds.
-  mapping.rounds = rounds_of(in_step);
-  const auto ranks = order_of_spaces(mapping.rounds, in_step, in_place);
+  Mapping result = mapping;
+  result.rounds = rounds_of(in_step);
+  auto ranks = order_of_spaces(result.rounds, in_step, in_place);
   if (!ranks) {
     throw LegalityError({.code = "CYC221",
+                         .obstacle = Obstacle::late_value,
                          .span = graph.flows.front().span,
                          .message = "two computations of one step need each other's results",
                          .notes = {},
                          .help = "map one more index to time"});
   }
-  mapping.ranks = *ranks;
+  result.ranks = *std::move(ranks);
+  return result;
 }
 
-}  // namespace cyclotron::mapping::detail
+}  // namespace cyclotron::mapping

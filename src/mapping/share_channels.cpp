@@ -10,10 +10,9 @@
 #include <set>
 #include <utility>
 
-#include <cyclotron/mapping/kept.hpp>
-#include <cyclotron/support/error.hpp>
-
-#include "detail.hpp"
+#include <cyclotron/mapping/live_range.hpp>
+#include <cyclotron/mapping/message_order.hpp>
+#include <cyclotron/mapping/verify_fifo.hpp>
 
 namespace cyclotron::mapping {
 
@@ -27,10 +26,10 @@ bool runs_apart(const Skew& skew) {
 
 class ChannelSharing {
  public:
-  explicit ChannelSharing(Mapping mapping)
-      : mapping_(std::move(mapping)),
+  explicit ChannelSharing(const Mapping& mapping)
+      : mapping_(mapping),
         channel_of_(mapping_.channels.size()),
-        sends_(detail::sends_by_message(mapping_)),
+        sends_(sends_by_message(mapping_)),
         receives_(mapping_.channels.size()),
         kinds_(mapping_.channels.size(), 1) {
     std::iota(channel_of_.begin(), channel_of_.end(), std::size_t{0});
@@ -86,17 +85,17 @@ class ChannelSharing {
     return std::ranges::all_of(receives_[a], [&](const Statement* one) {
       return std::ranges::all_of(receives_[b], [&](const Statement* other) {
         const auto key = std::minmax(one, other);
-        const auto known = known_.find(key);
-        if (known != known_.end()) return known->second;
-        return known_[key] = take_turns(*one, *other);
+        const auto verdict = verdicts_.find(key);
+        if (verdict != verdicts_.end()) return verdict->second;
+        return verdicts_[key] = take_turns(*one, *other);
       });
     });
   }
 
-  /// Whether PEs that take each step together never wait for the link: as many of its messages are on the way as it
-  /// holds (`detail::send_late`), or those of one step. The steps of PEs that run apart have other numbers.
+  /// True where PEs that take each step together never wait for the link: as many of its messages are on the way as it
+  /// holds (`delay_sends`), or those of one step. The steps of PEs that run apart have other numbers.
   [[nodiscard]] bool is_steady(const Statement& receive) const {
-    const auto& skew = mapping_.in_turn[mapping_.graph.at(receive.target.flow).space.index()];
+    const auto& skew = mapping_.skews[mapping_.graph.at(receive.target.flow).space.index()];
     const bool network = mapping_.channels[receive.channel].network;
     return !receive.prologue && skew && !runs_apart(*skew) &&
            std::ranges::all_of(mapping_.grid.time, [&](std::size_t d) {
@@ -111,7 +110,7 @@ class ChannelSharing {
     return mapping_.ranks[mapping_.rounds[mapping_.graph.at(flow).space.index()]];
   }
 
-  /// Whether of each two messages between the same PEs all PEs could have received one before any sends the other.
+  /// True where of each two messages between the same PEs all PEs could have received one before any sends the other.
   [[nodiscard]] bool take_turns(const Statement& a, const Statement& b) const {
     const auto rank = mapping_.graph.dims.size();
     std::vector<poly::Affine> first, second;
@@ -153,7 +152,9 @@ class ChannelSharing {
     std::vector<std::size_t> number(channel_of_.size());
     for (std::size_t c = 0; c < channel_of_.size(); ++c) {
       if (channel_of_[c] != c) {
-        kept[number[channel_of_[c]]].name += ", " + mapping_.channels[c].name;
+        auto& joined = kept[number[channel_of_[c]]];
+        joined.name += ", " + mapping_.channels[c].name;
+        joined.label += ", " + mapping_.channels[c].label;
         continue;
       }
       number[c] = kept.size();
@@ -164,7 +165,7 @@ class ChannelSharing {
     for (auto& statement : mapping_.statements) {
       if (is_message(statement.kind)) statement.channel = number[channel_of_[statement.channel]];
     }
-    detail::verify_order(mapping_);
+    verify_fifo(mapping_);
     mapping_.proofs.push_back(
         fmt::format("{} channels take turns on {}: all PEs could have received one's messages before any "
                     "sends the next's",
@@ -176,13 +177,11 @@ class ChannelSharing {
   std::vector<const Statement*> sends_;  ///< By message.
   std::vector<std::vector<const Statement*>> receives_;  ///< By channel that is such a first.
   std::vector<std::size_t> kinds_;                       ///< The same: how many are one.
-  std::map<std::pair<const Statement*, const Statement*>, bool> known_;
+  std::map<std::pair<const Statement*, const Statement*>, bool> verdicts_;
 };
 
 }  // namespace
 
-Mapping share_channels(Mapping mapping, std::size_t most) {
-  return ChannelSharing(std::move(mapping)).run(most);
-}
+Mapping share_channels(const Mapping& mapping, std::size_t most) { return ChannelSharing(mapping).run(most); }
 
 }  // namespace cyclotron::mapping

@@ -1,42 +1,44 @@
-// Values that no later step uses, apart from those that are kept: a slot that is indexed by the steps' points holds the
-// latter alone.
+// A slot that is indexed by the steps' points holds the values that later steps use alone.
+#include <cyclotron/mapping/split_short_lived.hpp>
+
 #include <algorithm>
+#include <optional>
+#include <utility>
 
-#include <cyclotron/mapping/kept.hpp>
+#include <cyclotron/mapping/live_range.hpp>
 
-#include "detail.hpp"
-
-namespace cyclotron::mapping::detail {
+namespace cyclotron::mapping {
 
 namespace {
 
-class Separator {
+class LifetimeSplitter {
  public:
-  explicit Separator(Mapping& mapping) : mapping_(mapping) {}
+  explicit LifetimeSplitter(const Mapping& mapping) : mapping_(mapping) {}
 
-  void run() {
+  Mapping run() {
     const std::size_t flows = mapping_.graph.flows.size();
     for (std::size_t f = 0; f < flows; ++f) {
-      if (const auto kept = points_worth_keeping(FlowId(f))) separate(FlowId(f), *kept);
+      if (const auto live = worth_splitting(FlowId(f))) separate(FlowId(f), *live);
     }
+    return std::move(mapping_);
   }
 
  private:
-  /// Where a flow's values are that later steps use, if its slot is smaller for those alone.
-  [[nodiscard]] std::optional<poly::Set> points_worth_keeping(FlowId flow) const {
+  /// The points of a flow whose values later steps use, if its slot is smaller for those alone.
+  [[nodiscard]] std::optional<poly::Set> worth_splitting(FlowId flow) const {
     if (mapping_.graph.at(flow).prefetched || is_broadcast(flow)) return std::nullopt;
-    const auto across = kept_across(mapping_, {&flow, 1});
+    const auto across = live_across(mapping_, {&flow, 1});
     if (!across.outermost) return std::nullopt;
     const auto dims = varying_dims(mapping_, flow, *across.outermost + 1);
     if (dims.empty()) return std::nullopt;
-    const auto made = points_made(mapping_, {&flow, 1});
-    const auto kept = points_kept(flow);
-    const auto stored = kept.intersect(made);
+    const auto defined = points_defined(mapping_, {&flow, 1});
+    const auto live = points_live_later(flow);
+    const auto stored = live.intersect(defined);
     if (stored.is_empty()) return std::nullopt;
     const bool smaller = std::ranges::any_of(dims, [&](std::size_t d) {
-      return stored.minimum(d) != made.minimum(d) || stored.maximum(d) != made.maximum(d);
+      return stored.minimum(d) != defined.minimum(d) || stored.maximum(d) != defined.maximum(d);
     });
-    return smaller ? std::optional(kept) : std::nullopt;
+    return smaller ? std::optional(live) : std::nullopt;
   }
 
   /// The receivers of a broadcast are those of one statement.
@@ -49,7 +51,7 @@ class Separator {
   }
 
   /// The points whose values are used in later steps, or stay for the points of later steps.
-  [[nodiscard]] poly::Set points_kept(FlowId flow) const {
+  [[nodiscard]] poly::Set points_live_later(FlowId flow) const {
     const auto& graph = mapping_.graph;
     auto result = poly::Set::empty(graph.context, graph.dims.size());
     for (const auto& statement : mapping_.statements) {
@@ -73,19 +75,19 @@ class Separator {
   }
 
   /// Gives the other points' values a flow of their own.
-  void separate(FlowId flow, const poly::Set& kept) {
-    const FlowId transient(mapping_.graph.flows.size());
+  void separate(FlowId flow, const poly::Set& live) {
+    const FlowId short_lived(mapping_.graph.flows.size());
     mapping_.graph.flows.push_back(dataflow::Flow(mapping_.graph.at(flow)));
     std::vector<Statement> result;
     for (auto& statement : mapping_.statements) {
       std::vector<Statement> parts{std::move(statement)};
       if (defines(parts.front(), flow)) {
         parts =
-            split(std::move(parts), kept, transient, [](Statement& part) -> Value& { return part.target; });
+            split(std::move(parts), live, short_lived, [](Statement& part) -> Value& { return part.target; });
       }
       for (std::size_t n = 0; n < parts.front().sources.size(); ++n) {
         if (parts.front().sources[n].flow != flow) continue;
-        parts = split(std::move(parts), kept, transient,
+        parts = split(std::move(parts), live, short_lived,
                       [n](Statement& part) -> Value& { return part.sources[n]; });
       }
       std::ranges::move(parts, std::back_inserter(result));
@@ -95,8 +97,8 @@ class Separator {
 
   /// Each part in two, by where the value is.
   template <class ValueOf>
-  [[nodiscard]] std::vector<Statement> split(std::vector<Statement> parts, const poly::Set& kept,
-                                             FlowId transient, ValueOf value_of) const {
+  [[nodiscard]] std::vector<Statement> split(std::vector<Statement> parts, const poly::Set& live,
+                                             FlowId short_lived, ValueOf value_of) const {
     std::vector<Statement> result;
     const auto add = [&](Statement part, const poly::Set& domain) {
       if (domain.is_empty()) return;
@@ -104,20 +106,20 @@ class Separator {
       result.push_back(std::move(part));
     };
     for (auto& part : parts) {
-      const auto here = kept.preimage(value_of(part).point, mapping_.graph.dims.size());
+      const auto here = live.preimage(value_of(part).point, mapping_.graph.dims.size());
       auto rest = part;
-      value_of(rest).flow = transient;
+      value_of(rest).flow = short_lived;
       add(std::move(rest), part.domain.subtract(here));
       add(part, part.domain.intersect(here));
     }
     return result;
   }
 
-  Mapping& mapping_;
+  Mapping mapping_;
 };
 
 }  // namespace
 
-void separate_transients(Mapping& mapping) { Separator(mapping).run(); }
+Mapping split_short_lived(const Mapping& mapping) { return LifetimeSplitter(mapping).run(); }
 
-}  // namespace cyclotron::mapping::detail
+}  // namespace cyclotron::mapping

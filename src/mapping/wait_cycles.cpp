@@ -1,42 +1,27 @@
-// Whether PEs that send what they make at once may wait for each other in a circle.
+// Proof that PEs that send each value as soon as it is made never wait for each other in a cycle.
 //
 // A PE's sends and receives wait for those before them in its program; a receive for its send; a send, on a link that
-// holds c messages, for the receive of the c-th before it. PEs go on as long as these waits form no circle. Count the steps
-// of all loops as all PEs take them together (`Mapping::in_turn`). Then the first two kinds of wait never lead to an
+// holds c messages, for the receive of the c-th before it. PEs go on as long as these waits form no cycle. Count the steps
+// of all loops as all PEs take them together (`Mapping::skews`). Then the first two kinds of wait never lead to an
 // earlier step, nor round within one step of all loops: dependences advance. Of the third kind, which leads from a receive
-// to a send, `Rooms` tells: it keeps some outermost loops in their step at most, and by the next loop it advances, or may
+// to a send, `LinkRoom` tells: it keeps some outermost loops in their step at most, and by the next loop it advances, or may
 // turn back.
 //
-// So a circle has some that turn back. Let n be the fewest outermost loops that one of them keeps. All waits of the circle
+// So a cycle has some that turn back. Let n be the fewest outermost loops that one of them keeps. All waits of the cycle
 // keep these loops or advance them: it lies within one step of them, and leads, over PEs, messages and links, from a send
-// that waits for one of these receives to one of these receives again. Where `Waits` finds no such way for any n, there is
-// no circle. Kinds of messages stand for messages in it: a way that it finds need not be one.
+// that waits for one of these receives to one of these receives again. Where `WaitGraph` finds no such way for any n, there is
+// no cycle. Kinds of messages stand for messages in it: a way that it finds need not be one.
+#include <cyclotron/mapping/wait_cycles.hpp>
+
 #include <algorithm>
 #include <cstdint>
 #include <set>
 
-#include <cyclotron/mapping/kept.hpp>
+#include <cyclotron/mapping/live_range.hpp>
+#include <cyclotron/mapping/message_order.hpp>
 #include <cyclotron/poly/set.hpp>
 
-#include "detail.hpp"
-#include "late_messages.hpp"
-
-namespace cyclotron::mapping::detail {
-
-std::optional<std::size_t> outermost_loop(const LateMessage& message) {
-  const auto first = std::ranges::find_if(message.later, [](const poly::Affine& steps) {
-    return !poly::is_constant(steps) || steps.constant != 0;
-  });
-  if (first == message.later.end()) return std::nullopt;
-  return static_cast<std::size_t>(first - message.later.begin());
-}
-
-bool is_constant(const LateMessage& message) { return std::ranges::all_of(message.later, poly::is_constant); }
-
-bool is_same_wire(const Channel& a, const Channel& b) {
-  return a.flow == b.flow && a.offset == b.offset && a.scale == b.scale && a.network == b.network &&
-         a.axis == b.axis;
-}
+namespace cyclotron::mapping {
 
 namespace {
 
@@ -57,15 +42,15 @@ std::size_t loop_of(const Wire& wire) {
   return result;
 }
 
-/// By which loops a message is made after the receive that gives it room.
+/// The loops by which a message is made after the receive that gives it room.
 struct Release {
   std::size_t loops;  ///< How many of the outermost may be in the same step then.
-  bool turns_back;    ///< Whether it may be made before that receive by the next loop, or there is none.
+  bool turns_back;    ///< It may be made before that receive by the next loop, or there is none.
 };
 
-class Rooms {
+class LinkRoom {
  public:
-  Rooms(const Mapping& mapping, const machine::Machine& machine) : mapping_(mapping), machine_(machine) {}
+  LinkRoom(const Mapping& mapping, const machine::Machine& machine) : mapping_(mapping), machine_(machine) {}
 
   /// Of each message of a wire; none where the link does not hold those that are made before the first of them is used.
   [[nodiscard]] std::optional<std::vector<Release>> releases(const Wire& wire) const {
@@ -74,7 +59,7 @@ class Rooms {
     const auto& hop = mapping_.channels[mapping_.statements[wire.front().receive].channel].offset;
     const auto depth = least_depth(machine_, hop);
     if (depth >= machine::unbounded_depth) return result;
-    if (!std::ranges::all_of(wire, is_constant) && is_out_of_order(wire)) return std::nullopt;
+    if (!std::ranges::all_of(wire, has_constant_delay) && is_out_of_order(wire)) return std::nullopt;
     std::int64_t steps = 1;
     for (const auto& message : wire) {
       const auto most = most_steps(message, loop);
@@ -85,8 +70,8 @@ class Rooms {
     if (in_step == 0) return result;
     if (steps > depth / in_step) return std::nullopt;
     if (steps < depth / in_step) return result;
-    // What is received in any window of so many steps finds room: it is what follows that waits for the first of it, and
-    // that is received so many steps after the first.
+    // Messages received in any window of so many steps find room: those that follow wait for the first of them, and are
+    // received so many steps after it.
     const bool repeats = steps_are_alike(wire, loop);
     std::ranges::transform(wire, result.begin(), [&](const LateMessage& message) {
       const auto& first = message.later[loop];
@@ -116,18 +101,18 @@ class Rooms {
     return result;
   }
 
-  /// Whether a PE that receives in two steps of a loop, one after the other, does so at the same points within them.
+  /// True where a PE that receives in two steps of a loop, one after the other, does so at the same points within them.
   [[nodiscard]] bool steps_are_alike(const Wire& wire, std::size_t loop) const {
     const auto rank = mapping_.graph.dims.size();
     const auto& time = mapping_.grid.time;
-    std::vector<poly::Affine> step_before, kept_forms;
+    std::vector<poly::Affine> step_before, outer_forms;
     for (std::size_t d = 0; d < rank; ++d) step_before.push_back(poly::variable(rank, d));
     step_before[time[loop]].constant -= 1;
-    auto kept = mapping_.grid.space;
-    kept.insert(kept.end(), time.begin(), time.begin() + static_cast<std::ptrdiff_t>(loop) + 1);
-    for (const auto d : kept) kept_forms.push_back(poly::variable(rank, d));
+    auto outer = mapping_.grid.space;
+    outer.insert(outer.end(), time.begin(), time.begin() + static_cast<std::ptrdiff_t>(loop) + 1);
+    for (const auto d : outer) outer_forms.push_back(poly::variable(rank, d));
     const auto points = receives(wire), later = points.preimage(step_before, rank);
-    const auto both = points.project(kept).intersect(later.project(kept)).preimage(kept_forms, rank);
+    const auto both = points.project(outer).intersect(later.project(outer)).preimage(outer_forms, rank);
     const auto here = points.intersect(both), there = later.intersect(both);
     return here.is_subset(there) && there.is_subset(here);
   }
@@ -159,11 +144,11 @@ class Rooms {
     return std::min(count, enough + 1);
   }
 
-  /// Whether messages are used in another order than that in which they are made: how many the link has to hold depends on
+  /// True where messages are used in another order than that in which they are made: how many the link has to hold depends on
   /// the size of the problem.
   [[nodiscard]] bool is_out_of_order(const Wire& wire) const {
     const auto both = [this](const LateMessage& message) {
-      return Ends{&mapping_.statements[message.receive], &mapping_.statements[message.send]};
+      return MessageEnds{&mapping_.statements[message.receive], &mapping_.statements[message.send]};
     };
     return std::ranges::any_of(wire, [&](const LateMessage& a) {
       return std::ranges::any_of(wire,
@@ -175,18 +160,18 @@ class Rooms {
   const machine::Machine& machine_;
 };
 
-/// What may have to wait for what while the outermost loops stay in one step of all PEs: kinds of sends and receives, by
-/// the index of their statement.
-class Waits {
+/// Waits between kinds of sends and receives, by the index of their statement, while the outermost loops stay in one step
+/// of all PEs.
+class WaitGraph {
  public:
-  explicit Waits(const Mapping& mapping) : mapping_(mapping), kinds_(mapping.channels.size()) {
+  explicit WaitGraph(const Mapping& mapping) : mapping_(mapping), kinds_(mapping.channels.size()) {
     for (std::size_t s = 0; s < mapping.statements.size(); ++s) {
       const auto& statement = mapping.statements[s];
       if (!is_message(statement.kind)) continue;
       auto& kind = kinds_[statement.channel];
       (statement.kind == Kind::receive ? kind.receive : kind.send) = s;
       // A link holds the message of one step of all loops.
-      if (mapping.in_turn[mapping.graph.at(mapping.channels[statement.channel].flow).space.index()])
+      if (mapping.skews[mapping.graph.at(mapping.channels[statement.channel].flow).space.index()])
         kind.release.loops = mapping.grid.time.size() - 1;
     }
     std::erase_if(kinds_, [](const MessageKind& kind) { return kind.send == kind.receive; });
@@ -199,8 +184,8 @@ class Waits {
     if (outermost && poly::is_constant(message.later[*outermost])) kind.loops = *outermost;
   }
 
-  /// Whether a send that has to wait for a receive in a step of so many loops may keep such a receive waiting.
-  [[nodiscard]] bool go_round(std::size_t loops) const {
+  /// True where a send that has to wait for a receive in a step of so many loops may keep such a receive waiting.
+  [[nodiscard]] bool may_form_cycle(std::size_t loops) const {
     std::vector<std::size_t> open;
     std::vector<bool> reached(mapping_.statements.size(), false), turns = reached;
     for (const auto& kind : kinds_) {
@@ -234,8 +219,8 @@ class Waits {
     return mapping_.channels[mapping_.statements[kind.receive].channel];
   }
 
-  /// What a send or receive may be before, of those not reached: what it sends, to whom it gives room, what its PE does
-  /// later.
+  /// The sends and receives, of those not reached, that may wait for one: the receive of what it sends, sends to which it
+  /// gives room, and those that its PE does later.
   [[nodiscard]] std::vector<std::size_t> after(std::size_t at, std::size_t loops,
                                                const std::vector<bool>& reached) const {
     std::vector<std::size_t> result;
@@ -253,7 +238,7 @@ class Waits {
     return result;
   }
 
-  /// Whether in one step of so many loops some PE comes to the one before it comes to the other.
+  /// True where in one step of so many loops some PE comes to the one before it comes to the other.
   [[nodiscard]] bool comes_before(std::size_t first, std::size_t next, std::size_t loops) const {
     const auto &a = mapping_.statements[first], &b = mapping_.statements[next];
     const auto& time = mapping_.grid.time;
@@ -279,13 +264,12 @@ class Waits {
 
 }  // namespace
 
-bool may_wait_in_a_circle(const Mapping& mapping, const machine::Machine& machine,
-                          const std::vector<Wire>& wires) {
-  Waits waits(mapping);
+bool may_deadlock(const Mapping& mapping, const machine::Machine& machine, const std::vector<Wire>& wires) {
+  WaitGraph waits(mapping);
   std::set<std::size_t> loops;
-  const Rooms rooms(mapping, machine);
+  const LinkRoom room(mapping, machine);
   for (const auto& wire : wires) {
-    const auto releases = rooms.releases(wire);
+    const auto releases = room.releases(wire);
     if (!releases) return true;
     for (std::size_t m = 0; m < wire.size(); ++m) {
       const auto& release = (*releases)[m];
@@ -293,7 +277,7 @@ bool may_wait_in_a_circle(const Mapping& mapping, const machine::Machine& machin
       if (release.turns_back) loops.insert(release.loops);
     }
   }
-  return std::ranges::any_of(loops, [&](std::size_t count) { return waits.go_round(count); });
+  return std::ranges::any_of(loops, [&](std::size_t count) { return waits.may_form_cycle(count); });
 }
 
-}  // namespace cyclotron::mapping::detail
+}  // namespace cyclotron::mapping

@@ -30,7 +30,7 @@ constexpr std::int64_t most_placed = 4000;
 
 using Order = std::vector<std::size_t>;  ///< Slots.
 
-/// What instruction has the slots that live at it take most, and how much that is.
+/// The instruction at which live slots take most, and how much that is.
 struct Peak {
   std::size_t at = 0;
   double bytes = 0;  ///< Sizes may be beyond any machine.
@@ -190,7 +190,7 @@ std::string describe(const Slot& slot) {
                      slot.tile.columns, operators::name(slot.dtype), slot.persistent ? ", persistent" : "");
 }
 
-/// What lives at the peak, the largest first.
+/// The slots that live at the peak, the largest first.
 std::vector<Note> notes_on_peak(const PeClass& pe_class) {
   constexpr std::size_t shown = 5;
   const std::vector<Lifetime> live = lifetimes(pe_class);

@@ -19,7 +19,7 @@ namespace {
 using program::PeClass;
 using program::Program;
 
-/// What bring the controller's commands and their arguments (MA-019).
+/// Channels that bring the controller's commands and their arguments (MA-019).
 constexpr std::int64_t channels_of_control = 2;
 
 std::optional<program::ChannelId> channel_of(const program::Action& action) {

@@ -60,7 +60,7 @@ struct Block {
   Slots exposed;  ///< A pass may read what it has not written.
 };
 
-/// What the sweep forwards finds.
+/// The result of the forward sweep.
 struct Exposure {
   std::vector<Block> blocks;       ///< In the order of their ends.
   std::vector<std::size_t> first;  ///< By slot: where it may first hold a value; the code's size: nowhere.
@@ -89,7 +89,7 @@ class ForwardSweep {
   }
 
  private:
-  /// What the block writes is not counted for those around it: it may not run.
+  /// Writes of the block do not count for those around it: it may not run.
   void close() {
     Block closed = std::move(open_.back());
     open_.pop_back();

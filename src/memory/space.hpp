@@ -23,7 +23,7 @@ class Space {
  public:
   explicit Space(const std::vector<Lifetime>& live) : live_(&live) {}
 
-  /// What nobody has while the slot lives, in order; the last one has no end.
+  /// Ranges that nobody has while the slot lives, in order; the last one has no end.
   [[nodiscard]] std::vector<Gap> gaps(std::size_t slot) const;
 
   /// Gives a slot, which has no other, `size` places from `first` on.

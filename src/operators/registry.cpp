@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,102 +17,141 @@ struct DTypeInfo {
   std::string_view name;
   std::size_t bytes;
   char kind;
+  Op cast;
 };
 
 constexpr std::array<DTypeInfo, 8> dtypes{{
-    {DType::boolean, "bool", 1, 'b'},
-    {DType::int32, "int32", 4, 'i'},
-    {DType::int64, "int64", 8, 'i'},
-    {DType::float16, "float16", 2, 'f'},
-    {DType::float32, "float32", 4, 'f'},
-    {DType::float64, "float64", 8, 'f'},
-    {DType::complex64, "complex64", 8, 'c'},
-    {DType::complex128, "complex128", 16, 'c'},
+    {DType::boolean, "bool", 1, 'b', Op::to_bool},
+    {DType::int32, "int32", 4, 'i', Op::to_int32},
+    {DType::int64, "int64", 8, 'i', Op::to_int64},
+    {DType::float16, "float16", 2, 'f', Op::to_float16},
+    {DType::float32, "float32", 4, 'f', Op::to_float32},
+    {DType::float64, "float64", 8, 'f', Op::to_float64},
+    {DType::complex64, "complex64", 8, 'c', Op::to_complex64},
+    {DType::complex128, "complex128", 16, 'c', Op::to_complex128},
 }};
+
+constexpr std::array<std::pair<Flag, std::string_view>, 5> flag_names{{{transpose_a, "transpose_a"},
+                                                                       {transpose_b, "transpose_b"},
+                                                                       {lower, "lower"},
+                                                                       {right_side, "right_side"},
+                                                                       {unit_diagonal, "unit_diagonal"}}};
 
 constexpr auto same = Typing::same;
 constexpr auto truth = Typing::truth;
 constexpr auto part = Typing::part;
 constexpr auto cast = Typing::cast;
+constexpr auto elementwise = Family::elementwise;
 
 // In the order of `Op`, so that an operator indexes its own entry.
 constexpr std::array<Info, operator_count> registry{{
-    {Op::add, "add", 2, "+", "a + b", "add", "bifc", same, 1},
-    {Op::subtract, "subtract", 2, "-", "a - b", "sub", "ifc", same, 1},
-    {Op::multiply, "multiply", 2, "·", "a * b", "mul", "bifc", same, 1},
-    {Op::divide, "divide", 2, "/", "a / b", "div", "fc", same, 1},
-    {Op::maximum, "maximum", 2, "", "np.maximum(a, b)", "max", "bifc", same, 1},
-    {Op::minimum, "minimum", 2, "", "np.minimum(a, b)", "min", "bifc", same, 1},
-    {Op::power, "power", 2, "**", "a ** b", "pow", "ifc", same, 1},
-    {Op::floor_divide, "floor_divide", 2, "", "a // b", "div", "if", same, 1},
-    {Op::remainder, "remainder", 2, "", "a % b", "mod", "if", same, 1},
-    {Op::arctan2, "arctan2", 2, "", "np.arctan2(a, b)", "arctan2", "f", same, 1},
-    {Op::hypot, "hypot", 2, "", "np.hypot(a, b)", "hypot", "f", same, 1},
-    {Op::normalize_index, "normalize_index", 2, "", "np.arange(n)[i]", "index", "i", same, 1},
-    {Op::negative, "negative", 1, "", "-a", "neg", "ifc", same, 1},
-    {Op::sqrt, "sqrt", 1, "", "np.sqrt(a)", "sqrt", "fc", same, 1},
-    {Op::exp, "exp", 1, "", "np.exp(a)", "exp", "fc", same, 1},
-    {Op::log, "log", 1, "", "np.log(a)", "log", "fc", same, 1},
-    {Op::absolute, "absolute", 1, "", "np.abs(a)", "abs", "bifc", part, 1},
-    {Op::sign, "sign", 1, "", "np.sign(a)", "sign", "if", same, 1},
-    {Op::floor, "floor", 1, "", "np.floor(a)", "floor", "f", same, 1},
-    {Op::ceil, "ceil", 1, "", "np.ceil(a)", "ceil", "f", same, 1},
-    {Op::sin, "sin", 1, "", "np.sin(a)", "sin", "fc", same, 1},
-    {Op::cos, "cos", 1, "", "np.cos(a)", "cos", "fc", same, 1},
-    {Op::sinh, "sinh", 1, "", "np.sinh(a)", "sinh", "fc", same, 1},
-    {Op::cosh, "cosh", 1, "", "np.cosh(a)", "cosh", "fc", same, 1},
-    {Op::tanh, "tanh", 1, "", "np.tanh(a)", "tanh", "fc", same, 1},
-    {Op::log1p, "log1p", 1, "", "np.log1p(a)", "log1p", "f", same, 1},
-    {Op::expm1, "expm1", 1, "", "np.expm1(a)", "expm1", "f", same, 1},
-    {Op::conj, "conj", 1, "", "np.conj(a)", "conj", "ifc", same, 0},
-    {Op::real, "real", 1, "", "np.real(a)", "real", "bifc", part, 0},
-    {Op::imag, "imag", 1, "", "np.imag(a)", "imag", "bifc", part, 0},
-    {Op::copy, "copy", 1, "", "np.copy(a)", "register", "bifc", same, 0},
-    {Op::equal, "equal", 2, "", "a == b", "compare", "bifc", truth, 1},
-    {Op::not_equal, "not_equal", 2, "", "a != b", "compare", "bifc", truth, 1},
-    {Op::less, "less", 2, "", "a < b", "compare", "bifc", truth, 1},
-    {Op::less_equal, "less_equal", 2, "", "a <= b", "compare", "bifc", truth, 1},
-    {Op::greater, "greater", 2, "", "a > b", "compare", "bifc", truth, 1},
-    {Op::greater_equal, "greater_equal", 2, "", "a >= b", "compare", "bifc", truth, 1},
-    {Op::is_nan, "is_nan", 1, "", "np.isnan(a)", "compare", "bifc", truth, 1},
-    {Op::is_finite, "is_finite", 1, "", "np.isfinite(a)", "compare", "bifc", truth, 1},
-    {Op::logical_and, "logical_and", 2, "", "np.logical_and(a, b)", "logic", "bifc", truth, 0},
-    {Op::logical_or, "logical_or", 2, "", "np.logical_or(a, b)", "logic", "bifc", truth, 0},
-    {Op::logical_xor, "logical_xor", 2, "", "np.logical_xor(a, b)", "logic", "bifc", truth, 0},
-    {Op::logical_not, "logical_not", 1, "", "np.logical_not(a)", "logic", "bifc", truth, 0},
-    {Op::bit_and, "bit_and", 2, "", "a & b", "logic", "bi", same, 0},
-    {Op::bit_or, "bit_or", 2, "", "a | b", "logic", "bi", same, 0},
-    {Op::bit_xor, "bit_xor", 2, "", "a ^ b", "logic", "bi", same, 0},
-    {Op::bit_not, "bit_not", 1, "", "~a", "logic", "bi", same, 0},
-    {Op::where, "where", 3, "", "np.where(c, a, b)", "where", "bifc", Typing::select, 0},
-    {Op::to_bool, "to_bool", 1, "", "a.astype(bool)", "cast", "bifc", cast, 0},
-    {Op::to_int32, "to_int32", 1, "", "a.astype(np.int32)", "cast", "bif", cast, 0},
-    {Op::to_int64, "to_int64", 1, "", "a.astype(np.int64)", "cast", "bif", cast, 0},
-    {Op::to_float16, "to_float16", 1, "", "a.astype(np.float16)", "cast", "bif", cast, 0},
-    {Op::to_float32, "to_float32", 1, "", "a.astype(np.float32)", "cast", "bif", cast, 0},
-    {Op::to_float64, "to_float64", 1, "", "a.astype(np.float64)", "cast", "bif", cast, 0},
-    {Op::to_complex64, "to_complex64", 1, "", "a.astype(np.complex64)", "cast", "bifc", cast, 0},
-    {Op::to_complex128, "to_complex128", 1, "", "a.astype(np.complex128)", "cast", "bifc", cast, 0},
-    {Op::transpose, "transpose", 1, "", "a.T", "transpose", "bifc"},
-    {Op::matmul, "matmul", 2, "@", "a @ b", "gemm", "bifc"},
-    {Op::syrk, "syrk", 1, "", "a @ a.T", "syrk", "bifc"},
-    {Op::solve_triangular, "solve_triangular", 2, "", "scipy.linalg.solve_triangular(a, b)", "trsm", "fc"},
-    {Op::inv_triangular, "inv_triangular", 1, "", "np.linalg.inv(a)", "trtri", "fc"},
-    {Op::cholesky, "cholesky", 1, "", "np.linalg.cholesky(a)", "potrf", "fc"},
-    {Op::lu, "lu", 1, "", "L - I + U, where L @ U == a", "getrf", "fc"},
-    {Op::ldl, "ldl", 1, "", "L - I + D, where L @ D @ L.conj().T == a", "sytrf", "fc"},
-    {Op::row_sum, "row_sum", 1, "", "np.sum(a, axis=-1, keepdims=True)", "row_sum", "bifc"},
-    {Op::row_max, "row_max", 1, "", "np.max(a, axis=-1, keepdims=True)", "row_max", "bifc"},
-    {Op::row_min, "row_min", 1, "", "np.min(a, axis=-1, keepdims=True)", "row_min", "bifc"},
-    {Op::column_sum, "column_sum", 1, "", "np.sum(a, axis=0, keepdims=True)", "column_sum", "bifc"},
-    {Op::column_max, "column_max", 1, "", "np.max(a, axis=0, keepdims=True)", "column_max", "bifc"},
-    {Op::column_min, "column_min", 1, "", "np.min(a, axis=0, keepdims=True)", "column_min", "bifc"},
-    {Op::multiply_add, "multiply_add", 3, "", "acc + a * b", "mul", "bifc", same, 2},
-    {Op::multiply_subtract, "multiply_subtract", 3, "", "acc - a * b", "mul", "ifc", same, 2},
-    {Op::matmul_add, "matmul_add", 3, "", "acc + a @ b", "gemm", "bifc"},
-    {Op::matmul_subtract, "matmul_subtract", 3, "", "acc - a @ b", "gemm", "ifc"},
-    {Op::syrk_add, "syrk_add", 2, "", "acc + a @ a.T", "syrk", "bifc"},
-    {Op::syrk_subtract, "syrk_subtract", 2, "", "acc - a @ a.T", "syrk", "ifc"},
+    {Op::add, "add", 2, "+", "a + b", "add", "bifc", same, elementwise, 1},
+    {Op::subtract, "subtract", 2, "-", "a - b", "sub", "ifc", same, elementwise, 1},
+    {Op::multiply, "multiply", 2, "·", "a * b", "mul", "bifc", same, elementwise, 1},
+    {Op::divide, "divide", 2, "/", "a / b", "div", "fc", same, elementwise, 1},
+    {Op::maximum, "maximum", 2, "", "np.maximum(a, b)", "max", "bifc", same, elementwise, 1},
+    {Op::minimum, "minimum", 2, "", "np.minimum(a, b)", "min", "bifc", same, elementwise, 1},
+    {Op::power, "power", 2, "**", "a ** b", "pow", "ifc", same, elementwise, 1},
+    {Op::floor_divide, "floor_divide", 2, "", "a // b", "div", "if", same, elementwise, 1},
+    {Op::remainder, "remainder", 2, "", "a % b", "mod", "if", same, elementwise, 1},
+    {Op::arctan2, "arctan2", 2, "", "np.arctan2(a, b)", "arctan2", "f", same, elementwise, 1},
+    {Op::hypot, "hypot", 2, "", "np.hypot(a, b)", "hypot", "f", same, elementwise, 1},
+    {Op::normalize_index, "normalize_index", 2, "", "np.arange(n)[i]", "index", "i", same, elementwise, 1},
+    {Op::negative, "negative", 1, "", "-a", "neg", "ifc", same, elementwise, 1},
+    {Op::sqrt, "sqrt", 1, "", "np.sqrt(a)", "sqrt", "fc", same, elementwise, 1},
+    {Op::exp, "exp", 1, "", "np.exp(a)", "exp", "fc", same, elementwise, 1},
+    {Op::log, "log", 1, "", "np.log(a)", "log", "fc", same, elementwise, 1},
+    {Op::absolute, "absolute", 1, "", "np.abs(a)", "abs", "bifc", part, elementwise, 1},
+    {Op::sign, "sign", 1, "", "np.sign(a)", "sign", "if", same, elementwise, 1},
+    {Op::floor, "floor", 1, "", "np.floor(a)", "floor", "f", same, elementwise, 1},
+    {Op::ceil, "ceil", 1, "", "np.ceil(a)", "ceil", "f", same, elementwise, 1},
+    {Op::sin, "sin", 1, "", "np.sin(a)", "sin", "fc", same, elementwise, 1},
+    {Op::cos, "cos", 1, "", "np.cos(a)", "cos", "fc", same, elementwise, 1},
+    {Op::sinh, "sinh", 1, "", "np.sinh(a)", "sinh", "fc", same, elementwise, 1},
+    {Op::cosh, "cosh", 1, "", "np.cosh(a)", "cosh", "fc", same, elementwise, 1},
+    {Op::tanh, "tanh", 1, "", "np.tanh(a)", "tanh", "fc", same, elementwise, 1},
+    {Op::log1p, "log1p", 1, "", "np.log1p(a)", "log1p", "f", same, elementwise, 1},
+    {Op::expm1, "expm1", 1, "", "np.expm1(a)", "expm1", "f", same, elementwise, 1},
+    {Op::cbrt, "cbrt", 1, "", "np.cbrt(a)", "cbrt", "f", same, elementwise, 1},
+    {Op::conj, "conj", 1, "", "np.conj(a)", "conj", "ifc", same, elementwise, 0},
+    {Op::real, "real", 1, "", "np.real(a)", "real", "bifc", part, elementwise, 0},
+    {Op::imag, "imag", 1, "", "np.imag(a)", "imag", "bifc", part, elementwise, 0},
+    {Op::copy, "copy", 1, "", "np.copy(a)", "register", "bifc", same, elementwise, 0},
+    {Op::equal, "equal", 2, "", "a == b", "compare", "bifc", truth, elementwise, 1},
+    {Op::not_equal, "not_equal", 2, "", "a != b", "compare", "bifc", truth, elementwise, 1},
+    {Op::less, "less", 2, "", "a < b", "compare", "bifc", truth, elementwise, 1},
+    {Op::less_equal, "less_equal", 2, "", "a <= b", "compare", "bifc", truth, elementwise, 1},
+    {Op::greater, "greater", 2, "", "a > b", "compare", "bifc", truth, elementwise, 1},
+    {Op::greater_equal, "greater_equal", 2, "", "a >= b", "compare", "bifc", truth, elementwise, 1},
+    {Op::is_nan, "is_nan", 1, "", "np.isnan(a)", "compare", "bifc", truth, elementwise, 1},
+    {Op::is_finite, "is_finite", 1, "", "np.isfinite(a)", "compare", "bifc", truth, elementwise, 1},
+    {Op::logical_and, "logical_and", 2, "", "np.logical_and(a, b)", "logic", "bifc", truth, elementwise, 0},
+    {Op::logical_or, "logical_or", 2, "", "np.logical_or(a, b)", "logic", "bifc", truth, elementwise, 0},
+    {Op::logical_xor, "logical_xor", 2, "", "np.logical_xor(a, b)", "logic", "bifc", truth, elementwise, 0},
+    {Op::logical_not, "logical_not", 1, "", "np.logical_not(a)", "logic", "bifc", truth, elementwise, 0},
+    {Op::bit_and, "bit_and", 2, "", "a & b", "logic", "bi", same, elementwise, 0},
+    {Op::bit_or, "bit_or", 2, "", "a | b", "logic", "bi", same, elementwise, 0},
+    {Op::bit_xor, "bit_xor", 2, "", "a ^ b", "logic", "bi", same, elementwise, 0},
+    {Op::bit_not, "bit_not", 1, "", "~a", "logic", "bi", same, elementwise, 0},
+    {Op::where, "where", 3, "", "np.where(c, a, b)", "where", "bifc", Typing::select, elementwise, 0},
+    {Op::to_bool, "to_bool", 1, "", "a.astype(bool)", "cast", "bifc", cast, elementwise, 0},
+    {Op::to_int32, "to_int32", 1, "", "a.astype(np.int32)", "cast", "bif", cast, elementwise, 0},
+    {Op::to_int64, "to_int64", 1, "", "a.astype(np.int64)", "cast", "bif", cast, elementwise, 0},
+    {Op::to_float16, "to_float16", 1, "", "a.astype(np.float16)", "cast", "bif", cast, elementwise, 0},
+    {Op::to_float32, "to_float32", 1, "", "a.astype(np.float32)", "cast", "bif", cast, elementwise, 0},
+    {Op::to_float64, "to_float64", 1, "", "a.astype(np.float64)", "cast", "bif", cast, elementwise, 0},
+    {Op::to_complex64, "to_complex64", 1, "", "a.astype(np.complex64)", "cast", "bifc", cast, elementwise, 0},
+    {Op::to_complex128, "to_complex128", 1, "", "a.astype(np.complex128)", "cast", "bifc", cast, elementwise,
+     0},
+    {Op::transpose, "transpose", 1, "", "a.T", "transpose", "bifc", same, Family::transpose},
+    {Op::matmul, "matmul", 2, "@", "a @ b", "gemm", "bifc", same, Family::product},
+    {Op::syrk, "syrk", 1, "", "a @ a.T", "syrk", "bifc", same, Family::self_product},
+    {Op::solve_triangular, "solve_triangular", 2, "", "scipy.linalg.solve_triangular(a, b)", "trsm", "fc",
+     same, Family::solve},
+    {Op::inv_triangular, "inv_triangular", 1, "", "np.linalg.inv(a)", "trtri", "fc", same, Family::solve},
+    {Op::cholesky, "cholesky", 1, "", "np.linalg.cholesky(a)", "potrf", "fc", same, Family::factorization},
+    {Op::lu, "lu", 1, "", "L - I + U, where L @ U == a", "getrf", "fc", same, Family::factorization},
+    {Op::ldl, "ldl", 1, "", "L - I + D, where L @ D @ L.conj().T == a", "sytrf", "fc", same,
+     Family::factorization},
+    {Op::row_sum, "row_sum", 1, "", "np.sum(a, axis=-1, keepdims=True)", "row_sum", "bifc", same,
+     Family::reduction},
+    {Op::row_max, "row_max", 1, "", "np.max(a, axis=-1, keepdims=True)", "row_max", "bifc", same,
+     Family::reduction},
+    {Op::row_min, "row_min", 1, "", "np.min(a, axis=-1, keepdims=True)", "row_min", "bifc", same,
+     Family::reduction},
+    {Op::column_sum, "column_sum", 1, "", "np.sum(a, axis=0, keepdims=True)", "column_sum", "bifc", same,
+     Family::reduction},
+    {Op::column_max, "column_max", 1, "", "np.max(a, axis=0, keepdims=True)", "column_max", "bifc", same,
+     Family::reduction},
+    {Op::column_min, "column_min", 1, "", "np.min(a, axis=0, keepdims=True)", "column_min", "bifc", same,
+     Family::reduction},
+    {Op::multiply_add, "multiply_add", 3, "", "acc + a * b", "mul", "bifc", same, elementwise, 2, true},
+    {Op::multiply_subtract, "multiply_subtract", 3, "", "acc - a * b", "mul", "ifc", same, elementwise, 2,
+     true},
+    {Op::matmul_add, "matmul_add", 3, "", "acc + a @ b", "gemm", "bifc", same, Family::product, {}, true},
+    {Op::matmul_subtract,
+     "matmul_subtract",
+     3,
+     "",
+     "acc - a @ b",
+     "gemm",
+     "ifc",
+     same,
+     Family::product,
+     {},
+     true},
+    {Op::syrk_add, "syrk_add", 2, "", "acc + a @ a.T", "syrk", "bifc", same, Family::self_product, {}, true},
+    {Op::syrk_subtract,
+     "syrk_subtract",
+     2,
+     "",
+     "acc - a @ a.T",
+     "syrk",
+     "ifc",
+     same,
+     Family::self_product,
+     {},
+     true},
 }};
 
 static_assert(
@@ -122,6 +162,12 @@ static_assert(
       return true;
     }(),
     "the registry is in the order of Op");
+static_assert(std::ranges::all_of(registry, [](const Info& info) {
+  return (info.family == elementwise) == info.flops_per_element.has_value();
+}));
+static_assert(std::ranges::all_of(registry, [](const Info& info) {
+  return (info.typing == cast) == (std::ranges::find(dtypes, info.op, &DTypeInfo::cast) != dtypes.end());
+}));
 
 const DTypeInfo& entry(DType dtype) {
   const auto index = static_cast<std::size_t>(dtype);
@@ -149,15 +195,50 @@ std::optional<DType> dtype_from_name(std::string_view name) {
 std::size_t size_bytes(DType dtype) { return entry(dtype).bytes; }
 
 std::int64_t alignment_bytes(DType dtype) {
-  const auto [own, name, bytes, kind] = entry(dtype);
-  return std::max<std::int64_t>(2, static_cast<std::int64_t>(kind == 'c' ? bytes / 2 : bytes));
+  const auto& found = entry(dtype);
+  return std::max<std::int64_t>(2,
+                                static_cast<std::int64_t>(found.kind == 'c' ? found.bytes / 2 : found.bytes));
 }
 
-bool is_floating(DType dtype) { return entry(dtype).dtype >= DType::float16; }
+bool is_floating(DType dtype) {
+  const char kind = entry(dtype).kind;
+  return kind == 'f' || kind == 'c';
+}
 
 bool holds_index(DType dtype) {
   const char kind = entry(dtype).kind;
   return kind == 'i' || kind == 'f';
+}
+
+std::string_view name(Typing typing) {
+  switch (typing) {
+    case Typing::same: return "same";
+    case Typing::truth: return "truth";
+    case Typing::select: return "select";
+    case Typing::part: return "part";
+    case Typing::cast: return "cast";
+  }
+  check_failed("typing is a Typing", __FILE__, __LINE__, {});
+}
+
+std::string_view name(Family family) {
+  switch (family) {
+    case Family::elementwise: return "elementwise";
+    case Family::transpose: return "transpose";
+    case Family::product: return "product";
+    case Family::self_product: return "self_product";
+    case Family::solve: return "solve";
+    case Family::factorization: return "factorization";
+    case Family::reduction: return "reduction";
+  }
+  check_failed("family is a Family", __FILE__, __LINE__, {});
+}
+
+std::optional<Flag> flag_from_name(std::string_view name) {
+  for (const auto& [flag, own] : flag_names) {
+    if (own == name) return flag;
+  }
+  return std::nullopt;
 }
 
 const Info& info(Op op) {
@@ -173,15 +254,15 @@ std::optional<Op> op_from_name(std::string_view name) {
   return std::nullopt;
 }
 
-bool is_elementwise(Op op) { return info(op).flops_per_element.has_value(); }
+bool is_elementwise(Op op) { return info(op).family == Family::elementwise; }
 
-bool is_accumulating(Op op) { return op >= Op::multiply_add; }
+bool is_accumulating(Op op) { return info(op).accumulating; }
 
-bool is_reduction(Op op) { return op >= Op::row_sum && op <= Op::column_min; }
+bool is_reduction(Op op) { return info(op).family == Family::reduction; }
 
 bool is_defined(Op op, DType dtype) {
-  const bool divides_tiles = op >= Op::solve_triangular && op <= Op::ldl;
-  if (dtype == DType::float16 && divides_tiles) return false;
+  const auto family = info(op).family;
+  if (dtype == DType::float16 && (family == Family::solve || family == Family::factorization)) return false;
   return info(op).kinds.find(entry(dtype).kind) != std::string_view::npos;
 }
 
@@ -195,8 +276,7 @@ DType result_dtype(Op op, DType dtype) {
     case Typing::select: return dtype;
     case Typing::truth: return DType::boolean;
     case Typing::part: return real_part(dtype);
-    case Typing::cast:
-      return static_cast<DType>(static_cast<std::uint8_t>(op) - static_cast<std::uint8_t>(Op::to_bool));
+    case Typing::cast: return std::ranges::find(dtypes, op, &DTypeInfo::cast)->dtype;
   }
   check_failed("typing is a Typing", __FILE__, __LINE__, {});
 }
@@ -238,8 +318,6 @@ DType working_dtype(Op op, std::span<const std::optional<DType>> operands, DType
   return is_defined(op, DType::complex128) ? DType::complex128 : DType::float64;
 }
 
-Op cast_to(DType dtype) {
-  return static_cast<Op>(static_cast<std::uint8_t>(Op::to_bool) + static_cast<std::uint8_t>(dtype));
-}
+Op cast_to(DType dtype) { return entry(dtype).cast; }
 
 }  // namespace cyclotron::operators

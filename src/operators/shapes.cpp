@@ -109,11 +109,11 @@ Shape result_shape(Op op, Flags flags, std::span<const Shape> operands) {
 }
 
 std::optional<ProductSize> product_size(Op op, Flags flags, std::span<const Shape> operands) {
-  const bool matmul = op == Op::matmul || op == Op::matmul_add || op == Op::matmul_subtract;
-  if (!matmul && op != Op::syrk && op != Op::syrk_add && op != Op::syrk_subtract) return std::nullopt;
+  const Family family = info(op).family;
+  if (family != Family::product && family != Family::self_product) return std::nullopt;
   const Shape result = result_shape(op, flags, operands);
   const Shape left = operands[is_accumulating(op) ? 1 : 0];
-  const bool transposes = matmul && (flags & transpose_a) != 0;
+  const bool transposes = family == Family::product && (flags & transpose_a) != 0;
   return ProductSize{result.rows, result.columns, transposes ? left.rows : left.columns};
 }
 

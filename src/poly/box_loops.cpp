@@ -122,7 +122,7 @@ class Scan {
         times_(times),
         variables_(parameters + loop_variables(times)) {}
 
-  /// What these parts of statements, in order, do in the steps that are left, those before being `time`.
+  /// The loops over these parts of statements, in order, in the steps that are left, those before being `time`.
   Node nest(const std::vector<std::size_t>& parts, const std::vector<Affine>& time, std::size_t depth) const {
     std::vector<Node> nodes;
     std::optional<std::size_t> last;

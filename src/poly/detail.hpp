@@ -33,6 +33,7 @@ namespace cyclotron::poly::detail {
 [[noreturn]] inline void refuse(isl_ctx* ctx, const char* message) {
   isl_ctx_reset_error(ctx);
   throw LegalityError({.code = "CYC299",
+                       .obstacle = Obstacle::effort,
                        .span = {},
                        .message = message,
                        .notes = {},

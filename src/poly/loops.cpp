@@ -153,7 +153,7 @@ class Reader {
 
   Affine affine(isl_ast_expr* expr) { return whole(quotient(expr)); }
 
-  /// What is read after this is not used.
+  /// Notes why the loops are refused; values read after that are not used.
   void refuse(std::string why) {
     if (!refused_) refused_ = std::move(why);
   }

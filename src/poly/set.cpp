@@ -82,7 +82,7 @@ Owned<isl_aff> coordinate_form(const Context& context, std::size_t dimensions, s
   return own(context, isl_aff_var_on_domain(local, isl_dim_set, static_cast<unsigned>(coordinate)));
 }
 
-/// Whether isl reads the text, however many operations it may take. That it does not is the caller's to report.
+/// Tells whether isl reads the text, however many operations it may take. That it does not is the caller's to report.
 bool is_well_formed(const Context& context, const std::string& text) {
   const auto limit = isl_ctx_get_max_operations(context.get());
   isl_ctx_set_max_operations(context.get(), 0);

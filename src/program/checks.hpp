@@ -15,7 +15,7 @@
 
 namespace cyclotron::program {
 
-/// What no index or size reaches.
+/// A bound that no index or size reaches.
 inline constexpr std::int64_t huge = std::int64_t{1} << 62;
 /// The most of a step, count, depth or offset.
 inline constexpr std::int64_t number_limit = std::int64_t{1} << 40;

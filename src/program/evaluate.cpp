@@ -1,4 +1,4 @@
-// What affine forms, conditions and regions mean; the classes of PEs.
+// The values of affine forms, conditions and regions; the classes of PEs.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -24,7 +24,7 @@ struct Box {
   }
 };
 
-/// What is known of a condition on a whole box.
+/// The truth of a condition on a whole box.
 enum class Truth : std::uint8_t { no, yes, depends };
 
 Truth truth(const Condition& condition, const Box& box) {
@@ -64,7 +64,7 @@ std::size_t widest(const Condition& condition, const Box& box) {
   return best;
 }
 
-/// Whether the region holds on the box, and where that depends on the PE a dimension to split.
+/// Tells whether the region holds on the box, and where that depends on the PE a dimension to split.
 std::pair<Truth, std::size_t> truth(const Disjunction& region, const Box& box) {
   std::optional<std::size_t> split;
   for (const auto& conjunction : region) {

@@ -1,4 +1,4 @@
-#include <cyclotron/program/endings.hpp>
+#include <cyclotron/program/exits.hpp>
 
 #include <algorithm>
 #include <numeric>
@@ -42,7 +42,7 @@ std::size_t end_of(const std::vector<Instruction>& code, std::size_t begin) {
 }
 
 /// In a class; nothing where it has no such EXIT.
-std::optional<ExitLoop> exit_loop(const Program& program, const PeClass& pe_class, EndingId ending) {
+std::optional<ExitLoop> exit_loop(const Program& program, const PeClass& pe_class, ExitPlanId plan) {
   std::vector<OpenBlock> open;
   std::size_t variable = program.grid.size();
   std::optional<ExitLoop> found;
@@ -55,7 +55,7 @@ std::optional<ExitLoop> exit_loop(const Program& program, const PeClass& pe_clas
     } else if (std::holds_alternative<End>(action)) {
       if (open.back().is_loop) --variable;
       open.pop_back();
-    } else if (const auto* exit = std::get_if<Exit>(&action); exit != nullptr && exit->ending == ending) {
+    } else if (const auto* exit = std::get_if<Exit>(&action); exit != nullptr && exit->plan == plan) {
       if (found) throw Unfit{at, "is a second exit of one ending"};
       if (open.empty() || !open.back().is_loop || !std::holds_alternative<End>(pe_class.code[at + 1].action))
         throw Unfit{at, "is an exit that is not at the end of a loop"};
@@ -66,7 +66,7 @@ std::optional<ExitLoop> exit_loop(const Program& program, const PeClass& pe_clas
   return found;
 }
 
-/// What iterations of one loop of one class have in common.
+/// The structure that iterations of one loop of one class have in common.
 class Uniformity {
  public:
   Uniformity(const PeClass& pe_class, const ExitLoop& loop) : code_(pe_class.code), loop_(loop) {}
@@ -201,11 +201,11 @@ void require_apart(const PeClass& pe_class, const std::set<std::uint32_t>& chann
 }
 
 /// The iterations between two breaks that are the most.
-void widen(Ending& ending, const std::set<std::int64_t>& breaks, std::int64_t first, std::int64_t last) {
-  ending.first = first;
-  ending.last = first - 1;
+void widen(ExitPlan& plan, const std::set<std::int64_t>& breaks, std::int64_t first, std::int64_t last) {
+  plan.first = first;
+  plan.last = first - 1;
   const auto offer = [&](std::int64_t from, std::int64_t to) {
-    if (to - from > ending.last - ending.first) ending.first = from, ending.last = to;
+    if (to - from > plan.last - plan.first) plan.first = from, plan.last = to;
   };
   std::int64_t from = first;
   for (const std::int64_t next : breaks) {
@@ -218,7 +218,7 @@ void widen(Ending& ending, const std::set<std::int64_t>& breaks, std::int64_t fi
 }
 
 /// Collects what the classes say; `pe_class` is where it stands. Throws Unfit.
-void collect(const Program& program, EndingId ending, EndingRange& result, std::size_t& pe_class) {
+void collect(const Program& program, ExitPlanId plan, ExitRange& result, std::size_t& pe_class) {
   constexpr std::int64_t far = std::int64_t{1} << 61;
   std::int64_t first = -far, last = far;
   std::set<std::int64_t> breaks;
@@ -226,7 +226,7 @@ void collect(const Program& program, EndingId ending, EndingRange& result, std::
   std::vector<std::size_t> others;
   for (pe_class = 0; pe_class < program.classes.size(); ++pe_class) {
     const PeClass& own = program.classes[pe_class];
-    const auto loop = exit_loop(program, own, ending);
+    const auto loop = exit_loop(program, own, plan);
     if (!loop) {
       others.push_back(pe_class);
       continue;
@@ -260,61 +260,61 @@ std::int64_t last_of(const Loop& loop) {
   return result;
 }
 
-EndingFault fault_at(const Program& program, std::size_t pe_class, const Unfit& unfit) {
-  EndingFault result{pe_class, unfit.instruction, unfit.what, {}};
+ExitFault fault_at(const Program& program, std::size_t pe_class, const Unfit& unfit) {
+  ExitFault result{pe_class, unfit.instruction, unfit.what, {}};
   if (pe_class < program.classes.size() && unfit.instruction < program.classes[pe_class].code.size())
     result.span = program.classes[pe_class].code[unfit.instruction].span;
   return result;
 }
 
-/// Throws Unfit where the ending leaves out other iterations of the class than it may.
-void require_within(const Program& program, const PeClass& pe_class, EndingId number) {
+/// Throws Unfit where the exit plan leaves out other iterations of the class than it may.
+void require_within(const Program& program, const PeClass& pe_class, ExitPlanId number) {
   const auto loop = exit_loop(program, pe_class, number);
   if (!loop) return;
-  const Ending& ending = program.endings[number.index()];
+  const ExitPlan& plan = program.exit_plans[number.index()];
   Uniformity same(pe_class, *loop);
   same.collect();
-  const auto next = same.breaks.upper_bound(ending.first);
-  const bool breaks = next != same.breaks.end() && *next <= ending.last;
-  if (ending.first < same.first || ending.last > same.last || breaks || ending.period % same.period != 0)
+  const auto next = same.breaks.upper_bound(plan.first);
+  const bool breaks = next != same.breaks.end() && *next <= plan.last;
+  if (plan.first < same.first || plan.last > same.last || breaks || plan.period % same.period != 0)
     throw Unfit{loop->begin, "is a loop that leaves out iterations that differ"};
 }
 
 }  // namespace
 
-EndingRange range_of(const Program& program, EndingId ending) {
-  EndingRange result{program.endings[ending.index()], std::nullopt};
+ExitRange range_of(const Program& program, ExitPlanId plan) {
+  ExitRange result{program.exit_plans[plan.index()], std::nullopt};
   result.widest.period = 1;
   std::size_t pe_class = 0;
   try {
-    collect(program, ending, result, pe_class);
+    collect(program, plan, result, pe_class);
   } catch (const Unfit& unfit) {
     result.fault.emplace(fault_at(program, pe_class, unfit));
   }
   return result;
 }
 
-std::optional<EndingFault> fault_of(const Program& program, EndingId ending) {
-  EndingRange range = range_of(program, ending);
+std::optional<ExitFault> fault_of(const Program& program, ExitPlanId plan) {
+  ExitRange range = range_of(program, plan);
   if (range.fault) return std::move(range.fault);
-  std::optional<EndingFault> result;
+  std::optional<ExitFault> result;
   std::size_t pe_class = 0;
   try {
     for (; pe_class < program.classes.size(); ++pe_class)
-      require_within(program, program.classes[pe_class], ending);
+      require_within(program, program.classes[pe_class], plan);
   } catch (const Unfit& unfit) {
     result.emplace(fault_at(program, pe_class, unfit));
   }
   return result;
 }
 
-Unrolled without_skipped(const Program& program, const std::vector<Ended>& ends) {
+Unrolled without_skipped(const Program& program, const std::vector<ExitOutcome>& outcomes) {
   Unrolled result{program, {}};
-  auto& endings = result.program.endings;
+  auto& exit_plans = result.program.exit_plans;
   const bool decided = program.machine.control.has_value();
-  if (!decided) endings.clear();
-  for (std::size_t e = 0; e < endings.size(); ++e) {
-    if (ends[e].skipped > 0) endings[e].last = ends[e].at;
+  if (!decided) exit_plans.clear();
+  for (std::size_t e = 0; e < exit_plans.size(); ++e) {
+    if (outcomes[e].skipped > 0) exit_plans[e].last = outcomes[e].at;
   }
   for (std::size_t c = 0; c < program.classes.size(); ++c) {
     const auto& code = program.classes[c].code;
@@ -327,20 +327,20 @@ Unrolled without_skipped(const Program& program, const std::vector<Ended>& ends)
         origin.push_back(static_cast<std::uint32_t>(at));
       }
     };
-    std::vector<std::pair<ExitLoop, Ended>> loops;  // Outermost ones, so one after the other.
-    for (std::size_t e = 0; e < ends.size(); ++e) {
-      const auto loop = exit_loop(program, program.classes[c], EndingId(e));
-      if (loop && ends[e].skipped > 0) loops.emplace_back(*loop, ends[e]);
+    std::vector<std::pair<ExitLoop, ExitOutcome>> loops;  // Outermost ones, so one after the other.
+    for (std::size_t e = 0; e < outcomes.size(); ++e) {
+      const auto loop = exit_loop(program, program.classes[c], ExitPlanId(e));
+      if (loop && outcomes[e].skipped > 0) loops.emplace_back(*loop, outcomes[e]);
     }
     std::ranges::sort(loops, {}, [](const auto& one) { return one.first.begin; });
     std::size_t done = 0;
-    for (const auto& [loop, ended] : loops) {
+    for (const auto& [loop, outcome] : loops) {
       write(done, loop.begin, decided);
       const std::size_t first = written.size();
       write(loop.begin, loop.end + 1, decided);
-      std::get<Loop>(written[first].action).upper = {{.numerator = {{}, ended.at}}};
+      std::get<Loop>(written[first].action).upper = {{.numerator = {{}, outcome.at}}};
       const std::size_t rest = written.size();
-      const std::int64_t next = ended.at + ended.skipped + 1;
+      const std::int64_t next = outcome.at + outcome.skipped + 1;
       done = loop.end + 1;
       if (next > last_of(std::get<Loop>(code[loop.begin].action))) continue;
       write(loop.begin, loop.end + 1, false);

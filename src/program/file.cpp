@@ -77,7 +77,7 @@ std::uint64_t little_endian(std::string_view bytes, std::size_t at, std::size_t 
   return value;
 }
 
-/// What a file holds after its preamble: the JSON text, and the values of constants.
+/// The contents of a file after its preamble: the JSON text, and the values of constants.
 struct Body {
   std::string_view text;
   std::string_view values;

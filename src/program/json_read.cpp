@@ -66,7 +66,7 @@ class Reader {
     get(fields, "channels", program.channels);
     get(fields, "classes", program.classes);
     get(fields, "notes", program.notes);
-    if (fields.has("endings")) get(fields, "endings", program.endings);
+    if (fields.has("endings")) get(fields, "endings", program.exit_plans);
     fields.finish();
   }
 
@@ -253,7 +253,7 @@ class Reader {
     }
   }
   void read(const Json& value, const Path& path, machine::LinkMap& map) {
-    read_fields(value, path, field("map", map.text), field("link", map.link));
+    read_fields(value, path, field("map", map.map), field("link", map.link));
   }
   void read(const Json& value, const Path& path, machine::Chiplets& chiplets) {
     read_fields(value, path, field("shape", chiplets.shape), field("link", chiplets.link));
@@ -267,7 +267,7 @@ class Reader {
                 field("last", slice.last));
   }
   void read(const Json& value, const Path& path, machine::Memory& memory) {
-    read_fields(value, path, field("words_per_cycle", memory.words_per_cycle),
+    read_fields(value, path, field("words_per_cycle", memory.bandwidth_words_per_cycle),
                 field("latency_cycles", memory.latency_cycles), field("depth", memory.depth),
                 field("serves", memory.serves), field("shared_by", memory.shared_by),
                 field("size_bytes", memory.size_bytes));
@@ -376,9 +376,9 @@ class Reader {
                 field("count", slot.count), field("address", slot.address),
                 field("persistent", slot.persistent), field("first_register", slot.first_register));
   }
-  void read(const Json& value, const Path& path, Ending& ending) {
-    read_fields(value, path, field("loop", ending.loop), field("steps", ending.steps),
-                field("first", ending.first), field("last", ending.last), field("period", ending.period));
+  void read(const Json& value, const Path& path, ExitPlan& plan) {
+    read_fields(value, path, field("loop", plan.loop), field("steps", plan.steps), field("first", plan.first),
+                field("last", plan.last), field("period", plan.period));
   }
   void read(const Json& value, const Path& path, PeClass& pe_class) {
     read_fields(value, path, field("name", pe_class.name), field("region", pe_class.region),
@@ -448,7 +448,7 @@ class Reader {
     get(fields, "source", move.source);
   }
   void read_action(Fields& fields, Exit& exit) {
-    get(fields, "ending", exit.ending);
+    get(fields, "ending", exit.plan);
     get(fields, "runs", exit.runs);
   }
   void read_action(Fields& fields, Compute& compute) {

@@ -36,7 +36,7 @@ class Writer {
                        {"classes", std::move(classes)},
                        {"files", files_},
                        {"notes", OrderedJson(program.notes)}};
-    if (!program.endings.empty()) result["endings"] = list(program.endings);
+    if (!program.exit_plans.empty()) result["endings"] = list(program.exit_plans);
     return result;
   }
 
@@ -81,7 +81,7 @@ class Writer {
     return result;
   }
   static OrderedJson write(const machine::Memory& memory) {
-    OrderedJson result = {{"words_per_cycle", memory.words_per_cycle},
+    OrderedJson result = {{"words_per_cycle", memory.bandwidth_words_per_cycle},
                           {"latency_cycles", memory.latency_cycles},
                           {"depth", memory.depth},
                           {"serves", OrderedJson::array()},
@@ -186,12 +186,12 @@ class Writer {
     if (slot.first_register) result["first_register"] = *slot.first_register;
     return result;
   }
-  static OrderedJson write(const Ending& ending) {
-    return {{"loop", ending.loop},
-            {"steps", ending.steps},
-            {"first", ending.first},
-            {"last", ending.last},
-            {"period", ending.period}};
+  static OrderedJson write(const ExitPlan& plan) {
+    return {{"loop", plan.loop},
+            {"steps", plan.steps},
+            {"first", plan.first},
+            {"last", plan.last},
+            {"period", plan.period}};
   }
   OrderedJson write(const PeClass& pe_class) {
     return {{"name", pe_class.name},
@@ -260,7 +260,7 @@ class Writer {
             {"destination", write(compute.destination)}};
   }
   static OrderedJson write_action(const Exit& exit) {
-    return {{"do", "exit"}, {"ending", exit.ending.value}, {"runs", write(exit.runs)}};
+    return {{"do", "exit"}, {"ending", exit.plan.value}, {"runs", write(exit.runs)}};
   }
   OrderedJson write(const Span& span) {
     const auto [entry, is_new] = file_index_.emplace(span.file, files_.size());

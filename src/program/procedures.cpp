@@ -63,7 +63,7 @@ class Finder {
     return at;
   }
 
-  /// Whether a block has procedures of its own: a loop that may end early, and a condition around loops that are not
+  /// Tells whether a block has procedures of its own: a loop that may end early, and a condition around loops that are not
   /// of one fused kernel.
   [[nodiscard]] bool has_own(std::size_t at, std::size_t next) const {
     if (std::holds_alternative<Loop>(code_[at].action)) return has<Exit>(at, next);
@@ -91,7 +91,7 @@ class Finder {
   const std::vector<Instruction>& code_;
   std::vector<Procedure> result_;
   Units units_;            // Of the last one.
-  bool straight_ = false;  // Whether that ends with straight-line code.
+  bool straight_ = false;  // It ends with straight-line code.
 };
 
 }  // namespace
@@ -99,7 +99,7 @@ class Finder {
 std::vector<Procedure> procedures(const PeClass& pe_class) { return Finder(pe_class.code).run(); }
 
 bool uses_controller(const Program& program) {
-  return program.machine.control.has_value() && !program.endings.empty();
+  return program.machine.control.has_value() && !program.exit_plans.empty();
 }
 
 }  // namespace cyclotron::program

@@ -15,7 +15,7 @@ bool joins(Op op) {
 
 bool is_slot(const Operand& operand) { return std::holds_alternative<SlotRef>(operand); }
 
-/// What an instruction shows of its class.
+/// The duty of a class to which an instruction points.
 Duty duty_of(const Action& action) {
   return std::visit(
       Overloaded{[](const Load&) { return Duty::worker; }, [](const Store&) { return Duty::worker; },
@@ -45,9 +45,12 @@ std::string_view name(Duty duty) {
 }
 
 Duty duty_of(const PeClass& pe_class) {
-  Duty result = Duty::relay;
-  for (const Instruction& instruction : pe_class.code) result = std::min(result, duty_of(instruction.action));
-  return result;
+  const auto has = [&](Duty duty) {
+    return std::ranges::any_of(
+        pe_class.code, [&](const Instruction& instruction) { return duty_of(instruction.action) == duty; });
+  };
+  if (has(Duty::worker)) return Duty::worker;
+  return has(Duty::reduction) ? Duty::reduction : Duty::relay;
 }
 
 std::vector<std::int64_t> control_place(const Program& program) {

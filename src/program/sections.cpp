@@ -16,15 +16,15 @@ void add_once(std::vector<T>& values, const T& value) {
   if (std::ranges::find(values, value) == values.end()) values.push_back(value);
 }
 
-/// The ending of each instruction's outermost loop, if that has one.
-std::vector<std::optional<EndingId>> endings_of(const PeClass& pe_class) {
-  std::vector<std::optional<EndingId>> result(pe_class.code.size());
+/// The exit plan of each instruction's outermost loop, if that has one.
+std::vector<std::optional<ExitPlanId>> plans_of(const PeClass& pe_class) {
+  std::vector<std::optional<ExitPlanId>> result(pe_class.code.size());
   std::size_t depth = 0, begin = 0;
-  std::optional<EndingId> found;
+  std::optional<ExitPlanId> found;
   for (std::size_t at = 0; at < pe_class.code.size(); ++at) {
     const Action& action = pe_class.code[at].action;
     if (opens(action) && depth++ == 0) begin = at;
-    if (const auto* exit = std::get_if<Exit>(&action)) found = exit->ending;
+    if (const auto* exit = std::get_if<Exit>(&action)) found = exit->plan;
     if (std::holds_alternative<End>(action) && --depth == 0) {
       std::fill(result.begin() + static_cast<std::ptrdiff_t>(begin),
                 result.begin() + static_cast<std::ptrdiff_t>(at) + 1, std::exchange(found, std::nullopt));
@@ -42,43 +42,43 @@ const SlotRef* destination(const Action& action) {
   return nullptr;
 }
 
-/// Where each ending's loop comes among those of all: classes run theirs in one order, and have some of them.
-std::vector<std::size_t> places_of(const Program& program) {
-  std::vector<std::size_t> before(program.endings.size(), 0), order(before.size()), result(before.size());
+/// Where each exit plan's loop comes among those of all: classes run theirs in one order, and have some of them.
+std::vector<std::size_t> positions_of(const Program& program) {
+  std::vector<std::size_t> before(program.exit_plans.size(), 0), order(before.size()), result(before.size());
   for (const PeClass& pe_class : program.classes) {
     std::size_t passed = 0;
     for (const Instruction& instruction : pe_class.code) {
       const auto* exit = std::get_if<Exit>(&instruction.action);
       if (exit == nullptr) continue;
-      auto& most = before[exit->ending.index()];
+      auto& most = before[exit->plan.index()];
       most = std::max(most, passed++);
     }
   }
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, {}, [&](std::size_t e) { return before[e]; });
-  for (std::size_t place = 0; place < order.size(); ++place) result[order[place]] = place;
+  for (std::size_t p = 0; p < order.size(); ++p) result[order[p]] = p;
   return result;
 }
 
 struct Collected {
   const Program& program;
-  std::vector<std::size_t> places;
-  /// Before, in and after each ending's loop: 2 p + 1 is the loop at place p.
-  std::vector<Section> sections = std::vector<Section>(2 * program.endings.size() + 1);
+  std::vector<std::size_t> positions;
+  /// Before, in and after each exit plan's loop: 2 p + 1 is the loop at position p.
+  std::vector<Section> sections = std::vector<Section>(2 * program.exit_plans.size() + 1);
   std::vector<bool> computed =
-      std::vector<bool>(sections.size());  ///< Whether the flag's span is where it is computed.
+      std::vector<bool>(sections.size());  ///< The flag's span is where it is computed.
 
-  [[nodiscard]] std::size_t loop_of(EndingId ending) const { return 2 * places[ending.index()] + 1; }
+  [[nodiscard]] std::size_t loop_of(ExitPlanId plan) const { return 2 * positions[plan.index()] + 1; }
 
   void add(std::uint32_t number) {
     const PeClass& pe_class = program.classes[number];
-    const auto endings = endings_of(pe_class);
+    const auto exit_plans = plans_of(pe_class);
     std::size_t section = 0, joined = 0;
     for (const Procedure& procedure : procedures(pe_class)) {
-      const auto ending = endings[procedure.first];
+      const auto plan = exit_plans[procedure.first];
       const std::size_t before = section;
-      if (ending) section = loop_of(*ending);
-      if (!ending && section % 2 == 1) ++section;  // past the loop
+      if (plan) section = loop_of(*plan);
+      if (!plan && section % 2 == 1) ++section;  // past the loop
       if (section != before) joined = 0;
       joined = join(sections[section].calls, joined, pe_class, procedure);
       sections[section].calls[joined++].classes.push_back(number);
@@ -132,9 +132,9 @@ struct Collected {
     if (store != nullptr) add_once(call.arguments, program.tensors[store->tensor.index()].name);
   }
 
-  /// What the loop's next iteration and what follows the loop wait for.
+  /// Finds the flag that the loop's next iteration and the code after the loop wait for.
   void tell_flag(const PeClass& pe_class, const Exit& exit) {
-    const std::size_t loop = loop_of(exit.ending);
+    const std::size_t loop = loop_of(exit.plan);
     for (const std::size_t number : {loop, loop + 1}) {
       Section* const section = &sections[number];
       if (section->waits_for.empty()) section->waits_for = pe_class.slots[exit.runs.slot.index()].name;
@@ -153,9 +153,9 @@ struct Collected {
 }  // namespace
 
 std::vector<Section> sections(const Program& program) {
-  Collected collected{program, places_of(program)};
-  for (std::size_t e = 0; e < program.endings.size(); ++e)
-    collected.sections[collected.loop_of(EndingId(e))].loop = program.endings[e].loop;
+  Collected collected{program, positions_of(program)};
+  for (std::size_t e = 0; e < program.exit_plans.size(); ++e)
+    collected.sections[collected.loop_of(ExitPlanId(e))].loop = program.exit_plans[e].loop;
   for (std::uint32_t c = 0; c < program.classes.size(); ++c) collected.add(c);
   std::vector<Section> result = std::move(collected.sections);
   std::erase_if(result, [](const Section& section) { return section.calls.empty(); });

@@ -19,7 +19,7 @@
 
 #include <fmt/format.h>
 
-#include <cyclotron/program/endings.hpp>
+#include <cyclotron/program/exits.hpp>
 
 #include "checks.hpp"
 
@@ -179,19 +179,19 @@ void check_grid(const Program& program, const Path& root) {
 
 /// Requires: the classes are checked.
 void check_endings(const Program& program, const Path& root) {
-  const Path endings(root, "endings");
-  require_range(static_cast<std::int64_t>(program.endings.size()), 0, most_endings, endings);
-  for (std::size_t e = 0; e < program.endings.size(); ++e) {
-    const Path here(endings, e);
-    const Ending& ending = program.endings[e];
-    require_range(ending.steps, 0, number_limit, Path(here, "steps"));
-    require_range(ending.first, -number_limit, number_limit, Path(here, "first"));
-    require_range(ending.last, ending.first, number_limit, Path(here, "last"));
-    require_range(ending.period, 1, number_limit, Path(here, "period"));
+  const Path exit_plans(root, "endings");
+  require_range(static_cast<std::int64_t>(program.exit_plans.size()), 0, most_exit_plans, exit_plans);
+  for (std::size_t e = 0; e < program.exit_plans.size(); ++e) {
+    const Path here(exit_plans, e);
+    const ExitPlan& plan = program.exit_plans[e];
+    require_range(plan.steps, 0, number_limit, Path(here, "steps"));
+    require_range(plan.first, -number_limit, number_limit, Path(here, "first"));
+    require_range(plan.last, plan.first, number_limit, Path(here, "last"));
+    require_range(plan.period, 1, number_limit, Path(here, "period"));
   }
   const Path classes(root, "classes");
-  for (std::size_t e = 0; e < program.endings.size(); ++e) {
-    const auto fault = fault_of(program, EndingId(e));
+  for (std::size_t e = 0; e < program.exit_plans.size(); ++e) {
+    const auto fault = fault_of(program, ExitPlanId(e));
     if (!fault) continue;
     const Path pe_class(classes, fault->pe_class);
     const Path code(pe_class, "code");

@@ -151,7 +151,7 @@ class CodeChecker {
   }
 
   void check(const Exit& exit, const Path& path) {
-    (void)lookup(exit.ending, program_.endings, "ending", Path(path, "ending"), *span_);
+    (void)lookup(exit.plan, program_.exit_plans, "ending", Path(path, "ending"), *span_);
     const Slot& flag = check(exit.runs, Path(path, "runs"));
     if (flag.dtype == DType::boolean && flag.tile == operators::Shape{}) return;
     fail("CYC610", Path(path, "runs"), fmt::format("is `{}`, which is no scalar of bool", flag.name),
@@ -200,7 +200,7 @@ class CodeChecker {
     check_dtypes(compute, destination, path);
   }
 
-  /// Whether operand `o` may be the destination: every operand of an elementwise operator, else the
+  /// Tells whether operand `o` may be the destination: every operand of an elementwise operator, else the
   /// accumulator.
   static bool may_alias(Op op, std::size_t o) {
     return operators::is_elementwise(op) || (operators::is_accumulating(op) && o == 0);

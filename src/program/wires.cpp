@@ -12,7 +12,7 @@ Wires::Wires(const Program& program, std::vector<std::int64_t> grid)
     : program_(&program), grid_(std::move(grid)) {
   const auto& machine = program.machine;
   for (const auto& map : machine.link_maps) {
-    maps_.push_back(machine::parse_link_map(map.text));
+    maps_.push_back(machine::parse_link_map(map.map));
     alike_ = alike_ && !map.link;
   }
   alike_ = alike_ && !machine.chiplets;

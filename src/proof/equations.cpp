@@ -57,7 +57,7 @@ class Equations {
         terms.push_back(compute(t, linear));
       }
     }
-    // What no output needs is computed all the same.
+    // Equations that no output needs are computed all the same.
     for (std::size_t t = 0; t < system_.tensors.size(); ++t) {
       for (std::size_t linear = 0; linear < elements_[t].size(); ++linear) {
         if (elements_[t][linear].equation != none) (void)compute(t, linear);

@@ -19,12 +19,12 @@ namespace {
 
 using namespace program;
 
-/// Whether an operator may write its result over the slot element of that operand.
+/// Tells whether an operator may write its result over the slot element of that operand.
 bool works_in_place(Op op, std::size_t operand) {
   return operators::is_elementwise(op) || (operators::is_accumulating(op) && operand == 0);
 }
 
-/// Whether an operator has a result for all values of its operands, which fit it.
+/// Tells whether an operator has a result for all values of its operands, which fit it.
 bool is_total(Op op) {
   switch (op) {
     case Op::add:
@@ -177,14 +177,13 @@ class Executor {
   /// Nothing is left out here: what is left out when the flag is false, the structure and the equations prove alike.
   void leave(const Exit& exit, const std::int64_t* arguments) {
     const TermId flag = read(exit.runs, arguments[0]);
-    const Ending& ending = program_.endings[exit.ending.index()];
-    if (arguments[1] < ending.first || arguments[1] > ending.last)
-      return;  // what it is does not matter there
-    const auto [known, is_new] = result_.flags.try_emplace({exit.ending.value, arguments[1]}, flag);
+    const ExitPlan& plan = program_.exit_plans[exit.plan.index()];
+    if (arguments[1] < plan.first || arguments[1] > plan.last) return;  // what it is does not matter there
+    const auto [known, is_new] = result_.flags.try_emplace({exit.plan.value, arguments[1]}, flag);
     if (is_new || known->second == flag) return;
     fail("CYC670",
          fmt::format("the loop over `{}` ends in iteration {} unless {}, and in another PE unless {}",
-                     ending.loop, arguments[1], terms_.text(flag), terms_.text(known->second)));
+                     plan.loop, arguments[1], terms_.text(flag), terms_.text(known->second)));
   }
 
   void load(const Load& load, const std::int64_t* arguments) {

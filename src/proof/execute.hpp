@@ -17,16 +17,16 @@ struct QueueTimes {
   std::vector<std::int64_t> received;
 };
 
-/// What came of an execution on channels without bounds.
+/// The result of an execution on channels without bounds.
 struct Executed {
   std::vector<std::vector<TermId>> stored;  ///< By output tensor and element; empty for inputs.
   std::vector<QueueTimes> times;            ///< By queue.
-  /// By ending and iteration: the flag that all PEs look at.
+  /// By exit plan and iteration: the flag that all PEs look at.
   std::map<std::pair<std::uint32_t, std::int64_t>, TermId> flags;
   bool finished = true;  ///< Else some PE waits for a message that nobody sends.
 };
 
-/// What an execution may do besides.
+/// Limits of an execution.
 struct Allowed {
   std::int64_t places = 0;  ///< Of all PEs' memories.
   /// Terms of the table that the equations contain, the first ones; 0 where they are not known. An operator

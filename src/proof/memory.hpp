@@ -27,7 +27,7 @@ struct MemoryMap {
     }
   }
 
-  /// Whether two slot elements share bytes.
+  /// Tells whether two slot elements share bytes.
   [[nodiscard]] bool overlap(std::uint32_t a, std::int64_t element_a, std::uint32_t b,
                              std::int64_t element_b) const {
     const std::int64_t first_a = slots[a].first + element_a * slots[a].stride;
@@ -35,15 +35,15 @@ struct MemoryMap {
     return first_a < first_b + slots[b].stride && first_b < first_a + slots[a].stride;
   }
 
-  struct Place {
+  struct SlotGranules {
     std::int64_t first;   ///< Granule of element 0.
     std::int64_t stride;  ///< Granules of one element.
   };
-  std::vector<Place> slots;
+  std::vector<SlotGranules> slots;
   std::int64_t granules = 0;
 };
 
-/// What each granule was last written as. A slot's element can be read while every granule of its range
+/// The last write of each granule. A slot's element can be read while every granule of its range
 /// still holds the same write, made through that very element; bytes of another slot are no value of it.
 class Memory {
  public:

@@ -22,7 +22,7 @@ std::optional<std::size_t> last_variable(const recurrence::Affine& form) {
   return std::nullopt;
 }
 
-/// What the constraints whose last variable is `variable` leave of it, the others given.
+/// The range that the constraints whose last variable is `variable` leave of it, the others given.
 Interval interval_of(const std::vector<recurrence::Constraint>& all, std::size_t variable, Point& point) {
   Interval result;
   point[variable] = 0;
@@ -54,7 +54,7 @@ bool holds(const recurrence::Constraint& constraint, const Point& point) {
   return constraint.equality ? value == 0 : value >= 0;
 }
 
-/// Whether the constraints hold whose last variable is this one; none: those without variables.
+/// Tells whether the constraints hold whose last variable is this one; none: those without variables.
 bool hold_at(const std::vector<recurrence::Constraint>& all, std::optional<std::size_t> variable,
              const Point& point) {
   return std::ranges::all_of(all, [&](const recurrence::Constraint& constraint) {

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <cyclotron/program/endings.hpp>
+#include <cyclotron/program/exits.hpp>
 #include <cyclotron/proof/channels.hpp>
 #include <cyclotron/proof/proof.hpp>
-#include <cyclotron/recurrence/endings.hpp>
+#include <cyclotron/recurrence/early_exit.hpp>
 #include <cyclotron/support/error.hpp>
 
 #include "equations.hpp"
@@ -47,7 +47,7 @@ class Prover {
       trace_ = unroll(program_, options_.limit, options_.go_on);
       result_.events = trace_.events;
       if (system_ != nullptr) {
-        endings_ = recurrence::endings(*system_);
+        endings_ = recurrence::early_exits(*system_);
         std::vector<recurrence::TensorId> flags;
         for (const auto& ending : endings_) flags.push_back(ending.flag);
         auto [outputs, others] = terms_of(*system_, program_, terms_, flags, options_.limit, options_.go_on);
@@ -115,8 +115,8 @@ class Prover {
     check_outputs(executed);
     check_messages();
     if (compares()) {
-      for (std::uint32_t e = 0; e < program_.endings.size(); ++e) check_ending(e, executed);
-      if (!program_.endings.empty()) {
+      for (std::uint32_t e = 0; e < program_.exit_plans.size(); ++e) check_exit_plan(e, executed);
+      if (!program_.exit_plans.empty()) {
         proven("endings",
                "PEs leave out iterations alike, after which nothing that is seen changes once the loop has "
                "ended");
@@ -175,12 +175,12 @@ class Prover {
   }
 
   /// That what all PEs look at is a flag of the equations, of this iteration or one before it.
-  void check_ending(std::uint32_t number, const Executed& executed) {
-    const auto& ending = program_.endings[number];
-    const auto widest = program::range_of(program_, program::EndingId(number)).widest;
+  void check_exit_plan(std::uint32_t number, const Executed& executed) {
+    const auto& plan = program_.exit_plans[number];
+    const auto widest = program::range_of(program_, program::ExitPlanId(number)).widest;
     const auto is = [&](std::size_t n, std::int64_t lag) {
       for (const auto& [at, term] : executed.flags) {
-        if (at.first != number || at.second < ending.first || at.second > ending.last) continue;
+        if (at.first != number || at.second < plan.first || at.second > plan.last) continue;
         const std::int64_t element = at.second - lag + endings_[n].offset;
         const auto count = static_cast<std::int64_t>(flags_[n].size());
         if (element < 0 || element >= count || flags_[n][static_cast<std::size_t>(element)] != term)
@@ -189,19 +189,18 @@ class Prover {
       return true;
     };
     for (std::size_t n = 0; n < endings_.size(); ++n) {
-      if (endings_[n].index != ending.loop || endings_[n].steps != ending.steps) continue;
-      if (widest.last - endings_[n].settle < ending.last) continue;
+      if (endings_[n].index != plan.loop || endings_[n].steps != plan.steps) continue;
+      if (widest.last - endings_[n].settle < plan.last) continue;
       for (std::int64_t lag = 0; lag <= longest_lag; ++lag) {
         if (is(n, lag)) return;
       }
     }
-    throw LegalityError(
-        {.code = "CYC671",
-         .span = {},
-         .message =
-             fmt::format("the loop over `{}` ends early by what is no flag of its equations", ending.loop),
-         .notes = {},
-         .help = "compile the kernel again"});
+    throw LegalityError({.code = "CYC671",
+                         .span = {},
+                         .message = fmt::format(
+                             "the loop over `{}` ends early by what is no flag of its equations", plan.loop),
+                         .notes = {},
+                         .help = "compile the kernel again"});
   }
 
   void check_messages() {
@@ -246,7 +245,7 @@ class Prover {
   Property deadlock_;
   std::vector<std::int64_t> left_;             // Messages, by queue.
   std::vector<std::vector<TermId>> expected_;  // By tensor and element.
-  std::vector<recurrence::Ending> endings_;
+  std::vector<recurrence::EarlyExit> endings_;
   std::vector<std::vector<TermId>> flags_;  // By ending of the equations and element.
   Proof result_;
 };

@@ -20,7 +20,7 @@ inline std::string place_text(const program::Program& program, const PeTrace& pe
                      loops.empty() ? "" : ", where ", loops);
 }
 
-/// What went wrong at one event. Throws the error class E.
+/// Throws E for a violation at one event.
 template <class E>
 [[noreturn]] void violation(const char* code, const program::Program& program, const Trace& trace,
                             std::uint32_t pe, std::size_t event, std::string message,

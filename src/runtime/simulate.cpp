@@ -3,10 +3,10 @@
 #include <optional>
 #include <utility>
 
-#include "../local/run_local.hpp"
-#include "deadlock.hpp"
-#include "simulation.hpp"
-#include "time_alone.hpp"
+#include "local/run.hpp"
+#include "simulator/advice/deadlock.hpp"
+#include "simulator/functional/simulation.hpp"
+#include "simulator/timing_only.hpp"
 
 namespace cyclotron::runtime {
 namespace {
@@ -45,9 +45,10 @@ std::int64_t count_requests(const Timing& timing) {
 }
 
 /// The numbers alone; nothing where no PE can go on before all are done.
-std::optional<std::vector<program::Ended>> compute(const program::Program& program, const Arrays& arrays,
-                                                   const SimulatorOptions& options,
-                                                   const Progress& progress) {
+std::optional<std::vector<program::ExitOutcome>> compute(const program::Program& program,
+                                                         const Arrays& arrays,
+                                                         const SimulatorOptions& options,
+                                                         const Progress& progress) {
   const local::Settings settings{.threads = options.threads, .least_bytes = local::bytes_of_a_turn};
   return local::run(program, arrays, settings, progress);
 }
@@ -106,14 +107,14 @@ Timing simulate(const program::Program& program, const Arrays& arrays, const Sim
   program::verify(program);
   if (options.functional) check_grid_size(program);  // before time is simulated, which has no such limit
   const SingleThreadedBlas single_threaded;
-  if (!options.functional || program.endings.empty()) return measure(program, arrays, options, progress);
+  if (!options.functional || program.exit_plans.empty()) return measure(program, arrays, options, progress);
   // Where loops end is a matter of numbers, and time of where they end.
-  auto ends = compute(program, arrays, options, progress);
-  if (!ends) return measure(program, arrays, options, progress);  // says why
-  const program::Unrolled unrolled = program::without_skipped(program, *ends);
+  auto outcomes = compute(program, arrays, options, progress);
+  if (!outcomes) return measure(program, arrays, options, progress);  // says why
+  const program::Unrolled unrolled = program::without_skipped(program, *outcomes);
   Timing timing = measure(unrolled.program, arrays, options, progress);
   name_origins(timing, unrolled);
-  timing.ends = *std::move(ends);
+  timing.exits = *std::move(outcomes);
   return timing;
 }
 

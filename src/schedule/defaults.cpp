@@ -8,7 +8,7 @@
 #include <set>
 #include <span>
 
-#include <cyclotron/recurrence/endings.hpp>
+#include <cyclotron/recurrence/early_exit.hpp>
 #include <cyclotron/schedule/schedule.hpp>
 
 namespace cyclotron::schedule {
@@ -97,7 +97,7 @@ Names reduction_nest(const System& system, recurrence::ExprId id) {
 class Sequential {
  public:
   explicit Sequential(const System& system) : system_(system) {
-    for (const auto& ending : recurrence::endings(system)) ended_.insert(ending.index);
+    for (const auto& exit : recurrence::early_exits(system)) exit_indices_.insert(exit.index);
     for (const auto& equation : system.equations) writers_[equation.target].push_back(&equation);
     each_read([&](const Equation& reader, const recurrence::Access& access, const Names& scope) {
       read_by_[reader.target].push_back({&reader, &access, scope});
@@ -114,7 +114,7 @@ class Sequential {
   /// the innermost is.
   [[nodiscard]] Names places(const Equation& equation) const {
     auto all = subscripts(system_, equation);
-    std::erase_if(all, [&](const std::string& index) { return ended_.contains(index); });
+    std::erase_if(all, [&](const std::string& index) { return exit_indices_.contains(index); });
     auto result = all;
     std::erase_if(result, [&](const std::string& index) { return carried_.contains(index); });
     if (!result.empty()) return result;
@@ -151,7 +151,7 @@ class Sequential {
     Names scope;
   };
 
-  /// Whether a tensor is computed from another, which may be itself, within one iteration of some loops.
+  /// True where a tensor is computed from another, which may be itself, within one iteration of some loops.
   [[nodiscard]] bool depends(recurrence::TensorId tensor, recurrence::TensorId other,
                              std::span<const std::string> loops) const {
     std::set<recurrence::TensorId> seen{tensor};
@@ -171,7 +171,7 @@ class Sequential {
     return false;
   }
 
-  /// Whether a value may be read in the iteration of the loops that makes it.
+  /// True where a value may be read in the iteration of the loops that makes it.
   [[nodiscard]] bool may_be_in_one(const Read& read, std::span<const std::string> loops) const {
     const auto writers = writers_.find(read.access->tensor);
     if (writers == writers_.end()) return false;
@@ -227,7 +227,7 @@ class Sequential {
   const System& system_;
   std::map<recurrence::TensorId, std::vector<const Equation*>> writers_;
   std::map<recurrence::TensorId, std::vector<Read>> read_by_;  ///< By target.
-  std::set<std::string> ended_, carried_;
+  std::set<std::string> exit_indices_, carried_;
 };
 
 /// The indices that are spread over the grid: those of places of the deepest equation, of several the one with the

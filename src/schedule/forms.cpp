@@ -115,8 +115,8 @@ poly::Affine parse_form(const std::string& text, const std::vector<std::string>&
 
 Frame frame(const Schedule& schedule, const std::vector<std::string>& names) {
   Frame result;
-  for (const auto& text : schedule.space) result.space.push_back(parse_form(text, names));
-  for (const auto& text : schedule.time) result.time.push_back(parse_form(text, names));
+  for (const auto& text : schedule.space_indices) result.space.push_back(parse_form(text, names));
+  for (const auto& text : schedule.time_indices) result.time.push_back(parse_form(text, names));
   return result;
 }
 

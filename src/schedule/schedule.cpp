@@ -50,9 +50,26 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 
 }  // namespace
 
+std::string_view name(MovementKind kind) {
+  switch (kind) {
+    case MovementKind::stream: return "stream";
+    case MovementKind::broadcast: return "broadcast";
+    case MovementKind::prefetch: return "prefetch";
+  }
+  check_failed("kind is a MovementKind", __FILE__, __LINE__, {});
+}
+
+std::string_view name(FoldKind kind) {
+  switch (kind) {
+    case FoldKind::block: return "block";
+    case FoldKind::cyclic: return "cyclic";
+  }
+  check_failed("kind is a FoldKind", __FILE__, __LINE__, {});
+}
+
 std::int64_t panel_width(const Schedule& schedule, const std::string& index, std::int64_t extent) {
-  const auto panels = std::ranges::find(schedule.panels, index, &Panels::index);
-  if (panels == schedule.panels.end() || extent < 1) return 1;
+  const auto panels = std::ranges::find(schedule.panel_counts, index, &PanelCount::index);
+  if (panels == schedule.panel_counts.end() || extent < 1) return 1;
   return (extent + panels->count - 1) / panels->count;
 }
 
@@ -99,12 +116,12 @@ std::vector<std::string> moving_sums(const System& system, const Schedule& sched
 }
 
 /// Of a result that no equation reads only partial sums move, and those from neighbour to neighbour.
-void check_move_of_result(const Move& move, const recurrence::Tensor& tensor,
-                          const std::vector<std::string>& sums) {
+void check_movement_of_result(const Movement& move, const recurrence::Tensor& tensor,
+                              const std::vector<std::string>& sums) {
   const auto is_sum = [&](const std::string& axis) {
     return contains(sums, axis.starts_with('-') ? axis.substr(1) : axis);
   };
-  if (move.kind == Movement::stream && !sums.empty() && std::ranges::all_of(move.along, is_sum)) return;
+  if (move.kind == MovementKind::stream && !sums.empty() && std::ranges::all_of(move.along, is_sum)) return;
   const auto axes = fmt::format("{}", fmt::join(sums, ", "));
   throw ScheduleError(
       {.code = "CYC312",
@@ -121,15 +138,15 @@ void check_move_of_result(const Move& move, const recurrence::Tensor& tensor,
                             : fmt::format("leave it out, or use stream(\"{}\")", move.tensor)});
 }
 
-void check_moves(const System& system, const Schedule& schedule, const std::vector<std::string>& names) {
+void check_movements(const System& system, const Schedule& schedule, const std::vector<std::string>& names) {
   std::vector<std::string> tensors;
   for (const auto& tensor : system.tensors) tensors.push_back(tensor.name);
-  for (const auto& move : schedule.moves) {
+  for (const auto& move : schedule.movements) {
     if (!contains(tensors, move.tensor)) unknown("tensor", move.tensor, tensors);
     for (const auto& axis : move.along) check_index(axis.starts_with('-') ? axis.substr(1) : axis, names);
     const auto& tensor =
         system.tensors[static_cast<std::size_t>(std::ranges::find(tensors, move.tensor) - tensors.begin())];
-    if (move.kind == Movement::prefetch && tensor.role != recurrence::Role::input) {
+    if (move.kind == MovementKind::prefetch && tensor.role != recurrence::Role::input) {
       throw ScheduleError(
           {.code = "CYC312",
            .span = tensor.span,
@@ -140,7 +157,7 @@ void check_moves(const System& system, const Schedule& schedule, const std::vect
                        : "leave it out: a result is stored where it is computed"});
     }
     if (!is_read(system, move.tensor))
-      check_move_of_result(move, tensor, moving_sums(system, schedule, move.tensor, names));
+      check_movement_of_result(move, tensor, moving_sums(system, schedule, move.tensor, names));
   }
 }
 
@@ -148,21 +165,22 @@ bool contains_rotation(const Schedule& schedule, const std::string& index) {
   return std::ranges::find(schedule.rotations, index, &Rotation::index) != schedule.rotations.end();
 }
 
-const Move* find_move(const Schedule& schedule, const std::string& tensor) {
-  const auto place = std::ranges::find(schedule.moves, tensor, &Move::tensor);
-  return place == schedule.moves.end() ? nullptr : &*place;
+const Movement* movement_of(const Schedule& schedule, const std::string& tensor) {
+  const auto place = std::ranges::find(schedule.movements, tensor, &Movement::tensor);
+  return place == schedule.movements.end() ? nullptr : &*place;
 }
 
 void check_folds(const Schedule& schedule) {
   for (const auto& fold : schedule.folds) {
-    if (contains(schedule.space, fold.dimension)) continue;
+    if (contains(schedule.space_indices, fold.dimension)) continue;
     throw ScheduleError(
         {.code = "CYC315",
          .span = {},
          .message = fmt::format("the schedule folds `{}`, which is not a grid dimension", fold.dimension),
          .notes = {},
-         .help = schedule.space.empty() ? "map an index to space first"
-                                        : fmt::format("the grid has: {}", fmt::join(schedule.space, ", "))});
+         .help = schedule.space_indices.empty()
+                     ? "map an index to space first"
+                     : fmt::format("the grid has: {}", fmt::join(schedule.space_indices, ", "))});
   }
 }
 
@@ -175,9 +193,9 @@ void check_rotations(const System& system, const Schedule& schedule, const std::
       const auto* reduce = std::get_if<recurrence::Reduce>(&expr.node);
       return reduce != nullptr && reduce->index == rotation.index;
     };
-    const auto in_space = [&](const std::string& by) { return contains(schedule.space, by); };
+    const auto in_space = [&](const std::string& by) { return contains(schedule.space_indices, by); };
     if (std::ranges::none_of(system.exprs, reduces)) fault = "is not the index of a reduction";
-    if (contains(schedule.space, rotation.index)) fault = "is space";
+    if (contains(schedule.space_indices, rotation.index)) fault = "is space";
     if (rotation.by.empty() || !std::ranges::all_of(rotation.by, in_space))
       fault = fmt::format("turns by ({}), which is not all space", fmt::join(rotation.by, ", "));
     if (fault.empty()) continue;
@@ -204,40 +222,40 @@ void check_reduced(const Schedule& schedule, const std::vector<std::string>& nam
          .help = fmt::format("map it to space, for example space(\"{0}\"), or leave {1}(\"{0}\") out", index,
                              call)});
   };
-  for (const auto& index : schedule.inwards) require_space(index, "inwards", "inwards");
-  for (const auto& tree : schedule.trees) require_space(tree.index, "in a tree", "reduce");
+  for (const auto& index : schedule.inward_indices) require_space(index, "inwards", "inwards");
+  for (const auto& tree : schedule.reductions) require_space(tree.index, "in a tree", "reduce");
 }
 
-void check_residences(const System& system, const Schedule& schedule, const std::vector<std::string>& names) {
-  for (const auto& residence : schedule.residences) {
-    const auto tensor = std::ranges::find(system.tensors, residence.tensor, &recurrence::Tensor::name);
+void check_places(const System& system, const Schedule& schedule, const std::vector<std::string>& names) {
+  for (const auto& place : schedule.places) {
+    const auto tensor = std::ranges::find(system.tensors, place.tensor, &recurrence::Tensor::name);
     if (tensor == system.tensors.end()) {
       std::vector<std::string> known;
       for (const auto& each : system.tensors) known.push_back(each.name);
-      unknown("tensor", residence.tensor, known);
+      unknown("tensor", place.tensor, known);
     }
-    for (const auto& form : residence.at) (void)parse_form(form, names);
+    for (const auto& form : place.at) (void)parse_form(form, names);
     std::string fault;
     if (tensor->role != recurrence::Role::input) fault = "it is computed by the kernel";
-    if (residence.at.size() != schedule.space.size())
-      fault = fmt::format("the grid has {} dimensions", schedule.space.size());
-    const auto* move = find_move(schedule, residence.tensor);
-    if (move != nullptr && move->kind == Movement::prefetch)
+    if (place.at.size() != schedule.space_indices.size())
+      fault = fmt::format("the grid has {} dimensions", schedule.space_indices.size());
+    const auto* move = movement_of(schedule, place.tensor);
+    if (move != nullptr && move->kind == MovementKind::prefetch)
       fault = "it is also prefetched by those who use it";
     if (fault.empty()) continue;
     throw ScheduleError({.code = "CYC319",
                          .span = tensor->span,
-                         .message = fmt::format("the schedule places `{}` at ({}), and {}", residence.tensor,
-                                                fmt::join(residence.at, ", "), fault),
+                         .message = fmt::format("the schedule places `{}` at ({}), and {}", place.tensor,
+                                                fmt::join(place.at, ", "), fault),
                          .notes = {},
                          .help = fmt::format("place an input, by one index or number for each of the grid's "
                                              "dimensions ({})",
-                                             fmt::join(schedule.space, ", "))});
+                                             fmt::join(schedule.space_indices, ", "))});
   }
 }
 
 void check_panels(const Schedule& schedule, const std::vector<std::string>& names) {
-  for (const auto& panels : schedule.panels) {
+  for (const auto& panels : schedule.panel_counts) {
     check_index(panels.index, names);
     std::string fault;
     const auto uses = [&](const std::string& form) {
@@ -245,7 +263,7 @@ void check_panels(const Schedule& schedule, const std::vector<std::string>& name
                  .coefficients[static_cast<std::size_t>(std::ranges::find(names, panels.index) -
                                                         names.begin())] != 0;
     };
-    if (std::ranges::any_of(schedule.space, uses)) fault = "is space";
+    if (std::ranges::any_of(schedule.space_indices, uses)) fault = "is space";
     if (panels.count < 1) fault = "would have less than one";
     if (contains_rotation(schedule, panels.index)) fault = "is rotated";
     if (fault.empty()) continue;
@@ -262,7 +280,7 @@ void check_panels(const Schedule& schedule, const std::vector<std::string>& name
 /// The forms as poly::to_string writes them; throws CYC311 where one is given twice.
 void normalise(Schedule& schedule, const std::vector<std::string>& names) {
   std::set<std::string> seen;
-  for (auto* list : {&schedule.space, &schedule.time}) {
+  for (auto* list : {&schedule.space_indices, &schedule.time_indices}) {
     for (auto& text : *list) {
       const auto form = parse_form(text, names);
       text = poly::to_string(form, names);
@@ -310,10 +328,10 @@ std::pair<Schedule, std::vector<std::string>> checked(const System& system, Sche
   const auto names = index_names(system);
   normalise(schedule, names);
   check_folds(schedule);
-  check_moves(system, schedule, names);
+  check_movements(system, schedule, names);
   check_rotations(system, schedule, names);
   check_reduced(schedule, names);
-  check_residences(system, schedule, names);
+  check_places(system, schedule, names);
   check_panels(schedule, names);
   auto missing = missing_time(schedule, names);
   return {std::move(schedule), std::move(missing)};
@@ -323,7 +341,7 @@ std::pair<Schedule, std::vector<std::string>> checked(const System& system, Sche
 
 Schedule complete(const System& system, Schedule schedule) {
   auto [result, missing] = checked(system, std::move(schedule));
-  result.time.insert(result.time.end(), missing.begin(), missing.end());
+  result.time_indices.insert(result.time_indices.end(), missing.begin(), missing.end());
   return result;
 }
 
@@ -332,7 +350,7 @@ std::vector<Schedule> completions(const System& system, const Schedule& schedule
   std::vector<Schedule> result;
   const auto add = [&, &base = given](const std::vector<std::string>& time) {
     result.push_back(base);
-    result.back().time.insert(result.back().time.end(), time.begin(), time.end());
+    result.back().time_indices.insert(result.back().time_indices.end(), time.begin(), time.end());
   };
   add(missing);
   // Beyond three the choices are too many to try.
@@ -365,36 +383,55 @@ std::vector<Schedule> wavefronts(const System& system, const Schedule& schedule)
     const auto form = place + parse_form(index, names);
     if (poly::is_constant(form)) continue;
     auto& skewed = result.emplace_back(given);
-    skewed.time.push_back(poly::to_string(form, names));
+    skewed.time_indices.push_back(poly::to_string(form, names));
     const auto more = missing_time(skewed, names);
-    skewed.time.insert(skewed.time.end(), more.begin(), more.end());
+    skewed.time_indices.insert(skewed.time_indices.end(), more.begin(), more.end());
   }
   return result;
 }
 
+std::vector<std::string> reorderings(const Schedule& schedule) {
+  std::vector<std::string> result;
+  for (const auto& [index, parts, into] : schedule.reassociations)
+    result.push_back(
+        fmt::format("reductions over {} are re-associated: in blocks, then over these, {}", index, into));
+  if (!schedule.stage_indices.empty())
+    result.push_back(fmt::format("nested reductions are re-associated: over {}, in this order",
+                                 fmt::join(schedule.stage_indices, ", then ")));
+  for (const auto& index : schedule.inward_indices)
+    result.push_back(
+        fmt::format("reductions over {} are re-associated: from both ends to the middle", index));
+  for (const auto& tree : schedule.reductions)
+    result.push_back(
+        fmt::format("reductions over {} are re-associated: in {}", tree.index, recurrence::to_string(tree)));
+  return result;
+}
+
 std::string to_string(const Schedule& schedule) {
-  static constexpr const char* verbs[] = {"stream", "broadcast", "prefetch"};
   std::string text = fmt::format(
-      "space {}; time {}", schedule.space.empty() ? "-" : fmt::format("{}", fmt::join(schedule.space, ", ")),
-      schedule.time.empty() ? "-" : fmt::format("{}", fmt::join(schedule.time, ", ")));
-  for (const auto& move : schedule.moves) {
-    text += fmt::format("; {} {}", verbs[static_cast<std::size_t>(move.kind)], move.tensor);
+      "space {}; time {}",
+      schedule.space_indices.empty() ? "-" : fmt::format("{}", fmt::join(schedule.space_indices, ", ")),
+      schedule.time_indices.empty() ? "-" : fmt::format("{}", fmt::join(schedule.time_indices, ", ")));
+  for (const auto& move : schedule.movements) {
+    text += fmt::format("; {} {}", name(move.kind), move.tensor);
     if (!move.along.empty()) text += fmt::format(" along {}", fmt::join(move.along, ", "));
   }
   for (const auto& rotation : schedule.rotations)
     text += fmt::format("; rotate {} by {}", rotation.index, fmt::join(rotation.by, ", "));
-  for (const auto& residence : schedule.residences)
-    text += fmt::format("; place {} at {}", residence.tensor, fmt::join(residence.at, ", "));
-  for (const auto& panels : schedule.panels)
+  for (const auto& place : schedule.places)
+    text += fmt::format("; place {} at {}", place.tensor, fmt::join(place.at, ", "));
+  for (const auto& panels : schedule.panel_counts)
     text += fmt::format("; panels {} in {}", panels.index, panels.count);
   for (const auto& fold : schedule.folds) {
-    text += fmt::format("; fold {} {} {}", fold.dimension, fold.cyclic ? "cyclic" : "block", fold.parts);
+    text += fmt::format("; fold {} {} {}", fold.dimension, name(fold.kind), fold.parts);
   }
   for (const auto& [index, parts, into] : schedule.reassociations)
     text += fmt::format("; reassociate {} into {}, {} parts", index, into, parts);
-  if (!schedule.stages.empty()) text += fmt::format("; stages {}", fmt::join(schedule.stages, ", "));
-  if (!schedule.inwards.empty()) text += fmt::format("; inwards {}", fmt::join(schedule.inwards, ", "));
-  for (const auto& tree : schedule.trees)
+  if (!schedule.stage_indices.empty())
+    text += fmt::format("; stages {}", fmt::join(schedule.stage_indices, ", "));
+  if (!schedule.inward_indices.empty())
+    text += fmt::format("; inwards {}", fmt::join(schedule.inward_indices, ", "));
+  for (const auto& tree : schedule.reductions)
     text += fmt::format("; reduce {} in {}", tree.index, recurrence::to_string(tree));
   return text;
 }

@@ -161,7 +161,7 @@ class SystemEvaluator {
   std::map<std::string, std::map<Point, std::pair<std::size_t, Point>>> sources_;
 };
 
-/// What the Export rules store, computing each value from the one rule that defines it.
+/// Return what the Export rules store, computing each value from the one rule that defines it.
 class GraphEvaluator {
  public:
   GraphEvaluator(const dataflow::Graph& graph, const Tensors& inputs)

@@ -138,12 +138,13 @@ void Router::hand_over(FlowId id, poly::Set starts, std::vector<Rule>& rules) co
     }
   }
   if (starts.is_empty()) return;
-  throw LegalityError({.code = "CYC211",
-                       .span = graph_.at(id).span,
-                       .message = fmt::format("no affine rule brings `{}` to {}", graph_.at(tensor).name,
-                                              starts.constraints_text(graph_.dims)),
-                       .notes = {},
-                       .help = "write the access with affine subscripts of the indices it varies with"});
+  throw LegalityError(
+      {.code = "CYC211",
+       .span = graph_.at(id).span,
+       .message = fmt::format("no affine rule brings `{}` to {}", graph_.at(tensor).user_name(),
+                              starts.constraints_text(graph_.dims)),
+       .notes = {},
+       .help = "write the access with affine subscripts of the indices it varies with"});
 }
 
 }  // namespace cyclotron::dataflow::detail

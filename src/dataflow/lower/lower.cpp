@@ -26,18 +26,19 @@ using recurrence::System;
 /// route.
 class Lowering {
  public:
-  Lowering(const System& system, const schedule::Schedule& schedule, Missing missing, Relays relays)
+  Lowering(const System& system, const schedule::Schedule& schedule, FreeIndexPlacement free_indices,
+           Relays relays)
       : system_(system),
         schedule_(schedule),
         relays_(relays),
         graph_{system.kernel, {}, schedule::index_names(system), {}, {}, {}, {}},
-        placement_(system, graph_.context, graph_.dims, missing,
+        placement_(system, graph_.context, graph_.dims, free_indices,
                    detail::grid_dimensions(schedule, graph_.dims)) {}
 
   Graph run() {
     for (const auto& tensor : system_.tensors) {
       graph_.tensors.push_back({tensor.name, tensor.dtype, static_cast<Role>(tensor.role), tensor.shape,
-                                tensor.tile, tensor.blocked});
+                                tensor.tile, tensor.blocked, tensor.user_name()});
     }
     for (const auto& equation : system_.equations) lower_equation(equation);
     detail::Router router(graph_, schedule_, holders_, relays_);
@@ -80,12 +81,12 @@ class Lowering {
   detail::Holder lower_sum(const Equation& equation, ExprId id, const Reduce& reduce, SpaceId space) {
     const auto& domain = graph_.at(space).domain;
     const auto dim = placement_.dim(reduce.index);
-    const auto turning = detail::turning(schedule_, graph_.dims, dim, domain);
+    const auto rotation = detail::rotation_of(schedule_, graph_.dims, dim, domain);
     const std::int64_t step = reduce.descending ? -1 : 1;
     const auto next = detail::step_along(graph_.at(space), dim, step);
     const auto previous = detail::step_along(graph_.at(space), dim, -step);
-    const auto first =
-        turning ? detail::turn_starts(*turning, domain) : domain.subtract(domain.translate(next)).coalesce();
+    const auto first = rotation ? detail::rotation_starts(*rotation, domain)
+                                : domain.subtract(domain.translate(next)).coalesce();
     check_contiguous(graph_.at(space), first, dim, reduce, system_.at(id).span);
 
     const FlowId sum = add_flow(equation, space, id);
@@ -102,10 +103,10 @@ class Lowering {
     };
     const auto further = domain.subtract(first);
     continue_from(previous, further.intersect(domain.translate(next)).coalesce());
-    if (!turning) return {sum, domain.subtract(domain.translate(previous)).coalesce()};
+    if (!rotation) return {sum, domain.subtract(domain.translate(previous)).coalesce()};
     // Round the end of the range, back to its beginning; the last term is the one before the first.
-    const auto around = detail::step_along(graph_.at(space), dim, turning->extent - 1);
-    const auto back = detail::step_along(graph_.at(space), dim, 1 - turning->extent);
+    const auto around = detail::step_along(graph_.at(space), dim, rotation->extent - 1);
+    const auto back = detail::step_along(graph_.at(space), dim, 1 - rotation->extent);
     continue_from(around, further.intersect(domain.translate(back)).coalesce());
     const auto last = first.translate(previous).unite(first.translate(around)).intersect(domain);
     return {sum, last.coalesce()};
@@ -219,7 +220,7 @@ class Lowering {
     terms.push_back(Apply{operators::cast_to(*dtype), 0, {terms.size() - 1}});
   }
 
-  /// Whether all operators of an expression give what they are given.
+  /// True where all operators of an expression keep the dtype of their operands.
   [[nodiscard]] bool keeps_dtype(ExprId id) const {
     const auto* apply = std::get_if<recurrence::Apply>(&system_.at(id).node);
     if (apply == nullptr) return true;
@@ -227,12 +228,12 @@ class Lowering {
            std::ranges::all_of(apply->operands, [this](ExprId operand) { return keeps_dtype(operand); });
   }
 
-  /// What the reduction stands for inside an outer expression: a flow, or the value of an empty sum.
+  /// The meaning of the reduction inside an outer expression: a flow, or the value of an empty sum.
   struct Total {
     ExprId reduction;
     std::optional<FlowId> flow;
     const Reduce* reduce = nullptr;
-    bool adopts = true;  ///< Whether a number in its place has the dtype of the reduction anyway.
+    bool adopts = true;  ///< A number in its place has the dtype of the reduction anyway.
   };
 
   std::size_t emit(ExprId id, SpaceId space, const std::vector<std::string>& names, std::vector<Term>& terms,
@@ -350,7 +351,7 @@ class Lowering {
   void order_rules(std::vector<Rule> routes, std::vector<Rule> computes) {
     std::vector<std::size_t> relays, others;
     for (std::size_t s = 0; s < graph_.spaces.size(); ++s) {
-      (graph_.spaces[s].name.starts_with("relay") ? relays : others).push_back(s);
+      (graph_.spaces[s].kind == SpaceKind::relay ? relays : others).push_back(s);
     }
     relays.insert(relays.end(), others.begin(), others.end());
     for (const auto s : relays) {
@@ -443,7 +444,7 @@ class Lowering {
 
 /// An axis that no access of the tensor can follow is a mistake of the user's.
 void check_moves(const Graph& graph, const schedule::Schedule& schedule) {
-  for (const auto& move : schedule.moves) {
+  for (const auto& move : schedule.movements) {
     const bool moves = std::ranges::any_of(graph.flows, [&](const Flow& flow) {
       return graph.at(flow.tensor).name == move.tensor && !flow.computed;
     });
@@ -470,15 +471,16 @@ void check_moves(const Graph& graph, const schedule::Schedule& schedule) {
 
 }  // namespace
 
-bool missing_matters(const System& system) {
+bool free_index_matters(const System& system) {
   const poly::Context context;
   const auto dims = schedule::index_names(system);
-  return detail::Placement(system, context, dims, Missing::where_read)
-      .differs(detail::Placement(system, context, dims, Missing::zero));
+  return detail::Placement(system, context, dims, FreeIndexPlacement::where_read)
+      .differs(detail::Placement(system, context, dims, FreeIndexPlacement::zero));
 }
 
-Graph lower(const System& system, const schedule::Schedule& schedule, Missing missing, Relays relays) {
-  Graph graph = Lowering(system, schedule, missing, relays).run();
+Graph lower(const System& system, const schedule::Schedule& schedule, FreeIndexPlacement free_indices,
+            Relays relays) {
+  Graph graph = Lowering(system, schedule, free_indices, relays).run();
   check_moves(graph, schedule);
   return graph;
 }

@@ -4,6 +4,9 @@
 #include <cyclotron/dataflow/lower.hpp>
 #include <cyclotron/schedule/schedule.hpp>
 
+#include "../shifts.hpp"
+#include "rotation.hpp"
+
 namespace cyclotron::dataflow::detail {
 
 /// Where complete values of a tensor are: the points of `domain` of `flow`.
@@ -12,23 +15,6 @@ struct Holder {
   poly::Set domain;
   std::optional<Constant> constant = {};  ///< All of them are this number.
 };
-
-/// A reduction index whose order starts, at each point, at the sum of other coordinates and wraps round.
-struct Turning {
-  std::size_t dim;
-  std::vector<std::size_t> by;
-  std::int64_t low = 0, extent = 0;  ///< Of the index, and of each that it turns by.
-  /// How far the index is from its start, before wrapping.
-  [[nodiscard]] poly::Affine form(std::size_t rank) const;
-};
-/// The rotation of the dim that the schedule asks for, for a reduction over `domain`. Throws ScheduleError
-/// CYC317 where the index does not run over one full range at every point, or over another than those it
-/// turns by.
-[[nodiscard]] std::optional<Turning> turning(const schedule::Schedule& schedule,
-                                             const std::vector<std::string>& dims, std::size_t dim,
-                                             const poly::Set& domain);
-/// The points at which a turning index starts.
-[[nodiscard]] poly::Set turn_starts(const Turning& turning, const poly::Set& domain);
 
 /// Adds a space for each input that lives in given PEs, with the rule that loads its elements there before the
 /// run. Throws ScheduleError CYC319 where the place does not tell each element's PE.
@@ -57,25 +43,25 @@ class Router {
     std::int64_t direction;
     bool both_ways;
   };
-  [[nodiscard]] const schedule::Move* move_of(const Flow& flow) const;
+  [[nodiscard]] const schedule::Movement* move_of(const Flow& flow) const;
   [[nodiscard]] bool is_space(std::size_t dim) const;
-  [[nodiscard]] std::vector<std::size_t> order_of_dims(const schedule::Move* move) const;
+  [[nodiscard]] std::vector<std::size_t> order_of_dims(const schedule::Movement* move) const;
   [[nodiscard]] bool is_held(const Flow& flow) const;
-  [[nodiscard]] std::optional<std::int64_t> given_direction(const schedule::Move* move,
+  [[nodiscard]] std::optional<std::int64_t> given_direction(const schedule::Movement* move,
                                                             std::size_t dim) const;
-  [[nodiscard]] std::int64_t direction_of(const Flow& flow, const schedule::Move* move,
+  [[nodiscard]] std::int64_t direction_of(const Flow& flow, const schedule::Movement* move,
                                           std::size_t dim) const;
   [[nodiscard]] bool made_beyond(const Flow& flow, std::size_t dim) const;
-  [[nodiscard]] std::vector<Axis> axes_of(const Flow& flow, const schedule::Move* move) const;
-  [[nodiscard]] std::optional<std::size_t> relay_axis(const Flow& flow, const schedule::Move* move) const;
+  [[nodiscard]] std::vector<Axis> axes_of(const Flow& flow, const schedule::Movement* move) const;
+  [[nodiscard]] std::optional<std::size_t> relay_axis(const Flow& flow, const schedule::Movement* move) const;
   [[nodiscard]] std::optional<std::vector<std::int64_t>> oblique_step(const Flow& flow,
-                                                                      const schedule::Move& move,
+                                                                      const schedule::Movement& move,
                                                                       std::size_t dim) const;
   void propagate(FlowId id, const std::vector<std::int64_t>& step, poly::Set& starts,
                  std::vector<Rule>& rules) const;
-  [[nodiscard]] std::optional<Turning> turning_of(const Flow& flow, std::size_t axis) const;
-  void follow_turning(FlowId id, const Axis& axis, const Turning& turning, poly::Set& starts,
-                      std::vector<Rule>& rules) const;
+  [[nodiscard]] std::optional<Rotation> operand_rotation(const Flow& flow, std::size_t axis) const;
+  void follow_rotation(FlowId id, const Axis& axis, const Rotation& rotation, poly::Set& starts,
+                       std::vector<Rule>& rules) const;
   [[nodiscard]] bool comes_in_panels(const Flow& flow, const std::vector<Axis>& axes) const;
   FlowId follow(FlowId id, const Axis& axis, poly::Set& starts, std::vector<Rule>& rules);
   /// Where on its line along a dim the value of each of `users` is made.
@@ -107,10 +93,10 @@ class Router {
                      const std::vector<std::int64_t>& offset, std::vector<Rule>& rules) const;
   [[nodiscard]] std::int64_t hops(const std::vector<std::int64_t>& offset) const;
   [[nodiscard]] std::vector<std::int64_t> nearer(const std::vector<std::int64_t>& offset) const;
-  FlowId add_relay(const Flow& flow, const std::vector<std::int64_t>& offset, const poly::Set& domain) const;
+  FlowId add_relay(const Flow& flow, const std::vector<std::int64_t>& offset, const poly::Set& domain,
+                   SpaceKind kind = SpaceKind::relay) const;
   FlowId add_passing(const Flow& flow, const poly::Set& way, const std::vector<poly::Affine>& home,
                      const std::vector<std::int64_t>& offset, std::size_t axis) const;
-  [[nodiscard]] std::string relay_name() const;
   bool hand_over_from(FlowId id, FlowId source, const poly::Set& defined,
                       const std::vector<std::int64_t>& offset, Origin origin, poly::Set& starts,
                       std::vector<Rule>& rules) const;
@@ -124,16 +110,5 @@ class Router {
   /// fan it out from its user.
   std::vector<FlowId> routed_;
 };
-
-/// Equal forms on the domain, written as p + constant where they are that: isl may write a coordinate that
-/// is fixed on a small domain as a constant, which hides the neighbour.
-[[nodiscard]] std::vector<poly::Affine> as_shifts(const poly::Set& domain, std::vector<poly::Affine> forms);
-/// A name for a space: the base, numbered where there are others of it.
-[[nodiscard]] std::string unused_name(const Graph& graph, const std::string& base);
-/// p + offset as forms.
-[[nodiscard]] std::vector<poly::Affine> shifted(std::size_t rank, const std::vector<std::int64_t>& offset);
-/// The offset of the point `steps` further along a free coordinate; those that depend on it move with it.
-[[nodiscard]] std::vector<std::int64_t> step_along(const Space& space, std::size_t dim, std::int64_t steps);
-[[nodiscard]] std::vector<std::int64_t> unit(std::size_t rank, std::size_t dim, std::int64_t value);
 
 }  // namespace cyclotron::dataflow::detail

@@ -162,14 +162,15 @@ std::int64_t Router::hops(const std::vector<std::int64_t>& offset) const {
 }
 
 /// A flow of the same elements at p + offset, for p in domain.
-FlowId Router::add_relay(const Flow& flow, const std::vector<std::int64_t>& offset,
-                         const poly::Set& domain) const {
+FlowId Router::add_relay(const Flow& flow, const std::vector<std::int64_t>& offset, const poly::Set& domain,
+                         SpaceKind kind) const {
   const auto rank = graph_.dims.size();
   std::vector<std::int64_t> back;
   for (const auto step : offset) back.push_back(-step);
   const auto home = shifted(rank, back);
   const auto& user = graph_.at(flow.space);
-  Space space{relay_name(), domain.translate(offset), user.own, {}};
+  const auto* name = kind == SpaceKind::panel ? "panel" : "relay";
+  Space space{unused_name(graph_, name), domain.translate(offset), user.own, {}, kind};
   for (std::size_t d = 0; d < rank; ++d) {
     space.tuple.push_back(poly::substitute(user.tuple[d], home, rank));
     space.tuple.back().constant += offset[d];
@@ -188,7 +189,7 @@ FlowId Router::add_passing(const Flow& flow, const poly::Set& way, const std::ve
                            const std::vector<std::int64_t>& offset, std::size_t axis) const {
   const auto rank = graph_.dims.size();
   const auto& user = graph_.at(flow.space);
-  Space space{relay_name(), way, {}, {}};
+  Space space{unused_name(graph_, "relay"), way, {}, {}, SpaceKind::relay};
   for (std::size_t d = 0; d < rank; ++d) {
     space.tuple.push_back(d == axis ? poly::variable(rank, d) : poly::substitute(user.tuple[d], home, rank));
     if (d != axis) space.tuple.back().constant += offset[d];
@@ -200,12 +201,6 @@ FlowId Router::add_passing(const Flow& flow, const poly::Set& way, const std::ve
   for (auto& form : passing.element) form = poly::substitute(form, home, rank);
   graph_.flows.push_back(std::move(passing));
   return FlowId(graph_.flows.size() - 1);
-}
-
-std::string Router::relay_name() const {
-  const auto count =
-      std::ranges::count_if(graph_.spaces, [](const Space& s) { return s.name.starts_with("relay"); });
-  return count == 0 ? "relay" : fmt::format("relay{}", count + 1);
 }
 
 }  // namespace cyclotron::dataflow::detail

@@ -16,7 +16,7 @@ namespace {
 /// subscripts.
 class Resident {
  public:
-  Resident(Graph& graph, const schedule::Schedule& schedule, const schedule::Residence& residence,
+  Resident(Graph& graph, const schedule::Schedule& schedule, const schedule::Place& residence,
            std::vector<FlowId> users)
       : graph_(graph), residence_(residence), users_(std::move(users)) {
     const auto rank = graph.dims.size();
@@ -45,7 +45,8 @@ class Resident {
   /// Adds the space, its flow and the rule that loads it.
   Holder add(std::vector<Rule>& rules) {
     const auto rank = graph_.dims.size();
-    Space space{unused_name(graph_, "home"), poly::Set::universe(graph_.context, rank), own_, {}};
+    Space space{
+        unused_name(graph_, "home"), poly::Set::universe(graph_.context, rank), own_, {}, SpaceKind::home};
     std::ranges::sort(space.own);
     for (std::size_t d = 0; d < rank; ++d) {
       if (!point_[d]) point_[d] = poly::constant(rank, earliest(d));
@@ -153,7 +154,7 @@ class Resident {
   }
 
   Graph& graph_;
-  const schedule::Residence& residence_;
+  const schedule::Place& residence_;
   std::vector<FlowId> users_;
   std::vector<std::size_t> space_;    ///< The dim of each grid dimension.
   std::vector<std::size_t> indices_;  ///< The dim of each subscript.
@@ -166,7 +167,7 @@ class Resident {
 
 void add_residents(Graph& graph, const schedule::Schedule& schedule, const std::vector<FlowId>& operands,
                    std::vector<Holder>& holders, std::vector<Rule>& rules) {
-  for (const auto& residence : schedule.residences) {
+  for (const auto& residence : schedule.places) {
     std::vector<FlowId> users;
     for (const auto flow : operands) {
       const bool read = !graph.at(graph.at(flow).space).domain.is_empty();

@@ -10,7 +10,7 @@
 
 namespace cyclotron::dataflow::detail {
 
-poly::Affine Turning::form(std::size_t rank) const {
+poly::Affine Rotation::form(std::size_t rank) const {
   auto result = poly::variable(rank, dim);
   result.constant = -low;
   for (const auto d : by) {
@@ -20,11 +20,11 @@ poly::Affine Turning::form(std::size_t rank) const {
   return result;
 }
 
-std::optional<Turning> turning(const schedule::Schedule& schedule, const std::vector<std::string>& dims,
-                               std::size_t dim, const poly::Set& domain) {
+std::optional<Rotation> rotation_of(const schedule::Schedule& schedule, const std::vector<std::string>& dims,
+                                    std::size_t dim, const poly::Set& domain) {
   const auto place = std::ranges::find(schedule.rotations, dims[dim], &schedule::Rotation::index);
   if (place == schedule.rotations.end() || domain.is_empty()) return std::nullopt;
-  Turning result{dim, {}, domain.minimum(dim).value(), 0};
+  Rotation result{dim, {}, domain.minimum(dim).value(), 0};
   result.extent = domain.maximum(dim).value() - result.low + 1;
   for (const auto& name : place->by)
     result.by.push_back(static_cast<std::size_t>(std::ranges::find(dims, name) - dims.begin()));
@@ -50,38 +50,38 @@ std::optional<Turning> turning(const schedule::Schedule& schedule, const std::ve
                "of square matrices on a square grid"});
 }
 
-poly::Set turn_starts(const Turning& turning, const poly::Set& domain) {
+poly::Set rotation_starts(const Rotation& rotation, const poly::Set& domain) {
   const auto rank = domain.dimensions();
   auto result = poly::Set::empty(domain.context(), rank);
   // One start for each time the sum of the coordinates has gone round.
-  for (std::int64_t turns = 0; turns <= static_cast<std::int64_t>(turning.by.size()); ++turns) {
-    const auto form = turning.form(rank) + poly::constant(rank, turns * turning.extent);
+  for (std::int64_t turns = 0; turns <= static_cast<std::int64_t>(rotation.by.size()); ++turns) {
+    const auto form = rotation.form(rank) + poly::constant(rank, turns * rotation.extent);
     result = result.unite(domain.intersect({form, true}));
   }
   return result.coalesce();
 }
 
-/// How an operand that varies with a turning index moves along one of the axes that it turns by.
-std::optional<Turning> Router::turning_of(const Flow& flow, std::size_t axis) const {
+/// How an operand that varies with a rotated index moves along one of the axes that it turns by.
+std::optional<Rotation> Router::operand_rotation(const Flow& flow, std::size_t axis) const {
   for (std::size_t dim = 0; dim < graph_.dims.size(); ++dim) {
     const auto& space = graph_.at(flow.space);
     const bool varies = std::ranges::any_of(
         flow.element, [dim](const poly::Affine& form) { return form.coefficients[dim] != 0; });
     if (!varies || std::ranges::find(space.own, dim) == space.own.end()) continue;
-    auto found = turning(schedule_, graph_.dims, dim, space.domain);
+    auto found = rotation_of(schedule_, graph_.dims, dim, space.domain);
     if (found && std::ranges::find(found->by, axis) != found->by.end()) return found;
   }
   return std::nullopt;
 }
 
 /// From the next PE of the ring, a step earlier; each PE starts with an element of its own.
-void Router::follow_turning(FlowId id, const Axis& axis, const Turning& turning, poly::Set& starts,
-                            std::vector<Rule>& rules) const {
+void Router::follow_rotation(FlowId id, const Axis& axis, const Rotation& rotation, poly::Set& starts,
+                             std::vector<Rule>& rules) const {
   const auto rank = graph_.dims.size();
-  const auto first = turn_starts(turning, starts);
+  const auto first = rotation_starts(rotation, starts);
   const auto others = starts.subtract(first).coalesce();
   auto from = shifted(rank, unit(rank, axis.dim, 1));
-  const auto end = poly::constant(rank, turning.low + turning.extent - 1);
+  const auto end = poly::constant(rank, rotation.low + rotation.extent - 1);
   const auto wrapped = others.intersect({poly::variable(rank, axis.dim) - end, true});
   const auto plain = others.subtract(wrapped).coalesce();
   const auto add = [&](const poly::Set& domain) {
@@ -90,7 +90,7 @@ void Router::follow_turning(FlowId id, const Axis& axis, const Turning& turning,
           {Transfer{id, from, false}, id, domain.coalesce(), Origin::propagate, graph_.at(id).span});
   };
   add(plain);
-  from[axis.dim].constant -= turning.extent;
+  from[axis.dim].constant -= rotation.extent;
   add(wrapped);
   starts = first;
 }

@@ -10,57 +10,15 @@
 
 namespace cyclotron::dataflow::detail {
 
-using schedule::Movement;
+using schedule::MovementKind;
 
-std::vector<std::int64_t> unit(std::size_t rank, std::size_t dim, std::int64_t value) {
-  std::vector<std::int64_t> offset(rank, 0);
-  offset.at(dim) = value;
-  return offset;
-}
-
-std::vector<std::int64_t> step_along(const Space& space, std::size_t dim, std::int64_t steps) {
-  std::vector<std::int64_t> offset;
-  for (const auto& form : space.tuple) offset.push_back(steps * form.coefficients.at(dim));
-  return offset;
-}
-
-std::vector<poly::Affine> shifted(std::size_t rank, const std::vector<std::int64_t>& offset) {
-  std::vector<poly::Affine> forms;
-  for (std::size_t d = 0; d < rank; ++d) {
-    forms.push_back(poly::variable(rank, d));
-    forms.back().constant = offset.at(d);
-  }
-  return forms;
-}
-
-std::string unused_name(const Graph& graph, const std::string& base) {
-  auto name = base;
-  for (int n = 2; std::ranges::find(graph.spaces, name, &Space::name) != graph.spaces.end(); ++n)
-    name = fmt::format("{}{}", base, n);
-  return name;
-}
-
-std::vector<poly::Affine> as_shifts(const poly::Set& domain, std::vector<poly::Affine> forms) {
-  std::optional<std::vector<std::int64_t>> sample;
-  for (std::size_t d = 0; d < forms.size(); ++d) {
-    auto shift = poly::variable(forms.size(), d);
-    shift.constant = forms[d].constant;
-    if (forms[d] == shift) continue;
-    if (!sample) sample = domain.sample();
-    if (!sample) return forms;
-    shift.constant = poly::evaluate(forms[d], *sample) - (*sample)[d];
-    if (domain.is_subset(domain.intersect({forms[d] - shift, true}))) forms[d] = std::move(shift);
-  }
-  return forms;
-}
-
-const schedule::Move* Router::move_of(const Flow& flow) const {
+const schedule::Movement* Router::move_of(const Flow& flow) const {
   const auto& name = graph_.at(flow.tensor).name;
-  const auto place = std::ranges::find(schedule_.moves, name, &schedule::Move::tensor);
-  return place == schedule_.moves.end() ? nullptr : &*place;
+  const auto place = std::ranges::find(schedule_.movements, name, &schedule::Movement::tensor);
+  return place == schedule_.movements.end() ? nullptr : &*place;
 }
 
-/// Whether a step along the dim leads to another PE.
+/// True where a step along the dim leads to another PE.
 bool Router::is_space(std::size_t dim) const {
   return std::ranges::any_of(frame_.space,
                              [dim](const poly::Affine& form) { return form.coefficients[dim] != 0; });
@@ -75,7 +33,7 @@ std::string_view axis_name(std::string_view text) { return text.starts_with('-')
 
 /// Dims in the order in which a value takes them: space axes as the movement lists them, then the other
 /// space axes, then time outermost first.
-std::vector<std::size_t> Router::order_of_dims(const schedule::Move* move) const {
+std::vector<std::size_t> Router::order_of_dims(const schedule::Movement* move) const {
   std::vector<std::size_t> order;
   const auto add = [&](std::size_t dim) {
     if (std::ranges::find(order, dim) == order.end()) order.push_back(dim);
@@ -98,7 +56,7 @@ std::vector<std::size_t> Router::order_of_dims(const schedule::Move* move) const
 }
 
 /// The direction that the schedule or the order of time gives, if any.
-std::optional<std::int64_t> Router::given_direction(const schedule::Move* move, std::size_t dim) const {
+std::optional<std::int64_t> Router::given_direction(const schedule::Movement* move, std::size_t dim) const {
   bool listed = false;
   if (move != nullptr && is_space(dim)) {
     for (const auto& text : move->along) {
@@ -114,20 +72,20 @@ std::optional<std::int64_t> Router::given_direction(const schedule::Move* move, 
 }
 
 /// Forwards, unless the schedule or time says otherwise, or the value is made at the far end.
-std::int64_t Router::direction_of(const Flow& flow, const schedule::Move* move, std::size_t dim) const {
+std::int64_t Router::direction_of(const Flow& flow, const schedule::Movement* move, std::size_t dim) const {
   if (const auto given = given_direction(move, dim)) return *given;
   const bool listed =
       move != nullptr && std::ranges::find(move->along, graph_.dims[dim]) != move->along.end();
   return !listed && is_held(flow) && made_beyond(flow, dim) ? -1 : 1;
 }
 
-/// Whether values come from where they are made rather than from outside.
+/// True where values come from their makers rather than from outside.
 bool Router::is_held(const Flow& flow) const {
   const auto holds = [&](const Holder& holder) { return graph_.at(holder.flow).tensor == flow.tensor; };
   return graph_.at(flow.tensor).role != Role::input || std::ranges::any_of(holders_, holds);
 }
 
-/// Whether the element that the first point of a line needs is made behind the line's last point.
+/// True where the element that the first point of a line needs is made behind the line's last point.
 bool Router::made_beyond(const Flow& flow, std::size_t dim) const {
   const auto rank = graph_.dims.size();
   const auto& points = graph_.at(flow.space).domain;
@@ -144,7 +102,7 @@ bool Router::made_beyond(const Flow& flow, std::size_t dim) const {
 
 /// ChooseStream: the directions along which all points share one element. Every use along a time axis is a
 /// kept value.
-std::vector<Router::Axis> Router::axes_of(const Flow& flow, const schedule::Move* move) const {
+std::vector<Router::Axis> Router::axes_of(const Flow& flow, const schedule::Movement* move) const {
   const auto& space = graph_.at(flow.space);
   const auto ignored = [&](std::size_t dim) {
     const auto depends = [dim](const poly::Affine& form) { return form.coefficients[dim] != 0; };
@@ -160,20 +118,20 @@ std::vector<Router::Axis> Router::axes_of(const Flow& flow, const schedule::Move
   for (const auto dim : order_of_dims(move)) {
     if (!ignored(dim)) continue;
     const bool space_axis = is_space(dim);
-    if (space_axis && move != nullptr && move->kind == Movement::prefetch) continue;
+    if (space_axis && move != nullptr && move->kind == MovementKind::prefetch) continue;
     const auto is_listed = [&](const std::string& text) { return axis_name(text) == graph_.dims[dim]; };
     const bool listed =
         move != nullptr && (move->along.empty() || std::ranges::any_of(move->along, is_listed));
     const bool both_ways = space_axis && is_held(flow) && !given_direction(move, dim);
-    axes.push_back({dim, space_axis && listed && move->kind == Movement::broadcast,
+    axes.push_back({dim, space_axis && listed && move->kind == MovementKind::broadcast,
                     direction_of(flow, move, dim), both_ways});
   }
   return axes;
 }
 
 /// An axis of the operand's own index that the schedule asks it to travel (E13's relay), if any.
-std::optional<std::size_t> Router::relay_axis(const Flow& flow, const schedule::Move* move) const {
-  if (move == nullptr || move->kind == Movement::prefetch) return std::nullopt;
+std::optional<std::size_t> Router::relay_axis(const Flow& flow, const schedule::Movement* move) const {
+  if (move == nullptr || move->kind == MovementKind::prefetch) return std::nullopt;
   const auto& space = graph_.at(flow.space);
   for (const auto& text : move->along) {
     const auto dim =
@@ -188,7 +146,8 @@ std::optional<std::size_t> Router::relay_axis(const Flow& flow, const schedule::
 
 /// A step along `dim`, as the movement names it, and along one time dim that together leave the element the
 /// same: x[i + k] is the same one PE on and one step back. The lines of Kung's systolic convolutions (1982).
-std::optional<std::vector<std::int64_t>> Router::oblique_step(const Flow& flow, const schedule::Move& move,
+std::optional<std::vector<std::int64_t>> Router::oblique_step(const Flow& flow,
+                                                              const schedule::Movement& move,
                                                               std::size_t dim) const {
   const auto rank = graph_.dims.size();
   const auto& space = graph_.at(flow.space);
@@ -214,12 +173,12 @@ std::optional<std::vector<std::int64_t>> Router::oblique_step(const Flow& flow, 
   return std::nullopt;
 }
 
-/// Whether an input travels that varies with an index cut into panels.
+/// True for an input that travels and varies with an index cut into panels.
 bool Router::comes_in_panels(const Flow& flow, const std::vector<Axis>& axes) const {
   const auto travels = [&](const Axis& axis) { return is_space(axis.dim); };
   if (graph_.at(flow.tensor).role != Role::input || std::ranges::none_of(axes, travels)) return false;
   const auto& domain = graph_.at(flow.space).domain;
-  return std::ranges::any_of(schedule_.panels, [&](const schedule::Panels& panels) {
+  return std::ranges::any_of(schedule_.panel_counts, [&](const schedule::PanelCount& panels) {
     const auto dim =
         static_cast<std::size_t>(std::ranges::find(graph_.dims, panels.index) - graph_.dims.begin());
     return !domain.is_empty() && std::ranges::any_of(flow.element, [&](const poly::Affine& form) {
@@ -232,7 +191,7 @@ std::vector<Rule> Router::route(FlowId id) {
   const auto flow = graph_.at(id);
   const auto* move = move_of(flow);
   const auto relayed = relay_axis(flow, move);
-  graph_.flows[id.index()].prefetched = move != nullptr && move->kind == Movement::prefetch;
+  graph_.flows[id.index()].prefetched = move != nullptr && move->kind == MovementKind::prefetch;
 
   std::vector<Rule> rules;
   poly::Set starts = graph_.at(flow.space).domain;
@@ -242,8 +201,7 @@ std::vector<Rule> Router::route(FlowId id) {
   if (comes_in_panels(flow, axes)) {
     const auto rank = graph_.dims.size();
     const std::vector<std::int64_t> none(rank, 0);
-    root = add_relay(flow, none, starts);
-    graph_.spaces.back().name = unused_name(graph_, "panel");
+    root = add_relay(flow, none, starts, SpaceKind::panel);
     routed_.push_back(root);
     rules.push_back({Transfer{root, shifted(rank, none), false}, id, starts, Origin::relay, flow.span});
   }
@@ -252,7 +210,7 @@ std::vector<Rule> Router::route(FlowId id) {
   std::vector<Rule> first;
   if (is_held(flow)) {
     hand_over(root, starts, first);
-  } else if (const auto step = relayed && move->kind == Movement::stream && !starts.equality_for(*relayed)
+  } else if (const auto step = relayed && move->kind == MovementKind::stream && !starts.equality_for(*relayed)
                                    ? oblique_step(flow, *move, *relayed)
                                    : std::nullopt) {
     std::vector<Rule> passing;
@@ -260,7 +218,7 @@ std::vector<Rule> Router::route(FlowId id) {
     inject(root, starts, first);
     first.insert(first.end(), passing.begin(), passing.end());
   } else if (relayed) {
-    relay(root, *relayed, move->kind == Movement::broadcast, starts, first);
+    relay(root, *relayed, move->kind == MovementKind::broadcast, starts, first);
   } else {
     inject(root, starts, first);
   }
@@ -289,8 +247,8 @@ FlowId Router::follow(FlowId id, const Axis& axis, poly::Set& starts, std::vecto
       return fan_out(id, axis, *makers, starts, rules);
   }
   const auto& flow = graph_.at(id);
-  if (const auto turning = is_space(axis.dim) ? turning_of(flow, axis.dim) : std::nullopt) {
-    follow_turning(id, axis, *turning, starts, rules);
+  if (const auto rotation = is_space(axis.dim) ? operand_rotation(flow, axis.dim) : std::nullopt) {
+    follow_rotation(id, axis, *rotation, starts, rules);
     return id;
   }
   if (!axis.broadcast) {
@@ -312,7 +270,7 @@ FlowId Router::follow(FlowId id, const Axis& axis, poly::Set& starts, std::vecto
                          .span = flow.span,
                          .message = fmt::format(
                              "no affine rule tells where on a line along `{}` the broadcast of `{}` starts",
-                             graph_.dims[axis.dim], graph_.at(flow.tensor).name),
+                             graph_.dims[axis.dim], graph_.at(flow.tensor).user_name()),
                          .notes = {},
                          .help = "stream it instead of broadcasting it"});
   }
@@ -343,11 +301,11 @@ void Router::relay(FlowId id, std::size_t axis, bool broadcast, const poly::Set&
          .span = flow.span,
          .message = fmt::format(
              "`{}` cannot travel along `{}`: several of its elements would pass one PE in the same step",
-             graph_.at(flow.tensor).name, graph_.dims[axis]),
+             graph_.at(flow.tensor).user_name(), graph_.dims[axis]),
          .notes = {},
          .help = fmt::format(
              "use prefetch(\"{0}\"), or stream(\"{0}\") without an axis so that each PE's own port feeds it",
-             graph_.at(flow.tensor).name)});
+             graph_.at(flow.tensor).user_name())});
   }
   const auto low = starts.minimum(axis).value();
   auto user = shifted(rank, std::vector<std::int64_t>(rank, 0));  // the using point, from a passing point
@@ -357,7 +315,7 @@ void Router::relay(FlowId id, std::size_t axis, bool broadcast, const poly::Set&
   passing = passing.intersect(
       {broadcast ? poly::constant(rank, low) - position : *own_place - position, broadcast});
 
-  Space space{relay_name(), passing.coalesce(), {}, {}};
+  Space space{unused_name(graph_, "relay"), passing.coalesce(), {}, {}, SpaceKind::relay};
   const auto hull = broadcast ? poly::constant(rank, low) : position;
   for (std::size_t d = 0; d < rank; ++d) {
     const auto fixed =

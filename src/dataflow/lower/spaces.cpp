@@ -56,8 +56,8 @@ std::vector<std::size_t> grid_dimensions(const schedule::Schedule& schedule,
 }
 
 Placement::Placement(const System& system, const poly::Context& context, const std::vector<std::string>& dims,
-                     Missing missing, const std::vector<std::size_t>& grid)
-    : system_(system), context_(context), dims_(dims), missing_(missing) {
+                     FreeIndexPlacement free_indices, const std::vector<std::size_t>& grid)
+    : system_(system), context_(context), dims_(dims), free_indices_(free_indices) {
   const auto add = [&](const poly::Set& points, const std::vector<std::string>& names) {
     for (std::size_t v = 0; v < names.size() && !points.is_empty(); ++v) {
       const auto d = dim(names[v]);
@@ -81,7 +81,7 @@ Placement::Placement(const System& system, const poly::Context& context, const s
 
 namespace {
 
-/// Whether an equation reads a tensor.
+/// True where an equation reads a tensor.
 bool reads(const System& system, const Equation& equation, recurrence::TensorId tensor) {
   std::vector<recurrence::ExprId> todo{equation.expr};
   std::set<recurrence::ExprId> seen;
@@ -161,7 +161,7 @@ Space Placement::place(const Equation& equation, const poly::Set& points,
       continue;
     }
     const bool is_end = at_end && reduce != nullptr && dims_[d] == reduce->index;
-    auto form = is_end ? place_of_total(equation, *reduce) : missing(equation, d);
+    auto form = is_end ? place_of_total(equation, *reduce) : free_coordinate(equation, d);
     if (at_end) form = without_reductions(equation, reduce, std::move(form));
     space.tuple.push_back(std::move(form));
     space.domain = space.domain.intersect({poly::variable(rank, d) - space.tuple.back(), true});
@@ -242,7 +242,7 @@ poly::Affine Placement::place_of_total(const Equation& equation, const Reduce& r
   return high > greatest && low > least ? last : end;
 }
 
-/// Whether a form over dims is at least another at every point in scope.
+/// True where a form over dims is at least another at every point in scope.
 bool Placement::is_later(const recurrence::Scope& scope, const poly::Affine& form,
                          const poly::Affine& other) const {
   const auto difference = form - other;
@@ -260,7 +260,7 @@ bool Placement::is_later(const recurrence::Scope& scope, const poly::Affine& for
 /// of that index in its subscripts (Cholesky's diagonal L[j, j] sits at i = j because another equation
 /// writes L[i, j]); else where the last of the computed tensors that it reads is made (the end of an inner
 /// sum); else 0, or where it is first read if that is before.
-poly::Affine Placement::missing(const Equation& equation, std::size_t d, std::size_t chain) const {
+poly::Affine Placement::free_coordinate(const Equation& equation, std::size_t d, std::size_t chain) const {
   for (const auto& other : system_.equations) {
     if (other.target != equation.target) continue;
     for (std::size_t s = 0; s < other.index.size(); ++s) {
@@ -273,7 +273,7 @@ poly::Affine Placement::missing(const Equation& equation, std::size_t d, std::si
     }
   }
   auto latest = poly::constant(dims_.size(), 0);
-  if (missing_ == Missing::zero) return latest;
+  if (free_indices_ == FreeIndexPlacement::zero) return latest;
   if (chain > longest_chain) return latest;  // perhaps the tensors depend on each other
   bool found = false;
   const auto points = recurrence::domain_of(context_, equation);
@@ -300,7 +300,7 @@ std::int64_t Placement::first_use(const Equation& equation, std::size_t d, std::
     if (reader.target == equation.target || !reads(system_, reader, equation.target)) continue;
     const auto own = std::ranges::find(reader.indices, dims_[d]);
     if (own == reader.indices.end()) {
-      const auto place = missing(reader, d, chain + 1);
+      const auto place = free_coordinate(reader, d, chain + 1);
       if (poly::is_constant(place)) first = std::min(first, place.constant);
     } else {
       const auto place = static_cast<std::size_t>(own - reader.indices.begin());
@@ -317,13 +317,13 @@ bool Placement::differs(const Placement& other) const {
       names.push_back(std::get<Reduce>(system_.at(*reduction).node).index);
     for (std::size_t d = 0; d < dims_.size(); ++d) {
       const bool has = std::ranges::find(names, dims_[d]) != names.end();
-      if (!has && !(missing(equation, d) == other.missing(equation, d))) return true;
+      if (!has && !(free_coordinate(equation, d) == other.free_coordinate(equation, d))) return true;
     }
     return false;
   });
 }
 
-/// Whether the reduction has a term at every point of the equation.
+/// True where the reduction has a term at every point of the equation.
 bool Placement::has_terms(const Equation& equation, const Reduce& reduce) const {
   std::vector<std::size_t> keep;
   for (std::size_t v = 0; v < equation.indices.size(); ++v) keep.push_back(v);
@@ -347,7 +347,7 @@ std::optional<poly::Affine> Placement::where_read(const Equation& reader, const 
       form = stays ? end_of(maker, *reduce) : place_of_total(maker, *reduce);
       if (stays) form.constant -= reduce->descending ? -1 : 1;
     } else {
-      form = without_reductions(maker, reduce, missing(maker, d, chain + 1));
+      form = without_reductions(maker, reduce, free_coordinate(maker, d, chain + 1));
     }
   }
   std::vector<poly::Affine> replace(rank, poly::constant(rank, 0));

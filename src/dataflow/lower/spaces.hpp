@@ -26,14 +26,15 @@ class Placement {
  public:
   /// `grid`: the dims that are grid dimensions.
   Placement(const recurrence::System& system, const poly::Context& context,
-            const std::vector<std::string>& dims, Missing missing, const std::vector<std::size_t>& grid = {});
+            const std::vector<std::string>& dims, FreeIndexPlacement free_indices,
+            const std::vector<std::size_t>& grid = {});
 
   /// Points (i, r) of the reduction.
   [[nodiscard]] Space inner(const recurrence::Equation& equation, const recurrence::Reduce& reduce) const;
   /// Points i, at r = r_end(i), the exclusive end, where there is a reduction (CY-070); at the last term where the end
   /// would be one PE beyond all others.
   [[nodiscard]] Space outer(const recurrence::Equation& equation, const recurrence::Reduce* reduce) const;
-  /// Whether an index that an equation lacks has another coordinate in the other's placement of the system.
+  /// True where an index that an equation lacks has another coordinate in the other's placement of the system.
   [[nodiscard]] bool differs(const Placement& other) const;
   /// Coordinate of a named index.
   [[nodiscard]] std::size_t dim(const std::string& name) const;
@@ -58,8 +59,8 @@ class Placement {
   [[nodiscard]] bool is_later(const recurrence::Scope& scope, const poly::Affine& form,
                               const poly::Affine& other) const;
   [[nodiscard]] bool has_terms(const recurrence::Equation& equation, const recurrence::Reduce& reduce) const;
-  [[nodiscard]] poly::Affine missing(const recurrence::Equation& equation, std::size_t dim,
-                                     std::size_t chain = 0) const;
+  [[nodiscard]] poly::Affine free_coordinate(const recurrence::Equation& equation, std::size_t dim,
+                                             std::size_t chain = 0) const;
   [[nodiscard]] std::int64_t first_use(const recurrence::Equation& equation, std::size_t dim,
                                        std::size_t chain) const;
   [[nodiscard]] std::optional<poly::Affine> where_read(const recurrence::Equation& reader,
@@ -71,7 +72,7 @@ class Placement {
   const recurrence::System& system_;
   const poly::Context& context_;
   const std::vector<std::string>& dims_;
-  Missing missing_;
+  FreeIndexPlacement free_indices_;
   /// Values of a grid dimension at the points that have the index, by dim.
   struct Range {
     std::int64_t least, greatest;

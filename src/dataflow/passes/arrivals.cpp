@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lowering.hpp"
+#include "../shifts.hpp"
 
 namespace cyclotron::dataflow::detail {
 
@@ -79,7 +79,11 @@ FlowId add_relay(Graph& graph, const Coordinates& coordinates, FlowId source, co
   auto back = away;
   for (auto& step : back) step = -step;
   const auto home = shifted(rank, back);
-  Space space{unused_name(graph, "relay"), places.translate(coordinates.together({}, steps)), made.own, {}};
+  Space space{unused_name(graph, "relay"),
+              places.translate(coordinates.together({}, steps)),
+              made.own,
+              {},
+              SpaceKind::relay};
   for (std::size_t d = 0; d < rank; ++d) {
     space.tuple.push_back(poly::substitute(made.tuple[d], home, rank));
     space.tuple.back().constant += away[d];

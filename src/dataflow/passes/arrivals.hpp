@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include <cyclotron/dataflow/coordinates.hpp>
+#include <cyclotron/dataflow/place.hpp>
 
 namespace cyclotron::dataflow::detail {
 
@@ -36,7 +36,7 @@ struct Arrival {
 [[nodiscard]] std::optional<Arrival> arrival_of(const Graph& graph, const Coordinates& coordinates,
                                                 std::size_t rule);
 
-/// Whether each value that a transfer takes is used more than `steps` after it is made.
+/// True where each value that a transfer takes is used more than `steps` after it is made.
 [[nodiscard]] bool is_later_than(const Graph& graph, const Coordinates& coordinates, const Rule& rule,
                                  const Offset& steps);
 

@@ -19,7 +19,7 @@ void close(Relation& relation) {
   }
 }
 
-/// Whether each value of a transfer is used in a later step of the loops before `level` than it is made in.
+/// True where each value of a transfer is used in a later step of the loops before `level` than it is made in.
 bool is_carried(const Placed& placed, std::size_t level, const Rule& rule, const Transfer& transfer) {
   const auto& graph = placed.graph;
   const auto& tuple = graph.at(graph.at(rule.flow).space).tuple;
@@ -75,7 +75,7 @@ poly::Affine widened(poly::Affine form) {
 
 }  // namespace
 
-std::vector<std::int64_t> parts(const Placed& placed, std::size_t level, Passing passing) {
+std::vector<std::int64_t> parts(const Placed& placed, std::size_t level, DistributionPolicy policy) {
   const auto& graph = placed.graph;
   const auto direct = transfers(placed, level);
   auto reaches = direct;
@@ -102,7 +102,7 @@ std::vector<std::int64_t> parts(const Placed& placed, std::size_t level, Passing
       if (reaches[other][s]) made = std::max(made.value_or(0), result[other]);
       if (reaches[s][other]) used = std::min(used.value_or(result[other]), result[other]);
     }
-    const bool early = made && (passing == Passing::when_made || !used);
+    const bool early = made && (policy == DistributionPolicy::when_made || !used);
     result[s] = early ? *made : used.value_or(0);
   }
   return result;

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "lowering.hpp"
+#include "../shifts.hpp"
 
 namespace cyclotron::dataflow {
 
@@ -75,7 +75,7 @@ class Entry {
     return forms;
   }
 
-  /// Whether the rule hands a value on from one point of a PE to another, in one step of the outer loops.
+  /// True where the rule hands a value on from one point of a PE to another, in one step of the outer loops.
   [[nodiscard]] bool stays_within(const Rule& rule) const {
     const auto* transfer = std::get_if<Transfer>(&rule.action);
     if (transfer == nullptr || transfer->source != flow_) return false;
@@ -87,7 +87,7 @@ class Entry {
     return true;
   }
 
-  /// Whether it does so backwards, somewhere.
+  /// True where it does so backwards, somewhere.
   [[nodiscard]] bool comes_late(const Rule& rule) const {
     const auto& from = std::get<Transfer>(rule.action).from;
     auto points = rule.domain;
@@ -99,7 +99,7 @@ class Entry {
     return false;
   }
 
-  /// Whether a step along a coordinate leads to a point of the space with the same value.
+  /// True where a step along a coordinate leads to a point of the space with the same value.
   [[nodiscard]] bool is_shared_along(std::size_t dim) const {
     const auto varies = [dim](const poly::Affine& form) { return form.coefficients[dim] != 0; };
     if (std::ranges::find(space().own, dim) == space().own.end()) return false;

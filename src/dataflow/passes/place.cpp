@@ -1,4 +1,4 @@
-#include <cyclotron/dataflow/coordinates.hpp>
+#include <cyclotron/dataflow/place.hpp>
 #include <cyclotron/dataflow/distribute.hpp>
 #include <cyclotron/dataflow/enter_folds.hpp>
 
@@ -11,7 +11,8 @@
 #include <cyclotron/support/error.hpp>
 #include <cyclotron/support/overloaded.hpp>
 
-#include "lowering.hpp"
+#include "../lower/rotation.hpp"
+#include "../shifts.hpp"
 
 namespace cyclotron::dataflow {
 
@@ -35,12 +36,13 @@ struct Piece {
   std::vector<poly::Affine> from;
 };
 
-class Change {
+class CoordinateChange {
  public:
-  Change(const Graph& graph, const schedule::Schedule& schedule, const std::vector<std::int64_t>& grid)
+  CoordinateChange(const Graph& graph, const schedule::Schedule& schedule,
+                   const std::vector<std::int64_t>& grid)
       : old_(graph), schedule_(schedule) {
     const auto frame = schedule::frame(schedule, graph.dims);
-    for (const auto& name : schedule.space) result_.space.push_back(unused(name));  // `0`, `0`
+    for (const auto& name : schedule.space_indices) result_.space.push_back(unused(name));  // `0`, `0`
     for (std::size_t s = 0; s < frame.space.size(); ++s)
       add_space_axis(frame.space[s], s, s < grid.size() ? grid[s] : 0);
     for (std::size_t t = 0; t < frame.time.size(); ++t) add_time_axis(frame.time[t], t);
@@ -62,7 +64,7 @@ class Change {
   Placed run() {
     if (is_plain()) {
       result_.graph = old_;
-      result_.time = schedule_.time;
+      result_.time = schedule_.time_indices;
       return std::move(result_);
     }
     invert();
@@ -97,9 +99,10 @@ class Change {
                          schedule_.rotations.end();
       return !turns && std::ranges::find(old_.dims, text) != old_.dims.end();
     };
-    if (is_index(schedule_.time[t])) return schedule_.time[t];
-    std::string name =
-        std::ranges::count_if(schedule_.time, std::not_fn(is_index)) == 1 ? "t" : fmt::format("t{}", t);
+    if (is_index(schedule_.time_indices[t])) return schedule_.time_indices[t];
+    std::string name = std::ranges::count_if(schedule_.time_indices, std::not_fn(is_index)) == 1
+                           ? "t"
+                           : fmt::format("t{}", t);
     while (std::ranges::find(old_.dims, name) != old_.dims.end()) name += "'";
     return unused(std::move(name));
   }
@@ -128,7 +131,8 @@ class Change {
 
   void add_space_axis(const poly::Affine& form, std::size_t s, std::int64_t limit) {
     Axis axis{form, 1, s, unfolded};
-    const auto fold = std::ranges::find(schedule_.folds, schedule_.space[s], &schedule::Fold::dimension);
+    const auto fold =
+        std::ranges::find(schedule_.folds, schedule_.space_indices[s], &schedule::Fold::dimension);
     const bool asked = fold != schedule_.folds.end();
     const auto parts = asked ? fold->parts : limit;
     if (parts > 0) {
@@ -136,7 +140,7 @@ class Change {
       const auto extent = high - low + 1;
       if (extent > parts) {
         axis.form.constant -= low;
-        const bool cyclic = asked && fold->cyclic && parts > 1;
+        const bool cyclic = asked && fold->kind == schedule::FoldKind::cyclic && parts > 1;
         axis.divisor = cyclic ? parts : (extent + parts - 1) / parts;
         // The coordinate in space is at `s`; the other is placed after all others in time.
         if (cyclic) std::swap(axis.quotient, axis.remainder);
@@ -150,7 +154,7 @@ class Change {
     Axis axis{form, 1, size(), unfolded};
     result_.time.push_back(time_name(t));
     const auto [low, high] = range(form);
-    axis.divisor = schedule::panel_width(schedule_, schedule_.time[t], high - low + 1);
+    axis.divisor = schedule::panel_width(schedule_, schedule_.time_indices[t], high - low + 1);
     if (axis.divisor > 1) {
       axis.form.constant -= low;
       axis.remainder = size();
@@ -160,24 +164,24 @@ class Change {
     axes_.push_back(std::move(axis));
   }
 
-  /// The steps since the start of a turning index are its distance from there modulo its extent.
+  /// The steps since the start of a rotated index are its distance from there modulo its extent.
   void turn(const schedule::Rotation& rotation) {
     const auto place = std::ranges::find(old_.dims, rotation.index);
     const auto dim = static_cast<std::size_t>(place - old_.dims.begin());
     for (const auto& space : old_.spaces) {
       if (std::ranges::find(space.own, dim) == space.own.end()) continue;
-      const auto turning = detail::turning(schedule_, old_.dims, dim, space.domain);
-      if (!turning || turning->extent == 1) continue;
+      const auto rotated = detail::rotation_of(schedule_, old_.dims, dim, space.domain);
+      if (!rotated || rotated->extent == 1) continue;
       if (std::ranges::any_of(axes_, [](const Axis& axis) { return axis.divisor > 1; }))
-        refuse_turning_folds(rotation);
-      for (std::size_t a = schedule_.space.size(); a < axes_.size(); ++a) {
+        refuse_rotated_fold(rotation);
+      for (std::size_t a = schedule_.space_indices.size(); a < axes_.size(); ++a) {
         if (axes_[a].form != poly::variable(old_.dims.size(), dim) || axes_[a].divisor > 1) continue;
-        axes_[a] = {turning->form(old_.dims.size()), turning->extent, unfolded, a};
+        axes_[a] = {rotated->form(old_.dims.size()), rotated->extent, unfolded, a};
       }
     }
   }
 
-  [[noreturn]] static void refuse_turning_folds(const schedule::Rotation& rotation) {
+  [[noreturn]] static void refuse_rotated_fold(const schedule::Rotation& rotation) {
     throw ScheduleError(
         {.code = "CYC317",
          .span = {},
@@ -217,7 +221,7 @@ class Change {
   }
 
   Space convert(const Space& space) {
-    Space result{space.name, space.domain.preimage(old_of_new_, size()), {}, {}};
+    Space result{space.name, space.domain.preimage(old_of_new_, size()), {}, {}, space.kind};
     for (const auto& axis : axes_) {
       if (axis.remainder == unfolded) continue;
       const auto remainder = poly::variable(size(), axis.remainder);
@@ -351,13 +355,13 @@ class Change {
     }
   }
 
-  /// Whether points that differ in one coordinate get the same value.
+  /// True where points that differ in one coordinate get the same value.
   static bool shared_along(std::size_t coordinate, const Piece& piece) {
     return std::ranges::all_of(piece.from,
                                [&](const poly::Affine& form) { return form.coefficients[coordinate] == 0; });
   }
 
-  /// What a PE keeps goes on to its next point in time: the broadcast has to start at the fold's beginning.
+  /// A PE hands a kept value on to its next point in time: the broadcast has to start at the fold's beginning.
   void check_forwards(const Rule& rule, const Axis& axis, const Piece& piece) const {
     const auto point = piece.domain.sample();
     const auto value = values_.at(static_cast<std::size_t>(&axis - axes_.data()));
@@ -367,7 +371,7 @@ class Change {
     throw ScheduleError({.code = "CYC316",
                          .span = rule.span,
                          .message = fmt::format("`{}` is broadcast from the far end of `{}`, which is folded",
-                                                old_.at(old_.at(rule.flow).tensor).name,
+                                                old_.at(old_.at(rule.flow).tensor).user_name(),
                                                 poly::to_string(axis.form, old_.dims)),
                          .notes = {},
                          .help = "broadcast it the other way, or stream it"});
@@ -384,7 +388,7 @@ class Change {
             {.code = "CYC316",
              .span = rule.span,
              .message = fmt::format("`{}` is broadcast along `{}`, which is folded and also moves `{}`",
-                                    old_.at(old_.at(rule.flow).tensor).name, old_.dims[d],
+                                    old_.at(old_.at(rule.flow).tensor).user_name(), old_.dims[d],
                                     poly::to_string(other.form, old_.dims)),
              .notes = {},
              .help = "stream it, or use plain indices for time and the other grid dimensions"});
@@ -475,7 +479,7 @@ class Change {
          .span = rule.span,
          .message = fmt::format("`{}` comes from another part of the folded dimension `{}` at a distance "
                                 "that varies, in more than {} ways",
-                                old_.at(old_.at(rule.flow).tensor).name,
+                                old_.at(old_.at(rule.flow).tensor).user_name(),
                                 poly::to_string(axis.form, old_.dims), most_crossings),
          .notes = {},
          .help = "fold another dimension, or use larger tiles (cy.blocked) instead of folding"});
@@ -494,7 +498,7 @@ class Change {
 }  // namespace
 
 Placed place(const Graph& graph, const schedule::Schedule& schedule, const std::vector<std::int64_t>& grid) {
-  return enter_folds(Change(graph, schedule, grid).run());
+  return enter_folds(CoordinateChange(graph, schedule, grid).run());
 }
 
 }  // namespace cyclotron::dataflow

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "arrivals.hpp"
-#include "lowering.hpp"
+#include "../shifts.hpp"
 
 namespace cyclotron::dataflow {
 
@@ -117,7 +117,7 @@ class Sharing {
     }
   }
 
-  /// Whether values cross fewer links on the way to these stops than on ways of each arrival's own.
+  /// True where values cross fewer links on the way to these stops than on ways of each arrival's own.
   [[nodiscard]] bool saves(const std::vector<LaterArrival>& arrivals, const Stops& stops) const {
     std::map<Offset, std::vector<const LaterArrival*>>
         alone;  // Those that no other brings the same values as.

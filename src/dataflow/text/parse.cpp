@@ -43,7 +43,7 @@ class Parser {
     section("spaces", [this](const Line& line) { space(line); });
     section("flows", [this](const Line& line) { flow(line); });
     section("rules", [this](const Line& line) { rule(line); });
-    // What follows is derived from the rules.
+    // The sections that follow are derived from the rules.
     for (const char* derived : {"interfaces", "sends, induced by the receives"}) {
       if (next_ < lines_.size() && lines_[next_].text == derived) section(derived, [](const Line&) {});
     }

@@ -85,7 +85,7 @@ class DomainReader {
     return std::ranges::find(names_, word) == names_.end() && reader_.accept_word(word);
   }
 
-  /// Whether a parenthesis followed by this text holds constraints, not a form.
+  /// True where a parenthesis followed by this text holds constraints, not a form.
   static bool is_region(std::string_view next) {
     return next.empty() || next.starts_with(")") || next.starts_with(",") || next.starts_with("and") ||
            next.starts_with("or");

@@ -39,7 +39,7 @@ class TextReader {
   [[nodiscard]] Number number();
   /// The text from the cursor on.
   [[nodiscard]] std::string_view rest() const { return text_.substr(position_); }
-  /// What follows, after blanks, the parenthesis that closes the one at the cursor; empty where none does.
+  /// The text, after blanks, behind the parenthesis that closes the one at the cursor; empty where none does.
   [[nodiscard]] std::string_view after_parenthesis();
 
   /// `i-2j+1`, over the names.

@@ -1,4 +1,4 @@
-#include <cyclotron/recurrence/endings.hpp>
+#include <cyclotron/recurrence/early_exit.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -90,50 +90,60 @@ struct Axis {
 
 enum class Truth : std::uint8_t { no, yes, unknown };
 
-/// Thrown and caught in this file only: iterations may matter.
-struct Matters {};
+/// Iterations, counted from the first in which a flag is false, until a value no longer changes; none where it may
+/// change for ever.
+using Settling = std::optional<std::int64_t>;
 
-/// What happens once a flag is false, from the iteration after the first on in which it is.
-class Afterwards {
+Settling later(const Settling& a, const Settling& b) {
+  return a && b ? Settling(std::max(*a, *b)) : std::nullopt;
+}
+
+/// The values of a loop once a flag is false, from the iteration after the first on in which it is.
+class ExitAnalysis {
  public:
-  Afterwards(const System& system, const Loop& loop, TensorId flag)
+  ExitAnalysis(const System& system, const Loop& loop, TensorId flag)
       : system_(system), variable_(loop.variable()), flag_(flag) {
     for (const auto& equation : system.equations) in_loop_.push_back(loop_of(equation, variable_) == loop);
     for (std::size_t e = 0; e < system.equations.size(); ++e) {
       const Equation& equation = system.equations[e];
-      if (!in_loop_[e]) continue;
+      if (!in_loop_[e] || equation.target != flag) continue;
       const Interval steps = interval_of(equation, variable_);
-      add_axis(equation);
-      if (equation.target != flag) continue;
       first_ = std::min(first_, steps.first);
       last_ = std::max(last_, steps.last);
     }
   }
 
-  /// Throws Matters.
-  Ending run(const std::string& index) {
+  /// The loop's early exit; none where iterations after it may change what is seen.
+  std::optional<EarlyExit> run(const std::string& index) {
+    for (std::size_t e = 0; e < system_.equations.size(); ++e) {
+      if (in_loop_[e] && !add_axis(system_.equations[e])) return std::nullopt;
+    }
     const auto axis = axes_.find(flag_);
     if (axis == axes_.end() || system_.at(flag_).shape.size() != 1 || first_ <= -far || last_ >= far)
-      throw Matters{};
+      return std::nullopt;
     find_false();
-    std::int64_t settle = 0;
-    for (std::size_t e = 0; e < system_.equations.size(); ++e) settle = std::max(settle, check(e));
-    return {flag_, index, axis->second.offset, last_ - first_ + 1, settle};
+    if (!stays_false()) return std::nullopt;
+    Settling settle = 0;
+    for (std::size_t e = 0; e < system_.equations.size() && settle; ++e) settle = later(settle, check(e));
+    if (!settle) return std::nullopt;
+    return EarlyExit{flag_, index, axis->second.offset, last_ - first_ + 1, *settle};
   }
 
  private:
-  void add_axis(const Equation& equation) {
+  /// Notes where the target has the loop's index; false where elements and iterations do not go together.
+  bool add_axis(const Equation& equation) {
     for (std::size_t d = 0; d < equation.index.size(); ++d) {
       if (coefficient(equation.index[d], variable_) == 0) continue;
       if (only_variable(equation.index[d]) != variable_ || coefficient(equation.index[d], variable_) != 1)
-        throw Matters{};
+        return false;
       const auto [known, is_new] = axes_.try_emplace(equation.target, d, equation.index[d].constant);
       if (!is_new && (known->second.dimension != d || known->second.offset != equation.index[d].constant))
-        throw Matters{};
+        return false;
     }
+    return true;
   }
 
-  /// Whether the equation holds in iterations after the first of the loop.
+  /// True where the equation holds in iterations after the first of the loop.
   [[nodiscard]] bool goes_on(const Equation& equation) const {
     return interval_of(equation, variable_).last > first_;
   }
@@ -146,11 +156,15 @@ class Afterwards {
     }
   }
 
-  /// How many iterations before its own an equation of the loop reads; nothing where it reads a fixed one.
+  /// True where an equation of the loop reads one iteration's value in all of its own.
+  [[nodiscard]] bool is_fixed(const Access& access, const Axis& axis) const {
+    return coefficient(access.index[axis.dimension], variable_) == 0;
+  }
+
+  /// How many iterations before its own an equation of the loop reads; none where that is no one number.
   [[nodiscard]] std::optional<std::int64_t> lag_of(const Access& access, const Axis& axis) const {
     const Affine& form = access.index[axis.dimension];
-    if (coefficient(form, variable_) == 0) return std::nullopt;
-    if (coefficient(form, variable_) != 1 || only_variable(form) != variable_) throw Matters{};
+    if (coefficient(form, variable_) != 1 || only_variable(form) != variable_) return std::nullopt;
     return axis.offset - form.constant;
   }
 
@@ -184,7 +198,7 @@ class Afterwards {
     }
   }
 
-  /// The other flags that are false when this one is, or an iteration later, and that this one stays so.
+  /// The other flags that are false when this one is, or an iteration later.
   void find_false() {
     false_after_ = {{flag_, 0}};
     for (bool more = true; more;) {
@@ -204,12 +218,16 @@ class Afterwards {
         }
       }
     }
-    each_equation(flag_, false, [&](const Equation& equation) {
-      if (truth(equation.expr, 1) != Truth::no) throw Matters{};
-    });
   }
 
-  /// What is left of an expression where flags choose.
+  [[nodiscard]] bool stays_false() const {
+    bool result = true;
+    each_equation(flag_, false,
+                  [&](const Equation& equation) { result = result && truth(equation.expr, 1) == Truth::no; });
+    return result;
+  }
+
+  /// The operand of nested choices between values that flags take, or the expression itself.
   [[nodiscard]] ExprId resolved(ExprId id) const {
     const auto* apply = std::get_if<Apply>(&system_.at(id).node);
     if (apply == nullptr || apply->op != Op::where) return id;
@@ -223,7 +241,7 @@ class Afterwards {
     bool operator==(const Copy&) const = default;
   };
 
-  /// What all elements of a tensor are taken over from, each from the same place.
+  /// The tensor of which all elements of another are copies, each of the same element.
   [[nodiscard]] std::optional<Copy> copy(TensorId tensor) const {
     std::optional<Copy> found;
     bool is_copy = true;
@@ -246,7 +264,7 @@ class Afterwards {
     return is_copy ? found : std::nullopt;
   }
 
-  /// Whether forms are equal at the points of an equation, where some indices may have one value.
+  /// True where forms are equal at the points of an equation, where some indices may have one value.
   static bool same(const Equation& equation, const std::vector<Affine>& a, const std::vector<Affine>& b) {
     return std::ranges::equal(a, b, [&](const Affine& one, const Affine& other) {
       const std::size_t variables = std::max(one.coefficients.size(), other.coefficients.size());
@@ -262,15 +280,10 @@ class Afterwards {
     });
   }
 
-  /// From which iteration on, counted from the first in which the flag is false, a tensor of the loop has its last value.
-  /// Throws where there is none.
-  std::int64_t settled(TensorId tensor) {
-    const auto known = settled_.find(tensor);
-    if (known != settled_.end()) {
-      if (known->second < 0) throw Matters{};  // depends on itself
-      return known->second;
-    }
-    settled_[tensor] = -1;
+  /// Of a tensor of the loop.
+  Settling settled(TensorId tensor) {
+    if (const auto known = settled_.find(tensor); known != settled_.end()) return known->second;
+    settled_[tensor] = std::nullopt;  // for one that depends on itself
     if (false_after_.contains(tensor)) return settled_[tensor] = false_after_[tensor];
     std::int64_t lag = 0;
     auto at = tensor;
@@ -280,80 +293,78 @@ class Afterwards {
       lag += next->lag;
       at = next->of;
       if (at != tensor) continue;
-      if (lag != 1) throw Matters{};
+      if (lag != 1) return std::nullopt;
       return settled_[tensor] = 0;
     }
-    std::int64_t result = 1;
+    Settling result = 1;
     each_equation(tensor, false, [&](const Equation& equation) {
-      result = std::max(result, settled(equation, resolved(equation.expr)));
+      result = later(result, settled(equation, resolved(equation.expr)));
     });
     return settled_[tensor] = result;
   }
 
-  /// The same of an expression.
-  std::int64_t settled(const Equation& equation, ExprId id) {
-    return std::visit(Overloaded{[](const Constant&) { return std::int64_t{0}; },
-                                 [&](const Index& index) {
-                                   require_free(index.form);
-                                   return std::int64_t{0};
-                                 },
-                                 [&](const Access& access) { return settled(equation, access); },
-                                 [&](const Apply& apply) {
-                                   std::int64_t result = 0;
-                                   for (const auto operand : apply.operands)
-                                     result = std::max(result, settled(equation, resolved(operand)));
-                                   return result;
-                                 },
-                                 [&](const Reduce& reduce) {
-                                   require_free(reduce.domain);
-                                   return settled(equation, resolved(reduce.body));
-                                 }},
-                      system_.at(id).node);
+  /// Of an expression.
+  Settling settled(const Equation& equation, ExprId id) {
+    return std::visit(
+        Overloaded{[](const Constant&) { return Settling(0); },
+                   [&](const Index& index) { return is_free(index.form) ? Settling(0) : std::nullopt; },
+                   [&](const Access& access) { return settled(equation, access); },
+                   [&](const Apply& apply) {
+                     Settling result = 0;
+                     for (const auto operand : apply.operands)
+                       result = later(result, settled(equation, resolved(operand)));
+                     return result;
+                   },
+                   [&](const Reduce& reduce) {
+                     return is_free(reduce.domain) ? settled(equation, resolved(reduce.body)) : std::nullopt;
+                   }},
+        system_.at(id).node);
   }
 
-  std::int64_t settled(const Equation& equation, const Access& access) {
+  Settling settled(const Equation& equation, const Access& access) {
     const auto axis = axes_.find(access.tensor);
-    if (axis == axes_.end()) {
-      for (const auto& form : access.index) require_free(form);
-      return 0;
-    }
-    if (const auto lag = lag_of(access, axis->second)) return *lag + settled(access.tensor);
-    return fixed(equation, access, axis->second);
+    if (axis == axes_.end()) return is_free(access.index) ? Settling(0) : std::nullopt;
+    if (is_fixed(access, axis->second)) return settled_value(equation, access, axis->second);
+    const auto lag = lag_of(access, axis->second);
+    const auto source = lag ? settled(access.tensor) : std::nullopt;
+    return source ? Settling(*lag + *source) : std::nullopt;
   }
 
-  /// Of a value of one iteration.
-  std::int64_t fixed(const Equation& equation, const Access& access, const Axis& axis) {
+  /// Of one iteration's value.
+  Settling settled_value(const Equation& equation, const Access& access, const Axis& axis) {
     std::int64_t value = access.index[axis.dimension].constant;
     for (std::size_t v = 0; v < access.index[axis.dimension].coefficients.size(); ++v) {
       const auto factor = access.index[axis.dimension].coefficients[v];
       if (factor == 0) continue;
       const auto only = v < equation.indices.size() ? pinned(equation, v) : std::nullopt;
-      if (!only) throw Matters{};
+      if (!only) return std::nullopt;
       value += factor * *only;
     }
-    return value - axis.offset <= first_ ? 0 : settled(access.tensor);
+    return value - axis.offset <= first_ ? Settling(0) : settled(access.tensor);
   }
 
-  void require_free(const Affine& form) const {
-    if (coefficient(form, variable_) != 0) throw Matters{};
+  /// Without the loop's index.
+  [[nodiscard]] bool is_free(const Affine& form) const { return coefficient(form, variable_) == 0; }
+  [[nodiscard]] bool is_free(const std::vector<Affine>& forms) const {
+    return std::ranges::all_of(forms, [this](const Affine& form) { return is_free(form); });
   }
-  void require_free(const Region& region) const {
-    for (const auto& conjunction : region) {
-      for (const auto& constraint : conjunction) require_free(constraint.form);
-    }
+  [[nodiscard]] bool is_free(const Region& region) const {
+    return std::ranges::all_of(region, [this](const std::vector<Constraint>& conjunction) {
+      return std::ranges::all_of(conjunction, [this](const Constraint& one) { return is_free(one.form); });
+    });
   }
 
-  /// The iterations that an equation needs to see its values settled.
-  std::int64_t check(std::size_t e) {
+  /// Of the values that an equation reads once the loop has ended, or in its iterations after the exit.
+  Settling check(std::size_t e) {
     const Equation& equation = system_.equations[e];
     if (!in_loop_[e]) return check_reads(equation, equation.expr, false);
     if (!goes_on(equation)) return 0;
     if (!axes_.contains(equation.target)) {
-      if (!pinned(equation, variable_)) throw Matters{};
+      if (!pinned(equation, variable_)) return std::nullopt;
       return check_reads(equation, equation.expr, false);  // after the last iteration
     }
     if (system_.at(equation.target).role == Role::output && !is_zero(resolved(equation.expr)))
-      throw Matters{};
+      return std::nullopt;
     return check_reads(equation, equation.expr, true);
   }
 
@@ -364,32 +375,31 @@ class Afterwards {
   }
 
   /// Inside the loop tensors of the loop are read near the iteration, elsewhere and of one iteration what settles.
-  std::int64_t check_reads(const Equation& equation, ExprId id, bool inside) {
-    return std::visit(Overloaded{[](const Constant&) { return std::int64_t{0}; },
-                                 [](const Index&) { return std::int64_t{0}; },
-                                 [&](const Access& access) {
-                                   const auto axis = axes_.find(access.tensor);
-                                   if (axis == axes_.end()) {
-                                     const bool computed = system_.at(access.tensor).role != Role::input;
-                                     if (inside && computed) {
-                                       for (const auto& form : access.index) require_free(form);
-                                     }
-                                     return std::int64_t{0};
-                                   }
-                                   if (inside && lag_of(access, axis->second)) return std::int64_t{0};
-                                   return fixed(equation, access, axis->second);
-                                 },
-                                 [&](const Apply& apply) {
-                                   std::int64_t result = 0;
-                                   for (const auto operand : apply.operands)
-                                     result = std::max(result, check_reads(equation, operand, inside));
-                                   return result;
-                                 },
-                                 [&](const Reduce& reduce) {
-                                   if (inside) require_free(reduce.domain);
-                                   return check_reads(equation, reduce.body, inside);
-                                 }},
-                      system_.at(id).node);
+  Settling check_reads(const Equation& equation, ExprId id, bool inside) {
+    return std::visit(
+        Overloaded{[](const Constant&) { return Settling(0); }, [](const Index&) { return Settling(0); },
+                   [&](const Access& access) { return check_read(equation, access, inside); },
+                   [&](const Apply& apply) {
+                     Settling result = 0;
+                     for (const auto operand : apply.operands)
+                       result = later(result, check_reads(equation, operand, inside));
+                     return result;
+                   },
+                   [&](const Reduce& reduce) {
+                     if (inside && !is_free(reduce.domain)) return Settling();
+                     return check_reads(equation, reduce.body, inside);
+                   }},
+        system_.at(id).node);
+  }
+
+  Settling check_read(const Equation& equation, const Access& access, bool inside) {
+    const auto axis = axes_.find(access.tensor);
+    if (axis == axes_.end()) {
+      const bool computed = system_.at(access.tensor).role != Role::input;
+      return !inside || !computed || is_free(access.index) ? Settling(0) : std::nullopt;
+    }
+    if (!inside || is_fixed(access, axis->second)) return settled_value(equation, access, axis->second);
+    return lag_of(access, axis->second) ? Settling(0) : std::nullopt;
   }
 
   const System& system_;
@@ -399,13 +409,13 @@ class Afterwards {
   std::map<TensorId, Axis> axes_;
   std::int64_t first_ = far, last_ = -far;        // Iterations.
   std::map<TensorId, std::int64_t> false_after_;  // The first iteration in which the flag is false.
-  std::map<TensorId, std::int64_t> settled_;      // The same; -1: not known yet.
+  std::map<TensorId, Settling> settled_;          // None also of those in hand.
 };
 
 }  // namespace
 
-std::vector<Ending> endings(const System& system) {
-  std::vector<Ending> result;
+std::vector<EarlyExit> early_exits(const System& system) {
+  std::vector<EarlyExit> result;
   for (std::size_t t = 0; t < system.tensors.size(); ++t) {
     const Tensor& tensor = system.tensors[t];
     if (tensor.dtype != DType::boolean || tensor.role != Role::local || tensor.shape.size() != 1) continue;
@@ -416,10 +426,8 @@ std::vector<Ending> endings(const System& system) {
     const auto variable = only_variable(equation->index[0]);
     const auto loop = variable ? loop_of(*equation, *variable) : std::nullopt;
     if (!loop) continue;
-    try {
-      result.push_back(Afterwards(system, *loop, TensorId(t)).run(loop->names.back()));
-    } catch (const Matters&) {
-    }
+    if (auto exit = ExitAnalysis(system, *loop, TensorId(t)).run(loop->names.back()))
+      result.push_back(std::move(*exit));
   }
   return result;
 }

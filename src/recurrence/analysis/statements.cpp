@@ -51,7 +51,7 @@ class Spelling {
     return count;
   }
 
-  /// What an expression reads; adds the statements of the reductions in it. `cell` is where its only reduction
+  /// The reads of an expression; adds the statements of the reductions in it. `cell` is where its only reduction
   /// accumulates; others have cells of their own, named after `base`.
   Reads collect(ExprId id, const Scope& scope, const std::optional<Touch>& cell, const std::string& base) {
     const auto& expr = system_.at(id);

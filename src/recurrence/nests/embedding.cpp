@@ -17,10 +17,10 @@ Embedding::Embedding(const Nest& nest, const LastWrites& writes, const std::vect
     if (const auto* reduce = std::get_if<Reduce>(&expr.node)) taken_.insert(reduce->index);
   }
   // Loops that compute have the first choice of names.
-  for (std::size_t s = 0; s < nest.places.size(); ++s) {
+  for (std::size_t s = 0; s < nest.positions.size(); ++s) {
     if (live_[s] && !copies_[s]) name_loops(s);
   }
-  for (std::size_t s = 0; s < nest.places.size(); ++s) {
+  for (std::size_t s = 0; s < nest.positions.size(); ++s) {
     if (live_[s] && copies_[s]) name_loops(s);
   }
   name_orders();
@@ -29,7 +29,7 @@ Embedding::Embedding(const Nest& nest, const LastWrites& writes, const std::vect
 }
 
 Embedding::Loop Embedding::loop_of(std::size_t statement, std::size_t depth) const {
-  const auto& text = nest_.places[statement].text;
+  const auto& text = nest_.positions[statement].text;
   return {text.begin(), text.begin() + static_cast<std::ptrdiff_t>(depth) + 1};
 }
 
@@ -51,7 +51,7 @@ std::vector<std::string> Embedding::nest_of(std::size_t statement) const {
 
 std::vector<std::string> Embedding::names(std::size_t statement, const Scope& scope) const {
   auto result = statements_[statement].names;
-  for (auto n = nest_.places[statement].descending.size(); n < scope.names.size(); ++n) {
+  for (auto n = nest_.positions[statement].descending.size(); n < scope.names.size(); ++n) {
     for (const auto id : reductions(statement)) {
       if (std::get<Reduce>(nest_.system.at(id).node).index != scope.names[n]) continue;
       result.push_back(reduction_names_.at(id));
@@ -89,7 +89,7 @@ void Embedding::name_loops(std::size_t statement) {
   const auto& indices = nest_.system.equations[statement].indices;
   nests_.emplace_back();
   for (std::size_t depth = 0; depth < indices.size(); ++depth) {
-    const bool descending = nest_.places[statement].descending[depth];
+    const bool descending = nest_.positions[statement].descending[depth];
     auto& name = loop_names_[loop_of(statement, depth)];
     if (name.empty()) {
       name = fitting(indices[depth], descending);
@@ -113,8 +113,8 @@ void Embedding::name_loops(std::size_t statement) {
 
 /// An index for each loop whose contents may have to run one after the other.
 void Embedding::name_orders() {
-  for (std::size_t s = 0; s < nest_.places.size(); ++s) {
-    for (std::size_t depth = 0; live_[s] && depth < nest_.places[s].text.size(); ++depth) {
+  for (std::size_t s = 0; s < nest_.positions.size(); ++s) {
+    for (std::size_t depth = 0; live_[s] && depth < nest_.positions[s].text.size(); ++depth) {
       const auto loop = depth == 0 ? Loop{} : loop_of(s, depth - 1);
       if (order_names_.contains(loop)) continue;
       // Loops that share an index share its order.
@@ -126,19 +126,19 @@ void Embedding::name_orders() {
 void Embedding::embed() {
   statements_.clear();
   std::vector<std::vector<std::string>> nests;
-  for (std::size_t s = 0; s < nest_.places.size(); ++s) {
+  for (std::size_t s = 0; s < nest_.positions.size(); ++s) {
     statements_.push_back(live_[s] ? embedded(s) : Embedded{});
     if (live_[s]) nests.push_back(nest_of(s));
   }
   const auto order = nesting_order(std::move(nests));
-  for (std::size_t s = 0; s < nest_.places.size(); ++s) {
+  for (std::size_t s = 0; s < nest_.positions.size(); ++s) {
     if (live_[s] && !copies_[s]) pin(s, order);
     if (live_[s]) invert(statements_[s], s);
   }
 }
 
 Embedded Embedding::embedded(std::size_t statement) const {
-  const auto& place = nest_.places[statement];
+  const auto& place = nest_.positions[statement];
   const auto depth = place.descending.size();
   Embedded result;
   for (std::size_t level = 0; level <= depth; ++level) {
@@ -186,7 +186,7 @@ void Embedding::pin(std::size_t statement, const std::vector<std::string>& order
 /// The old indices in terms of the new ones.
 void Embedding::invert(Embedded& embedded, std::size_t statement) const {
   const auto variables = embedded.names.size();
-  embedded.point.resize(nest_.places[statement].descending.size());
+  embedded.point.resize(nest_.positions[statement].descending.size());
   for (std::size_t n = 0; n < variables; ++n) {
     if (!embedded.loop[n]) continue;
     const auto end = ends_.find(embedded.names[n]);
@@ -200,7 +200,7 @@ void Embedding::invert(Embedded& embedded, std::size_t statement) const {
 /// has that index (an LU's `A[i, k] /= ...` stands at j = k, as others assign `A[i, j]`).
 std::optional<poly::Affine> Embedding::beside(std::size_t statement, const std::string& name) const {
   const auto& own = nest_.system.equations[statement];
-  for (std::size_t other = 0; other < nest_.places.size(); ++other) {
+  for (std::size_t other = 0; other < nest_.positions.size(); ++other) {
     const auto& equation = nest_.system.equations[other];
     if (!live_[other] || copies_[other] || equation.target != own.target) continue;
     for (std::size_t level = 0; level < equation.indices.size(); ++level) {
@@ -217,8 +217,8 @@ std::optional<poly::Affine> Embedding::beside(std::size_t statement, const std::
   return std::nullopt;
 }
 
-/// Whether some value is read before it is made: then what the loop around both holds gets an order, or, where
-/// it has one, they stand beside no other loop.
+/// Where some value is read before it is made, gives what the loop around both holds an order, or, where it has one,
+/// takes them from beside other loops. Returns true where this changed anything.
 bool Embedding::add_orders(const std::vector<std::vector<Read>>& reads) {
   std::vector<std::vector<std::string>> nests;
   for (std::size_t s = 0; s < statements_.size(); ++s) {
@@ -231,7 +231,7 @@ bool Embedding::add_orders(const std::vector<std::vector<Read>>& reads) {
     for (const auto& read : reads[s]) {
       for (const auto& source : read.sources) {
         if (copies_[source.statement] || advances(order, s, read, source)) continue;
-        const auto &mine = nest_.places[s].text, &its = nest_.places[source.statement].text;
+        const auto &mine = nest_.positions[s].text, &its = nest_.positions[source.statement].text;
         const auto common = static_cast<std::size_t>(std::ranges::mismatch(mine, its).in1 - mine.begin());
         const bool ordered =
             source.statement == s || !ordered_.insert(common == 0 ? Loop{} : loop_of(s, common - 1)).second;
@@ -244,7 +244,7 @@ bool Embedding::add_orders(const std::vector<std::vector<Read>>& reads) {
   return added;
 }
 
-/// Whether the source's points lie before those that read it, or at the same point.
+/// True where the source's points lie before those that read it, or at the same point.
 bool Embedding::advances(const std::vector<std::string>& order, std::size_t reader, const Read& read,
                          const Source& source) const {
   const auto variables = read.scope.names.size();
@@ -257,7 +257,7 @@ bool Embedding::advances(const std::vector<std::string>& order, std::size_t read
     return poly::substitute(form, point, variables);
   };
   std::vector<poly::Affine> here;
-  for (std::size_t v = 0; v < nest_.places[reader].descending.size(); ++v)
+  for (std::size_t v = 0; v < nest_.positions[reader].descending.size(); ++v)
     here.push_back(poly::variable(variables, v));
   auto equal = source.points;
   for (const auto& name : order) {

@@ -120,8 +120,10 @@ class Expansion {
       const auto is_input = [&](const Tensor& t) { return t.role == Role::input && t.name == tensor.name; };
       const bool in_place =
           tensor.role == Role::output && std::ranges::any_of(nest_.system.tensors, is_input);
-      if (in_place)
+      if (in_place) {
+        tensor.variable = tensor.user_name();
         tensor.name = is_tensor(tensor.name + "_out") ? numbered(tensor.name) : tensor.name + "_out";
+      }
       kept_.back() = add(std::move(tensor));
     }
     for (std::size_t s = 0; s < live_.size(); ++s) {
@@ -146,7 +148,7 @@ class Expansion {
     const auto& original = nest_.system.at(array);
     std::vector<std::int64_t> tile(shape.size(), 1);
     return add({numbered(original.name), original.dtype, Role::local, std::move(shape), std::move(tile),
-                false, span});
+                false, span, original.user_name()});
   }
 
   [[nodiscard]] bool is_tensor(const std::string& name) const {
@@ -220,7 +222,7 @@ class Expansion {
     return ExprId(result_.exprs.size() - 1);
   }
 
-  /// What a source made, read where the old scope has these values.
+  /// The value that a source made, read where the old scope has these values.
   ExprId read_source(const Source& source, const std::vector<poly::Affine>& old, std::size_t variables,
                      const Span& span) {
     const auto point = substituted(source.from, old, variables);
@@ -230,7 +232,7 @@ class Expansion {
     return read_copy(source.statement, point, variables, span);
   }
 
-  /// What a filling or a copy of an input assigns.
+  /// The value that a filling or a copy of an input assigns.
   ExprId read_copy(std::size_t s, const std::vector<poly::Affine>& point, std::size_t variables,
                    const Span& span) {
     const auto& node = nest_.system.at(at(s).expr).node;
@@ -352,7 +354,7 @@ class Expansion {
     made.operands[*filled] = typed(old.operands[*filled], made.operands[*filled]);
   }
 
-  /// Whether a number came in the place of a scalar that was read.
+  /// True where a number came in the place of a scalar that was read.
   [[nodiscard]] bool is_filled(ExprId old, ExprId made) const {
     const auto* access = std::get_if<Access>(&nest_.system.at(old).node);
     return access != nullptr && !nest_.system.at(access->tensor).blocked &&

@@ -37,7 +37,7 @@ poly::Set before(const poly::Set& points, const std::vector<poly::Affine>& earli
   return result;
 }
 
-/// Whether `general` says on the points of `special` what that says.
+/// True where `general` says on the points of `special` what that says.
 bool covers(const Source& general, const Source& special) {
   auto same = special.points;
   for (std::size_t f = 0; f < special.from.size(); ++f)
@@ -61,11 +61,11 @@ std::vector<Source> merged(std::vector<Source> pieces) {
 }  // namespace
 
 LastWrites::LastWrites(const poly::Context& context, const Nest& nest) : context_(context), nest_(nest) {
-  CYC_CHECK(nest.places.size() == nest.system.equations.size());
-  for (std::size_t s = 0; s < nest.places.size(); ++s) {
+  CYC_CHECK(nest.positions.size() == nest.system.equations.size());
+  for (std::size_t s = 0; s < nest.positions.size(); ++s) {
     const auto& equation = nest.system.equations[s];
-    CYC_CHECK(nest.places[s].text.size() == equation.indices.size() + 1);
-    CYC_CHECK(nest.places[s].descending.size() == equation.indices.size());
+    CYC_CHECK(nest.positions[s].text.size() == equation.indices.size() + 1);
+    CYC_CHECK(nest.positions[s].descending.size() == equation.indices.size());
     times_ = std::max(times_, 2 * equation.indices.size() + 1);
     domains_.push_back(domain_of(context, equation));
   }
@@ -77,7 +77,7 @@ bool LastWrites::is_assigned(TensorId tensor) const {
 
 /// When the statement runs at the point of the first variables.
 std::vector<poly::Affine> LastWrites::time(std::size_t statement, std::size_t variables) const {
-  const auto& place = nest_.places[statement];
+  const auto& place = nest_.positions[statement];
   std::vector<poly::Affine> result{poly::constant(variables, place.text[0])};
   for (std::size_t loop = 0; loop < place.descending.size(); ++loop) {
     result.push_back((place.descending[loop] ? -1 : 1) * poly::variable(variables, loop));
@@ -90,7 +90,7 @@ std::vector<poly::Affine> LastWrites::time(std::size_t statement, std::size_t va
 /// The statement's point, where the time is the variables from `offset` on.
 std::vector<poly::Affine> LastWrites::point_at(std::size_t statement, std::size_t offset,
                                                std::size_t variables) const {
-  const auto& descending = nest_.places[statement].descending;
+  const auto& descending = nest_.positions[statement].descending;
   std::vector<poly::Affine> result;
   for (std::size_t loop = 0; loop < descending.size(); ++loop)
     result.push_back((descending[loop] ? -1 : 1) * poly::variable(variables, offset + 2 * loop + 1));
@@ -141,11 +141,11 @@ std::vector<Source> LastWrites::sources(std::size_t reader, const Expr& expr, co
   const auto here = scope.points.preimage(first, total);
 
   auto candidates = poly::Set::empty(context_, total);
-  for (std::size_t w = 0; w < nest_.places.size(); ++w) {
+  for (std::size_t w = 0; w < nest_.positions.size(); ++w) {
     if (nest_.system.equations[w].target != access.tensor) continue;
     // The writer's text positions are constants, which most comparisons of the order need.
     auto when = earlier;
-    const auto fixed = time(w, nest_.places[w].descending.size());
+    const auto fixed = time(w, nest_.positions[w].descending.size());
     for (std::size_t t = 0; t < times_; ++t) {
       if (poly::is_constant(fixed[t])) when[t] = poly::constant(total, fixed[t].constant);
     }
@@ -169,7 +169,7 @@ std::vector<Source> LastWrites::sources(std::size_t reader, const Expr& expr, co
          .help = "assign the element before it is read, or declare the tensor by cy.zeros"});
   }
   std::vector<Source> result;
-  for (std::size_t w = 0; w < nest_.places.size(); ++w) {
+  for (std::size_t w = 0; w < nest_.positions.size(); ++w) {
     if (nest_.system.equations[w].target != access.tensor) continue;
     const auto pieces = pieces_of(last, w, expr, access, scope);
     result.insert(result.end(), pieces.begin(), pieces.end());
@@ -200,7 +200,7 @@ std::vector<Source> LastWrites::pieces_of(const poly::Map& last, std::size_t wri
                                           const Access& access, const Scope& scope) const {
   // The cases of one statement stand at one place; what tells them apart is their domains.
   auto own = domains_[writer].preimage(point_at(writer, 0, times_), times_);
-  const auto fixed = time(writer, nest_.places[writer].descending.size());
+  const auto fixed = time(writer, nest_.positions[writer].descending.size());
   for (std::size_t t = 0; t < times_; ++t) {
     if (poly::is_constant(fixed[t]))
       own = own.intersect({poly::variable(times_, t) - poly::constant(times_, fixed[t].constant), true});
@@ -281,10 +281,10 @@ poly::Set LastWrites::last_points(std::size_t statement) const {
   std::vector<poly::Affine> now;
   for (const auto& form : time(statement, variables)) now.push_back(widened(form, total));
   const auto here = domains_[statement].preimage(first, total);
-  for (std::size_t w = 0; w < nest_.places.size(); ++w) {
+  for (std::size_t w = 0; w < nest_.positions.size(); ++w) {
     if (nest_.system.equations[w].target != equation.target) continue;
     auto when = std::vector<poly::Affine>{};
-    const auto fixed = time(w, nest_.places[w].descending.size());
+    const auto fixed = time(w, nest_.positions[w].descending.size());
     for (std::size_t t = 0; t < times_; ++t) {
       when.push_back(poly::is_constant(fixed[t]) ? poly::constant(total, fixed[t].constant)
                                                  : poly::variable(total, variables + t));

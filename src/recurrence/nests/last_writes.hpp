@@ -33,7 +33,7 @@ class LastWrites {
   [[nodiscard]] std::vector<Read> reads(std::size_t statement) const;
   /// Replaces sources that only hand on what they read by where that comes from. `reads`: of each statement.
   void read_through(std::vector<std::vector<Read>>& reads) const;
-  /// Whether a statement only hands on one element of an assigned tensor.
+  /// True for a statement that only hands on one element of an assigned tensor.
   [[nodiscard]] bool hands_on(std::size_t statement) const;
   /// The points at which a statement makes the last value of an element.
   [[nodiscard]] poly::Set last_points(std::size_t statement) const;

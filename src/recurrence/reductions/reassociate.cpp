@@ -11,7 +11,7 @@
 #include <cyclotron/support/error.hpp>
 #include <cyclotron/support/overloaded.hpp>
 
-#include "places.hpp"
+#include "variable_map.hpp"
 
 namespace cyclotron::recurrence {
 
@@ -46,7 +46,7 @@ class Reassociator {
     for (auto& equation : system_.equations) {
       known_.clear();
       Surroundings scope{domain_of(context_, equation), {}, equation.indices.size(), {}};
-      for (std::size_t v = 0; v < equation.indices.size(); ++v) scope.places.push_back(v);
+      for (std::size_t v = 0; v < equation.indices.size(); ++v) scope.variables.push_back(v);
       equation.expr = rewrite(equation.expr, scope);
     }
     return std::move(system_);
@@ -56,7 +56,7 @@ class Reassociator {
   /// The points around an expression as it was, and where its variables are in the scope that it gets.
   struct Surroundings {
     poly::Set points;
-    std::vector<std::size_t> places;
+    std::vector<std::size_t> variables;
     std::size_t size = 0;  ///< Variables of the new scope.
     std::vector<ExprId> reductions;
   };
@@ -131,12 +131,12 @@ class Reassociator {
     const auto result = std::visit(
         Overloaded{[&](const Constant&) { return id; },
                    [&](const Index& index) {
-                     Index moved{carried(index.form, scope.places), index.dtype};
+                     Index moved{map_variables(index.form, scope.variables), index.dtype};
                      return moved == index ? id : add(std::move(moved), expr.span);
                    },
                    [&](const Access& access) {
                      Access moved = access;
-                     for (auto& form : moved.index) form = carried(form, scope.places);
+                     for (auto& form : moved.index) form = map_variables(form, scope.variables);
                      return moved == access ? id : add(std::move(moved), expr.span);
                    },
                    [&](const Apply& apply) {
@@ -152,12 +152,12 @@ class Reassociator {
 
   ExprId rewrite_reduction(ExprId id, const Reduce& reduce, const Surroundings& scope, const Span& span) {
     const bool split = reduce.index == wanted_.index;
-    Surroundings inner{terms_of(scope.points, reduce), scope.places, scope.size + (split ? 2 : 1),
+    Surroundings inner{terms_of(scope.points, reduce), scope.variables, scope.size + (split ? 2 : 1),
                        scope.reductions};
-    inner.places.push_back(inner.size - 1);
+    inner.variables.push_back(inner.size - 1);
     inner.reductions.push_back(id);
-    Reduce moved{reduce.kind, reduce.index, carried(reduce.domain, inner.places), rewrite(reduce.body, inner),
-                 reduce.descending};
+    Reduce moved{reduce.kind, reduce.index, map_variables(reduce.domain, inner.variables),
+                 rewrite(reduce.body, inner), reduce.descending};
     if (!split) return moved == reduce ? id : add(std::move(moved), span);
     // The bounds as written come first: where they end a block early, its total is in place by then.
     moved.domain = intersection(moved.domain, {in_block(scope.size, inner.size)});
@@ -214,9 +214,9 @@ class Reassociator {
                       wanted_.index),
           "reassociate a maximum or minimum over a range that ends at the same value everywhere");
     }
-    auto places = scope.places;
-    places.push_back(scope.size);
-    return intersection(box, carried(*exact, places));
+    auto variables = scope.variables;
+    variables.push_back(scope.size);
+    return intersection(box, map_variables(*exact, variables));
   }
 
   ExprId add(decltype(Expr::node) node, const Span& span) {

@@ -69,7 +69,7 @@ struct Group {
   bool operator==(const Group&) const = default;
 };
 
-/// What the equations of a group have in common once they are planted.
+/// The common parts of a group's equations once they are planted.
 struct Planted {
   std::size_t members = 0;
   Region points;                      ///< Of the terms of all.
@@ -334,8 +334,14 @@ class Planter {
     const auto rank = group.names.size();
     const auto points = to_set(context_, planted.points, rank);
     const bool blocked = group.tile != operators::Shape{};
-    Tensor tensor{local_name(group), group.dtype, Role::local, {}, std::vector<std::int64_t>(rank, 1),
-                  blocked,           span};
+    Tensor tensor{local_name(group),
+                  group.dtype,
+                  Role::local,
+                  {},
+                  std::vector<std::int64_t>(rank, 1),
+                  blocked,
+                  span,
+                  system_.at(group.target).user_name()};
     for (std::size_t v = 0; v < rank; ++v)
       tensor.shape.push_back(points.maximum(v).value_or(-1) + 1 - planted.origins[v]);
     if (blocked) {

@@ -176,7 +176,8 @@ class ReductionSplitter {
                   {},
                   std::vector<std::int64_t>(rank, 1),
                   target.blocked,
-                  span};
+                  span,
+                  target.user_name()};
     std::vector<Affine> index;
     for (std::size_t v = 0; v < rank; ++v) {
       const auto low = points.minimum(v), high = points.maximum(v);
@@ -220,7 +221,7 @@ class ReductionSplitter {
     return result;
   }
 
-  /// Whether an expression, its reductions' domains included, speaks about a variable.
+  /// True where an expression, its reductions' domains included, names a variable.
   [[nodiscard]] bool depends(ExprId id, std::size_t variable) const {
     const auto form_does = [&](const Affine& form) { return uses(form, variable); };
     return std::visit(

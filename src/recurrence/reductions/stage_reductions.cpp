@@ -11,7 +11,7 @@
 #include <cyclotron/support/error.hpp>
 #include <cyclotron/support/overloaded.hpp>
 
-#include "places.hpp"
+#include "variable_map.hpp"
 
 namespace cyclotron::recurrence {
 
@@ -25,9 +25,9 @@ class Stager {
   System run() {
     for (auto& equation : system_.equations) {
       rewritten_.clear();
-      Places places(equation.indices.size());
-      std::iota(places.begin(), places.end(), std::size_t{0});
-      equation.expr = rewrite(equation.expr, places);
+      VariableMap map(equation.indices.size());
+      std::iota(map.begin(), map.end(), std::size_t{0});
+      equation.expr = rewrite(equation.expr, map);
     }
     if (!nested_) refuse_indices();
     return std::move(system_);
@@ -35,28 +35,28 @@ class Stager {
 
  private:
   /// A value used twice in scopes that change alike stays one value.
-  ExprId rewrite(ExprId id, const Places& places) {
-    if (const auto known = rewritten_.find({id, places}); known != rewritten_.end()) return known->second;
+  ExprId rewrite(ExprId id, const VariableMap& map) {
+    if (const auto known = rewritten_.find({id, map}); known != rewritten_.end()) return known->second;
     const Expr expr = system_.at(id);
     const auto result =
         std::visit(Overloaded{[&](const Constant&) { return id; },
                               [&](const Index& index) {
-                                Index moved{carried(index.form, places), index.dtype};
+                                Index moved{map_variables(index.form, map), index.dtype};
                                 return moved == index ? id : add(std::move(moved), expr.span);
                               },
                               [&](const Access& access) {
                                 Access moved = access;
-                                for (auto& form : moved.index) form = carried(form, places);
+                                for (auto& form : moved.index) form = map_variables(form, map);
                                 return moved == access ? id : add(std::move(moved), expr.span);
                               },
                               [&](const Apply& apply) {
                                 Apply moved = apply;
-                                for (auto& operand : moved.operands) operand = rewrite(operand, places);
+                                for (auto& operand : moved.operands) operand = rewrite(operand, map);
                                 return moved == apply ? id : add(std::move(moved), expr.span);
                               },
-                              [&](const Reduce&) { return rewrite_nest(id, places); }},
+                              [&](const Reduce&) { return rewrite_nest(id, map); }},
                    expr.node);
-    rewritten_.emplace(std::pair{id, places}, result);
+    rewritten_.emplace(std::pair{id, map}, result);
     return result;
   }
 
@@ -72,7 +72,7 @@ class Stager {
   }
   [[nodiscard]] bool is_staged(const Reduce& reduce) const { return stage(reduce) < indices_.size(); }
 
-  ExprId rewrite_nest(ExprId id, Places places) {
+  ExprId rewrite_nest(ExprId id, VariableMap map) {
     std::vector<Nested> nest;  // Outermost first.
     for (ExprId at = id;;) {
       const auto& expr = system_.at(at);
@@ -81,19 +81,19 @@ class Stager {
                          (nest.empty() || (is_staged(nest.front().reduce) && is_staged(*reduce) &&
                                            reduce->kind == nest.front().reduce.kind && !reduce->descending));
       if (!joins) break;
-      nest.push_back({*reduce, expr.span, places.size() + nest.size()});
+      nest.push_back({*reduce, expr.span, map.size() + nest.size()});
       at = reduce->body;
     }
     nested_ = nested_ || nest.size() > 1;
-    const auto first = places.size();
+    const auto first = map.size();
     const ExprId innermost = nest.back().reduce.body;
     std::ranges::stable_sort(nest, std::greater{}, [&](const Nested& one) { return stage(one.reduce); });
-    places.resize(first + nest.size());
-    for (std::size_t n = 0; n < nest.size(); ++n) places[nest[n].variable] = first + n;
-    ExprId body = rewrite(innermost, places);
+    map.resize(first + nest.size());
+    for (std::size_t n = 0; n < nest.size(); ++n) map[nest[n].variable] = first + n;
+    ExprId body = rewrite(innermost, map);
     for (std::size_t n = nest.size(); n-- > 0;) {
       Reduce reduce = nest[n].reduce;
-      reduce.domain = carried(reduce.domain, places);
+      reduce.domain = map_variables(reduce.domain, map);
       require_known(reduce, first + n, nest[n].span);
       reduce.body = body;
       body = add(std::move(reduce), nest[n].span);
@@ -138,7 +138,7 @@ class Stager {
   System system_;
   const std::vector<std::string>& indices_;
   bool nested_ = false;
-  std::map<std::pair<ExprId, Places>, ExprId> rewritten_;
+  std::map<std::pair<ExprId, VariableMap>, ExprId> rewritten_;
 };
 
 }  // namespace

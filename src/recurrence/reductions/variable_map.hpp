@@ -7,10 +7,10 @@
 namespace cyclotron::recurrence {
 
 /// Where each variable of a scope is in the scope that it gets.
-using Places = std::vector<std::size_t>;
+using VariableMap = std::vector<std::size_t>;
 
 /// A form over the old scope as one over the new, which has no coefficients after the last that is not zero.
-[[nodiscard]] Affine carried(const Affine& form, const Places& places);
-[[nodiscard]] Region carried(Region region, const Places& places);
+[[nodiscard]] Affine map_variables(const Affine& form, const VariableMap& map);
+[[nodiscard]] Region map_variables(Region region, const VariableMap& map);
 
 }  // namespace cyclotron::recurrence

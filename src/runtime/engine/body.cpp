@@ -18,11 +18,11 @@ std::int64_t coefficient(const Code& code, const Form& form, std::uint32_t varia
   return 0;
 }
 
-/// How many iterations there are until `place`, in a circular buffer of `modulus` places, goes round, if it moves by so
+/// Iterations until `element`, in a circular buffer of `modulus` places, goes round, if it moves by so
 /// much in each.
-std::int64_t iterations_around(std::int64_t place, std::int64_t by, std::int64_t modulus) {
+std::int64_t iterations_around(std::int64_t element, std::int64_t by, std::int64_t modulus) {
   if (by <= -modulus || by >= modulus) return 1;
-  const std::int64_t room = by > 0 ? modulus - 1 - place : place;
+  const std::int64_t room = by > 0 ? modulus - 1 - element : element;
   return room / std::abs(by) + 1;
 }
 
@@ -40,21 +40,21 @@ std::int64_t BodyRunner::Indices::offset_of(std::int64_t value, std::int64_t apa
   return offset < count ? offset : -1;
 }
 
-/// False where the place is not inside its slot in all iterations.
-bool BodyRunner::find_place(const Pe& pe, const Body& body, const Source& source, std::int64_t& iterations,
-                            Scalar& found) {
+/// False where the access is not inside its slot in all iterations.
+bool BodyRunner::find_access(const Pe& pe, const Body& body, const Source& source, std::int64_t& iterations,
+                             Scalar& found) {
   const Code& code = *pe.code;
   if (source.constant) {  // an operand, which is only read
     found = {const_cast<std::byte*>(code.constants[source.index].bytes.data()), 0, source.width,
              source.region, true};
     return true;
   }
-  const Place& place = code.places[source.index];
-  std::int64_t first = evaluate(code, place.index, pe.variables);
+  const SlotAccess& access = code.accesses[source.index];
+  std::int64_t first = evaluate(code, access.index, pe.variables);
   std::int64_t advance = 0, last = 0;
-  bool overflow = __builtin_mul_overflow(coefficient(code, place.index, body.variable), body.step, &advance);
-  if (place.wrap != Place::no_wrap) {
-    const auto& [form, modulus, stride] = code.wraps[place.wrap];
+  bool overflow = __builtin_mul_overflow(coefficient(code, access.index, body.variable), body.step, &advance);
+  if (access.wrap != SlotAccess::no_wrap) {
+    const auto& [form, modulus, stride] = code.wraps[access.wrap];
     const std::int64_t around = floor_modulo(evaluate(code, form, pe.variables), modulus);
     first += stride * around;
     std::int64_t by = 0;
@@ -68,10 +68,10 @@ bool BodyRunner::find_place(const Pe& pe, const Body& body, const Source& source
   overflow |=
       __builtin_mul_overflow(advance, iterations - 1, &last) || __builtin_add_overflow(last, first, &last);
   const auto inside = [&](std::int64_t index) {
-    return static_cast<std::uint64_t>(index) < static_cast<std::uint64_t>(place.count);
+    return static_cast<std::uint64_t>(index) < static_cast<std::uint64_t>(access.count);
   };
   if (overflow || !inside(first) || !inside(last)) return false;
-  found = {pe.memory + place.address + first * place.stride, iterations > 1 ? advance * place.stride : 0,
+  found = {pe.memory + access.address + first * access.stride, iterations > 1 ? advance * access.stride : 0,
            source.width, source.region};
   return true;
 }
@@ -128,7 +128,7 @@ bool BodyRunner::find_element(Pe& pe, const Body& body, const Body::Operation& a
   return true;
 }
 
-/// What each operation reads and writes in the first iteration; messages are scalars as others are.
+/// Finds the scalars that each operation reads and writes in the first iteration, those of messages too.
 bool BodyRunner::find(Pe& pe, const Body& body, const Streams& streams, std::int64_t& iterations,
                       Found& found) {
   std::array<std::uint32_t, Body::most_lanes> messages{};
@@ -141,8 +141,8 @@ bool BodyRunner::find(Pe& pe, const Body& body, const Streams& streams, std::int
   // Only where all were found the last time.
   const bool same = found.memory != nullptr && found.memory == pe.memory;
   found.memory = nullptr;
-  const auto place = [&](const Source& source, Scalar& scalar) {
-    return (same && source.fixed) || find_place(pe, body, source, iterations, scalar);
+  const auto find = [&](const Source& source, Scalar& scalar) {
+    return (same && source.fixed) || find_access(pe, body, source, iterations, scalar);
   };
   for (std::size_t o = 0; o < found.scalars.size(); ++o) {
     const Body::Operation& what = body.operations[o];
@@ -151,11 +151,11 @@ bool BodyRunner::find(Pe& pe, const Body& body, const Streams& streams, std::int
     operation.operands = std::max<std::uint8_t>(1, what.operands);
     const bool reads_result = what.kind == Step::Kind::store || what.kind == Step::Kind::send;
     Scalar& other = reads_result ? operation.out : operation.in[0];
-    if (!place(what.result, reads_result ? operation.in[0] : operation.out)) return false;
+    if (!find(what.result, reads_result ? operation.in[0] : operation.out)) return false;
     for (std::size_t n = 0; n < what.operands; ++n) {
       if (what.sources[n].form) {
         find_values(pe, body, what, iterations, found.indices[indices++], operation.in[n]);
-      } else if (!place(what.sources[n], operation.in[n])) {
+      } else if (!find(what.sources[n], operation.in[n])) {
         return false;
       }
     }
@@ -210,7 +210,7 @@ void BodyRunner::run(std::int64_t& left, const Operation*& computing) {
   }
 }
 
-/// What vectors run does not fail.
+/// Operators that run on vectors do not fail.
 void BodyRunner::run_one(const Body& body, const std::vector<VectorOperation>& scalars, std::int64_t number) {
   std::array<const void*, 3> in{};
   for (std::size_t o = 0; o < scalars.size(); ++o) {

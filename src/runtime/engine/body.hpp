@@ -1,4 +1,4 @@
-// Many iterations of a loop on scalars: its places are found once, and messages are read and written where their
+// Many iterations of a loop on scalars: its accesses are found once, and messages are read and written where their
 // queues keep them.
 #pragma once
 #include <algorithm>
@@ -11,7 +11,7 @@
 #include "code.hpp"
 #include "pe_array.hpp"
 #include "tensors.hpp"
-#include "vector_body.hpp"
+#include "vectorize/vector_body.hpp"
 
 namespace cyclotron::runtime {
 
@@ -56,8 +56,8 @@ class BodyRunner {
   struct Found;
   [[nodiscard]] bool find(Pe& pe, const Body& body, const Streams& streams, std::int64_t& iterations,
                           Found& found);
-  [[nodiscard]] static bool find_place(const Pe& pe, const Body& body, const Source& source,
-                                       std::int64_t& iterations, Scalar& found);
+  [[nodiscard]] static bool find_access(const Pe& pe, const Body& body, const Source& source,
+                                        std::int64_t& iterations, Scalar& found);
   /// The index of an operation's element.
   void find_index(const Pe& pe, const Body::Operation& access, std::int64_t* index) const;
   /// The values of a form in these iterations, in `values`.
@@ -70,7 +70,7 @@ class BodyRunner {
   static void run_one(const Body& body, const std::vector<VectorOperation>& scalars, std::int64_t number);
   void run(std::int64_t& left, const Operation*& computing);
 
-  /// What is kept of a body from run to run.
+  /// State of a body between runs.
   struct Found {
     std::vector<VectorOperation> scalars;
     std::vector<Indices> indices;       ///< Of the forms in the body.

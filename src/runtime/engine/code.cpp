@@ -15,9 +15,9 @@
 #include <cyclotron/support/error.hpp>
 #include <cyclotron/support/overloaded.hpp>
 
-#include "find_body.hpp"
-#include "float16.hpp"
-#include "halves.hpp"
+#include "vectorize/find_body.hpp"
+#include "kernels/float16.hpp"
+#include "triangle_products.hpp"
 #include "sent_slots.hpp"
 
 namespace cyclotron::runtime {
@@ -47,7 +47,7 @@ class Decoder {
     require(open_.empty(), "a Loop or If has no End");
     code_.steps.emplace_back();
     mark_calls();
-    mark_lower_halves(code_);
+    mark_lower_triangles(code_);
     mark_sent_slots(code_);
     return std::move(code_);
   }
@@ -79,28 +79,28 @@ class Decoder {
     require(
         slot.tile.rows >= 1 && slot.tile.rows <= most && slot.tile.columns >= 1 && slot.tile.columns <= most,
         "a slot's tile has no such size");
-    Place place;
-    place.tile = {static_cast<std::int32_t>(slot.tile.rows), static_cast<std::int32_t>(slot.tile.columns)};
-    place.scalar = place.tile == TileSize{1, 1};
-    place.count = slot.count;
-    place.slot = static_cast<std::uint32_t>(slots_.size());
+    SlotAccess access;
+    access.tile = {static_cast<std::int32_t>(slot.tile.rows), static_cast<std::int32_t>(slot.tile.columns)};
+    access.scalar = access.tile == TileSize{1, 1};
+    access.count = slot.count;
+    access.slot = static_cast<std::uint32_t>(slots_.size());
     const auto element = static_cast<std::int64_t>(operators::size_bytes(slot.dtype));
     const bool in_memory = !slot.first_register;
     const std::int64_t first = in_memory ? slot.address : *slot.first_register;
     std::int64_t end = 0;
-    const bool overflow = __builtin_mul_overflow(place.tile.words(), element, &place.stride) ||
-                          __builtin_mul_overflow(place.stride, slot.count, &end) ||
+    const bool overflow = __builtin_mul_overflow(access.tile.words(), element, &access.stride) ||
+                          __builtin_mul_overflow(access.stride, slot.count, &end) ||
                           __builtin_add_overflow(in_memory ? end : end / element, first, &end);
     const std::int64_t alignment = in_memory ? operators::alignment_bytes(slot.dtype) : 1;
     require(!overflow && slot.count >= 1 && first >= 0 && first % alignment == 0 &&
                 end <= (in_memory ? pe_class_.memory_bytes : program_.machine.pe.registers.value_or(0)),
             "a slot is not inside the PE's memory", "CYC613");
-    if (!place.scalar) {
+    if (!access.scalar) {
       require(slot.count <= most - code_.sizes, "its slots have too many elements");
-      place.sizes = code_.sizes;
+      access.sizes = code_.sizes;
       code_.sizes += static_cast<std::uint32_t>(slot.count);
     }
-    slots_.push_back(place);
+    slots_.push_back(access);
   }
 
   Form form(const program::Affine& affine) {
@@ -139,9 +139,9 @@ class Decoder {
     return pe_class_.slots[reference.slot.index()];
   }
 
-  std::uint32_t place(const program::SlotRef& reference) {
+  std::uint32_t access(const program::SlotRef& reference) {
     (void)slot(reference);
-    Place result = slots_[reference.slot.index()];
+    SlotAccess result = slots_[reference.slot.index()];
     result.index = form(reference.index);
     if (const auto& wrap = reference.wrap; wrap.modulus != 0) {
       require(wrap.modulus >= 1 && wrap.stride >= 1 && wrap.modulus <= result.count &&
@@ -150,16 +150,16 @@ class Decoder {
       result.wrap = static_cast<std::uint32_t>(code_.wraps.size());
       code_.wraps.push_back({form(wrap.form), wrap.modulus, wrap.stride});
     }
-    code_.places.push_back(result);
-    return static_cast<std::uint32_t>(code_.places.size() - 1);
+    code_.accesses.push_back(result);
+    return static_cast<std::uint32_t>(code_.accesses.size() - 1);
   }
 
   bool is_scalar(const program::SlotRef& reference) const { return slots_[reference.slot.index()].scalar; }
 
   /// The step's destination (or what it sends or stores), and from it the step's dtype.
   void set_place(const program::SlotRef& reference) {
-    const auto index = place(reference);
-    step().place = index;
+    const auto index = access(reference);
+    step().access = index;
     step().dtype = slot(reference).dtype;
     step().element = static_cast<std::uint8_t>(operators::size_bytes(step().dtype));
     step().scalar = is_scalar(reference);
@@ -169,7 +169,7 @@ class Decoder {
     const auto width = static_cast<std::uint8_t>(operators::size_bytes(dtype));
     return std::visit(Overloaded{[&](const program::SlotRef& reference) {
                                    require(slot(reference).dtype == dtype, "its operands differ in dtype");
-                                   return Source{.width = width, .index = place(reference)};
+                                   return Source{.width = width, .index = access(reference)};
                                  },
                                  [&](const program::Constant& constant) {
                                    return Source{
@@ -368,7 +368,7 @@ class Decoder {
     for (std::size_t n = 0; n < compute.operands.size(); ++n) {
       sources.push_back(source(compute.operands[n], operators::operand_dtype(compute.op, n, step().dtype)));
       if (!sources.back().constant)
-        step().scalar = step().scalar && code_.places[sources.back().index].scalar;
+        step().scalar = step().scalar && code_.accesses[sources.back().index].scalar;
     }
     step().operands = {static_cast<std::uint32_t>(code_.sources.size()),
                        static_cast<std::uint32_t>(sources.size())};
@@ -396,11 +396,11 @@ class Decoder {
     step().kind = Step::Kind::exit;
     set_place(exit.runs);
     require(step().scalar && step().dtype == DType::boolean, "a loop ends by what is no flag");
-    require(exit.ending.index() < program_.endings.size(), "it names an ending that does not exist");
+    require(exit.plan.index() < program_.exit_plans.size(), "it names an ending that does not exist");
     require(!open_.empty() && code_.steps[open_.back()].kind == Step::Kind::loop,
             "an exit is not directly in a loop");
     step().variable = code_.steps[open_.back()].variable;
-    step().ending = exit.ending.value;
+    step().plan = exit.plan.value;
   }
 
   /// The dtype that selects the kernel.
@@ -421,7 +421,7 @@ class Decoder {
   const Program& program_;
   const program::PeClass& pe_class_;
   Code code_;
-  std::vector<Place> slots_;
+  std::vector<SlotAccess> slots_;
   std::vector<std::size_t> open_;
   std::uint32_t open_loops_ = 0;
 };

@@ -52,7 +52,7 @@ struct Wrapped {
 };
 
 /// An element of a slot: the index, and what the code's pool has of this number.
-struct Place {
+struct SlotAccess {
   static constexpr std::uint32_t no_wrap = 0xffffffffU;
   Form index;
   std::int64_t address = 0;  ///< Of element 0, in bytes (`program::Storage`).
@@ -63,18 +63,18 @@ struct Place {
   std::uint32_t slot = 0;
   std::uint32_t wrap = no_wrap;
   bool scalar = false;
-  bool sent = false;  ///< What the slot holds goes to other PEs; see `mark_sent_slots`.
+  bool sent = false;  ///< The slot's values go to other PEs; see `mark_sent_slots`.
 };
 
-/// An operand: a place, or a number of the dtype that the operator takes there: a constant, or of a move the value of a
+/// An operand: an element of a slot, or a number of the dtype that the operator takes there: a constant, or of a move the value of a
 /// form.
 struct Source {
-  bool constant = false;     ///< It is no place.
+  bool constant = false;     ///< It is no element of a slot.
   bool form = false;         ///< The value of a form; `constant` too.
   std::uint8_t width = 0;    ///< Bytes of a scalar.
-  std::uint32_t index = 0;   ///< In `places`, `constants` or `forms`.
+  std::uint32_t index = 0;   ///< In `accesses`, `constants` or `forms`.
   std::uint16_t region = 0;  ///< In a body: see `Scalar`.
-  bool fixed = false;        ///< In a body: a PE always finds it in the same place.
+  bool fixed = false;        ///< In a body: a PE always finds it at the same address.
 };
 
 struct Range {
@@ -117,9 +117,9 @@ struct Step {
   Flags flags = 0;
   std::uint32_t variable = 0;  ///< Of a loop; of an exit, that of the loop around.
   std::uint32_t target = 0;    ///< Where to go: past the End (loop, branch), the loop's first step (repeat).
-  std::uint32_t place = 0;     ///< Destination, or what is stored or sent.
+  std::uint32_t access = 0;    ///< Destination, or what is stored or sent.
   std::uint32_t tensor = 0;
-  std::uint32_t ending = 0;      ///< Of an exit.
+  std::uint32_t plan = 0;        ///< Of an exit.
   std::uint32_t port = 0;        ///< In the class's ports.
   std::uint32_t body = no_body;  ///< Of a loop and its repeat: in `bodies`.
   Range operands{};              ///< Sources of a compute or move; index forms of a load or store.
@@ -178,7 +178,7 @@ struct Code {
   std::vector<Limit> limits;
   std::vector<Test> tests;
   std::vector<Range> conjunctions;
-  std::vector<Place> places;
+  std::vector<SlotAccess> accesses;
   std::vector<Wrapped> wraps;
   std::vector<Source> sources;
   std::vector<ConstantBytes> constants;
@@ -211,12 +211,12 @@ struct Code {
 }
 
 /// The element of its slot.
-[[nodiscard]] inline std::int64_t evaluate(const Code& code, const Place& place,
+[[nodiscard]] inline std::int64_t evaluate(const Code& code, const SlotAccess& access,
                                            const std::int64_t* variables) {
-  std::int64_t element = place.index.constant;
-  if (place.index.count > 0) element = evaluate(code, place.index, variables);
-  if (place.wrap == Place::no_wrap) return element;
-  const auto& [form, modulus, stride] = code.wraps[place.wrap];
+  std::int64_t element = access.index.constant;
+  if (access.index.count > 0) element = evaluate(code, access.index, variables);
+  if (access.wrap == SlotAccess::no_wrap) return element;
+  const auto& [form, modulus, stride] = code.wraps[access.wrap];
   return element + stride * floor_modulo(evaluate(code, form, variables), modulus);
 }
 
@@ -224,7 +224,7 @@ struct Code {
 [[nodiscard]] std::int64_t lower_limit(const Code& code, Range range, const std::int64_t* variables);
 /// Smallest of the upper limits, each rounded down.
 [[nodiscard]] std::int64_t upper_limit(const Code& code, Range range, const std::int64_t* variables);
-/// Whether any conjunction of a branch holds.
+/// Tells whether any conjunction of a branch holds.
 [[nodiscard]] bool holds(const Code& code, Range conjunctions, const std::int64_t* variables);
 
 }  // namespace cyclotron::runtime

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace cyclotron::runtime::simulator {
+namespace cyclotron::runtime {
 namespace {
 
 bool names(const Code& code, const Form& form, std::uint32_t variable) {
@@ -33,4 +33,4 @@ bool depends_on(const Code& code, const Step& step, std::uint32_t variable) {
   return limited && (names(code, step.lower, variable) || names(code, step.upper, variable));
 }
 
-}  // namespace cyclotron::runtime::simulator
+}  // namespace cyclotron::runtime

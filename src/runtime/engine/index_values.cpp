@@ -4,9 +4,11 @@
 
 #include <cyclotron/support/error.hpp>
 
-#include "float16.hpp"
+#include "kernels/float16.hpp"
 
 namespace cyclotron::runtime {
+
+using operators::DType;
 
 void write_indices(DType dtype, std::int64_t first, std::int64_t step, std::int64_t count, std::byte* to) {
   const auto write = [&]<class T>(T) {

@@ -32,7 +32,7 @@ struct Packet {
 
 enum class Outcome : std::uint8_t { blocked, done, paused };
 
-/// What a host supplies. `send`, `broadcast` and `receive` return false where the PE has to wait; the step is
+/// The interface of a host. `send`, `broadcast` and `receive` return false where the PE has to wait; the step is
 /// then tried again. `receive` passes the message to `deliver(size, data)` and drops it when that returns.
 ///   static constexpr bool functional;                       // numbers, or shapes and time only
 ///   bool send(Pe&, const Step&, const Packet&);
@@ -103,28 +103,12 @@ class Interpreter {
         if (step.begins_call) host_.call(pe);
       }
       switch (step.kind) {
-        case Step::Kind::loop: {
-          const std::int64_t first = lower_limit(code, step.lower, pe.variables);
-          const std::int64_t last = upper_limit(code, step.upper, pe.variables);
-          pe.variables[step.variable] = first;
-          pe.limits[step.variable] = last;
-          counter = first <= last ? counter + 1 : step.target;
-          if (first <= last) run_body(pe, step, budget, executed);
+        case Step::Kind::loop:
+          if (open_loop(pe, step)) run_body(pe, step, budget, executed);
           continue;
-        }
-        case Step::Kind::repeat: {
-          std::int64_t& variable = pe.variables[step.variable];
-          const auto left =
-              static_cast<std::uint64_t>(pe.limits[step.variable]) - static_cast<std::uint64_t>(variable);
-          if (left >= static_cast<std::uint64_t>(step.step)) {
-            variable += step.step;
-            counter = step.target;
-            run_body(pe, step, budget, executed);
-          } else {
-            ++counter;
-          }
+        case Step::Kind::repeat:
+          if (next_iteration(pe, step)) run_body(pe, step, budget, executed);
           continue;
-        }
         case Step::Kind::branch:
           counter = holds(code, step.lower, pe.variables) ? counter + 1 : step.target;
           continue;
@@ -171,6 +155,27 @@ class Interpreter {
     return Outcome::paused;
   }
 
+  /// False where the loop has no iteration; the PE is past it then.
+  [[gnu::always_inline]] static bool open_loop(Pe& pe, const Step& loop) {
+    const std::int64_t first = lower_limit(*pe.code, loop.lower, pe.variables);
+    const std::int64_t last = upper_limit(*pe.code, loop.upper, pe.variables);
+    pe.variables[loop.variable] = first;
+    pe.limits[loop.variable] = last;
+    pe.counter = first <= last ? pe.counter + 1 : loop.target;
+    return first <= last;
+  }
+
+  /// False where the loop is done.
+  [[gnu::always_inline]] static bool next_iteration(Pe& pe, const Step& repeat) {
+    std::int64_t& variable = pe.variables[repeat.variable];
+    const auto left =
+        static_cast<std::uint64_t>(pe.limits[repeat.variable]) - static_cast<std::uint64_t>(variable);
+    const bool goes_on = left >= static_cast<std::uint64_t>(repeat.step);
+    if (goes_on) variable += repeat.step;
+    pe.counter = goes_on ? repeat.target : pe.counter + 1;
+    return goes_on;
+  }
+
   /// At the start of an iteration: runs as many as have their messages and places. The others go step by step.
   [[gnu::always_inline]] void run_body(Pe& pe, const Step& loop, std::int64_t& budget,
                                        std::int64_t& executed) {
@@ -182,68 +187,68 @@ class Interpreter {
     }
   }
 
-  [[nodiscard]] std::int64_t element(const Pe& pe, const Place& place) const {
-    const std::int64_t index = evaluate(*pe.code, place, pe.variables);
-    if (static_cast<std::uint64_t>(index) >= static_cast<std::uint64_t>(place.count))
-      outside(pe, place, index);
+  [[nodiscard]] std::int64_t element(const Pe& pe, const SlotAccess& access) const {
+    const std::int64_t index = evaluate(*pe.code, access, pe.variables);
+    if (static_cast<std::uint64_t>(index) >= static_cast<std::uint64_t>(access.count))
+      outside(pe, access, index);
     return index;
   }
 
-  [[noreturn]] void outside(const Pe& pe, const Place& place, std::int64_t index) const {
-    const auto& slot = array_.program().classes[pe.code->index].slots[place.slot];
+  [[noreturn]] void outside(const Pe& pe, const SlotAccess& access, std::int64_t index) const {
+    const auto& slot = array_.program().classes[pe.code->index].slots[access.slot];
     throw KernelFailure{"CYC703",
                         "slot `" + slot.name + "` has " + std::to_string(slot.count) + " elements; element " +
                             std::to_string(index) + " is none of them",
                         "compile the kernel again"};
   }
 
-  static std::byte* address(const Pe& pe, const Place& place, std::int64_t index) {
+  static std::byte* address(const Pe& pe, const SlotAccess& access, std::int64_t index) {
     if constexpr (!Host::functional) return nullptr;
-    return pe.memory + place.address + index * place.stride;
+    return pe.memory + access.address + index * access.stride;
   }
 
   /// The numbers of a tile that is read.
-  [[nodiscard]] const std::byte* numbers(const Pe& pe, const Place& place, std::int64_t index) const {
+  [[nodiscard]] const std::byte* numbers(const Pe& pe, const SlotAccess& access, std::int64_t index) const {
     if constexpr (KeepsTiles<Host>) {
-      if (!place.scalar) return host_.tile(tile_number(pe, place, index)).data();
+      if (!access.scalar) return host_.tile(tile_number(pe, access, index)).data();
     }
-    return address(pe, place, index);
+    return address(pe, access, index);
   }
 
   /// Calls fill(numbers) to write a tile of `bytes`; what was there before may be read until that returns.
   template <class Fill>
-  void write(const Pe& pe, const Place& place, std::int64_t index, std::size_t bytes, Fill fill) {
+  void write(const Pe& pe, const SlotAccess& access, std::int64_t index, std::size_t bytes, Fill fill) {
     if constexpr (KeepsTiles<Host>) {
-      if (!place.scalar) {
-        const std::size_t number = tile_number(pe, place, index);
-        auto room = host_.room(number, bytes, place.sent);
+      if (!access.scalar) {
+        const std::size_t number = tile_number(pe, access, index);
+        auto room = host_.room(number, bytes, access.sent);
         fill(room.data());
         host_.put(number, std::move(room));
         return;
       }
     }
-    fill(address(pe, place, index));
+    fill(address(pe, access, index));
   }
 
-  [[nodiscard]] std::size_t tile_number(const Pe& pe, const Place& place, std::int64_t index) const {
-    return array_.tile_number(size(pe, place, index));
+  [[nodiscard]] std::size_t tile_number(const Pe& pe, const SlotAccess& access, std::int64_t index) const {
+    return array_.tile_number(size(pe, access, index));
   }
 
   static std::size_t bytes_of(TileSize size, const Step& step) {
     return static_cast<std::size_t>(size.words()) * step.element;
   }
 
-  static TileSize& size(const Pe& pe, const Place& place, std::int64_t index) {
-    return pe.sizes[place.sizes + static_cast<std::uint64_t>(index)];
+  static TileSize& size(const Pe& pe, const SlotAccess& access, std::int64_t index) {
+    return pe.sizes[access.sizes + static_cast<std::uint64_t>(index)];
   }
 
   /// The size of a tile that is read.
-  TileSize written_size(const Pe& pe, const Place& place, std::int64_t index) const {
-    if (place.scalar) return {1, 1};
-    const TileSize result = size(pe, place, index);
+  TileSize written_size(const Pe& pe, const SlotAccess& access, std::int64_t index) const {
+    if (access.scalar) return {1, 1};
+    const TileSize result = size(pe, access, index);
     if (result.rows == 0) {
       throw KernelFailure{"CYC704",
-                          "slot `" + array_.program().classes[pe.code->index].slots[place.slot].name +
+                          "slot `" + array_.program().classes[pe.code->index].slots[access.slot].name +
                               "` is read before it is written",
                           "compile the kernel again"};
     }
@@ -251,17 +256,17 @@ class Interpreter {
   }
 
   /// Makes room for a tile that is written.
-  void set_size(const Pe& pe, const Place& place, std::int64_t index, TileSize wanted) const {
-    if (wanted.rows > place.tile.rows || wanted.columns > place.tile.columns) too_large(pe, place, wanted);
-    if (!place.scalar) size(pe, place, index) = wanted;
+  void set_size(const Pe& pe, const SlotAccess& access, std::int64_t index, TileSize wanted) const {
+    if (wanted.rows > access.tile.rows || wanted.columns > access.tile.columns) too_large(pe, access, wanted);
+    if (!access.scalar) size(pe, access, index) = wanted;
   }
 
-  [[noreturn]] void too_large(const Pe& pe, const Place& place, TileSize wanted) const {
+  [[noreturn]] void too_large(const Pe& pe, const SlotAccess& access, TileSize wanted) const {
     const auto text = [](TileSize s) { return std::to_string(s.rows) + "x" + std::to_string(s.columns); };
     throw KernelFailure{"CYC704",
                         "a " + text(wanted) + " tile does not fit slot `" +
-                            array_.program().classes[pe.code->index].slots[place.slot].name + "` of " +
-                            text(place.tile) + " tiles",
+                            array_.program().classes[pe.code->index].slots[access.slot].name + "` of " +
+                            text(access.tile) + " tiles",
                         "compile the kernel again"};
   }
 
@@ -273,69 +278,70 @@ class Interpreter {
     return index_.data();
   }
 
-  /// Whether a load or store may go on.
-  bool access([[maybe_unused]] Pe& pe, [[maybe_unused]] const Step& step, [[maybe_unused]] TileSize size) {
+  /// Tells whether a load or store may go on.
+  bool memory_ready([[maybe_unused]] Pe& pe, [[maybe_unused]] const Step& step,
+                    [[maybe_unused]] TileSize size) {
     if constexpr (TimesMemory<Host>) return host_.access(pe, step, size);
     return true;
   }
 
   bool load(Pe& pe, const Step& step) {
-    const Place& place = pe.code->places[step.place];
-    const std::int64_t at = element(pe, place);
+    const SlotAccess& access = pe.code->accesses[step.access];
+    const std::int64_t at = element(pe, access);
     const std::int64_t* index = tensor_index(pe, step);
     const TensorAccess& tensor = tensors_[step.tensor];
     if (step.scalar) {
       const std::byte* from = tensor.scalar(index);
-      if (!access(pe, step, {1, 1})) return false;
-      if constexpr (Host::functional) copy_scalar(address(pe, place, at), from, step.element);
+      if (!memory_ready(pe, step, {1, 1})) return false;
+      if constexpr (Host::functional) copy_scalar(address(pe, access, at), from, step.element);
       host_.moved(pe, step, {1, 1});
       return true;
     }
     const TileSize loaded = tensor.size(index);
-    if (!access(pe, step, loaded)) return false;
-    set_size(pe, place, at, loaded);
+    if (!memory_ready(pe, step, loaded)) return false;
+    set_size(pe, access, at, loaded);
     if constexpr (KeepsTiles<Host>) {
       const auto* held = host_.held(step, index);
-      if (held != nullptr && !place.scalar) {
-        host_.put(tile_number(pe, place, at), *held);
+      if (held != nullptr && !access.scalar) {
+        host_.put(tile_number(pe, access, at), *held);
         host_.moved(pe, step, loaded);
         return true;
       }
       host_.started();
-      write(pe, place, at, bytes_of(loaded, step), [&](std::byte* to) {
+      write(pe, access, at, bytes_of(loaded, step), [&](std::byte* to) {
         if (held == nullptr) return tensor.read(index, to);
         std::memcpy(to, held->data(), bytes_of(loaded, step));
       });
       host_.accessed(pe, step);
     } else if constexpr (Host::functional) {
-      write(pe, place, at, bytes_of(loaded, step), [&](std::byte* to) { tensor.read(index, to); });
+      write(pe, access, at, bytes_of(loaded, step), [&](std::byte* to) { tensor.read(index, to); });
     }
     host_.moved(pe, step, loaded);
     return true;
   }
 
   bool store(Pe& pe, const Step& step) {
-    const Place& place = pe.code->places[step.place];
-    const std::int64_t at = element(pe, place);
+    const SlotAccess& access = pe.code->accesses[step.access];
+    const std::int64_t at = element(pe, access);
     const std::int64_t* index = tensor_index(pe, step);
     const TensorAccess& tensor = tensors_[step.tensor];
     TileSize stored{1, 1};
     if (step.scalar) {
       std::byte* to = tensor.scalar(index);
-      if (!access(pe, step, stored)) return false;
-      if constexpr (Host::functional) copy_scalar(to, address(pe, place, at), step.element);
+      if (!memory_ready(pe, step, stored)) return false;
+      if constexpr (Host::functional) copy_scalar(to, address(pe, access, at), step.element);
     } else {
-      stored = written_size(pe, place, at);
+      stored = written_size(pe, access, at);
       (void)tensor.size(index);
-      if (!access(pe, step, stored)) return false;
+      if (!memory_ready(pe, step, stored)) return false;
       if constexpr (KeepsTiles<Host>) {
         host_.started();
-        const std::byte* from = numbers(pe, place, at);
-        const auto* reference = place.scalar ? nullptr : &host_.tile(tile_number(pe, place, at));
+        const std::byte* from = numbers(pe, access, at);
+        const auto* reference = access.scalar ? nullptr : &host_.tile(tile_number(pe, access, at));
         if (!host_.keep(step, index, stored, from, reference)) tensor.write(index, from, stored);
         host_.accessed(pe, step);
       } else if constexpr (Host::functional) {
-        tensor.write(index, numbers(pe, place, at), stored);
+        tensor.write(index, numbers(pe, access, at), stored);
       }
     }
     host_.stored(step, index);
@@ -344,13 +350,13 @@ class Interpreter {
   }
 
   [[nodiscard]] Packet packet(const Pe& pe, const Step& step) const {
-    const Place& place = pe.code->places[step.place];
-    const std::int64_t at = element(pe, place);
-    if (step.scalar) return {{1, 1}, address(pe, place, at), step.element};
-    const TileSize size = written_size(pe, place, at);
-    Packet result{size, numbers(pe, place, at), bytes_of(size, step)};
+    const SlotAccess& access = pe.code->accesses[step.access];
+    const std::int64_t at = element(pe, access);
+    if (step.scalar) return {{1, 1}, address(pe, access, at), step.element};
+    const TileSize size = written_size(pe, access, at);
+    Packet result{size, numbers(pe, access, at), bytes_of(size, step)};
     if constexpr (KeepsTiles<Host>) {
-      if (!place.scalar) result.tile = tile_number(pe, place, at);
+      if (!access.scalar) result.tile = tile_number(pe, access, at);
     }
     return result;
   }
@@ -366,8 +372,8 @@ class Interpreter {
   }
 
   bool receive(Pe& pe, const Step& step) {
-    const Place& place = pe.code->places[step.place];
-    const std::int64_t at = element(pe, place);
+    const SlotAccess& access = pe.code->accesses[step.access];
+    const std::int64_t at = element(pe, access);
     std::int64_t sender = 0;
     const Port port = pe.code->ports[step.port];
     if (port.kind == Port::Kind::network_in) {
@@ -377,17 +383,17 @@ class Interpreter {
     return host_.receive(pe, step, sender, [&]<class Data>(TileSize size, [[maybe_unused]] Data&& data) {
       if constexpr (std::is_pointer_v<std::remove_cvref_t<Data>>) {
         if (step.scalar) {
-          if constexpr (Host::functional) copy_scalar(address(pe, place, at), data, step.element);
+          if constexpr (Host::functional) copy_scalar(address(pe, access, at), data, step.element);
           return;
         }
-        set_size(pe, place, at, size);
+        set_size(pe, access, at, size);
         if constexpr (Host::functional) {
           const std::size_t bytes = bytes_of(size, step);
-          write(pe, place, at, bytes, [&](std::byte* to) { std::memcpy(to, data, bytes); });
+          write(pe, access, at, bytes, [&](std::byte* to) { std::memcpy(to, data, bytes); });
         }
       } else if constexpr (KeepsTiles<Host>) {  // a reference
-        set_size(pe, place, at, size);
-        host_.put(tile_number(pe, place, at), std::forward<Data>(data));
+        set_size(pe, access, at, size);
+        host_.put(tile_number(pe, access, at), std::forward<Data>(data));
       }
     });
   }
@@ -396,21 +402,21 @@ class Interpreter {
   const void* operand(const Pe& pe, const Source& source, TileSize& size) const {
     size = {1, 1};
     if (source.constant) return pe.code->constants[source.index].bytes.data();
-    const Place& place = pe.code->places[source.index];
-    const std::int64_t at = element(pe, place);
-    size = written_size(pe, place, at);
-    return numbers(pe, place, at);
+    const SlotAccess& access = pe.code->accesses[source.index];
+    const std::int64_t at = element(pe, access);
+    size = written_size(pe, access, at);
+    return numbers(pe, access, at);
   }
 
   const void* scalar_operand(const Pe& pe, const Source& source) const {
     if (source.constant) return pe.code->constants[source.index].bytes.data();
-    const Place& place = pe.code->places[source.index];
-    return address(pe, place, element(pe, place));
+    const SlotAccess& access = pe.code->accesses[source.index];
+    return address(pe, access, element(pe, access));
   }
 
   void move(Pe& pe, const Step& step) {
-    const Place& place = pe.code->places[step.place];
-    const std::int64_t at = element(pe, place);
+    const SlotAccess& access = pe.code->accesses[step.access];
+    const std::int64_t at = element(pe, access);
     TileSize size;
     const Source& source = pe.code->sources[step.operands.first];
     ConstantBytes index;
@@ -422,20 +428,20 @@ class Interpreter {
     } else {
       from = operand(pe, source, size);
     }
-    set_size(pe, place, at, size);
+    set_size(pe, access, at, size);
     if constexpr (KeepsTiles<Host>) {
-      if (!place.scalar && !source.constant && !pe.code->places[source.index].scalar) {
-        const Place& origin = pe.code->places[source.index];
-        return host_.put(tile_number(pe, place, at),
+      if (!access.scalar && !source.constant && !pe.code->accesses[source.index].scalar) {
+        const SlotAccess& origin = pe.code->accesses[source.index];
+        return host_.put(tile_number(pe, access, at),
                          host_.tile(tile_number(pe, origin, element(pe, origin))));
       }
     }
     if constexpr (Host::functional) {
       if (step.scalar) {
-        copy_scalar(address(pe, place, at), from, step.element);
+        copy_scalar(address(pe, access, at), from, step.element);
       } else {
         const std::size_t bytes = bytes_of(size, step);
-        write(pe, place, at, bytes, [&](std::byte* to) { std::memmove(to, from, bytes); });
+        write(pe, access, at, bytes, [&](std::byte* to) { std::memmove(to, from, bytes); });
       }
     }
     host_.moved(pe, step, size);
@@ -444,22 +450,22 @@ class Interpreter {
   /// Without numbers no loop ends early.
   void exit([[maybe_unused]] const Pe& pe, [[maybe_unused]] const Step& step) {
     if constexpr (Host::functional) {
-      const Place& place = pe.code->places[step.place];
-      if (*address(pe, place, element(pe, place)) != std::byte{0}) return;
+      const SlotAccess& access = pe.code->accesses[step.access];
+      if (*address(pe, access, element(pe, access)) != std::byte{0}) return;
       std::int64_t& variable = pe.variables[step.variable];
-      variable += array_.loop_ends().leave(step.ending, variable);
+      variable += array_.loop_exits().leave(step.plan, variable);
     }
   }
 
   void compute_scalar(Pe& pe, const Step& step) {
-    const Place& place = pe.code->places[step.place];
-    const std::int64_t at = element(pe, place);
+    const SlotAccess& access = pe.code->accesses[step.access];
+    const std::int64_t at = element(pe, access);
     if constexpr (Host::functional) {
       std::array<const void*, 3> in;
       for (std::uint32_t i = 0; i < step.operands.count; ++i) {
         in[i] = scalar_operand(pe, pe.code->sources[step.operands.first + i]);
       }
-      step.kernel(address(pe, place, at), in.data());
+      step.kernel(address(pe, access, at), in.data());
     }
     host_.computed(pe, step, {});
   }
@@ -475,13 +481,13 @@ class Interpreter {
     }
     const std::span<const Shape> operands(shapes.data(), arity);
     const Shape result = operators::result_shape(step.op, step.flags, operands);
-    const Place& place = pe.code->places[step.place];
-    const std::int64_t at = element(pe, place);
+    const SlotAccess& access = pe.code->accesses[step.access];
+    const std::int64_t at = element(pe, access);
     const TileSize size{static_cast<std::int32_t>(result.rows), static_cast<std::int32_t>(result.columns)};
-    set_size(pe, place, at, size);
+    set_size(pe, access, at, size);
     if constexpr (KeepsTiles<Host>) host_.computing(operands);
     if constexpr (Host::functional) {
-      write(pe, place, at, bytes_of(size, step), [&](std::byte* to) {
+      write(pe, access, at, bytes_of(size, step), [&](std::byte* to) {
         apply({step.op, step.flags, step.dtype}, std::span<const ConstTile>(in.data(), arity), {to, result},
               scratch_);
       });

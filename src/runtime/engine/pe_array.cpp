@@ -59,7 +59,7 @@ PeArray::PeArray(const program::Program& program, bool functional, Part part)
       wires_(program),
       least_depth_(program::least_depths(program)),
       part_(std::move(part)),
-      loop_ends_(program.endings) {
+      loop_exits_(program.exit_plans) {
   check_grid_size(program);
   std::int64_t size = 1;
   grid_stride_.assign(program.grid.size(), 1);
@@ -138,15 +138,15 @@ void PeArray::allocate(bool functional) {
     sizes += code.sizes;
     ports += code.ports.size();
   }
-  variables_ = Zeroed<std::int64_t>(variables);
-  sizes_ = Zeroed<TileSize>(sizes);
-  queues_ = Zeroed<std::uint32_t>(ports);
-  if (functional) memory_ = ZeroedBytes(bytes);
+  variables_ = ZeroTable<std::int64_t>(variables);
+  sizes_ = ZeroTable<TileSize>(sizes);
+  queues_ = ZeroTable<std::uint32_t>(ports);
+  if (functional) memory_ = ZeroPages(bytes);
   std::byte* memory = memory_.data();
   std::int64_t* variable = variables_.data();
   TileSize* size = sizes_.data();
   const std::uint32_t* queue = queues_.data();
-  pes_ = Zeroed<Pe>(last_ - first_);
+  pes_ = ZeroTable<Pe>(last_ - first_);
   Walk walk(program_->grid);
   for (std::uint32_t o = first_; o < last_; ++o) {
     const Code& code = codes_[class_of_[o]];

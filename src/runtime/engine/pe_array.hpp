@@ -11,8 +11,8 @@
 #include <cyclotron/support/error.hpp>
 
 #include "code.hpp"
-#include "loop_ends.hpp"
-#include "zeroed.hpp"
+#include "loop_exits.hpp"
+#include "zero_pages.hpp"
 
 namespace cyclotron::runtime {
 
@@ -23,7 +23,7 @@ inline constexpr std::int64_t pe_limit = std::int64_t{1} << 22;
 /// Throws ExecutionError CYC705 where the grid has more PEs.
 void check_grid_size(const program::Program& program);
 
-/// What is one PE's own. Tables are shared between PEs and owned by PeArray.
+/// The state of one PE. Tables are shared between PEs and owned by PeArray.
 struct Pe {
   const Code* code = nullptr;
   std::byte* memory = nullptr;        ///< Null where only time is simulated.
@@ -113,8 +113,8 @@ class PeArray {
   }
   [[nodiscard]] std::size_t tile_count() const { return sizes_.size(); }
 
-  [[nodiscard]] LoopEnds& loop_ends() { return loop_ends_; }
-  [[nodiscard]] const LoopEnds& loop_ends() const { return loop_ends_; }
+  [[nodiscard]] LoopExits& loop_exits() { return loop_exits_; }
+  [[nodiscard]] const LoopExits& loop_exits() const { return loop_exits_; }
 
   /// How far the part has come, in [0, 1]; a guess from the outermost loops.
   [[nodiscard]] double fraction_done() const;
@@ -146,12 +146,12 @@ class PeArray {
   std::vector<Link> links_;
   std::vector<std::uint32_t> network_of_channel_;
   std::uint32_t networks_ = 0;
-  Zeroed<Pe> pes_;
-  ZeroedBytes memory_;
-  Zeroed<std::int64_t> variables_;
-  Zeroed<TileSize> sizes_;
-  Zeroed<std::uint32_t> queues_;
-  LoopEnds loop_ends_;
+  ZeroTable<Pe> pes_;
+  ZeroPages memory_;
+  ZeroTable<std::int64_t> variables_;
+  ZeroTable<TileSize> sizes_;
+  ZeroTable<std::uint32_t> queues_;
+  LoopExits loop_exits_;
 };
 
 /// The error of a kernel or an access, with the PE, the instruction and the values of the loops around it.

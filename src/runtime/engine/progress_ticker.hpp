@@ -10,9 +10,10 @@
 
 namespace cyclotron::runtime {
 
-class Pulse {
+class ProgressTicker {
  public:
-  explicit Pulse(const Progress& progress) : progress_(progress), last_(std::chrono::steady_clock::now()) {}
+  explicit ProgressTicker(const Progress& progress)
+      : progress_(progress), last_(std::chrono::steady_clock::now()) {}
 
   /// `work` in units of about an instruction; `fraction()` is what is done. Throws ExecutionError CYC702
   /// where the callback stops the run.
@@ -39,7 +40,7 @@ class Pulse {
   std::int64_t left_ = 1 << 16;
 };
 
-/// The work of an operator on tiles, for `Pulse::tick`.
+/// The work of an operator on tiles, for `ProgressTicker::tick`.
 [[nodiscard]] inline std::int64_t tile_work(std::span<const Shape> operands) {
   std::int64_t elements = 0;
   for (const Shape& shape : operands) elements += shape.rows * shape.columns;

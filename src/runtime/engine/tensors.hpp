@@ -45,7 +45,7 @@ class TensorAccess {
   /// neither.
   void write(const std::int64_t* index, const std::byte* from, TileSize given) const;
 
-  /// Whether there is such a tile.
+  /// Tells whether there is such a tile.
   [[nodiscard]] bool contains(const std::int64_t* index) const;
   [[nodiscard]] std::size_t rank() const { return dimensions_.size(); }
   /// The tile's number in the tensor, row-major over its extents, for `written` masks.

@@ -1,4 +1,4 @@
-#include "halves.hpp"
+#include "triangle_products.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -9,17 +9,18 @@ namespace {
 
 bool is_syrk(const Step& step) {
   return step.kind == Step::Kind::compute &&
-         (step.op == Op::syrk || step.op == Op::syrk_add || step.op == Op::syrk_subtract);
+         operators::info(step.op).family == operators::Family::self_product;
 }
 
-/// Whether the operator reads no more than the lower half of its operand.
+/// Tells whether the operator reads no more than the lower half of its operand.
 bool reads_lower_half(Op op) { return op == Op::cholesky || op == Op::ldl; }
 
 /// The slots that are read above the diagonal.
 class Readers {
  public:
   explicit Readers(const Code& code) : code_(code) {
-    for (const auto& place : code.places) whole_.resize(std::max<std::size_t>(whole_.size(), place.slot + 1));
+    for (const auto& access : code.accesses)
+      whole_.resize(std::max<std::size_t>(whole_.size(), access.slot + 1));
     for (const auto& step : code.steps) visit(step);
     // A slot that is passed on to one that is read whole is read whole.
     for (bool changed = true; std::exchange(changed, false);) {
@@ -30,14 +31,14 @@ class Readers {
     }
   }
 
-  [[nodiscard]] bool whole(const Step& step) const { return whole_[code_.places[step.place].slot]; }
+  [[nodiscard]] bool whole(const Step& step) const { return whole_[code_.accesses[step.access].slot]; }
 
  private:
   void visit(const Step& step) {
     switch (step.kind) {
       case Step::Kind::store:
       case Step::Kind::send:
-      case Step::Kind::broadcast: whole_[code_.places[step.place].slot] = true; return;
+      case Step::Kind::broadcast: whole_[code_.accesses[step.access].slot] = true; return;
       case Step::Kind::move:
       case Step::Kind::compute:
         for (std::uint32_t n = 0; n < step.operands.count; ++n) visit(step, n);
@@ -56,14 +57,14 @@ class Readers {
   void visit(const Step& step, std::uint32_t operand) {
     const Source& source = code_.sources[step.operands.first + operand];
     if (source.constant) return;
-    const std::uint32_t slot = code_.places[source.index].slot;
+    const std::uint32_t slot = code_.accesses[source.index].slot;
     const bool compute = step.kind == Step::Kind::compute;
     if (compute && reads_lower_half(step.op)) return;
     const bool accumulates = is_syrk(step) && operators::is_accumulating(step.op) && operand == 0;
     if (compute && !accumulates) {
       whole_[slot] = true;
     } else {
-      passed_.emplace_back(slot, code_.places[step.place].slot);
+      passed_.emplace_back(slot, code_.accesses[step.access].slot);
     }
   }
 
@@ -74,7 +75,7 @@ class Readers {
 
 }  // namespace
 
-void mark_lower_halves(Code& code) {
+void mark_lower_triangles(Code& code) {
   if (std::none_of(code.steps.begin(), code.steps.end(), is_syrk)) return;
   const Readers readers(code);
   for (auto& step : code.steps) {

@@ -1,4 +1,4 @@
-// Which products of a matrix with its transpose need one half only.
+// Products of a matrix with its transpose of which one triangle is needed.
 #pragma once
 #include "code.hpp"
 
@@ -7,6 +7,6 @@ namespace cyclotron::runtime {
 /// Marks with `operators::lower` each step of the syrk family of whose result nobody reads what is above the
 /// diagonal, since in the end only factorisations, which read the lower half, use it. What is above is undefined
 /// then. The flag of a step that is read whole is cleared.
-void mark_lower_halves(Code& code);
+void mark_lower_triangles(Code& code);
 
 }  // namespace cyclotron::runtime

@@ -1,4 +1,4 @@
-#include "zeroed.hpp"
+#include "zero_pages.hpp"
 
 #include <cstdlib>
 #include <cstring>
@@ -34,7 +34,7 @@ std::byte* map([[maybe_unused]] std::size_t bytes) {
 
 }  // namespace
 
-ZeroedBytes::ZeroedBytes(std::size_t bytes) {
+ZeroPages::ZeroPages(std::size_t bytes) {
   if (bytes >= 2 * large_page) {
     const std::size_t mapped = rounded(bytes, large_page);
     if (std::byte* const memory = map(mapped)) {
@@ -49,7 +49,7 @@ ZeroedBytes::ZeroedBytes(std::size_t bytes) {
   std::memset(memory, 0, allocated);
 }
 
-void ZeroedBytes::Free::operator()(std::byte* memory) const {
+void ZeroPages::Free::operator()(std::byte* memory) const {
 #ifdef MAP_ANONYMOUS
   if (mapped > 0) {
     (void)munmap(memory, mapped);

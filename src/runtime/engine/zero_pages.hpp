@@ -9,10 +9,10 @@ namespace cyclotron::runtime {
 /// So many bytes of zeros, aligned to a line of the cache, in large pages where the system has them: touching small ones
 /// for the first time takes longer than writing them. What is never touched takes no memory; what a thread touches
 /// first lies near it. Throws std::bad_alloc.
-class ZeroedBytes {
+class ZeroPages {
  public:
-  ZeroedBytes() = default;
-  explicit ZeroedBytes(std::size_t bytes);
+  ZeroPages() = default;
+  explicit ZeroPages(std::size_t bytes);
   [[nodiscard]] std::byte* data() const { return memory_.get(); }
 
  private:
@@ -25,10 +25,10 @@ class ZeroedBytes {
 
 /// A table of values of which zeros are one. Nothing is constructed, and nothing destroyed.
 template <class T>
-class Zeroed {
+class ZeroTable {
  public:
-  Zeroed() = default;
-  explicit Zeroed(std::size_t size);
+  ZeroTable() = default;
+  explicit ZeroTable(std::size_t size);
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] T* data() const { return reinterpret_cast<T*>(bytes_.data()); }
   [[nodiscard]] T* begin() const { return data(); }
@@ -36,15 +36,15 @@ class Zeroed {
   [[nodiscard]] T& operator[](std::size_t n) const { return data()[n]; }
 
  private:
-  ZeroedBytes bytes_;
+  ZeroPages bytes_;
   std::size_t size_ = 0;
 };
 
 template <class T>
-Zeroed<T>::Zeroed(std::size_t size) : size_(size) {
+ZeroTable<T>::ZeroTable(std::size_t size) : size_(size) {
   std::size_t bytes = 0;
   if (__builtin_mul_overflow(size, sizeof(T), &bytes)) throw std::bad_alloc();
-  bytes_ = ZeroedBytes(bytes);
+  bytes_ = ZeroPages(bytes);
 }
 
 }  // namespace cyclotron::runtime

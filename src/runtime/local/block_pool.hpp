@@ -76,7 +76,7 @@ class BlockPool {
 
   BlockDepot* depot_;
   std::array<Lists, BlockSizes::count> lists_;
-  std::byte* slab_ = nullptr;  ///< What nobody took yet of the last slab.
+  std::byte* slab_ = nullptr;  ///< The rest of the last slab.
   std::size_t left_ = 0;       ///< Bytes.
 };
 

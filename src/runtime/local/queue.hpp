@@ -6,20 +6,20 @@
 #include <cstdint>
 #include <new>
 
-#include "../body.hpp"
-#include "../code.hpp"
-#include "../pe_array.hpp"
+#include "../engine/body.hpp"
+#include "../engine/code.hpp"
+#include "../engine/pe_array.hpp"
 #include "block_pool.hpp"
 
 namespace cyclotron::runtime::local {
 
-/// What a message is, the same for all messages of a channel.
+/// The form of a message, the same for all messages of a channel.
 struct MessageShape {
   std::size_t bytes = 0;  ///< Of the numbers of the largest.
   bool scalar = false;    ///< Messages are 1x1 tiles, whose size is not kept.
 };
 
-/// What a queue is set up with.
+/// The set-up of a queue.
 struct QueueShape {
   std::int64_t depth = 0;
   std::uint32_t sender = PeArray::none;  ///< Ordinals.
@@ -125,15 +125,15 @@ class alignas(64) Queue {
   void append_block(BlockPool& pool);
   void drop_block(BlockPool& pool);
 
-  // What both sides read.
+  // Read by both sides.
   std::int64_t depth_ = 0;
   std::size_t stride_ = 0;
   std::uint32_t sender_ = 0;  ///< Ordinals.
   std::uint32_t receiver_ = 0;
-  // What the sender writes.
+  // Written by the sender.
   std::atomic<std::int64_t> sent_ = 0;
   Block* last_ = nullptr;
-  // What the receiver writes.
+  // Written by the receiver.
   std::atomic<std::int64_t> received_ = 0;
   Block* first_ = nullptr;
   std::uint16_t last_at_ = 0;   ///< The sender's: the next place in the last block.

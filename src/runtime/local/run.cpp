@@ -1,21 +1,16 @@
-#include "run_local.hpp"
+#include "run.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <system_error>
 #include <thread>
 
-#include <cyclotron/program/timing.hpp>
-
-#include "../interpreter.hpp"
-#include "../messages.hpp"
-#include "../pulse.hpp"
-#include "../simulator/deadlock.hpp"
-#include "../simulator/time_alone.hpp"
+#include "../engine/interpreter.hpp"
+#include "../engine/messages.hpp"
+#include "../engine/progress_ticker.hpp"
 #include "shared.hpp"
 
-namespace cyclotron::runtime {
-namespace local {
+namespace cyclotron::runtime::local {
 namespace {
 
 /// Thrown through a PE's code where another thread has ended the run.
@@ -34,7 +29,7 @@ class Worker {
   template <class OnWork>
   void run(OnWork on_work);
 
-  // What the interpreter asks for.
+  // The interpreter's host.
   bool send(Pe& pe, const Step& step, const Packet& packet);
   bool broadcast(Pe& pe, const Step& step, std::int64_t first, std::int64_t last, const Packet& packet);
   template <class Deliver>
@@ -63,13 +58,13 @@ class Worker {
   Shared& shared_;
   BlockPool& pool_;
   std::size_t number_;
-  Pulse pulse_;
+  ProgressTicker ticker_;
   std::int64_t tile_work_ = 0;
   bool alone_;
 };
 
 Worker::Worker(Shared& shared, std::size_t number, bool alone, const Progress& progress)
-    : shared_(shared), pool_(shared.pools[number]), number_(number), pulse_(progress), alone_(alone) {}
+    : shared_(shared), pool_(shared.pools[number]), number_(number), ticker_(progress), alone_(alone) {}
 
 /// Requires: queue.has_place().
 void Worker::put(Queue& queue, const Step& step, const Packet& packet) {
@@ -166,21 +161,21 @@ void Worker::computed(Pe& pe, const Step&, std::span<const Shape> operands) {
   const std::int64_t work = runtime::tile_work(operands);
   tile_work_ += work;
   if (shared_.scheduler.over()) throw Stopped{};
-  pulse_.tick(work, [&] { return PeArray::fraction_done(pe); });
+  ticker_.tick(work, [&] { return PeArray::fraction_done(pe); });
 }
 
 template <class OnWork>
 void Worker::run(OnWork on_work) {
   try {
     Interpreter interpreter(*this, shared_.array, shared_.tensors);
-    const auto idle = [&] { pulse_.beat([] { return -1.0; }); };
+    const auto idle = [&] { ticker_.beat([] { return -1.0; }); };
     while (const auto turn = shared_.scheduler.next(number_, idle)) {
       Pe& pe = shared_.array.pe(turn->pe);
       if (turn->begins) shared_.begin(pe);
       const std::int64_t before = pe.executed;
       const Outcome outcome = interpreter.run(pe, steps_a_turn);
       const std::int64_t work = outcome == Outcome::paused ? steps_a_turn : pe.executed - before + 1;
-      pulse_.tick(work, [&] { return PeArray::fraction_done(pe); });
+      ticker_.tick(work, [&] { return PeArray::fraction_done(pe); });
       if (outcome == Outcome::done) {
         leave_links(pe);
       } else if (pe.executed > before) {  // else they would wake each other for ever
@@ -211,8 +206,8 @@ std::uint32_t block_of_a_share(const program::Program& program, std::size_t work
 
 }  // namespace
 
-std::optional<std::vector<program::Ended>> run(const program::Program& program, const Arrays& arrays,
-                                               const Settings& settings, const Progress& progress) {
+std::optional<std::vector<program::ExitOutcome>> run(const program::Program& program, const Arrays& arrays,
+                                                     const Settings& settings, const Progress& progress) {
   constexpr std::int64_t work_of_a_thread =
       1 << 15;  // Below that, starting a thread takes longer than it saves.
   const SingleThreadedBlas single_threaded;
@@ -238,30 +233,7 @@ std::optional<std::vector<program::Ended>> run(const program::Program& program, 
   });
   helpers.clear();
   if (!shared.scheduler.all_finished()) return std::nullopt;
-  return shared.array.loop_ends().ends();
+  return shared.array.loop_exits().outcomes();
 }
 
-}  // namespace local
-
-std::vector<program::Ended> run_local(const program::Program& program, const Arrays& arrays, int threads,
-                                      const Progress& progress) {
-  program::verify(program);
-  const auto depths = program::least_depths(program);
-  bool shallow = false;
-  for (std::size_t c = 0; c < depths.size(); ++c) {
-    shallow |= static_cast<double>(depths[c]) * static_cast<double>(message_bytes(program.channels[c])) <
-               local::bytes_of_a_turn;
-  }
-  local::Settings settings{.threads = threads};
-  if (shallow) {
-    // Time alone tells in little time whether the depths suffice; numbers then need not keep to them.
-    const bool suffice = simulator::simulate_time(program, Engine::automatic, progress).has_value();
-    if (suffice) settings.least_bytes = local::bytes_of_a_turn;
-  }
-  auto ends = local::run(program, arrays, settings, progress);
-  // Where a run stops does not depend on the host, so the simulator explains it.
-  if (!ends) simulator::throw_deadlock(program, 0, progress);
-  return *std::move(ends);
-}
-
-}  // namespace cyclotron::runtime
+}  // namespace cyclotron::runtime::local

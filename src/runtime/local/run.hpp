@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include <cyclotron/program/endings.hpp>
+#include <cyclotron/program/exits.hpp>
 #include <cyclotron/runtime/runtime.hpp>
 
 namespace cyclotron::runtime::local {
@@ -21,8 +21,9 @@ struct Settings {
 
 /// How each of the program's loops that may end early did, where every PE is done; otherwise none could go on. Requires:
 /// program::verify(program).
-[[nodiscard]] std::optional<std::vector<program::Ended>> run(const program::Program& program,
-                                                             const Arrays& arrays, const Settings& settings,
-                                                             const Progress& progress);
+[[nodiscard]] std::optional<std::vector<program::ExitOutcome>> run(const program::Program& program,
+                                                                   const Arrays& arrays,
+                                                                   const Settings& settings,
+                                                                   const Progress& progress);
 
 }  // namespace cyclotron::runtime::local

@@ -61,7 +61,7 @@ class Scheduler {
 
  private:
   enum State : std::uint8_t { running, parked, woken };
-  /// What different workers write stands on different lines of the cache.
+  /// Fields that different workers write stand on different lines of the cache.
   struct alignas(64) Worker {
     std::atomic<std::uint64_t> begun = 0;  ///< PEs of its share, by whichever worker.
     // Its own.

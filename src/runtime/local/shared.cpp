@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "../messages.hpp"
+#include "../engine/messages.hpp"
 
 namespace cyclotron::runtime::local {
 

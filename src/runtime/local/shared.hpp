@@ -1,4 +1,4 @@
-// What the threads of a run share: the PEs and the queues between them.
+// State that the threads of a run share: the PEs and the queues between them.
 #pragma once
 #include <deque>
 #include <mutex>
@@ -6,15 +6,15 @@
 
 #include <cyclotron/runtime/runtime.hpp>
 
-#include "../pe_array.hpp"
-#include "../ring.hpp"
-#include "../tensors.hpp"
+#include "../engine/pe_array.hpp"
+#include "../engine/ring.hpp"
+#include "../engine/tensors.hpp"
 #include "queue.hpp"
 #include "scheduler.hpp"
 
 namespace cyclotron::runtime::local {
 
-/// What all threads of a run share.
+/// State that all threads of a run share.
 struct Shared {
   /// Queues are as deep as the machine says, or deeper where they hold fewer than `least_bytes`.
   Shared(const program::Program& program, const Arrays& arrays, std::size_t workers, std::size_t least_bytes);
@@ -30,7 +30,7 @@ struct Shared {
   std::vector<TensorAccess> tensors;
   BlockDepot depot;
   std::deque<BlockPool> pools;  ///< By worker.
-  Zeroed<Queue> links;
+  ZeroTable<Queue> links;
   struct Row {
     std::mutex mutex;
     QueueRow<Queue> queues;

@@ -1,4 +1,4 @@
-// What the ranks of a communicator tell each other apart from tiles.
+// Messages between the ranks of a communicator other than tiles.
 #pragma once
 #include <mpi.h>
 

@@ -53,7 +53,7 @@ class Tile {
     result.data_ = data;
     return result;
   }
-  /// Whether `bytes` may be written here: nobody else reads them and they fit.
+  /// Tells whether `bytes` may be written here: nobody else reads them and they fit.
   [[nodiscard]] bool writable(std::size_t bytes) const {
     return block_ != nullptr && block_->users.load(std::memory_order_acquire) == 1 &&
            data_ + bytes <= block_->bytes() + block_->capacity;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "../tensors.hpp"
+#include "../engine/tensors.hpp"
 
 namespace cyclotron::runtime::mpi {
 namespace {

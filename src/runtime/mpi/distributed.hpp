@@ -5,7 +5,7 @@
 
 #include <cyclotron/runtime/runtime.hpp>
 
-#include "../pe_array.hpp"
+#include "../engine/pe_array.hpp"
 #include "transport.hpp"
 
 namespace cyclotron::runtime::mpi {

@@ -1,4 +1,4 @@
-// What each rank of a run tells, brought together.
+// The accounts of all ranks of a run, brought together.
 #pragma once
 #include <mpi.h>
 

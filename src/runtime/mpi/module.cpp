@@ -6,6 +6,7 @@
 
 #include "../../bindings/bindings.hpp"
 #include "../../bindings/progress.hpp"
+#include "../../bindings/typed.hpp"
 #include "agreement.hpp"
 #include "accounts_to_python.hpp"
 #include "bind_distributed.hpp"
@@ -60,10 +61,10 @@ std::string library_version() {
   return text;
 }
 
-std::vector<py::dict> run(const py::bytes& program, int handle, const py::list& tensors, bool shared_outputs,
-                          bool share_memory,
-                          const std::optional<std::vector<std::pair<std::int64_t, std::int64_t>>>& deal,
-                          std::int64_t event_limit, const py::object& progress) {
+std::vector<bindings::Dict> run(const py::bytes& program, int handle, const py::list& tensors,
+                                bool shared_outputs, bool share_memory,
+                                const std::optional<std::vector<std::pair<std::int64_t, std::int64_t>>>& deal,
+                                std::int64_t event_limit, const bindings::ProgressCallback& progress) {
   const std::string_view bytes = program;
   runtime::mpi::Options options{shared_outputs, share_memory, {}, event_limit};
   if (deal) {
@@ -81,7 +82,7 @@ std::vector<py::dict> run(const py::bytes& program, int handle, const py::list& 
     };
     accounts = runtime::mpi::run_mpi(bytes, communicator(handle), make_tensors, options, call);
   });
-  std::vector<py::dict> result;
+  std::vector<bindings::Dict> result;
   for (const auto& account : accounts) result.push_back(to_dict(account));
   return result;
 }
@@ -94,7 +95,7 @@ PYBIND11_MODULE(_mpi, module) {
   module.doc() = "The MPI runtime of Cyclotron.";
   bindings::bind_errors(module);
   module.def("init", &init, "Start MPI in this process, unless it is started; it ends when Python does.");
-  module.def("initialized", &initialized, "Whether MPI is started.");
+  module.def("initialized", &initialized, "Tell whether MPI is started.");
   module.def("world", [] { return MPI_Comm_c2f(MPI_COMM_WORLD); }, "The Fortran handle of MPI_COMM_WORLD.");
   module.def("rank", &rank, py::arg("communicator"), "This process's rank.");
   module.def("size", &size, py::arg("communicator"), "The number of ranks.");
@@ -104,7 +105,7 @@ PYBIND11_MODULE(_mpi, module) {
       [](const py::bytes& bytes, int handle) {
         return runtime::mpi::agree(std::string_view(bytes), communicator(handle));
       },
-      py::arg("bytes"), py::arg("communicator"), "Collective: whether all ranks pass the same bytes.");
+      py::arg("bytes"), py::arg("communicator"), "Collective: tell whether all ranks pass the same bytes.");
   module.def(
       "broadcast",
       [](const py::bytes& bytes, int root, int handle) {

@@ -27,11 +27,11 @@ struct Profile {
   std::int64_t stored = 0;
   std::array<double, operators::operator_count> compute{};      ///< On tiles, by operator.
   std::array<std::int64_t, operators::operator_count> flops{};  ///< The same.
-  std::array<std::int64_t, program::most_endings>
-      skipped{};  ///< Iterations of loops that ended early, by ending.
+  std::array<std::int64_t, program::most_exit_plans>
+      skipped{};  ///< Iterations of loops that ended early, by exit plan.
 };
 
-/// What passes between a rank and the others on a channel; or as tiles of a tensor that is distributed.
+/// Traffic between a rank and the others on a channel; or as tiles of a tensor that is distributed.
 struct Traffic {
   double send = 0;  ///< Seconds in which tiles were copied into messages, or to memory that is lent.
   double wait = 0;  ///< Seconds in which no PE of the rank could go on, until a message here came for one.
@@ -75,7 +75,7 @@ class Events {
   std::int64_t dropped_ = 0;
 };
 
-/// What a run tells of one rank.
+/// One rank's account of a run.
 struct Account {
   Profile profile;
   std::vector<Traffic> channels;  ///< Of the program.

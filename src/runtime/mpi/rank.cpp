@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "../messages.hpp"
+#include "../engine/messages.hpp"
 
 namespace cyclotron::runtime::mpi {
 
@@ -14,7 +14,7 @@ Rank::Rank(const program::Program& program, const Arrays& arrays, const Distribu
              {static_cast<std::uint32_t>(transport.rank()), static_cast<std::uint32_t>(transport.size()),
               dealt}),
       tensors_(access_tensors(program, arrays, true)),
-      pulse_(progress),
+      ticker_(progress),
       links_(array_.links().size()),
       rows_(array_.network_rows()),
       tiles_(array_.tile_count()),
@@ -59,7 +59,7 @@ void Rank::work() {
   }
   exchange();
   if (finished()) finished_ = wall_seconds();
-  pulse_.tick(work_, [&] { return array_.fraction_done(); });
+  ticker_.tick(work_, [&] { return array_.fraction_done(); });
 }
 
 void Rank::exchange() {
@@ -314,7 +314,7 @@ bool Rank::receive(Pe& pe, const Step& step, std::int64_t sender, Deliver&& deli
   return true;
 }
 
-/// What was sent before a long operator is not to wait for its end: an operand that is passed on first lets the
+/// Flushes before a long operator, so that messages do not wait for its end: an operand that is passed on first lets the
 /// next rank compute at the same time.
 void Rank::computing(std::span<const Shape> operands) {
   started();
@@ -371,8 +371,8 @@ Account Rank::account(double begun) {
   profile_.lent = transport_.lent_bytes();
   profile_.sent = transport_.sent_bytes();
   profile_.messages = transport_.messages();
-  const auto ends = array_.loop_ends().ends();
-  std::ranges::transform(ends, profile_.skipped.begin(), &program::Ended::skipped);
+  const auto outcomes = array_.loop_exits().outcomes();
+  std::ranges::transform(outcomes, profile_.skipped.begin(), &program::ExitOutcome::skipped);
   const auto first_tensor = traffic_.begin() + static_cast<std::ptrdiff_t>(array_.program().channels.size());
   return {.profile = profile_,
           .channels = {traffic_.begin(), first_tensor},

@@ -6,9 +6,9 @@
 
 #include <cyclotron/runtime/runtime.hpp>
 
-#include "../interpreter.hpp"
-#include "../pulse.hpp"
-#include "../ring.hpp"
+#include "../engine/interpreter.hpp"
+#include "../engine/progress_ticker.hpp"
+#include "../engine/ring.hpp"
 #include "distributed.hpp"
 #include "profile.hpp"
 #include "scalar_queue.hpp"
@@ -43,7 +43,7 @@ class Rank {
   /// Between waits, while nothing can work: calls the progress callback now and then.
   void idle() {
     if (waits_since_ == works && !finished()) waits_since_ = wall_seconds();
-    pulse_.beat([] { return -1.0; });
+    ticker_.beat([] { return -1.0; });
   }
 
   /// Which tiles of each tensor this rank stored.
@@ -51,7 +51,7 @@ class Rank {
   [[nodiscard]] const std::vector<TensorAccess>& tensors() const { return tensors_; }
   [[nodiscard]] bool distributed(std::size_t tensor) const { return distributed_[tensor] != nullptr; }
 
-  // What the interpreter asks for.
+  // The interpreter's host.
   bool send(Pe& pe, const Step& step, const Packet& packet);
   bool broadcast(Pe& pe, const Step& step, std::int64_t first, std::int64_t last, Packet packet);
   template <class Deliver>
@@ -130,7 +130,7 @@ class Rank {
   Transport& transport_;
   PeArray array_;
   std::vector<TensorAccess> tensors_;
-  Pulse pulse_;
+  ProgressTicker ticker_;
   std::vector<Queue> links_;
   std::vector<QueueRow<Queue>> rows_;
   std::deque<Queue> network_queues_;

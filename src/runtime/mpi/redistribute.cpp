@@ -112,7 +112,7 @@ void each_row(const Tiling& tiling, const Index& tile, const Overlap& overlap, C
   } while (advance(at, overlap.first, end));
 }
 
-/// What one rank sends to, or receives from, each of the others: consecutive in memory.
+/// The blocks that one rank sends to, or receives from, each of the others: consecutive in memory.
 class Parts {
  public:
   /// A unit of a message, since MPI counts in int.

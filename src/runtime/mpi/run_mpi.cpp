@@ -14,8 +14,8 @@
 
 #include <cyclotron/program/file.hpp>
 
-#include "../core_binding.hpp"
-#include "../simulator/deadlock.hpp"
+#include "../processes/core_binding.hpp"
+#include "../simulator/advice/deadlock.hpp"
 #include "agreement.hpp"
 #include "gather_accounts.hpp"
 #include "outcome.hpp"
@@ -43,7 +43,7 @@ class BackOff {
     }
   }
   void reset() { waits_ = 0; }
-  /// Whether it has waited for so long that perhaps nothing will come.
+  /// Tells whether it has waited for so long that perhaps nothing will come.
   [[nodiscard]] bool doubts() const { return waits_ > 0 && Clock::now() - since_ >= longest; }
 
  private:

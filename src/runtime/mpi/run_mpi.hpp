@@ -14,7 +14,7 @@
 
 namespace cyclotron::runtime::mpi {
 
-/// What a rank brings to a run: an array for each tensor, or its tiles.
+/// A rank's tensors: an array for each, or its tiles.
 struct Tensors {
   Arrays arrays;  ///< Of a distributed tensor only the strides are looked at.
   DistributedTensors distributed;

@@ -18,7 +18,7 @@
 
 #include <cyclotron/support/error.hpp>
 
-#include "../core_binding.hpp"
+#include "../processes/core_binding.hpp"
 
 namespace cyclotron::runtime::mpi {
 namespace {
@@ -38,7 +38,7 @@ std::uint64_t this_computer() {
       std::string(processes.data(), length > 0 ? static_cast<std::size_t>(length) : 0));
 }
 
-/// What a rank writes where the others of its computer are to find it.
+/// A rank's entry where the others of its computer find it.
 struct Door {
   std::uint64_t nonce = 0;
   Doorbell bell;

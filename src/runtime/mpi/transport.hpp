@@ -11,13 +11,13 @@
 #include <optional>
 #include <vector>
 
-#include "../doorbell.hpp"
-#include "../sum_rounds.hpp"
+#include "../processes/doorbell.hpp"
+#include "../processes/sum_rounds.hpp"
 #include "arena.hpp"
 
 namespace cyclotron::runtime::mpi {
 
-/// What precedes a tile's numbers on the wire.
+/// The header of a tile's numbers on the wire.
 struct Record {
   /// Where the numbers are: behind the record; behind it at a multiple of 64 bytes of the message, for use in
   /// place; or in memory that both ranks have mapped, and a `Loan` is behind the record.
@@ -84,7 +84,7 @@ class Transport {
   /// order. Where `holder` holds the numbers and the other rank can reach them they are lent, else copied.
   void send(int destination, Record record, const std::byte* numbers, const Tile& holder = {});
   void flush();
-  /// Whether so many bytes are lent to a rank where it can map them.
+  /// Tells whether so many bytes are lent to a rank where it can map them.
   [[nodiscard]] bool lends(int destination, std::size_t bytes) const {
     return bytes >= large_bytes && neighbour_[static_cast<std::size_t>(destination)] != 0;
   }
@@ -108,7 +108,7 @@ class Transport {
   /// The sums, once every rank took part.
   [[nodiscard]] std::optional<Totals> result() { return rounds_.result(); }
 
-  /// Whether nothing is on its way here or from here, as all ranks ring where they send: `poll` would find nothing.
+  /// Tells whether nothing is on its way here or from here, as all ranks ring where they send: `poll` would find nothing.
   /// False where some ranks do not ring.
   [[nodiscard]] bool quiet() const { return quiet_after(rings()); }
   /// Where it is quiet until a rank sends something, else perhaps less; but at most so long.
@@ -138,7 +138,7 @@ class Transport {
   void find_neighbours(bool share_memory);
   [[nodiscard]] static Tile find_door(const Card& card);
   [[nodiscard]] Doorbell::Rings rings() const;
-  /// Whether after so many rings messages are yet to come.
+  /// Tells whether after so many rings messages are yet to come.
   [[nodiscard]] bool awaits(Doorbell::Rings rings) const { return Doorbell::ahead(rings, probed_) > 0; }
   [[nodiscard]] bool quiet_after(Doorbell::Rings rings) const {
     return all_ring_ && send_requests_.empty() && arrivals_.empty() && !awaits(rings);

@@ -24,7 +24,7 @@ class SumRounds {
     sums_ += own;
     pass_on(send);
   }
-  /// What another rank's part has sent here.
+  /// Takes a message that another rank's part has sent here.
   template <class Send>
   void take(int source, const Terms& terms, Send send) {
     if (rank_ > 0 && source == parent()) return end(terms, send);

@@ -1,14 +1,14 @@
-#include "time_alone.hpp"
+#include "timing_only.hpp"
 
 #include <utility>
 
 #include <cyclotron/program/procedures.hpp>
 
-#include "collapse.hpp"
-#include "deadlock.hpp"
-#include "fast_forward.hpp"
-#include "timed_engine.hpp"
-#include "timed_program.hpp"
+#include "skipping/replicate_rows.hpp"
+#include "advice/deadlock.hpp"
+#include "skipping/fast_forward.hpp"
+#include "timing/timed_engine.hpp"
+#include "timing/timed_program.hpp"
 
 namespace cyclotron::runtime::simulator {
 namespace {
@@ -21,7 +21,7 @@ std::optional<Timing> simulate_ahead(const program::Program& program, const Prog
   TimedEngine engine(std::move(*timed), progress);
   try {
     if (engine.run() && engine.within_depths()) return std::move(engine).timing();
-  } catch (const Full&) {
+  } catch (const RanAheadTooFar&) {
   }
   return std::nullopt;
 }
@@ -41,7 +41,7 @@ std::optional<Timing> simulate_time(const program::Program& program, Engine whic
     // A controller has PEs wait for others far away: nothing repeats itself in PE after PE.
     const bool general = which == Engine::general || program::uses_controller(program);
     if (!general) {
-      if (auto timing = simulate_collapsed(*timed, progress)) return timing;
+      if (auto timing = simulate_replicated(*timed, progress)) return timing;
     }
     TimedEngine engine(std::move(*timed), progress);
     const std::int64_t skipped = general ? 0 : fast_forward(engine);
@@ -52,7 +52,7 @@ std::optional<Timing> simulate_time(const program::Program& program, Engine whic
       return timing;
     }
     throw deadlock_error(program, engine.waits(), progress);
-  } catch (const Irregular&) {
+  } catch (const NeedsInterpreter&) {
     return std::nullopt;
   }
 }

@@ -1,4 +1,4 @@
-// A run of time alone: which engine, and what where it cannot tell.
+// A timing-only run, by the engine that can tell the time.
 #pragma once
 #include <optional>
 
@@ -6,7 +6,7 @@
 
 namespace cyclotron::runtime::simulator {
 
-/// What a run measures, without events. None where only the interpreter can tell the time, or what is wrong. Throws
+/// The measurements of a run, without events. None where only the interpreter can tell the time, or what is wrong. Throws
 /// DeadlockError, and ExecutionError CYC708 where cycles no longer fit 62 bits. Requires: program::verify(program).
 [[nodiscard]] std::optional<Timing> simulate_time(const program::Program& program, Engine which,
                                                   const Progress& progress);

@@ -3,6 +3,7 @@
 
 #include <cyclotron/codegen/generate.hpp>
 #include <cyclotron/dataflow/lower.hpp>
+#include <cyclotron/mapping/map_to_grid.hpp>
 
 #include "golden.hpp"
 #include "sample_systems.hpp"
@@ -10,7 +11,7 @@
 namespace cyclotron::testing {
 namespace {
 
-using schedule::Movement;
+using schedule::MovementKind;
 using schedule::Schedule;
 
 program::Program generate(const System& system, const Schedule& schedule) {
@@ -20,7 +21,7 @@ program::Program generate(const System& system, const Schedule& schedule) {
                            machine);
 }
 
-const Schedule weight_stationary{{"i", "k"}, {"j"}, {{"A", Movement::prefetch, {}}}};
+const Schedule weight_stationary{{"i", "k"}, {"j"}, {{"A", MovementKind::prefetch, {}}}};
 
 // E1: Cell (i, 0) sends C east; E2: every cell loads its weight before the loop, and the time coordinate is
 // j.

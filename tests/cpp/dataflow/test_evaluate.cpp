@@ -10,7 +10,7 @@
 namespace cyclotron::testing {
 namespace {
 
-using schedule::Movement;
+using schedule::MovementKind;
 using schedule::Schedule;
 
 void expect_same_values(const System& system, const std::vector<Schedule>& schedules) {
@@ -56,11 +56,11 @@ TEST(Evaluate, Matmul) {
       {{"j", "k"}, {}, {}},
       {{"k"}, {}, {}},
       {},
-      {{"i", "j"}, {}, {{"A", Movement::broadcast, {"j"}}, {"B", Movement::broadcast, {"i"}}}},
-      {{"i", "j"}, {}, {{"A", Movement::stream, {"j"}}, {"B", Movement::broadcast, {}}}},
-      {{"i", "k"}, {}, {{"A", Movement::prefetch, {}}}},
-      {{"i"}, {"k", "j"}, {{"B", Movement::stream, {"i"}}}},
-      {{"i"}, {"k", "j"}, {{"A", Movement::stream, {"j"}}}}};
+      {{"i", "j"}, {}, {{"A", MovementKind::broadcast, {"j"}}, {"B", MovementKind::broadcast, {"i"}}}},
+      {{"i", "j"}, {}, {{"A", MovementKind::stream, {"j"}}, {"B", MovementKind::broadcast, {}}}},
+      {{"i", "k"}, {}, {{"A", MovementKind::prefetch, {}}}},
+      {{"i"}, {"k", "j"}, {{"B", MovementKind::stream, {"i"}}}},
+      {{"i"}, {"k", "j"}, {{"A", MovementKind::stream, {"j"}}}}};
   expect_same_values(matmul(3, 4, 5), schedules);
   expect_same_values(matmul(2, 2, 1), schedules);
   expect_same_values(matmul(1, 1, 1), schedules);
@@ -73,9 +73,9 @@ TEST(Evaluate, TriangularSolves) {
       {{"j"}, {}, {}},
       {{"i", "j"}, {}, {}},
       {},
-      {{"i"}, {}, {{"B", Movement::stream, {"i"}}}},
-      {{"i"}, {}, {{"L", Movement::prefetch, {}}, {"B", Movement::prefetch, {}}}},
-      {{"i"}, {}, {{"B", Movement::broadcast, {"i"}}, {"X", Movement::broadcast, {"i"}}}}};
+      {{"i"}, {}, {{"B", MovementKind::stream, {"i"}}}},
+      {{"i"}, {}, {{"L", MovementKind::prefetch, {}}, {"B", MovementKind::prefetch, {}}}},
+      {{"i"}, {}, {{"B", MovementKind::broadcast, {"i"}}, {"X", MovementKind::broadcast, {"i"}}}}};
   expect_same_values(trsm(4, 3), schedules);
   expect_same_values(trsm_right(4, 2), schedules);
   expect_same_values(trsm(1, 2), {{{"i"}, {}, {}}, {}});
@@ -85,8 +85,8 @@ TEST(Evaluate, TriangularSolves) {
       {{"j"}, {}, {}},
       {{"i", "j"}, {}, {}},
       {},
-      {{"i"}, {}, {{"B", Movement::stream, {"i"}}}},
-      {{"i"}, {}, {{"B", Movement::broadcast, {"i"}}, {"X", Movement::broadcast, {"i"}}}}};
+      {{"i"}, {}, {{"B", MovementKind::stream, {"i"}}}},
+      {{"i"}, {}, {{"B", MovementKind::broadcast, {"i"}}, {"X", MovementKind::broadcast, {"i"}}}}};
   expect_same_values(trsv(5), single);
 }
 
@@ -95,7 +95,7 @@ TEST(Evaluate, Cholesky) {
                                         {{"j"}, {}, {}},
                                         {{"i"}, {}, {}},
                                         {},
-                                        {{"i", "j"}, {}, {{"A", Movement::prefetch, {}}}}};
+                                        {{"i", "j"}, {}, {{"A", MovementKind::prefetch, {}}}}};
   for (const std::int64_t n : {1, 2, 3, 5}) expect_same_values(cholesky(n), schedules);
 }
 

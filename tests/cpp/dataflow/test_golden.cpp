@@ -1,6 +1,10 @@
 // The paper's figures, with the corrections of the errata.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
 #include <cyclotron/dataflow/lower.hpp>
 
 #include "golden.hpp"
@@ -9,7 +13,7 @@
 namespace cyclotron::testing {
 namespace {
 
-using schedule::Movement;
+using schedule::MovementKind;
 
 void expect_graph(const std::string& name, const System& system, const schedule::Schedule& schedule) {
   const auto complete = schedule::complete(system, schedule);
@@ -29,11 +33,12 @@ TEST(Golden, MatmulOutputStationary) {
 }
 TEST(Golden, MatmulWeightStationary) {
   expect_graph("matmul_weight_stationary", matmul(4, 5, 3),
-               {{"i", "k"}, {}, {{"A", Movement::prefetch, {}}}});
+               {{"i", "k"}, {}, {{"A", MovementKind::prefetch, {}}}});
 }
 TEST(Golden, MatmulBroadcast) {
-  expect_graph("matmul_broadcast", matmul(8, 10, 6, 2),
-               {{"i", "j"}, {}, {{"A", Movement::broadcast, {"j"}}, {"B", Movement::broadcast, {"i"}}}});
+  expect_graph(
+      "matmul_broadcast", matmul(8, 10, 6, 2),
+      {{"i", "j"}, {}, {{"A", MovementKind::broadcast, {"j"}}, {"B", MovementKind::broadcast, {"i"}}}});
 }
 // Fig. 6 with E7 and E8.
 TEST(Golden, TriangularSolveOfOneColumn) { expect_graph("trsv", trsv(5), {{"i"}, {}, {}}); }
@@ -44,16 +49,28 @@ TEST(Golden, TriangularSolveFromTheRight) {
 }
 // Fig. 10 and 11, E13.
 TEST(Golden, TriangularSolveWithRelay) {
-  expect_graph("trsm_relay", trsm(5, 4), {{"i"}, {}, {{"B", Movement::stream, {"i"}}}});
+  expect_graph("trsm_relay", trsm(5, 4), {{"i"}, {}, {{"B", MovementKind::stream, {"i"}}}});
 }
 TEST(Golden, TriangularSolveWithBroadcast) {
   expect_graph("trsm_broadcast", trsm(5, 4),
-               {{"i"}, {}, {{"B", Movement::broadcast, {"i"}}, {"X", Movement::broadcast, {"i"}}}});
+               {{"i"}, {}, {{"B", MovementKind::broadcast, {"i"}}, {"X", MovementKind::broadcast, {"i"}}}});
 }
 // E9 and E12: the turn at the diagonal.
 TEST(Golden, Cholesky) { expect_graph("cholesky", cholesky(5), {{"i", "j"}, {}, {}}); }
 TEST(Golden, CholeskyOfTiles) { expect_graph("cholesky_tiles", cholesky(10, 2), {{"i", "j"}, {}, {}}); }
 TEST(Golden, PrefixSum) { expect_graph("prefix_sum", prefix_sum(6), {{"i"}, {}, {}}); }
+
+// Each golden file is named in this one.
+TEST(Golden, NoFileIsUnused) {
+  const std::filesystem::path golden(CYCLOTRON_GOLDEN_DIR);
+  std::ifstream file(golden.parent_path() / "cpp/dataflow/test_golden.cpp");
+  std::ostringstream source;
+  source << file.rdbuf();
+  for (const auto& entry : std::filesystem::directory_iterator(golden / "dataflow")) {
+    if (entry.is_directory()) continue;
+    EXPECT_NE(source.str().find('"' + entry.path().stem().string() + '"'), std::string::npos) << entry.path();
+  }
+}
 
 }  // namespace
 }  // namespace cyclotron::testing

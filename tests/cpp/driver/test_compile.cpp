@@ -8,7 +8,7 @@
 namespace cyclotron::testing {
 namespace {
 
-using schedule::Movement;
+using schedule::MovementKind;
 using schedule::Schedule;
 
 TEST(Compile, ChoosesADefaultSchedule) {
@@ -24,16 +24,16 @@ TEST(Compile, FallsBackToASmallerPlacement) {
   machine.grid = {64};  // one dimension: a plane of PEs does not fit
   const auto compiled = driver::compile(matmul(4, 3, 5), std::nullopt, machine);
   EXPECT_TRUE(compiled.schedule_chosen);
-  EXPECT_EQ(compiled.schedule.space, (std::vector<std::string>{"i"}));
+  EXPECT_EQ(compiled.schedule.space_indices, (std::vector<std::string>{"i"}));
 }
 
 TEST(Compile, KeepsTheGivenSchedule) {
-  const Schedule given{{"i", "k"}, {}, {{"A", Movement::prefetch, {}}}};
+  const Schedule given{{"i", "k"}, {}, {{"A", MovementKind::prefetch, {}}}};
   const auto compiled = driver::compile(matmul(4, 3, 5), given, {});
   EXPECT_FALSE(compiled.schedule_chosen);
-  EXPECT_EQ(compiled.schedule.space, given.space);
-  EXPECT_EQ(compiled.schedule.time, (std::vector<std::string>{"j"}));
-  EXPECT_EQ(compiled.schedule.moves, given.moves);
+  EXPECT_EQ(compiled.schedule.space_indices, given.space_indices);
+  EXPECT_EQ(compiled.schedule.time_indices, (std::vector<std::string>{"j"}));
+  EXPECT_EQ(compiled.schedule.movements, given.movements);
 }
 
 TEST(Compile, ReassociatesReductions) {
@@ -75,8 +75,8 @@ TEST(Compile, ReportsTheStageThatRefuses) {
             }).code,
             "CYC310");
   EXPECT_EQ(error_of<ScheduleError>([] {
-              (void)driver::compile(matmul(2, 2, 2), Schedule{{"i"}, {}, {{"A", Movement::stream, {"i"}}}},
-                                    {});
+              (void)driver::compile(matmul(2, 2, 2),
+                                    Schedule{{"i"}, {}, {{"A", MovementKind::stream, {"i"}}}}, {});
             }).code,
             "CYC313");
   EXPECT_EQ(

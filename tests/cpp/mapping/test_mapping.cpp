@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cyclotron/dataflow/lower.hpp>
-#include <cyclotron/mapping/mapping.hpp>
+#include <cyclotron/mapping/map_to_grid.hpp>
 
 #include "evaluate.hpp"
 #include "golden.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 using mapping::Kind;
 using mapping::Mapping;
-using schedule::Movement;
+using schedule::MovementKind;
 using schedule::Schedule;
 
 Mapping map(const System& system, const Schedule& schedule, const machine::Machine& machine = {}) {
@@ -81,7 +81,7 @@ TEST(Classes, PartitionTheGrid) {
       expect_partition(matmul(n, 3, 2), schedule);
     }
     expect_partition(trsv(n), {{"i"}, {}, {}});
-    expect_partition(trsm(n, 2), {{"i"}, {}, {{"B", Movement::stream, {"i"}}}});
+    expect_partition(trsm(n, 2), {{"i"}, {}, {{"B", MovementKind::stream, {"i"}}}});
     expect_partition(trsm(n, 2), {{"i", "j"}, {}, {}});
     expect_partition(cholesky(n), {{"i", "j"}, {}, {}});
     expect_partition(prefix_sum(n), {{"i"}, {}, {}});
@@ -117,7 +117,7 @@ TEST(Statements, OrderWithinAStep) {
 TEST(Statements, SendsAndReceivesPairUp) {
   for (const auto& mapping :
        {map(matmul(3, 4, 2), {{"i", "j"}, {}, {}}), map(cholesky(4), {{"i", "j"}, {}, {}}),
-        map(trsm(4, 2), {{"i"}, {}, {{"B", Movement::stream, {"i"}}}})}) {
+        map(trsm(4, 2), {{"i"}, {}, {{"B", MovementKind::stream, {"i"}}}})}) {
     std::map<std::size_t, std::size_t> sent, received;
     for (const auto& statement : mapping.statements) {
       if (statement.kind == Kind::receive) received[statement.channel] += points_of(statement.domain).size();

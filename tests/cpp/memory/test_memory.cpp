@@ -8,7 +8,7 @@ namespace {
 using memory::allocate;
 using memory::verify_layout;
 
-/// Whether the first two slots were given the same address by an allocator that its own checker agrees with.
+/// Tells whether the first two slots were given the same address by an allocator that its own checker agrees with.
 bool share(const Program& program) {
   EXPECT_NO_THROW(verify(program));
   const Program laid_out = allocate(program);

@@ -59,6 +59,16 @@ TEST(Registry, EveryOperatorHasAUniqueNameThatLeadsBack) {
   EXPECT_EQ(op_from_name("nonsense"), std::nullopt);
 }
 
+TEST(Registry, FamiliesAndFlagsHaveNames) {
+  EXPECT_EQ(name(info(Op::expm1).family), "elementwise");
+  EXPECT_EQ(name(info(Op::matmul_add).family), name(info(Op::matmul).family));
+  EXPECT_EQ(name(info(Op::column_min).family), "reduction");
+  EXPECT_EQ(name(info(Op::where).typing), "select");
+  EXPECT_EQ(flag_from_name("lower"), lower);
+  EXPECT_EQ(flag_from_name("unit_diagonal"), unit_diagonal);
+  EXPECT_EQ(flag_from_name("upper"), std::nullopt);
+}
+
 TEST(Registry, SpacesAreNamedLikeThePaper) {
   EXPECT_EQ(info(Op::subtract).space_name, "sub");
   EXPECT_EQ(info(Op::multiply_add).space_name, "mul");
@@ -187,6 +197,24 @@ TEST(Reductions, AreThoseOfRowsAndColumns) {
   }
   EXPECT_EQ(names, (std::vector<std::string_view>{"row_sum", "row_max", "row_min", "column_sum", "column_max",
                                                   "column_min"}));
+}
+
+TEST(Accumulators, AreTheFirstOperandsOfUpdates) {
+  std::vector<std::string_view> names;
+  for (const Op op : all_ops()) {
+    if (is_accumulating(op)) names.push_back(info(op).name);
+  }
+  EXPECT_EQ(names, (std::vector<std::string_view>{"multiply_add", "multiply_subtract", "matmul_add",
+                                                  "matmul_subtract", "syrk_add", "syrk_subtract"}));
+}
+
+TEST(Families, OfTileAlgorithmsHaveNoHalfPrecision) {
+  for (const Op op : all_ops()) {
+    const Family family = info(op).family;
+    const bool divides = family == Family::solve || family == Family::factorization;
+    const bool real = info(op).kinds.find('f') != std::string_view::npos;
+    EXPECT_EQ(is_defined(op, DType::float16), real && !divides) << info(op).name;
+  }
 }
 
 TEST(Flops, AreLapacksCounts) {

@@ -35,7 +35,7 @@ TEST(Context, StopsBeyondItsOperations) {
   }
 }
 
-/// What takes every way in which isl reports to us.
+/// Takes every way in which isl reports to us.
 void analyse(const Context& context) {
   const auto i = variable(2, 0), j = variable(2, 1);
   const auto lines = Set::parse(context, {"i", "j"}, "0 <= i < 6 and 0 <= 3 * j <= 2 * i + 1");

@@ -1,4 +1,4 @@
-// What PEs set up: procedures of loops and of straight-line code; and what PEs are for.
+// Procedures that PEs set up, of loops and of straight-line code; and roles of PEs.
 #include <cyclotron/program/procedures.hpp>
 #include <cyclotron/program/roles.hpp>
 
@@ -20,7 +20,7 @@ PeClass coded(const std::string& text) {
     Instruction instruction{End{}, {}};
     if (c == '(') instruction.action = Loop{};
     if (c == '[') instruction.action = If{};
-    if (c == 'x') instruction.action = Exit{EndingId(0), only_slot};
+    if (c == 'x') instruction.action = Exit{ExitPlanId(0), only_slot};
     if (c >= '0' && c <= '9') {
       instruction.action = Compute{.operands = {only_slot, only_slot}, .destination = only_slot};
       instruction.span = {"kernel.py", c - '0', 0, c - '0', 1};

@@ -74,7 +74,7 @@ std::vector<Fault> table_faults() {
   };
 }
 
-std::vector<Fault> code_faults() {
+std::vector<Fault> structure_faults() {
   return {
       {"UnclosedLoop", [](Program& p) { p.classes[0].code.pop_back(); }, "CYC609", "classes[0].code"},
       {"StrayEnd", [](Program& p) { p.classes[0].code.push_back(at(End{})); }, "CYC609",
@@ -120,6 +120,11 @@ std::vector<Fault> code_faults() {
          action<Send>(p, 0, 4).source = {SlotId(1), form({}, 1), {form({0, 0, 1}), 2, 3}};
        },
        "CYC606", "classes[0].code[4].source.index"},
+  };
+}
+
+std::vector<Fault> operand_faults() {
+  return {
       {"TensorId", [](Program& p) { action<Load>(p, 0, 0).tensor = TensorId(4); }, "CYC607",
        "classes[0].code[0].tensor"},
       {"TensorIndex", [](Program& p) { action<Load>(p, 0, 0).index.pop_back(); }, "CYC608",
@@ -185,7 +190,8 @@ TEST_P(VerifyRefuses, WithCodeAndPath) {
 
 const auto name = [](const auto& info) { return std::string(info.param.name); };
 INSTANTIATE_TEST_SUITE_P(Tables, VerifyRefuses, ::testing::ValuesIn(table_faults()), name);
-INSTANTIATE_TEST_SUITE_P(Code, VerifyRefuses, ::testing::ValuesIn(code_faults()), name);
+INSTANTIATE_TEST_SUITE_P(Structure, VerifyRefuses, ::testing::ValuesIn(structure_faults()), name);
+INSTANTIATE_TEST_SUITE_P(Operands, VerifyRefuses, ::testing::ValuesIn(operand_faults()), name);
 
 TEST(Verify, IntegersAreNotDivided) {
   Program program = matmul();

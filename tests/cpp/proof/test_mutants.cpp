@@ -16,7 +16,7 @@ namespace cyclotron::proof::testing {
 namespace {
 
 namespace samples = cyclotron::testing;
-using schedule::Movement;
+using schedule::MovementKind;
 using schedule::Schedule;
 
 constexpr std::int64_t point_limit = 100'000;
@@ -84,13 +84,13 @@ std::vector<Subject> subjects() {
         {{"i", "k"}, {"j"}, {}},
         {{"j"}, {"i", "k"}, {}},
         {{}, {"i", "j", "k"}, {}},
-        {{"i", "j"}, {"k"}, {{"A", Movement::broadcast, {}}, {"B", Movement::broadcast, {}}}},
-        {{"i", "k"}, {"j"}, {{"A", Movement::prefetch, {}}}}}},
+        {{"i", "j"}, {"k"}, {{"A", MovementKind::broadcast, {}}, {"B", MovementKind::broadcast, {}}}},
+        {{"i", "k"}, {"j"}, {{"A", MovementKind::prefetch, {}}}}}},
       {matmul(4, 5, 3, 2), {{{"i", "j"}, {"k"}, {}}, {{"i", "k"}, {"j"}, {}}}},
       {trsm(4, 2),
        {{{"i"}, {"r", "j"}, {}},
         {{"i", "j"}, {"r"}, {}},
-        {{"i"}, {"r", "j"}, {{"B", Movement::prefetch, {}}}}}},
+        {{"i"}, {"r", "j"}, {{"B", MovementKind::prefetch, {}}}}}},
       {trsm(5, 3, 2), {{{"i"}, {"r", "j"}, {}}}},
       {samples::trsv(4), {{{"i"}, {"j"}, {}}}},
       {samples::trsm_right(4, 3, 2), {{{"i"}, {"r", "j"}, {}}}},

@@ -11,10 +11,10 @@ namespace cyclotron::testing {
 namespace {
 
 using recurrence::Nest;
-using recurrence::Place;
+using recurrence::TextPosition;
 
 /// The equations of the expanded nest, one a line.
-std::string expanded(const SystemBuilder& statements, std::vector<Place> places) {
+std::string expanded(const SystemBuilder& statements, std::vector<TextPosition> places) {
   const auto system = recurrence::expand_arrays({statements.build(), std::move(places)});
   recurrence::verify(system);
   const auto text = to_string(system);

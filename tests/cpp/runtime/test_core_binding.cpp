@@ -1,5 +1,5 @@
 // Ranks that share cores: which core each keeps to, and that its thread is free again afterwards.
-#include "../../../src/runtime/core_binding.hpp"
+#include "../../../src/runtime/processes/core_binding.hpp"
 
 #include <gtest/gtest.h>
 #include <sched.h>

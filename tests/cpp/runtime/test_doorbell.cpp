@@ -1,5 +1,5 @@
 // Bells between threads and between processes: no ring is lost, and who need not sleep does not.
-#include "../../../src/runtime/doorbell.hpp"
+#include "../../../src/runtime/processes/doorbell.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

@@ -4,7 +4,7 @@
 #include <complex>
 #include <limits>
 
-#include "../../../src/runtime/kernels/kernels.hpp"
+#include "../../../src/runtime/engine/kernels/kernels.hpp"
 
 namespace cyclotron::runtime {
 namespace {

@@ -1,4 +1,4 @@
-#include "../../../src/runtime/kernels/kernels.hpp"
+#include "../../../src/runtime/engine/kernels/kernels.hpp"
 
 #include <gtest/gtest.h>
 

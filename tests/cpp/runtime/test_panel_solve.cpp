@@ -1,4 +1,4 @@
-#include "../../../src/runtime/kernels/panel_solve.hpp"
+#include "../../../src/runtime/engine/kernels/panel_solve.hpp"
 
 #include <gtest/gtest.h>
 

@@ -185,7 +185,7 @@ TEST(Queue, TellsAPeThatIsDoneWhoWaitsForIt) {
 
 /// A queue that is not set up is an empty one.
 TEST(Queue, IsEmptyBeforeItIsSetUp) {
-  const Zeroed<Queue> queues(1);
+  const ZeroTable<Queue> queues(1);
   BlockDepot depot;
   BlockPool pool(depot);
   EXPECT_FALSE(queues[0].has_message());

@@ -5,16 +5,16 @@
 
 #include <cyclotron/support/error.hpp>
 
-#include "../../../src/runtime/simulator/collapse.hpp"
-#include "../../../src/runtime/simulator/expansion.hpp"
-#include "../../../src/runtime/simulator/recorder.hpp"
+#include "../../../src/runtime/simulator/skipping/replicate_rows.hpp"
+#include "../../../src/runtime/simulator/timing/row_replicas.hpp"
+#include "../../../src/runtime/simulator/timing/recorder.hpp"
 #include "programs.hpp"
 
 namespace cyclotron::runtime::testing {
 namespace {
 
 using simulator::Cut;
-using simulator::simulate_collapsed;
+using simulator::simulate_replicated;
 using simulator::Stream;
 
 /// A stream, and its times written out.
@@ -144,19 +144,19 @@ Program chain(std::int64_t pes, std::int64_t messages, bool classes) {
   return result;
 }
 
-std::optional<Timing> collapsed(const Program& program) {
+std::optional<Timing> replicated(const Program& program) {
   const auto timed = simulator::time_program(program);
-  return timed ? simulate_collapsed(*timed, {}, 3) : std::nullopt;
+  return timed ? simulate_replicated(*timed, {}, 3) : std::nullopt;
 }
 
-TEST(Collapse, IsExactOnChains) {
+TEST(RowReplicator, IsExactOnChains) {
   for (const std::int64_t pes : {13, 14, 33, 1000}) {
     for (const std::int64_t depth : {1, 2, 5}) {
       Program program = chain(pes, 700, true);
       program.machine.link.latency_cycles = 3;
       program.machine.link.response_latency_cycles = 2;
       program.machine.link.depth = depth;
-      const auto found = collapsed(program);
+      const auto found = replicated(program);
       ASSERT_TRUE(found);
       const Timing expected =
           simulate(program, {}, {.functional = false, .event_limit = 0, .engine = Engine::general});
@@ -174,15 +174,15 @@ TEST(Collapse, IsExactOnChains) {
   }
 }
 
-TEST(Collapse, IsLeftAloneWhereRowsAreNotUniform) {
-  EXPECT_TRUE(collapsed(chain(20, 10, true)));
-  EXPECT_FALSE(collapsed(chain(12, 10, true))) << "too small";
-  EXPECT_FALSE(collapsed(chain(20, 10, false))) << "the code looks where it is";
+TEST(RowReplicator, IsLeftAloneWhereRowsAreNotUniform) {
+  EXPECT_TRUE(replicated(chain(20, 10, true)));
+  EXPECT_FALSE(replicated(chain(12, 10, true))) << "too small";
+  EXPECT_FALSE(replicated(chain(20, 10, false))) << "the code looks where it is";
   Program hasty = chain(20, 10, true);
   hasty.machine.link.response_latency_cycles = 0;
-  EXPECT_FALSE(collapsed(hasty)) << "PEs may wait for each other in no time";
+  EXPECT_FALSE(replicated(hasty)) << "PEs may wait for each other in no time";
   hasty.machine.link.response_latency_cycles = 1;
-  EXPECT_TRUE(collapsed(hasty));
+  EXPECT_TRUE(replicated(hasty));
 }
 
 void expect_as_general(const Program& program) {
@@ -202,7 +202,7 @@ void expect_as_general(const Program& program) {
 
 /// Two nests, of which the first has no period for so long that rounds are those of outer loops; then each row is late by
 /// more than in the first.
-TEST(Collapse, SeesAShiftThatChangesLate) {
+TEST(RowReplicator, SeesAShiftThatChangesLate) {
   for (const std::int64_t pes : {17, 20, 40}) {
     Program program = chain(pes, 1, true);
     program.machine.link.depth = machine::unbounded_depth;
@@ -224,7 +224,7 @@ TEST(Collapse, SeesAShiftThatChangesLate) {
   }
 }
 
-TEST(Collapse, CountsMessagesToPesWithoutAProgram) {
+TEST(RowReplicator, CountsMessagesToPesWithoutAProgram) {
   Program program = make_program({20});
   program.channels = {link("x.i+1", {1})};
   PeClass& part = program.classes[0];
@@ -234,12 +234,12 @@ TEST(Collapse, CountsMessagesToPesWithoutAProgram) {
   expect_as_general(program);
 }
 
-TEST(Collapse, RefusesCyclesThatDoNotFit) {
+TEST(RowReplicator, RefusesCyclesThatDoNotFit) {
   Program program = chain(1000, 2, true);
   program.machine.link.latency_cycles = std::int64_t{1} << 50;
-  EXPECT_TRUE(collapsed(program));
+  EXPECT_TRUE(replicated(program));
   program.machine.link.latency_cycles = std::int64_t{1} << 55;
-  EXPECT_THROW((void)collapsed(program), ExecutionError);
+  EXPECT_THROW((void)replicated(program), ExecutionError);
 }
 
 }  // namespace

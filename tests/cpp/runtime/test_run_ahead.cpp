@@ -7,13 +7,13 @@
 
 #include <cyclotron/support/error.hpp>
 
-#include "../../../src/runtime/simulator/timed_engine.hpp"
+#include "../../../src/runtime/simulator/timing/timed_engine.hpp"
 #include "programs.hpp"
 
 namespace cyclotron::runtime::testing {
 namespace {
 
-using simulator::Full;
+using simulator::RanAheadTooFar;
 using simulator::Senders;
 using simulator::time_program;
 using simulator::TimedEngine;
@@ -61,7 +61,7 @@ Program program_of(const Chain& chain) {
   return result;
 }
 
-/// What each PE should have measured, message by message.
+/// The expected measurements of each PE, message by message.
 std::vector<PeCycles> expected(const Chain& chain) {
   const auto count = static_cast<std::size_t>(chain.pes);
   std::vector<PeCycles> pes(count);
@@ -110,7 +110,7 @@ std::optional<Timing> run(const Program& program, Senders senders) {
   TimedEngine engine(std::move(*timed), {});
   try {
     if (!engine.run() || !engine.within_depths()) return std::nullopt;
-  } catch (const Full&) {
+  } catch (const RanAheadTooFar&) {
     return std::nullopt;
   }
   return std::move(engine).timing();

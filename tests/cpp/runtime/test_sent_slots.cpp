@@ -1,4 +1,4 @@
-#include "../../../src/runtime/sent_slots.hpp"
+#include "../../../src/runtime/engine/sent_slots.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,15 +9,15 @@ namespace {
 class Uses {
  public:
   Uses() {
-    for (std::uint32_t place = 0; place < 2 * slots; ++place) {
-      code_.places.emplace_back();
-      code_.places.back().slot = place % slots;
+    for (std::uint32_t access = 0; access < 2 * slots; ++access) {
+      code_.accesses.emplace_back();
+      code_.accesses.back().slot = access % slots;
     }
   }
   Uses& use(Step::Kind kind, std::uint32_t slot) {
     Step step;
     step.kind = kind;
-    step.place = slot;
+    step.access = slot;
     code_.steps.push_back(step);
     return *this;
   }
@@ -28,13 +28,13 @@ class Uses {
     return *this;
   }
 
-  /// Whether each slot is marked, by both of its places.
+  /// Tells whether each slot is marked, by both of its places.
   std::vector<bool> marks() {
     mark_sent_slots(code_);
     std::vector<bool> result;
     for (std::uint32_t slot = 0; slot < slots; ++slot) {
-      EXPECT_EQ(code_.places[slot].sent, code_.places[slot + slots].sent);
-      result.push_back(code_.places[slot].sent);
+      EXPECT_EQ(code_.accesses[slot].sent, code_.accesses[slot + slots].sent);
+      result.push_back(code_.accesses[slot].sent);
     }
     return result;
   }

@@ -1,5 +1,5 @@
 // Rounds of sums: ranks of any number, which join and hear of each other in any order.
-#include "../../../src/runtime/sum_rounds.hpp"
+#include "../../../src/runtime/processes/sum_rounds.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,9 +4,9 @@
 #include <random>
 #include <set>
 
-#include "../../../src/runtime/simulator/ready_set.hpp"
-#include "../../../src/runtime/simulator/tile_sizes.hpp"
-#include "../../../src/runtime/simulator/timed_program.hpp"
+#include "../../../src/runtime/simulator/timing/ready_set.hpp"
+#include "../../../src/runtime/simulator/timing/tile_sizes.hpp"
+#include "../../../src/runtime/simulator/timing/timed_program.hpp"
 #include "programs.hpp"
 
 namespace cyclotron::runtime::testing {

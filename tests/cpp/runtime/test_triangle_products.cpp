@@ -1,4 +1,4 @@
-#include "../../../src/runtime/halves.hpp"
+#include "../../../src/runtime/engine/triangle_products.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,9 +10,9 @@ class Steps {
  public:
   Steps() {
     for (std::uint32_t slot = 0; slot < 4; ++slot) {
-      Place place;
-      place.slot = slot;
-      code_.places.push_back(place);
+      SlotAccess access;
+      access.slot = slot;
+      code_.accesses.push_back(access);
     }
   }
   Steps& compute(Op op, std::uint32_t to, const std::vector<std::uint32_t>& from, Flags flags = 0) {
@@ -21,9 +21,9 @@ class Steps {
   Steps& move(std::uint32_t to, std::uint32_t from) { return add(Step::Kind::move, to, {from}); }
   Steps& use(Step::Kind kind, std::uint32_t slot) { return add(kind, slot, {}); }
 
-  /// Whether each step of the syrk family is marked.
+  /// Tells whether each step of the syrk family is marked.
   std::vector<bool> marks() {
-    mark_lower_halves(code_);
+    mark_lower_triangles(code_);
     std::vector<bool> result;
     for (const auto& step : code_.steps) {
       if (step.op == Op::syrk || step.op == Op::syrk_add || step.op == Op::syrk_subtract)
@@ -33,13 +33,13 @@ class Steps {
   }
 
  private:
-  Steps& add(Step::Kind kind, std::uint32_t place, const std::vector<std::uint32_t>& from, Op op = Op::add,
+  Steps& add(Step::Kind kind, std::uint32_t access, const std::vector<std::uint32_t>& from, Op op = Op::add,
              Flags flags = 0) {
     Step step;
     step.kind = kind;
     step.op = op;
     step.flags = flags;
-    step.place = place;
+    step.access = access;
     step.operands = {static_cast<std::uint32_t>(code_.sources.size()),
                      static_cast<std::uint32_t>(from.size())};
     for (const auto slot : from) code_.sources.push_back({.constant = false, .width = 8, .index = slot});

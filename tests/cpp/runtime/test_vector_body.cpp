@@ -1,5 +1,5 @@
 // Operation by operation, loops leave in memory what their iterations in turn leave.
-#include "../../../src/runtime/vector_body.hpp"
+#include "../../../src/runtime/engine/vectorize/vector_body.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,20 +16,20 @@ using Operation = VectorOperation;
 using Memory = std::vector<std::uint64_t>;  // that wraps, as the kernels' integers do
 
 /// A scalar of the memory, in elements.
-struct Place {
+struct Cells {
   std::ptrdiff_t first, advance;
   std::uint16_t region = 0;
 };
 struct Step {
   Op op;  ///< `copy`: no kernel.
-  std::vector<Place> in;
-  Place out;
+  std::vector<Cells> in;
+  Cells out;
 };
 
 void in_turn(const std::vector<Step>& steps, std::int64_t first, std::int64_t iterations, Memory& memory) {
   for (std::int64_t n = first; n < iterations; ++n) {
-    const auto at = [&](const Place& place) -> std::uint64_t& {
-      return memory.at(static_cast<std::size_t>(place.first + n * place.advance));
+    const auto at = [&](const Cells& cells) -> std::uint64_t& {
+      return memory.at(static_cast<std::size_t>(cells.first + n * cells.advance));
     };
     for (const auto& [op, in, out] : steps) {
       switch (op) {
@@ -45,9 +45,9 @@ void in_turn(const std::vector<Step>& steps, std::int64_t first, std::int64_t it
 
 std::vector<Operation> operations_of(const std::vector<Step>& steps, Memory& memory) {
   constexpr std::ptrdiff_t width = sizeof(std::int64_t);
-  const auto scalar = [&](const Place& place) {
-    return Scalar{reinterpret_cast<std::byte*>(memory.data() + place.first), place.advance * width, width,
-                  place.region};
+  const auto scalar = [&](const Cells& cells) {
+    return Scalar{reinterpret_cast<std::byte*>(memory.data() + cells.first), cells.advance * width, width,
+                  cells.region};
   };
   std::vector<Operation> operations;
   for (const auto& [op, in, out] : steps) {
@@ -66,7 +66,7 @@ Memory numbers(std::size_t count) {
   return memory;
 }
 
-/// Whether they ran together; if so, all memory is as they leave it in turn, and as it was else.
+/// Tells whether they ran together; if so, all memory is as they leave it in turn, and as it was else.
 bool agrees(VectorBody& body, const std::vector<Step>& steps, std::int64_t iterations, std::size_t size) {
   auto expected = numbers(size), found = expected;
   const bool ran = body.run(operations_of(steps, found), iterations);
@@ -192,7 +192,7 @@ TEST(VectorBody, TwoOperationsBecomeOne) {
 /// A loop of six scalars that stay (region 0) and of two arrays (region 1).
 std::vector<Step> random_loop(std::mt19937& random) {
   const auto draw = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
-  const auto place = [&]() -> Place {
+  const auto draw_cells = [&]() -> Cells {
     if (draw(0, 2) == 0) return {draw(0, 5), 0, 0};
     const std::ptrdiff_t advance = draw(0, 3) == 0 ? draw(-2, 3) : 1;
     return {100 + 100 * draw(0, 1) + draw(0, 12), advance, 1};
@@ -200,9 +200,9 @@ std::vector<Step> random_loop(std::mt19937& random) {
   std::vector<Step> steps;
   for (int n = draw(1, 6); n > 0; --n) {
     const Op op = std::vector{Op::copy, Op::add, Op::subtract, Op::multiply, Op::multiply_add}[draw(0, 4)];
-    std::vector<Place> in(op == Op::copy ? 1 : op == Op::multiply_add ? 3 : 2);
-    for (auto& one : in) one = place();
-    steps.push_back({op, std::move(in), place()});
+    std::vector<Cells> in(op == Op::copy ? 1 : op == Op::multiply_add ? 3 : 2);
+    for (auto& one : in) one = draw_cells();
+    steps.push_back({op, std::move(in), draw_cells()});
   }
   return steps;
 }
@@ -249,7 +249,7 @@ TEST(VectorBody, PlansHoldWhereRegionsMove) {
     for (int run = 0; run < 4; ++run) {
       auto moved = steps;
       const std::array<int, 2> by{draw(0, 10), draw(0, 80)};
-      const auto move = [&](Place& place) { place.first += by[place.region]; };
+      const auto move = [&](Cells& cells) { cells.first += by[cells.region]; };
       for (auto& [op, in, out] : moved) {
         for (auto& one : in) move(one);
         move(out);

@@ -1,4 +1,4 @@
-#include "../../../src/runtime/zeroed.hpp"
+#include "../../../src/runtime/engine/zero_pages.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,11 +9,11 @@
 namespace cyclotron::runtime {
 namespace {
 
-TEST(Zeroed, HoldsZerosAtALineOfTheCache) {
+TEST(ZeroTable, HoldsZerosAtALineOfTheCache) {
   // Below and above what is mapped, and what fills no page.
   for (const std::size_t size : {0UL, 1UL, 8UL, 1000UL, (1UL << 19) - 1, 1UL << 19, (1UL << 20) + 3}) {
     for (int again = 0; again < 2; ++again) {  // memory that was used before, too
-      const Zeroed<std::int64_t> table(size);
+      const ZeroTable<std::int64_t> table(size);
       ASSERT_EQ(table.size(), size);
       EXPECT_EQ(reinterpret_cast<std::uintptr_t>(table.data()) % 64, 0U);
       EXPECT_TRUE(std::ranges::all_of(table, [](std::int64_t x) { return x == 0; }));
@@ -22,18 +22,18 @@ TEST(Zeroed, HoldsZerosAtALineOfTheCache) {
   }
 }
 
-TEST(Zeroed, Moves) {
-  Zeroed<int> table;
+TEST(ZeroTable, Moves) {
+  ZeroTable<int> table;
   EXPECT_EQ(table.size(), 0U);
-  table = Zeroed<int>(3);
+  table = ZeroTable<int>(3);
   table[2] = 7;
-  const Zeroed<int> other = std::move(table);
+  const ZeroTable<int> other = std::move(table);
   EXPECT_EQ(other[2], 7);
 }
 
-TEST(Zeroed, RefusesMoreThanThereIs) {
-  EXPECT_THROW(Zeroed<std::int64_t>(std::size_t{1} << 61), std::bad_alloc);
-  EXPECT_THROW(Zeroed<std::int64_t>(std::size_t{1} << 59), std::bad_alloc);
+TEST(ZeroTable, RefusesMoreThanThereIs) {
+  EXPECT_THROW(ZeroTable<std::int64_t>(std::size_t{1} << 61), std::bad_alloc);
+  EXPECT_THROW(ZeroTable<std::int64_t>(std::size_t{1} << 59), std::bad_alloc);
 }
 
 }  // namespace

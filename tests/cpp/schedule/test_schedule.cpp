@@ -9,7 +9,8 @@ namespace cyclotron::testing {
 namespace {
 
 using schedule::complete;
-using schedule::Movement;
+using schedule::FoldKind;
+using schedule::MovementKind;
 using schedule::Schedule;
 
 TEST(Schedule, IndicesInNestingOrder) {
@@ -22,7 +23,7 @@ TEST(Schedule, UnmappedIndicesBecomeTime) {
   EXPECT_EQ(complete(matmul(2, 2, 2), {{"i", "k"}, {}, {}}), (Schedule{{"i", "k"}, {"j"}, {}}));
   EXPECT_EQ(complete(matmul(2, 2, 2), {}), (Schedule{{}, {"i", "j", "k"}, {}}));
   EXPECT_EQ(complete(matmul(2, 2, 2), {{}, {"k"}, {}}), (Schedule{{}, {"k", "i", "j"}, {}}));
-  const Schedule full{{"i", "j"}, {"k"}, {{"A", Movement::stream, {"j"}}}};
+  const Schedule full{{"i", "j"}, {"k"}, {{"A", MovementKind::stream, {"j"}}}};
   EXPECT_EQ(complete(matmul(2, 2, 2), full), full);
 }
 
@@ -38,8 +39,9 @@ TEST(Schedule, UnknownNames) {
   const auto system = matmul(2, 2, 2);
   expect_fault(system, {{"i", "x"}, {}, {}}, "CYC310", "index `x`", "it has: i, j, k");
   expect_fault(system, {{}, {"x"}, {}}, "CYC310", "index `x`", "it has: i, j, k");
-  expect_fault(system, {{"i"}, {}, {{"D", Movement::stream, {}}}}, "CYC310", "tensor `D`", "it has: A, B, C");
-  expect_fault(system, {{"i"}, {}, {{"A", Movement::stream, {"x"}}}}, "CYC310", "index `x`",
+  expect_fault(system, {{"i"}, {}, {{"D", MovementKind::stream, {}}}}, "CYC310", "tensor `D`",
+               "it has: A, B, C");
+  expect_fault(system, {{"i"}, {}, {{"A", MovementKind::stream, {"x"}}}}, "CYC310", "index `x`",
                "it has: i, j, k");
 }
 
@@ -54,18 +56,19 @@ TEST(Schedule, Forms) {
 
 TEST(Schedule, TimeIsCompletedUntilEachPointHasItsOwnStep) {
   const auto system = matmul(2, 2, 2);
-  EXPECT_EQ(complete(system, {{"i-k", "j - k"}, {}, {}}).time, (std::vector<std::string>{"k"}));
-  EXPECT_EQ(complete(system, {{"i", "j"}, {"i+j+k"}, {}}).time, (std::vector<std::string>{"i+j+k"}));
+  EXPECT_EQ(complete(system, {{"i-k", "j - k"}, {}, {}}).time_indices, (std::vector<std::string>{"k"}));
+  EXPECT_EQ(complete(system, {{"i", "j"}, {"i+j+k"}, {}}).time_indices, (std::vector<std::string>{"i+j+k"}));
   // i+j and i-j leave every other point out.
-  EXPECT_EQ(complete(system, {{"i+j", "i-j"}, {}, {}}).time, (std::vector<std::string>{"j", "k"}));
-  EXPECT_EQ(complete(system, {{"-i+j", "k"}, {"i+j+k"}, {}}).time, (std::vector<std::string>{"i+j+k", "j"}));
+  EXPECT_EQ(complete(system, {{"i+j", "i-j"}, {}, {}}).time_indices, (std::vector<std::string>{"j", "k"}));
+  EXPECT_EQ(complete(system, {{"-i+j", "k"}, {"i+j+k"}, {}}).time_indices,
+            (std::vector<std::string>{"i+j+k", "j"}));
 }
 
 TEST(Schedule, Completions) {
   const auto all = schedule::completions(matmul(2, 2, 2), {{"i"}, {}, {}});
-  EXPECT_EQ(all.front().time, (std::vector<std::string>{"j", "k"}));
-  EXPECT_EQ(all.at(1).time, (std::vector<std::string>{"-j", "k"}));
-  EXPECT_EQ(all.back().time, (std::vector<std::string>{"k", "j"}));
+  EXPECT_EQ(all.front().time_indices, (std::vector<std::string>{"j", "k"}));
+  EXPECT_EQ(all.at(1).time_indices, (std::vector<std::string>{"-j", "k"}));
+  EXPECT_EQ(all.back().time_indices, (std::vector<std::string>{"k", "j"}));
   EXPECT_EQ(all.size(), 5U);
   EXPECT_EQ(schedule::completions(matmul(2, 2, 2), {{"i"}, {"j", "k"}, {}}).size(), 1U);
 }
@@ -75,7 +78,7 @@ TEST(Schedule, Wavefronts) {
   const auto times = [](const schedule::Schedule& given) {
     std::vector<Time> result;
     for (const auto& wavefront : schedule::wavefronts(matmul(2, 2, 2), given))
-      result.push_back(wavefront.time);
+      result.push_back(wavefront.time_indices);
     return result;
   };
   EXPECT_EQ(times({{"i"}, {}, {}}), (std::vector<Time>{Time{"i+j", "k"}, Time{"i+k", "j"}}));
@@ -86,7 +89,8 @@ TEST(Schedule, Wavefronts) {
 
 TEST(Schedule, FoldsAndRotations) {
   const auto system = matmul(2, 2, 2);
-  expect_fault(system, {{"i"}, {}, {}, {{"k", 2, false}}}, "CYC315", "folds `k`", "the grid has: i");
+  expect_fault(system, {{"i"}, {}, {}, {{"k", FoldKind::block, 2}}}, "CYC315", "folds `k`",
+               "the grid has: i");
   expect_fault(system, {{"i"}, {}, {}, {}, {{"j", {"i"}}}}, "CYC317", "not the index of a reduction",
                "rotate");
   EXPECT_NO_THROW((void)complete(system, {{"i"}, {}, {}, {}, {{"k", {"i"}}}}));
@@ -99,23 +103,24 @@ TEST(Schedule, EachIndexOnce) {
 }
 
 TEST(Schedule, ComputedTensorsAreNotPrefetched) {
-  expect_fault(trsm(3, 2), {{"i"}, {}, {{"X", Movement::prefetch, {}}}}, "CYC312",
+  expect_fault(trsm(3, 2), {{"i"}, {}, {{"X", MovementKind::prefetch, {}}}}, "CYC312",
                "`X` is computed by the kernel", "stream(\"X\")");
-  EXPECT_NO_THROW((void)complete(trsm(3, 2), {{"i"}, {}, {{"L", Movement::prefetch, {}}}}));
+  EXPECT_NO_THROW((void)complete(trsm(3, 2), {{"i"}, {}, {{"L", MovementKind::prefetch, {}}}}));
 }
 
 TEST(Schedule, DefaultsStartWithTheTarget) {
   const auto candidates = schedule::defaults(matmul(2, 2, 2), {});
   ASSERT_EQ(candidates.size(), 3U);
-  EXPECT_EQ(candidates[0].space, (std::vector<std::string>{"i", "j"}));
-  EXPECT_EQ(candidates[1].space, (std::vector<std::string>{"i"}));
-  EXPECT_TRUE(candidates[2].space.empty());
+  EXPECT_EQ(candidates[0].space_indices, (std::vector<std::string>{"i", "j"}));
+  EXPECT_EQ(candidates[1].space_indices, (std::vector<std::string>{"i"}));
+  EXPECT_TRUE(candidates[2].space_indices.empty());
 }
 
 TEST(Schedule, DefaultsHaveTheDimensionsOfTheGrid) {
   const auto spaces = [](const std::vector<std::int64_t>& grid) {
     std::vector<std::vector<std::string>> result;
-    for (const auto& candidate : schedule::defaults(matmul(2, 2, 2), grid)) result.push_back(candidate.space);
+    for (const auto& candidate : schedule::defaults(matmul(2, 2, 2), grid))
+      result.push_back(candidate.space_indices);
     return result;
   };
   using Spaces = std::vector<std::vector<std::string>>;
@@ -126,9 +131,9 @@ TEST(Schedule, DefaultsHaveTheDimensionsOfTheGrid) {
 
 TEST(Schedule, Text) {
   EXPECT_EQ(to_string(Schedule{}), "space -; time -");
-  EXPECT_EQ(
-      to_string(Schedule{{"i", "j"}, {"k"}, {{"A", Movement::stream, {"j"}}, {"B", Movement::prefetch, {}}}}),
-      "space i, j; time k; stream A along j; prefetch B");
+  EXPECT_EQ(to_string(Schedule{
+                {"i", "j"}, {"k"}, {{"A", MovementKind::stream, {"j"}}, {"B", MovementKind::prefetch, {}}}}),
+            "space i, j; time k; stream A along j; prefetch B");
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <string>
 #include <type_traits>
 
-#include "../float16.hpp"
+#include "float16.hpp"
 #include "kernels.hpp"
 
 namespace cyclotron::runtime::arithmetic {
@@ -28,10 +28,10 @@ template <class T>
 inline constexpr bool is_float16 = std::is_same_v<T, Float16>;
 template <class T>
 inline constexpr bool is_real = std::is_floating_point_v<T> || is_float16<T>;
-/// Whether tiles of it are solved and factorized.
+/// Tells whether tiles of it are solved and factorized.
 template <class T>
 inline constexpr bool has_solvers = (is_real<T> || is_complex<T>) && !is_float16<T>;
-/// What products of tiles and sums along their rows are kept in: of half precision in single precision, as in NumPy.
+/// The type that products of tiles and sums along their rows are kept in: of half precision in single precision, as in NumPy.
 template <class T>
 using Sum = std::conditional_t<is_float16<T>, float, T>;
 

@@ -44,7 +44,7 @@ class Float16 {
     const std::uint64_t rest = (fraction | 0x10000000000000U) & ((std::uint64_t{1} << dropped) - 1);
     const std::uint64_t middle = std::uint64_t{1} << (dropped - 1);
     const bool up = rest > middle || (rest == middle && (number_of_ulps & 1U) != 0);
-    // What rounds up to the next power of two carries into the exponent, and so does what becomes infinite.
+    // Rounding up to the next power of two carries into the exponent, and so does rounding to infinity.
     const std::uint64_t before = normal ? static_cast<std::uint64_t>(exponent + 14) << 10U : 0;
     return with_sign(before + number_of_ulps + (up ? 1 : 0));
   }

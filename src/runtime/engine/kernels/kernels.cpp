@@ -87,11 +87,11 @@ void apply_typed(const TileOperator& what, std::span<const ConstTile> in, Tile o
   }
 }
 
-/// Whether a kernel works in place on this operand.
+/// Tells whether a kernel works in place on this operand.
 bool starts_from(Op op, std::size_t operand) {
   if (op == Op::solve_triangular) return operand == 1;
-  const bool factor = op == Op::cholesky || op == Op::lu || op == Op::ldl;
-  return operand == 0 && (factor || operators::is_accumulating(op));
+  const bool factorizes = operators::info(op).family == operators::Family::factorization;
+  return operand == 0 && (factorizes || operators::is_accumulating(op));
 }
 
 void dispatch(const TileOperator& what, std::span<const ConstTile> in, Tile out, Scratch& scratch) {

@@ -16,7 +16,7 @@ using operators::Flags;
 using operators::Op;
 using operators::Shape;
 
-/// What a kernel throws; the interpreter adds PE, instruction and source line.
+/// The exception of a kernel; the interpreter adds PE, instruction and source line.
 struct KernelFailure {
   std::string code;
   std::string message;

@@ -6,7 +6,7 @@
 
 namespace cyclotron::runtime::linear_algebra {
 
-/// What becomes of a product: it is the result, or is added to or taken from what the result holds.
+/// The use of a product: it is the result, or is added to the result or subtracted from it.
 enum class Into : std::uint8_t { overwrite, add, subtract };
 
 /// result <- a @ b, result + a @ b, or result - a @ b, with the transposes of `flags`.

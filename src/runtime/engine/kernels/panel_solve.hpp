@@ -35,7 +35,7 @@ struct PanelSolver {
 template <class T>
 [[nodiscard]] std::span<const PanelSolver<T>> panel_solvers();
 
-/// Whether this processor has a panel solver and it pays for a system of this size.
+/// Tells whether this processor has a panel solver and it pays for a system of this size.
 [[nodiscard]] bool solves_in_panels(std::int64_t steps, std::int64_t lanes);
 
 /// Solves in place, for three vectors of lanes and 4 steps at a time, so that what is subtracted is a product in

@@ -28,7 +28,7 @@ const T& scalar(const void* first, std::ptrdiff_t distance) {
 #define CYC_VECTOR_AVX512
 #endif
 
-/// What the loops are compiled for: all processors, and those with wide registers.
+/// Targets that the loops are compiled for: all processors, and those with wide registers.
 enum class Width : std::uint8_t { any, avx2, avx512 };
 
 Width find_width() {
@@ -92,8 +92,9 @@ void run(void* result, std::ptrdiff_t advance, const void* const* operands, cons
 /// The kernel of a function without state, for registers no wider than that.
 template <class F, Width most = Width::avx512>
 VectorKernel kernel() {
-  switch (std::min(widest, most)) {
-    case Width::avx512: return run<F, Width::avx512>;
+  static_assert(most != Width::any);
+  switch (widest) {
+    case Width::avx512: return run<F, most>;
     case Width::avx2: return run<F, Width::avx2>;
     case Width::any: break;
   }

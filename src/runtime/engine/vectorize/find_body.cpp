@@ -31,7 +31,7 @@ class BodyBuilder {
   }
 
  private:
-  /// Whether a body may have such a step: one whose elements lie apart by as much from iteration to iteration, up to
+  /// Tells whether a body may have such a step: one whose elements lie apart by as much from iteration to iteration, up to
   /// where they go round a circular buffer.
   bool add(const Step& step) {
     if (!step.scalar) return false;
@@ -39,7 +39,7 @@ class BodyBuilder {
                               .dtype = step.dtype,
                               .element = step.element,
                               .kernel = step.kernel,
-                              .result = {.constant = false, .width = step.element, .index = step.place}};
+                              .result = {.constant = false, .width = step.element, .index = step.access}};
     switch (step.kind) {
       case Step::Kind::compute:
       case Step::Kind::move:
@@ -73,8 +73,8 @@ class BodyBuilder {
 
   [[nodiscard]] bool is_fixed(const Source& source) const {
     if (source.constant) return !source.form;
-    const Place& place = code_.places[source.index];
-    return place.index.count == 0 && place.wrap == Place::no_wrap;
+    const SlotAccess& access = code_.accesses[source.index];
+    return access.index.count == 0 && access.wrap == SlotAccess::no_wrap;
   }
 
   /// Numbers what may overlap: slots by their addresses, all tensors where one is written; constants are 0, and messages
@@ -85,8 +85,8 @@ class BodyBuilder {
     };
     std::vector<Bytes> slots;
     const auto bytes = [this](const Source& source) -> Bytes {
-      const Place& place = code_.places[source.index];
-      return {place.address, place.address + place.count * place.stride};
+      const SlotAccess& access = code_.accesses[source.index];
+      return {access.address, access.address + access.count * access.stride};
     };
     const auto each = [this](const auto& use) {
       for (auto& operation : body_.operations) {

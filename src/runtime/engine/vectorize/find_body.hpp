@@ -1,9 +1,9 @@
-// Which loops have iterations that can run many at once.
+// Loops of which many iterations can run at once.
 #pragma once
 #include <cstddef>
 #include <optional>
 
-#include "code.hpp"
+#include "../code.hpp"
 
 namespace cyclotron::runtime {
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "tensors.hpp"
+#include "../tensors.hpp"
 
 namespace cyclotron::runtime {
 
@@ -29,7 +29,7 @@ constexpr std::int64_t runs_ahead = 2;
 
 }  // namespace
 
-/// Whether the scalars are as they were to each other where they may overlap.
+/// Tells whether the scalars are as they were to each other where they may overlap.
 bool VectorBody::plan_holds(std::span<const VectorOperation> operations, std::int64_t iterations) {
   if (planned_.size() != operations.size()) return false;
   if (vectorizes_ ? iterations > planned_iterations_ : iterations != planned_iterations_) return false;
@@ -65,14 +65,14 @@ void VectorBody::make_plan(std::span<const VectorOperation> operations, std::int
   if (plan) bind(*plan);
 }
 
-VectorBody::Bound VectorBody::bind(const VectorPlan& plan, VectorPlan::Place place) {
-  if (place.own) {
-    const std::uint8_t width = plan.widths[place.number];
-    return {vectors_[starts_[place.number]].bytes.data(), width, 0, width,
+VectorBody::Bound VectorBody::bind(const VectorPlan& plan, VectorPlan::Location location) {
+  if (location.own) {
+    const std::uint8_t width = plan.widths[location.number];
+    return {vectors_[starts_[location.number]].bytes.data(), width, 0, width,
             static_cast<std::uint16_t>(moved_.size() - 1)};
   }
-  const auto& operation = planned_[place.number / 4];
-  const std::size_t n = place.number % 4;
+  const auto& operation = planned_[location.number / 4];
+  const std::size_t n = location.number % 4;
   const Scalar& scalar = n == VectorPlan::result ? operation.out : operation.in[n];
   return {scalar.at, scalar.advance, scalar.advance * plan.together, scalar.width, scalar.region};
 }
@@ -118,8 +118,8 @@ void VectorBody::bind(const VectorPlan& plan) {
 
 void VectorBody::fill(const BoundCopy& copy, std::int64_t count) const {
   const auto& [from, to] = copy;
-  const void* const in = place(from);
-  copy_kernel(to.width)(place(to), to.advance, &in, &from.advance, count);
+  const void* const in = address(from);
+  copy_kernel(to.width)(address(to), to.advance, &in, &from.advance, count);
 }
 
 /// Finds the scalars of the first run.
@@ -128,10 +128,10 @@ void VectorBody::start() {
   for (auto& operation : running_) {
     for (std::size_t n = 0; n < operation.in.size(); ++n)
       operation.in[n] = static_cast<const std::byte*>(operation.in[n]) + moved_[operation.region[n]];
-    operation.out.at = place(operation.out);
+    operation.out.at = address(operation.out);
   }
   fetching_ = fetched_;
-  for (auto& stream : fetching_) stream.at = place(stream);
+  for (auto& stream : fetching_) stream.at = address(stream);
 }
 
 /// To the scalars of the next run.

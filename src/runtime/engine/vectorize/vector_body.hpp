@@ -45,9 +45,9 @@ class VectorBody {
 
   [[nodiscard]] bool plan_holds(std::span<const VectorOperation> operations, std::int64_t iterations);
   void make_plan(std::span<const VectorOperation> operations, std::int64_t iterations);
-  [[nodiscard]] Bound bind(const VectorPlan& plan, VectorPlan::Place place);
+  [[nodiscard]] Bound bind(const VectorPlan& plan, VectorPlan::Location location);
   void bind(const VectorPlan& plan);
-  [[nodiscard]] std::byte* place(const Bound& bound) const { return bound.at + moved_[bound.region]; }
+  [[nodiscard]] std::byte* address(const Bound& bound) const { return bound.at + moved_[bound.region]; }
   void fill(const BoundCopy& copy, std::int64_t count) const;
   void start();
   void go_on();
@@ -59,7 +59,7 @@ class VectorBody {
   std::vector<BoundOperation> operations_;  ///< With the scalars where they were when this was planned.
   std::vector<BoundCopy> fills_;
   std::vector<std::ptrdiff_t> moved_;  ///< Since then, by region; the last one is for what stays.
-  std::vector<Bound> fetched_;         ///< What memory is asked for ahead.
+  std::vector<Bound> fetched_;         ///< Memory that is asked for ahead.
   std::vector<BoundOperation> running_;
   std::vector<Bound> fetching_;
   std::vector<CacheLine> vectors_;

@@ -33,11 +33,11 @@ class VectorPlanner {
   }
 
  private:
-  using Place = VectorPlan::Place;
+  using Location = VectorPlan::Location;
 
   /// A scalar that lives within an iteration, and its latest value.
   struct Temporary {
-    Place home, value;
+    Location home, value;
   };
   /// The bytes that a scalar takes in all iterations.
   struct Extent {
@@ -49,9 +49,9 @@ class VectorPlanner {
     Extent out{};
   };
 
-  [[nodiscard]] const Scalar& scalar(Place place) const {
-    const auto& operation = operations_[place.number / 4];
-    const std::size_t n = place.number % 4;
+  [[nodiscard]] const Scalar& scalar(Location location) const {
+    const auto& operation = operations_[location.number / 4];
+    const std::size_t n = location.number % 4;
     return n == VectorPlan::result ? operation.out : operation.in[n];
   }
 
@@ -61,7 +61,7 @@ class VectorPlanner {
             scalar.at + std::max<std::ptrdiff_t>(far, 0) + scalar.width};
   }
 
-  /// Whether it stays in place, each iteration writes it before it reads it, and nothing else overlaps it.
+  /// Tells whether it stays in place, each iteration writes it before it reads it, and nothing else overlaps it.
   [[nodiscard]] bool is_temporary(const Scalar& scalar) const {
     if (scalar.advance != 0) return false;
     const Extent home = extent(scalar);
@@ -101,20 +101,20 @@ class VectorPlanner {
     }
   }
 
-  /// Whether any operation writes to what the scalar is in any iteration.
+  /// Tells whether any operation writes to what the scalar is in any iteration.
   [[nodiscard]] bool is_written(const Scalar& scalar) const {
     const Extent all = extent(scalar);
     return std::ranges::any_of(extents_, [&](const Extents& one) { return all.meets(one.out); });
   }
 
-  /// Whether the operation that writes and another one that reads or writes the scalar `used` come in the order of the
+  /// Tells whether the operation that writes and another one that reads or writes the scalar `used` come in the order of the
   /// iterations in turn; iterations that run together become as few as that takes.
   [[nodiscard]] bool order_holds(std::size_t writer, std::size_t user, const Scalar& used,
                                  const Extent& extent) {
     const Scalar& written = operations_[writer].out;
     if (writer == user || !extents_[writer].out.meets(extent)) return true;
     if (written.advance == 0 || written.advance != used.advance || written.width != used.width) return false;
-    // What is written in iteration i is what is used in iteration i - later.
+    // The scalar written in iteration i is the one used in iteration i - later.
     const auto apart = used.at - written.at;
     if (apart % written.advance != 0) return false;
     const auto later = apart / written.advance;
@@ -137,7 +137,7 @@ class VectorPlanner {
     return true;
   }
 
-  /// Whether the copy of a scalar that the operations write can be read in its place: they write it after all uses of
+  /// Tells whether the copy of a scalar that the operations write can be read in its place: they write it after all uses of
   /// the copy, in the same iteration or a later one.
   [[nodiscard]] bool outlives_copy(std::size_t copier) {
     const Scalar& copied = operations_[copier].in[0];
@@ -165,15 +165,15 @@ class VectorPlanner {
     return true;
   }
 
-  [[nodiscard]] Place own_vector(std::uint8_t width) {
+  [[nodiscard]] Location own_vector(std::uint8_t width) {
     plan_.widths.push_back(width);
     return {true, static_cast<std::uint16_t>(plan_.widths.size() - 1)};
   }
 
-  /// What an operation reads: a temporary's value, memory, or a vector of what stays as it is.
-  [[nodiscard]] Place source(std::size_t operation, std::size_t n) {
+  /// The source of an operand: a temporary's value, memory, or a vector of what stays as it is.
+  [[nodiscard]] Location source(std::size_t operation, std::size_t n) {
     const Scalar& read = operations_[operation].in[n];
-    const Place memory = VectorPlan::scalar(operation, n);
+    const Location memory = VectorPlan::scalar(operation, n);
     if (const Temporary* const found = temporary(read)) return found->value;
     if (read.advance != 0 || operations_[operation].kernel == nullptr || is_written(read)) return memory;
     plan_.fills.push_back({memory, own_vector(read.width)});
@@ -189,7 +189,7 @@ class VectorPlanner {
       for (std::size_t n = 0; n < operation.operands; ++n) planned.in[n] = source(o, n);
       if (operation.kernel == nullptr) planned.kernel = copy_kernel(operation.out.width);
       if (Temporary* const result = temporary(operation.out)) {
-        const Place in = planned.in[0];
+        const Location in = planned.in[0];
         const bool again = temporary(operation.in[0]) != nullptr;  // a copy of a copy that outlives both
         if (operation.kernel == nullptr && (in.own || !is_written(scalar(in)) || again || outlives_copy(o))) {
           result->value = in;  // a copy of what stays unchanged, or as long as it is used
@@ -201,11 +201,13 @@ class VectorPlanner {
     }
   }
 
-  /// Whether two operations of the plan at most, `maker` and `copier`, touch the bytes: no other one between the two,
+  /// Tells whether two operations of the plan at most, `maker` and `copier`, touch the bytes: no other one between the two,
   /// and none writes them.
   [[nodiscard]] bool is_free_for(const Scalar& target, std::size_t maker, std::size_t copier) const {
     const Extent extent = this->extent(target);
-    const auto meets = [&](Place place) { return !place.own && extent.meets(this->extent(scalar(place))); };
+    const auto meets = [&](Location location) {
+      return !location.own && extent.meets(this->extent(scalar(location)));
+    };
     for (std::size_t o = 0; o < plan_.operations.size(); ++o) {
       const auto& operation = plan_.operations[o];
       if (o != copier && meets(operation.out)) return false;
@@ -219,7 +221,7 @@ class VectorPlanner {
   void write_through() {
     for (std::size_t copier = 0; copier < plan_.operations.size(); ++copier) {
       const auto copy = plan_.operations[copier];
-      const Place vector = copy.in[0], memory = copy.out;
+      const Location vector = copy.in[0], memory = copy.out;
       if (copy.kernel != copy_kernel(scalar(memory).width) || !vector.own || memory.own ||
           scalar(memory).advance == 0)
         continue;
@@ -234,14 +236,14 @@ class VectorPlanner {
     }
   }
 
-  /// Whether what an operation of the plan reads from memory is as it was when another one reads: nothing writes there
+  /// Tells whether what an operation of the plan reads from memory is as it was when another one reads: nothing writes there
   /// in between, nor does that one itself, but in place.
   [[nodiscard]] bool is_kept(std::size_t operation, std::size_t until) const {
     const auto& reader = plan_.operations[operation];
-    for (const Place read : std::span(reader.in).first(reader.operands)) {
+    for (const Location read : std::span(reader.in).first(reader.operands)) {
       if (read.own) continue;
       for (std::size_t o = operation + 1; o <= until; ++o) {
-        const Place out = plan_.operations[o].out;
+        const Location out = plan_.operations[o].out;
         if (out.own || (o == until && same(scalar(read), scalar(out)))) continue;
         if (extent(scalar(read)).meets(extent(scalar(out)))) return false;
       }
@@ -249,7 +251,7 @@ class VectorPlanner {
     return true;
   }
 
-  /// Whether nothing is left to do for an operation: no other one reads its vector, or the only one that does now makes
+  /// Tells whether nothing is left to do for an operation: no other one reads its vector, or the only one that does now makes
   /// it too.
   [[nodiscard]] bool joins_reader(std::size_t maker) {
     const auto& made = plan_.operations[maker];
@@ -288,15 +290,15 @@ class VectorPlanner {
   /// in the cache, as the rows of a stencil do.
   void find_streams() {
     constexpr std::ptrdiff_t line = 64, near = std::ptrdiff_t{1} << 18;
-    std::vector<Place> places;
+    std::vector<Location> locations;
     for (const auto& operation : plan_.operations) {
-      places.insert(places.end(), operation.in.begin(), operation.in.begin() + operation.operands);
-      places.push_back(operation.out);
+      locations.insert(locations.end(), operation.in.begin(), operation.in.begin() + operation.operands);
+      locations.push_back(operation.out);
     }
     std::vector<Scalar> leaders;
-    const auto leads = [&](Place place) {
-      if (place.own) return false;
-      const Scalar& one = scalar(place);
+    const auto leads = [&](Location location) {
+      if (location.own) return false;
+      const Scalar& one = scalar(location);
       if (one.advance == 0 || std::abs(one.advance) > line) return false;
       const auto goes_ahead = [&](const Scalar& other, std::ptrdiff_t least) {
         if (other.region != one.region || other.advance != one.advance) return false;
@@ -304,7 +306,7 @@ class VectorPlanner {
         return ahead >= least && ahead <= near;
       };
       const bool follows =
-          std::ranges::any_of(places, [&](Place p) { return !p.own && goes_ahead(scalar(p), 1); }) ||
+          std::ranges::any_of(locations, [&](Location p) { return !p.own && goes_ahead(scalar(p), 1); }) ||
           std::ranges::any_of(leaders, [&](const Scalar& other) { return goes_ahead(other, 0); });
       if (!follows) leaders.push_back(one);
       return !follows;

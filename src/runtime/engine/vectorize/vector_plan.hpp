@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/kernels.hpp"
+#include "../kernels/kernels.hpp"
 
 namespace cyclotron::runtime {
 
@@ -27,31 +27,31 @@ struct VectorOperation {
   Scalar out;
 };
 
-/// What runs in place of the operations: a list of kernels on the operations' scalars and on vectors of the run's own.
+/// The operations' replacement: a list of kernels on the operations' scalars and on vectors of the run's own.
 struct VectorPlan {
   static constexpr std::int64_t least_iterations = 8;
   static constexpr std::size_t most_operations = 64;
 
   /// A scalar of the operations, by `scalar(operation, n)`, or a vector.
-  struct Place {
+  struct Location {
     bool own = false;
     std::uint16_t number = 0;
-    bool operator==(const Place&) const = default;
+    bool operator==(const Location&) const = default;
   };
   static constexpr std::size_t result = 3;  ///< The n of an operation's result; operands count from 0.
-  [[nodiscard]] static Place scalar(std::size_t operation, std::size_t n) {
+  [[nodiscard]] static Location scalar(std::size_t operation, std::size_t n) {
     return {false, static_cast<std::uint16_t>(4 * operation + n)};
   }
   struct Operation {
     VectorKernel kernel = nullptr;
     std::uint8_t operands = 1;
-    std::array<Place, 3> in{};
-    Place out;
+    std::array<Location, 3> in{};
+    Location out;
     std::array<bool, 4> fetch{};  ///< Of which scalars memory is to be asked for ahead.
   };
   /// A scalar that stays as it is becomes a vector.
   struct Fill {
-    Place from, vector;
+    Location from, vector;
   };
   std::vector<Fill> fills;
   std::vector<Operation> operations;

@@ -10,9 +10,9 @@
 #include <cyclotron/program/wires.hpp>
 
 #include "depth_advice.hpp"
-#include "simulation.hpp"
-#include "timed_engine.hpp"
-#include "timed_program.hpp"
+#include "../functional/simulation.hpp"
+#include "../timing/timed_engine.hpp"
+#include "../timing/timed_program.hpp"
 
 namespace cyclotron::runtime::simulator {
 namespace {
@@ -88,26 +88,26 @@ std::string help(const program::Program& program, const DepthAdvice& advice) {
 }
 
 DeadlockError make_error(const program::Program& program, const std::vector<Wait>& waits,
-                         const WaitCircle& found, std::string help) {
+                         const WaitCycle& found, std::string help) {
   constexpr std::size_t most_notes = 16;
   const program::Wires wires(program);
-  const auto& [circle, closed] = found;
+  const auto& [chain, closed] = found;
   const auto span = [&](const Wait& wait) {
     const auto pe_class = program.class_of(wires.coordinates(wait.pe));
     return program.classes[pe_class].code[wait.instruction].span;
   };
   std::vector<Note> notes;
-  for (const auto& wait : circle) {
+  for (const auto& wait : chain) {
     if (notes.size() == most_notes) break;
     notes.push_back({span(wait), text(program, wires, wait)});
   }
-  if (circle.size() > most_notes) {
-    notes.push_back({{}, fmt::format("and {} more PEs in the circle", circle.size() - most_notes)});
+  if (chain.size() > most_notes) {
+    notes.push_back({{}, fmt::format("and {} more PEs in the circle", chain.size() - most_notes)});
   }
-  const Wait& first = circle.front();
+  const Wait& first = chain.front();
   std::string message;
   if (closed) {
-    message = fmt::format("no PE can go on: {} PEs wait for each other in a circle", circle.size());
+    message = fmt::format("no PE can go on: {} PEs wait for each other in a circle", chain.size());
   } else if (first.full) {
     message = fmt::format("no PE can go on: {} waits for a place in a channel that nobody empties",
                           name_of(wires, first.pe));
@@ -115,7 +115,7 @@ DeadlockError make_error(const program::Program& program, const std::vector<Wait
     message =
         fmt::format("no PE can go on: {} waits for a message that nobody sends", name_of(wires, first.pe));
   }
-  if (waits.size() > circle.size()) {
+  if (waits.size() > chain.size()) {
     const auto counts = program.pe_counts();
     notes.push_back({{},
                      fmt::format("{} of {} PEs cannot go on", waits.size(),
@@ -136,7 +136,7 @@ std::vector<Wait> blocked(const program::Program& program, const Progress& progr
       CYC_CHECK(!engine.run(), "the simulator ends a run that blocked elsewhere");
       return engine.waits();
     }
-  } catch (const Irregular&) {  // the interpreter says of what
+  } catch (const NeedsInterpreter&) {  // the interpreter says of what
   }
   Simulation<false> simulation(program, {}, 0, progress);
   CYC_CHECK(!simulation.run(), "the simulator ends a run that blocked elsewhere");
@@ -160,10 +160,10 @@ DeadlockError deadlock_error(const program::Program& program, const std::vector<
   constexpr std::int64_t step_limit = std::int64_t{1} << 26;  // about a second
   const DepthAdvice advice = advise_depths(program, step_limit, progress);
   const std::string text = help(program, advice);
-  if (!advice.waits_for_ever) return make_error(program, waits, find_circles(waits).front(), text);
+  if (!advice.waits_for_ever) return make_error(program, waits, find_wait_cycles(waits).front(), text);
   const auto last = blocked(deepened(program, advice.uniform), progress);
-  const auto circles = find_circles(last);
-  return make_error(program, last, *std::ranges::find_if(circles, no_depth_helps), text);
+  const auto cycles = find_wait_cycles(last);
+  return make_error(program, last, *std::ranges::find_if(cycles, no_depth_helps), text);
 }
 
 void throw_deadlock(program::Program program, std::int64_t least_depth, const Progress& progress) {

@@ -1,16 +1,16 @@
-// What a deadlock says: who waits for whom, and which depth would let it pass.
+// The error of a deadlock: who waits for whom, and which depth would let it pass.
 #pragma once
 #include <vector>
 
 #include <cyclotron/runtime/runtime.hpp>
 #include <cyclotron/support/error.hpp>
 
-#include "wait_circle.hpp"
+#include "../timing/wait_cycle.hpp"
 
 namespace cyclotron::runtime::simulator {
 
-/// The error of a run in which no PE could go on: the circle of waits, and the least change of depths that lets it
-/// pass (`advise_depths`). Where no depth helps, the circle is one that deeper channels lead to. Requires: `waits` is not empty.
+/// The error of a run in which no PE could go on: the cycle of waits, and the least change of depths that lets it
+/// pass (`advise_depths`). Where no depth helps, the cycle is one that deeper channels lead to. Requires: `waits` is not empty.
 [[nodiscard]] DeadlockError deadlock_error(const program::Program& program, const std::vector<Wait>& waits,
                                            const Progress& progress);
 

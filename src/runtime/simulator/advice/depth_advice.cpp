@@ -29,7 +29,7 @@ class Search {
       : least_(program.channels.size(), any_places),
         most_(program.channels.size()),
         steps_left_(steps),
-        pulse_(progress),
+        ticker_(progress),
         array_(program),
         blocked_(array_, {}) {
     std::map<std::string_view, std::uint32_t> first;
@@ -49,7 +49,7 @@ class Search {
   }
 
  private:
-  /// One depth for all: where a circle waits for places, one of its queues has to be deeper.
+  /// One depth for all: where a cycle waits for places, one of its queues has to be deeper.
   DepthAdvice uniform() {
     DepthAdvice result;
     std::int64_t& depth = result.uniform = std::ranges::min(least_);
@@ -59,11 +59,11 @@ class Search {
         result.uniform_passes = false;
         break;
       }
-      for (const WaitCircle& circle : find_circles(run.waits())) {
-        result.waits_for_ever = no_depth_helps(circle);
+      for (const WaitCycle& cycle : find_wait_cycles(run.waits())) {
+        result.waits_for_ever = no_depth_helps(cycle);
         if (result.waits_for_ever) return result;
         std::int64_t shallowest = std::numeric_limits<std::int64_t>::max();
-        for (const Wait& wait : circle.waits) {
+        for (const Wait& wait : cycle.waits) {
           if (wait.full) shallowest = std::min(shallowest, wait.depth);
         }
         depth = std::max(depth, shallowest + 1);
@@ -107,8 +107,8 @@ class Search {
     while (!goes_through(run)) {
       if (steps_left_ == 0) return {};
       std::set<std::uint32_t> too_shallow;
-      for (const WaitCircle& circle : find_circles(run.waits())) {
-        Channels full = full_channels(circle);
+      for (const WaitCycle& cycle : find_wait_cycles(run.waits())) {
+        Channels full = full_channels(cycle);
         for (std::uint32_t& channel : full) channel = first_[channel];
         std::ranges::sort(full);
         full.erase(std::ranges::unique(full).begin(), full.end());
@@ -170,10 +170,10 @@ class Search {
                            [](auto sum, const auto& change) { return sum + change.needed - change.given; });
   }
 
-  /// To look for circles takes steps, too: else there would be no end to attempts that get nowhere.
+  /// To look for cycles takes steps, too: else there would be no end to attempts that get nowhere.
   bool goes_through(MessageRun& run) {
     constexpr std::int64_t steps_of_a_search = 1024;
-    const bool passes = run.run(steps_left_, pulse_);
+    const bool passes = run.run(steps_left_, ticker_);
     steps_left_ = std::max<std::int64_t>(0, steps_left_ - steps_of_a_search - array_.pes().count());
     return passes;
   }
@@ -182,7 +182,7 @@ class Search {
   Depths least_;                      ///< By the first of a name: the least of its queues.
   Depths most_;                       ///< By the first of a name: the deepest of its queues.
   std::int64_t steps_left_;
-  Pulse pulse_;
+  ProgressTicker ticker_;
   MessageArray array_;
   MessageRun blocked_;  ///< With the queues' own depths: deeper ones go on from there.
 };

@@ -1,4 +1,4 @@
-// Which channels have to be deeper for a program that deadlocks to pass, and how deep.
+// Channels that have to be deeper for a program that deadlocks to pass, and how deep.
 #pragma once
 #include <cstdint>
 #include <vector>

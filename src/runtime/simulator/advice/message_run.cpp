@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "../messages.hpp"
+#include "../../engine/messages.hpp"
 
 namespace cyclotron::runtime::simulator {
 namespace {
@@ -72,13 +72,13 @@ MessageRun::MessageRun(const MessageArray& array, QueueDepths depths)
                        .own_depth = array.pes().depth(link.channel, link.sender)});
 }
 
-bool MessageRun::run(std::int64_t& steps_left, Pulse& pulse) {
+bool MessageRun::run(std::int64_t& steps_left, ProgressTicker& ticker) {
   for (std::uint32_t ordinal = 0; steps_left > 0 && ready_.take(ordinal);) {
     const std::int64_t before = steps_left;
     const Outcome outcome = advance(ordinal, steps_left);
     if (outcome == Outcome::done) ++done_;
     if (outcome == Outcome::paused) ready_.insert(ordinal);
-    pulse.tick(before - steps_left, [] { return -1.0; });
+    ticker.tick(before - steps_left, [] { return -1.0; });
   }
   return done_ == array_->pes().count();
 }

@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "../interpreter.hpp"
-#include "../pe_array.hpp"
-#include "../pulse.hpp"
-#include "ready_set.hpp"
-#include "wait_circle.hpp"
+#include "../../engine/interpreter.hpp"
+#include "../../engine/pe_array.hpp"
+#include "../../engine/progress_ticker.hpp"
+#include "../timing/ready_set.hpp"
+#include "../timing/wait_cycle.hpp"
 
 namespace cyclotron::runtime::simulator {
 
@@ -20,7 +20,7 @@ struct QueueDepths {
   std::int64_t least = 0;
 };
 
-/// What runs of a program share.
+/// Tables that the runs of a program share.
 class MessageArray {
  public:
   /// Throws as PeArray.
@@ -47,8 +47,8 @@ class MessageRun {
 
   /// Runs until every PE is done (true), or until none can go on or no steps are left (false), from which it goes on
   /// after `deepen`. Takes the steps that it does from `steps_left`. Throws ExecutionError CYC706 where a message leaves
-  /// the grid, and as `Pulse::tick`.
-  bool run(std::int64_t& steps_left, Pulse& pulse);
+  /// the grid, and as `ProgressTicker::tick`.
+  bool run(std::int64_t& steps_left, ProgressTicker& ticker);
   /// Requires: no queue's depth is less than before.
   void deepen(QueueDepths depths);
   /// After `run` returned false with steps left: one entry a PE that is not done, in order, without its cycle.

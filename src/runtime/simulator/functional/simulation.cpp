@@ -6,8 +6,8 @@
 #include <cyclotron/program/procedures.hpp>
 #include <cyclotron/program/timing.hpp>
 
-#include "../messages.hpp"
-#include "work.hpp"
+#include "../../engine/messages.hpp"
+#include "../timing/work.hpp"
 
 namespace cyclotron::runtime::simulator {
 
@@ -43,7 +43,7 @@ Simulation<f>::Simulation(const program::Program& program, const Arrays& arrays,
       controller_(program, grid_indices(array_)),
       event_limit_(event_limit),
       tensors_(access_tensors(program, arrays, f)),
-      pulse_(progress),
+      ticker_(progress),
       links_(array_.links().size()),
       rows_(array_.network_rows()),
       port_free_(array_.port_count()),
@@ -100,7 +100,7 @@ bool Simulation<f>::run() {
     if (outcome == Outcome::blocked) in_call_[ordinal] = pe.step().begins_call ? 1 : 0;
     if (outcome == Outcome::paused) ready_.push(ordinal);
     const std::int64_t steps = outcome == Outcome::paused ? steps_a_turn : pe.executed - before + 1;
-    pulse_.tick(steps, [&] { return array_.fraction_done(); });
+    ticker_.tick(steps, [&] { return array_.fraction_done(); });
   }
   return done_ == array_.count();
 }
@@ -353,13 +353,13 @@ void Simulation<f>::computed(Pe& pe, const Step& step, std::span<const Shape> op
   }
   clock.now += cycles;
   ++actions_;
-  if (f && !operands.empty()) pulse_.tick(tile_work(operands), [&] { return array_.fraction_done(); });
+  if (f && !operands.empty()) ticker_.tick(tile_work(operands), [&] { return array_.fraction_done(); });
 }
 
 template <bool f>
 bool Simulation<f>::decide(Pe& pe, const Step& step) {
   if (!program::uses_controller(array_.program())) return true;
-  return controller_.pass(pe.ordinal, step.ending, pe.variables[step.variable], clocks_[pe.ordinal].now,
+  return controller_.pass(pe.ordinal, step.plan, pe.variables[step.variable], clocks_[pe.ordinal].now,
                           [&](std::uint32_t ordinal) { wake(ordinal); });
 }
 

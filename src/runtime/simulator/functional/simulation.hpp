@@ -10,12 +10,13 @@
 #include <cyclotron/runtime/counters.hpp>
 #include <cyclotron/runtime/runtime.hpp>
 
-#include "../interpreter.hpp"
-#include "../pulse.hpp"
-#include "../ring.hpp"
-#include "controller.hpp"
-#include "memory_ports.hpp"
-#include "wait_circle.hpp"
+#include "../../engine/cycles.hpp"
+#include "../../engine/interpreter.hpp"
+#include "../../engine/progress_ticker.hpp"
+#include "../../engine/ring.hpp"
+#include "../timing/controller.hpp"
+#include "../memory/memory_ports.hpp"
+#include "../timing/wait_cycle.hpp"
 
 namespace cyclotron::runtime::simulator {
 
@@ -77,7 +78,7 @@ class Simulation {
   /// After `run` returned false: one entry a PE that is not done, in order.
   [[nodiscard]] std::vector<Wait> waits();
 
-  // What the interpreter asks for.
+  // The interpreter's host.
   bool send(Pe& pe, const Step& step, const Packet& packet);
   bool broadcast(Pe& pe, const Step& step, std::int64_t first, std::int64_t last, const Packet& packet);
   template <class Deliver>
@@ -109,7 +110,7 @@ class Simulation {
   Controller controller_;
   std::int64_t event_limit_;
   std::vector<TensorAccess> tensors_;
-  Pulse pulse_;
+  ProgressTicker ticker_;
   std::vector<Queue> links_;
   std::deque<Queue> network_queues_;
   std::vector<QueueRow<Queue>> rows_;
@@ -132,11 +133,5 @@ class Simulation {
 
 extern template class Simulation<true>;
 extern template class Simulation<false>;
-
-/// Cycles that a message keeps its link busy.
-[[nodiscard]] inline std::int64_t transfer_cycles(TileSize size, const machine::Link& link) {
-  const std::int64_t words = size.words();
-  return (words + link.words_per_cycle - 1) / link.words_per_cycle;
-}
 
 }  // namespace cyclotron::runtime::simulator

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "control.hpp"
+#include "../../engine/control.hpp"
 
 namespace cyclotron::runtime::simulator {
 namespace {

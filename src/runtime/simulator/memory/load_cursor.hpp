@@ -6,7 +6,7 @@
 
 #include <cyclotron/program/program.hpp>
 
-#include "../code.hpp"
+#include "../../engine/code.hpp"
 
 namespace cyclotron::runtime::simulator {
 

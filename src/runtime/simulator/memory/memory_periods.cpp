@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "../../engine/cycles.hpp"
 #include "memory_ports.hpp"
-#include "snapshot.hpp"
 
 namespace cyclotron::runtime::simulator {
 bool MemoryPorts::Times::shifted(Times then, std::int64_t by) {
@@ -85,7 +85,7 @@ std::int64_t MemoryPorts::repeats(const MemoryPorts& then, const std::vector<Pro
     const Client& before = then.clients_[n];
     const auto& port_shift = shift_of[client.port];
     if (client.waits != before.waits) return 0;
-    // What was not served while others were has to come later than these, again and again.
+    // Requests that were not served while others were have to come later than these, again and again.
     const bool loads = client.loads.served == before.loads.served && client.loads.asked;
     const bool stores = client.stores.served == before.stores.served && !client.stores.pending.empty();
     if (port_shift && (loads || stores)) return 0;

@@ -223,7 +223,7 @@ std::uint32_t MemoryPorts::serve_first(Port& port) {
 
 std::int64_t MemoryPorts::transfer(Port& port, std::int64_t asked, std::int64_t words, bool stores) {
   const std::int64_t start = std::max(port.free, asked);
-  const std::int64_t cycles = ceil_divide(words, port.memory->words_per_cycle);
+  const std::int64_t cycles = ceil_divide(words, port.memory->bandwidth_words_per_cycle);
   port.free = start + cycles;
   port.statistics.busy_cycles += cycles;
   ++(stores ? port.statistics.stores : port.statistics.loads);

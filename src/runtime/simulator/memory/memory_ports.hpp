@@ -13,7 +13,7 @@
 
 #include <cyclotron/runtime/runtime.hpp>
 
-#include "../ring.hpp"
+#include "../../engine/ring.hpp"
 #include "load_cursor.hpp"
 
 namespace cyclotron::runtime::simulator {
@@ -32,12 +32,12 @@ class MemoryPorts {
   /// where the tensors that a memory's PEs use are larger than it.
   MemoryPorts(const program::Program& program, const std::vector<User>& users);
 
-  /// Whether no PE is served.
+  /// Tells whether no PE is served.
   [[nodiscard]] bool empty() const { return clients_.empty(); }
   [[nodiscard]] bool serves(std::uint32_t ordinal) const {
     return !clients_.empty() && client_of_[ordinal] != none;
   }
-  /// Whether requests of several agents meet at a port.
+  /// Tells whether requests of several agents meet at a port.
   [[nodiscard]] bool arbitrates() const { return arbitrates_; }
 
   // Each tells when a PE goes on that comes to an instruction at `now`, and nullopt where that is not known yet: the PE
@@ -69,7 +69,7 @@ class MemoryPorts {
     return false;
   }
 
-  /// What a PE has done since an earlier moment.
+  /// The progress of a PE since an earlier moment.
   struct Progress {
     enum class Kind : std::uint8_t {
       moves,

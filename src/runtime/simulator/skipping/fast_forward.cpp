@@ -27,7 +27,7 @@ class Rounds {
   Rounds(TimedEngine& engine, std::uint32_t level, bool nested)
       : engine_(engine), level_(level), nested_(nested) {}
 
-  /// Whether the run goes on.
+  /// Tells whether the run goes on.
   bool run(std::int64_t most_tries) {
     for (std::int64_t tries = 0; tries < most_tries; ++tries) {
       if (!engine_.run_round(level_)) return false;

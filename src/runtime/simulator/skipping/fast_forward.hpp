@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "snapshot.hpp"
-#include "timed_engine.hpp"
+#include "../timing/timed_engine.hpp"
 
 namespace cyclotron::runtime::simulator {
 

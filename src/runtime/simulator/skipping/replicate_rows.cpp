@@ -1,4 +1,4 @@
-#include "collapse.hpp"
+#include "replicate_rows.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -6,43 +6,15 @@
 
 #include <cyclotron/program/timing.hpp>
 
+#include "../../engine/control.hpp"
 #include "fast_forward.hpp"
 
 namespace cyclotron::runtime::simulator {
 namespace {
 
-bool uses(const Code& code, const Form& form, std::uint32_t variable) {
-  return std::any_of(code.terms.begin() + form.first, code.terms.begin() + form.first + form.count,
-                     [&](const Term& term) { return term.variable == variable; });
-}
-
-bool uses(const Code& code, Range limits, std::uint32_t variable) {
-  return std::any_of(code.limits.begin() + limits.first, code.limits.begin() + limits.first + limits.count,
-                     [&](const Limit& limit) { return uses(code, limit.numerator, variable); });
-}
-
-bool tests(const Code& code, Range conjunctions, std::uint32_t variable) {
-  for (std::uint32_t c = 0; c < conjunctions.count; ++c) {
-    const Range range = code.conjunctions[conjunctions.first + c];
-    for (std::uint32_t t = 0; t < range.count; ++t) {
-      if (uses(code, code.tests[range.first + t].form, variable)) return true;
-    }
-  }
-  return false;
-}
-
-/// Whether what a PE does when depends on its coordinate along the dimension, besides by its class.
+/// Tells whether a PE's steps or their times depend on its coordinate along the dimension, besides by its class.
 bool depends(const Code& code, std::uint32_t dimension) {
-  return std::ranges::any_of(code.steps, [&](const Step& step) {
-    switch (step.kind) {
-      case Step::Kind::loop:
-      case Step::Kind::broadcast:
-        return uses(code, step.lower, dimension) || uses(code, step.upper, dimension);
-      case Step::Kind::branch: return tests(code, step.lower, dimension);
-      case Step::Kind::receive: return uses(code, step.sender, dimension);
-      default: return false;
-    }
-  });
+  return std::ranges::any_of(code.steps, [&](const Step& step) { return depends_on(code, step, dimension); });
 }
 
 /// Along each dimension, the rows that are kept: the first and the last `half`; all where `removed` is 0.
@@ -54,9 +26,9 @@ struct Crop {
   }
 };
 
-class Collapse {
+class RowReplicator {
  public:
-  explicit Collapse(const TimedProgram& program) : program_(program) {
+  explicit RowReplicator(const TimedProgram& program) : program_(program) {
     const auto& grid = program.grid;
     strides_.resize(grid.size());
     std::int64_t size = 1;
@@ -67,7 +39,7 @@ class Collapse {
     for (std::uint32_t d = 0; d < grid.size(); ++d) uniform_.push_back(is_uniform(d));
   }
 
-  /// Whether no PEs can wait for each other in no time: equations without circles of no cycles have one solution.
+  /// Tells whether no PEs can wait for each other in no time: equations without loops of no latency have one solution.
   [[nodiscard]] bool takes_time() const {
     return std::ranges::all_of(program_.channels, [](const TimedChannel& channel) {
       return channel.delay >= 1 && channel.response >= 1;
@@ -103,7 +75,7 @@ class Collapse {
     return result;
   }
 
-  /// What an array records so that its rows can be compared. The times may take as
+  /// The recorder by which rows of an array are compared. The times may take as
   /// much memory as the PEs of the whole array would have taken.
   [[nodiscard]] Recorder recorder(const TimedArray& array, const Crop& crop) const {
     constexpr std::size_t times_a_pe = 32;
@@ -117,9 +89,9 @@ class Collapse {
   }
 
   /// How the cropped array that has run stands for the whole one, if it does.
-  [[nodiscard]] std::optional<Expansion> expansion(const TimedArray& array, const Recorder& recorder,
-                                                   const Crop& crop) const {
-    Expansion result{.cuts = {}, .steady = {}, .skipped = recorder.skipped};
+  [[nodiscard]] std::optional<RowReplicas> replicas(const TimedArray& array, const Recorder& recorder,
+                                                    const Crop& crop) const {
+    RowReplicas result{.cuts = {}, .steady = {}, .skipped = recorder.skipped};
     result.skipped.resize(array.state().queues.size());
     std::int64_t total = 0;  // Of the shifts along all dimensions.
     for (std::size_t d = 0; d < crop.removed.size(); ++d) {
@@ -153,7 +125,7 @@ class Collapse {
            std::ranges::none_of(program_.codes, [&](const Code& code) { return depends(code, dimension); });
   }
 
-  /// Whether rows around the cut, and all between, have the same classes.
+  /// Tells whether rows around the cut, and all between, have the same classes.
   [[nodiscard]] bool same_class(std::size_t dimension, std::int64_t half) const {
     const std::int64_t extent = program_.grid[dimension], stride = strides_[dimension];
     const std::int64_t first = half - 1 - reach_, last = extent - half + reach_;
@@ -175,7 +147,7 @@ class Collapse {
     return row >= half - 1 - reach_ && row < half - 1 + reach_;
   }
 
-  /// Whether the PE's times are: with those of the next row or the one before.
+  /// Tells whether the PE's times are: with those of the next row or the one before.
   [[nodiscard]] bool is_compared(const TimedArray& array, std::uint32_t ordinal, const Crop& crop) const {
     for (std::uint32_t d = 0; d < crop.removed.size(); ++d) {
       const std::int64_t row = array.coordinate(array.grid_index(ordinal), d);
@@ -203,10 +175,10 @@ class Collapse {
     return result.value_or(0);
   }
 
-  /// Whether some copy of the PE is.
-  static bool is_shifted(const TimedArray& array, std::uint32_t ordinal, const Expansion& expansion) {
-    for (std::uint32_t d = 0; d < expansion.cuts.size(); ++d) {
-      const Cut& cut = expansion.cuts[d];
+  /// Tells whether some copy of the PE is.
+  static bool is_shifted(const TimedArray& array, std::uint32_t ordinal, const RowReplicas& replicas) {
+    for (std::uint32_t d = 0; d < replicas.cuts.size(); ++d) {
+      const Cut& cut = replicas.cuts[d];
       const std::int64_t row = array.coordinate(array.grid_index(ordinal), d);
       const bool later = cut.shift > 0 ? row >= cut.row : row <= cut.row;
       if (cut.shift != 0 && later) return true;
@@ -222,15 +194,16 @@ class Collapse {
 
 }  // namespace
 
-std::optional<Timing> simulate_collapsed(const TimedProgram& program, const Progress& progress,
-                                         std::int64_t half) {
-  const Collapse collapse(program);
+std::optional<Timing> simulate_replicated(const TimedProgram& program, const Progress& progress,
+                                          std::int64_t half) {
+  const RowReplicator replicator(program);
   const auto& machine = program.source->machine;
-  if (!collapse.takes_time() || !machine.memories.empty() || !machine.link_maps.empty()) return std::nullopt;
-  half = std::max(half, collapse.reach() + 1);
-  for (auto crop = collapse.crop(half); crop; crop = collapse.crop(half *= 4)) {
-    TimedEngine engine(collapse.cropped(*crop), progress);
-    Recorder recorder = collapse.recorder(engine.array(), *crop);
+  if (!replicator.takes_time() || !machine.memories.empty() || !machine.link_maps.empty())
+    return std::nullopt;
+  half = std::max(half, replicator.reach() + 1);
+  for (auto crop = replicator.crop(half); crop; crop = replicator.crop(half *= 4)) {
+    TimedEngine engine(replicator.cropped(*crop), progress);
+    Recorder recorder = replicator.recorder(engine.array(), *crop);
     engine.array().record(recorder);
     std::int64_t skipped = 0;
     try {
@@ -239,9 +212,9 @@ std::optional<Timing> simulate_collapsed(const TimedProgram& program, const Prog
       return std::nullopt;
     }
     if (!engine.finished()) return std::nullopt;
-    if (const auto expansion = collapse.expansion(engine.array(), recorder, *crop)) {
+    if (const auto replicas = replicator.replicas(engine.array(), recorder, *crop)) {
       const std::size_t simulated = engine.array().grid_size();
-      Timing timing = std::move(engine).timing(*expansion);
+      Timing timing = std::move(engine).timing(*replicas);
       timing.engine = "fast-forward";
       timing.cycles_skipped = skipped;
       timing.pes_skipped = static_cast<std::int64_t>(timing.pes.size() - simulated);

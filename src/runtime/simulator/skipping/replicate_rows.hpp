@@ -11,7 +11,7 @@
 
 #include <cyclotron/runtime/runtime.hpp>
 
-#include "timed_program.hpp"
+#include "../timing/timed_program.hpp"
 
 namespace cyclotron::runtime::simulator {
 
@@ -20,7 +20,7 @@ inline constexpr std::int64_t first_half = 4;
 
 /// None where the array is too small, where its rows are not uniform (their code or links depend on where they are, memories serve them, link maps join them), or where
 /// no constant shift is found. Throws ExecutionError CYC708.
-[[nodiscard]] std::optional<Timing> simulate_collapsed(const TimedProgram& program, const Progress& progress,
-                                                       std::int64_t half = first_half);
+[[nodiscard]] std::optional<Timing> simulate_replicated(const TimedProgram& program, const Progress& progress,
+                                                        std::int64_t half = first_half);
 
 }  // namespace cyclotron::runtime::simulator

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "timed_engine.hpp"
+#include "../timing/timed_engine.hpp"
 
 namespace cyclotron::runtime::simulator {
 namespace {
@@ -11,12 +11,6 @@ namespace {
 constexpr std::int64_t endless = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
-
-void repeat(std::int64_t& value, std::int64_t before, std::int64_t times) {
-  std::int64_t change = 0;
-  if (__builtin_mul_overflow(value - before, times, &change) || __builtin_add_overflow(value, change, &value))
-    too_long();
-}
 
 Snapshot::Snapshot(const TimedArray& array)
     : registers_(array.state().registers),
@@ -93,7 +87,7 @@ Period Snapshot::period(const TimedArray& array, std::uint32_t ordinal) const {
   return result;
 }
 
-/// Whether the queue's times that can still matter moved on with the PEs at its ends, or it was not used.
+/// Tells whether the queue's times that can still matter moved on with the PEs at its ends, or it was not used.
 bool Snapshot::shifted(const TimedArray& array, std::size_t number) const {
   const TimedQueue& now = array.state().queues[number];
   const QueueMark& then = queues_[number];

@@ -1,4 +1,4 @@
-// A run of time alone at one moment, and what has happened since: nothing, something, or a whole number of times the
+// A timing-only run at one moment, and what has happened since: nothing, something, or a whole number of times the
 // same (a period), which can then be skipped.
 //
 // Times obey max-plus equations: each is a maximum of earlier times, each plus a constant. Where all of a PE's times
@@ -9,14 +9,11 @@
 #include <optional>
 #include <vector>
 
-#include "timed_array.hpp"
+#include "../timing/timed_array.hpp"
 
 namespace cyclotron::runtime::simulator {
 
-/// value += times * (value - before), exactly. Throws ExecutionError CYC708.
-void repeat(std::int64_t& value, std::int64_t before, std::int64_t times);
-
-/// What a snapshot finds.
+/// Repetition since a snapshot.
 struct Period {
   std::int64_t repeats =
       0;               ///< How many more times what has happened since will happen again; 0: it need not.

@@ -12,12 +12,11 @@
 namespace cyclotron::runtime::simulator {
 namespace {
 
-/// The endings of a class.
-std::set<std::size_t> endings_of(const program::PeClass& pe_class) {
+/// The exit plans of a class.
+std::set<std::size_t> plans_of(const program::PeClass& pe_class) {
   std::set<std::size_t> result;
   for (const auto& instruction : pe_class.code) {
-    if (const auto* exit = std::get_if<program::Exit>(&instruction.action))
-      result.insert(exit->ending.index());
+    if (const auto* exit = std::get_if<program::Exit>(&instruction.action)) result.insert(exit->plan.index());
   }
   return result;
 }
@@ -30,22 +29,22 @@ Controller::Controller(const program::Program& program, const std::vector<std::u
   for (const std::uint32_t index : grid_index) hops_.push_back(program::hops_to_control(program, index));
   stalled_.resize(grid_index.size());
   called_.resize(grid_index.size());
-  std::vector<std::set<std::size_t>> endings;
-  for (const auto& pe_class : program.classes) endings.push_back(endings_of(pe_class));
-  for (const auto& ending : program.endings)
-    loops_.push_back({.first = ending.first, .last = ending.last, .sections = {}, .waiting = {}});
+  std::vector<std::set<std::size_t>> exit_plans;
+  for (const auto& pe_class : program.classes) exit_plans.push_back(plans_of(pe_class));
+  for (const auto& plan : program.exit_plans)
+    loops_.push_back({.first = plan.first, .last = plan.last, .sections = {}, .waiting = {}});
   const auto classes = program.class_map();
   for (std::uint32_t o = 0; o < grid_index.size(); ++o) {
-    for (const std::size_t e : endings[classes[grid_index[o]]]) {
+    for (const std::size_t e : exit_plans[classes[grid_index[o]]]) {
       Loop& loop = loops_[e];
       if (loop.pes++ == 0 || hops_[o] < hops_[loop.nearest]) loop.nearest = o;
     }
   }
 }
 
-bool Controller::pass(std::uint32_t ordinal, std::uint32_t ending, std::int64_t iteration, std::int64_t& now,
+bool Controller::pass(std::uint32_t ordinal, std::uint32_t plan, std::int64_t iteration, std::int64_t& now,
                       const Wake& wake) {
-  Loop& loop = loops_[ending];
+  Loop& loop = loops_[plan];
   const bool decides = iteration >= loop.first && iteration <= loop.last;
   called_[ordinal] = decides ? 1 : 0;
   if (!decides) return true;  // all PEs know that it goes on

@@ -22,7 +22,7 @@ class Controller {
 
   /// A PE's EXIT at cycle `now`, in an iteration of its loop: moves its clock to when it goes on. False: it has to wait,
   /// and is woken once the controller has decided.
-  bool pass(std::uint32_t ordinal, std::uint32_t ending, std::int64_t iteration, std::int64_t& now,
+  bool pass(std::uint32_t ordinal, std::uint32_t plan, std::int64_t iteration, std::int64_t& now,
             const Wake& wake);
 
   /// A PE comes to a procedure at cycle `now`: moves its clock to when that begins.
@@ -57,7 +57,7 @@ class Controller {
   std::vector<std::int64_t> hops_;  ///< To the controller, by ordinal; empty where it takes no part.
   std::vector<std::int64_t> stalled_;
   std::vector<char> called_;  ///< By ordinal: whether its section was sent by a decision.
-  std::vector<Loop> loops_;   ///< By ending.
+  std::vector<Loop> loops_;   ///< By exit plan.
 };
 
 }  // namespace cyclotron::runtime::simulator

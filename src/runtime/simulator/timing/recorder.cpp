@@ -47,7 +47,7 @@ std::optional<std::int64_t> Stream::shift_to(const Stream& other) const {
   return shift;
 }
 
-/// Whether the recorded times are so much later in the other stream.
+/// Tells whether the recorded times are so much later in the other stream.
 bool Stream::recorded_as(const Stream& other, std::int64_t shift) const {
   return std::ranges::all_of(pieces_, [&](const Piece& piece) {
     if (piece.period != 0) return true;
@@ -59,7 +59,7 @@ bool Stream::recorded_as(const Stream& other, std::int64_t shift) const {
   });
 }
 
-/// Whether repetitions that meet have the same period.
+/// Tells whether repetitions that meet have the same period.
 bool Stream::repeats_as(const Stream& other) const {
   return std::ranges::all_of(pieces_, [&](const Piece& piece) {
     if (piece.period == 0) return true;

@@ -18,7 +18,7 @@ class Stream {
   [[nodiscard]] std::int64_t at(std::int64_t k) const;
   /// `waited`: it is a receive of a message that arrived later than the PE came to it.
   void add(std::int64_t time, bool waited);
-  /// Whether the PE's first event had to wait for another PE.
+  /// Tells whether the PE's first event had to wait for another PE.
   [[nodiscard]] bool starts_waiting() const { return starts_waiting_; }
   /// The last `period` times happen again so many times, each time so much later.
   void repeat(std::int64_t period, std::int64_t times, std::int64_t later);

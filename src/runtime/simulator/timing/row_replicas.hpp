@@ -23,7 +23,7 @@ struct Cut {
   [[nodiscard]] std::int64_t times(std::int64_t simulated) const { return simulated == row ? copies + 1 : 1; }
 };
 
-struct Expansion {
+struct RowReplicas {
   std::vector<Cut> cuts;     ///< By dimension.
   std::vector<char> steady;  ///< By ordinal of a simulated PE: its times are the same wherever it is.
   std::vector<std::int64_t> skipped;  ///< By queue: messages that were not simulated.

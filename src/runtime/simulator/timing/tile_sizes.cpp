@@ -2,7 +2,7 @@
 
 #include <cyclotron/support/error.hpp>
 
-#include "../tensors.hpp"
+#include "../../engine/tensors.hpp"
 
 namespace cyclotron::runtime::simulator {
 namespace {
@@ -43,16 +43,16 @@ class Inference {
       constant_ = false;
     }
   }
-  void join(std::vector<TileSize>& slots, const Place& place, TileSize found) {
-    join(slots[place.slot], found, place.tile.rows, place.tile.columns);
+  void join(std::vector<TileSize>& slots, const SlotAccess& access, TileSize found) {
+    join(slots[access.slot], found, access.tile.rows, access.tile.columns);
   }
   void join_channel(std::uint32_t channel, TileSize found) {
     const Shape most = program_.channels[channel].tile;
     join(sizes_.channels[channel], found, most.rows, most.columns);
   }
 
-  static TileSize read(const std::vector<TileSize>& slots, const Place& place) {
-    return place.scalar ? TileSize{1, 1} : slots[place.slot];
+  static TileSize read(const std::vector<TileSize>& slots, const SlotAccess& access) {
+    return access.scalar ? TileSize{1, 1} : slots[access.slot];
   }
 
   [[nodiscard]] TileSize loaded(std::uint32_t tensor) {
@@ -87,19 +87,21 @@ class Inference {
       case Step::Kind::skip:
       case Step::Kind::exit:
       case Step::Kind::halt: return;
-      case Step::Kind::load: return join(slots, code.places[step.place], loaded(step.tensor));
-      case Step::Kind::store: missing_ = missing_ || read(slots, code.places[step.place]) == unknown; return;
+      case Step::Kind::load: return join(slots, code.accesses[step.access], loaded(step.tensor));
+      case Step::Kind::store:
+        missing_ = missing_ || read(slots, code.accesses[step.access]) == unknown;
+        return;
       case Step::Kind::send:
       case Step::Kind::broadcast:
-        return join_channel(code.ports[step.port].channel, read(slots, code.places[step.place]));
+        return join_channel(code.ports[step.port].channel, read(slots, code.accesses[step.access]));
       case Step::Kind::receive:
-        return join(slots, code.places[step.place], sizes_.channels[code.ports[step.port].channel]);
+        return join(slots, code.accesses[step.access], sizes_.channels[code.ports[step.port].channel]);
       case Step::Kind::move: {
         const Source& source = code.sources[step.operands.first];
-        const TileSize size = source.constant ? TileSize{1, 1} : read(slots, code.places[source.index]);
-        return join(slots, code.places[step.place], size);
+        const TileSize size = source.constant ? TileSize{1, 1} : read(slots, code.accesses[source.index]);
+        return join(slots, code.accesses[step.access], size);
       }
-      case Step::Kind::compute: return join(slots, code.places[step.place], computed(code, step, slots));
+      case Step::Kind::compute: return join(slots, code.accesses[step.access], computed(code, step, slots));
     }
   }
 
@@ -123,8 +125,8 @@ std::vector<Shape> operand_shapes(const Code& code, const Step& step, const std:
   std::vector<Shape> result;
   for (std::uint32_t n = 0; n < step.operands.count; ++n) {
     const Source& source = code.sources[step.operands.first + n];
-    const bool one = source.constant || code.places[source.index].scalar;
-    result.push_back(one ? Shape{1, 1} : slots[code.places[source.index].slot].shape());
+    const bool one = source.constant || code.accesses[source.index].scalar;
+    result.push_back(one ? Shape{1, 1} : slots[code.accesses[source.index].slot].shape());
   }
   return result;
 }

@@ -1,11 +1,11 @@
-// Sizes of tiles that are known before the run, so that a run of time alone need not carry them.
+// Sizes of tiles that are known before the run, so that a timing-only run need not carry them.
 #pragma once
 #include <optional>
 #include <vector>
 
 #include <cyclotron/program/program.hpp>
 
-#include "../code.hpp"
+#include "../../engine/code.hpp"
 
 namespace cyclotron::runtime::simulator {
 

@@ -11,7 +11,7 @@
 #include <cyclotron/program/wires.hpp>
 #include <cyclotron/support/error.hpp>
 
-#include "../pe_array.hpp"
+#include "../../engine/pe_array.hpp"
 
 namespace cyclotron::runtime::simulator {
 namespace {

@@ -1,4 +1,4 @@
-// The state of a run of time alone: clocks, loop counters, and of each queue the times that can still matter.
+// The state of a timing-only run: clocks, loop counters, and of each queue the times that can still matter.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "recorder.hpp"
-#include "memory_ports.hpp"
+#include "../memory/memory_ports.hpp"
 #include "timed_program.hpp"
 
 namespace cyclotron::runtime::simulator {
@@ -87,7 +87,7 @@ class TimedArray {
   /// The PE's coordinates, then its loop variables; valid until the next call.
   [[nodiscard]] const std::int64_t* environment(std::uint32_t ordinal);
 
-  /// What records sends and receives, if anything does.
+  /// The recorder of sends and receives, if there is one.
   [[nodiscard]] Recorder* recorder() const { return recorder_; }
   /// Requires: the recorder has a stream for each PE.
   void record(Recorder& recorder) { recorder_ = &recorder; }

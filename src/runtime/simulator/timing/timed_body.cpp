@@ -62,7 +62,7 @@ void run_in_order(const TimedBody& body, Lanes& lanes, BodyClock& pe, std::int64
         if (lane.time(lane.at - lane.peak) >= arrival - op.cycles) ++lane.peak;
         place = clock = std::max(clock, arrival);
         if (lane.taken() > 0 && lane.time(lane.at + lane.depth) - op.cycles < clock + op.response)
-          throw Full{};
+          throw RanAheadTooFar{};
       } else {  // as `place_free_at` and `put`
         std::int64_t sent = std::max(clock, lane.link_free);
         if (lane.known() > 0) sent = std::max(sent, lane.time(lane.at - lane.depth) + op.response);
@@ -144,7 +144,7 @@ struct alignas(32) Times {
     if (taken > 0)
       full |= (next.four[n] < departures.four[n] + (op.response + op.cycles)) & (first_four + 4 * n < taken);
   }
-  if (any(full)) throw Full{};
+  if (any(full)) throw RanAheadTooFar{};
   write(lane, departures);
   Times earlier;
   read(lane, lane.at - lane.peak, earlier);

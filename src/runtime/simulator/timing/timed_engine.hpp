@@ -1,5 +1,5 @@
-// The engine for time alone: runs PEs, in any order that messages allow (Kahn), and each as far as it gets.
-// What it measures does not depend on that order: a PE's clock only follows from the times of its messages.
+// The engine of timing-only runs: runs PEs, in any order that messages allow (Kahn), and each as far as it gets.
+// Measurements do not depend on that order: a PE's clock only follows from the times of its messages.
 #pragma once
 #include <algorithm>
 #include <optional>
@@ -7,25 +7,29 @@
 
 #include <cyclotron/runtime/runtime.hpp>
 
-#include "../pulse.hpp"
+#include "../../engine/cycles.hpp"
+#include "../../engine/progress_ticker.hpp"
 #include "controller.hpp"
-#include "expansion.hpp"
+#include "row_replicas.hpp"
 #include "ranks.hpp"
 #include "ready_set.hpp"
 #include "timed_array.hpp"
-#include "wait_circle.hpp"
+#include "wait_cycle.hpp"
 
 namespace cyclotron::runtime::simulator {
 
 /// Thrown where a program does what no compiled one does (it sends over the edge of the grid); the interpreter
 /// then says what and where.
-struct Irregular {};
+struct NeedsInterpreter {};
 
 /// Thrown where a sender that had run ahead would have had to wait for a place.
-struct Full {};
+struct RanAheadTooFar {};
 
 class TimedEngine {
  public:
+  /// To the end, round by round, or to the end on ranks that share what they have.
+  enum class Mode : std::uint8_t { whole, round, dealt };
+
   /// Throws ExecutionError CYC705 where the PEs do not fit this computer.
   TimedEngine(TimedProgram program, const Progress& progress);
 
@@ -33,14 +37,14 @@ class TimedEngine {
   void deal(Ranks ranks) { ranks_.emplace(std::move(ranks)); }
   [[nodiscard]] const Ranks& ranks() const { return *ranks_; }
 
-  /// Runs to the end. False: no PE can go on. Throws Irregular, Full where senders run ahead, and ExecutionError CYC708
+  /// Runs to the end. False: no PE can go on. Throws NeedsInterpreter, RanAheadTooFar where senders run ahead, and ExecutionError CYC708
   /// where cycles no longer fit 62 bits.
   bool run();
   /// Each PE that is not done or blocked runs on to the next iteration of its loop at the nesting level (0: the
   /// outermost), or of its innermost one where that is further out. False: none is left; `finished` says why.
   bool run_round(std::uint32_t level);
   [[nodiscard]] bool finished() const { return done_ == array_.count(); }
-  /// Whether no queue holds more than its depth, which at the end is so unless a sender ran ahead.
+  /// Tells whether no queue holds more than its depth, which at the end is so unless a sender ran ahead.
   [[nodiscard]] bool within_depths() const;
   /// After `run` returned false: one entry a PE that is not done, in order. Requires: no sender ran ahead.
   [[nodiscard]] std::vector<Wait> waits();
@@ -49,16 +53,17 @@ class TimedEngine {
   [[nodiscard]] const TimedArray& array() const { return array_; }
   /// Without events: all computations are counted as dropped. Of the larger array, if one is given. Ends the engine: its
   /// queues and the results of its PEs need not be there at once.
-  [[nodiscard]] Timing timing(const Expansion& expansion = {}) &&;
+  [[nodiscard]] Timing timing(const RowReplicas& replicas = {}) &&;
 
  private:
   enum class Outcome : std::uint8_t { blocked, done, turn_ends, round_ends };
-  enum class Mode : std::uint8_t { whole, round, dealt };
+  template <Mode mode>
+  class Turn;
   template <Mode mode>
   void run_ready(std::uint32_t level);
   template <Mode mode>
   Outcome advance(std::uint32_t ordinal, std::uint32_t level);
-  // What a PE does where it shares a rank with others; false where it has to wait. Times are in its clock.
+  // The ops of a PE that shares a rank with others; false where it has to wait. Times are in its clock.
   bool compute_in_turn(std::uint32_t ordinal, const TimedOp& op);
   bool send_in_turn(std::uint32_t ordinal, TimedQueue& queue);
   bool broadcast_in_turn(std::uint32_t ordinal, const TimedOp& op);
@@ -66,7 +71,7 @@ class TimedEngine {
   bool grant(std::int64_t limit) {
     return array_.memory().grant(limit, [&](std::uint32_t ordinal) { ready_.insert(ordinal); });
   }
-  /// Whether one more message may be sent; finds out for as many as possible at once.
+  /// Tells whether one more message may be sent; finds out for as many as possible at once.
   bool make_room(TimedQueue& queue, const TimedChannel& channel);
   void start_anew(TimedQueue& queue);
   /// The earliest time at which the next message may enter. Requires: make_room.
@@ -91,17 +96,17 @@ class TimedEngine {
   /// The end of an iteration in which a loop may end; the same.
   [[gnu::noinline]] bool decide(std::uint32_t ordinal, const TimedOp& op);
   /// Calls visit(queue, receiver's grid index) for each receiver of a broadcast, while that returns true. Throws
-  /// Irregular where there is none on the grid.
+  /// NeedsInterpreter where there is none on the grid.
   template <class Visit>
   void each_receiver(std::uint32_t ordinal, const TimedOp& op, Visit visit);
   bool receive_from(std::uint32_t ordinal, const TimedOp& op);
-  /// The grid index of the PE that a message comes from on a network. Throws Irregular where there is none.
+  /// The grid index of the PE that a message comes from on a network. Throws NeedsInterpreter where there is none.
   [[nodiscard]] std::uint32_t sender_of(std::uint32_t ordinal, const TimedOp& op);
   [[nodiscard]] TimedQueue& queue_from(std::uint32_t ordinal, const TimedOp& op, std::uint32_t sender);
   [[nodiscard]] double fraction_done() const;
 
   TimedArray array_;
-  Pulse pulse_;
+  ProgressTicker ticker_;
   ReadySet ready_;
   std::uint32_t least_room_ = 1;        // Of a deep queue: for the messages of a turn.
   std::vector<std::uint32_t> waiting_;  // For the next round.
@@ -137,7 +142,7 @@ inline void TimedEngine::take(TimedQueue& queue, const TimedChannel& channel, st
   place = now = std::max(now, arrival);
   if (queue.sent - queue.received > channel.depth) {  // the message that takes its place went ahead
     const std::int64_t sent = ring[(queue.received + channel.depth) & queue.mask] - channel.delay;
-    if (sent < now + channel.response) throw Full{};
+    if (sent < now + channel.response) throw RanAheadTooFar{};
   }
   ++queue.received;
   if (queue.sender_waits) {
@@ -155,7 +160,7 @@ void TimedEngine::each_receiver(std::uint32_t ordinal, const TimedOp& op, Visit 
   const std::int64_t first = lower_limit(code, code.steps[op.step].lower, environment);
   const std::int64_t last = upper_limit(code, code.steps[op.step].upper, environment);
   if (first > last) return;
-  if (first < 0 || last >= array_.program().grid[axis]) throw Irregular{};
+  if (first < 0 || last >= array_.program().grid[axis]) throw NeedsInterpreter{};
   const std::uint32_t index = array_.grid_index(ordinal);
   for (std::int64_t to = first; to <= last; ++to) {
     const std::uint32_t receiver = array_.on_line(index, axis, to);
@@ -164,11 +169,5 @@ void TimedEngine::each_receiver(std::uint32_t ordinal, const TimedOp& op, Visit 
       return;
   }
 }
-
-/// A time that leaves room for the sums of a step.
-inline constexpr std::int64_t latest = std::int64_t{1} << 61;
-
-/// ExecutionError CYC708.
-[[noreturn]] void too_long();
 
 }  // namespace cyclotron::runtime::simulator

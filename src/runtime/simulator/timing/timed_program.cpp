@@ -7,9 +7,9 @@
 #include <cyclotron/program/procedures.hpp>
 #include <cyclotron/program/wires.hpp>
 
-#include "../pe_array.hpp"
-#include "control.hpp"
-#include "simulation.hpp"
+#include "../../engine/cycles.hpp"
+#include "../../engine/pe_array.hpp"
+#include "../../engine/control.hpp"
 #include "tile_sizes.hpp"
 #include "timed_wires.hpp"
 #include "work.hpp"
@@ -86,10 +86,10 @@ class Compactor {
         --branches_;
         return;
       case Step::Kind::exit:
-        if (program::uses_controller(*program_.source)) push(TimedOp::Kind::decide, at).first = step.ending;
+        if (program::uses_controller(*program_.source)) push(TimedOp::Kind::decide, at).first = step.plan;
         return;
-      case Step::Kind::load: return access(TimedOp::Kind::load, at);
-      case Step::Kind::store: return access(TimedOp::Kind::store, at);
+      case Step::Kind::load: return add_access(TimedOp::Kind::load, at);
+      case Step::Kind::store: return add_access(TimedOp::Kind::store, at);
       case Step::Kind::move: return count(step);
       case Step::Kind::send: return push_port(TimedOp::Kind::send, at);
       case Step::Kind::broadcast: return push_port(TimedOp::Kind::broadcast, at);
@@ -131,10 +131,10 @@ class Compactor {
     open_.pop_back();
   }
 
-  void access(TimedOp::Kind kind, std::uint32_t at) {
+  void add_access(TimedOp::Kind kind, std::uint32_t at) {
     const Step& step = code_.steps[at];
-    const Place& place = code_.places[step.place];
-    if (served_) push(kind, at).words = place.scalar ? 1 : slots_[place.slot].words();
+    const SlotAccess& access = code_.accesses[step.access];
+    if (served_) push(kind, at).words = access.scalar ? 1 : slots_[access.slot].words();
     count(step);
   }
 
@@ -236,7 +236,7 @@ class Compactor {
   TimedCode result_;
   std::vector<std::uint32_t> place_;  // Of each step, the first op at or after it.
   TimedBlock block_;                  // Since the last control.
-  bool in_block_ = false;             // Whether there is anything.
+  bool in_block_ = false;             // There is anything in it.
   std::uint32_t branches_ = 0;        // Around.
   bool after_body_ = false;           // The loop's first step is its body's.
   std::vector<Open> open_;

@@ -1,4 +1,4 @@
-// A program for time alone: what moves messages, takes cycles or decides where to go on. Programs are shared by
+// A program for timing-only runs: what moves messages, takes cycles or decides where to go on. Programs are shared by
 // all PEs of a class.
 #pragma once
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <cyclotron/program/program.hpp>
 #include <cyclotron/runtime/counters.hpp>
 
-#include "../code.hpp"
+#include "../../engine/code.hpp"
 
 namespace cyclotron::runtime::simulator {
 
@@ -51,7 +51,7 @@ struct TimedOp {
   std::uint32_t body = 0;
   std::int64_t cycles = 0;  ///< Of a compute.
   std::int64_t words = 0;   ///< Of a load or store.
-  std::int64_t first = 0;   ///< Of a fixed loop: the variable's first value. Of a decision: its ending.
+  std::int64_t first = 0;   ///< Of a fixed loop: the variable's first value. Of a decision: its exit plan.
   std::int64_t trips = 0;   ///< Of a fixed loop.
   std::int64_t stride = 0;  ///< Of a repeat: what the variable advances by.
 };
@@ -81,7 +81,7 @@ struct TimedBody {
   bool steady = false;
 };
 
-/// What instructions without control between them do.
+/// The work of instructions without control between them.
 struct TimedBlock {
   Work work;
   std::vector<std::pair<Op, std::int64_t>> busy;  ///< Operators and their cycles, if these are any.
@@ -90,7 +90,7 @@ struct TimedBlock {
 struct TimedCode {
   std::vector<TimedOp> ops;
   std::vector<TimedBody> bodies;
-  TimedBlock once;                 ///< What every PE does once.
+  TimedBlock once;                 ///< The work of every PE that is done once.
   std::vector<TimedBlock> blocks;  ///< The others, each of which a PE counts.
   std::uint32_t loops = 0;         ///< Deepest nest.
   std::uint32_t ports = 0;
@@ -124,7 +124,8 @@ struct TimedChannel {
 /// ports are on others.
 struct TimedProgram {
   const program::Program* source = nullptr;
-  std::vector<std::int64_t> grid;  ///< Of PEs that are simulated: the source's, or fewer (collapse.hpp).
+  std::vector<std::int64_t>
+      grid;  ///< Of PEs that are simulated: the source's, or fewer (replicate_rows.hpp).
   std::vector<std::uint32_t> class_map;  ///< Over this grid, as the program's, of the classes here.
   std::vector<Code> codes;               ///< By class, as `classes`; its ports name the channels here.
   std::vector<TimedCode> classes;
@@ -142,7 +143,7 @@ enum class Senders : std::uint8_t {
           ///< ever full, that is exact, and a PE has more to do at a turn.
 };
 
-/// Whether senders may run ahead: a place takes time to be free again, so that no PEs can wait for each other in no
+/// Tells whether senders may run ahead: a place takes time to be free again, so that no PEs can wait for each other in no
 /// time, and what the queues hold meanwhile is little.
 [[nodiscard]] bool may_run_ahead(const program::Program& program);
 

@@ -1,4 +1,4 @@
-// What a run of time alone tells: how far it is, and in the end what it measured.
+// The report of a timing-only run: its progress, and in the end its measurements.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -50,16 +50,16 @@ double TimedEngine::fraction_done() const {
 namespace {
 
 /// The PEs of an array, larger than the one that was simulated.
-class Expanded {
+class ReplicatedArray {
  public:
-  Expanded(const TimedArray& array, const Expansion& expansion) : array_(array) {
+  ReplicatedArray(const TimedArray& array, const RowReplicas& replicas) : array_(array) {
     const auto& grid = array.program().grid;
     for (std::uint32_t d = 0; d < grid.size(); ++d) {
-      cuts_.push_back(expansion.cuts.empty() ? Cut{} : expansion.cuts[d]);
+      cuts_.push_back(replicas.cuts.empty() ? Cut{} : replicas.cuts[d]);
       extents_.push_back(grid[d] + cuts_[d].copies);
       size_ *= static_cast<std::size_t>(extents_[d]);
     }
-    steady_ = expansion.steady;
+    steady_ = replicas.steady;
   }
 
   [[nodiscard]] std::size_t size() const { return size_; }
@@ -103,12 +103,12 @@ class Expanded {
 };
 
 /// A channel's queues together.
-void tell_channels(const TimedArray& array, const Expanded& expanded, const Expansion& expansion,
+void tell_channels(const TimedArray& array, const ReplicatedArray& replicated, const RowReplicas& replicas,
                    Timing& result) {
   const TimedState& state = array.state();
   for (const auto& channel : array.program().source->channels)
     result.channels.emplace_back().name = channel.name;
-  const bool whole = expansion.cuts.empty();
+  const bool whole = replicas.cuts.empty();
   std::vector<std::int64_t> messages(state.messages.size(), 0);  // By channel of the timed program.
   if (whole) messages = state.messages;
   for (std::size_t q = 0; q < state.queues.size(); ++q) {
@@ -116,8 +116,8 @@ void tell_channels(const TimedArray& array, const Expanded& expanded, const Expa
     const TimedChannel& constants = array.program().channels[queue.channel];
     ChannelStatistics& channel = result.channels[constants.source];
     const std::uint32_t end = queue.receiver == TimedArray::none ? queue.sender : queue.receiver;
-    const std::int64_t copies = whole ? 1 : expanded.copies(end);
-    add(messages[queue.channel], copies, queue.sent + (whole ? 0 : expansion.skipped[q]));
+    const std::int64_t copies = whole ? 1 : replicated.copies(end);
+    add(messages[queue.channel], copies, queue.sent + (whole ? 0 : replicas.skipped[q]));
     const std::int64_t used = queue.link_free > 0 ? copies : 0;  // once a message was sent
     channel.queues += used;
     channel.words_per_cycle += used * constants.words_per_cycle;
@@ -133,8 +133,8 @@ void tell_channels(const TimedArray& array, const Expanded& expanded, const Expa
   }
 }
 
-/// What each PE did with its cycles, of which the result has the number.
-void tell_pes(const TimedArray& array, const Controller& controller, const Expanded& expanded,
+/// Tells how each PE spent its cycles, of which the result has the number.
+void tell_pes(const TimedArray& array, const Controller& controller, const ReplicatedArray& replicated,
               Timing& result) {
   const TimedState& state = array.state();
   std::array<std::vector<std::int64_t>*, operators::operator_count> columns{};
@@ -142,17 +142,17 @@ void tell_pes(const TimedArray& array, const Controller& controller, const Expan
     auto& found = columns[static_cast<std::size_t>(op)];
     if (found == nullptr) {
       found = &result.busy_by_operator[std::string(operators::info(op).name)];
-      found->resize(expanded.size());
+      found->resize(replicated.size());
     }
     return *found;
   };
   Counters& counters = result.counters;
-  counters.group_of.assign(expanded.size(), Counters::none);
+  counters.group_of.assign(replicated.size(), Counters::none);
   for (const TimedCode& code : array.program().classes) {
     auto& group = counters.groups.emplace_back(Counters::Group{.once = code.once.work, .repeated = {}});
     for (const TimedBlock& block : code.blocks) group.repeated.push_back(block.work);
   }
-  expanded.for_each_pe([&](std::size_t index, std::uint32_t o, std::int64_t shift) {
+  replicated.for_each_pe([&](std::size_t index, std::uint32_t o, std::int64_t shift) {
     const TimedPe& pe = state.pes[o];
     const TimedCode& code = array.code(pe);
     PeCycles& cycles = result.pes[index];
@@ -182,27 +182,19 @@ void tell_pes(const TimedArray& array, const Controller& controller, const Expan
 
 }  // namespace
 
-Timing TimedEngine::timing(const Expansion& expansion) && {
-  const Expanded expanded(array_, expansion);
+Timing TimedEngine::timing(const RowReplicas& replicas) && {
+  const ReplicatedArray replicated(array_, replicas);
   Timing result;
-  expanded.for_each_pe([&](std::size_t, std::uint32_t o, std::int64_t shift) {
+  replicated.for_each_pe([&](std::size_t, std::uint32_t o, std::int64_t shift) {
     result.cycles = std::max(result.cycles, array_.state().pes[o].now + shift);
   });
   if (result.cycles > latest) too_long();
-  tell_channels(array_, expanded, expansion, result);
+  tell_channels(array_, replicated, replicas, result);
   array_.release_queues();  // as large as what is told of the PEs
-  result.pes.assign(expanded.size(), PeCycles{.idle = result.cycles});
+  result.pes.assign(replicated.size(), PeCycles{.idle = result.cycles});
   array_.memory().tell(result);
-  tell_pes(array_, controller_, expanded, result);
+  tell_pes(array_, controller_, replicated, result);
   return result;
-}
-
-void too_long() {
-  throw ExecutionError({.code = "CYC708",
-                        .span = {},
-                        .message = "the program runs for more than 2^61 cycles",
-                        .notes = {},
-                        .help = "give operators and links smaller costs"});
 }
 
 }  // namespace cyclotron::runtime::simulator

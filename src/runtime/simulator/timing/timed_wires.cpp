@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "../pe_array.hpp"
+#include "../../engine/pe_array.hpp"
 
 namespace cyclotron::runtime::simulator {
 namespace {

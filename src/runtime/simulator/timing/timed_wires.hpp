@@ -1,4 +1,4 @@
-// The channels and classes of a program for time alone, where links may differ from PE to PE.
+// The channels and classes of a program for timing-only runs, where links may differ from PE to PE.
 #pragma once
 #include <cstdint>
 #include <utility>
@@ -6,7 +6,7 @@
 
 #include <cyclotron/program/wires.hpp>
 
-#include "../code.hpp"
+#include "../../engine/code.hpp"
 
 namespace cyclotron::runtime::simulator {
 

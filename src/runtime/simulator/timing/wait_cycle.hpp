@@ -1,9 +1,9 @@
-// Why a run does not go on: PEs that wait for each other in a circle, or one that waits for a PE that is done.
+// Why a run does not go on: PEs that wait for each other in a cycle, or one that waits for a PE that is done.
 #pragma once
 #include <cstdint>
 #include <vector>
 
-#include "../pe_array.hpp"
+#include "../../engine/pe_array.hpp"
 
 namespace cyclotron::runtime::simulator {
 
@@ -18,20 +18,20 @@ struct Wait {
   bool full = false;              ///< Else empty.
 };
 
-struct WaitCircle {
+struct WaitCycle {
   std::vector<Wait> waits;  ///< Each for the next and the last for the first; else the one that ends a chain.
-  bool closed = false;      ///< Whether it is a circle.
+  bool closed = false;      ///< It is a cycle; else a chain.
 };
 
-/// What each waiting PE waits for in the end, each once, the circles first, by the numbers of the PEs. The PEs of a
-/// circle go on only where a full queue in it becomes deeper: each would have to go on before itself. Requires:
+/// The waits that hold up all others, each once, the cycles first, by the numbers of the PEs. The PEs of a
+/// cycle go on only where a full queue in it becomes deeper: each would have to go on before itself. Requires:
 /// not empty, one entry a PE that is not done, in order.
-[[nodiscard]] std::vector<WaitCircle> find_circles(const std::vector<Wait>& waits);
+[[nodiscard]] std::vector<WaitCycle> find_wait_cycles(const std::vector<Wait>& waits);
 
-/// Whether none of its waits is for a place: it waits for messages that are never sent.
-[[nodiscard]] bool no_depth_helps(const WaitCircle& circle);
+/// Tells whether none of its waits is for a place: it waits for messages that are never sent.
+[[nodiscard]] bool no_depth_helps(const WaitCycle& cycle);
 
 /// The channels that are full in it, each once, in order.
-[[nodiscard]] std::vector<std::uint32_t> full_channels(const WaitCircle& circle);
+[[nodiscard]] std::vector<std::uint32_t> full_channels(const WaitCycle& cycle);
 
 }  // namespace cyclotron::runtime::simulator

@@ -11,8 +11,8 @@ namespace cyclotron::runtime::simulator {
 void add_step(Work& work, const Code& code, const Step& step, const std::vector<TileSize>& slots,
               const std::vector<TimedChannel>& channels) {
   const auto words_in_place = [&] {
-    const Place& place = code.places[step.place];
-    return place.scalar ? 1 : slots[place.slot].words();
+    const SlotAccess& access = code.accesses[step.access];
+    return access.scalar ? 1 : slots[access.slot].words();
   };
   const auto channel = [&] { return code.ports[step.port].channel; };
   switch (step.kind) {

@@ -1,10 +1,10 @@
-// What a step does, where the sizes of all tiles are known before the run.
+// The work of steps, where the sizes of all tiles are known before the run.
 #pragma once
 #include <vector>
 
 #include <cyclotron/runtime/counters.hpp>
 
-#include "../code.hpp"
+#include "../../engine/code.hpp"
 #include "timed_program.hpp"
 
 namespace cyclotron::runtime::simulator {

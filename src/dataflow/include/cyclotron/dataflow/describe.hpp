@@ -28,7 +28,7 @@ struct Box {
 struct Arrow {
   Point from, to;
 };
-/// What a transfer moves to the points of the box; nothing for other rules.
+/// The values that a transfer moves to the points of the box; nothing for other rules.
 [[nodiscard]] std::vector<Arrow> arrows_in(const Rule& rule, const Box& box);
 
 }  // namespace cyclotron::dataflow

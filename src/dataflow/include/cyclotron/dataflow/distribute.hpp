@@ -3,17 +3,18 @@
 #include <cstdint>
 #include <vector>
 
-#include <cyclotron/dataflow/coordinates.hpp>
+#include <cyclotron/dataflow/place.hpp>
 
 namespace cyclotron::dataflow {
 
 /// When computed values are passed on; inputs always are when they are needed.
-enum class Passing : std::uint8_t { when_made, when_needed };
+enum class DistributionPolicy : std::uint8_t { when_made, when_needed };
 
 /// For each space its part of the time loops from `level` on: how many computed tensors have to be complete,
 /// at the same step of the loops before that level, before its own, along the longest chain of reads.
 /// Tensors that depend on each other share a part; spaces that pass values on go with those that make or need them.
-[[nodiscard]] std::vector<std::int64_t> parts(const Placed& placed, std::size_t level, Passing passing);
+[[nodiscard]] std::vector<std::int64_t> parts(const Placed& placed, std::size_t level,
+                                              DistributionPolicy policy);
 
 /// As `parts`, as many as can be: spaces share one only where each needs the other's values in one step.
 [[nodiscard]] std::vector<std::int64_t> finest_parts(const Placed& placed, std::size_t level);

@@ -1,6 +1,6 @@
 // Values that several points of one PE use, on folded grids: they come to the first of these points.
 #pragma once
-#include <cyclotron/dataflow/coordinates.hpp>
+#include <cyclotron/dataflow/place.hpp>
 
 namespace cyclotron::dataflow {
 

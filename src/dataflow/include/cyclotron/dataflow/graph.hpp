@@ -24,13 +24,22 @@ using TensorId = Id<struct GraphTensorTag>;
 using SpaceId = Id<struct SpaceTag>;
 using FlowId = Id<struct FlowTag>;
 
+/// The purpose of a space, of points that compute or that only hold values on their way.
+enum class SpaceKind : std::uint8_t {
+  compute,
+  home,   ///< An input's elements, resident in given PEs.
+  panel,  ///< An input's elements as they come, where an index is cut into panels.
+  relay,  ///< Values that pass on to other points.
+};
+
 /// All spaces of a graph share one coordinate system, the kernel's indices (`Graph::dims`), so that a move
 /// between spaces is a move between points. A space fixes the coordinates that are not its own.
 struct Space {
-  std::string name;                 ///< The operation, e.g. `mul`, `trsm`.
-  poly::Set domain;                 ///< Points, over all dims.
-  std::vector<std::size_t> own;     ///< The free coordinates; the others are functions of them.
-  std::vector<poly::Affine> tuple;  ///< Each coordinate in terms of the free ones, e.g. (i, r, i).
+  std::string name;                     ///< The operation, e.g. `mul`, `trsm`.
+  poly::Set domain;                     ///< Points, over all dims.
+  std::vector<std::size_t> own;         ///< The free coordinates; the others are functions of them.
+  std::vector<poly::Affine> tuple;      ///< Each coordinate in terms of the free ones, e.g. (i, r, i).
+  SpaceKind kind = SpaceKind::compute;  ///< Told by who adds the space; no part of a graph's text.
 };
 
 enum class Role : std::uint8_t { input, output, local };
@@ -42,8 +51,12 @@ struct Tensor {
   std::vector<std::int64_t> shape;  ///< In scalars.
   std::vector<std::int64_t> tile;   ///< In scalars.
   bool blocked = false;
-  bool operator==(const Tensor&) const = default;
+  std::string variable{};  ///< As `recurrence::Tensor::variable`; text does not have it.
+  /// The name that users know it by.
+  [[nodiscard]] const std::string& user_name() const { return variable.empty() ? name : variable; }
 };
+/// True of tensors with the same text.
+[[nodiscard]] bool operator==(const Tensor& a, const Tensor& b);
 
 /// A value at every point of a space: `(i, j, k)_A^mul`.
 struct Flow {

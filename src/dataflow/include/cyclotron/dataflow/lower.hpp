@@ -8,14 +8,14 @@ namespace cyclotron::dataflow {
 
 /// Where the points of an equation lie along an index that it lacks: where the last tensor that it reads is
 /// made, or at 0.
-enum class Missing : std::uint8_t { where_read, zero };
+enum class FreeIndexPlacement : std::uint8_t { where_read, zero };
 
 /// How values of earlier steps come from several hops away: straight from where they are made, as `share_links` wants
 /// them, by relays of each user's own, or straight however far, where the machine may have such links.
 enum class Relays : std::uint8_t { shared, between_neighbours, none };
 
-/// Whether the two place some equation's points differently. Throws as `lower` does.
-[[nodiscard]] bool missing_matters(const recurrence::System& system);
+/// True where the two place some equation's points differently. Throws as `lower` does.
+[[nodiscard]] bool free_index_matters(const recurrence::System& system);
 
 /// Requires: recurrence::verify(system), schedule = schedule::complete(system, ...).
 /// Ensures: verify(result); evaluating the rules in dependence order gives what the equations say.
@@ -27,6 +27,7 @@ enum class Relays : std::uint8_t { shared, between_neighbours, none };
 /// Throws LegalityError CYC210 (more than one reduction in an equation), CYC211 (an access no neighbour can
 /// supply), ScheduleError CYC313 (a movement along an axis that the tensor cannot follow).
 [[nodiscard]] Graph lower(const recurrence::System& system, const schedule::Schedule& schedule,
-                          Missing missing = Missing::where_read, Relays relays = Relays::shared);
+                          FreeIndexPlacement free_indices = FreeIndexPlacement::where_read,
+                          Relays relays = Relays::shared);
 
 }  // namespace cyclotron::dataflow

@@ -2,7 +2,7 @@
 #pragma once
 #include <optional>
 
-#include <cyclotron/dataflow/coordinates.hpp>
+#include <cyclotron/dataflow/place.hpp>
 
 namespace cyclotron::dataflow {
 

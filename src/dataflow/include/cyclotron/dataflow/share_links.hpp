@@ -4,11 +4,11 @@
 #include <functional>
 #include <vector>
 
-#include <cyclotron/dataflow/coordinates.hpp>
+#include <cyclotron/dataflow/place.hpp>
 
 namespace cyclotron::dataflow {
 
-/// What the links of a machine take.
+/// The costs and limits of a machine's links.
 struct Links {
   /// Links on the way between PEs at that offset, wherever they are: none wraps around.
   std::function<std::int64_t(const std::vector<std::int64_t>& offset)> hops;
@@ -16,7 +16,7 @@ struct Links {
   std::int64_t depth = 2;           ///< The least: messages that a link holds before its sender waits.
 };
 
-/// What share_links makes.
+/// The result of share_links.
 struct Shared {
   Placed placed;
   bool changed = false;  ///< Relays were added.
@@ -30,7 +30,7 @@ struct Shared {
 /// the straight neighbour, which uses it too; of a block of points only those on its border travel, each once to each
 /// block.
 ///
-/// What one point of a neighbour alone uses goes straight there. So does what is broadcast, what varies in distance,
+/// A value that one point of a neighbour alone uses goes straight there. So does what is broadcast, what varies in distance,
 /// what is further away than `most_hops`, and what some point uses in the step in which it is made or in one before
 /// it (of PEs that work one after the other): there, what others receive would hold them up, or come too late.
 /// Requires: verify(placed.graph). Ensures: verify(result.placed.graph).

@@ -26,7 +26,9 @@ struct Compiled {
   dataflow::Graph graph;         ///< Over the kernel's indices.
   dataflow::Graph placed;        ///< The same over the coordinates of grid and time.
   program::Program program;
-  std::vector<std::string> proofs;  ///< What the verifiers proved, a sentence each.
+  std::vector<std::string>
+      channel_flows;                ///< By channel of the program: `A^mul along j`, the flows that it moves.
+  std::vector<std::string> proofs;  ///< Of the verifiers, a sentence each.
   std::vector<Stage> stages;
 };
 

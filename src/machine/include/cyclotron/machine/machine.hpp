@@ -35,7 +35,7 @@ struct Link {
 
 /// Links from each PE that a function is for to the PE that it names (`LinkFunction`).
 struct LinkMap {
-  std::string text;            ///< As `parse_link_map` reads it.
+  std::string map;             ///< As `parse_link_map` reads it.
   std::optional<Link> link{};  ///< Else the machine's.
   bool operator==(const LinkMap&) const = default;
 };
@@ -81,7 +81,7 @@ struct Pe {
   bool operator==(const Pe&) const = default;
 };
 
-/// Whether operators wait for banks.
+/// Tells whether operators wait for banks.
 [[nodiscard]] inline bool has_banks(const Pe& pe) { return pe.registers || pe.banks; }
 [[nodiscard]] inline std::int64_t bank_bytes(const Pe& pe) { return pe.memory_bytes / pe.banks.value_or(1); }
 
@@ -119,11 +119,11 @@ struct Machine {
 /// Dimensions of the grid, where its extents, its topology, its links or its memories tell.
 [[nodiscard]] std::optional<std::size_t> dimensions(const Machine& machine);
 
-/// Whether the PEs at the two ends of a grid dimension are neighbours.
+/// Tells whether the PEs at the two ends of a grid dimension are neighbours.
 [[nodiscard]] bool wraps_around(const Machine& machine, std::size_t dimension);
 [[nodiscard]] bool wraps_around(const Machine& machine);  ///< Along any dimension.
 
-/// Whether a hop from one PE to another, both given by their coordinates, leads from one chip to another.
+/// Tells whether a hop from one PE to another, both given by their coordinates, leads from one chip to another.
 [[nodiscard]] bool is_between_chips(const Chiplets& chiplets, std::span<const std::int64_t> sender,
                                     std::span<const std::int64_t> receiver);
 

@@ -19,7 +19,7 @@ struct Slice {
 /// A memory that PEs load from and store to through ports of bounded bandwidth. How a port serves the PEs that share it
 /// is told by `runtime::simulate`.
 struct Memory {
-  std::int64_t words_per_cycle = 1;  ///< Elements a cycle through one port, at least 1.
+  std::int64_t bandwidth_words_per_cycle = 1;  ///< Elements through one port, at least 1.
   std::int64_t latency_cycles =
       1;                   ///< From the start of a transfer to the arrival of its first words, at least 1.
   std::int64_t depth = 2;  ///< Loads that a PE has under way, and stores, at least 1 of each.
@@ -32,7 +32,7 @@ struct Memory {
 };
 using Memories = std::map<std::string, Memory>;
 
-/// Which port each PE of a grid uses.
+/// The port that each PE of a grid uses.
 struct Attachment {
   static constexpr std::uint32_t none = 0xffffffffU;
   struct Port {

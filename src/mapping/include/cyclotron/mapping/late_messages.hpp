@@ -1,4 +1,4 @@
-// Private to this folder: messages that are made in one step and used in a later one, and what links have room for.
+// Messages that are made in one step and used in a later one.
 #pragma once
 #include <cstddef>
 #include <optional>
@@ -6,7 +6,7 @@
 
 #include <cyclotron/mapping/mapping.hpp>
 
-namespace cyclotron::mapping::detail {
+namespace cyclotron::mapping {
 
 /// A receive, the send it induces, and how many steps that all PEs take together lie between, by loop of time.
 struct LateMessage {
@@ -18,15 +18,13 @@ struct LateMessage {
 /// All such messages into one flow over the same link.
 using Wire = std::vector<LateMessage>;
 
+/// The late messages of all links, but for links with one whose points are no single forms.
+/// Requires: order_steps; each kind of message on a channel of its own.
+[[nodiscard]] std::vector<Wire> late_messages(const Mapping& mapping);
+
 /// The outermost loop in which any steps lie between.
 [[nodiscard]] std::optional<std::size_t> outermost_loop(const LateMessage& message);
-[[nodiscard]] bool is_constant(const LateMessage& message);
-/// Whether channels into one flow lead over the same link.
-[[nodiscard]] bool is_same_wire(const Channel& a, const Channel& b);
+/// True where the same number of steps lies between everywhere.
+[[nodiscard]] bool has_constant_delay(const LateMessage& message);
 
-/// Whether PEs that send what they make at once may wait for each other in a circle, where links are as deep as the
-/// machine's.
-[[nodiscard]] bool may_wait_in_a_circle(const Mapping& mapping, const machine::Machine& machine,
-                                        const std::vector<Wire>& wires);
-
-}  // namespace cyclotron::mapping::detail
+}  // namespace cyclotron::mapping

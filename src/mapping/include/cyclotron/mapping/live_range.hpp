@@ -1,4 +1,4 @@
-// How long the values of flows are kept in their PE.
+// Live ranges of values in their PE.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -9,20 +9,20 @@
 
 namespace cyclotron::mapping {
 
-/// Whether the statement makes a value of the flow, or brings it to its PE.
+/// True where the statement makes a value of the flow, or brings it to its PE.
 [[nodiscard]] bool defines(const Statement& statement, FlowId flow);
 
-/// Where that happens to values of the flows.
-[[nodiscard]] poly::Set points_made(const Mapping& mapping, std::span<const FlowId> flows);
+/// The points at which statements define values of the flows.
+[[nodiscard]] poly::Set points_defined(const Mapping& mapping, std::span<const FlowId> flows);
 
-/// The time loops across which values are kept, as positions in `Grid::time`; none where each is used in the step it is
-/// made.
-struct Kept {
+/// The time loops across which values are live, as positions in `Grid::time`; none where each is used in the step that
+/// defines it.
+struct LiveRange {
   bool from_prologue = false;  ///< Across all of them.
   std::optional<std::size_t> outermost, innermost;
   std::int64_t steps = 0;  ///< The most of the outermost loop, where they are numbers; else 0.
 };
-[[nodiscard]] Kept kept_across(const Mapping& mapping, std::span<const FlowId> flows);
+[[nodiscard]] LiveRange live_across(const Mapping& mapping, std::span<const FlowId> flows);
 
 /// The time dims from a position on, with which the flow's values vary.
 [[nodiscard]] std::vector<std::size_t> varying_dims(const Mapping& mapping, FlowId flow, std::size_t from);

@@ -7,8 +7,6 @@
 #include <vector>
 
 #include <cyclotron/dataflow/graph.hpp>
-#include <cyclotron/machine/machine.hpp>
-#include <cyclotron/schedule/schedule.hpp>
 
 namespace cyclotron::mapping {
 
@@ -31,13 +29,14 @@ struct Channel {
   std::size_t axis = 0;  ///< Grid dimension of a network.
   std::string name;
   std::vector<std::int64_t> scale{};  ///< As `offset`; empty where all are 1.
+  std::string label{};                ///< As `name`, in the user's names; several channels may have the same.
 };
 
-/// What a PE does at every point of a domain. The order of kinds is the order within a step: a streamed
+/// An action of a PE at every point of a domain. The order of kinds is the order within a step: a streamed
 /// operand is forwarded before the compute that uses it, a result is sent after the compute that makes it
 /// (E3).
 enum class Kind : std::uint8_t { load, receive, move, forward, compute, send, store };
-/// Whether it is an end of messages.
+/// True of the kinds that end a message.
 [[nodiscard]] constexpr bool is_message(Kind kind) {
   return kind == Kind::receive || kind == Kind::forward || kind == Kind::send;
 }
@@ -52,12 +51,11 @@ struct Statement {
   Kind kind = Kind::load;
   std::size_t rule = 0;  ///< The graph rule it comes from.
   poly::Set domain;      ///< Points, over all dims.
-  Value target;  ///< load, receive, move, compute: what it defines. Of a send that waits, its own point.
+  Value target;  ///< load, receive, move, compute: the value it defines. Of a delayed send, its own point.
   std::vector<Value>
       sources;              ///< Flows read: one for move, send, forward, store; per FlowRef term for compute.
   std::size_t channel = 0;  ///< send, forward, receive.
-  std::size_t message =
-      0;  ///< The same: of which kind. A receive and the send that it induces have the same.
+  std::size_t message = 0;  ///< The same: its kind. A receive and the send that it induces have the same.
   std::vector<poly::Affine> from;  ///< receive: the sender's point.
   std::int64_t position = 0;       ///< Order among statements of one PE and step.
   bool prologue = false;           ///< Runs before the time loops.
@@ -80,12 +78,13 @@ struct Mapping {
   /// By space: a space of its round, the same for all. Within a step nothing goes between PEs to a round of lower ranks;
   /// within a round values may go back and forth.
   std::vector<std::size_t> rounds;
-  std::vector<std::optional<Skew>>
-      in_turn;  ///< By space: dependences advance though all PEs, so far apart, take each of its steps together.
+  /// By space: how far apart PEs run where dependences advance though all PEs take each step together; none where PEs
+  /// go through several steps on their own.
+  std::vector<std::optional<Skew>> skews;
   std::vector<Channel> channels;
   std::vector<Statement> statements;
   std::vector<PeClass> classes;
-  std::vector<std::string> proofs;  ///< What was proven, a sentence each.
+  std::vector<std::string> proofs;  ///< Properties that were proven, a sentence each.
   std::string time_function;        ///< E.g. `i + j + k` for unit costs, empty where it is not a single form.
 
   /// Grid coordinates as forms over dims.
@@ -94,11 +93,14 @@ struct Mapping {
   [[nodiscard]] std::vector<poly::Affine> point_forms() const;
 };
 
-/// Requires: dataflow::verify(graph), schedule complete. Throws LegalityError: CYC220 for a hop the
-/// machine's links do not make, CYC221 for a value needed before it is made (with both points), CYC222
-/// where messages would overtake each other; CapacityError CYC502 where the grid is larger than the
-/// machine's.
-[[nodiscard]] Mapping map_to_grid(dataflow::Graph graph, const schedule::Schedule& schedule,
-                                  const machine::Machine& machine);
+/// Channels into one flow over the same link or network.
+[[nodiscard]] bool is_same_wire(const Channel& a, const Channel& b);
+
+/// `1 step of t later along x`, with several joined by commas; empty where PEs run together.
+[[nodiscard]] std::string skew_text(const Mapping& mapping, const Skew& skew);
+
+/// All that a mapping adds to its graph: grid, ranks of spaces, flows, channels, the statements of a step in order, PE
+/// classes and proofs. Rules are numbered as the graph lists them, and flows of one name by their order.
+[[nodiscard]] std::string to_string(const Mapping& mapping);
 
 }  // namespace cyclotron::mapping

@@ -13,11 +13,11 @@ namespace cyclotron::mapping {
 /// space of one step, where spaces have one order on all PEs. So they arrive in the order in which they are received.
 ///
 /// Nothing is shared unless all that passes between PEs advances though these take each step together
-/// (`Mapping::in_turn`), none running apart, in a constant number of steps, none over networks: then links as deep as the
-/// machine's never make a PE wait that goes by steps (`detail::send_late`). What a send waits for on a shared link lies
-/// before it in that same order, so that all waits together still lead into no circle.
+/// (`Mapping::skews`), none running apart, in a constant number of steps, none over networks: then links as deep as the
+/// machine's never make a PE wait that goes by steps (`delay_sends`). The receive that a send waits for on a shared link lies
+/// before it in that same order, so that all waits together still form no cycle.
 /// Requires: mapping from map_to_grid. Ensures: no message overtakes another of its channel (checked on its own); the
 /// same mapping where nothing is shared.
-[[nodiscard]] Mapping share_channels(Mapping mapping, std::size_t most);
+[[nodiscard]] Mapping share_channels(const Mapping& mapping, std::size_t most);
 
 }  // namespace cyclotron::mapping

@@ -1,4 +1,4 @@
-// What a PE keeps beside its values: its instructions and the queues of what it receives.
+// Memory of a PE beside its values: its instructions and the queues that it receives from.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -20,7 +20,7 @@ struct Interval {
 /// the slot is not used.
 using Lifetime = std::vector<Interval>;
 
-/// Whether two lifetimes share an instruction.
+/// Tells whether two lifetimes share an instruction.
 [[nodiscard]] bool meet(const Lifetime& a, const Lifetime& b);
 
 /// One lifetime a slot. Two slots whose lifetimes do not meet may share addresses. What an instruction reads and what it

@@ -14,11 +14,10 @@ enum class DType : std::uint8_t { boolean, int32, int64, float16, float32, float
 [[nodiscard]] std::string_view name(DType dtype);                      ///< NumPy's name.
 [[nodiscard]] std::optional<DType> dtype_from_name(std::string_view);  ///< Inverse of `name`.
 [[nodiscard]] std::size_t size_bytes(DType dtype);
-/// What addresses of its elements are multiples of: the size of its real numbers, at least a 16-bit word.
+/// The alignment of its elements: the size of its real numbers, at least a 16-bit word.
 [[nodiscard]] std::int64_t alignment_bytes(DType dtype);
 [[nodiscard]] bool is_floating(DType dtype);  ///< float16 and all after it.
-[[nodiscard]] bool holds_index(
-    DType dtype);  ///< What the value of an index may be: integers and real numbers.
+[[nodiscard]] bool holds_index(DType dtype);  ///< An index may have it: integers and real numbers.
 
 // clang-format off
 /// Every operator, scalar or tile. On a 1x1 tile each means the obvious scalar operation.
@@ -27,14 +26,14 @@ enum class Op : std::uint8_t {
   floor_divide, remainder, arctan2, hypot,
   normalize_index,                                                // (index, size): in [0, size), from the end where negative
   negative, sqrt, exp, log, absolute,                             // elementwise, one operand
-  sign, floor, ceil, sin, cos, sinh, cosh, tanh, log1p, expm1,
+  sign, floor, ceil, sin, cos, sinh, cosh, tanh, log1p, expm1, cbrt,
   conj, real, imag, copy,
   equal, not_equal, less, less_equal, greater, greater_equal,     // comparisons: bool
   is_nan, is_finite,
   logical_and, logical_or, logical_xor, logical_not,              // truth of any dtype: bool
   bit_and, bit_or, bit_xor, bit_not,                              // on bool the same as the logical ones
   where,                                                          // (condition, a, b)
-  to_bool, to_int32, to_int64, to_float16, to_float32, to_float64, to_complex64, to_complex128,  // in the order of DType
+  to_bool, to_int32, to_int64, to_float16, to_float32, to_float64, to_complex64, to_complex128,
   transpose,                                                      // one operand
   matmul,                                                         // a @ b; flags transpose_a, transpose_b
   syrk,                                                           // a @ a.T, all of it
@@ -61,6 +60,17 @@ enum class Typing : std::uint8_t {
   cast,    ///< the operand; the result is what the operator's name says
 };
 
+/// Operators of one shape rule.
+enum class Family : std::uint8_t {
+  elementwise,  ///< operands broadcast; the result may overwrite any of them
+  transpose,
+  product,        ///< a @ b
+  self_product,   ///< a @ a.T
+  solve,          ///< with a triangular matrix, or its inverse
+  factorization,  ///< of a square tile
+  reduction,      ///< of rows or of columns
+};
+
 /// Flags of an operator, a bit set.
 enum Flag : std::uint32_t {
   no_flags = 0,
@@ -85,25 +95,30 @@ struct Info {
   std::string_view name;  ///< Name in text, files and `Pe::cycles`.
   int arity;
   std::string_view symbol;      ///< Infix symbol, or empty: printed as a call.
-  std::string_view numpy;       ///< What it means in NumPy.
+  std::string_view numpy;       ///< Its meaning in NumPy.
   std::string_view space_name;  ///< Name of an iteration space of this operation, e.g. `mul`, `gemm`, `trsm`.
   std::string_view
       kinds;  ///< Of dtypes it is defined on, as NumPy's letters: b(ool), i(nt), f(loat), c(omplex).
-  Typing typing = Typing::same;
-  /// Of an elementwise operator; 0 where it only moves data. Others count by their shapes.
+  Typing typing;
+  Family family;
+  /// Of the elementwise family; 0 where it only moves data. Others count by their shapes.
   std::optional<int> flops_per_element{};
+  bool accumulating = false;  ///< The first operand is an accumulator, which the result may overwrite.
 };
 
 [[nodiscard]] const Info& info(Op op);
+[[nodiscard]] std::string_view name(Typing typing);
+[[nodiscard]] std::string_view name(Family family);
+[[nodiscard]] std::optional<Flag> flag_from_name(std::string_view name);
 [[nodiscard]] std::optional<Op> op_from_name(std::string_view name);
 
-/// Whether operands broadcast and the result may overwrite any of them.
+/// Tells whether operands broadcast and the result may overwrite any of them.
 [[nodiscard]] bool is_elementwise(Op op);
-/// Whether the first operand is an accumulator, which the result may overwrite.
+/// Tells whether the first operand is an accumulator, which the result may overwrite.
 [[nodiscard]] bool is_accumulating(Op op);
-/// Whether it is a reduction of rows or of columns.
+/// Tells whether it is a reduction of rows or of columns.
 [[nodiscard]] bool is_reduction(Op op);
-/// Whether there is a kernel for the dtype.
+/// Tells whether there is a kernel for the dtype.
 [[nodiscard]] bool is_defined(Op op, DType dtype);
 
 /// The dtype of an operand of an operator that works on `dtype`.
@@ -112,7 +127,7 @@ struct Info {
 [[nodiscard]] DType result_dtype(Op op, DType dtype);
 /// The same; of numbers alone nullopt where the result adopts its neighbour's dtype as they do.
 [[nodiscard]] std::optional<DType> result_dtype(Op op, std::optional<DType> dtype);
-/// What an operator works on, from its operands (nullopt for numbers, which adopt it); nullopt where all that
+/// The dtype that an operator works on, from its operands (nullopt for numbers, which adopt it); nullopt where all that
 /// count are numbers. Throws ShapeError (CYC206) where they differ.
 [[nodiscard]] std::optional<DType> common_dtype(Op op, std::span<const std::optional<DType>> operands);
 /// `common_dtype`; of numbers alone, `result` where that is of the same dtype, else the largest.

@@ -32,7 +32,7 @@ struct Node {
   std::vector<Affine> time;            ///< visit: the time vector, over parameters and loop variables
 };
 
-/// What runs where `parameters` hold: for fixed parameter values every time vector in each statement's domain,
+/// The statements that run where `parameters` hold: for fixed parameter values every time vector in each statement's domain,
 /// in lexicographic order; statements at the same time in their order here. A domain's first coordinates are
 /// the parameters.
 struct Region {

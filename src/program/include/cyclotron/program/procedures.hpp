@@ -1,4 +1,4 @@
-// What a controller has PEs call: the procedures of a class's code (MA-011, MA-023).
+// Procedures of a class's code, which a controller has PEs call (MA-011, MA-023).
 #pragma once
 #include <cstddef>
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace cyclotron::program {
 
-/// Whether an instruction opens a block.
+/// Tells whether an instruction opens a block.
 [[nodiscard]] inline bool opens(const Action& action) {
   return std::holds_alternative<Loop>(action) || std::holds_alternative<If>(action);
 }
 
-/// What a kernel has PEs set up at once: a line of its text, or a `with cy.fuse():`, which has a number and no file.
+/// The text that PEs set up at once: a line of the kernel's text, or a `with cy.fuse():`, which has a number and no file.
 using Unit = std::pair<std::string, int>;
 [[nodiscard]] inline Unit unit_of(const Span& span) {
   return span.block > 0 ? Unit{"", span.block} : Unit{span.file, span.line};
@@ -32,7 +32,7 @@ struct Procedure {
 /// In the order of the code; those in a loop that may end early are of its iterations. Requires: the code is verified.
 [[nodiscard]] std::vector<Procedure> procedures(const PeClass& pe_class);
 
-/// Whether a controller has PEs call them: there is one, and a loop whose end depends on data.
+/// Tells whether a controller has PEs call them: there is one, and a loop whose end depends on data.
 [[nodiscard]] bool uses_controller(const Program& program);
 
 }  // namespace cyclotron::program

@@ -24,7 +24,7 @@ using operators::Op;
 using TensorId = Id<struct TensorTag>;
 using ChannelId = Id<struct ChannelTag>;
 using SlotId = Id<struct SlotTag>;
-using EndingId = Id<struct EndingTag>;
+using ExitPlanId = Id<struct ExitPlanTag>;
 
 /// constant + sum of coefficients[v] * environment[v]. The environment of an instruction is the PE's grid
 /// coordinates followed by the variables of the loops around it, outermost first. Trailing zeros are omitted.
@@ -199,7 +199,7 @@ struct Compute {
 /// At the end of a loop: where the flag is false in an iteration v, first <= v <= last, those up to `last` are left out,
 /// as many as are a multiple of the period: v += (last - v) / period * period.
 struct Exit {
-  EndingId ending;
+  ExitPlanId plan;
   SlotRef runs;  ///< A flag of bool.
   bool operator==(const Exit&) const = default;
 };
@@ -226,16 +226,16 @@ struct PeClass {
 /// How a loop ends early. In its iterations first .. last all PEs do the same, but for elements of tensors, as `period`
 /// iterations before; with its flag false they change nothing that is seen after it. So PEs that all leave out the same
 /// iterations, as many as are a multiple of the period, go on as if the loop had had fewer.
-struct Ending {
+struct ExitPlan {
   std::string loop;        ///< For people, e.g. `t`.
   std::int64_t steps = 0;  ///< For people: iterations of the loop where it does not end early.
   std::int64_t first = 0;
   std::int64_t last = 0;
   std::int64_t period = 1;
-  bool operator==(const Ending&) const = default;
+  bool operator==(const ExitPlan&) const = default;
 };
 /// The most of a program.
-inline constexpr std::size_t most_endings = 8;
+inline constexpr std::size_t most_exit_plans = 8;
 
 struct Program {
   std::string kernel;
@@ -245,7 +245,7 @@ struct Program {
   std::vector<Tensor> tensors;
   std::vector<Channel> channels;
   std::vector<PeClass> classes;
-  std::vector<Ending> endings{};             ///< Of loops that may end early, at most `most_endings`.
+  std::vector<ExitPlan> exit_plans{};        ///< Of loops that may end early, at most `most_exit_plans`.
   std::map<std::string, std::string> notes;  ///< Provenance for people: schedule, time function, version.
   bool operator==(const Program&) const = default;
 

@@ -1,4 +1,4 @@
-// What PEs are for in a program, and where a controller stands (MA-008, MA-009, MA-015 to MA-017).
+// Roles of PEs in a program, and where a controller stands (MA-008, MA-009, MA-015 to MA-017).
 #pragma once
 #include <cstdint>
 #include <string_view>

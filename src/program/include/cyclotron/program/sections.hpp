@@ -17,7 +17,7 @@ struct Call {
   std::vector<std::uint32_t> classes;  ///< That take part.
 };
 
-/// What PEs do from one decision to the next, all classes together. Loops of bounds that are known are inside calls:
+/// The work of PEs from one decision to the next, all classes together. Loops of bounds that are known are inside calls:
 /// they need no controller.
 struct Section {
   std::string loop;  ///< Of which it is an iteration; empty where it is before, between or after such loops.

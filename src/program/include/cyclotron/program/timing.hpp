@@ -1,4 +1,4 @@
-// What a machine makes of a program: the cycles of its operators.
+// Times of a program on its machine: the cycles of its operators.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -24,9 +24,9 @@ class Wires {
   /// The PE that a link's channel comes from to the one at `receiver`, as above.
   [[nodiscard]] std::size_t sender(std::size_t channel, std::span<const std::int64_t> receiver) const;
 
-  /// Whether each channel has one link, whoever sends.
+  /// Tells whether each channel has one link, whoever sends.
   [[nodiscard]] bool are_alike() const { return alike_; }
-  /// What a channel's messages from the PE at `sender` travel on, or over the broadcast network. Refers to the machine.
+  /// The link of a channel's messages from the PE at `sender`, or over the broadcast network. Refers to the machine.
   /// Requires, unless wires are alike: the channel leads from there to a PE.
   [[nodiscard]] const machine::Link& link(std::size_t channel, std::span<const std::int64_t> sender) const;
   /// All links that a channel's messages may travel on, the first where nothing else is said. With link maps, linear

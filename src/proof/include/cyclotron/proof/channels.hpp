@@ -10,7 +10,7 @@
 
 namespace cyclotron::proof {
 
-/// What a PE does on channels, in order; everything else is left out.
+/// A PE's operations on channels, in order; everything else is left out.
 struct ChannelAction {
   enum class Kind : std::uint8_t { send, receive, broadcast };
   Kind kind = Kind::send;

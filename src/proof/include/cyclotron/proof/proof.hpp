@@ -41,7 +41,7 @@ struct Proof {
   std::vector<Property> properties;
   std::int64_t events = 0;  ///< Instructions executed, all PEs; 0 where it was too large.
   std::int64_t terms = 0;   ///< Different values that the program and its equations make.
-  /// Whether every property that a correct program must have is proven.
+  /// Tells whether every property that a correct program must have is proven.
   [[nodiscard]] bool ok() const;
 };
 

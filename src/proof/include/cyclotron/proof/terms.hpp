@@ -71,7 +71,7 @@ class TermTable {
   };
 
   static std::uint32_t hash(const Node& node);
-  /// What the second and third part of an element or index are the halves of.
+  /// The number of which the second and third part of an element or index are the halves.
   static std::int64_t number_in(const Node& node) {
     return static_cast<std::int64_t>(std::uint64_t{node.parts[2]} << 32U | node.parts[1]);
   }

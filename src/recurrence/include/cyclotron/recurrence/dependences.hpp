@@ -1,4 +1,4 @@
-// What depends on what: a system as the statements of a loop nest, and the dependences between their instances.
+// Dependences: a system as the statements of a loop nest, and the dependences between their instances.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -8,19 +8,20 @@
 namespace cyclotron::recurrence {
 
 /// Where a statement stands in the text, and how its loops run.
-struct Place {
+struct TextPosition {
   /// For each loop around the statement, and then for the statement: which one it is of those that the same
   /// loops hold.
   std::vector<std::int64_t> text;
   std::vector<bool> descending;  ///< For each loop: whether it counts down.
-  bool operator==(const Place&) const = default;
+  bool operator==(const TextPosition&) const = default;
 };
 
-/// `system.equations` are statements: one runs at each point of its domain, in the order of `places`, and
+/// `system.equations` are statements: one runs at each point of its domain, in the order of `positions`, and
 /// reads what is there then. Inputs are not assigned.
 struct Nest {
   System system;
-  std::vector<Place> places;  ///< Of each statement; no two stand at the same place with points in common.
+  std::vector<TextPosition>
+      positions;  ///< Of each statement; no two stand at the same place with points in common.
   bool operator==(const Nest&) const = default;
 };
 

@@ -24,7 +24,7 @@ namespace cyclotron::recurrence {
 /// All elements of a tensor.
 [[nodiscard]] poly::Set elements_of(const poly::Context& context, const Tensor& tensor);
 
-/// What is in scope at an expression.
+/// The names and points in scope at an expression.
 struct Scope {
   std::vector<std::string> names;
   poly::Set points;

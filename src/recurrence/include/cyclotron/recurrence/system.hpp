@@ -53,7 +53,10 @@ struct Tensor {
   std::vector<std::int64_t> tile;   ///< In scalars, one a dimension; all 1 where not blocked.
   bool blocked = false;
   Span span;
+  std::string variable{};  ///< Its name in the kernel's text, where `name` is that of one of its versions.
   bool operator==(const Tensor&) const = default;
+  /// The name that users know it by.
+  [[nodiscard]] const std::string& user_name() const { return variable.empty() ? name : variable; }
   [[nodiscard]] std::vector<std::int64_t> extents() const;  ///< In elements: ceil(shape / tile).
 };
 
@@ -76,7 +79,7 @@ struct Apply {
   bool operator==(const Apply&) const = default;
 };
 enum class Reduction : std::uint8_t { sum, product, maximum, minimum };
-/// What joins two results of a reduction.
+/// The operator that joins two results of a reduction.
 [[nodiscard]] constexpr Op combining(Reduction kind) {
   switch (kind) {
     case Reduction::sum: return Op::add;

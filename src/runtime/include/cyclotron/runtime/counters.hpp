@@ -1,4 +1,4 @@
-// What the PEs of a run did: instructions, floating-point operations, and words to and from memory and channels.
+// The work of the PEs of a run: instructions, floating-point operations, and words to and from memory and channels.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -45,7 +45,7 @@ struct Work {
 struct Counters {
   static constexpr std::uint32_t none = 0xffffffffU;
   struct Group {
-    Work once;                   ///< What each of its PEs did once.
+    Work once;                   ///< The work of each of its PEs that is done once.
     std::vector<Work> repeated;  ///< And so many times as `times` says.
   };
   std::vector<Group> groups;

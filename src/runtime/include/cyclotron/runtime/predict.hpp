@@ -16,7 +16,7 @@ struct Dealing {
   std::uint32_t cores = 1;  ///< That the ranks share: so many compute at a time.
 };
 
-/// What one rank does. Words are elements of whatever dtype.
+/// The work of one rank. Words are elements of whatever dtype.
 struct RankTiming {
   std::int64_t busy = 0;  ///< Cycles that it computes.
   std::int64_t words_sent = 0;
@@ -29,7 +29,7 @@ struct Prediction {
   std::vector<RankTiming> ranks;
 };
 
-/// As `simulate` of time alone, but for what PEs of one rank share. A rank computes for one PE at a time, the one that
+/// As a timing-only `simulate`, but for what PEs of one rank share. A rank computes for one PE at a time, the one that
 /// came first; its PEs hand each other messages in no time. Messages to other ranks leave one after the other, each
 /// keeping the rank's network busy as it would a link; the PE goes on meanwhile. A broadcast goes once to each rank,
 /// along a binomial tree: the rank that is nth after the sender has it after floor(log2(n)) + 1 hops. Loads and stores

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <cyclotron/program/endings.hpp>
+#include <cyclotron/program/exits.hpp>
 #include <cyclotron/program/program.hpp>
 #include <cyclotron/runtime/counters.hpp>
 
@@ -83,7 +83,7 @@ struct PeCycles {
   std::int64_t idle = 0;           ///< After its last instruction, or without a program.
 };
 
-/// What a port of a memory did.
+/// Statistics of a port of a memory.
 struct MemoryPortStatistics {
   std::string memory;    ///< Its name.
   std::int64_t pes = 0;  ///< That share the port.
@@ -105,7 +105,7 @@ struct ChannelStatistics {
   std::int64_t peak_occupancy = 0;
 };
 
-/// What a simulation measured. Every array is over the grid, last dimension fastest.
+/// Measurements of a simulation. Every array is over the grid, last dimension fastest.
 struct Timing {
   std::int64_t cycles = 0;  ///< Makespan.
   std::vector<PeCycles> pes;
@@ -124,10 +124,11 @@ struct Timing {
   std::string engine;                        ///< `functional`, `general` or `fast-forward`: what measured it.
   std::int64_t cycles_skipped = 0;           ///< By fast-forward; the rest was run step by step.
   std::int64_t pes_skipped = 0;              ///< By fast-forward, as copies of their neighbours.
-  std::vector<program::Ended> ends;  ///< Of loops that may end early; empty where only time was simulated.
+  std::vector<program::ExitOutcome>
+      exits;  ///< Of loops that may end early; empty where only time was simulated.
 };
 
-/// How time alone is simulated. All measure the same, bit for bit.
+/// How timing-only runs are simulated. All measure the same, bit for bit.
 enum class Engine : std::uint8_t {
   automatic,     ///< Fast-forward, which does no harm where nothing repeats itself.
   general,       ///< Each instruction of each PE.
@@ -139,7 +140,7 @@ struct SimulatorOptions {
   /// Compute events to keep, and messages; 0 keeps none. A run keeps all of a kind or, where there are more, none; and
   /// no messages without the events.
   std::int64_t event_limit = 200'000;
-  Engine engine = Engine::automatic;  ///< Of a run of time alone.
+  Engine engine = Engine::automatic;  ///< Of a timing-only run.
   int threads = 0;                    ///< For the numbers; 0: one a core.
 };
 
@@ -160,8 +161,8 @@ struct SimulatorOptions {
 /// comes to its EXIT at cycle t; the next section leaves at s = t + hop * its hops + latency; each PE of the loop:
 /// t = max(t, s + hop * its hops). From there to its next EXIT it calls procedures (`program::procedures`), each after a
 /// set-up: t += setup. After the iteration in which it ended the loop needs no controller.
-/// When a loop ends early numbers say: a run of time alone goes through all of its iterations.
-/// A run of time alone does not look at tensors and slots, so it does not tell indices outside them.
+/// When a loop ends early numbers say: a timing-only run goes through all of its iterations.
+/// A timing-only run does not look at tensors and slots, so it does not tell indices outside them.
 /// Throws DeadlockError with the cycle of waits (PE, channel, full or empty, source line) and a depth that
 /// would break it if one would; ExecutionError where an operator fails (for example a matrix that is not
 /// positive definite), naming PE and instruction, CapacityError CYC503 where tensors are larger than the memory of the
@@ -173,8 +174,8 @@ struct SimulatorOptions {
 /// Runs the program on `threads` threads of this process (0: one a core). Same bits as `simulate`.
 /// Channels are bounded as the machine says; DeadlockError and ExecutionError as there.
 /// Returns how each loop that may end early did.
-std::vector<program::Ended> run_local(const program::Program& program, const Arrays& arrays, int threads = 0,
-                                      const Progress& progress = {});
+std::vector<program::ExitOutcome> run_local(const program::Program& program, const Arrays& arrays,
+                                            int threads = 0, const Progress& progress = {});
 
 /// The BLAS's own configuration string, for `show_config`.
 [[nodiscard]] std::string blas_version();

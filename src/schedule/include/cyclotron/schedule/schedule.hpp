@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <cyclotron/poly/affine.hpp>
@@ -11,21 +12,26 @@
 
 namespace cyclotron::schedule {
 
-enum class Movement : std::uint8_t { stream, broadcast, prefetch };
+enum class MovementKind : std::uint8_t { stream, broadcast, prefetch };
+[[nodiscard]] std::string_view name(MovementKind kind);
+
+/// In blocks of neighbours, or dealt out in turn.
+enum class FoldKind : std::uint8_t { block, cyclic };
+[[nodiscard]] std::string_view name(FoldKind kind);
 
 /// How one tensor moves. An empty `along` means: chosen by the compiler.
-struct Move {
+struct Movement {
   std::string tensor;
-  Movement kind = Movement::stream;
+  MovementKind kind = MovementKind::stream;
   std::vector<std::string> along;
-  bool operator==(const Move&) const = default;
+  bool operator==(const Movement&) const = default;
 };
 
-/// A grid dimension shared out over fewer PEs: in blocks of neighbours, or dealt out in turn.
+/// A grid dimension shared out over fewer PEs.
 struct Fold {
-  std::string dimension;  ///< As `Schedule::space` has it.
-  std::int64_t parts = 1;
-  bool cyclic = false;
+  std::string dimension;  ///< As `Schedule::space_indices` has it.
+  FoldKind kind = FoldKind::block;
+  std::int64_t parts = 1;  ///< PEs along the dimension.
   bool operator==(const Fold&) const = default;
 };
 
@@ -39,39 +45,39 @@ struct Rotation {
 
 /// The PEs in which the elements of an input lie before the run: one form a grid dimension, over the indices of
 /// its subscripts.
-struct Residence {
+struct Place {
   std::string tensor;
   std::vector<std::string> at;
-  bool operator==(const Residence&) const = default;
+  bool operator==(const Place&) const = default;
 };
 
 /// A time index cut into panels of equal width: the operands of a panel all reach a PE before it computes with
 /// the first of them (SUMMA, E22; one panel is the paper's).
-struct Panels {
+struct PanelCount {
   std::string index;
   std::int64_t count = 1;
-  bool operator==(const Panels&) const = default;
+  bool operator==(const PanelCount&) const = default;
 };
 
 /// Space and time are affine forms over the kernel's indices: `i`, `-i`, `i-k`; where one is a number, as `0`, a
 /// dimension of the grid is one PE wide.
 struct Schedule {
-  std::vector<std::string> space;        ///< Grid dimensions, in order.
-  std::vector<std::string> time;         ///< Outermost first.
-  std::vector<Move> moves;               ///< At most one a tensor.
-  std::vector<Fold> folds = {};          ///< At most one a grid dimension.
-  std::vector<Rotation> rotations = {};  ///< At most one an index.
+  std::vector<std::string> space_indices;  ///< Grid dimensions, in order.
+  std::vector<std::string> time_indices;   ///< Outermost first.
+  std::vector<Movement> movements;         ///< At most one a tensor.
+  std::vector<Fold> folds = {};            ///< At most one a grid dimension.
+  std::vector<Rotation> rotations = {};    ///< At most one an index.
   /// At most one an index. They change the system, which then has their new indices; the rest of a schedule
   /// speaks of that one.
   std::vector<recurrence::Reassociation> reassociations = {};
-  std::vector<Residence> residences = {};  ///< At most one a tensor.
-  std::vector<Panels> panels = {};         ///< At most one an index.
+  std::vector<Place> places = {};             ///< At most one a tensor.
+  std::vector<PanelCount> panel_counts = {};  ///< At most one an index.
   /// Reduction indices in space that run from both ends to the middle. They change the system, too.
-  std::vector<std::string> inwards = {};
+  std::vector<std::string> inward_indices = {};
   /// Indices over which nested reductions are done in this order. They change the system, too.
-  std::vector<std::string> stages = {};
+  std::vector<std::string> stage_indices = {};
   /// Reduction indices in space that are reduced in trees, at most once each. They change the system, too.
-  std::vector<recurrence::Tree> trees = {};
+  std::vector<recurrence::Tree> reductions = {};
   bool operator==(const Schedule&) const = default;
 };
 
@@ -116,6 +122,9 @@ struct Frame {
 /// turn. `grid` has the extents of the machine's grid; empty: it has as many dimensions as a schedule asks for.
 [[nodiscard]] std::vector<Schedule> defaults(const recurrence::System& system,
                                              const std::vector<std::int64_t>& grid);
+
+/// The orders of reductions that are others than the kernel's, in a sentence each.
+[[nodiscard]] std::vector<std::string> reorderings(const Schedule& schedule);
 
 /// `space i, j; time k; stream A along j`.
 [[nodiscard]] std::string to_string(const Schedule& schedule);

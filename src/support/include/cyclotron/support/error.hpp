@@ -1,5 +1,6 @@
 // The errors that the core throws: a code, a message, a place, notes and one suggestion.
 #pragma once
+#include <cstdint>
 #include <exception>
 #include <string>
 #include <utility>
@@ -15,9 +16,21 @@ struct Note {
   std::string text;
 };
 
-/// What an error says; rendered once, in Python (`cyclotron/errors.py`).
+/// The reason for an error, where another choice of schedule or mapping may avoid it.
+enum class Obstacle : std::uint8_t {
+  other,       ///< None of these.
+  effort,      ///< The exact analysis is at its limit of operations; a similar problem would cost as much.
+  late_value,  ///< A value is needed before it is made.
+  overtaking,  ///< Messages would overtake each other on a channel.
+  distance,    ///< A value comes from a PE to which no link leads.
+  schedule,    ///< The schedule does not fit the kernel.
+  capacity,    ///< The machine is too small.
+};
+
+/// The text of an error; rendered once, in Python (`cyclotron/errors.py`).
 struct Diagnostic {
   std::string code;
+  Obstacle obstacle = Obstacle::other;  ///< For the compiler's own search, not for users.
   Span span;
   std::string message;
   std::vector<Note> notes;

@@ -10,7 +10,7 @@ struct Number {
 
   double real = 0;
   double imaginary = 0;
-  /// What `real` lacks of an integer that no double is.
+  /// The rest beside `real` of an integer that no double is.
   std::int64_t rest = 0;
 
   static constexpr Number of(std::int64_t integer) {

@@ -1,0 +1,19 @@
+// The smallest storage in which all values survive until their last use.
+#pragma once
+#include <string>
+#include <vector>
+
+#include <cyclotron/codegen/storage.hpp>
+#include <cyclotron/mapping/mapping.hpp>
+
+namespace cyclotron::codegen {
+
+/// Chooses the storage of every flow: a single place, an array over some loops of time, or a modular buffer; one for
+/// several flows of a tensor where that takes less.
+/// Requires: mapping from map_to_grid. Ensures: is_valid_storage for every slot.
+[[nodiscard]] std::vector<Storage> choose_storage(const mapping::Mapping& mapping);
+
+/// The storage of each flow, one a line.
+[[nodiscard]] std::string to_string(const mapping::Mapping& mapping, const std::vector<Storage>& storage);
+
+}  // namespace cyclotron::codegen

@@ -1,0 +1,53 @@
+#include "shifts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace cyclotron::dataflow::detail {
+
+std::vector<std::int64_t> unit(std::size_t rank, std::size_t dim, std::int64_t value) {
+  std::vector<std::int64_t> offset(rank, 0);
+  offset.at(dim) = value;
+  return offset;
+}
+
+std::vector<std::int64_t> step_along(const Space& space, std::size_t dim, std::int64_t steps) {
+  std::vector<std::int64_t> offset;
+  for (const auto& form : space.tuple) offset.push_back(steps * form.coefficients.at(dim));
+  return offset;
+}
+
+std::vector<poly::Affine> shifted(std::size_t rank, const std::vector<std::int64_t>& offset) {
+  std::vector<poly::Affine> forms;
+  for (std::size_t d = 0; d < rank; ++d) {
+    forms.push_back(poly::variable(rank, d));
+    forms.back().constant = offset.at(d);
+  }
+  return forms;
+}
+
+std::string unused_name(const Graph& graph, const std::string& base) {
+  auto name = base;
+  for (int n = 2; std::ranges::find(graph.spaces, name, &Space::name) != graph.spaces.end(); ++n)
+    name = fmt::format("{}{}", base, n);
+  return name;
+}
+
+std::vector<poly::Affine> as_shifts(const poly::Set& domain, std::vector<poly::Affine> forms) {
+  std::optional<std::vector<std::int64_t>> sample;
+  for (std::size_t d = 0; d < forms.size(); ++d) {
+    auto shift = poly::variable(forms.size(), d);
+    shift.constant = forms[d].constant;
+    if (forms[d] == shift) continue;
+    if (!sample) sample = domain.sample();
+    if (!sample) return forms;
+    shift.constant = poly::evaluate(forms[d], *sample) - (*sample)[d];
+    if (domain.is_subset(domain.intersect({forms[d] - shift, true}))) forms[d] = std::move(shift);
+  }
+  return forms;
+}
+
+}  // namespace cyclotron::dataflow::detail

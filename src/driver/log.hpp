@@ -1,0 +1,28 @@
+// Private to this folder: name and time of each stage.
+#pragma once
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <cyclotron/driver/compile.hpp>
+
+namespace cyclotron::driver {
+
+/// Keeps name and time of each stage; texts are made on demand by the stages themselves.
+class Log {
+ public:
+  void stage(std::string name, std::string text = {}) {
+    const auto now = std::chrono::steady_clock::now();
+    stages_.push_back(
+        {std::move(name), std::move(text), std::chrono::duration<double, std::milli>(now - last_).count()});
+    last_ = std::chrono::steady_clock::now();
+  }
+  std::vector<Stage> take() { return std::move(stages_); }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+  std::vector<Stage> stages_;
+};
+
+}  // namespace cyclotron::driver

@@ -1,0 +1,153 @@
+#include "mapping_search.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <utility>
+
+#include <cyclotron/dataflow/distribute.hpp>
+#include <cyclotron/dataflow/share_arrivals.hpp>
+#include <cyclotron/mapping/map_to_grid.hpp>
+#include <cyclotron/mapping/share_channels.hpp>
+#include <cyclotron/memory/channels.hpp>
+
+namespace cyclotron::driver {
+
+namespace {
+
+/// Of all links of a machine.
+dataflow::Links links_of(const machine::Machine& machine) {
+  dataflow::Links result;
+  result.hops = [&machine](const std::vector<std::int64_t>& offset) {
+    if (!machine::wraps_around(machine)) return machine::hops(machine, {}, offset);
+    std::int64_t straight = 0;
+    for (const auto steps : offset) straight += std::abs(steps);
+    const bool around = machine::hops(machine, machine.grid, offset) < straight;
+    return around ? dataflow::most_hops + 1 : straight;  // what comes round goes its own way
+  };
+  result.latency_cycles = machine.link.latency_cycles;
+  result.depth = machine.link.depth;
+  const auto add = [&](const machine::Link& link) {
+    result.latency_cycles = std::max(result.latency_cycles, link.latency_cycles);
+    result.depth = std::min(result.depth, link.depth);
+  };
+  for (const auto& [hop, link] : machine.links) add(link);
+  if (machine.chiplets) add(machine.chiplets->link);
+  return result;
+}
+
+Expected<Mapped, Refusal> map(dataflow::Placed placed, const machine::Machine& machine) {
+  return attempt([&] {
+    auto mapping = mapping::map_to_grid(placed.graph, {placed.space, placed.time, {}}, machine);
+    return Mapped{std::move(placed), std::move(mapping)};
+  });
+}
+
+/// The distributions of a step's loops, in turn.
+class DistributionSearch {
+ public:
+  DistributionSearch(const dataflow::Placed& placed, const machine::Machine& machine, dataflow::Relays relays)
+      : placed_(placed), machine_(machine), relays_(relays) {}
+
+  /// The first that maps.
+  std::optional<Mapped> run() const {
+    for (auto level = placed_.time.size(); level-- > 0;) {
+      using enum dataflow::DistributionPolicy;
+      const auto early = dataflow::parts(placed_, level, when_made);
+      if (auto mapped = map_parts(placed_, level, early)) return mapped;
+      if (const auto late = dataflow::parts(placed_, level, when_needed); late != early) {
+        if (auto mapped = map_parts(placed_, level, late)) return mapped;
+      }
+      if (auto mapped = map_parts(placed_, level, dataflow::input_stages(placed_.graph))) return mapped;
+    }
+    // Of what is left to the compiler, the points of a folded PE in one step: in as many parts as can be.
+    if (auto mapped = map_finest(placed_)) return mapped;
+    for (auto level = placed_.within == 0 ? 0 : placed_.time.size() - placed_.within; level-- > 0;) {
+      const auto parts = dataflow::parts(placed_, level, dataflow::DistributionPolicy::when_needed);
+      if (is_whole(parts)) continue;
+      if (auto mapped = map_finest(dataflow::distribute(placed_, level, parts))) return mapped;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  static bool is_whole(const std::vector<std::int64_t>& parts) {
+    return std::ranges::all_of(parts, [](std::int64_t part) { return part == 0; });
+  }
+
+  /// None where this distribution does not map; further out, or in more parts, another may.
+  [[nodiscard]] std::optional<Mapped> map_parts(const dataflow::Placed& points, std::size_t level,
+                                                const std::vector<std::int64_t>& parts) const {
+    if (is_whole(parts)) return std::nullopt;
+    auto shared =
+        attempt([&] { return share_links(dataflow::distribute(points, level, parts), machine_, relays_); });
+    if (!shared) return std::nullopt;
+    auto mapped = map(std::move(shared->placed), machine_);
+    return mapped ? std::optional(std::move(*mapped)) : std::nullopt;
+  }
+
+  [[nodiscard]] std::optional<Mapped> map_finest(const dataflow::Placed& points) const {
+    for (auto inner = placed_.within; inner-- > 0;) {
+      const auto level = points.time.size() - placed_.within + inner;
+      if (auto mapped = map_parts(points, level, dataflow::finest_parts(points, level))) return mapped;
+    }
+    return std::nullopt;
+  }
+
+  const dataflow::Placed& placed_;
+  const machine::Machine& machine_;
+  dataflow::Relays relays_;
+};
+
+}  // namespace
+
+dataflow::Shared share_links(const dataflow::Placed& placed, const machine::Machine& machine,
+                             dataflow::Relays relays) {
+  const auto dimensions = placed.space.size();
+  const bool known_links =
+      machine.link_maps.empty() && (!machine.grid.empty() || !machine::wraps_around(machine));
+  const bool along_trees = relays != dataflow::Relays::between_neighbours && known_links &&
+                           machine::dimensions(machine).value_or(dimensions) == dimensions;
+  const auto merged = dataflow::share_arrivals(placed, !along_trees);
+  dataflow::Shared result{merged.value_or(placed)};
+  if (along_trees) result = dataflow::share_links(result.placed, links_of(machine));
+  if (merged || result.changed) dataflow::verify(result.placed.graph);
+  return result;
+}
+
+Expected<Mapped, Refusal> map_in_parts(const dataflow::Placed& placed, dataflow::Shared shared,
+                                       const machine::Machine& machine, dataflow::Relays relays) {
+  auto whole = map(std::move(shared.placed), machine);
+  if (whole) return whole;
+  const auto obstacle = whole.error().obstacle();
+  if (obstacle != Obstacle::late_value && obstacle != Obstacle::overtaking) return whole;
+  auto distributed = attempt([&] { return DistributionSearch(placed, machine, relays).run(); });
+  if (!distributed) return distributed.error();
+  if (*distributed) return std::move(**distributed);
+  return whole;
+}
+
+program::Program generate_within_channels(mapping::Mapping& mapping, const machine::Machine& machine,
+                                          const std::vector<codegen::ExitFlag>& flags) {
+  if (!machine.pe.channels) return codegen::generate(mapping, machine, flags);
+  const auto given = *machine.pe.channels;
+  const auto shared = [&](std::int64_t most) {
+    return mapping::share_channels(mapping, static_cast<std::size_t>(std::max<std::int64_t>(most, 1)));
+  };
+  auto most = given;
+  auto last = shared(most);
+  auto program = codegen::generate(last, machine, flags);
+  // The controller and flags have channels, too.
+  while (const auto more = std::max<std::int64_t>(memory::most_channels(program) - given, 0)) {
+    most -= more;
+    auto next = shared(most);
+    if (next.channels.size() >= last.channels.size()) break;
+    last = std::move(next);
+    program = codegen::generate(last, machine, flags);
+  }
+  mapping = std::move(last);
+  return program;
+}
+
+}  // namespace cyclotron::driver

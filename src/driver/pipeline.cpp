@@ -1,0 +1,154 @@
+#include "pipeline.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <cyclotron/codegen/generate.hpp>
+#include <cyclotron/dataflow/place.hpp>
+#include <cyclotron/memory/layout.hpp>
+#include <cyclotron/recurrence/early_exit.hpp>
+#include <cyclotron/recurrence/reassociate.hpp>
+#include <cyclotron/recurrence/reduce_in_trees.hpp>
+#include <cyclotron/recurrence/reduce_inwards.hpp>
+#include <cyclotron/recurrence/split_bounds.hpp>
+#include <cyclotron/recurrence/split_reductions.hpp>
+#include <cyclotron/recurrence/stage_reductions.hpp>
+#include <cyclotron/recurrence/verify.hpp>
+
+#include "mapping_search.hpp"
+#include "proofs.hpp"
+#include "search.hpp"
+
+namespace cyclotron::driver {
+
+namespace {
+
+/// How many PEs there are along an index in space, at most; 0: any number.
+std::int64_t parts_along(const std::string& index, const schedule::Schedule& schedule,
+                         const machine::Machine& machine) {
+  const auto fold = std::ranges::find(schedule.folds, index, &schedule::Fold::dimension);
+  if (fold != schedule.folds.end()) return fold->kind == schedule::FoldKind::cyclic ? 0 : fold->parts;
+  const auto dimension = std::ranges::find(schedule.space_indices, index) - schedule.space_indices.begin();
+  const bool limited =
+      machine.grid.size() == schedule.space_indices.size() && dimension < std::ssize(schedule.space_indices);
+  return limited ? machine.grid[static_cast<std::size_t>(dimension)] : 0;
+}
+
+/// The system with its reductions as the schedule does them.
+recurrence::System reorder_reductions(const recurrence::System& system, const schedule::Schedule& schedule,
+                                      const machine::Machine& machine) {
+  const auto blocks = recurrence::reassociate(system, schedule.reassociations);
+  auto chains = recurrence::reduce_inwards(recurrence::stage_reductions(blocks, schedule.stage_indices),
+                                           schedule.inward_indices);
+  if (schedule.reductions.empty()) return chains;
+  auto trees = schedule.reductions;
+  for (auto& tree : trees) tree.parts = parts_along(tree.index, schedule, machine);
+  return recurrence::reduce_in_trees(recurrence::split_reductions(chains), trees);
+}
+
+/// The flags of the system's loops, as the graph has them.
+std::vector<codegen::ExitFlag> flags_of(const recurrence::System& system, const dataflow::Graph& graph) {
+  std::vector<codegen::ExitFlag> result;
+  for (const auto& exit : recurrence::early_exits(system)) {
+    const auto& name = system.at(exit.flag).name;
+    const auto tensor = std::ranges::find(graph.tensors, name, &dataflow::Tensor::name);
+    if (tensor == graph.tensors.end()) continue;
+    result.push_back({dataflow::TensorId(static_cast<std::size_t>(tensor - graph.tensors.begin())),
+                      exit.index, exit.offset, exit.steps, exit.settle});
+  }
+  return result;
+}
+
+struct Lowered {
+  dataflow::Graph graph;
+  dataflow::Placed placed;
+  dataflow::Shared shared;
+};
+
+void verify(const dataflow::Graph& graph, const dataflow::Placed& placed, Log& log) {
+  dataflow::verify(graph);
+  if (placed.graph.dims != graph.dims) dataflow::verify(placed.graph);
+  log.stage("verify dataflow");
+}
+
+Lowered lower(const recurrence::System& system, const Candidate& candidate, const machine::Machine& machine,
+              bool verify_now, Log& log) {
+  const auto& schedule = candidate.schedule;
+  auto graph = dataflow::lower(system, schedule, candidate.free_indices, candidate.relays);
+  log.stage("lower");
+  const bool same_rank = machine.grid.size() == schedule.space_indices.size();
+  auto placed = dataflow::place(graph, schedule, same_rank ? machine.grid : std::vector<std::int64_t>{});
+  log.stage("place");
+  if (verify_now) verify(graph, placed, log);
+  auto shared = share_links(placed, machine, candidate.relays);
+  return {std::move(graph), std::move(placed), std::move(shared)};
+}
+
+Compiled generate(const recurrence::System& system, const schedule::Schedule& schedule,
+                  const machine::Machine& machine, dataflow::Graph graph, Mapped mapped, Log& log) {
+  auto& mapping = mapped.mapping;
+  auto program = generate_within_channels(mapping, machine, flags_of(system, mapping.graph));
+  log.stage("generate");
+  program = memory::allocate(std::move(program));
+  log.stage("allocate");
+  program::verify(program);
+  memory::verify_layout(program);
+  log.stage("verify program");
+  check_small(program, system, schedule);
+  log.stage("prove");
+  program.notes["schedule"] = schedule::to_string(schedule);
+  std::vector<std::string> channel_flows;
+  for (const auto& channel : mapping.channels) channel_flows.push_back(channel.name);
+  return {schedule,
+          false,
+          {},
+          std::move(graph),
+          std::move(mapped.placed.graph),
+          std::move(program),
+          std::move(channel_flows),
+          all_proofs(mapping.proofs, schedule),
+          log.take()};
+}
+
+}  // namespace
+
+Expected<Compiled, Refusal> compile_candidate(const recurrence::System& system, const Candidate& candidate,
+                                              const machine::Machine& machine, bool verify_first, Log log) {
+  auto lowered = attempt([&] { return lower(system, candidate, machine, verify_first, log); });
+  if (!lowered) return lowered.error();
+  if (lowered->shared.in_vain) {
+    auto other = candidate;
+    other.relays = dataflow::Relays::between_neighbours;
+    auto compiled = compile_candidate(system, other, machine, verify_first, log);
+    // A value that also comes from another distance: one copy for all is another way.
+    if (compiled || !compiled.error().is_illegal()) return compiled;
+  }
+  auto mapped = map_in_parts(lowered->placed, std::move(lowered->shared), machine, candidate.relays);
+  if (!mapped) return mapped.error();
+  log.stage("map");
+  return attempt([&] {
+    if (!verify_first) verify(lowered->graph, mapped->placed, log);
+    return generate(system, candidate.schedule, machine, std::move(lowered->graph), std::move(*mapped), log);
+  });
+}
+
+Compiled compile(const recurrence::System& system, const std::optional<schedule::Schedule>& schedule,
+                 const machine::Machine& machine) {
+  Log log;
+  machine::verify_target(machine);
+  recurrence::verify(system);
+  log.stage("verify recurrences");
+  auto wanted = schedule ? reorder_reductions(system, *schedule, machine) : system;
+  if (!(wanted == system)) recurrence::verify(wanted);
+  log.stage("reassociate");
+  const auto split = recurrence::split_bounds(recurrence::split_reductions(wanted));
+  if (!(split == wanted)) recurrence::verify(split);
+  log.stage("split reductions");
+  auto compiled = search(system, split, schedule, machine, log);
+  if (!compiled) refuse(compiled.error(), system, schedule.value_or(schedule::Schedule{}), machine);
+  compiled->schedule_chosen = !schedule;
+  compiled->system = std::move(wanted);
+  return std::move(*compiled);
+}
+
+}  // namespace cyclotron::driver
