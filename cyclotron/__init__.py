@@ -1,13 +1,23 @@
 """Cyclotron compiles recurrences, written as plain NumPy-style Python, into one small program for each
 processing element of a spatial machine, and runs them on a simulator, on threads and on MPI ranks."""
 
-from cyclotron import language, linalg, machines, schedules
-from cyclotron.calibration import Calibration, calibrate
-from cyclotron.compiler import Program, load
-from cyclotron.config import show_config
-from cyclotron.dataflow import Dataflow
-from cyclotron.distributed import Distributed, distribute
-from cyclotron.errors import (
+from cyclotron import il, language
+from cyclotron.compiler.program import Program, load, prove
+from cyclotron.compiler.recurrences import Recurrences
+from cyclotron.kernel import Kernel, kernel
+from cyclotron.language import Blocked, Spec, blocked, fuse, host, ignore, spec
+from cyclotron.language.functions.registry import PUBLIC
+from cyclotron.machine import presets as machines
+from cyclotron.machine.machine import PE, Chiplets, Control, Link, LinkMap, Machine, Memory, Unit
+from cyclotron.mpi.distributed import Distributed
+from cyclotron.mpi.layout import Layout
+from cyclotron.runtime.check import Check, check
+from cyclotron.runtime.result import Result
+from cyclotron.runtime.run import run
+from cyclotron.schedule import recipes as schedules
+from cyclotron.schedule.schedule import Fold, Schedule, block, cyclic
+from cyclotron.support.environment import VERSION, show_config
+from cyclotron.support.errors import (
     BackendUnavailable,
     CapacityError,
     CyclotronError,
@@ -20,117 +30,13 @@ from cyclotron.errors import (
     ShapeError,
     TraceError,
 )
-from cyclotron.execution import Check, check, run
-from cyclotron.explain import Explanation
-from cyclotron.graph import Graph
-from cyclotron.language import (
-    Blocked,
-    Kernel,
-    Spec,
-    abs,
-    all,
-    allclose,
-    any,
-    arange,
-    arctan2,
-    argmax,
-    argmin,
-    blocked,
-    cast,
-    ceil,
-    clip,
-    col_max,
-    col_min,
-    col_sum,
-    concatenate,
-    conj,
-    copy,
-    cos,
-    cosh,
-    diagonal,
-    diff,
-    dot,
-    einsum,
-    empty,
-    empty_like,
-    exp,
-    expm1,
-    eye,
-    flip,
-    floor,
-    full,
-    full_like,
-    fuse,
-    host,
-    hypot,
-    ignore,
-    il,
-    imag,
-    isclose,
-    isfinite,
-    isinf,
-    isnan,
-    kernel,
-    log,
-    log1p,
-    log2,
-    log10,
-    logical_and,
-    logical_not,
-    logical_or,
-    logical_xor,
-    max,
-    maximum,
-    mean,
-    min,
-    minimum,
-    norm,
-    ones,
-    ones_like,
-    outer,
-    pad,
-    prod,
-    put_along_axis,
-    real,
-    reciprocal,
-    roll,
-    round,
-    row_max,
-    row_min,
-    row_sum,
-    shift,
-    sign,
-    sin,
-    sinh,
-    spec,
-    sqrt,
-    square,
-    std,
-    sum,
-    take_along_axis,
-    tan,
-    tanh,
-    trace,
-    tril,
-    triu,
-    var,
-    where,
-    zeros,
-    zeros_like,
-)
-from cyclotron.layout import Layout
-from cyclotron.machine import PE, Chiplets, Control, Link, LinkMap, Machine, Memory, Unit
-from cyclotron.pe_classes import PeClass
-from cyclotron.prediction import Prediction, predict
-from cyclotron.proof import Depths, Proof, prove
-from cyclotron.recurrences import Recurrences
-from cyclotron.results import Result
-from cyclotron.scale_sim import ScaleSimReport, scale_sim
-from cyclotron.schedule import Fold, Schedule, block, cyclic
-from cyclotron.sweep import Sweep, sweep
-from cyclotron.systolic import SystolicArrays, systolic_arrays
+from cyclotron.support.lazy import lazy_names
+from cyclotron.support.tracebacks import trim_uncaught
 
-__version__ = "0.1.0"
+__version__ = VERSION
+
+globals().update(PUBLIC)  # type checkers read __init__.pyi
+trim_uncaught(CyclotronError)
 
 __all__ = [
     "PE",
@@ -174,111 +80,56 @@ __all__ = [
     "SystolicArrays",
     "TraceError",
     "Unit",
-    "abs",
-    "all",
-    "allclose",
-    "any",
-    "arange",
-    "arctan2",
-    "argmax",
-    "argmin",
     "block",
     "blocked",
     "calibrate",
-    "cast",
-    "ceil",
     "check",
-    "clip",
-    "col_max",
-    "col_min",
-    "col_sum",
-    "concatenate",
-    "conj",
-    "copy",
-    "cos",
-    "cosh",
     "cyclic",
-    "diagonal",
-    "diff",
     "distribute",
-    "dot",
-    "einsum",
-    "empty",
-    "empty_like",
-    "exp",
-    "expm1",
-    "eye",
-    "flip",
-    "floor",
-    "full",
-    "full_like",
     "fuse",
     "host",
-    "hypot",
     "ignore",
     "il",
-    "imag",
-    "isclose",
-    "isfinite",
-    "isinf",
-    "isnan",
     "kernel",
     "language",
     "linalg",
     "load",
-    "log",
-    "log1p",
-    "log2",
-    "log10",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
     "machines",
-    "max",
-    "maximum",
-    "mean",
-    "min",
-    "minimum",
-    "norm",
-    "ones",
-    "ones_like",
-    "outer",
-    "pad",
     "predict",
-    "prod",
     "prove",
-    "put_along_axis",
-    "real",
-    "reciprocal",
-    "roll",
-    "round",
-    "row_max",
-    "row_min",
-    "row_sum",
     "run",
     "scale_sim",
     "schedules",
-    "shift",
     "show_config",
-    "sign",
-    "sin",
-    "sinh",
     "spec",
-    "sqrt",
-    "square",
-    "std",
-    "sum",
     "sweep",
     "systolic_arrays",
-    "take_along_axis",
-    "tan",
-    "tanh",
-    "trace",
-    "tril",
-    "triu",
-    "var",
-    "where",
-    "zeros",
-    "zeros_like",
+    *PUBLIC,
 ]
+
+# Imported when they are asked for: few programs need them. Type checkers read __init__.pyi.
+_HOMES = {
+    "calibrate": "explore.calibration",
+    "Calibration": "explore.calibration",
+    "Dataflow": "compiler.dataflow",
+    "Depths": "compiler.proof",
+    "distribute": "mpi.distribute",
+    "Explanation": "compiler.explain",
+    "Graph": "graph",
+    "linalg": "linalg",
+    "PeClass": "compiler.pe_class",
+    "predict": "explore.prediction",
+    "Prediction": "explore.prediction",
+    "Proof": "compiler.proof",
+    "scale_sim": "explore.scale_sim",
+    "ScaleSimReport": "explore.scale_sim",
+    "Sweep": "explore.sweep",
+    "sweep": "explore.sweep",
+    "systolic_arrays": "explore.systolic",
+    "SystolicArrays": "explore.systolic",
+}
+__getattr__ = lazy_names(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -14,7 +14,7 @@ def main(arguments: list[str] | None = None) -> int:
     commands.add_parser("config", help="print the versions of everything Cyclotron uses")
     command = parser.parse_args(arguments).command
     if command == "config":
-        from cyclotron.config import show_config
+        from cyclotron.support.environment import show_config
 
         show_config()
         return 0

@@ -3,33 +3,275 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-import numpy as np
+import numpy
 from numpy.typing import NDArray
 
-# Coefficients and constant of an affine form; it and its relation; a union of conjunctions of these.
-_Affine = tuple[Sequence[int], int]
-_Region = Sequence[Sequence[tuple[_Affine, str | int]]]
-_Span = tuple[str, int, int, int, int, int]
-_Schedule = tuple[
-    Sequence[str],
-    Sequence[str],
-    Sequence[tuple[str, str, Sequence[str]]],
-    Sequence[tuple[str, int, bool]],
-    Sequence[tuple[str, Sequence[str]]],
-    Sequence[tuple[str, int, str]],
-    Sequence[tuple[str, Sequence[str]]],
-    Sequence[tuple[str, int]],
-    Sequence[str],
-    Sequence[str],
-    Sequence[tuple[str, int]],
-]
+class Operator:
+    """An operator of scalars and tiles."""
+    def result_shape(self, operands: Sequence[tuple[int, int]], flags: Sequence[str] = ()) -> tuple[int, int]:
+        """Rows and columns of the result, from those of the operands."""
+    @property
+    def accumulating(self) -> bool:
+        """The first operand is an accumulator."""
+    @property
+    def arity(self) -> int: ...
+    @property
+    def dtypes(self) -> dict[str, str]:
+        """Dtypes that have it, each with the result's."""
+    @property
+    def family(self) -> str:
+        """Its shape rule: elementwise, transpose, product, self_product, solve, factorization, reduction."""
+    @property
+    def kinds(self) -> str:
+        """NumPy's letters of the dtypes that have it."""
+    @property
+    def name(self) -> str: ...
+    @property
+    def numpy(self) -> str:
+        """Its meaning in NumPy, over `a` and `b`."""
+    @property
+    def symbol(self) -> str:
+        """Infix symbol, or empty."""
+    @property
+    def typing(self) -> str:
+        """How the result's dtype follows: same, truth, select, part or cast."""
+
+class Link:
+    """One hop between neighbouring PEs."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    def __eq__(self, arg0: object, /) -> bool: ...
+    def __init__(
+        self,
+        *,
+        latency_cycles: int = 1,
+        response_latency_cycles: int = 1,
+        words_per_cycle: int = 1,
+        depth: int = 2,
+    ) -> None: ...
+    @property
+    def depth(self) -> int: ...
+    @property
+    def latency_cycles(self) -> int: ...
+    @property
+    def response_latency_cycles(self) -> int: ...
+    @property
+    def words_per_cycle(self) -> int: ...
+
+class LinkMap:
+    """Links from each PE to the one that a map names."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    def __eq__(self, arg0: object, /) -> bool: ...
+    def __init__(self, *, map: str = "", link: Link | None = None) -> None: ...
+    @property
+    def link(self) -> Link | None: ...
+    @property
+    def map(self) -> str: ...
+
+class Chiplets:
+    """Chips of equal blocks of PEs."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    def __eq__(self, arg0: object, /) -> bool: ...
+    def __init__(self, *, shape: Sequence[int] = [], link: Link = ...) -> None: ...
+    @property
+    def link(self) -> Link: ...
+    @property
+    def shape(self) -> list[int]: ...
+
+class Unit:
+    """A functional unit of a PE."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    def __eq__(self, arg0: object, /) -> bool: ...
+    def __init__(self, *, shape: Sequence[int] = [], cycles: int = 1) -> None: ...
+    @property
+    def cycles(self) -> int: ...
+    @property
+    def shape(self) -> list[int]: ...
+
+class PE:
+    """A processing element."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    def __eq__(self, arg0: object, /) -> bool: ...
+    def __init__(
+        self,
+        *,
+        memory_bytes: int = 49152,
+        flops_per_cycle: int = 2,
+        cycles: Mapping[str, int] = {},
+        matrix: Unit | None = None,
+        vector: Unit | None = None,
+        scalar: Unit | None = None,
+        registers: int | None = None,
+        banks: int | None = None,
+        channels: int | None = None,
+    ) -> None: ...
+    @property
+    def banks(self) -> int | None: ...
+    @property
+    def channels(self) -> int | None: ...
+    @property
+    def cycles(self) -> dict[str, int]: ...
+    @property
+    def flops_per_cycle(self) -> int: ...
+    @property
+    def matrix(self) -> Unit | None: ...
+    @property
+    def memory_bytes(self) -> int: ...
+    @property
+    def registers(self) -> int | None: ...
+    @property
+    def scalar(self) -> Unit | None: ...
+    @property
+    def vector(self) -> Unit | None: ...
+
+class Slice:
+    """Coordinates as of a Python slice."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    def __eq__(self, arg0: object, /) -> bool: ...
+    def __init__(self, *, first: int = 0, last: int | None = None, step: int = 1) -> None: ...
+    @property
+    def first(self) -> int: ...
+    @property
+    def last(self) -> int | None: ...
+    @property
+    def step(self) -> int: ...
+
+class Memory:
+    """A memory outside the PEs."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    def __eq__(self, arg0: object, /) -> bool: ...
+    def __init__(
+        self,
+        *,
+        bandwidth_words_per_cycle: int = 1,
+        latency_cycles: int = 1,
+        depth: int = 2,
+        serves: Sequence[Sequence[Slice]] = [],
+        shared_by: Sequence[int] = [],
+        size_bytes: int | None = None,
+    ) -> None: ...
+    @property
+    def bandwidth_words_per_cycle(self) -> int: ...
+    @property
+    def depth(self) -> int: ...
+    @property
+    def latency_cycles(self) -> int: ...
+    @property
+    def serves(self) -> list[list[Slice]]: ...
+    @property
+    def shared_by(self) -> list[int]: ...
+    @property
+    def size_bytes(self) -> int | None: ...
+
+class Control:
+    """The controller of loops whose ends depend on data."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    def __eq__(self, arg0: object, /) -> bool: ...
+    def __init__(self, *, latency_cycles: int = 10, hop_cycles: int = 1, setup_cycles: int = 55) -> None: ...
+    @property
+    def hop_cycles(self) -> int: ...
+    @property
+    def latency_cycles(self) -> int: ...
+    @property
+    def setup_cycles(self) -> int: ...
+
+class Machine:
+    """The target; an empty grid is as large as the program needs."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    def __eq__(self, arg0: object, /) -> bool: ...
+    def __init__(
+        self,
+        *,
+        grid: Sequence[int] = [],
+        topology: Sequence[str] = ["mesh"],
+        link_maps: Sequence[LinkMap] = [],
+        link: Link = ...,
+        broadcast: Link = ...,
+        pe: PE = ...,
+        links: dict[tuple[int, ...], Link] = {},
+        memories: Mapping[str, Memory] = {},
+        clock_hz: float | None = None,
+        broadcasts: Mapping[int, Link] = {},
+        spread: str = "constant",
+        chiplets: Chiplets | None = None,
+        control: Control | None = None,
+    ) -> None: ...
+    @property
+    def broadcast(self) -> Link: ...
+    @property
+    def broadcasts(self) -> dict[int, Link]: ...
+    @property
+    def chiplets(self) -> Chiplets | None: ...
+    @property
+    def clock_hz(self) -> float | None: ...
+    @property
+    def control(self) -> Control | None: ...
+    @property
+    def grid(self) -> list[int]: ...
+    @property
+    def link(self) -> Link: ...
+    @property
+    def link_maps(self) -> list[LinkMap]: ...
+    @property
+    def links(self) -> dict[tuple[int, ...], Link]: ...
+    @property
+    def memories(self) -> dict[str, Memory]: ...
+    @property
+    def pe(self) -> PE: ...
+    @property
+    def spread(self) -> str: ...
+    @property
+    def topology(self) -> list[str]: ...
 
 class System:
     """A system of recurrence equations."""
 
     __hash__: ClassVar[None]  # type: ignore[assignment]
-    idle_nests: list[list[str]]
+    def __eq__(self, arg0: object, /) -> bool: ...
     def __init__(self, kernel: str) -> None: ...
+    def __str__(self) -> str: ...
+    def add_access(
+        self,
+        tensor: int,
+        index: Sequence[tuple[Sequence[int], int]],
+        span: tuple[str, int, int, int, int, int],
+    ) -> int: ...
+    def add_apply(
+        self,
+        op: str,
+        operands: Sequence[int],
+        flags: Sequence[str],
+        span: tuple[str, int, int, int, int, int],
+    ) -> int: ...
+    def add_constant(self, value: int | complex, span: tuple[str, int, int, int, int, int]) -> int: ...
+    def add_equation(
+        self,
+        target: int,
+        index: Sequence[tuple[Sequence[int], int]],
+        indices: Sequence[str],
+        domain: Sequence[Sequence[tuple[tuple[Sequence[int], int], str | int]]],
+        expr: int,
+        span: tuple[str, int, int, int, int, int],
+    ) -> None: ...
+    def add_index(
+        self, form: tuple[Sequence[int], int], dtype: str, span: tuple[str, int, int, int, int, int]
+    ) -> int: ...
+    def add_reduce(
+        self,
+        kind: str,
+        index: str,
+        domain: Sequence[Sequence[tuple[tuple[Sequence[int], int], str | int]]],
+        body: int,
+        span: tuple[str, int, int, int, int, int],
+    ) -> int: ...
     def add_tensor(
         self,
         name: str,
@@ -37,131 +279,142 @@ class System:
         role: str,
         shape: Sequence[int],
         tile: Sequence[int] | None,
-        span: _Span,
+        span: tuple[str, int, int, int, int, int],
     ) -> int: ...
-    def add_constant(self, value: int | complex, span: _Span) -> int: ...
-    def add_index(self, form: _Affine, dtype: str, span: _Span) -> int: ...
-    def add_access(self, tensor: int, index: Sequence[_Affine], span: _Span) -> int: ...
-    def add_apply(self, op: str, operands: Sequence[int], flags: Sequence[str], span: _Span) -> int: ...
-    def add_reduce(self, kind: str, index: str, domain: _Region, body: int, span: _Span) -> int: ...
-    def add_equation(
-        self,
-        target: int,
-        index: Sequence[_Affine],
-        indices: Sequence[str],
-        domain: _Region,
-        expr: int,
-        span: _Span,
-    ) -> None: ...
     def expand(self, places: Sequence[tuple[Sequence[int], Sequence[bool]]]) -> None:
         """Take the equations as statements of a loop nest and make them recurrences."""
-
     def verify(self) -> None:
         """Prove single assignment, cover and bounds."""
+    @property
+    def idle_nests(self) -> list[list[str]]: ...
+    @idle_nests.setter
+    def idle_nests(self, arg0: Sequence[Sequence[str]]) -> None: ...
 
-    def __eq__(self, arg0: object, /) -> bool: ...
-
-def dependences(system: System) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The statements of the loop nest that spells a system, and their dependences."""
-
-def schedule_tree(system: System) -> tuple[str, str]:
-    """isl's schedule tree of the statements, and the C code of its nest."""
-
-class PeClass:
-    """The program of all PEs in one region of the grid."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def region(self) -> str: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def slots(self) -> list[dict[str, Any]]: ...
-    @property
-    def memory_bytes(self) -> int: ...
-    @property
-    def registers(self) -> int: ...
-    @property
-    def memory_map(self) -> str: ...
-    @property
-    def peak_flops_per_cycle(self) -> float: ...
-    @property
-    def lifetimes(self) -> list[list[tuple[int, int]]]: ...
-    @property
-    def loops(self) -> list[tuple[str, int, int]]: ...
-    @property
-    def footprint(self) -> dict[str, int | None]: ...
-    @property
-    def lines(self) -> list[tuple[str, int]]: ...
-    @property
-    def role(self) -> str: ...
-    @property
-    def tensors(self) -> list[str]: ...
-    @property
-    def instructions(self) -> int: ...
-
-class Program:
-    """A compiled program: PE classes, channels and tensors."""
+class Movement:
+    """How one tensor moves."""
 
     __hash__: ClassVar[None]  # type: ignore[assignment]
-    @property
-    def kernel(self) -> str: ...
-    @property
-    def grid(self) -> list[int]: ...
-    @property
-    def grid_names(self) -> list[str]: ...
-    @property
-    def notes(self) -> dict[str, str]: ...
-    @property
-    def machine(self) -> dict[str, Any]: ...
-    @property
-    def tensors(self) -> list[dict[str, Any]]: ...
-    @property
-    def channels(self) -> list[dict[str, Any]]: ...
-    @property
-    def endings(self) -> list[dict[str, Any]]: ...
-    @property
-    def sections(self) -> list[dict[str, Any]]: ...
-    @property
-    def control_place(self) -> list[int]: ...
-    @property
-    def control_distance(self) -> tuple[float, int]: ...
-    @property
-    def classes(self) -> list[PeClass]: ...
-    def pe_counts(self) -> list[int]:
-        """PEs in each class."""
-
-    def class_of(self, coordinates: Sequence[int]) -> int | None:
-        """Index of the class of the PE at these coordinates, or None."""
-
-    def to_bytes(self) -> bytes:
-        """The bytes of the program file."""
-
-    def with_constants(self, values: Mapping[str, bytes]) -> Program:
-        """The same program where inputs of these names are constants, of these bytes."""
-
-    def without_constants(self) -> Program:
-        """The same program where the constants are inputs."""
-
-    @property
-    def constants(self) -> dict[str, bytes]:
-        """The bytes of the constants, by name."""
-
-    def with_machine(self, machine: dict[str, Any]) -> Program:
-        """The same program where operators, links and memories are another machine's."""
-
-    def link(self, channel: int, sender: int) -> dict[str, int]:
-        """A channel's link from the PE of that linear index; its depth is that of the queue."""
-
-    def with_depths(self, depths: Sequence[int]) -> Program:
-        """The same program where the channels have these depths; 0: the machine's."""
-
-    @staticmethod
-    def from_bytes(data: bytes) -> Program:
-        """Read, check and return a program from file bytes."""
-
     def __eq__(self, arg0: object, /) -> bool: ...
+    def __init__(self, *, tensor: str = "", kind: str = "stream", along: Sequence[str] = []) -> None: ...
+    @property
+    def along(self) -> list[str]: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def tensor(self) -> str: ...
+
+class Fold:
+    """A grid dimension shared out over fewer PEs."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    def __eq__(self, arg0: object, /) -> bool: ...
+    def __init__(self, *, dimension: str = "", kind: str = "block", parts: int = 1) -> None: ...
+    @property
+    def dimension(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def parts(self) -> int: ...
+
+class Rotation:
+    """A reduction index that starts where its PE is."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    def __eq__(self, arg0: object, /) -> bool: ...
+    def __init__(self, *, index: str = "", by: Sequence[str] = []) -> None: ...
+    @property
+    def by(self) -> list[str]: ...
+    @property
+    def index(self) -> str: ...
+
+class Reassociation:
+    """A reduction in blocks."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    def __eq__(self, arg0: object, /) -> bool: ...
+    def __init__(self, *, index: str = "", parts: int = 1, into: str = "") -> None: ...
+    @property
+    def index(self) -> str: ...
+    @property
+    def into(self) -> str: ...
+    @property
+    def parts(self) -> int: ...
+
+class Place:
+    """The PEs in which an input lies before the run."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    def __eq__(self, arg0: object, /) -> bool: ...
+    def __init__(self, *, tensor: str = "", at: Sequence[str] = []) -> None: ...
+    @property
+    def at(self) -> list[str]: ...
+    @property
+    def tensor(self) -> str: ...
+
+class PanelCount:
+    """A time index cut into panels."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    def __eq__(self, arg0: object, /) -> bool: ...
+    def __init__(self, *, index: str = "", count: int = 1) -> None: ...
+    @property
+    def count(self) -> int: ...
+    @property
+    def index(self) -> str: ...
+
+class Reduction:
+    """A reduction in a tree; of radix 0, in two phases."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    def __eq__(self, arg0: object, /) -> bool: ...
+    def __init__(self, *, index: str = "", radix: int = 2) -> None: ...
+    @property
+    def index(self) -> str: ...
+    @property
+    def radix(self) -> int: ...
+
+class Schedule:
+    """Where and when the points of a kernel run, and how its tensors move."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    def __eq__(self, arg0: object, /) -> bool: ...
+    def __init__(
+        self,
+        *,
+        space_indices: Sequence[str] = [],
+        time_indices: Sequence[str] = [],
+        movements: Sequence[Movement] = [],
+        folds: Sequence[Fold] = [],
+        rotations: Sequence[Rotation] = [],
+        reassociations: Sequence[Reassociation] = [],
+        places: Sequence[Place] = [],
+        panel_counts: Sequence[PanelCount] = [],
+        inward_indices: Sequence[str] = [],
+        stage_indices: Sequence[str] = [],
+        reductions: Sequence[Reduction] = [],
+    ) -> None: ...
+    @property
+    def folds(self) -> list[Fold]: ...
+    @property
+    def inward_indices(self) -> list[str]: ...
+    @property
+    def movements(self) -> list[Movement]: ...
+    @property
+    def panel_counts(self) -> list[PanelCount]: ...
+    @property
+    def places(self) -> list[Place]: ...
+    @property
+    def reassociations(self) -> list[Reassociation]: ...
+    @property
+    def reductions(self) -> list[Reduction]: ...
+    @property
+    def rotations(self) -> list[Rotation]: ...
+    @property
+    def space_indices(self) -> list[str]: ...
+    @property
+    def stage_indices(self) -> list[str]: ...
+    @property
+    def time_indices(self) -> list[str]: ...
 
 class Dataflow:
     """Dataflow recurrences."""
@@ -170,50 +423,120 @@ class Dataflow:
     @staticmethod
     def parse(text: str) -> Dataflow:
         """Read what str() wrote."""
-
-    @property
-    def kernel(self) -> str: ...
-    @property
-    def dims(self) -> list[str]: ...
-    @property
-    def spaces(self) -> list[dict[str, Any]]: ...
-    @property
-    def flows(self) -> list[dict[str, Any]]: ...
-    @property
-    def rules(self) -> list[dict[str, Any]]: ...
-    @property
-    def bounds(self) -> tuple[list[int], list[int]]: ...
-    def space_points(self, space: int, least: Sequence[int], greatest: Sequence[int]) -> list[list[int]]:
-        """Points of a space in a box."""
-
-    def rule_points(self, rule: int, least: Sequence[int], greatest: Sequence[int]) -> list[list[int]]:
-        """Points of a rule in a box."""
-
+    def __eq__(self, arg0: object, /) -> bool: ...
+    def __str__(self) -> str: ...
     def rule_arrows(
         self, rule: int, least: Sequence[int], greatest: Sequence[int]
     ) -> list[tuple[list[int], list[int]]]:
         """Moves of a rule into a box."""
+    def rule_points(self, rule: int, least: Sequence[int], greatest: Sequence[int]) -> list[list[int]]:
+        """Points of a rule in a box."""
+    def space_points(self, space: int, least: Sequence[int], greatest: Sequence[int]) -> list[list[int]]:
+        """Points of a space in a box."""
+    @property
+    def bounds(self) -> tuple[list[int], list[int]]: ...
+    @property
+    def dims(self) -> list[str]: ...
+    @property
+    def flows(self) -> list[dict[str, Any]]: ...
+    @property
+    def kernel(self) -> str: ...
+    @property
+    def rules(self) -> list[dict[str, Any]]: ...
+    @property
+    def spaces(self) -> list[dict[str, Any]]: ...
 
+class PeClass:
+    """The program of all PEs in one region of the grid."""
+    def __str__(self) -> str: ...
+    @property
+    def footprint(self) -> dict[str, int | None]: ...
+    @property
+    def instructions(self) -> int: ...
+    @property
+    def lifetimes(self) -> list[list[tuple[int, int]]]: ...
+    @property
+    def lines(self) -> list[tuple[str, int]]: ...
+    @property
+    def loops(self) -> list[tuple[str, int, int]]: ...
+    @property
+    def memory_bytes(self) -> int: ...
+    @property
+    def memory_map(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def peak_flops_per_cycle(self) -> float: ...
+    @property
+    def region(self) -> str: ...
+    @property
+    def registers(self) -> int: ...
+    @property
+    def role(self) -> str: ...
+    @property
+    def slots(self) -> list[dict[str, Any]]: ...
+    @property
+    def tensors(self) -> list[str]: ...
+    @property
+    def text(self) -> str: ...
+
+class Program:
+    """A compiled program: PE classes, channels and tensors."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    @staticmethod
+    def from_bytes(data: bytes) -> Program:
+        """Read, check and return a program from file bytes."""
     def __eq__(self, arg0: object, /) -> bool: ...
+    def __str__(self) -> str: ...
+    def class_of(self, coordinates: Sequence[int]) -> int | None:
+        """Index of the class of the PE at these coordinates, or None."""
+    def link(self, channel: int, sender: int) -> Link:
+        """A channel's link from the PE of that linear index; its depth is that of the queue."""
+    def pe_counts(self) -> list[int]:
+        """PEs in each class."""
+    def to_bytes(self) -> bytes:
+        """The bytes of the program file."""
+    def with_constants(self, values: Mapping[str, bytes]) -> Program:
+        """The same program where inputs of these names are constants, of these bytes."""
+    def with_depths(self, depths: Sequence[int]) -> Program:
+        """The same program where the channels have these depths; 0: the machine's."""
+    def with_machine(self, machine: Machine) -> Program:
+        """The same program where operators, links and memories are another machine's."""
+    def without_constants(self) -> Program:
+        """The same program where the constants are inputs."""
+    @property
+    def channels(self) -> list[dict[str, Any]]: ...
+    @property
+    def classes(self) -> list[PeClass]: ...
+    @property
+    def constants(self) -> dict[str, bytes]:
+        """The bytes of the constants, by name."""
+    @property
+    def control_distance(self) -> tuple[float, int]: ...
+    @property
+    def control_place(self) -> list[int]: ...
+    @property
+    def endings(self) -> list[dict[str, Any]]: ...
+    @property
+    def grid(self) -> list[int]: ...
+    @property
+    def grid_names(self) -> list[str]: ...
+    @property
+    def kernel(self) -> str: ...
+    @property
+    def machine(self) -> Machine: ...
+    @property
+    def notes(self) -> dict[str, str]: ...
+    @property
+    def sections(self) -> list[dict[str, Any]]: ...
+    @property
+    def tensors(self) -> list[dict[str, Any]]: ...
 
 class Compiled:
     """All stages of one compilation."""
-
     @property
-    def schedule(
-        self,
-    ) -> tuple[
-        list[str],
-        list[str],
-        list[tuple[str, str, list[str]]],
-        list[tuple[str, int, bool]],
-        list[tuple[str, list[str]]],
-        list[tuple[str, int, str]],
-    ]: ...
-    @property
-    def schedule_chosen(self) -> bool: ...
-    @property
-    def system(self) -> System: ...
+    def channel_flows(self) -> list[str]: ...
     @property
     def dataflow(self) -> Dataflow: ...
     @property
@@ -223,51 +546,53 @@ class Compiled:
     @property
     def proofs(self) -> list[str]: ...
     @property
+    def schedule(self) -> Schedule: ...
+    @property
+    def schedule_chosen(self) -> bool: ...
+    @property
     def stages(self) -> list[tuple[str, float]]: ...
+    @property
+    def system(self) -> System: ...
 
-def compile(system: System, schedule: _Schedule | None, machine: dict[str, Any]) -> Compiled:
+class Counters:
+    """What each PE did; arrays over the grid, last dimension fastest."""
+    def bytes_loaded(self) -> NDArray[numpy.int64]:
+        """Their bytes."""
+    def bytes_stored(self) -> NDArray[numpy.int64]:
+        """Their bytes."""
+    def flops(self) -> NDArray[numpy.int64]:
+        """Floating-point operations."""
+    def instructions(self) -> dict[str, NDArray[numpy.int64]]:
+        """Executed, by kind."""
+    def words_loaded(self) -> NDArray[numpy.int64]:
+        """Elements that LOADs read."""
+    def words_received(self, channel: int) -> NDArray[numpy.int64]:
+        """Elements received from a channel."""
+    def words_sent(self, channel: int) -> NDArray[numpy.int64]:
+        """Elements sent on a channel; of a broadcast those of one message."""
+    def words_stored(self) -> NDArray[numpy.int64]:
+        """Elements that STOREs wrote."""
+
+def blas_version() -> str:
+    """The BLAS and how it was configured."""
+
+def compile(system: System, schedule: Schedule | None, machine: Machine) -> Compiled:
     """Compile recurrences to a verified program."""
 
-PROOF_LIMIT: int
-COMPILE_PROOF_LIMIT: int
+def dependences(system: System) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The statements of the loop nest that spells a system, and their dependences."""
 
-def prove(program: Program, system: System | None, limit: int, other_terms: str = "") -> dict[str, Any]:
-    """Check a program with the independent checker; without a system its terms are not checked."""
+def index_names(system: System) -> list[str]:
+    """Every index of the kernel, outermost first."""
+
+def isl_version() -> str:
+    """Version of isl."""
 
 def least_depths(program: Program, limit: int) -> dict[str, Any]:
     """The least depths of each channel, without deadlock and without a stall."""
 
-class Counters:
-    """What each PE did; arrays over the grid, last dimension fastest."""
-
-    def instructions(self) -> dict[str, NDArray[np.int64]]:
-        """Executed, by kind."""
-    def flops(self) -> NDArray[np.int64]:
-        """Floating-point operations."""
-    def words_loaded(self) -> NDArray[np.int64]:
-        """Elements that LOADs read."""
-    def words_stored(self) -> NDArray[np.int64]:
-        """Elements that STOREs wrote."""
-    def bytes_loaded(self) -> NDArray[np.int64]:
-        """Their bytes."""
-    def bytes_stored(self) -> NDArray[np.int64]:
-        """Their bytes."""
-    def words_sent(self, channel: int) -> NDArray[np.int64]:
-        """Elements sent on a channel; of a broadcast those of one message."""
-    def words_received(self, channel: int) -> NDArray[np.int64]:
-        """Elements received from a channel."""
-
-def simulate(
-    program: Program,
-    arrays: Sequence[NDArray[Any]],
-    *,
-    functional: bool = True,
-    event_limit: int = 200_000,
-    engine: str = "auto",
-    threads: int = 0,
-    progress: Callable[[float], bool] | None = None,
-) -> dict[str, Any]:
-    """Run on the cycle-accurate simulator; outputs are written into their arrays."""
+def operators() -> list[Operator]:
+    """The registry."""
 
 def predict(
     program: Program,
@@ -279,6 +604,12 @@ def predict(
 ) -> dict[str, Any]:
     """Simulate the ranks that PEs are dealt out to, time alone."""
 
+def prove(program: Program, system: System | None, limit: int, other_terms: str = "") -> dict[str, Any]:
+    """Check a program with the independent checker; without a system its terms are not checked."""
+
+def rank_of_link_map(text: str) -> int:
+    """Dimensions of the grid that a link map is for."""
+
 def run_local(
     program: Program,
     arrays: Sequence[NDArray[Any]],
@@ -286,25 +617,29 @@ def run_local(
     threads: int = 0,
     progress: Callable[[float], bool] | None = None,
 ) -> list[int]:
-    """Run on threads of this process; outputs are written into their arrays.
+    """
+    Run on threads of this process; outputs are written into their arrays.
 
     Returns the iterations left out of each loop that may end early.
     """
 
-def rank_of_link_map(text: str) -> int:
-    """Dimensions of the grid that a link map is for."""
+def schedule_tree(system: System) -> tuple[str, str]:
+    """isl's schedule tree of the statements, and the C code of its nest."""
 
-def index_names(system: System) -> list[str]:
-    """Every index of the kernel, outermost first."""
+def simulate(
+    program: Program,
+    arrays: Sequence[NDArray[Any]],
+    *,
+    functional: bool = True,
+    event_limit: int = 200000,
+    engine: str = "auto",
+    threads: int = 0,
+    progress: Callable[[float], bool] | None = None,
+) -> dict[str, Any]:
+    """Run on the cycle-accurate simulator; outputs are written into their arrays."""
 
-def verify_machine(machine: dict[str, Any]) -> None:
+def verify_machine(machine: Machine) -> None:
     """Raise ShapeError where programs cannot be compiled for the machine."""
 
-def isl_version() -> str:
-    """Version of isl."""
-
-def blas_version() -> str:
-    """The BLAS and how it was configured."""
-
-def operators() -> list[tuple[str, int, str, list[tuple[str, str]]]]:
-    """The registry: name, number of operands, kinds of dtypes, dtypes with the result's."""
+COMPILE_PROOF_LIMIT: int = 20000
+PROOF_LIMIT: int = 8388608

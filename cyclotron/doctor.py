@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 import cyclotron as cy
-from cyclotron.config import show_config
-from cyclotron.errors import BackendUnavailable
+from cyclotron.support.environment import show_config
+from cyclotron.support.errors import BackendUnavailable
 
 _RANKS = 2
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cyclotron.events import all_events, all_messages
-from cyclotron.tables import Row, Table
-
-if TYPE_CHECKING:
-    from cyclotron.results import Result
+from cyclotron.analysis.events import HasEvents, all_events, all_messages
+from cyclotron.support.tables import Row, Table
 
 _HEADER = ("cause", "of", "cycles", "share")
 
@@ -46,7 +43,7 @@ class Accounting(Table):
 
     def __init__(
         self,
-        result: Result,
+        result: HasEvents,
         start: NDArray[np.int64],
         empty: dict[str, NDArray[np.int64]],
         full: dict[str, NDArray[np.int64]],
@@ -84,12 +81,12 @@ class Accounting(Table):
 
     @property
     def caption(self) -> str:
-        """What the table is of, in a line."""
+        """The title of the table, in a line."""
         grid = "×".join(map(str, self.result.grid))
         return f"{self.result.program.kernel_name} on {grid}: {self.result.cycles:,} cycles of each PE"
 
 
-def account(result: Result) -> Accounting:
+def account(result: HasEvents) -> Accounting:
     """Tell the waits of a run by channel, from its messages.
 
     Parameters

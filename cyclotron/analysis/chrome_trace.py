@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from cyclotron.results import Result
+from cyclotron.analysis.events import HasEvents
 
 Record = dict[str, Any]
 
@@ -18,7 +17,7 @@ def microseconds(nanoseconds: int) -> float:
     return nanoseconds / 1000 if rest else whole
 
 
-def trace_of(result: Result, message_limit: int) -> Record:
+def trace_of(result: HasEvents, message_limit: int) -> Record:
     """Return a trace: a process a row of the grid, a thread a PE, a slice a computation, a send or a receive.
 
     A send lasts as long as the PE waits for a place in the channel. A receive is a slice of no length, after
@@ -42,7 +41,7 @@ def trace_of(result: Result, message_limit: int) -> Record:
     """
     events = result.events
     messages = result.messages[np.argsort(result.messages["sent"], kind="stable")[:message_limit]]
-    clock: float | None = result.program.core.machine["clock_hz"]
+    clock: float | None = result.program.core.machine.clock_hz
     time = _Time(1e3 if clock is None else 1e9 / clock)
     draw = _Drawing(time, result.grid[-1])
     for event in events:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import collections
 from typing import Any
 
-from cyclotron.rank_profile import Profile
-from cyclotron.trace import microseconds
+from cyclotron.analysis.chrome_trace import microseconds
+from cyclotron.analysis.rank_profile import Profile
 
 Record = dict[str, Any]
 _PROCESS = 1  # 0 is the idle task

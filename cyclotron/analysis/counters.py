@@ -1,4 +1,4 @@
-"""What a run did: instructions, floating-point operations, and words to and from memory and channels."""
+"""Work of a run: instructions, floating-point operations, and words to and from memory and channels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from cyclotron import _core
-    from cyclotron.compiler import Program
+    from cyclotron.compiler.program import Program
 
 # What a PE does with its cycles.
 TIMES = ("busy", "stall_empty", "stall_full", "stall_memory", "stall_control", "idle")

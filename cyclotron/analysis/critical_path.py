@@ -7,17 +7,14 @@ import html
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cyclotron.events import all_events, all_memory_requests, all_messages
-from cyclotron.memory_waits import Cause, MemoryWaits
-from cyclotron.tables import html_table, text_table
-
-if TYPE_CHECKING:
-    from cyclotron.results import Result
+from cyclotron.analysis.events import HasEvents, all_events, all_memory_requests, all_messages
+from cyclotron.analysis.memory_waits import Cause, MemoryWaits
+from cyclotron.support.tables import html_table, text_table
 
 StepKind = Literal["compute", "data", "broadcast", "capacity", "bandwidth", "memory", "port", "control"]
 # What each kind of step is, and what would shorten it.
@@ -70,7 +67,7 @@ class Step(NamedTuple):
 
 
 class CriticalPath:
-    """What a run's cycles are the sum of: each step begins when the one before ends, the last ends the run.
+    """The chain of steps whose cycles add up to a run's: each begins when the one before ends.
 
     A longer step makes the run longer by as much. What is not on the path has slack, or ties with it: to
     shorten it never makes the run shorter. It tells where stalls come from.
@@ -83,7 +80,7 @@ class CriticalPath:
         From cycle 0 on.
     """
 
-    def __init__(self, result: Result, steps: tuple[Step, ...]) -> None:
+    def __init__(self, result: HasEvents, steps: tuple[Step, ...]) -> None:
         self.result = result
         self.steps = steps
 
@@ -122,7 +119,7 @@ class CriticalPath:
         return dict(sums.most_common())
 
     def _rows(self) -> list[list[str]]:
-        """What the path goes through, the longest first."""
+        """The operators and channels of the path, the longest first."""
         cycles: Counter[tuple[StepKind, str, str]] = Counter()
         steps: Counter[tuple[StepKind, str, str]] = Counter()
         for step in self.steps:
@@ -169,7 +166,7 @@ class CriticalPath:
 _HEADER = ("kind", "through", "line", "steps", "cycles", "share")
 
 
-def critical_path(result: Result) -> CriticalPath:
+def critical_path(result: HasEvents) -> CriticalPath:
     """Follow the last event of a run backwards to cycle 0, through what each event waited for.
 
     Where several chains are as long, it follows the one that stays in a PE longest.
@@ -198,7 +195,7 @@ class _Log:
     and, no PE's own, the start of its transfer.
     """
 
-    def __init__(self, result: Result) -> None:
+    def __init__(self, result: HasEvents) -> None:
         self.program = result.program
         self.grid, self.cycles = result.grid, result.cycles
         self.idle = result.stats["idle"].reshape(-1)
@@ -276,7 +273,7 @@ class _Log:
                 action = self._after(action, cause)
 
     def _cause(self, action: int) -> tuple[Cause | None, int]:
-        """What a LOAD, a STORE or the start of a transfer waited for, and the PE of that."""
+        """The cause that a LOAD, a STORE or the start of a transfer waited for, and its PE."""
         transfer = action >= self.transfers
         request = action - (self.transfers if transfer else self.passes)
         cause = self.memory.start_of(request) if transfer else self.memory.pass_of(request)
@@ -305,7 +302,7 @@ class _Log:
         return int(self.sorted[found[0]]) if len(found) else None
 
     def _before(self, action: int) -> int | None:
-        """What the PE did before."""
+        """The action of the PE before."""
         at = int(np.searchsorted(self.sorted_keys, self.key[action])) - 1
         if at < 0 or self.sorted_keys[at] >> 32 != self.key[action] >> 32:
             return None
@@ -327,7 +324,7 @@ class _Log:
         return self._message("broadcast" if network else "data", message, message["sent"], sender, receiver)
 
     def _place(self, number: int) -> tuple[Step, int] | None:
-        """What a sender waited for, and the action that ended the wait; None where it did not wait."""
+        """The step that a sender waited for, and the action that ended it; None where it did not wait."""
         message = self.messages[number]
         channel, sent, sender = int(message["channel"]), message["sent"], int(message["sender"])
         if sent == message["ready"]:
@@ -339,12 +336,12 @@ class _Log:
             return self._message("bandwidth", message, start, sender, sender), self.sends + before
         link = self.link(channel, sender)
         for member in self.port[first:last]:  # of a broadcast, the receiver that is last to have a place
-            at = self.queue_place[member] - link["depth"]
+            at = self.queue_place[member] - link.depth
             earlier = int(self.queue[at]) if at >= 0 else -1
             if earlier < 0 or not self._same_queue(earlier, int(member)):
                 continue
             left = self.messages["received"][earlier]
-            if left + link["response_latency_cycles"] == sent:
+            if left + link.response_latency_cycles == sent:
                 receiver = int(self.messages["receiver"][earlier])
                 return self._message("capacity", message, left, receiver, sender), self.receives + earlier
         raise AssertionError(f"message {number} waited for nothing")

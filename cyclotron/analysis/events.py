@@ -1,4 +1,4 @@
-"""What the events of a simulation tell: whether they are all there, and how many PEs compute when."""
+"""Events of simulations: that none is missing, and how many PEs compute when."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cyclotron.errors import ExecutionError
+from cyclotron.compiler.program import Program
+from cyclotron.support.errors import ExecutionError
 
 
-class Recorded(Protocol):
-    """What is needed of a simulation's result."""
+class HasEvents(Protocol):
+    """The events of a simulation, and what they are of; `cyclotron.Result` has them."""
 
+    program: Program
+
+    @property
+    def grid(self) -> tuple[int, ...]: ...
     @property
     def cycles(self) -> int: ...
     @property
@@ -32,7 +37,7 @@ class Recorded(Protocol):
     def memory_requests_dropped(self) -> int: ...
 
 
-def all_events(result: Recorded) -> NDArray[Any]:
+def all_events(result: HasEvents) -> NDArray[Any]:
     """Return the events of a simulation that kept all of them.
 
     Parameters
@@ -65,7 +70,7 @@ def all_events(result: Recorded) -> NDArray[Any]:
     )
 
 
-def all_messages(result: Recorded) -> NDArray[Any]:
+def all_messages(result: HasEvents) -> NDArray[Any]:
     """Return the messages of a simulation that kept all of them.
 
     Parameters
@@ -100,7 +105,7 @@ def all_messages(result: Recorded) -> NDArray[Any]:
     )
 
 
-def all_memory_requests(result: Recorded) -> NDArray[Any]:
+def all_memory_requests(result: HasEvents) -> NDArray[Any]:
     """Return the requests to memories of a simulation that kept all of them.
 
     Parameters
@@ -131,7 +136,7 @@ def all_memory_requests(result: Recorded) -> NDArray[Any]:
     )
 
 
-def active_pes(result: Recorded) -> NDArray[np.int64]:
+def active_pes(result: HasEvents) -> NDArray[np.int64]:
     """Count the PEs that compute in each cycle.
 
     Parameters

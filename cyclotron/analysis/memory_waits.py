@@ -1,12 +1,13 @@
-"""What the requests of a simulation to its memories waited for."""
+"""Waits of the requests of a simulation to its memories."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from cyclotron import _core
 
 
 class Cause(NamedTuple):
@@ -37,14 +38,14 @@ class MemoryWaits:
         `Result.memory_requests`, all of them.
     ports : sequence of mapping
         ``Result.stats["memory_ports"]``.
-    machine : mapping
+    machine : _core.Machine
         Of the core's program.
     """
 
-    def __init__(self, requests: NDArray[Any], ports: Any, machine: Mapping[str, Any]) -> None:
+    def __init__(self, requests: NDArray[Any], ports: Any, machine: _core.Machine) -> None:
         self.requests = requests
         self.names = [str(port["memory"]) for port in ports]
-        self._depths = [int(machine["memories"][name]["depth"]) for name in self.names]
+        self._depths = [machine.memories[name].depth for name in self.names]
         self._before = self._predecessors("port")
         self._own, self._place = self._ranked("pe", "stores")
 

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cyclotron import _core
-from cyclotron.errors import ExecutionError
-from cyclotron.tables import Table
+from cyclotron.support.errors import ExecutionError
+from cyclotron.support.tables import Table
 
 if TYPE_CHECKING:
-    from cyclotron.compiler import Program
+    from cyclotron.compiler.program import Program
 
 # In the order of the core's numbers.
 KINDS = ("compute", "load", "store", "send", "receive", "wait", "exchange")
@@ -99,7 +99,7 @@ class Profile(Table, list[dict[str, Any]]):
         )
 
     def _times(self) -> Iterator[tuple[str, str, list[float], str]]:
-        """What took how long in each rank, and how fast it computed."""
+        """Times of each rank by what took them, and how fast it computed."""
 
         def by_name(cause: str, key: str) -> Iterator[tuple[str, str, list[float], str]]:
             for name in dict.fromkeys(name for rank in self for name in rank[key]):
@@ -144,7 +144,7 @@ class Profile(Table, list[dict[str, Any]]):
 
     @property
     def caption(self) -> str:
-        """What ran, on how many ranks, and for how long."""
+        """The kernel, the number of ranks, and the time of the run."""
         if not self:
             return "no ranks"
         ranks = "1 rank" if len(self) == 1 else f"{len(self)} ranks"
@@ -196,7 +196,7 @@ def profile_of(accounts: Sequence[Mapping[str, Any]], program: Program) -> Profi
 
 
 def _is_one_product(ranks: Sequence[Mapping[str, Any]], program: Program) -> bool:
-    """Whether the ranks multiply no more pairs than one product of two inputs, or of one with itself, has."""
+    """Tell if the ranks multiply no more pairs than one product of two inputs, or of one with itself, has."""
     sizes: dict[str, list[int]] = {"input": [], "output": []}
     for tensor in program.tensors:
         role = "output" if tensor["role"] == "output" else "input"
@@ -249,7 +249,7 @@ def _rank(account: Mapping[str, Any], program: Program) -> dict[str, Any]:
 def _named(events: NDArray[Any], program: Program) -> NDArray[Any]:
     """Events with names for numbers and words for bytes."""
     carried = [*program.channels, *program.tensors]  # what messages carry, by number
-    operators = [name for name, *_ in _core.operators()]
+    operators = [operator.name for operator in _core.operators()]
     longest = max(map(len, (*operators, *(entry["name"] for entry in carried))))
     width = {"name": f"U{longest}"}
     named = np.zeros(len(events), [(name, width.get(name, EVENT[name])) for name in EVENT.names or ()])

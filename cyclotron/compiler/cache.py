@@ -1,44 +1,41 @@
-"""What was made of kernels before, so that equal calls compile once."""
+"""Recurrences and programs of kernels, so that equal calls compile once."""
 
 from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from cyclotron.compiler.program import Program
+from cyclotron.compiler.recurrences import Recurrences
 from cyclotron.language import Kernel
-from cyclotron.language.arguments import TensorArgument
 
-if TYPE_CHECKING:
-    from cyclotron.compiler import Program
-    from cyclotron.recurrences import Recurrences
-
-_MOST = 64  # of a kernel
+_CAPACITY = 64  # entries of a kernel, of each kind
 
 
 @dataclass(frozen=True)
-class Known:
-    """What was made of a kernel before, by all that it depends on."""
+class KernelCache:
+    """Recurrences and programs of one kernel, by all that they depend on."""
 
     systems: dict[Any, Recurrences] = dataclasses.field(default_factory=dict)
     programs: dict[Any, Program] = dataclasses.field(default_factory=dict)
 
 
-def known_of(kernel: Kernel) -> Known:
-    """Return what was made of a kernel."""
-    known: Known = kernel.made.setdefault("programs", Known())
-    return known
+def cache_of(kernel: Kernel) -> KernelCache:
+    """Return the cache of a kernel, which lives as long as the kernel does."""
+    cache: KernelCache = kernel.cache.setdefault("compiler", KernelCache())
+    return cache
 
 
-def keep(known: dict[Any, Any], key: Any, value: Any) -> None:
-    """Keep what was made; of a kernel whose globals change from call to call only the last of it."""
-    known[key] = value
-    while len(known) > _MOST:
-        del known[next(iter(known))]
+def insert(entries: dict[Any, Any], key: Any, value: Any) -> None:
+    """Add an entry; the oldest make room, as those of a kernel whose globals change from call to call."""
+    entries[key] = value
+    while len(entries) > _CAPACITY:
+        del entries[next(iter(entries))]
 
 
-def key_of(kernel: Kernel, values: tuple[Any, ...]) -> Any:
-    """Return what the recurrences depend on; None where a host value cannot be compared.
+def cache_key(kernel: Kernel, values: tuple[Any, ...]) -> Any:
+    """Return all that the recurrences depend on; None where a host value cannot be compared.
 
     A kernel that reads variables of a function around it, or globals that may change inside, is traced anew
     each time; arrays among globals are compared by their values.
@@ -52,7 +49,7 @@ def key_of(kernel: Kernel, values: tuple[Any, ...]) -> Any:
     read = kernel.globals_read()
     if kernel.closes_over_variables or read is None:
         return None
-    tensors: dict[str, TensorArgument] = kernel.tensor_arguments(values)
+    tensors = kernel.tensor_arguments(values)
     parts: list[Any] = [read]
     for name, value in zip(kernel.signature.parameters, values, strict=True):
         parts.append(tensors.get(name, (type(value).__name__, value)))

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cyclotron.errors import LegalityError
+from cyclotron import _core
+from cyclotron.support.errors import LegalityError
 
 
-def with_constants(core: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
+def with_constants(core: _core.Program, arrays: Mapping[str, NDArray[Any]]) -> _core.Program:
     """Return a program of the core some of whose inputs are constants.
 
     Parameters
@@ -27,7 +28,7 @@ def with_constants(core: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
     )
 
 
-def constants_of(core: Any) -> dict[str, NDArray[Any]]:
+def constants_of(core: _core.Program) -> dict[str, NDArray[Any]]:
     """Return the constants of a program of the core, read-only, by tensor."""
     values = core.constants
     found = {}
@@ -40,7 +41,7 @@ def constants_of(core: Any) -> dict[str, NDArray[Any]]:
     return found
 
 
-def check_constants(core: Any, arrays: Mapping[str, NDArray[Any]]) -> None:
+def check_constants(core: _core.Program, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Check that the constants of a program of the core are those of its equations, bit for bit.
 
     Parameters

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from cyclotron import _core
-from cyclotron.errors import ShapeError, Span
-from cyclotron.flows import Flow, Node, Point, Rule, Rules, Space
-from cyclotron.notation import aligned, to_latex, words
-from cyclotron.tables import html_table
+from cyclotron.compiler.flows import Flow, Node, Point, Rule, Rules, Space
+from cyclotron.support.errors import ShapeError, Span
+from cyclotron.support.latex import aligned, to_latex, words
+from cyclotron.support.tables import html_table
 
 
 class Dataflow:
@@ -27,7 +27,7 @@ class Dataflow:
         The coordinates that all spaces share.
     """
 
-    def __init__(self, core: Any) -> None:
+    def __init__(self, core: _core.Dataflow) -> None:
         self.core = core
         self.kernel_name: str = core.kernel
         self.indices: tuple[str, ...] = tuple(core.dims)
@@ -65,6 +65,8 @@ class Dataflow:
                 item["text"],
                 self.spaces[item["space"]],
                 item["tensor"],
+                item["variable"],
+                item["line"],
                 tuple(item["element"]),
                 item["prefetched"],
                 item["computed"],

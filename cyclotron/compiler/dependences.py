@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
-from cyclotron.errors import Span
-from cyclotron.tables import html_table, text_table
+from cyclotron import _core
+from cyclotron.support.errors import Span
+from cyclotron.support.tables import html_table, text_table
 
 DependenceKind = Literal["flow", "anti", "output", "read"]
 StatementKind = Literal["start", "accumulate", "assign"]
@@ -140,7 +141,7 @@ class Dependence:
 
     @property
     def is_uniform(self) -> bool:
-        """Whether the distance is constant."""
+        """True where the distance is constant."""
         return all(least == greatest for least, greatest in self.ranges)
 
     @property
@@ -227,7 +228,7 @@ class Dependences(Sequence[Dependence]):
 
 @dataclass(frozen=True)
 class SpaceLoop:
-    """Whether an index may be a space loop of a systolic array; see `Recurrences.space_loops`.
+    """An index as a space loop of a systolic array, or the reasons against it; see `Recurrences.space_loops`.
 
     Attributes
     ----------
@@ -242,8 +243,68 @@ class SpaceLoop:
 
     @property
     def eligible(self) -> bool:
-        """Whether it may."""
+        """True where it may be one."""
         return not self.reasons
 
     def __str__(self) -> str:
         return f"{self.index}: " + ("eligible" if self.eligible else "; ".join(self.reasons))
+
+
+def analyze(system: _core.System) -> tuple[tuple[Statement, ...], Dependences]:
+    """Return the statements of a system and their dependences; see `Recurrences.statements`."""
+    statements, between = _core.dependences(system)
+    names = [item["name"] for item in statements]
+    return (
+        tuple(_statement(item) for item in statements),
+        Dependences([_dependence(item, names) for item in between]),
+    )
+
+
+def schedule_tree(system: _core.System) -> ScheduleTree:
+    """Return the loop nest of a system; see `Recurrences.schedule_tree`."""
+    return ScheduleTree(*_core.schedule_tree(system))
+
+
+def space_loops(indices: Sequence[str], dependences: Dependences) -> tuple[SpaceLoop, ...]:
+    """Return what keeps each index from being a space loop; see `Recurrences.space_loops`."""
+    return tuple(SpaceLoop(index, tuple(_obstacles(index, dependences))) for index in indices)
+
+
+def _obstacles(index: str, dependences: Dependences) -> Iterator[str]:
+    for item in dependences:
+        if index not in item.indices:
+            continue
+        least, greatest = item.ranges[item.indices.index(index)]
+        what = f"the {item.kind} dependence of {item.tensor} from {item.source} to {item.target}"
+        if least != greatest:
+            yield f"{what} is not uniform: {least} to {greatest} steps along {index}"
+        elif item.kind in ("flow", "read") and abs(least) > 1:
+            yield f"{what} goes {abs(least)} steps along {index}, more than a neighbour"
+
+
+def _statement(item: dict[str, Any]) -> Statement:
+    accesses = tuple(
+        Access(a["cell"], a["write"], a["text"], a["relation"], Span(*a["span"])) for a in item["references"]
+    )
+    return Statement(
+        item["name"],
+        item["kind"],
+        tuple(item["indices"]),
+        item["domain"],
+        item["schedule"],
+        accesses,
+        Span(*item["span"]),
+    )
+
+
+def _dependence(item: dict[str, Any], names: list[str]) -> Dependence:
+    return Dependence(
+        item["kind"],
+        item["cell"],
+        names[item["source"]],
+        names[item["target"]],
+        item["relation"],
+        tuple(index for index, _, _ in item["distances"]),
+        tuple((least, greatest) for _, least, greatest in item["distances"]),
+        Span(*item["span"]),
+    )

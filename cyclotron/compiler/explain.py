@@ -1,4 +1,4 @@
-"""What a program does with its operands, in words: which stay, which move, where and how."""
+"""Programs in words: which operands stay, which move, where and how."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import functools
 import html
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from cyclotron.dataflow import Dataflow
-from cyclotron.flows import Flow, Rule
+from cyclotron import _core
+from cyclotron.compiler.dataflow import Dataflow
+from cyclotron.compiler.flows import Flow, Rule
+from cyclotron.compiler.pe_class import PeClass
+from cyclotron.schedule.schedule import Schedule
+from cyclotron.schedule.text import reduction_sentences
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from cyclotron.compiler import Program
 
 MotionKind = Literal["stationary", "resident", "stream", "broadcast", "local"]
 
@@ -49,8 +51,31 @@ class Motion:
         return self.sentence
 
 
+class Explainable(Protocol):
+    """Stages of a program that an explanation reads; see `cyclotron.Program`."""
+
+    core: _core.Program
+    kernel_name: str
+    grid: tuple[int, ...]
+    grid_names: tuple[str, ...]
+    schedule: Schedule | None
+
+    @property
+    def dataflow(self) -> Dataflow: ...
+    @property
+    def placed(self) -> Dataflow: ...
+    @property
+    def classes(self) -> tuple[PeClass, ...]: ...
+    @property
+    def channels(self) -> list[dict[str, Any]]: ...
+    @property
+    def channel_flows(self) -> list[str]: ...
+    @property
+    def notes(self) -> dict[str, str]: ...
+
+
 class Explanation:
-    """What a program does with its operands; prints as sentences, `plot` draws it.
+    """The ways of the operands of a program; prints as sentences, `plot` draws it.
 
     Attributes
     ----------
@@ -58,7 +83,7 @@ class Explanation:
         What is explained.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Explainable) -> None:
         self.program = program
         self._dataflow: Dataflow = program.placed
         # Elements read better over the kernel's indices than over the grid's coordinates.
@@ -71,19 +96,30 @@ class Explanation:
 
     @property
     def stationary(self) -> tuple[str, ...]:
-        """Tensors that no channel moves and that are kept in a PE over time."""
-        names = dict.fromkeys(m.flow.tensor for m in self.motions if m.kind in ("stationary", "resident"))
-        moving = {m.flow.tensor for m in self.motions if m.kind in ("stream", "broadcast")}
+        """Tensors, as the kernel's text calls them, that no channel moves and that PEs keep over time."""
+        names = dict.fromkeys(m.flow.variable for m in self.motions if m.kind in ("stationary", "resident"))
+        moving = {m.flow.variable for m in self.motions if m.kind in ("stream", "broadcast")}
         return tuple(name for name in names if name not in moving)
 
-    def _channels(self, flow: Flow) -> list[dict[str, Any]]:
-        """The channels into a flow: a name of each begins with the flow's and its space's."""
+    def _channels(self, flow: Flow) -> list[tuple[dict[str, Any], str]]:
+        """The channels into a flow, each with the flows that it moves."""
         start = f"{flow.name}^{flow.space.name} "
         return [
-            channel
-            for channel in self.program.channels
-            if any(name.startswith(start) for name in channel["name"].split(", "))
+            (channel, flows)
+            for channel, flows in zip(self.program.channels, self.program.channel_flows, strict=True)
+            if any(name.startswith(start) for name in flows.split(", "))
         ]
+
+    def _subject(self, flow: Flow) -> str:
+        """The flow in the user's names: its element, or its variable, and its line to tell it from others."""
+        text = self._text(flow)
+        alike = {other.line for other in self._dataflow.flows if self._text(other) == text}
+        return f"{text} (line {flow.line})" if len(alike) > 1 and flow.line else text
+
+    def _text(self, flow: Flow) -> str:
+        # The subscripts of versions of a variable are those of the loops that assign it, not the user's.
+        element = self._elements.get((flow.name, flow.space.name), flow.element_text)
+        return element if flow.tensor == flow.variable else flow.variable
 
     def _motion(self, flow: Flow) -> Motion:
         names = self.program.grid_names
@@ -91,17 +127,14 @@ class Explanation:
         links: list[tuple[int, ...]] = []
         scaled: list[str] = []
         axes: list[int] = []
-        for channel in self._channels(flow):
+        for channel, flows in self._channels(flow):
             if channel["kind"] != "link":
                 axes.append(channel["axis"])
             elif max(channel["scale"]) > 1:
-                scaled.append(f"[{channel['name'].rpartition(' from ')[2][1:-1]}]")
+                scaled.append(f"[{flows.rpartition(' from ')[2][1:-1]}]")
             elif tuple(channel["offset"]) not in links:
                 links.append(tuple(channel["offset"]))
-        element = self._elements.get((flow.name, flow.space.name), flow.element_text)
-        what = f"{flow.name}^{flow.space.name}, {element},"
-        if flow.name == flow.tensor and sum(f.name == flow.name for f in self._dataflow.flows) == 1:
-            what = element
+        what = self._subject(flow)
         if axes:
             along = tuple(names[axis] for axis in axes)
             text = f"{what} is broadcast along {', '.join(along)}: one message reaches a whole line of PEs"
@@ -117,7 +150,7 @@ class Explanation:
                 text = f"{what} {value} over links of several lengths: PE {_tuple(names)} receives it {moves}"
                 return Motion(flow, "stream", tuple(links), along or names, text + self._entry(rules))
             # A hexagonal machine has links along one diagonal, too.
-            hexagonal = self.program.core.machine["topology"] == ["hexagonal"]
+            hexagonal = self.program.core.machine.topology == ["hexagonal"]
             length = max((max if hexagonal else sum)(map(abs, hop)) for hop in links)
             text = (
                 f"{what} {value} along {', '.join(along)}: PE {_tuple(names)} receives it {moves}, "
@@ -179,30 +212,14 @@ class Explanation:
             lines.append(
                 f"time: {', '.join(time)}, a loop in each PE, the first outermost" if time else "time: none"
             )
-            lines += [
-                f"reductions over {item.index} are done in at most {item.parts} blocks, numbered by "
-                f"{item.into}, then over these"
-                for item in schedule.reassociations
-            ]
-            if schedule.stage_indices:
-                stages = ", then ".join(schedule.stage_indices)
-                lines.append(f"reductions over several of these are done over {stages}")
-            lines += [
-                f"reductions over {index} are done from both ends to the middle"
-                for index in schedule.inward_indices
-            ]
-            lines += [
-                f"reductions over {item.index} are done in {str(item).partition(' in ')[2]}"
-                for item in schedule.reductions
-            ]
+            lines += reduction_sentences(schedule)
         lines += list(dict.fromkeys(motion.sentence for motion in self.motions))
         for rule in self._dataflow.rules:
             if rule.kind == "export":
                 where = "" if rule.domain == "everywhere" else f" where {rule.domain}"
-                space_name = rule.flow.space.name
-                flow = (rule.flow.name, rule.flow.space.name)
-                element = self._elements.get(flow, rule.flow.element_text)
-                lines.append(f"{element} is stored by the points of {space_name}{where}")
+                lines.append(
+                    f"{self._subject(rule.flow)} is stored by the points of {rule.flow.space.name}{where}"
+                )
         time_function = self.program.notes.get("time", "")
         point = ", ".join(self._dataflow.indices)
         lines.append(

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, overload
 
-from cyclotron.errors import Span
-from cyclotron.tables import html_table, text_table
+from cyclotron.support.errors import Span
+from cyclotron.support.tables import html_table, text_table
 
 Point = tuple[int, ...]
 RuleKind = Literal["inject", "transfer", "broadcast", "compute", "export"]
@@ -54,6 +54,10 @@ class Flow:
         Where it lives.
     tensor : str
         Whose elements, or partial results, it carries.
+    variable : str
+        The tensor's name in the kernel's text: of ``u_2``, a version of ``u``, it is ``u``.
+    line : int
+        The line of the text that it comes from; 0 where it is not known.
     element : tuple of str
         The subscripts of the element at each point.
     prefetched : bool
@@ -68,6 +72,8 @@ class Flow:
     text: str
     space: Space
     tensor: str
+    variable: str
+    line: int
     element: tuple[str, ...]
     prefetched: bool
     computed: bool
@@ -173,7 +179,7 @@ class Rules(Sequence[Rule]):
 
 @dataclass(frozen=True)
 class Node:
-    """What happens at one point: what it receives from where, computes, and sends where.
+    """One point: the values that it receives, computes and sends, from where and to where.
 
     Attributes
     ----------

@@ -1,24 +1,26 @@
-"""What the memory of the PEs holds: values by address and time, queues and instructions."""
+"""Contents of the memories of the PEs: values by address and time, queues and instructions."""
 
 from __future__ import annotations
 
 import functools
-import html
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from cyclotron.tables import html_table, text_table
+from cyclotron import _core
+from cyclotron.support.svg import COLORS
+from cyclotron.support.tables import html_table, text_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from cyclotron.compiler import Program
 
 _HEADER = ("class", "PEs", "data", "queues", "code", "of bytes")
 # As of programs that are compiled for no machine.
 _NO_BOUND = 1 << 40
+_PIXELS = (480, 200)  # of the picture in notebooks
 
 
 @dataclass(frozen=True)
@@ -90,36 +92,37 @@ class ClassMemory:
 
 
 class MemoryMap:
-    """What the memory of a PE of each class holds; prints as text, `plot` draws addresses over time.
+    """Contents of the memory of a PE of each class; prints as text, `plot` draws addresses over time.
 
     Data must fit the memory, or the program is refused. Queues and code are told beside them: machines may
     have memories of their own for these.
 
     Attributes
     ----------
-    program : Program
-        Whose PEs.
+    kernel_name : str
+        Of the program.
     capacity : int or None
         Bytes of a PE's memory; None of a program that was compiled for no machine.
     """
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        found: int = program.core.machine["pe"]["memory_bytes"]
-        self.capacity = found if found < _NO_BOUND else None
+    def __init__(self, program: _core.Program) -> None:
+        self.kernel_name = program.kernel
+        self._program = program
+        capacity: int = program.machine.pe.memory_bytes
+        self.capacity = capacity if capacity < _NO_BOUND else None
 
     @functools.cached_property
     def classes(self) -> tuple[ClassMemory, ...]:
         """One for each class, in the order of `Program.classes`."""
         found = []
-        for core, count in zip(self.program.core.classes, self.program.core.pe_counts(), strict=True):
+        for core, count in zip(self._program.classes, self._program.pe_counts(), strict=True):
             slots = [
                 SlotMemory(s["name"], s["address"], s["bytes"], tuple(live), s["persistent"])
                 for s, live in zip(core.slots, core.lifetimes, strict=True)
                 if s["address"] >= 0
             ]
             slots.sort(key=lambda slot: (slot.address, slot.live))
-            bytes_of = core.footprint
+            bytes_of: dict[str, Any] = core.footprint
             found.append(
                 ClassMemory(
                     core.name,
@@ -187,15 +190,11 @@ class MemoryMap:
         return str(self)
 
     def _repr_html_(self) -> str:
-        from cyclotron.plot import memory_map_svg
-
-        table = html_table(_HEADER, self._rows(), f"{self.program.kernel_name}: bytes of each PE")
+        table = html_table(_HEADER, self._rows(), f"{self.kernel_name}: bytes of each PE")
         if not self.classes:
             return table
         one = self.fullest
-        text = (
-            f"<details><summary>{html.escape(one.name)}</summary><pre>{html.escape(one.text)}</pre></details>"
-        )
+        text = f"<details><summary>{escape(one.name)}</summary><pre>{escape(one.text)}</pre></details>"
         return table + memory_map_svg(one) + text
 
 
@@ -208,3 +207,38 @@ def bytes_text(count: int | None) -> str:
         None: no bound.
     """
     return "no bound" if count is None else f"{count:,}"
+
+
+def colors_of(slots: tuple[SlotMemory, ...]) -> dict[str, str]:
+    """Return a colour for each name of a value."""
+    return {name: COLORS[n % len(COLORS)] for n, name in enumerate(dict.fromkeys(s.name for s in slots))}
+
+
+def memory_map_svg(one: ClassMemory) -> str:
+    """Return the values of a class by address over its instructions as a small ``<svg>`` element.
+
+    Parameters
+    ----------
+    one : ClassMemory
+        Of a `MemoryMap`.
+
+    Returns
+    -------
+    str
+        Address 0 is at the bottom; the name of a value shows under the pointer.
+    """
+    colors = colors_of(one.slots)
+    steps, size = max(one.instructions, 1), max(one.data, 1)
+    bars = "".join(
+        f'<rect x="{first}" y="{size - slot.address - slot.size}" width="{last + 1 - first}" '
+        f'height="{slot.size}" fill="{colors[slot.name]}"><title>{escape(slot.name)}: bytes '
+        f"{slot.address} to {slot.address + slot.size - 1}, instructions {first} to {last}</title></rect>"
+        for slot in one.slots
+        for first, last in slot.live
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{_PIXELS[0]}" height="{_PIXELS[1]}" '
+        f'viewBox="0 0 {steps} {size}" preserveAspectRatio="none" shape-rendering="crispEdges">'
+        f"<title>{escape(one.name)}: {size} bytes over {steps} instructions</title>"
+        f'<rect width="{steps}" height="{size}" fill="#f4f4f4"/>{bars}</svg>'
+    )

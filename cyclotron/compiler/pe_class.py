@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from dataclasses import dataclass
 
-from cyclotron.notation import aligned, to_latex
+from cyclotron.support.latex import aligned, to_latex
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Kernels to programs: the Python side of the pipeline."""
+"""Programs: what kernels compile to, with every stage on the way."""
 
 from __future__ import annotations
 
@@ -7,39 +7,39 @@ import html
 import operator
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from cyclotron import _core
-from cyclotron.arguments import file_bytes, require
-from cyclotron.constants import constants_of, with_constants
-from cyclotron.dataflow import Dataflow
-from cyclotron.errors import ProgramError, ScheduleError, ShapeError
-from cyclotron.known import Known, keep, key_of, known_of
+from cyclotron import _core, compiler, graph
+from cyclotron.compiler.constants import constants_of
+from cyclotron.compiler.recurrences import Recurrences
+from cyclotron.compiler.retarget import check_same_topology
 from cyclotron.language import Blocked, Kernel
-from cyclotron.machine import PE, UNBOUNDED, Link, Machine
-from cyclotron.machine_parts import MOST, integer, wrong_type
-from cyclotron.memory_map import MemoryMap
-from cyclotron.pe_classes import PeClass
-from cyclotron.places import errors_at_call
-from cyclotron.proof import VERIFY_LIMIT, Depths, least_depths, prove
-from cyclotron.recurrences import Recurrences
-from cyclotron.retarget import require_retargetable
-from cyclotron.roles import Roles
-from cyclotron.schedule import Schedule
-from cyclotron.sections import Sections
+from cyclotron.machine.machine import Machine
+from cyclotron.machine.parts import MOST, integer, wrong_type
+from cyclotron.schedule.schedule import Schedule
+from cyclotron.support.arguments import file_bytes, require
+from cyclotron.support.call_site import errors_at_call
+from cyclotron.support.errors import ProgramError, ShapeError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from cyclotron.explain import Explanation
+    from cyclotron.compiler.dataflow import Dataflow
+    from cyclotron.compiler.explain import Explanation
+    from cyclotron.compiler.memory_map import MemoryMap
+    from cyclotron.compiler.pe_class import PeClass
+    from cyclotron.compiler.proof import Depths, Proof
+    from cyclotron.compiler.roles import Roles
+    from cyclotron.compiler.sections import Sections
     from cyclotron.graph import Graph
     from cyclotron.plot import ProgramPlots
 
-# The machine where none is given: as large as the program needs, unit costs.
-_DEEP = Link(depth=UNBOUNDED)
-_UNLIMITED = Machine(link=_DEEP, broadcast=_DEEP, pe=PE(memory=1 << 40))
+# Steps that `Program.verify` checks where nothing is said: below 10 ms.
+_VERIFY_LIMIT = 2 * _core.COMPILE_PROOF_LIMIT
+
+_Stage = TypeVar("_Stage")
 
 
 class Program:
@@ -65,12 +65,12 @@ class Program:
 
     def __init__(
         self,
-        core: Any,
+        core: _core.Program,
         *,
         kernel: Kernel | None = None,
         arguments: tuple[Any, ...] = (),
-        system: Any = None,
-        compiled: Any = None,
+        recurrences: Recurrences | None = None,
+        compiled: _core.Compiled | None = None,
         machine: Machine | None = None,
         constants: dict[str, NDArray[Any]] | None = None,
     ) -> None:
@@ -78,14 +78,14 @@ class Program:
         self._constants = constants
         self.kernel = kernel
         self.arguments = arguments
-        self._system = system
+        self._recurrences = recurrences
         self._compiled = compiled
         self.machine = machine
         self.kernel_name: str = core.kernel
         self.grid: tuple[int, ...] = tuple(core.grid)
         self.grid_names: tuple[str, ...] = tuple(core.grid_names)
         self.tensors: list[dict[str, Any]] = core.tensors
-        self.schedule = Schedule.from_core(compiled.schedule) if compiled is not None else None
+        self.schedule = Schedule.from_core(cast(Any, compiled.schedule)) if compiled is not None else None
         self.schedule_chosen: bool = compiled is not None and compiled.schedule_chosen
 
     @property
@@ -94,13 +94,12 @@ class Program:
 
         Where the schedule reassociates reductions, these are the equations that it makes of the kernel's.
         """
-        system: Recurrences = self._stage(self._system, "recurrences")
-        return system
+        return self._stage(self._recurrences, "recurrences")
 
     @property
     def dataflow(self) -> Dataflow:
         """The dataflow recurrences; prints in the paper's notation (Figs. 4 and 6) and parses back."""
-        return Dataflow(self._stage(self._compiled, "dataflow").dataflow)
+        return compiler.Dataflow(self._stage(self._compiled, "dataflow").dataflow)
 
     @property
     def placed(self) -> Dataflow:
@@ -108,37 +107,42 @@ class Program:
 
         Equal to `dataflow` where these are plain indices and nothing is folded.
         """
-        return Dataflow(self._stage(self._compiled, "placed dataflow").placed)
+        return compiler.Dataflow(self._stage(self._compiled, "placed dataflow").placed)
 
     @property
     def classes(self) -> tuple[PeClass, ...]:
         """The PE classes, each with ``region``, ``pe_count`` and its program as ``str()``."""
         counts = self.core.pe_counts()
         return tuple(
-            PeClass(c.name, c.region, count, c.text)
+            compiler.PeClass(c.name, c.region, count, c.text)
             for c, count in zip(self.core.classes, counts, strict=True)
         )
 
     @property
     def channels(self) -> list[dict[str, Any]]:
         """The kinds of channel: name, kind, offset or axis, message tile, depth."""
-        channels: list[dict[str, Any]] = self.core.channels
-        return channels
+        return self.core.channels
+
+    @property
+    def channel_flows(self) -> list[str]:
+        """The flows of `dataflow` that each channel moves, e.g. ``A^mul along j``; not of loaded programs."""
+        flows: list[str] = self._stage(self._compiled, "dataflow").channel_flows
+        return flows
 
     @property
     def memory(self) -> MemoryMap:
-        """What the memory of a PE of each class holds: prints as a table and maps, and draws itself."""
-        return MemoryMap(self)
+        """The contents of the memory of a PE of each class: prints as a table and maps, and draws itself."""
+        return compiler.MemoryMap(self.core)
 
     @property
     def sections(self) -> Sections:
         """The program as a controller sends it: what runs between decisions that depend on data."""
-        return Sections.of(self)
+        return compiler.Sections.of(self.core)
 
     @property
     def roles(self) -> Roles:
         """Who does what: the controller, if any, workers, reduction PEs and relays, with what each holds."""
-        return Roles.of(self)
+        return compiler.Roles.of(self.core)
 
     @property
     def memory_bytes(self) -> int:
@@ -148,23 +152,19 @@ class Program:
     @property
     def notes(self) -> dict[str, str]:
         """Provenance: the schedule as text, and the time function for unit costs where there is one."""
-        notes: dict[str, str] = self.core.notes
-        return notes
+        return self.core.notes
 
     @property
     def graph(self) -> Graph:
         """The kernel's operations in the order they run; see `Kernel.graph`."""
-        kernel: Kernel = self._stage(self.kernel, "graph")
-        return kernel.graph(*self.arguments)
+        return graph.graph_of(self._stage(self.kernel, "graph"), self.arguments)
 
     def explain(self) -> Explanation:
         """Return in words which index is space or time, and which tensor stays or moves, where and how.
 
         The explanation draws itself, too: ``program.explain().plot()``.
         """
-        from cyclotron.explain import Explanation
-
-        return Explanation(self)
+        return compiler.Explanation(self)
 
     @property
     def plot(self) -> ProgramPlots:
@@ -197,9 +197,9 @@ class Program:
         type(self.core).from_bytes(self.core.to_bytes())
         holds = ["the program's structure, types and memory layout are consistent"]
         if self._compiled is not None:
-            self._system.verify()
+            self.recurrences.verify()
             holds = list(self._compiled.proofs)
-        proof = prove(self, limit=None if exhaustive else VERIFY_LIMIT)
+        proof = prove(self, limit=None if exhaustive else _VERIFY_LIMIT)
         return holds + [p.text for p in proof if p.status == "proven" and p.name != "structure"]
 
     def least_depths(self, *, limit: int | None = None) -> Depths:
@@ -222,7 +222,7 @@ class Program:
         CapacityError
             If the program has more steps than the limit.
         """
-        return least_depths(self.core, limit)
+        return compiler.least_depths(self.core, limit)
 
     def with_machine(self, machine: Machine) -> Program:
         """Return the same PE programs on a machine with other operators, links or memories.
@@ -243,9 +243,9 @@ class Program:
             If the PEs' memory is too small, or their channels are too few: only compiling for a machine lets
             messages share channels.
         """
-        _check_machine(machine)
-        require_retargetable(self, machine)
+        require_machine(machine)
         own = self.machine.grid if self.machine else None
+        check_same_topology(self.core, machine, own)
         with errors_at_call():
             machine = dataclasses.replace(machine, grid=own or (None if machine.link_maps else self.grid))
             core = self.core.with_machine(machine.to_core())
@@ -259,7 +259,7 @@ class Program:
         depths : mapping of str or int to int
             Messages that each queue of a channel holds; 0: as the machine says. A name, as in `channels`, is
             that of all channels that share it; a number, its place there, is that of one alone, and comes
-            before its name. Others keep their depth.
+            before its name. Its flows, as in `channel_flows`, name a channel too. Others keep their depth.
 
         Raises
         ------
@@ -267,13 +267,14 @@ class Program:
             If there is no such channel, a depth is out of range, or an entry has the wrong type.
         """
         names = [channel["name"] for channel in self.channels]
+        flows = names if self._compiled is None else self.channel_flows
         given = {}
         if not isinstance(depths, Mapping):
             raise wrong_type("`depths`", depths, 'a mapping, for example {"A along j": 4}')
         for name, depth in depths.items():
             if not isinstance(name, str) and (isinstance(name, bool) or not hasattr(name, "__index__")):
                 raise wrong_type("a channel in `depths`", name, "its name, or its number in `channels`")
-            if name not in names and name not in range(len(names)):
+            if name not in names and name not in flows and name not in range(len(names)):
                 raise ShapeError(
                     f"`{self.kernel_name}` has no channel `{name}`",
                     code="CYC403",
@@ -285,22 +286,32 @@ class Program:
         return self._with(
             self.core.with_depths(
                 [
-                    given.get(number, given.get(channel["name"], channel["depth"]))
-                    for number, channel in enumerate(self.channels)
+                    given.get(number, given.get(channel["name"], given.get(flow, channel["depth"])))
+                    for number, (channel, flow) in enumerate(zip(self.channels, flows, strict=True))
                 ]
             ),
             self.machine,
         )
 
+    def with_arguments(self, arguments: tuple[Any, ...]) -> Program:
+        """Return the same program for other arguments of equal shapes and dtypes.
+
+        Parameters
+        ----------
+        arguments : tuple
+            From `Kernel.bind`.
+        """
+        return self._with(self.core, self.machine, arguments)
+
     def _with(
-        self, core: Any, machine: Machine | None, *, arguments: tuple[Any, ...] | None = None
+        self, core: _core.Program, machine: Machine | None, arguments: tuple[Any, ...] | None = None
     ) -> Program:
         """Return the same compilation with other PE programs, or for other arguments."""
         return Program(
             core,
             kernel=self.kernel,
             arguments=self.arguments if arguments is None else arguments,
-            system=self._system,
+            recurrences=self._recurrences,
             compiled=self._compiled,
             machine=machine,
             constants=self.constants,
@@ -325,6 +336,32 @@ class Program:
         """
         Path(path).write_bytes(self.core.to_bytes())
 
+    def decoded(self) -> dict[str, Any]:
+        """Return the program as plain data, for backends and generators of code.
+
+        Returns
+        -------
+        dict
+            Of lists, texts and numbers, as a program file holds it: the grid, tensors, channels, the machine,
+            and the code of each PE class, as `tests/programs/toy_backend.py` runs it.
+        """
+        return compiler.decoded(self.core)
+
+    def emit(self, name: str) -> str:
+        """Return the program as a generator writes it.
+
+        Parameters
+        ----------
+        name : str
+            ``"json"``, or a generator that `cyclotron.compiler.generators.register` was given.
+
+        Raises
+        ------
+        BackendUnavailable
+            If there is no such generator (CYC720).
+        """
+        return compiler.generator_of(name)(self.decoded())
+
     def inputs(self) -> dict[str, NDArray[Any]]:
         """The arrays bound at compile time, by tensor; empty for specs and loaded programs."""
         if self.kernel is None:
@@ -343,7 +380,8 @@ class Program:
             self._constants = constants_of(self.core)
         return dict(self._constants)
 
-    def _stage(self, value: Any, name: str) -> Any:
+    @staticmethod
+    def _stage(value: _Stage | None, name: str) -> _Stage:
         if value is None:
             raise ProgramError(
                 f"a loaded program has no {name}: the file holds PE programs only",
@@ -374,64 +412,12 @@ class Program:
         return f"<b>{html.escape(repr(self)[1:-1])}</b>{rows}"
 
 
-def _check_machine(machine: object) -> None:
+def require_machine(machine: object) -> None:
+    """Raise `ShapeError` unless an argument is a machine."""
     if not isinstance(machine, Machine):
         raise ShapeError(
             f"the machine is a `{type(machine).__name__}`", code="CYC400", help="pass a cy.Machine"
         )
-
-
-def unlimited(schedule: Schedule | None) -> Machine:
-    """Return the machine that is compiled for where none is given: ample, with rings for a rotation.
-
-    Parameters
-    ----------
-    schedule : Schedule or None
-    """
-    rings = schedule is not None and schedule.rotations
-    return dataclasses.replace(_UNLIMITED, topology="torus") if rings else _UNLIMITED
-
-
-def compile_kernel(
-    kernel: Kernel, values: tuple[Any, ...], schedule: Schedule | None, machine: Machine | None
-) -> Program:
-    """Compile a kernel for bound arguments; equal shapes, dtypes, schedules and machines compile once.
-
-    Shapes and dtypes are traced once, for whatever schedules and machines.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    values : tuple
-        From `Kernel.bind`.
-    schedule : Schedule or None
-    machine : Machine or None
-    """
-    if schedule is not None and not isinstance(schedule, Schedule):
-        raise ScheduleError(
-            f"the schedule is a `{type(schedule).__name__}`",
-            code="CYC301",
-            help="pass a cy.Schedule, for example cy.Schedule().space('i', 'j')",
-        )
-    target = unlimited(schedule) if machine is None else machine
-    _check_machine(target)
-    traced = key_of(kernel, values)
-    before = known_of(kernel) if traced is not None else Known()
-    key = (schedule, target, traced)
-    known = before.programs.get(key)
-    if known is None:
-        system = before.systems.get(traced)
-        if system is None:
-            system = kernel.recurrences(*values)
-            keep(before.systems, traced, system)
-        with errors_at_call():
-            compiled = _core.compile(system.core, schedule.to_core() if schedule else None, target.to_core())
-        if schedule is not None and schedule.reorders_reductions:
-            system = Recurrences(compiled.system, system.constants)
-        core = with_constants(compiled.program, system.constants)
-        known = Program(core, system=system, compiled=compiled, kernel=kernel, machine=target)
-        keep(before.programs, key, known)
-    return known._with(known.core, target, arguments=values)
 
 
 def load(path: str | Path) -> Program:
@@ -470,3 +456,41 @@ def require_program(value: Any, call: str) -> None:
         code="CYC621",
         help=f"compile first: prog = kernel.compile(A, B); cy.{name}(prog)",
     )
+
+
+def prove(program: Program, *, limit: int | None = None) -> Proof:
+    """Check a program with the independent checker, for its sizes and for all data.
+
+    Where the schedule reassociates reductions, the recurrences are those it makes of the kernel's.
+    The checker reads the program and the recurrences only, and shares no code with the compiler and the
+    backends. It unrolls the program, runs it on terms instead of numbers, and compares what is stored with
+    the operations that the equations spell.
+
+    Parameters
+    ----------
+    program : Program
+        Compiled or loaded; a loaded one has no recurrences, so its terms are not checked.
+    limit : int, optional
+        Most steps to check, 8,388,608 by default (some seconds, about a gigabyte); a larger program is
+        checked for its structure only, and the proof says so.
+
+    Returns
+    -------
+    Proof
+        The properties, each with its status.
+
+    Raises
+    ------
+    LegalityError
+        If a stored element is not what its equation says.
+    ProgramError
+        If an access is out of bounds, a slot is read that holds no value of its own, an output element is not
+        stored exactly once, or a message is left.
+    DeadlockError
+        If the PEs wait for each other with the program's channel depths.
+    """
+    require_program(program, "prove()")
+    recurrences = program._recurrences
+    system = None if recurrences is None else recurrences.core
+    constants = None if recurrences is None else recurrences.constants
+    return compiler.check_program(program.core, system, constants, program.schedule, limit)

@@ -1,23 +1,20 @@
-"""What an independent checker proves of compiled programs."""
+"""Proofs of compiled programs by an independent checker."""
 
 from __future__ import annotations
 
 import dataclasses
 import html
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from numpy.typing import NDArray
 
 from cyclotron import _core
-from cyclotron.constants import check_constants
-from cyclotron.machine import UNBOUNDED
-
-if TYPE_CHECKING:
-    from cyclotron.compiler import Program
-
-# Steps that `Program.verify` checks where nothing is said: below 10 ms.
-VERIFY_LIMIT = 2 * _core.COMPILE_PROOF_LIMIT
-
+from cyclotron.compiler.constants import check_constants
+from cyclotron.machine.machine import UNBOUNDED
+from cyclotron.schedule.schedule import Schedule
+from cyclotron.schedule.text import reduction_orders
 
 _ROTATED = "the schedule rotates a reduction, which then starts elsewhere than its equation says"
 
@@ -47,7 +44,7 @@ class Property:
 
 @dataclass(frozen=True)
 class Proof:
-    """What the checker found; made by `prove`.
+    """The findings of the checker; made by `cyclotron.prove`.
 
     Attributes
     ----------
@@ -170,70 +167,51 @@ def _depth_text(depth: int) -> str:
 _HEADER = ("channel", "queues", "messages", "given", "least", "no stall")
 
 
-def prove(program: Program, *, limit: int | None = None) -> Proof:
-    """Check a program with the independent checker, for its sizes and for all data.
-
-    Where the schedule reassociates reductions, the recurrences are those it makes of the kernel's.
-    The checker reads the program and the recurrences only, and shares no code with the compiler and the
-    backends. It unrolls the program, runs it on terms instead of numbers, and compares what is stored with
-    the operations that the equations spell.
+def check_program(
+    program: _core.Program,
+    system: _core.System | None,
+    constants: Mapping[str, NDArray[Any]] | None,
+    schedule: Schedule | None,
+    limit: int | None,
+) -> Proof:
+    """Check a program with the independent checker; see `cyclotron.prove`.
 
     Parameters
     ----------
-    program : Program
-        Compiled or loaded; a loaded one has no recurrences, so its terms are not checked.
-    limit : int, optional
-        Most steps to check, 8,388,608 by default (some seconds, about a gigabyte); a larger program is
-        checked for its structure only, and the proof says so.
-
-    Returns
-    -------
-    Proof
-        The properties, each with its status.
-
-    Raises
-    ------
-    LegalityError
-        If a stored element is not what its equation says.
-    ProgramError
-        If an access is out of bounds, a slot is read that holds no value of its own, an output element is not
-        stored exactly once, or a message is left.
-    DeadlockError
-        If the PEs wait for each other with the program's channel depths.
+    program : _core.Program
+    system : _core.System or None
+        What it was compiled from; of a loaded program None.
+    constants : mapping of str to ndarray, or None
+        Those of the system.
+    schedule : Schedule or None
+        By which it was compiled.
+    limit : int or None
+        Most steps to check.
     """
-    from cyclotron.compiler import require_program
-
-    require_program(program, "prove()")
-    if program._system is not None:
-        check_constants(program.core, program._system.constants)
+    if constants is not None:
+        check_constants(program, constants)
     steps = _core.PROOF_LIMIT if limit is None else limit
-    system = program._system.core if program._system is not None else None
-    rotates = program.schedule is not None and bool(program.schedule.rotations)
-    found = _core.prove(program.core, system, steps, _ROTATED if rotates else "")
-    properties = tuple(_in_words(Property(*p), program) for p in found["properties"])
-    return Proof(program.kernel_name, properties, found["ok"], found["events"], found["terms"])
+    rotates = schedule is not None and bool(schedule.rotations)
+    result = _core.prove(program, system, steps, _ROTATED if rotates else "")
+    properties = tuple(_in_words(Property(*p), schedule) for p in result["properties"])
+    return Proof(program.kernel, properties, result["ok"], result["events"], result["terms"])
 
 
-def _in_words(found: Property, program: Program) -> Property:
+def _in_words(found: Property, schedule: Schedule | None) -> Property:
     """Say where the equation's order is that of a reassociation."""
-    schedule = program.schedule
     if found.name != "terms" or found.status != "proven" or schedule is None:
         return found
-    orders = [f"{item.index} in blocks {item.into}" for item in schedule.reassociations]
-    orders += ["over " + ", then ".join(schedule.stage_indices)] if schedule.stage_indices else []
-    orders += [f"{index} inwards" for index in schedule.inward_indices]
-    orders += [str(item).removeprefix("reduce ") for item in schedule.reductions]
+    orders = ", ".join(reduction_orders(schedule))
     if not orders:
         return found
-    order = ", ".join(orders)
-    return dataclasses.replace(found, text=f"{found.text}; its order is the re-associated one: {order}")
+    return dataclasses.replace(found, text=f"{found.text}; its order is the re-associated one: {orders}")
 
 
-def least_depths(core: Any, limit: int | None) -> Depths:
+def least_depths(program: _core.Program, limit: int | None) -> Depths:
     """Find the least depths; see `Program.least_depths`."""
-    found = _core.least_depths(core, _core.PROOF_LIMIT if limit is None else limit)
-    channels = tuple(ChannelDepth(**c) for c in found["channels"])
-    return Depths(channels, found["passes_as_given"], found["rendezvous"])
+    result = _core.least_depths(program, _core.PROOF_LIMIT if limit is None else limit)
+    channels = tuple(ChannelDepth(**c) for c in result["channels"])
+    return Depths(channels, result["passes_as_given"], result["rendezvous"])
 
 
 def _html_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:

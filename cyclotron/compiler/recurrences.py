@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import functools
 import html
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from cyclotron import _core
-from cyclotron.dependences import Access, Dependence, Dependences, ScheduleTree, SpaceLoop, Statement
-from cyclotron.errors import Span
-from cyclotron.notation import aligned, to_latex, words
-from cyclotron.tables import html_table
+from numpy.typing import NDArray
+
+from cyclotron import _core, compiler
+from cyclotron.language import Kernel
+from cyclotron.support.latex import aligned, to_latex, words
+from cyclotron.support.tables import html_table
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from cyclotron.compiler.dependences import Access, Dependences, ScheduleTree, SpaceLoop, Statement
 
 
 class Recurrences:
@@ -31,7 +32,7 @@ class Recurrences:
         equations' inputs.
     """
 
-    def __init__(self, core: Any, constants: Mapping[str, NDArray[Any]] | None = None) -> None:
+    def __init__(self, core: _core.System, constants: Mapping[str, NDArray[Any]] | None = None) -> None:
         self.core = core
         self.constants = dict(constants or {})
 
@@ -52,10 +53,7 @@ class Recurrences:
 
     @functools.cached_property
     def _analysis(self) -> tuple[tuple[Statement, ...], Dependences]:
-        found, between = _core.dependences(self.core)
-        statements = tuple(_statement(item) for item in found)
-        names = [statement.name for statement in statements]
-        return statements, Dependences([_dependence(item, names) for item in between])
+        return compiler.analyze(self.core)
 
     @property
     def statements(self) -> tuple[Statement, ...]:
@@ -118,7 +116,7 @@ class Recurrences:
         close together, and marks loops that carry none as coincident (they may be space loops). The
         compiler itself orders PE programs by the schedule's time, not by this tree.
         """
-        return ScheduleTree(*_core.schedule_tree(self.core))
+        return compiler.schedule_tree(self.core)
 
     @property
     def space_loops(self) -> tuple[SpaceLoop, ...]:
@@ -129,18 +127,7 @@ class Recurrences:
         dependences may be longer, since each PE has its own memory. What the compiler makes of an index is
         more exact (it may turn values at a diagonal, for instance): see `cyclotron.systolic_arrays`.
         """
-        return tuple(SpaceLoop(index, tuple(self._obstacles(index))) for index in self.indices)
-
-    def _obstacles(self, index: str) -> Iterator[str]:
-        for item in self.dependences:
-            if index not in item.indices:
-                continue
-            least, greatest = item.ranges[item.indices.index(index)]
-            what = f"the {item.kind} dependence of {item.tensor} from {item.source} to {item.target}"
-            if least != greatest:
-                yield f"{what} is not uniform: {least} to {greatest} steps along {index}"
-            elif item.kind in ("flow", "read") and abs(least) > 1:
-                yield f"{what} goes {abs(least)} steps along {index}, more than a neighbour"
+        return compiler.space_loops(self.indices, self.dependences)
 
     def __str__(self) -> str:
         return str(self.core)
@@ -177,29 +164,14 @@ class Recurrences:
         return aligned(rows or [(words("no equations"), "", "")])
 
 
-def _statement(item: dict[str, Any]) -> Statement:
-    accesses = tuple(
-        Access(a["cell"], a["write"], a["text"], a["relation"], Span(*a["span"])) for a in item["references"]
-    )
-    return Statement(
-        item["name"],
-        item["kind"],
-        tuple(item["indices"]),
-        item["domain"],
-        item["schedule"],
-        accesses,
-        Span(*item["span"]),
-    )
+def recurrences_of(kernel: Kernel, values: tuple[Any, ...]) -> Recurrences:
+    """Return the verified recurrences of a kernel; see `cyclotron.Kernel.recurrences`.
 
-
-def _dependence(item: dict[str, Any], names: list[str]) -> Dependence:
-    return Dependence(
-        item["kind"],
-        item["cell"],
-        names[item["source"]],
-        names[item["target"]],
-        item["relation"],
-        tuple(index for index, _, _ in item["distances"]),
-        tuple((least, greatest) for _, least, greatest in item["distances"]),
-        Span(*item["span"]),
-    )
+    Parameters
+    ----------
+    kernel : Kernel
+    values : tuple
+        From `Kernel.bind`.
+    """
+    system, trace = kernel.verified(*values)
+    return Recurrences(system, {t.name: t.values for t in trace.tensors if t.values is not None})

@@ -1,16 +1,14 @@
-"""What the parts of the machine are for in a program: controller, workers, reduction PEs, relays."""
+"""Roles of the parts of the machine in a program: controller, workers, reduction PEs, relays."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, cast
 
-from cyclotron.tables import Row, Table
-
-if TYPE_CHECKING:
-    from cyclotron.compiler import Program
-    from cyclotron.sections import Section
+from cyclotron import _core
+from cyclotron.compiler.sections import Section, Sections
+from cyclotron.support.tables import Row, Table
 
 _HEADER = ("role", "PEs", "where", "holds", "bytes", "calls")
 
@@ -19,7 +17,7 @@ RoleName = Literal["worker", "reduction", "relay"]
 
 @dataclass(frozen=True)
 class Controller:
-    """What decides where loops end, and calls the procedures of the other PEs.
+    """The controller: it decides where loops end, and calls the procedures of the other PEs.
 
     Attributes
     ----------
@@ -46,21 +44,21 @@ class Controller:
     most_hops: int
 
     @classmethod
-    def of(cls, program: Program) -> Controller | None:
+    def of(cls, program: _core.Program) -> Controller | None:
         """Return that of a program; None where nothing depends on data, or the machine has no `Control`.
 
         Parameters
         ----------
-        program : Program
+        program : _core.Program
             Compiled or loaded.
         """
-        if not program.core.endings or program.core.machine["control"] is None:
+        if not program.endings or program.machine.control is None:
             return None
-        sections = program.sections
-        mean_hops, most_hops = program.core.control_distance
+        sections = Sections.of(program)
+        mean_hops, most_hops = program.control_distance
         return cls(
-            place=tuple(program.core.control_place),
-            loops=tuple(ending["loop"] for ending in program.core.endings),
+            place=tuple(program.control_place),
+            loops=tuple(ending["loop"] for ending in program.endings),
             flags=tuple(dict.fromkeys(one.waits_for for one in sections if one.waits_for)),
             sections=len(sections),
             calls=sum(len(section.calls) for section in sections),
@@ -140,18 +138,18 @@ class Roles(Table):
     sections: tuple[Section, ...]
 
     @classmethod
-    def of(cls, program: Program) -> Roles:
+    def of(cls, program: _core.Program) -> Roles:
         """Return those of a program.
 
         Parameters
         ----------
-        program : Program
+        program : _core.Program
             Compiled or loaded.
         """
-        sections = tuple(program.sections)
+        sections = tuple(Sections.of(program))
         roles = tuple(
             Role(
-                name=found.role,
+                name=cast(RoleName, found.role),
                 pe_class=number,
                 region=found.region,
                 pes=count,
@@ -164,11 +162,9 @@ class Roles(Table):
                     if number in call.classes
                 ),
             )
-            for number, (found, count) in enumerate(
-                zip(program.core.classes, program.core.pe_counts(), strict=True)
-            )
+            for number, (found, count) in enumerate(zip(program.classes, program.pe_counts(), strict=True))
         )
-        return cls(program.kernel_name, Controller.of(program), roles, sections)
+        return cls(program.kernel, Controller.of(program), roles, sections)
 
     def __len__(self) -> int:
         return len(self.roles)
@@ -196,7 +192,7 @@ class Roles(Table):
 
     @property
     def caption(self) -> str:
-        """What the table is of, in a line."""
+        """The title of the table, in a line."""
         names: tuple[tuple[RoleName, str], ...] = (
             ("worker", "worker"),
             ("reduction", "reduction PE"),

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from cyclotron.tables import Row, Table
-
-if TYPE_CHECKING:
-    from cyclotron.compiler import Program
+from cyclotron import _core
+from cyclotron.support.tables import Row, Table
 
 _HEADER = ("section", "call", "lines", "computes", "arguments", "instructions", "classes", "sent")
 
@@ -67,7 +65,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Section:
-    """What PEs do from one decision to the next; loops of known bounds are inside its calls.
+    """The work of PEs from one decision to the next; loops of known bounds are inside its calls.
 
     Attributes
     ----------
@@ -139,15 +137,15 @@ class Sections(Table):
     sections: tuple[Section, ...]
 
     @classmethod
-    def of(cls, program: Program) -> Sections:
+    def of(cls, program: _core.Program) -> Sections:
         """Return those of a program.
 
         Parameters
         ----------
-        program : Program
+        program : _core.Program
             Compiled or loaded.
         """
-        return cls(program.kernel_name, tuple(Section.from_core(one) for one in program.core.sections))
+        return cls(program.kernel, tuple(Section.from_core(one) for one in program.sections))
 
     def __len__(self) -> int:
         return len(self.sections)
@@ -163,7 +161,7 @@ class Sections(Table):
 
     @property
     def caption(self) -> str:
-        """What the table is of, in a line."""
+        """The title of the table, in a line."""
         waits = sum(bool(section.waits_for) for section in self.sections)
         count = f"{len(self)} section" + ("" if len(self) == 1 else "s")
         return f"{self.kernel_name}: {count}, {waits or 'none'} of them sent by a value that the PEs compute"

@@ -1,4 +1,4 @@
-"""What this machine's kernels and messages take, measured once and kept in a file."""
+"""Times of this machine's kernels and messages, measured once and kept in a file."""
 
 from __future__ import annotations
 
@@ -12,22 +12,21 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 import cyclotron.language as cy
-from cyclotron import _core
-from cyclotron.arguments import shown
-from cyclotron.config import threads
-from cyclotron.errors import BackendUnavailable, ShapeError
-from cyclotron.execution import run
-from cyclotron.layout import Layout
-from cyclotron.schedule import Schedule
-
-if TYPE_CHECKING:
-    from cyclotron.compiler import Program
+from cyclotron import _core, mpi
+from cyclotron.compiler.program import Program
+from cyclotron.kernel import kernel
+from cyclotron.mpi import extension
+from cyclotron.mpi.layout import Layout
+from cyclotron.runtime.run import run
+from cyclotron.schedule.schedule import Schedule
+from cyclotron.support.arguments import shown
+from cyclotron.support.environment import threads
+from cyclotron.support.errors import BackendUnavailable, ShapeError
 
 DTYPES = ("float32", "float64", "complex64", "complex128")
 _EXTENTS = (16, 32, 64, 128, 256, 512)
@@ -113,14 +112,14 @@ class Calibration:
 # The same tiles again and again, each result the next operand: nothing but the operators takes time.
 
 
-@cy.kernel
+@kernel
 def _products(A, B, count):  # type: ignore[no-untyped-def]
     C = cy.empty_like(A)
     C[0, 0] = sum(A[0, 0] @ B[0, 0] for t in range(count))
     return C
 
 
-@cy.kernel
+@kernel
 def _solves(L, B, count):  # type: ignore[no-untyped-def]
     n, m = B.shape
     X = cy.empty((count + 1, n, m), dtype=B.dtype, tile=(1, n.tile, m.tile))
@@ -132,7 +131,7 @@ def _solves(L, B, count):  # type: ignore[no-untyped-def]
     return Y
 
 
-@cy.kernel
+@kernel
 def _factors(A, count):  # type: ignore[no-untyped-def]
     n = A.shape[0]
     X = cy.empty((count + 1, n, n), dtype=A.dtype, tile=(1, n.tile, n.tile))
@@ -144,7 +143,7 @@ def _factors(A, count):  # type: ignore[no-untyped-def]
     return L
 
 
-@cy.kernel
+@kernel
 def _relay(A):  # type: ignore[no-untyped-def]
     X = cy.empty_like(A)
     X[0, 0] = A[0, 0]
@@ -216,9 +215,7 @@ def _parsed(name: str, text: str) -> Calibration:
 
 
 def _agreement() -> tuple[Callable[..., str], bool, int]:
-    """What gives all ranks the text of one, whether this is the first, and which is the last."""
-    from cyclotron import mpi
-
+    """Return a function that gives all ranks the text of one, if this is the first, and which is the last."""
     if not mpi.is_collective():
         return (lambda text, rank=0: text), True, 0
     world = mpi.current()
@@ -267,8 +264,6 @@ def _busy(program: Program) -> float:
 
 def _message_times(dtype: str) -> tuple[float, float]:
     """Seconds of a message between two ranks, and of each byte; zeros where there are no two ranks."""
-    from cyclotron import mpi
-
     seconds = []
     for size in (_FEW_BYTES, _MANY_BYTES):
         side = math.isqrt(size // np.dtype(dtype).itemsize)
@@ -303,9 +298,7 @@ def _file(dtype: str, hosts: tuple[str, str]) -> Path:
 
 
 def _mpi_library() -> str:
-    """What the MPI library says it is; nothing where there is none."""
-    from cyclotron.mpi import extension
-
+    """The version of the MPI library; nothing where there is none."""
     try:
         return str(extension.load().library_version())
     except BackendUnavailable:
@@ -313,7 +306,7 @@ def _mpi_library() -> str:
 
 
 def _read(file: Path, dtype: str) -> str:
-    """What the file says, or nothing where there is none, or it is damaged."""
+    """The text of the file, or nothing where there is none, or it is damaged."""
     try:
         text = file.read_text()
         _parsed(dtype, text)

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cyclotron import _core
-from cyclotron.arguments import rank_count, whole_number
-from cyclotron.compiler import Program, require_program
-from cyclotron.errors import ExecutionError
-from cyclotron.layout import Layout
-from cyclotron.places import errors_at_call
-from cyclotron.progress import progress_bar
+from cyclotron.compiler.program import Program, require_program
+from cyclotron.mpi.execution import dealt
+from cyclotron.mpi.layout import Layout
+from cyclotron.support.arguments import rank_count, whole_number
+from cyclotron.support.call_site import errors_at_call
+from cyclotron.support.errors import ExecutionError
+from cyclotron.support.progress import progress_bar
 
 _MOST_CORES = 2**31 - 1
 _MOST_RANKS = 1 << 20  # each has a processor and a queue
@@ -21,7 +22,7 @@ _MOST_RANKS = 1 << 20  # each has a processor and a queue
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """What `predict` found.
+    """The prediction of `predict`.
 
     Attributes
     ----------
@@ -120,8 +121,6 @@ def _owners(program: Program, ranks: int, deal: Layout | None) -> list[int]:
             code="CYC733",
             help="give as many ranks as the layout's grid has",
         )
-    from cyclotron.mpi.execution import dealt  # which takes a while to import
-
     owners = np.zeros(program.grid, np.int64)
     for at, (count, block) in zip(np.indices(program.grid), dealt(program, deal) or (), strict=True):
         owners = owners * count + at // block % count

@@ -17,16 +17,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args, overload
 
-from cyclotron.arguments import shown
-from cyclotron.compiler import Program
-from cyclotron.errors import ShapeError
-from cyclotron.execution import run
-from cyclotron.language import copy, empty, kernel, spec
-from cyclotron.machines import scale_sim as scale_sim_array
-from cyclotron.places import errors_at_call
-from cyclotron.schedule import Schedule
-from cyclotron.tables import html_table, text_table
-from cyclotron.topologies import Layer, read_topology
+from cyclotron.compiler.program import Program
+from cyclotron.explore.scale_sim_topology import Layer, read_topology
+from cyclotron.kernel import kernel
+from cyclotron.language import copy, empty, spec
+from cyclotron.machine.presets import scale_sim as scale_sim_array
+from cyclotron.runtime.run import run
+from cyclotron.schedule.schedule import Schedule
+from cyclotron.support.arguments import shown
+from cyclotron.support.call_site import errors_at_call
+from cyclotron.support.errors import ShapeError
+from cyclotron.support.tables import html_table, text_table
 
 __all__ = ["ScaleSimFold", "ScaleSimLayer", "ScaleSimReport", "scale_sim"]
 
@@ -120,7 +121,7 @@ class ScaleSimLayer:
 
     @property
     def extents(self) -> tuple[int, int, int]:
-        """What is spread over the rows and over the columns of the array, and what streams through it."""
+        """The extents over the rows and over the columns of the array, and that which streams through it."""
         return _extents(self.dataflow, self.M, self.N, self.K)
 
     @property
@@ -265,7 +266,8 @@ def scale_sim(
     Parameters
     ----------
     M : int, str or Path
-        Rows of the inputs, at least 1; or the path of a topology file, see `topologies.read_topology`.
+        Rows of the inputs, at least 1; or the path of a topology file, see
+        `cyclotron.explore.scale_sim_topology.read_topology`.
     N, K : int
         Columns of the filters, and columns of the inputs, at least 1; none with a file.
     dataflow : {"os", "ws", "is"}

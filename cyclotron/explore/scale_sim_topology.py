@@ -7,8 +7,8 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from cyclotron.arguments import file_bytes
-from cyclotron.errors import ShapeError
+from cyclotron.support.arguments import file_bytes
+from cyclotron.support.errors import ShapeError
 
 # Of a convolution: height and width of the input, height and width of a filter, channels, filters, strides.
 _CONVOLUTION = "name, IFMAP height, IFMAP width, filter height, filter width, channels, filters, stride"

@@ -14,16 +14,25 @@ from typing import Any
 import numpy as np
 
 from cyclotron import _core
-from cyclotron.arguments import index_of
-from cyclotron.compiler import Program, compile_kernel, unlimited
-from cyclotron.errors import CyclotronError, ExecutionError
-from cyclotron.language import Kernel
-from cyclotron.machine import Machine, topology_text
-from cyclotron.places import errors_at_call
-from cyclotron.progress import progress_bar
-from cyclotron.schedule import Schedule
-from cyclotron.sweep_axes import Named, grids_of, invalid, no_value, schedules_of, several, topologies_of
-from cyclotron.sweep_table import Record, Sweep
+from cyclotron.compiler.compile import compile_kernel, unlimited
+from cyclotron.compiler.program import Program
+from cyclotron.explore.sweep_axes import (
+    Named,
+    grids_of,
+    invalid,
+    no_value,
+    schedules_of,
+    several,
+    topologies_of,
+)
+from cyclotron.explore.sweep_table import Record, Sweep
+from cyclotron.kernel import Kernel
+from cyclotron.machine.machine import Machine, topology_text
+from cyclotron.schedule.schedule import Schedule
+from cyclotron.support.arguments import index_of
+from cyclotron.support.call_site import errors_at_call
+from cyclotron.support.errors import CyclotronError, ExecutionError
+from cyclotron.support.progress import progress_bar
 
 __all__ = ["Sweep", "sweep"]
 
@@ -45,7 +54,7 @@ _MEASURED = ("cycles", "pes", "utilization", *_SHARES, "memory_bytes", "error")
 
 
 def sweep(
-    design: Program | Kernel,
+    design: Program | Kernel[..., Any],
     *args: Any,
     schedule: Schedule | Sequence[Schedule | None] | Mapping[str, Schedule | None] | None = None,
     grid: Sequence[Any] | None = None,
@@ -150,7 +159,10 @@ class _Design:
 
 
 def _designs(
-    design: Program | Kernel, args: tuple[Any, ...], given: Mapping[str, Sequence[Any]], named: Named
+    design: Program | Kernel[..., Any],
+    args: tuple[Any, ...],
+    given: Mapping[str, Sequence[Any]],
+    named: Named,
 ) -> Iterator[_Design]:
     mappings = [name for name in given if name not in _TIMED]
     timed = [name for name in given if name in _TIMED]
@@ -165,7 +177,7 @@ def _designs(
 
 
 def _compiled(
-    design: Program | Kernel, args: tuple[Any, ...], chosen: Mapping[str, Any], named: Named
+    design: Program | Kernel[..., Any], args: tuple[Any, ...], chosen: Mapping[str, Any], named: Named
 ) -> Program | CyclotronError:
     base = named.machines[chosen["machine"]] if "machine" in chosen else named.machine
     try:

@@ -6,10 +6,10 @@ import numbers
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from cyclotron.errors import ExecutionError
-from cyclotron.link_maps import LinkMap
-from cyclotron.machine import Machine
-from cyclotron.schedule import Schedule
+from cyclotron.machine.link_map import LinkMap
+from cyclotron.machine.machine import Machine
+from cyclotron.schedule.schedule import Schedule
+from cyclotron.support.errors import ExecutionError
 
 _MACHINE = "a cy.Machine, or a mapping of names to machines"
 _SCHEDULE = "a cy.Schedule, several, or a mapping of names to schedules; None is the compiler's choice"
@@ -17,7 +17,7 @@ _TOPOLOGY = 'its name, for example "torus", or a tuple with a name for each dime
 
 
 class Named(NamedTuple):
-    """What the names of an axis stand for, and the machine where it is no axis."""
+    """Meanings of the names of an axis, and the machine where it is no axis."""
 
     schedules: Mapping[str, Schedule | None]
     machines: Mapping[str, Machine]

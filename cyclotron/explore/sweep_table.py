@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from cyclotron.errors import BackendUnavailable, ExecutionError
-from cyclotron.tables import html_table, text_table
+from cyclotron.support.errors import BackendUnavailable, ExecutionError
+from cyclotron.support.tables import html_table, text_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +25,7 @@ _MOST_ROWS = 40
 
 
 class Sweep(Sequence[Record]):
-    """What a sweep measured, one record a design; prints as a table.
+    """The measures of a sweep, one record a design; prints as a table.
 
     Attributes
     ----------

@@ -5,18 +5,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
-from cyclotron.arguments import require
-from cyclotron.errors import CapacityError, LegalityError, ScheduleError, TraceError
-from cyclotron.explain import Explanation
-from cyclotron.schedule import Schedule
-from cyclotron.tables import html_table, text_table
-
-if TYPE_CHECKING:
-    from cyclotron.compiler import Program
-    from cyclotron.language import Kernel
-    from cyclotron.machine import Machine
+from cyclotron.compiler.explain import Explanation
+from cyclotron.compiler.program import Program
+from cyclotron.kernel import Kernel
+from cyclotron.machine.machine import Machine
+from cyclotron.runtime.run import run
+from cyclotron.schedule.schedule import Schedule
+from cyclotron.support.arguments import require
+from cyclotron.support.errors import CapacityError, LegalityError, ScheduleError, TraceError
+from cyclotron.support.tables import html_table, text_table
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,11 @@ class SystolicArrays(Sequence[Schedule]):
 
 
 def systolic_arrays(
-    kernel: Kernel, *args: Any, machine: Machine | None = None, simulate: bool = False, **kwargs: Any
+    kernel: Kernel[..., Any],
+    *args: Any,
+    machine: Machine | None = None,
+    simulate: bool = False,
+    **kwargs: Any,
 ) -> SystolicArrays:
     """Return every one- and two-dimensional systolic array of a kernel.
 
@@ -136,9 +139,6 @@ def systolic_arrays(
     SystolicArrays
         A sequence of schedules; a product of matrices has six.
     """
-    from cyclotron.execution import run
-    from cyclotron.language import Kernel
-
     require(
         kernel,
         Kernel,
@@ -156,6 +156,7 @@ def systolic_arrays(
         except (LegalityError, ScheduleError, CapacityError) as error:
             rejected[space] = error.message
             continue
+        assert program.schedule is not None
         cycles = run(program, backend="sim", functional=False).cycles if simulate else None
         arrays.append(SystolicArray(program.schedule, program, cycles))
     return SystolicArrays(arrays, rejected)

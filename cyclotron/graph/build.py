@@ -5,37 +5,46 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from cyclotron.graph.nodes import Domain, Edge, Graph, Literal, Node, Number
+from cyclotron.graph.graph import Graph
+from cyclotron.graph.nodes import Domain, Edge, Literal, Node, Number
 from cyclotron.graph.text import condition_text, loop_text, slices
-from cyclotron.language.arrays.naming import AxisIndex
-from cyclotron.language.arrays.tensors import SymbolicTensor
-from cyclotron.language.expressions.affine import Index
-from cyclotron.language.expressions.elements import Access, Apply, Choose, Constant, Element, Reduce
-from cyclotron.language.expressions.index_numbers import IndexValue
-from cyclotron.language.expressions.operators import OPERATORS
-from cyclotron.language.recording.trace import Recorded, Trace, accesses
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from cyclotron.language import Kernel
+from cyclotron.language.trace.statement import Statement
+from cyclotron.language.trace.trace import Trace
+from cyclotron.language.values.affine import Index
+from cyclotron.language.values.nodes import (
+    Access,
+    Apply,
+    AxisIndex,
+    Choose,
+    Constant,
+    Element,
+    IndexValue,
+    Reduce,
+    Tensor,
+    accesses,
+)
+from cyclotron.language.values.operators import OPERATORS
 
 _FOLDS = {"sum": "sum", "product": "prod", "maximum": "max", "minimum": "min"}
-_Tensors = dict[SymbolicTensor, None]  # a set in the order in which it was filled
+_Tensors = dict[Tensor, None]  # a set in the order in which it was filled
 
 
-def graph_of(trace: Trace, arguments: dict[str, NDArray[Any]]) -> Graph:
-    """Return the graph of a finished recording.
+def graph_of(kernel: Kernel, values: tuple[Any, ...]) -> Graph:
+    """Return the graph of a kernel that the compiler takes; see `cyclotron.Kernel.graph`.
 
     Parameters
     ----------
-    trace : Trace
-        Of a kernel that the compiler takes, with its outputs named.
-    arguments : dict of str to ndarray
-        The arrays that inputs have by default.
+    kernel : Kernel
+    values : tuple
+        From `Kernel.bind`.
     """
-    outputs = tuple(name for name in trace.outputs)
-    return Graph(trace.kernel, tuple(_Builder(trace).nodes()), outputs, trace, arguments)
+    _, trace = kernel.verified(*values)
+    return Graph(
+        trace.kernel, tuple(_Builder(trace).nodes()), tuple(trace.outputs), trace, kernel.arrays(values)
+    )
 
 
 class _Builder:
@@ -48,21 +57,19 @@ class _Builder:
     def nodes(self) -> Iterator[Node]:
         used = {access.tensor for s in self._trace.statements for access in accesses(s.value)}
         used |= {s.target for s in self._trace.statements} | set(self._trace.outputs.values())
-        scope: dict[SymbolicTensor, int] = {}
+        scope: dict[Tensor, int] = {}
         for tensor in self._trace.tensors:
             if tensor.is_input or (tensor.initial is not None and tensor in used):
                 scope[tensor] = next(self._numbers)
                 yield self._declared(tensor, scope[tensor])
         yield from self._block(self._trace.statements, 0, scope)
 
-    def _declared(self, tensor: SymbolicTensor, number: int) -> Node:
+    def _declared(self, tensor: Tensor, number: int) -> Node:
         operands = () if tensor.is_input else (Literal(tensor.initial or 0, tensor.dtype_name),)
         kind = "input" if tensor.is_input else "full"
         return Node(number, kind, kind, tensor.name, "", operands, tensor.span, target=tensor)
 
-    def _block(
-        self, statements: Sequence[Recorded], depth: int, scope: dict[SymbolicTensor, int]
-    ) -> Iterator[Node]:
+    def _block(self, statements: Sequence[Statement], depth: int, scope: dict[Tensor, int]) -> Iterator[Node]:
         """The nodes of statements under the same loops, of which `depth` are those of the graph."""
         for loop, group in itertools.groupby(statements, lambda s: _loop_at(s, depth)):
             if loop is None:
@@ -71,9 +78,9 @@ class _Builder:
             else:
                 yield self._loop(loop, list(group), depth, scope)
 
-    def _loop(self, loop: Index, body: list[Recorded], depth: int, outer: dict[SymbolicTensor, int]) -> Node:
+    def _loop(self, loop: Index, body: list[Statement], depth: int, outer: dict[Tensor, int]) -> Node:
         number = next(self._numbers)
-        scope: dict[SymbolicTensor, int] = {}
+        scope: dict[Tensor, int] = {}
         nodes = []
         for tensor in _transferred(body, outer):
             scope[tensor] = next(self._numbers)
@@ -102,8 +109,8 @@ class _Statement:
     def __init__(
         self,
         numbers: Iterator[int],
-        scope: dict[SymbolicTensor, int],
-        statement: Recorded,
+        scope: dict[Tensor, int],
+        statement: Statement,
     ) -> None:
         self._numbers = numbers
         self._scope = scope
@@ -137,7 +144,7 @@ class _Statement:
         return [*self._nodes, assigning]
 
     def _operand(self, value: Element, domain: Domain, dtype: str | None) -> Edge | Literal | Number:
-        """What an expression is over a domain; numbers take a dtype from where they stand."""
+        """The operand that an expression makes over a domain; numbers take a dtype from where they stand."""
         if isinstance(value, Constant):
             return Literal(value.value, dtype)
         if isinstance(value, IndexValue):
@@ -185,21 +192,21 @@ def _dtypes(value: Apply, adopted: str | None) -> Iterator[str | None]:
         yield dtype or ("bool" if typing == "select" and number == 0 else common)
 
 
-def _loop_at(statement: Recorded, depth: int) -> Index | None:
+def _loop_at(statement: Statement, depth: int) -> Index | None:
     """The loop of the text in which a statement stands, below `depth` others; None if it is in none."""
     loop = statement.loops[depth] if depth < len(statement.loops) else None
     return None if isinstance(loop, AxisIndex) else loop
 
 
-def _inner(body: Iterable[Recorded], depth: int) -> set[Index]:
+def _inner(body: Iterable[Statement], depth: int) -> set[Index]:
     """The indices of loops and axes in the body of a loop."""
     return {index for statement in body for index in statement.loops[depth + 1 :]}
 
 
-def _transferred(body: Sequence[Recorded], outer: dict[SymbolicTensor, int]) -> _Tensors:
+def _transferred(body: Sequence[Statement], outer: dict[Tensor, int]) -> _Tensors:
     """The arrays that the graph of a loop takes from around it, or from the iteration before."""
     found: _Tensors = {}
-    assigned: set[SymbolicTensor] = set()
+    assigned: set[Tensor] = set()
     for statement in body:
         for access in accesses(statement.value):
             if access.tensor in outer or access.tensor not in assigned:

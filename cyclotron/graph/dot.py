@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cyclotron.graph.nodes import Graph, Node
+from cyclotron.graph.nodes import Block, Node
 
 _STYLES = {
     "input": 'shape=box color="#606060"',
@@ -16,7 +16,7 @@ _STYLES = {
 }
 
 
-def dot(graph: Graph) -> str:
+def to_dot(graph: Block) -> str:
     """Return ``digraph`` text: nodes with number and result index, edges with what is read."""
     lines = [
         f"digraph {_quoted(graph.name)} {{",
@@ -37,7 +37,7 @@ def label(node: Node) -> tuple[str, ...]:
     return (node.title, f"N: {node.id}   RI: {node.result}")
 
 
-def _block(graph: Graph, indent: str) -> Iterator[str]:
+def _block(graph: Block, indent: str) -> Iterator[str]:
     for node in graph.nodes:
         yield f"{indent}N{node.id} [label={_quoted(*label(node))} {_STYLES[node.kind]}]"
         for number, edge in enumerate(node.edges):

@@ -8,22 +8,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cyclotron.arguments import array_of
-from cyclotron.errors import ExecutionError, ShapeError
-from cyclotron.graph.nodes import Domain, Edge, Graph, Literal, Node, Number
+from cyclotron.graph.nodes import Block, Domain, Edge, Literal, Node, Number
 from cyclotron.graph.operations import Operand, applied, chosen, folded
 from cyclotron.graph.points import Numbers, Points, bounds, points_of
-from cyclotron.language.arrays.blocked import Blocked
-from cyclotron.language.arrays.tensors import SymbolicTensor
-from cyclotron.language.expressions.affine import Affine, Index
-from cyclotron.language.expressions.position import line_span
-from cyclotron.language.recording.exits import is_ending, most_steps
+from cyclotron.language.trace.early_exit import is_ending, most_steps
+from cyclotron.language.values.affine import Affine, Index
+from cyclotron.language.values.blocked import Blocked
+from cyclotron.language.values.nodes import Tensor
+from cyclotron.language.values.source_span import line_span
+from cyclotron.support.arguments import array_of
+from cyclotron.support.errors import ExecutionError, ShapeError
 
 Places = tuple[Numbers, ...]
 _ONE = np.zeros(1, np.int64)
 
 
-def run(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+def evaluate(graph: Block, inputs: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     """Return the outputs of a whole graph; see `Graph.evaluate`."""
     trace = graph.trace
     if trace is None:
@@ -61,7 +61,7 @@ def run(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     return outputs
 
 
-def _input(tensor: SymbolicTensor, value: Any) -> NDArray[Any]:
+def _input(tensor: Tensor, value: Any) -> NDArray[Any]:
     """A copy of an input, which statements may assign in place."""
     what = f"input `{tensor.name}`"
     if value is None:
@@ -84,7 +84,7 @@ def _input(tensor: SymbolicTensor, value: Any) -> NDArray[Any]:
 class _Run:
     """One run: what the arrays are, and what temporary nodes of the statement in progress made."""
 
-    def __init__(self, arrays: dict[SymbolicTensor, NDArray[Any]]) -> None:
+    def __init__(self, arrays: dict[Tensor, NDArray[Any]]) -> None:
         self._arrays = arrays
         self._loops: dict[Index, int] = {}
         self._points: dict[Domain, Points] = {}
@@ -141,7 +141,7 @@ class _Run:
         return applied(node.op, values, node.flags)
 
     def _operand(self, operand: Edge | Literal | Number, points: Points) -> Operand:
-        """What an operand is at points."""
+        """The values of an operand at points."""
         if isinstance(operand, Literal):
             return np.full(points.count, operand.value, operand.dtype)
         if isinstance(operand, Number):
@@ -154,9 +154,7 @@ class _Run:
             return np.broadcast_to(array[places], (points.count,))  # all read an array without axes
         return [array[tile] for tile in _tiles(operand.tensor, places)]
 
-    def _write(
-        self, tensor: SymbolicTensor, index: tuple[Affine, ...], points: Points, value: Operand
-    ) -> None:
+    def _write(self, tensor: Tensor, index: tuple[Affine, ...], points: Points, value: Operand) -> None:
         places = self._places(tensor, index, points)
         if tensor.tile is None and not places:
             self._arrays[tensor][...] = value[-1] if points.count else self._arrays[tensor]
@@ -167,7 +165,7 @@ class _Run:
         for tile, one in zip(_tiles(tensor, places), value, strict=True):
             self._arrays[tensor][tile] = one
 
-    def _places(self, tensor: SymbolicTensor, index: tuple[Affine, ...], points: Points) -> Places:
+    def _places(self, tensor: Tensor, index: tuple[Affine, ...], points: Points) -> Places:
         """Subscripts of elements, one array for each axis."""
         places = tuple(points.of(form) for form in index)
         for at, size in zip(places, tensor.shape, strict=True):
@@ -182,7 +180,7 @@ class _Run:
         return self._points[domain]
 
 
-def _tiles(tensor: SymbolicTensor, places: Places) -> Iterator[tuple[slice, ...]]:
+def _tiles(tensor: Tensor, places: Places) -> Iterator[tuple[slice, ...]]:
     """Where tiles lie among the scalars."""
     assert tensor.tile is not None
     for corner in zip(*places, strict=True):

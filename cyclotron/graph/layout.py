@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cyclotron.graph.dot import label
-from cyclotron.graph.nodes import Graph, Node
+from cyclotron.graph.nodes import Block, Node
 
 CHARACTER, LINE = 6.2, 14.0  # the size of a character, in pixels
 _GAP, _DROP, _MARGIN = 18.0, 40.0, 12.0  # between neighbours, between layers, around nested graphs
@@ -55,7 +55,7 @@ class Picture:
     height: float = 0.0
 
 
-def picture(graph: Graph) -> Picture:
+def picture(graph: Block) -> Picture:
     """Place the nodes of a graph, and those of the graphs in it."""
     boxes = {node.id: _box(node) for node in graph.nodes}
     layers = _layers(graph)
@@ -101,7 +101,7 @@ def _box(node: Node) -> Box:
     return Box(node, width, height, ports, inside)
 
 
-def _layers(graph: Graph) -> dict[int, int]:
+def _layers(graph: Block) -> dict[int, int]:
     """The layer of each node: below all that it reads or updates."""
     result: dict[int, int] = {}
     for node in graph.nodes:

@@ -1,23 +1,19 @@
-"""The values that a graph is made of; they know nothing of how they are drawn and run."""
+"""Values of graphs: nodes, edges, and blocks of nodes; how they are drawn and run is elsewhere."""
 
 from __future__ import annotations
 
-import html
-import importlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from cyclotron.errors import Span
-from cyclotron.language.expressions.affine import Affine, Index, Region
+from cyclotron.language.values.affine import Affine, Index, Region
+from cyclotron.support.errors import Span
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from cyclotron.language.arrays.tensors import SymbolicTensor
-    from cyclotron.language.recording.trace import Trace
-
-MOST_DRAWN = 300  # nodes; larger graphs are shown as text in notebooks
+    from cyclotron.language.trace.trace import Trace
+    from cyclotron.language.values.nodes import Tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +30,7 @@ class Domain:
 
 @dataclass(frozen=True, eq=False)
 class Edge:
-    """What an operation reads.
+    """A value that an operation reads.
 
     Attributes
     ----------
@@ -49,7 +45,7 @@ class Edge:
     source: int
     address: str
     access: str
-    tensor: SymbolicTensor | None = field(default=None, repr=False)  # None: the result of a temporary node
+    tensor: Tensor | None = field(default=None, repr=False)  # None: the result of a temporary node
     index: tuple[Affine, ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
@@ -132,11 +128,11 @@ class Node:
     operands: Operands
     span: Span
     updates: int | None = None
-    body: Graph | None = None
+    body: Block | None = None
     flags: tuple[str, ...] = ()
     domain: Domain | None = field(default=None, repr=False)
     inner: tuple[Domain, ...] = field(default=(), repr=False)  # of operands, where that is another domain
-    target: SymbolicTensor | None = field(default=None, repr=False)
+    target: Tensor | None = field(default=None, repr=False)
     index: tuple[Affine, ...] = field(default=(), repr=False)
     loop: Index | None = field(default=None, repr=False)
     regions: tuple[Region, ...] = field(default=(), repr=False)  # of a loop's statements
@@ -169,10 +165,10 @@ class Node:
 
 
 @dataclass(frozen=True, eq=False)
-class Graph:
+class Block:
     """The operations of a kernel, or of one iteration of a loop in it, in the order they run.
 
-    Made by `Kernel.graph`; prints one node a line, and draws itself in notebooks.
+    As a value: `cyclotron.graph.Graph`, which all blocks are, also draws and runs it.
 
     Attributes
     ----------
@@ -216,50 +212,9 @@ class Graph:
     def __repr__(self) -> str:
         return f"<graph {self.name}, {len(self)} nodes>"
 
-    def evaluate(self, **inputs: Any) -> dict[str, NDArray[Any]]:
-        """Run the graph in NumPy, one node after the other.
 
-        It shares nothing with the compiler but the recording: an oracle for what is lowered from it.
-
-        Parameters
-        ----------
-        **inputs : ndarray or Blocked
-            By parameter, shaped and typed as those the graph was made from, which are used by default.
-
-        Returns
-        -------
-        dict of str to ndarray
-            The outputs by name.
-
-        Raises
-        ------
-        ShapeError
-            CYC710 if an input is missing, unknown, or has another shape or dtype.
-        ExecutionError
-            CYC719 if a `while` would go on after its most steps, CYC701 if an operator fails,
-            CYC710 if this is the body of a loop.
-        """
-        result: dict[str, NDArray[Any]] = importlib.import_module("cyclotron.graph.run").run(self, inputs)
-        return result
-
-    def to_dot(self) -> str:
-        """Return the graph in Graphviz's language; loops are clusters."""
-        text: str = importlib.import_module("cyclotron.graph.dot").dot(self)
-        return text
-
-    def to_svg(self) -> str:
-        """Return a picture of the graph; loops are boxes around theirs."""
-        text: str = importlib.import_module("cyclotron.graph.svg").svg(self)
-        return text
-
-    def _repr_html_(self) -> str:
-        if len(self) <= MOST_DRAWN:
-            return self.to_svg()
-        return f"<pre>{html.escape(str(self))}</pre>"
-
-
-def _lines(graph: Graph, indent: str) -> Iterator[str]:
-    for node in graph.nodes:
+def _lines(block: Block, indent: str) -> Iterator[str]:
+    for node in block.nodes:
         yield indent + str(node)
         if node.body is not None:
             yield from _lines(node.body, indent + "  ")

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cyclotron.graph.points import Numbers
-from cyclotron.language.expressions.operators import OPERATORS
 from cyclotron.language.functions import linalg
+from cyclotron.language.values.operators import OPERATORS
 
 Operand = NDArray[Any] | list[Any]
 _ADD: Mapping[str, np.ufunc] = {

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cyclotron.graph.nodes import Domain
-from cyclotron.language.expressions.affine import Affine, Constraint, Index, Region
+from cyclotron.language.values.affine import Affine, Constraint, Index, Region
 
 Numbers = NDArray[np.int64]
 Values = Mapping[Index, int | Numbers]
@@ -33,12 +33,12 @@ class Points:
     parents: Numbers
 
     def of(self, form: Affine) -> Numbers:
-        """What a form is at each point."""
+        """The value of a form at each point."""
         return np.broadcast_to(number(form, self.values), (self.count,))
 
 
 def number(form: Affine, values: Values) -> int | Numbers:
-    """What a form is where its indices have values."""
+    """The values of a form where its indices have values."""
     result: int | Numbers = form.constant
     for index, factor in form.terms.items():
         result = result + factor * values[index]

@@ -7,7 +7,7 @@ from html import escape
 
 from cyclotron.graph.dot import label
 from cyclotron.graph.layout import LINE, Box, Line, Picture, picture
-from cyclotron.graph.nodes import Graph
+from cyclotron.graph.nodes import Block
 
 _PAD = 16.0
 _COLORS = {
@@ -20,7 +20,7 @@ _COLORS = {
 }
 
 
-def svg(graph: Graph) -> str:
+def to_svg(graph: Block) -> str:
     """Return the picture as an ``<svg>`` element."""
     drawn = picture(graph)
     width, height = drawn.width + 2 * _PAD, drawn.height + 2 * _PAD

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from cyclotron.graph.nodes import Domain
-from cyclotron.language.arrays.tensors import SymbolicTensor
-from cyclotron.language.expressions.affine import Affine, Condition, Index, Region, intersection
-from cyclotron.language.expressions.regions import extent
+from cyclotron.language.values.affine import Affine, Index, Region, intersection
+from cyclotron.language.values.condition import Condition
+from cyclotron.language.values.nodes import Tensor
+from cyclotron.language.values.region import extent
 
 
-def slices(tensor: SymbolicTensor, index: Sequence[Affine], domain: Domain) -> str:
-    """What subscripts take over a domain, as in ``[0:16, t + 1]``; empty where it is the whole array."""
+def slices(tensor: Tensor, index: Sequence[Affine], domain: Domain) -> str:
+    """The slices that subscripts take over a domain, as in ``[0:16, t + 1]``; empty for the whole array."""
     if not index:
         return ""
     inner, regions = _within(domain)

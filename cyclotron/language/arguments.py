@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from cyclotron.errors import ShapeError, Span, TraceError
-from cyclotron.language.arrays.blocked import Blocked, Spec
+from cyclotron.language.values.blocked import Blocked, Spec
+from cyclotron.support.errors import ShapeError, Span, TraceError
 
 
 @dataclass(frozen=True)

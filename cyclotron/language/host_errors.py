@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from cyclotron.errors import Span, TraceError
-from cyclotron.language.arrays.numpy_functions import refused
-from cyclotron.language.expressions.position import ours_raise, place_of
-from cyclotron.language.recording.markers import fuse
-from cyclotron.language.text.source import Source, managers
-from cyclotron.language.text.syntax import walk
+from cyclotron.language.syntax.source import Source, managers
+from cyclotron.language.syntax.trees import walk
+from cyclotron.language.trace.markers import fuse
+from cyclotron.language.values.numpy_functions import refused
+from cyclotron.language.values.source_span import ours_raise, user_frame
+from cyclotron.support.errors import Span, TraceError
 
 OF_TYPES = (TypeError, AttributeError)  # what values of the host say where arrays were meant
 OF_VALUES = (ValueError, IndexError, OverflowError)  # what functions say of arguments that they do not take
@@ -31,7 +31,7 @@ def told(error: Exception, source: Source, hosts: Mapping[str, Any]) -> TraceErr
     hosts : dict
         Its arguments that are no arrays, by parameter.
     """
-    found = place_of(error)
+    found = user_frame(error)
     is_of_kernel = found is not None and (found[0].co_filename, found[0].co_name) == (
         source.file,
         source.node.name,
@@ -66,14 +66,14 @@ def told(error: Exception, source: Source, hosts: Mapping[str, Any]) -> TraceErr
 
 
 def _is_of_user(node: ast.AST, source: Source) -> bool:
-    """Whether a statement is run by Python as it stands: of its errors nothing else is to be said."""
+    """Return whether a statement is run by Python as it stands: of its errors nothing else is to be said."""
     if not isinstance(node, ast.With):
         return isinstance(node, ast.Raise | ast.Assert)
     return managers(source, node) != [fuse]
 
 
 def _missing_function(error: Exception) -> TraceError | None:
-    """What there is instead of a function that the package does not have."""
+    """Return the error that names what there is instead of a function that the package does not have."""
     module = getattr(error, "obj", None)
     if not isinstance(error, AttributeError) or not isinstance(module, ModuleType):
         return None

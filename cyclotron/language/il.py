@@ -14,7 +14,6 @@ A program is a function under `@il.program` that runs once on symbolic tensors. 
 
 from __future__ import annotations
 
-from cyclotron.language.arrays.captured_functions import outer as captured
 from cyclotron.language.functions.creation import (
     empty,
     empty_like,
@@ -26,17 +25,21 @@ from cyclotron.language.functions.creation import (
     zeros_like,
 )
 from cyclotron.language.functions.einsum import einsum
-from cyclotron.language.kernel import program
-from cyclotron.language.recording.branched import branches, unconditional
-from cyclotron.language.recording.carried import keep, kept
-from cyclotron.language.recording.conditions import every, no, not_, some
-from cyclotron.language.recording.conversions import converted
-from cyclotron.language.recording.exits import running, stop, unfinished
-from cyclotron.language.recording.markers import fuse
-from cyclotron.language.recording.scopes import items, loop, otherwise, unrolled, where
-from cyclotron.language.recording.statements import array
-from cyclotron.language.recording.sums import added, changed
-from cyclotron.language.recording.values import (
+from cyclotron.language.syntax.annotations import typed
+from cyclotron.language.trace.assign import array
+from cyclotron.language.trace.branches import branches, unconditional
+from cyclotron.language.trace.conditions import every, no, not_, some
+from cyclotron.language.trace.conversions import converted
+from cyclotron.language.trace.early_exit import bound_reached as unfinished
+from cyclotron.language.trace.early_exit import break_if as stop
+from cyclotron.language.trace.early_exit import loop_flag as running
+from cyclotron.language.trace.loop_carried import loop_carried as kept
+from cyclotron.language.trace.loop_carried import update_carried as keep
+from cyclotron.language.trace.loop_sums import changed
+from cyclotron.language.trace.loop_sums import loop_sum as added
+from cyclotron.language.trace.loops import items, loop, otherwise, unrolled, where
+from cyclotron.language.trace.markers import fuse
+from cyclotron.language.trace.values import (
     absolute,
     all,
     all_of,
@@ -70,7 +73,7 @@ from cyclotron.language.recording.values import (
     tanh,
     term,
 )
-from cyclotron.language.text.annotations import typed
+from cyclotron.language.values.host_functions import outer as captured
 
 __all__ = [
     "absolute",
@@ -120,7 +123,6 @@ __all__ = [
     "outputs",
     "power",
     "prod",
-    "program",
     "running",
     "select",
     "sin",

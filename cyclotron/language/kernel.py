@@ -5,42 +5,42 @@ from __future__ import annotations
 import ast
 import functools
 import html
-import importlib
 import inspect
 import itertools
-import operator
 from collections.abc import Callable, Mapping
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from cyclotron.errors import CyclotronError, Span, TraceError
+from cyclotron import _core
+from cyclotron.language import il
 from cyclotron.language.arguments import TensorArgument, describe, normalize
-from cyclotron.language.arrays.blocked import Blocked, Spec
-from cyclotron.language.arrays.captured_functions import names_outside, outer, over_constants, reads_arrays
-from cyclotron.language.arrays.naming import name_axes
-from cyclotron.language.arrays.reference import unwrap, wrap
-from cyclotron.language.arrays.tensors import SymbolicTensor
 from cyclotron.language.host_errors import OF_TYPES, OF_VALUES, told
-from cyclotron.language.recording import aliases
-from cyclotron.language.recording.build import SystemBuilder, build, build_nest
-from cyclotron.language.recording.calls import inlined
-from cyclotron.language.recording.nests import may_be_nest
-from cyclotron.language.recording.statements import array
-from cyclotron.language.recording.trace import ACTIVE, Reference, Trace
-from cyclotron.language.text.annotations import check_members, conforms, not_of_its_type, resolved
-from cyclotron.language.text.bounded import bounded
-from cyclotron.language.text.factories import factory_of, made
-from cyclotron.language.text.outside import fixed
-from cyclotron.language.text.printed import preamble
-from cyclotron.language.text.source import Source, closure_of
-from cyclotron.language.text.syntax import walk
+from cyclotron.language.lower.build import SystemBuilder, build, build_nest
+from cyclotron.language.lower.nests import may_be_nest
+from cyclotron.language.syntax.annotations import check_members, conforms, not_of_its_type, resolved
+from cyclotron.language.syntax.bounded_while import bound_loops
+from cyclotron.language.syntax.factories import factory_of, instantiate
+from cyclotron.language.syntax.globals import fingerprint
+from cyclotron.language.syntax.il_preamble import preamble
+from cyclotron.language.syntax.source import Source, closure_of
+from cyclotron.language.syntax.trees import walk
+from cyclotron.language.trace.alias_check import check_aliases
+from cyclotron.language.trace.assign import array
+from cyclotron.language.trace.axis_names import name_axes
+from cyclotron.language.trace.calls import inlined
+from cyclotron.language.trace.trace import Trace
+from cyclotron.language.values.blocked import Blocked, Spec
+from cyclotron.language.values.context import ACTIVE, Recorder, Reference
+from cyclotron.language.values.host_functions import names_outside, outer, over_constants, reads_arrays
+from cyclotron.language.values.reference import unwrap, wrap
+from cyclotron.language.values.tensor import SymbolicTensor
+from cyclotron.support.errors import CyclotronError, Span, TraceError
 
 if TYPE_CHECKING:
-    from cyclotron.graph import Graph
-    from cyclotron.language.text.rewrite import Rewritten
-    from cyclotron.language.text.static import EquationShape
+    from cyclotron.language.syntax.rewrite import Rewritten
+    from cyclotron.language.syntax.static import EquationShape
 
 
 _NUMBERS = itertools.count()
@@ -61,8 +61,8 @@ class Kernel:
         Its first line there, decorators included.
     number : int
         That of no other kernel of this process.
-    made : dict
-        What was made of it and refers to it, by who keeps it here: it lives as long as the kernel does.
+    cache : dict
+        Values that refer to it, such as its programs, by the layer that made them.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Kernel:
                 code="CYC116",
                 help="decorate a function made by `def`",
             )
-        functools.update_wrapper(self, function)
+        functools.update_wrapper(cast(Any, self), function)
         self.name = function.__name__
         self.file = function.__code__.co_filename
         self.first_line = function.__code__.co_firstlineno
@@ -83,16 +83,14 @@ class Kernel:
         self._is_il = is_il
         self._max_steps = max_steps
         self.number = next(_NUMBERS)
-        self.made: dict[str, Any] = {}
+        self.cache: dict[str, Any] = {}
         self._owner: tuple[Any, ...] = ()  # of a method, the object
         self._factories: dict[tuple[str, ...], CodeType] = {}  # by the free variables that have a value
 
-    def __get__(self, owner: Any, kind: type | None = None) -> Kernel:
-        """The method of an object: a kernel whose attributes of ``self`` are values of the host."""
-        if owner is None:
-            return self
-        bound = object.__new__(Kernel)
-        bound.__dict__.update(self.__dict__, _owner=(owner,), made={})
+    def bound_to(self, owner: object) -> Kernel:
+        """Return the method of an object: a kernel whose attributes of ``self`` are values of the host."""
+        bound = object.__new__(type(self))
+        bound.__dict__.update(self.__dict__, _owner=(owner,), cache={})
         parameters = list(self.signature.parameters.values())
         bound.signature = self.signature.replace(parameters=parameters[1:])
         return bound
@@ -101,42 +99,25 @@ class Kernel:
         """By its name, as functions; of a method, by its object's."""
         return (getattr, (*self._owner, self.name)) if self._owner else self._function.__qualname__
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Compile for these arguments (cached) and run on threads; returns arrays as the function does.
+    def call_within(
+        self, context: Recorder | Reference, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Call it from another kernel, which is recorded or runs as Python: it becomes a part of that.
 
-        Tiles are computed by an array of PEs, which threads share; scalars by one PE, in vectors. A kernel
-        that another one calls becomes a part of that.
+        Parameters
+        ----------
+        context : Recorder or Reference
+            The active one, of the kernel that calls.
+        args : tuple
+        kwargs : dict
         """
-        context = ACTIVE.get()
         if isinstance(context, Trace):
             bound = self._complete(args, kwargs)
             bound.arguments.update({name: array(value, name=name) for name, value in bound.arguments.items()})
             self._check_types(bound.arguments)
             return inlined(context, self.name, self.returns, functools.partial(self._record, bound))
-        if isinstance(context, Reference):  # of a kernel that calls this one
-            bound = self._complete(args, kwargs)
-            return self._body(*self._owner, *bound.args, **bound.kwargs)
-        execution = importlib.import_module("cyclotron.execution")
-        return execution.call_kernel(self, self.bind(*args, **kwargs))
-
-    def compile(self, *args: Any, schedule: Any = None, machine: Any = None, **kwargs: Any) -> Any:
-        """Compile for these arguments.
-
-        Parameters
-        ----------
-        *args : ndarray, Blocked or Spec
-            One for each parameter; arrays are bound as the default inputs.
-        schedule : Schedule, optional
-            By default a legal one is chosen.
-        machine : Machine, optional
-            By default one that is large enough.
-
-        Returns
-        -------
-        Program
-        """
-        compiler = importlib.import_module("cyclotron.compiler")
-        return compiler.compile_kernel(self, self.bind(*args, **kwargs), schedule, machine)
+        bound = self._complete(args, kwargs)
+        return self._body(*self._owner, *bound.args, **bound.kwargs)
 
     def reference(self, *args: Any, **kwargs: Any) -> Any:
         """Run the function's own body in plain Python and NumPy: the oracle of every test.
@@ -186,58 +167,22 @@ class Kernel:
         ]
         return "\n".join(lines) + "\n"
 
-    def recurrences(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the verified system of recurrence equations for these arguments.
-
-        Parameters
-        ----------
-        *args : ndarray, Blocked or Spec
-            One for each parameter; only shapes, dtypes and tiles matter.
-
-        Returns
-        -------
-        Recurrences
-            Prints one equation a line; has ``dependences``, ``domains``, ``accesses`` and ``space_loops``.
-        """
-        system, trace = self._verified(*args, **kwargs)
-        constants = {t.name: t.values for t in trace.tensors if t.values is not None}
-        return importlib.import_module("cyclotron.recurrences").Recurrences(system, constants)
-
-    def graph(self, *args: Any, **kwargs: Any) -> Graph:
-        """Return the operations in the order they run, with what each reads, and loops as graphs in it.
-
-        Parameters
-        ----------
-        *args : ndarray, Blocked or Spec
-            One for each parameter; arrays are those with which the graph runs by default.
-
-        Returns
-        -------
-        Graph
-            Prints one node a line and draws itself (``to_svg``, ``to_dot``); ``evaluate`` runs it in NumPy.
-        """
-        values = self.bind(*args, **kwargs)
-        _, trace = self._verified(*values)
-        made = importlib.import_module("cyclotron.graph.build").graph_of(trace, self._arrays(values))
-        return cast("Graph", made)
-
-    def _verified(self, *args: Any, **kwargs: Any) -> tuple[Any, Trace]:
-        """The system of equations of the core, verified, and the recording that it was made from."""
-        core = importlib.import_module("cyclotron._core")
-        system = core.System(self.name)
+    def verified(self, *args: Any, **kwargs: Any) -> tuple[_core.System, Trace]:
+        """Return the system of equations of the core, verified, and the recording that it was made from."""
+        system = _core.System(self.name)
         trace = self.build(system, *args, **kwargs)
         try:
             system.verify()
         except CyclotronError as error:
             if not may_be_nest(trace, error):
                 raise
-            system = core.System(self.name)
+            system = _core.System(self.name)
             build_nest(trace, system)
             system.verify()
         return system, trace
 
-    def _arrays(self, values: tuple[Any, ...]) -> dict[str, Any]:
-        """The arrays of scalars among bound values, by parameter."""
+    def arrays(self, values: tuple[Any, ...]) -> dict[str, np.ndarray[Any, Any]]:
+        """Return the arrays of scalars among bound values, by parameter."""
         named = zip(self.signature.parameters, values, strict=True)
         bare = {name: value.array if isinstance(value, Blocked) else value for name, value in named}
         return {name: value for name, value in bare.items() if isinstance(value, np.ndarray)}
@@ -292,7 +237,7 @@ class Kernel:
 
     def equations_shape(self) -> tuple[EquationShape, ...]:
         """Return what the text alone tells of the equations: tensors, indices, reductions and accesses."""
-        from cyclotron.language.text.static import equations_shape
+        from cyclotron.language.syntax.static import equations_shape
 
         return equations_shape(self._source)
 
@@ -313,7 +258,7 @@ class Kernel:
 
     @property
     def closes_over_variables(self) -> bool:
-        """Whether the function reads variables of a function or object around it, which may change."""
+        """Return whether the function reads variables of a function or object around it, which may change."""
         return bool(self._owner or self._function.__code__.co_freevars)
 
     @functools.cached_property
@@ -329,7 +274,7 @@ class Kernel:
         read globals of their own, and objects have attributes.
         """
         known, around = self._function.__globals__, (*within, self)
-        found = [(name, fixed(known[name], around)) for name in self._global_names if name in known]
+        found = [(name, fingerprint(known[name], around)) for name in self._global_names if name in known]
         return tuple((name, value) for name, value in found if value) if all(v for _, v in found) else None
 
     def __repr__(self) -> str:
@@ -344,7 +289,7 @@ class Kernel:
 
     @functools.cached_property
     def _annotations(self) -> dict[str, Any]:
-        """What parameters are declared as."""
+        """The types that parameters are declared as."""
         names = {**self._function.__globals__, **closure_of(self._function)}
         return {
             name: resolved(parameter.annotation, names)
@@ -354,7 +299,7 @@ class Kernel:
 
     @functools.cached_property
     def _rewritten(self) -> Rewritten:
-        from cyclotron.language.text.rewrite import rewrite
+        from cyclotron.language.syntax.rewrite import rewrite
 
         try:
             return rewrite(self._source, self._max_steps)
@@ -398,7 +343,7 @@ class Kernel:
             raise (error if known is None else known) from None
         finally:
             ACTIVE.reset(token)
-        aliases.check(trace)
+        check_aliases(trace)
         name_axes(trace)
         if not trace.outputs:
             raise TraceError(
@@ -423,7 +368,7 @@ class Kernel:
             source = self._source
         except TraceError:  # it has no text, which a plain run can do without
             return self._function
-        return bounded(source, self._function, self._max_steps) or self._function
+        return bound_loops(source, self._function, self._max_steps) or self._function
 
     def _il_function(self) -> Callable[..., Any]:
         """Make the function of the intermediate language, with the globals and closure of the original.
@@ -442,55 +387,7 @@ class Kernel:
                 self._factories[names] = factory_of(rewritten.node, self.file, given, self._source.owner)
             except SyntaxError as error:  # the text itself is Python: all that can be wrong is its depth
                 raise self._source.too_deep(error.lineno) from None
-        il = importlib.import_module("cyclotron.language.il")
-        return made(self._factories[names], self._function, il, *free.values())
-
-
-@overload
-def kernel(function: Callable[..., Any], /) -> Kernel: ...
-
-
-@overload
-def kernel(*, max_steps: int | None = None) -> Callable[[Callable[..., Any]], Kernel]: ...
-
-
-def kernel(
-    function: Callable[..., Any] | None = None, /, *, max_steps: int | None = None
-) -> Kernel | Callable[[Callable[..., Any]], Kernel]:
-    """Make a kernel of a Python function.
-
-    Parameters
-    ----------
-    function : function
-        Takes arrays and returns the tensors it computes; see the language guide for what its body may say.
-        Arrays that it reads of what is around it are constants, as they are when it is compiled.
-    max_steps : int, optional
-        The most iterations of each ``while``, which needs it: ``@cy.kernel(max_steps=1000)``. They are those
-        of an index called ``step``, in schedules too. A run that would go on is an `ExecutionError` (CYC719),
-        whose ``result`` has what was computed until then; the reference goes on.
-
-    Returns
-    -------
-    Kernel
-        ``f(A, B)`` compiles and runs; ``f.reference(A, B)`` runs the function itself.
-    """
-    if max_steps is not None and (
-        isinstance(max_steps, bool) or not hasattr(max_steps, "__index__") or not 0 <= max_steps < 1 << 31
-    ):
-        raise TraceError(
-            f"a kernel has max_steps={max_steps!r}",
-            code="CYC116",
-            help="give a whole number of at least 0, e.g. `@cy.kernel(max_steps=1000)`",
-        )
-    steps = None if max_steps is None else operator.index(max_steps)
-    if function is None:
-        return lambda function: Kernel(function, max_steps=steps)
-    return Kernel(function, max_steps=steps)
-
-
-def program(function: Callable[..., Any]) -> Kernel:
-    """Make a kernel of a function written in the intermediate language (see `cyclotron.il`)."""
-    return Kernel(function, is_il=True)
+        return instantiate(self._factories[names], self._function, il, *free.values())
 
 
 def _wrapped(value: Any) -> Any:

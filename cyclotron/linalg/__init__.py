@@ -13,8 +13,9 @@ from functools import wraps
 from inspect import signature
 from typing import Any
 
-from cyclotron.language.expressions.elements import Element
 from cyclotron.language.functions import linalg as elements
+from cyclotron.language.values.nodes import Element
+from cyclotron.linalg.dispatch import form_of, options_of, plan, run_cholesky, run_matmul, run_solve
 from cyclotron.linalg.operands import (
     check_element,
     check_element_sides,
@@ -25,7 +26,6 @@ from cyclotron.linalg.operands import (
     unfit,
 )
 from cyclotron.linalg.plans import Plan
-from cyclotron.linalg.whole import form_of, options_of, plan, run_cholesky, run_matmul, run_solve
 
 __all__ = ["Plan", "cholesky", "inv_triangular", "ldl", "lu", "matmul", "plan", "solve_triangular"]
 
@@ -206,5 +206,9 @@ lu = _of_a_square(elements.lu)
 
 
 def _traced(*operands: Any) -> bool:
-    """Whether this is in a kernel, where the core checks elements."""
+    """Tell if an operand is of a kernel, where the core checks elements."""
     return any(isinstance(operand, Element) for operand in operands)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -10,18 +10,18 @@ import itertools
 import math
 from collections import defaultdict
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cyclotron.language import Spec
-from cyclotron.layout import Layout
 from cyclotron.linalg import kernels
 from cyclotron.linalg.plans import Plan
-from cyclotron.schedule import Schedule
-from cyclotron.schedules import cannon, summa
+from cyclotron.mpi.layout import Layout
+from cyclotron.schedule.recipes import cannon, summa
+from cyclotron.schedule.schedule import Schedule
 
 if TYPE_CHECKING:
-    from cyclotron.calibration import Calibration
-    from cyclotron.language import Kernel
+    from cyclotron.explore.calibration import Calibration
+    from cyclotron.kernel import Kernel
 
 _TILES = (32, 48, 64, 96, 128, 192, 256, 384, 512)
 _MOST_TILES = 64  # along a side: more only cost the time to go through them
@@ -29,7 +29,9 @@ _OPERATOR_SECONDS = 5e-7  # to start an operator on a tile
 _ADDITIONS_A_SECOND = 5e8
 
 
-def nothing(kernel: Kernel, operands: tuple[Spec, ...], ranks: int, flags: tuple[bool, ...] = ()) -> Plan:
+def nothing(
+    kernel: Kernel[..., Any], operands: tuple[Spec, ...], ranks: int, flags: tuple[bool, ...] = ()
+) -> Plan:
     """Return the plan for matrices without elements, which takes no time.
 
     Parameters
@@ -113,7 +115,9 @@ def products(m: int, k: int, n: int, ranks: int, calibration: Calibration) -> li
     return found or products(m, k, n, 1, calibration)
 
 
-def solves(kernel: Kernel, n: int, m: int, unit: bool, ranks: int, calibration: Calibration) -> list[Plan]:
+def solves(
+    kernel: Kernel[..., Any], n: int, m: int, unit: bool, ranks: int, calibration: Calibration
+) -> list[Plan]:
     """Return the ways to solve an (n, n) triangular system with m right-hand sides.
 
     Parameters

@@ -10,14 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from cyclotron import arguments
-from cyclotron.calibration import DTYPES as FLOATING
-from cyclotron.calibration import calibrate
-from cyclotron.config import threads
-from cyclotron.distributed import Distributed, ranks_of
-from cyclotron.errors import CyclotronError, ExecutionError
-from cyclotron.execution import check_backend, run
-from cyclotron.language import Kernel, Spec
+from cyclotron import mpi
+from cyclotron.explore.calibration import DTYPES as FLOATING
+from cyclotron.explore.calibration import calibrate
+from cyclotron.kernel import Kernel
+from cyclotron.language import Spec
 from cyclotron.linalg import candidates, kernels
 from cyclotron.linalg.operands import (
     Matrix,
@@ -36,9 +33,15 @@ from cyclotron.linalg.operands import (
     unfit,
 )
 from cyclotron.linalg.plans import Plan
+from cyclotron.mpi.distributed import Distributed, ranks_of
+from cyclotron.runtime.backends import backend_of
+from cyclotron.runtime.run import run
+from cyclotron.support import arguments
+from cyclotron.support.environment import threads
+from cyclotron.support.errors import CyclotronError, ExecutionError
 
 # By whether the matrix is lower, and transposed.
-_SOLVERS = {
+_SOLVERS: dict[tuple[bool, bool], Kernel[..., Any]] = {
     (True, False): kernels.solve_lower,
     (False, False): kernels.solve_upper,
     (False, True): kernels.solve_upper_transposed,
@@ -61,7 +64,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Form:
+class TriangularForm:
     """Which triangular system: the flags of `cyclotron.linalg.solve_triangular`."""
 
     side: str
@@ -70,7 +73,7 @@ class Form:
     unit_diagonal: bool
 
     @property
-    def solver(self) -> Kernel:
+    def solver(self) -> Kernel[..., Any]:
         """The kernel that solves it."""
         return _SOLVERS[self.lower, is_transposed(self.trans)]
 
@@ -102,7 +105,7 @@ def options_of(backend: Any, ranks: Any, plan: Any, verbose: bool, *operands: An
                 )
         return None
     backend = "mpi" if backend is None else backend
-    check_backend(backend)
+    backend_of(backend)
     if ranks is not None:
         arguments.rank_count(ranks)
         if backend == "numpy":
@@ -117,10 +120,10 @@ def options_of(backend: Any, ranks: Any, plan: Any, verbose: bool, *operands: An
     return Options(backend, ranks, plan, verbose)
 
 
-def form_of(side: Any, lower: Any, trans: Any, unit_diagonal: Any) -> Form:
+def form_of(side: Any, lower: Any, trans: Any, unit_diagonal: Any) -> TriangularForm:
     """Check the flags of a triangular system; raises `ShapeError` CYC737."""
     is_transposed(trans)
-    return Form(side, flag("lower", lower), trans, flag("unit_diagonal", unit_diagonal))
+    return TriangularForm(side, flag("lower", lower), trans, flag("unit_diagonal", unit_diagonal))
 
 
 def plan(
@@ -173,12 +176,12 @@ def plan(
             f"there is no plan for {arguments.shown(operation)} of {len(operands)} matrices",
             "plan matmul or solve_triangular of two, or cholesky of one",
         )
-    if operation != "solve_triangular" and form != Form("left", True, False, False):
+    if operation != "solve_triangular" and form != TriangularForm("left", True, False, False):
         raise unfit(
             f"lower={lower}, trans={trans!r}, unit_diagonal={unit_diagonal} of {operation}",
             "these describe the matrix of solve_triangular",
         )
-    check_backend(backend)
+    backend_of(backend)
     options = options_of(backend, ranks, None, False)
     assert options is not None
     first, *rest = operands
@@ -198,7 +201,7 @@ def run_matmul(a: Any, b: Any, options: Options) -> Any:
     return reshaped(result, result.shape[row : 2 - column]) if row or column else result
 
 
-def run_solve(a: Any, b: Any, form: Form, options: Options) -> Any:
+def run_solve(a: Any, b: Any, form: TriangularForm, options: Options) -> Any:
     """See `cyclotron.linalg.solve_triangular`."""
     require_numbers("solve_triangular", a, b)
     b, vector = matrix(options.placed(b), 1)
@@ -246,7 +249,7 @@ def _plan_matmul(a: Matrix, b: Matrix, ranks: int) -> Plan:
     return _best([replace(p, operands=o) for p, o in zip(found, operands, strict=True)])
 
 
-def _plan_solve(a: Matrix, b: Matrix, form: Form, ranks: int) -> Plan:
+def _plan_solve(a: Matrix, b: Matrix, form: TriangularForm, ranks: int) -> Plan:
     check_solve(a, b, form.side)
     unit = form.unit_diagonal
     if 0 in b.shape:
@@ -277,7 +280,7 @@ def _best(found: list[Plan]) -> Plan:
 
 def _run(
     chosen: Plan,
-    kernels_for: tuple[Kernel, ...],
+    kernels_for: tuple[Kernel[..., Any], ...],
     flags: tuple[bool, ...],
     operands: tuple[Any, ...],
     options: Options,
@@ -303,7 +306,7 @@ def _run(
         more = {"ranks": chosen.ranks, "deal": chosen.deal}
     elif options.backend in ("local", "sim"):
         more = {"threads": chosen.ranks}
-    return run(chosen.compile(), *operands, backend=options.backend, **more).output  # type: ignore[arg-type]
+    return run(chosen.compile(), *operands, backend=options.backend, **more).output
 
 
 def _count(options: Options, *operands: Any) -> int:
@@ -312,8 +315,6 @@ def _count(options: Options, *operands: Any) -> int:
         return 1
     if options.backend != "mpi":
         return options.ranks or threads()
-    from cyclotron import mpi
-
     kept = ranks_of(operands, options.ranks)
     return mpi.rank_count(options.ranks) if kept is None else kept.ranks
 

@@ -5,9 +5,10 @@ product after the other, so that each is an update in place.
 """
 
 import cyclotron.language as cy
+from cyclotron.kernel import kernel
 
 
-@cy.kernel
+@kernel
 def matmul(A, B):  # type: ignore[no-untyped-def]
     """A B."""
     C = cy.empty((A.shape[0], B.shape[1]), dtype=A.dtype)
@@ -17,7 +18,7 @@ def matmul(A, B):  # type: ignore[no-untyped-def]
     return C
 
 
-@cy.kernel
+@kernel
 def solve_lower(A, B, unit):  # type: ignore[no-untyped-def]
     """The X of A X = B, A lower triangular."""
     n, m = B.shape
@@ -32,7 +33,7 @@ def solve_lower(A, B, unit):  # type: ignore[no-untyped-def]
     return X
 
 
-@cy.kernel
+@kernel
 def solve_upper(A, B, unit):  # type: ignore[no-untyped-def]
     """The X of A X = B, A upper triangular."""
     n, m = B.shape
@@ -47,7 +48,7 @@ def solve_upper(A, B, unit):  # type: ignore[no-untyped-def]
     return X
 
 
-@cy.kernel
+@kernel
 def solve_upper_transposed(A, B, unit):  # type: ignore[no-untyped-def]
     """The X of A.T X = B, A upper triangular."""
     n, m = B.shape
@@ -64,7 +65,7 @@ def solve_upper_transposed(A, B, unit):  # type: ignore[no-untyped-def]
     return X
 
 
-@cy.kernel
+@kernel
 def solve_lower_transposed(A, B, unit):  # type: ignore[no-untyped-def]
     """The X of A.T X = B, A lower triangular."""
     n, m = B.shape
@@ -79,7 +80,7 @@ def solve_lower_transposed(A, B, unit):  # type: ignore[no-untyped-def]
     return X
 
 
-@cy.kernel
+@kernel
 def cholesky(A):  # type: ignore[no-untyped-def]
     """The lower L of A = L L.T, A symmetric and positive definite."""
     n = A.shape[0]
@@ -99,7 +100,7 @@ def cholesky(A):  # type: ignore[no-untyped-def]
     return L
 
 
-@cy.kernel
+@kernel
 def cholesky_hermitian(A):  # type: ignore[no-untyped-def]
     """The lower L of A = L L^H, A Hermitian and positive definite."""
     n = A.shape[0]

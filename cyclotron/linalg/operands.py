@@ -9,12 +9,12 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from cyclotron.arguments import array_of, shown
-from cyclotron.calibration import DTYPES as FLOATING
-from cyclotron.distributed import Distributed
-from cyclotron.errors import ShapeError
+from cyclotron.explore.calibration import DTYPES as FLOATING
 from cyclotron.language import Spec
-from cyclotron.language.expressions.operators import DTYPES
+from cyclotron.language.values.operators import DTYPES
+from cyclotron.mpi.distributed import Distributed
+from cyclotron.support.arguments import array_of, shown
+from cyclotron.support.errors import ShapeError
 
 Matrix = NDArray[Any] | Distributed | Spec
 
@@ -181,7 +181,7 @@ def element(value: Any) -> NDArray[Any]:
 
 
 def is_transposed(trans: Any) -> bool:
-    """Whether a solver's `trans` transposes; raises `ShapeError` CYC737 where it means nothing."""
+    """Tell if a solver's `trans` transposes; raises `ShapeError` CYC737 where it means nothing."""
     value = trans.item() if isinstance(trans, np.generic) else trans
     if not isinstance(value, bool | int | str) or value not in _TRANS:
         raise unfit(f"trans is {shown(trans)}", "use 0, 1, 2, 'N', 'T' or 'C'")
@@ -189,7 +189,7 @@ def is_transposed(trans: Any) -> bool:
 
 
 def is_conjugated(trans: Any) -> bool:
-    """Whether a solver's `trans`, which means something, conjugates."""
+    """Tell if a solver's `trans`, which means something, conjugates."""
     return trans in (2, "C")
 
 

@@ -1,16 +1,17 @@
-"""What a plan is: a schedule with its tiles and ranks, and the time that it should take."""
+"""Plans: a schedule with its tiles and ranks, and the time that it should take."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from cyclotron.language import Kernel, Spec
-from cyclotron.layout import Layout
-from cyclotron.schedule import Schedule
+from cyclotron.kernel import Kernel
+from cyclotron.language import Spec
+from cyclotron.mpi.layout import Layout
+from cyclotron.schedule.schedule import Schedule
 
 if TYPE_CHECKING:
-    from cyclotron.compiler import Program
+    from cyclotron.compiler.program import Program
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Plan:
 
     name: str
     ranks: int
-    kernel: Kernel
+    kernel: Kernel[..., Any]
     operands: tuple[Spec, ...]
     schedule: Schedule | None
     deal: Layout | None
@@ -51,7 +52,7 @@ class Plan:
 
     @property
     def seconds(self) -> float:
-        """What the model expects it to take."""
+        """The time that the model expects."""
         return self.compute + self.communication
 
     def compile(self) -> Program:

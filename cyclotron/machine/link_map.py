@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
-from . import _core
-from .machine_parts import Link, code, wrong_type
+from cyclotron import _core
+from cyclotron.machine.parts import Link, code, wrong_type
+from cyclotron.support import records
 
 __all__ = ["LinkMap"]
 
@@ -38,7 +39,9 @@ class LinkMap:
     custom 8×8, link latency 1 depth 2, (i, j) -> (i, (j + 1) % 8), (i, j) -> ((i + 1) % 8, j), 48 KiB a PE
     """
 
-    map: str
+    map: str = records.field(
+        required=("a link map in `topology`", 'its map, for example {map = "(i) -> ((i + 1) % 8)"}')
+    )
     link: Link | None = None
 
     def __post_init__(self) -> None:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from . import _core, machine_data
-from .arguments import file_bytes
-from .errors import ShapeError
-from .link_maps import LinkMap
-from .machine_memories import Memory
-from .machine_parts import (
+from cyclotron import _core
+from cyclotron.machine.link_map import LinkMap
+from cyclotron.machine.memory import Memory
+from cyclotron.machine.parts import (
     MOST,
     PE,
+    READER,
     UNBOUNDED,
     UNITS,
     Chiplets,
@@ -28,11 +26,8 @@ from .machine_parts import (
     positive,
     wrong_type,
 )
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from cyclotron.support import records
+from cyclotron.support.errors import ShapeError
 
 __all__ = [
     "PE",
@@ -53,6 +48,21 @@ Spread = Literal["constant", "distance", "tree"]
 _SPREADS: tuple[Spread, ...] = ("constant", "distance", "tree")
 _MOST_DIMENSIONS = 8
 _MOST_PES = 2**62
+
+
+def _read_offset(key: object) -> tuple[int, ...]:
+    try:
+        return tuple(int(step) for step in str(key).split(","))
+    except ValueError:
+        raise ShapeError(
+            f"machine `links` has the key `{key}`",
+            code="CYC402",
+            help='give the offset of a hop, for example "0,1"',
+        ) from None
+
+
+def _read_axis(key: object) -> object:
+    return int(str(key)) if str(key).isdecimal() else key
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -122,10 +132,10 @@ class Machine:
     link: Link = dataclasses.field(default_factory=Link)
     broadcast: Link = dataclasses.field(default_factory=Link)
     pe: PE = dataclasses.field(default_factory=PE)
-    links: Mapping[tuple[int, ...], Link] = dataclasses.field(default_factory=dict)
+    links: Mapping[tuple[int, ...], Link] = records.field(default_factory=dict, key=_read_offset)
     memories: Mapping[str, Memory] = dataclasses.field(default_factory=dict)
-    clock: float | None = None
-    broadcasts: Mapping[int, Link] = dataclasses.field(default_factory=dict)
+    clock: float | None = records.field(default=None, unit="hz")
+    broadcasts: Mapping[int, Link] = records.field(default_factory=dict, key=_read_axis)
     spread: Spread = "constant"
     chiplets: Chiplets | None = None
     control: Control | None = None
@@ -232,33 +242,37 @@ class Machine:
             count *= extent
         return count
 
-    def to_core(self) -> dict[str, Any]:
-        """Return plain data for the C++ core: names with units, an empty grid for one of any size.
-
-        Returns
-        -------
-        dict
-            ``{"grid": list of int, "topology": list of str, "link": dict, "broadcast": dict, "pe": dict,
-            "links": list of (offset, link), "memories": dict, "clock_hz": float or None, "chiplets": dict or
-            None, "broadcasts": list of (int, dict), "spread": str, "link_maps": list of (str, dict or
-            None), "control": dict or None}``.
-        """
-        return machine_data.to_core(self)
+    def to_core(self) -> _core.Machine:
+        """Return the machine as the C++ core has it: names with units, an empty grid for one of any size."""
+        fields = records.core_fields(self)
+        fields["grid"] = self.grid or ()
+        fields["topology"] = ["custom"] if self.link_maps else self.topologies
+        fields["link_maps"] = [records.to_core(one) for one in self.link_maps]
+        return _core.Machine(**fields)
 
     @classmethod
-    def from_core(cls, data: Mapping[str, Any]) -> Machine:
-        """Return the machine of a compiled program's plain data; the inverse of `to_core`.
+    def from_core(cls, core: _core.Machine, **changes: Any) -> Machine:
+        """Return the machine of a compiled program; the inverse of `to_core`.
 
         Parameters
         ----------
-        data : mapping
-            ``{"grid": ..., "topology": ..., "link": ..., ...}``, names with units.
+        core : _core.Machine
+            As the C++ core has it.
+        **changes
+            Fields that are others than the core's.
         """
-        return cls(**machine_data.from_core(data))
+        fields = records.fields_of_core(cls, core)
+        maps = tuple(LinkMap(**records.fields_of_core(LinkMap, one)) for one in core.link_maps)
+        names = fields["topology"]
+        fields["topology"] = maps or (names if len(names) > 1 else names[0])
+        # A program's grid may be a part of the one that link maps are for.
+        fields["grid"] = None if maps else fields["grid"] or None
+        return cls(**{**fields, **changes})
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, as `from_dict` and TOML files have it; a grid of any size is left out."""
-        return machine_data.to_dict(self)
+        data: dict[str, Any] = records.to_dict(self)
+        return data
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Machine:
@@ -277,7 +291,7 @@ class Machine:
         ShapeError
             If an entry is unknown, has the wrong type or is out of range.
         """
-        return cls(**machine_data.from_dict(data, cls))
+        return READER.record(cls, data, "machine", path="")
 
     @classmethod
     def load(cls, path: str | Path) -> Machine:
@@ -293,18 +307,8 @@ class Machine:
         ShapeError
             If it cannot be read, is not TOML or not a machine.
         """
-        text = file_bytes(
-            path, error=ShapeError, code="CYC402", help="give the path of a file that Machine.save wrote"
-        )
-        try:
-            data = tomllib.loads(text.decode("utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise ShapeError(
-                f"`{path}` is not TOML: {error}",
-                code="CYC402",
-                help="Machine.save writes such files; a machine of 8x8 PEs is the line `grid = [8, 8]`",
-            ) from None
-        return cls.from_dict(data)
+        example = "Machine.save writes such files; a machine of 8x8 PEs is the line `grid = [8, 8]`"
+        return cls.from_dict(records.load_toml(path, READER, kind="Machine", help=example))
 
     def save(self, path: str | Path) -> None:
         """Write the machine to a TOML file that `load` reads.
@@ -314,7 +318,7 @@ class Machine:
         path : str or Path
             The file; replaced if it exists.
         """
-        Path(path).write_text(machine_data.to_toml(self), encoding="utf-8")
+        Path(path).write_text(records.to_toml(self.to_dict()), encoding="utf-8")
 
     def __repr__(self) -> str:
         return code(self)

@@ -10,16 +10,29 @@ from typing import Any
 
 import numpy as np
 
-from .errors import ShapeError
-from .machine_parts import MOST, code, integer, wrong_type
+from cyclotron import _core
+from cyclotron.machine.parts import MOST, code, integer, wrong_type
+from cyclotron.support import records
+from cyclotron.support.errors import ShapeError
 
-__all__ = ["Memory", "from_core", "to_core"]
+__all__ = ["Memory"]
 
 _MOST_BYTES = 2**60
 _SLICE = re.compile(r"\s*(?:(-?\d+)|(-?\d+)?\s*:\s*(-?\d+)?(?:\s*:\s*(\d+)?)?)\s*")
 # As in C++: first, last (exclusive) or None, step.
 _Slice = tuple[int, int | None, int]
 _EXAMPLE = 'slices as of an array over the grid, for example ":, 0" for its first column'
+
+
+def _boxes(serves: str | tuple[str, ...] | None) -> list[list[_core.Slice]]:
+    """Return the PEs as the C++ core has them."""
+    boxes = [] if serves is None else map(_box, _texts(serves))
+    return [[_core.Slice(first=first, last=last, step=step) for first, last, step in box] for box in boxes]
+
+
+def _of_boxes(boxes: list[list[_core.Slice]]) -> str | tuple[str, ...] | None:
+    texts = tuple(", ".join(_text((one.first, one.last, one.step)) for one in box) for box in boxes)
+    return (texts if len(texts) > 1 else texts[0]) if texts else None
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -69,12 +82,14 @@ class Memory:
     cy.Memory(bandwidth=4, latency=100, depth=8, serves=':, 0', shared_by=(4, 1))
     """
 
-    bandwidth: int = 1
-    latency: int = 1
+    bandwidth: int = records.field(default=1, unit="words_per_cycle")
+    latency: int = records.field(default=1, unit="cycles")
     depth: int = 2
-    serves: str | tuple[str, ...] | None = None
-    shared_by: tuple[int, ...] | None = None
-    size: int | None = None
+    serves: str | tuple[str, ...] | None = records.field(default=None, to_core=_boxes, from_core=_of_boxes)
+    shared_by: tuple[int, ...] | None = records.field(
+        default=None, to_core=lambda blocks: blocks or (), from_core=lambda blocks: tuple(blocks) or None
+    )
+    size: int | None = records.field(default=None, unit="bytes")
 
     def __post_init__(self) -> None:
         for field in ("bandwidth", "latency", "depth"):
@@ -101,44 +116,6 @@ class Memory:
         if self.shared_by is not None:
             text += f", a port for each {'×'.join(map(str, self.shared_by))}"
         return text
-
-
-def to_core(memory: Memory) -> dict[str, Any]:
-    """Return plain data for the C++ core, names with units.
-
-    Parameters
-    ----------
-    memory : Memory
-        What to describe.
-    """
-    boxes = [] if memory.serves is None else [_box(text) for text in _texts(memory.serves)]
-    return {
-        "words_per_cycle": memory.bandwidth,
-        "latency_cycles": memory.latency,
-        "depth": memory.depth,
-        "serves": boxes,
-        "shared_by": list(memory.shared_by or ()),
-        "size_bytes": memory.size,
-    }
-
-
-def from_core(data: Mapping[str, Any]) -> Memory:
-    """Return the memory of the core's plain data; the inverse of `to_core`.
-
-    Parameters
-    ----------
-    data : mapping
-        As `to_core` returns it.
-    """
-    texts = tuple(", ".join(map(_text, box)) for box in data["serves"])
-    return Memory(
-        bandwidth=data["words_per_cycle"],
-        latency=data["latency_cycles"],
-        depth=data["depth"],
-        serves=(texts if len(texts) > 1 else texts[0]) if texts else None,
-        shared_by=tuple(data["shared_by"]) or None,
-        size=data["size_bytes"],
-    )
 
 
 def _texts(serves: str | tuple[str, ...]) -> tuple[str, ...]:

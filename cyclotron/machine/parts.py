@@ -9,9 +9,12 @@ from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
-from .errors import ShapeError
+from cyclotron.support import records
+from cyclotron.support.errors import CyclotronError, ShapeError
 
 __all__ = ["PE", "UNBOUNDED", "Chiplets", "Control", "Link", "Unit"]
+
+READER = records.Reader(ShapeError, "CYC402")
 
 # A channel depth that no program fills.
 UNBOUNDED = 1 << 30
@@ -43,8 +46,8 @@ class Link:
         Messages in flight or queued, at least 1; 2**30 or more is printed as unbounded.
     """
 
-    latency: int = 1
-    response_latency: int = 1
+    latency: int = records.field(default=1, unit="cycles")
+    response_latency: int = records.field(default=1, unit="cycles")
     words_per_cycle: int = 1
     depth: int = 2
 
@@ -130,9 +133,9 @@ class Control:
         CYC402 if a field has the wrong type; CYC401 if a number is out of range.
     """
 
-    latency: int = 10
-    hop: int = 1
-    setup: int = 55
+    latency: int = records.field(default=10, unit="cycles")
+    hop: int = records.field(default=1, unit="cycles")
+    setup: int = records.field(default=55, unit="cycles")
 
     def __post_init__(self) -> None:
         for field in ("latency", "hop", "setup"):
@@ -225,7 +228,7 @@ class PE:
         of its banks.
     """
 
-    memory: int = 48 * _KIB
+    memory: int = records.field(default=48 * _KIB, unit="bytes")
     flops_per_cycle: int = 2
     cycles: Mapping[str, int] = dataclasses.field(default_factory=dict)
     matrix: Unit | None = None
@@ -298,11 +301,9 @@ def code(value: Any) -> str:
     return f"cy.{type(value).__name__}({', '.join(given)})"
 
 
-def wrong_type(what: str, value: object, wanted: str) -> ShapeError:
+def wrong_type(what: str, value: object, wanted: str) -> CyclotronError:
     """Return the error of a value of another type (CYC402)."""
-    return ShapeError(
-        f"{what} is {value!r}, of type {type(value).__name__}", code="CYC402", help=f"give {wanted}"
-    )
+    return READER.wrong_type(what, value, wanted)
 
 
 def integer(field: str, value: object, least: int, most: int) -> int:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from .machine import PE, UNBOUNDED, Control, Link, LinkMap, Machine, Memory, Topology, Unit
-from .machine_parts import MOST, integer, positive
+from cyclotron.machine.machine import PE, UNBOUNDED, Control, Link, LinkMap, Machine, Memory, Topology, Unit
+from cyclotron.machine.parts import MOST, integer, positive
 
 __all__ = [
     "cluster",

@@ -171,5 +171,5 @@ def shared_folder() -> str:
 
 
 def has_room(folder: str | Path, size: int) -> bool:
-    """Whether a folder has room for so many bytes and as many again, since others share it."""
+    """Tell if a folder has room for so many bytes and as many again, since others share it."""
     return shutil.disk_usage(folder).free > 2 * size

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cyclotron.layout import Layout
 from cyclotron.mpi import extension
+from cyclotron.mpi.layout import Layout
 from cyclotron.mpi.ranks import Outcome
-from cyclotron.mpi.store import Bound, Deal, Form, Source, Store, Tensors
+from cyclotron.mpi.store import Bound, Deal, Source, Store, StoredTensor, Tensors
 
 
 def is_collective() -> bool:
-    """Whether this process is one of several ranks, or was started by an MPI launcher.
+    """Tell if this process is one of several ranks, or was started by an MPI launcher.
 
     Only the environment and modules that are already imported are looked at: asking never starts MPI.
     """
@@ -57,31 +57,31 @@ class World:
         """See `Ranks`."""
         return next(self._numbers)
 
-    def distribute(self, source: Source, layout: Layout | None, root: int | None) -> tuple[int, Form]:
+    def distribute(self, source: Source, layout: Layout | None, root: int | None) -> tuple[int, StoredTensor]:
         """See `Ranks`."""
         number = self.new_number()
         return number, self._store.distribute(number, source, layout, root)
 
-    def relayout(self, number: int, form: Form, layout: Layout) -> tuple[int, Form]:
+    def relayout(self, number: int, form: StoredTensor, layout: Layout) -> tuple[int, StoredTensor]:
         """See `Ranks`."""
         new = self.new_number()
         return new, self._store.relayout(number, new, form, layout)
 
-    def gather(self, number: int, form: Form) -> NDArray[Any]:
+    def gather(self, number: int, form: StoredTensor) -> NDArray[Any]:
         """See `Ranks`; every rank gets it."""
         array = np.zeros(form.shape, form.dtype)
         self._store.gather(number, array)
         return array
 
-    def part(self, number: int, form: Form) -> dict[tuple[int, ...], NDArray[Any]]:
+    def part(self, number: int, form: StoredTensor) -> dict[tuple[int, ...], NDArray[Any]]:
         """See `Ranks`."""
         return self._store.part(number, form)
 
-    def diagonal(self, number: int, form: Form) -> NDArray[Any]:
+    def diagonal(self, number: int, form: StoredTensor) -> NDArray[Any]:
         """See `Ranks`; every rank gets it."""
         return self._store.diagonal(number, form)
 
-    def reshape(self, number: int, form: Form, shaped: Form) -> int:
+    def reshape(self, number: int, form: StoredTensor, shaped: StoredTensor) -> int:
         """See `Ranks`; no rank waits for another."""
         new = self.new_number()
         self._store.reshape(number, new, form, shaped)

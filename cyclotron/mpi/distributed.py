@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import weakref
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from cyclotron.arguments import array_of
-from cyclotron.errors import ExecutionError
-from cyclotron.language import Blocked, Spec
-from cyclotron.layout import Layout, layout_of, require_layout
+from cyclotron.language import Spec
+from cyclotron.mpi.layout import Layout, layout_of, require_layout
+from cyclotron.support.errors import ExecutionError
 
 if TYPE_CHECKING:
-    from cyclotron.mpi import Ranks
-    from cyclotron.mpi.store import Form
+    from cyclotron.mpi.ranks import Ranks
+    from cyclotron.mpi.store import StoredTensor
 
 
 class Distributed:
@@ -40,7 +37,7 @@ class Distributed:
         How the tiles are dealt out: on a grid of ranks, or else with an owner.
     """
 
-    def __init__(self, ranks: Ranks, number: int, form: Form) -> None:
+    def __init__(self, ranks: Ranks, number: int, form: StoredTensor) -> None:
         self.shape = form.shape
         self.dtype = np.dtype(form.dtype)
         self.tile = form.tile
@@ -213,58 +210,3 @@ def ranks_of(operands: Iterable[object], ranks: int | None) -> Ranks | None:
             help="leave ranks out, or distribute the array on that many",
         )
     return kept.ranks
-
-
-def distribute(
-    array: NDArray[Any] | Blocked | str | os.PathLike[str] | None,
-    layout: Layout | None = None,
-    *,
-    ranks: int | None = None,
-    root: int | None = None,
-) -> Distributed:
-    """Give MPI ranks their parts of an array.
-
-    Under ``mpirun`` this is collective, and by default without messages but for the check that all ranks
-    agree. In another process the ranks are those of the pool that ``cy.run(..., backend="mpi")`` uses too.
-
-    Parameters
-    ----------
-    array : ndarray, Blocked, path or None
-        The same values on every rank; or a ``.npy`` file, of which each rank reads its part.
-    layout : Layout, optional
-        By default a block of rows for each rank.
-    ranks : int, optional
-        MPI processes; by default as many as the layout has.
-    root : int, optional
-        Under ``mpirun``: the only rank whose `array` is looked at. In another process there is one array
-        whatever the root.
-
-    Returns
-    -------
-    Distributed
-
-    Raises
-    ------
-    ShapeError
-        If the layout does not fit the array or the ranks, the array is not of numbers that Cyclotron has, or
-        the file is none (CYC734).
-    ExecutionError
-        If the ranks were given different arrays or layouts (CYC731); if there is no such number of ranks, or
-        no such root (CYC733).
-    BackendUnavailable
-        If MPI is missing or cannot be started (CYC722).
-    """
-    from cyclotron import mpi
-    from cyclotron.mpi.sources import File, Given
-
-    source: File | Given
-    if layout is not None:
-        require_layout(layout)
-    if isinstance(array, (str, os.PathLike)):
-        source = File(Path(os.path.abspath(array)))
-    else:
-        source = Given(None if array is None else array_of(array, "what is distributed", code="CYC734"))
-    if ranks is None and layout is not None and not mpi.is_collective():
-        ranks = layout.ranks
-    found = mpi.current(ranks)
-    return Distributed(found, *found.distribute(source, layout, root))

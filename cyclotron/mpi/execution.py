@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cyclotron import mpi
-from cyclotron.distributed import Distributed, ranks_of
-from cyclotron.errors import ExecutionError, ShapeError
-from cyclotron.layout import Layout, layout_of
-from cyclotron.mpi.store import Bound, Form
-
-if TYPE_CHECKING:
-    from cyclotron.compiler import Program
+from cyclotron.compiler.program import Program
+from cyclotron.mpi.distributed import Distributed, ranks_of
+from cyclotron.mpi.layout import Layout, layout_of
+from cyclotron.mpi.select import current
+from cyclotron.mpi.store import Bound, StoredTensor
+from cyclotron.support.errors import ExecutionError, ShapeError
 
 Input = NDArray[Any] | Distributed
 
@@ -48,7 +46,7 @@ def run_on_ranks(
         For each rank, as ``cyclotron._mpi.run`` returns them.
     """
     kept = ranks_of(inputs.values(), ranks)
-    found = kept or mpi.current(ranks)
+    found = kept or current(ranks)
     bound: list[Bound] = []
     numbers: dict[str, int] = {}
     outputs: dict[str, Any] = {}
@@ -82,7 +80,7 @@ def run_on_ranks(
             shape, tile = tuple(tensor["shape"]), tuple(tensor["tile"])
             extents = [-(-n // t) for n, t in zip(shape, tile, strict=True)]
             table = owners[numbers[name]].reshape(extents)
-            form = Form(shape, tensor["dtype"], tile, table, layout_of(shape, tile, table))
+            form = StoredTensor(shape, tensor["dtype"], tile, table, layout_of(shape, tile, table))
             outputs[name] = Distributed(found, numbers[name], form)
     names = [tensor["name"] for tensor in program.tensors if tensor["role"] == "output"]
     return {name: outputs[name] for name in names}, accounts

@@ -6,7 +6,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from cyclotron.errors import BackendUnavailable
+from cyclotron.support.errors import BackendUnavailable
 
 INSTALL = (
     "install an MPI and build again: sudo apt-get install libopenmpi-dev openmpi-bin"

@@ -1,4 +1,4 @@
-"""What a pool asks of its ranks; they map the arrays that it left in a file."""
+"""Jobs of a pool for its ranks, which map the arrays that it left in a file."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from cyclotron.errors import CyclotronError
-from cyclotron.layout import Layout
 from cyclotron.mpi.arena import MappedArrays
+from cyclotron.mpi.layout import Layout
 from cyclotron.mpi.sources import Mapped, not_mapped
-from cyclotron.mpi.store import Deal, Form, Source, Store, Tensors, place_of
+from cyclotron.mpi.store import Deal, Source, Store, StoredTensor, Tensors, place_of
+from cyclotron.support.errors import CyclotronError
 
 
 class Answer(NamedTuple):
-    """What a rank answers.
+    """The answer of a rank.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Distribute:
     source: Source
     layout: Layout | None
 
-    def __call__(self, store: Store) -> Form:
+    def __call__(self, store: Store) -> StoredTensor:
         return store.distribute(self.number, self.source, self.layout, None)
 
 
@@ -84,10 +84,10 @@ class Relayout:
 
     number: int
     new: int
-    form: Form
+    form: StoredTensor
     layout: Layout
 
-    def __call__(self, store: Store) -> Form:
+    def __call__(self, store: Store) -> StoredTensor:
         return store.relayout(self.number, self.new, self.form, self.layout)
 
 
@@ -96,7 +96,7 @@ class Gather:
     """Write each rank's tiles into one array."""
 
     number: int
-    form: Form
+    form: StoredTensor
     array: MappedArrays
 
     def __call__(self, store: Store) -> None:
@@ -110,7 +110,7 @@ class Diagonal:
     """Tell the diagonal of a matrix."""
 
     number: int
-    form: Form
+    form: StoredTensor
 
     def __call__(self, store: Store) -> NDArray[Any]:
         return store.diagonal(self.number, self.form)
@@ -122,8 +122,8 @@ class Reshape:
 
     number: int
     new: int
-    form: Form
-    shaped: Form
+    form: StoredTensor
+    shaped: StoredTensor
 
     def __call__(self, store: Store) -> None:
         store.reshape(self.number, self.new, self.form, self.shaped)

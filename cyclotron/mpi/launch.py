@@ -7,8 +7,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from cyclotron.errors import BackendUnavailable
 from cyclotron.mpi import extension
+from cyclotron.support.errors import BackendUnavailable
 
 # What a launcher or a running MPI left in the environment would be taken for the workers' own.
 _LAUNCHER_PREFIXES = ("OMPI_COMM_WORLD", "OMPI_UNIVERSE", "OMPI_MCA_ess", "OMPI_MCA_orte", "PMI_", "PMIX_")

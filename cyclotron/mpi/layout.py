@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cyclotron.arguments import MOST_RANKS, index_of, shown, whole_number
-from cyclotron.errors import ShapeError
+from cyclotron.support.arguments import MOST_RANKS, index_of, shown, whole_number
+from cyclotron.support.errors import ShapeError
 
 _LONGEST = 2**63 - 1
 _DENSE_MATRIX = 1  # the type of descriptor in ScaLAPACK's DESC_A(1)

@@ -25,15 +25,15 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cyclotron.arguments import rank_count
-from cyclotron.config import threads
-from cyclotron.errors import BackendUnavailable, CyclotronError, ExecutionError
-from cyclotron.layout import Layout
 from cyclotron.mpi import extension, jobs, launch
 from cyclotron.mpi.arena import Arena, Memory, shared_folder
+from cyclotron.mpi.layout import Layout
 from cyclotron.mpi.ranks import Outcome
 from cyclotron.mpi.sources import File, Mapped, rank_among, require_numbers
-from cyclotron.mpi.store import Bound, Deal, Form, Source, Tensors
+from cyclotron.mpi.store import Bound, Deal, Source, StoredTensor, Tensors
+from cyclotron.support.arguments import rank_count
+from cyclotron.support.environment import threads
+from cyclotron.support.errors import BackendUnavailable, CyclotronError, ExecutionError
 
 _MOST_POOLS = 2
 _MOST_RANKS_PER_CORE = 64
@@ -86,7 +86,7 @@ class Pool:
 
     @property
     def closed(self) -> bool:
-        """Whether the ranks are gone."""
+        """True where the ranks are gone."""
         return self._processes.gone
 
     @property
@@ -105,7 +105,7 @@ class Pool:
         self._kept.add(number)
         return number
 
-    def distribute(self, source: Source, layout: Layout | None, root: int | None) -> tuple[int, Form]:
+    def distribute(self, source: Source, layout: Layout | None, root: int | None) -> tuple[int, StoredTensor]:
         """Keep an array in the ranks; see `cyclotron.distribute`. There is no root: this process has it."""
         array = source()
         require_numbers(array)
@@ -118,24 +118,24 @@ class Pool:
             with self._arena([{"role": "input"}], [array]) as arena:
                 return number, self._do(jobs.Distribute(number, Mapped(arena.mapped), fixed))
 
-    def relayout(self, number: int, form: Form, layout: Layout) -> tuple[int, Form]:
+    def relayout(self, number: int, form: StoredTensor, layout: Layout) -> tuple[int, StoredTensor]:
         """Keep another layout of a tensor."""
         fixed = layout.tabled(form.shape)
         with self._new_tensor() as new:
             return new, self._do(jobs.Relayout(number, new, form, fixed))
 
-    def reshape(self, number: int, form: Form, shaped: Form) -> int:
+    def reshape(self, number: int, form: StoredTensor, shaped: StoredTensor) -> int:
         """Keep a tensor with more or fewer axes of extent 1."""
         with self._new_tensor() as new:
             self._do(jobs.Reshape(number, new, form, shaped))
             return new
 
-    def diagonal(self, number: int, form: Form) -> NDArray[Any]:
+    def diagonal(self, number: int, form: StoredTensor) -> NDArray[Any]:
         """Return the diagonal of a matrix."""
         diagonal: NDArray[Any] = self._do(jobs.Diagonal(number, form))
         return diagonal
 
-    def gather(self, number: int, form: Form) -> NDArray[Any]:
+    def gather(self, number: int, form: StoredTensor) -> NDArray[Any]:
         """Return the whole array."""
         whole = bool((form.owners >= 0).all())
         array = (np.empty if whole else np.zeros)(form.shape, form.dtype)
@@ -144,7 +144,7 @@ class Pool:
             arena.outputs()
         return array
 
-    def part(self, number: int, form: Form) -> dict[tuple[int, ...], NDArray[Any]]:
+    def part(self, number: int, form: StoredTensor) -> dict[tuple[int, ...], NDArray[Any]]:
         """Return nothing: this process is no rank."""
         return {}
 

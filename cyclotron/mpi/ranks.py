@@ -1,4 +1,4 @@
-"""What ranks do for this process, which is one of them or has started them."""
+"""Interface to ranks, of which this process is one, or which it has started."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cyclotron.layout import Layout
-from cyclotron.mpi.store import Bound, Deal, Form, Source, Tensors
+from cyclotron.mpi.layout import Layout
+from cyclotron.mpi.store import Bound, Deal, Source, StoredTensor, Tensors
 
 
 class Outcome(NamedTuple):
-    """What a run left behind.
+    """The outcome of a run.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Outcome(NamedTuple):
 
 
 class Ranks(Protocol):
-    """What `cyclotron.mpi.collective.World` and `cyclotron.mpi.pool.Pool` do.
+    """The methods of `cyclotron.mpi.collective.World` and `cyclotron.mpi.pool.Pool`.
 
     A tensor that they keep is known by a number.
     """
@@ -39,22 +39,22 @@ class Ranks(Protocol):
     def new_number(self) -> int:
         """Return a number for a tensor."""
 
-    def distribute(self, source: Source, layout: Layout | None, root: int | None) -> tuple[int, Form]:
+    def distribute(self, source: Source, layout: Layout | None, root: int | None) -> tuple[int, StoredTensor]:
         """Keep an array."""
 
-    def relayout(self, number: int, form: Form, layout: Layout) -> tuple[int, Form]:
+    def relayout(self, number: int, form: StoredTensor, layout: Layout) -> tuple[int, StoredTensor]:
         """Keep another layout of a tensor."""
 
-    def gather(self, number: int, form: Form) -> NDArray[Any]:
+    def gather(self, number: int, form: StoredTensor) -> NDArray[Any]:
         """Return the whole array."""
 
-    def part(self, number: int, form: Form) -> dict[tuple[int, ...], NDArray[Any]]:
+    def part(self, number: int, form: StoredTensor) -> dict[tuple[int, ...], NDArray[Any]]:
         """Return the tiles of this process, which is a rank, by their indices."""
 
-    def diagonal(self, number: int, form: Form) -> NDArray[Any]:
+    def diagonal(self, number: int, form: StoredTensor) -> NDArray[Any]:
         """Return the diagonal of a matrix."""
 
-    def reshape(self, number: int, form: Form, shaped: Form) -> int:
+    def reshape(self, number: int, form: StoredTensor, shaped: StoredTensor) -> int:
         """Keep a tensor with more or fewer axes of extent 1, under the number that is returned."""
 
     def forget(self, number: int) -> None:
@@ -75,4 +75,4 @@ class Ranks(Protocol):
 
     @property
     def closed(self) -> bool:
-        """Whether the ranks, and what they kept, are gone."""
+        """True where the ranks, and their tensors, are gone."""

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cyclotron.arguments import whole_number
-from cyclotron.errors import ExecutionError, ShapeError
-from cyclotron.language.expressions.operators import DTYPES
+from cyclotron.language.values.operators import DTYPES
 from cyclotron.mpi.arena import MappedArrays
+from cyclotron.support.arguments import whole_number
+from cyclotron.support.errors import ExecutionError, ShapeError
 
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """What a caller passed: an array, or None where another rank has it."""
+    """An argument of the caller: an array, or None where another rank has it."""
 
     array: NDArray[Any] | None
 

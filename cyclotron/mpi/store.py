@@ -1,4 +1,4 @@
-"""What one rank does: keeps its tiles of distributed tensors, and runs programs on them and on arrays.
+"""The store of one rank: it keeps tiles of distributed tensors, and runs programs on them and on arrays.
 
 All methods but `drop` and `part` are collective: every rank of the communicator calls them in the same order.
 """
@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cyclotron.errors import ExecutionError
-from cyclotron.layout import Layout, check_owners
+from cyclotron.mpi.layout import Layout, check_owners
 from cyclotron.mpi.sources import rank_among, require_numbers
+from cyclotron.support.errors import ExecutionError
 
 Tensors = Sequence[Mapping[str, Any]]
 Deal = Sequence[tuple[int, int]]
@@ -24,8 +24,8 @@ Bound = NDArray[Any] | int
 Source = Callable[[], NDArray[Any]]
 
 
-class Form(NamedTuple):
-    """What all ranks know of a tensor: shape, dtype, scalars and rank of each tile, and the rule of that."""
+class StoredTensor(NamedTuple):
+    """Metadata of a tensor on all ranks: shape, dtype, scalars and rank of each tile, and its layout."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -68,7 +68,9 @@ class Store:
         self.rank: int = mpi.rank(communicator)
         self.ranks: int = mpi.size(communicator)
 
-    def distribute(self, number: int, source: Source, layout: Layout | None, root: int | None) -> Form:
+    def distribute(
+        self, number: int, source: Source, layout: Layout | None, root: int | None
+    ) -> StoredTensor:
         """Keep this rank's blocks of an array.
 
         Parameters
@@ -92,10 +94,10 @@ class Store:
         self._tensors[number] = self._redistributed(whole, form)
         return form
 
-    def relayout(self, number: int, new: int, form: Form, layout: Layout) -> Form:
+    def relayout(self, number: int, new: int, form: StoredTensor, layout: Layout) -> StoredTensor:
         """Keep the same values in another layout, under another number."""
 
-        def plan() -> tuple[None, Form]:
+        def plan() -> tuple[None, StoredTensor]:
             return None, self._form(form.shape, form.dtype, layout)
 
         _, planned = self._together(plan)
@@ -138,7 +140,7 @@ class Store:
         """Write all tiles of a tensor into the array of every rank."""
         self._tensors[number].gather(array, self._communicator)
 
-    def part(self, number: int, form: Form) -> dict[tuple[int, ...], NDArray[Any]]:
+    def part(self, number: int, form: StoredTensor) -> dict[tuple[int, ...], NDArray[Any]]:
         """Return this rank's tiles, in their own memory and not to be written, by their indices."""
         found = {}
         for flat in np.flatnonzero(form.owners == self.rank):
@@ -147,7 +149,7 @@ class Store:
             found[index] = self._tensors[number].read(int(flat), lengths)
         return found
 
-    def diagonal(self, number: int, form: Form) -> NDArray[Any]:
+    def diagonal(self, number: int, form: StoredTensor) -> NDArray[Any]:
         """Return the diagonal of a matrix, of which each rank tells what is in its tiles."""
         own = np.zeros(min(form.shape), form.dtype)
         for (i, j), tile in self.part(number, form).items():
@@ -162,7 +164,7 @@ class Store:
             result += np.frombuffer(told, own.dtype)  # zero where another rank has it
         return result
 
-    def reshape(self, number: int, new: int, form: Form, shaped: Form) -> None:
+    def reshape(self, number: int, new: int, form: StoredTensor, shaped: StoredTensor) -> None:
         """Keep this rank's tiles in a shape with more or fewer axes of extent 1, under another number."""
         own = np.zeros(form.shape, form.dtype)
         for index, tile in self.part(number, form).items():
@@ -182,15 +184,15 @@ class Store:
         for number in numbers:
             self._tensors.pop(number, None)
 
-    def _redistributed(self, core: Any, form: Form) -> Any:
+    def _redistributed(self, core: Any, form: StoredTensor) -> Any:
         return core.redistribute(list(form.tile), form.owners.ravel().tolist(), self._communicator)
 
-    def _form(self, shape: tuple[int, ...], dtype: str, layout: Layout) -> Form:
-        form = Form(shape, dtype, layout.tile(shape), layout.owners(shape), layout)
+    def _form(self, shape: tuple[int, ...], dtype: str, layout: Layout) -> StoredTensor:
+        form = StoredTensor(shape, dtype, layout.tile(shape), layout.owners(shape), layout)
         check_owners(form.owners, self.ranks)
         return form
 
-    def _planned(self, array: NDArray[Any], layout: Layout | None) -> tuple[NDArray[Any], Form]:
+    def _planned(self, array: NDArray[Any], layout: Layout | None) -> tuple[NDArray[Any], StoredTensor]:
         require_numbers(array)
         if not array.dtype.isnative or not array.flags.aligned:
             array = np.array(array, dtype=array.dtype.newbyteorder("="))
@@ -198,7 +200,7 @@ class Store:
             layout = Layout(grid=(self.ranks, *(1,) * (array.ndim - 1)))
         return array, self._form(tuple(map(int, array.shape)), array.dtype.name, layout)
 
-    def _together(self, plan: Callable[[], tuple[Any, Form]]) -> tuple[Any, Form]:
+    def _together(self, plan: Callable[[], tuple[Any, StoredTensor]]) -> tuple[Any, StoredTensor]:
         """Plan what all ranks plan alike; raise on all of them where one does otherwise or fails."""
         failure: Exception | None = None
         try:

@@ -15,10 +15,10 @@ from multiprocessing.connection import Client, Connection
 from pathlib import Path
 from typing import Any
 
-from cyclotron.errors import CyclotronError, ExecutionError
 from cyclotron.mpi import extension
 from cyclotron.mpi.jobs import Answer
 from cyclotron.mpi.store import Store
+from cyclotron.support.errors import CyclotronError, ExecutionError
 
 _PR_SET_PDEATHSIG = 1
 

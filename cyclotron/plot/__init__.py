@@ -5,23 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ._activity import activity
-from ._animation import animation
-from ._array import array
-from ._common import ResultLike
-from ._critical_path import critical_path
-from ._gantt import timeline
-from ._heatmap import utilization
-from ._iteration import iteration_space
-from ._memory import memory, memory_map_svg
-from ._node import node
-from ._pareto import pareto
-from ._ranks import rank_timeline
-from ._roofline import roofline
-from ._shares import occupancy
-from ._stalls import stalls
-from ._svg import color_scale_svg, heat_map_svg
-from ._wavefront import wavefront
+from cyclotron.compiler.memory_map import memory_map_svg
+from cyclotron.plot._activity import activity
+from cyclotron.plot._animation import animation
+from cyclotron.plot._array import array
+from cyclotron.plot._common import ResultLike
+from cyclotron.plot._critical_path import critical_path
+from cyclotron.plot._gantt import timeline
+from cyclotron.plot._heatmap import utilization
+from cyclotron.plot._iteration import iteration_space
+from cyclotron.plot._memory import memory
+from cyclotron.plot._node import node
+from cyclotron.plot._pareto import pareto
+from cyclotron.plot._ranks import rank_timeline
+from cyclotron.plot._roofline import roofline
+from cyclotron.plot._shares import occupancy
+from cyclotron.plot._stalls import stalls
+from cyclotron.plot._wavefront import wavefront
+from cyclotron.support.svg import color_scale_svg, heat_map_svg
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from cyclotron.compiler import Program
-    from cyclotron.rank_profile import Profile
+    from cyclotron.analysis.rank_profile import Profile
+    from cyclotron.compiler.program import Program
 
 __all__ = [
     "Plots",

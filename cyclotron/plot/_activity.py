@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..events import all_events
-from . import _common as common
-from ._operators import COLORS, keys, legend, operators_of
+from cyclotron.analysis.events import all_events
+from cyclotron.plot import _common as common
+from cyclotron.plot._operators import keys, legend, operators_of
+from cyclotron.support.svg import COLORS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

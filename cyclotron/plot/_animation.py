@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ExecutionError
-from . import _common as common
-from ._wavefront import Wavefronts
+from cyclotron.plot import _common as common
+from cyclotron.plot._wavefront import Wavefronts
+from cyclotron.support.errors import ExecutionError
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -7,16 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..explain import Explanation, Motion
-from . import _arrows as arrows
-from . import _common as common
+from cyclotron.compiler.explain import Explainable, Explanation, Motion
+from cyclotron.plot import _arrows as arrows
+from cyclotron.plot import _common as common
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ..compiler import Program
-    from ..flows import Rule
+    from cyclotron.compiler.flows import Rule
 
 _MOST_PES = {1: 8, 2: 4}  # a side
 _MOST_STEPS = 6  # of each time index that arrows are gathered from
@@ -24,7 +23,7 @@ _RADIUS = 0.3
 _BUS = 0.1  # between a line of PEs and its broadcast network
 
 
-def array(program: Program, *, ax: Axes | None = None, path: str | Path | None = None) -> Figure:
+def array(program: Explainable, *, ax: Axes | None = None, path: str | Path | None = None) -> Figure:
     """Draw the PEs of a program and which operand moves where between them.
 
     A square is a PE, in it its coordinates and the tensors that stay there; an arrow is a tensor that moves,
@@ -66,9 +65,9 @@ def array(program: Program, *, ax: Axes | None = None, path: str | Path | None =
 
 
 class _Picture:
-    """What is drawn of a program: the corner of its grid, and its moves projected on it."""
+    """A picture of a program: the corner of its grid, and its moves projected on it."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Explainable) -> None:
         self._dataflow = program.placed
         self._explanation = Explanation(program)
         self._indices = self._dataflow.indices
@@ -78,7 +77,7 @@ class _Picture:
         shown = [min(extent, self.most) for extent in program.grid]
         self.is_cut = tuple(shown) != program.grid
         self.pes = [pe for pe in _box(shown) if self._is_used(program, pe)]
-        self._colors = arrows.colors(flow.tensor for flow in self._dataflow.flows)
+        self._colors = arrows.colors(flow.variable for flow in self._dataflow.flows)
         self._least, greatest = self._dataflow.bounds
         self._greatest = tuple(
             min(b, a + (self.most if d in self._dims else _MOST_STEPS) - 1)
@@ -86,7 +85,7 @@ class _Picture:
         )
 
     @staticmethod
-    def _is_used(program: Program, pe: tuple[int, ...]) -> bool:
+    def _is_used(program: Explainable, pe: tuple[int, ...]) -> bool:
         return program.core.class_of(list(pe)) is not None
 
     def draw(self, ax: Axes) -> None:
@@ -153,16 +152,16 @@ class _Picture:
         if rule.kind != "broadcast":
             for start, end in self._pairs(rule):
                 if not self._goes_round(start, end):
-                    color = self._colors[rule.flow.tensor]
+                    color = self._colors[rule.flow.variable]
                     yield arrows.Arrow(arrows.place(start), arrows.place(end), color)
 
     def _goes_round(self, start: tuple[int, ...], end: tuple[int, ...]) -> bool:
-        """Whether a move is over the link that closes a ring, which joins the ends of a line."""
+        """Tell if a move is over the link that closes a ring, which joins the ends of a line."""
         return any(abs(a - b) > 1 for a, b in zip(start, end, strict=True))
 
     def _draw_buses(self, ax: Axes, rule: Rule) -> None:
         """A broadcast network is a dashed line beside its PEs, with a tap for each."""
-        color = self._colors[rule.flow.tensor]
+        color = self._colors[rule.flow.variable]
         lines: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
         for start, end in self._pairs(rule):
             lines.setdefault(start, []).append(end)
@@ -184,14 +183,16 @@ class _Picture:
     def _loads(self) -> Iterator[arrows.Stub]:
         shown = set(self.pes)
         motions = {motion.flow.number: motion for motion in self._explanation.motions}
-        moves = {(rule.flow.tensor, end) for rule in self._dataflow.rules for start, end in self._pairs(rule)}
+        moves = {
+            (rule.flow.variable, end) for rule in self._dataflow.rules for start, end in self._pairs(rule)
+        }
         for rule in self._dataflow.rules:
-            color = self._colors[rule.flow.tensor]
+            color = self._colors[rule.flow.variable]
             if rule.kind == "inject" and not rule.flow.prefetched:
                 points = self._dataflow.rule_points(rule, self._least, self._greatest)
                 for pe in dict.fromkeys(map(self._pe, points)):
                     if pe in shown:
-                        is_fed = (rule.flow.tensor, pe) in moves  # the stream's own side is taken
+                        is_fed = (rule.flow.variable, pe) in moves  # the stream's own side is taken
                         angle = 115.0 if is_fed else self._angle(motions[rule.flow.number])
                         yield arrows.Stub(arrows.place(pe), color, angle)
             elif rule.kind == "transfer":
@@ -214,7 +215,7 @@ class _Picture:
         """For each tensor all that happens to it."""
         lines = []
         for name, color in self._colors.items():
-            motions = [motion for motion in self._explanation.motions if motion.flow.tensor == name]
+            motions = [motion for motion in self._explanation.motions if motion.flow.variable == name]
             words = []
             if name in self._explanation.stationary:
                 loaded = any(motion.kind == "resident" for motion in motions)

@@ -1,4 +1,4 @@
-"""What pictures of points and PEs share: nodes in the plane, arrows between them, colours and legends."""
+"""Parts of pictures of points and PEs: nodes in the plane, arrows between them, colours and legends."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from . import _common as common
+from cyclotron.plot import _common as common
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

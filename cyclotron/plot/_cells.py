@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _common as common
+from cyclotron.plot import _common as common
+from cyclotron.support.svg import shrink
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,7 +79,7 @@ def cells_of(values: NDArray[Any], names: list[str]) -> tuple[NDArray[np.float64
     names : list of str
         A name for each dimension of the grid.
     """
-    return common.shrink(values[np.newaxis] if len(names) == 1 else values)
+    return shrink(values[np.newaxis] if len(names) == 1 else values, common.MOST_CELLS)
 
 
 def size_of_cells(shape: tuple[int, ...], panels: int) -> tuple[float, float]:
@@ -102,5 +103,5 @@ def size_of_cells(shape: tuple[int, ...], panels: int) -> tuple[float, float]:
 
 
 def _is_strip(extents: tuple[int, ...]) -> bool:
-    """Whether square cells would make the map too thin to see."""
+    """Tell if square cells would make the map too thin to see."""
     return max(extents) > 4 * min(extents)

@@ -1,4 +1,4 @@
-"""What the pictures share: the result they read, figures without global state, titles, smaller grids."""
+"""Parts of all pictures: the result they read, figures without global state, titles, smaller grids."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import BackendUnavailable, ShapeError
-from ..events import Recorded
+from cyclotron.analysis.events import HasEvents
+from cyclotron.support.errors import BackendUnavailable, ShapeError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.text import Annotation
@@ -28,24 +26,9 @@ MOST_CELLS = 512
 INK = "#333333"
 
 
-class ProgramLike(Protocol):
-    """What the pictures need of a program."""
+class ResultLike(HasEvents, Protocol):
+    """The result of a simulation, with all that is drawn of it."""
 
-    @property
-    def kernel_name(self) -> str: ...
-    @property
-    def grid_names(self) -> Sequence[str]: ...
-    @property
-    def core(self) -> Any: ...
-
-
-class ResultLike(Recorded, Protocol):
-    """What the pictures need of a simulation's result."""
-
-    @property
-    def program(self) -> ProgramLike: ...
-    @property
-    def grid(self) -> tuple[int, ...]: ...
     @property
     def utilization(self) -> NDArray[np.float64]: ...
 
@@ -88,7 +71,7 @@ def figure_of(ax: Axes) -> Figure:
 
 
 def _takes_root(ax: Axes) -> bool:
-    """Whether this matplotlib knows `get_figure(root=...)`, new in 3.10."""
+    """Tell if this matplotlib knows `get_figure(root=...)`, new in 3.10."""
     return "root" in type(ax).get_figure.__code__.co_varnames
 
 
@@ -161,30 +144,6 @@ def axis_names(result: ResultLike) -> list[str]:
     """Return a name for each grid dimension."""
     names = list(result.program.grid_names)
     return [names[d] if d < len(names) else f"dimension {d}" for d in range(len(result.grid))]
-
-
-def shrink(values: NDArray[Any], most: int = MOST_CELLS) -> tuple[NDArray[np.float64], tuple[int, ...]]:
-    """Return means over blocks so that no dimension exceeds `most`, and the block's extents.
-
-    Parameters
-    ----------
-    values : ndarray
-        Any shape.
-    most : int
-        Largest extent of the result.
-    """
-    result = np.asarray(values, dtype=np.float64)
-    blocks = []
-    for dimension, extent in enumerate(result.shape):
-        block = -(-extent // most)
-        blocks.append(block)
-        if block > 1:
-            starts = np.arange(0, extent, block)
-            sizes = np.minimum(extent - starts, block)
-            shape = [1] * result.ndim
-            shape[dimension] = len(sizes)
-            result = np.add.reduceat(result, starts, axis=dimension) / sizes.reshape(shape)
-    return result, tuple(blocks)
 
 
 def slices(values: NDArray[Any]) -> list[tuple[tuple[int, ...], NDArray[Any]]]:

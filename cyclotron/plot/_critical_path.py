@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from . import _common as common
-from ._operators import COLORS, IDLE, legend
+from cyclotron.plot import _common as common
+from cyclotron.plot._operators import IDLE, legend
+from cyclotron.support.svg import COLORS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ..critical_path import CriticalPath, Step
+    from cyclotron.analysis.critical_path import CriticalPath, Step
 
 # Okabe and Ito's colours; a wait is dashed.
 _STYLES: dict[str, tuple[str, Literal["-", "--"]]] = {

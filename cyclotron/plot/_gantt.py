@@ -1,4 +1,4 @@
-"""What the PEs do when."""
+"""Actions of the PEs over time."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _common as common
-from ._activity import draw_activity
-from ._operators import COLORS, keys, legend, operators_of
+from cyclotron.plot import _common as common
+from cyclotron.plot._activity import draw_activity
+from cyclotron.plot._operators import keys, legend, operators_of
+from cyclotron.support.svg import COLORS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _common as common
-from ._cells import draw_cells, size_of_cells
+from cyclotron.plot import _common as common
+from cyclotron.plot._cells import draw_cells, size_of_cells
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

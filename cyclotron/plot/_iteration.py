@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ShapeError
-from . import _arrows as arrows
-from . import _common as common
+from cyclotron.plot import _arrows as arrows
+from cyclotron.plot import _common as common
+from cyclotron.support.errors import ShapeError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ..compiler import Program
-    from ..dataflow import Dataflow
-    from ..flows import Rule, Space
+    from cyclotron.compiler.dataflow import Dataflow
+    from cyclotron.compiler.flows import Rule, Space
+    from cyclotron.compiler.program import Program
 
 # Points a dimension that are drawn, by the number of dimensions.
 _MOST = {1: 8, 2: 6, 3: 3}
@@ -71,7 +71,7 @@ def iteration_space(program: Program, *, ax: Axes | None = None, path: str | Pat
 
 
 class _Picture:
-    """What is drawn of a dataflow: the corner, its points and arrows."""
+    """A picture of a dataflow: the corner, its points and arrows."""
 
     def __init__(self, dataflow: Dataflow) -> None:
         self._dataflow = dataflow
@@ -80,7 +80,7 @@ class _Picture:
         most = _MOST[self._dimensions]
         self._greatest = tuple(min(b, a + most - 1) for a, b in zip(self._least, greatest, strict=True))
         self.is_cut = self._greatest != greatest
-        self._colors = arrows.colors(flow.tensor for flow in dataflow.flows)
+        self._colors = arrows.colors(flow.variable for flow in dataflow.flows)
         self._points = {space.number: self._points_of(space) for space in dataflow.spaces}
         shared = [p for points in self._points.values() for p in points]
         self._radius, self._apart = _RADIUS[self._dimensions], 0.0
@@ -141,7 +141,7 @@ class _Picture:
             )
 
     def _arrows(self, rule: Rule) -> Iterator[arrows.Arrow]:
-        color = self._colors[rule.flow.tensor]
+        color = self._colors[rule.flow.variable]
         target = rule.flow.space
         if rule.kind in ("transfer", "broadcast"):
             source = rule.reads[0][0].space
@@ -171,7 +171,7 @@ class _Picture:
         for rule in self._dataflow.rules:
             if rule.kind not in ("inject", "export"):
                 continue
-            color, space, load = self._colors[rule.flow.tensor], rule.flow.space, rule.kind == "inject"
+            color, space, load = self._colors[rule.flow.variable], rule.flow.space, rule.kind == "inject"
             for point in self._dataflow.rule_points(rule, self._least, self._greatest):
                 place = self._place(point, space)
                 yield arrows.Stub(place, color, angle=135 if load else -45, inward=load)

@@ -1,23 +1,20 @@
-"""What the memory of a PE holds: values by address over the instructions, and all it takes of its bytes."""
+"""Memory of a PE: values by address over the instructions, and all that they take of its bytes."""
 
 from __future__ import annotations
 
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import ShapeError
-from ..memory_map import bytes_text
-from . import _common as common
-from ._operators import COLORS
+from cyclotron.compiler.memory_map import bytes_text, colors_of
+from cyclotron.plot import _common as common
+from cyclotron.support.errors import ShapeError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ..memory_map import ClassMemory, MemoryMap, SlotMemory
+    from cyclotron.compiler.memory_map import ClassMemory, MemoryMap
 
-_PIXELS = (480, 200)  # of the small picture
 _PARTS = ("data", "queues", "code")
 _LIGHT = ("#F0E442", "#E69F00", "#56B4E9", "#999999")  # of the operators' colours
 _PART_COLORS = ("#0072B2", "#E69F00", "#999999")
@@ -60,7 +57,7 @@ def memory(
     queues = bytes_text(one.queues)
     used = f"data {one.data:,}, queues {queues}, code about {one.code:,} {of}"
     count = f"{one.pe_count:,} {'PE' if one.pe_count == 1 else 'PEs'}"
-    common.set_title(ax, f"{memory_map.program.kernel_name}: {one.name}, {count}", used)
+    common.set_title(ax, f"{memory_map.kernel_name}: {one.name}, {count}", used)
     if below is not None:
         _draw_shares(below, one, memory_map.capacity)
     return common.finish(common.figure_of(ax), path)
@@ -74,24 +71,19 @@ def _class_of(memory_map: MemoryMap, name: str | None) -> ClassMemory:
             return one
     names = ", ".join(one.name for one in memory_map.classes)
     raise ShapeError(
-        f"`{memory_map.program.kernel_name}` has no class `{name}`"
+        f"`{memory_map.kernel_name}` has no class `{name}`"
         if name is not None
-        else f"no PE of `{memory_map.program.kernel_name}` has a program",
+        else f"no PE of `{memory_map.kernel_name}` has a program",
         code="CYC403",
         help=f"its classes are: {names}" if names else "compile it for larger arrays",
     )
-
-
-def _colors(slots: tuple[SlotMemory, ...]) -> dict[str, str]:
-    """A colour for each name of a value."""
-    return {name: COLORS[n % len(COLORS)] for n, name in enumerate(dict.fromkeys(s.name for s in slots))}
 
 
 def _draw_values(ax: Axes, one: ClassMemory) -> None:
     from matplotlib.patches import Rectangle
     from matplotlib.ticker import MaxNLocator
 
-    colors = _colors(one.slots)
+    colors = colors_of(one.slots)
     steps, size = max(one.instructions, 1), max(one.data, 1)
     # A letter's share of the axes, of about nine inches by four.
     letter, line = steps / 105, size / 28
@@ -148,33 +140,3 @@ def _draw_shares(ax: Axes, one: ClassMemory, capacity: int | None) -> None:
     ax.set_xlim(0, 1.02 * max(capacity or 1, left))
     ax.set_xlabel("bytes of a PE", color=common.INK)
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -1.6), ncols=4, frameon=False, fontsize=8)
-
-
-def memory_map_svg(one: ClassMemory) -> str:
-    """Return the values of a class by address over its instructions as a small ``<svg>`` element.
-
-    Parameters
-    ----------
-    one : ClassMemory
-        Of a `MemoryMap`.
-
-    Returns
-    -------
-    str
-        Address 0 is at the bottom; the name of a value shows under the pointer.
-    """
-    colors = _colors(one.slots)
-    steps, size = max(one.instructions, 1), max(one.data, 1)
-    bars = "".join(
-        f'<rect x="{first}" y="{size - slot.address - slot.size}" width="{last + 1 - first}" '
-        f'height="{slot.size}" fill="{colors[slot.name]}"><title>{escape(slot.name)}: bytes '
-        f"{slot.address} to {slot.address + slot.size - 1}, instructions {first} to {last}</title></rect>"
-        for slot in one.slots
-        for first, last in slot.live
-    )
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{_PIXELS[0]}" height="{_PIXELS[1]}" '
-        f'viewBox="0 0 {steps} {size}" preserveAspectRatio="none" shape-rendering="crispEdges">'
-        f"<title>{escape(one.name)}: {size} bytes over {steps} instructions</title>"
-        f'<rect width="{steps}" height="{size}" fill="#f4f4f4"/>{bars}</svg>'
-    )

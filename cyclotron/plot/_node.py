@@ -7,16 +7,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import ShapeError
-from ..notation import to_latex
-from . import _arrows as arrows
-from . import _common as common
+from cyclotron.plot import _arrows as arrows
+from cyclotron.plot import _common as common
+from cyclotron.support.errors import ShapeError
+from cyclotron.support.latex import to_latex
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ..compiler import Program
+    from cyclotron.compiler.program import Program
 
 _RADIUS = 0.42
 _REACH = 1.75  # from the middle of the node to the far end of an arrow

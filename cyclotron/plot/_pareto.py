@@ -6,17 +6,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cyclotron.errors import ExecutionError
-from cyclotron.sweep_table import cell
-
-from . import _common as common
-from ._operators import COLORS
+from cyclotron.explore.sweep_table import cell
+from cyclotron.plot import _common as common
+from cyclotron.support.errors import ExecutionError
+from cyclotron.support.svg import COLORS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from cyclotron.sweep_table import Sweep
+    from cyclotron.explore.sweep_table import Sweep
 
 _FRONT = "#c8553d"
 _OTHERS = "#9bb8c0"

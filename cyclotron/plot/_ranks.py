@@ -1,4 +1,4 @@
-"""What MPI ranks do when."""
+"""Actions of MPI ranks over time."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..rank_profile import Profile
-from . import _common as common
-from ._operators import COLORS, legend, ranked
+from cyclotron.analysis.rank_profile import Profile
+from cyclotron.plot import _common as common
+from cyclotron.plot._operators import legend, ranked
+from cyclotron.support.svg import COLORS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import require
-from ..errors import ExecutionError
-from ..results import Result
-from . import _common as common
-from ._operators import COLORS
+from cyclotron.compiler.program import Program
+from cyclotron.plot import _common as common
+from cyclotron.runtime.result import Result
+from cyclotron.support.arguments import require
+from cyclotron.support.errors import ExecutionError
+from cyclotron.support.svg import COLORS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,7 +79,7 @@ def roofline_of(result: Any) -> Roofline:
     )
 
 
-def _memory(program: Any, stats: dict[str, Any]) -> Roof:
+def _memory(program: Program, stats: dict[str, Any]) -> Roof:
     """Of what goes through ports of memories; where there are none, of what one could suppose."""
     machine = program.core.machine
     words = stats["words_loaded"] + stats["words_stored"]
@@ -87,19 +88,19 @@ def _memory(program: Any, stats: dict[str, Any]) -> Roof:
     if used:
         served = stats["memory_port"] >= 0
         word = int(moved[served].sum()) / int(words[served].sum())
-        bandwidth = word * sum(machine["memories"][name]["words_per_cycle"] for name in used)
+        bandwidth = word * sum(machine.memories[name].bandwidth_words_per_cycle for name in used)
         ports = f"{len(used):,} port{'' if len(used) == 1 else 's'}"
         text = f"memory: {bandwidth:,.0f} bytes a cycle through {ports}"
         return Roof(MEMORY, bandwidth, int(moved[served].sum()), text)
     count = int(np.count_nonzero(words))
-    width = machine["link"]["words_per_cycle"]
+    width = machine.link.words_per_cycle
     bandwidth = count * width * int(moved.sum()) / max(int(words.sum()), 1)
     port = f"{width} word{'' if width == 1 else 's'} a cycle"
     text = f"memory: {bandwidth:,.0f} bytes a cycle, supposing {port} for each of {count:,} PEs that use it"
     return Roof(MEMORY, bandwidth, int(moved.sum()), text)
 
 
-def _links(program: Any, stats: dict[str, Any]) -> Roof:
+def _links(program: Program, stats: dict[str, Any]) -> Roof:
     bandwidth = float(
         sum(
             statistics["words_per_cycle"] * np.dtype(channel["dtype"]).itemsize

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _common as common
-from ._heatmap import draw_map
-from ._operators import legend
+from cyclotron.plot import _common as common
+from cyclotron.plot._heatmap import draw_map
+from cyclotron.plot._operators import legend
+from cyclotron.support.svg import shrink
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -109,7 +110,7 @@ def _areas(ax: Axes, result: common.ResultLike, shares: dict[str, NDArray[np.flo
 
     count = common.pe_count(result)
     causes = causes_of(result)
-    stacked = np.stack([common.shrink(shares[key])[0] for key, _, _ in causes])
+    stacked = np.stack([shrink(shares[key], common.MOST_CELLS)[0] for key, _, _ in causes])
     edges = np.linspace(0, count, stacked.shape[1] + 1)
     tops = np.cumsum(stacked, axis=0)
     for row, (_, _, color) in enumerate(causes):

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from . import _common as common
-from ._operators import COLORS, IDLE, legend, ranked
-from ._shares import causes_of
+from cyclotron.plot import _common as common
+from cyclotron.plot._operators import IDLE, legend, ranked
+from cyclotron.plot._shares import causes_of
+from cyclotron.support.svg import COLORS
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -1,4 +1,4 @@
-"""What each PE computes at one cycle, as a map over the grid."""
+"""Operators of the PEs at one cycle, as a map over the grid."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ExecutionError
-from ..events import all_events
-from . import _common as common
-from ._cells import cells_of, draw_cells, size_of_cells
-from ._operators import COLORS, IDLE, keys, legend, operators_of
+from cyclotron.analysis.events import all_events
+from cyclotron.plot import _common as common
+from cyclotron.plot._cells import cells_of, draw_cells, size_of_cells
+from cyclotron.plot._operators import IDLE, keys, legend, operators_of
+from cyclotron.support.errors import ExecutionError
+from cyclotron.support.svg import COLORS
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

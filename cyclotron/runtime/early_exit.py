@@ -1,23 +1,23 @@
-"""Whether the `while` loops of a run have ended: programs say so in outputs of their own."""
+"""Early-exit flags: outputs by which programs tell that a `while` loop was left at its most steps."""
 
 from __future__ import annotations
 
-from cyclotron.errors import ExecutionError, Span
-from cyclotron.language.expressions.position import line_span
-from cyclotron.language.recording.exits import is_ending, most_steps
-from cyclotron.results import Result
+from cyclotron.language.trace.early_exit import is_ending, most_steps
+from cyclotron.language.values.source_span import line_span
+from cyclotron.runtime.result import Result
+from cyclotron.support.errors import ExecutionError, Span
 
 
-def ended(result: Result) -> Result:
-    """Return a result without what tells of the ends of loops.
+def pop_exit_flags(result: Result) -> Result:
+    """Drop the early-exit flags from a result, and return it.
 
     Raises
     ------
     ExecutionError
         CYC719 if a loop was left at its most steps; its ``result`` has the outputs.
     """
-    found = {name: result.outputs.pop(name) for name in list(result.outputs) if is_ending(name)}
-    for name, unfinished in found.items():
+    flags = {name: result.outputs.pop(name) for name in list(result.outputs) if is_ending(name)}
+    for name, unfinished in flags.items():
         if unfinished:
             line, steps = most_steps(name)
             error = ExecutionError(

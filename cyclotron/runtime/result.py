@@ -1,10 +1,9 @@
-"""What a run gives back: outputs, cycles, where the time went."""
+"""Results of runs: outputs, cycles, where the time went."""
 
 from __future__ import annotations
 
 import functools
 import html
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,17 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cyclotron.accounting import Accounting, account
-from cyclotron.counters import TIMES, counts_of, described, port_of_pe
-from cyclotron.critical_path import CriticalPath, critical_path
-from cyclotron.errors import ExecutionError
-from cyclotron.events import active_pes
-from cyclotron.rank_profile import Profile
-from cyclotron.rank_trace import trace_of_ranks
-from cyclotron.trace import trace_of
+from cyclotron.analysis.accounting import Accounting, account
+from cyclotron.analysis.chrome_trace import trace_of
+from cyclotron.analysis.chrome_trace_ranks import trace_of_ranks
+from cyclotron.analysis.counters import TIMES, counts_of, described, port_of_pe
+from cyclotron.analysis.critical_path import CriticalPath, critical_path
+from cyclotron.analysis.events import active_pes
+from cyclotron.analysis.rank_profile import Profile
+from cyclotron.compiler.program import Program
+from cyclotron.runtime.backend import Execution
+from cyclotron.support.errors import ExecutionError
+from cyclotron.support.svg import color_scale_svg, heat_map_svg
 
 if TYPE_CHECKING:
-    from cyclotron.compiler import Program
     from cyclotron.plot import Plots
 
 
@@ -45,26 +46,24 @@ class Result:
         Empty on ``numpy``.
     profile : Profile or list
         ``mpi`` only: for each rank where its time went, and the words that it moved; prints as a table. See
-        `cyclotron.rank_profile.Profile`. Empty on other backends.
+        `cyclotron.analysis.rank_profile.Profile`. Empty on other backends.
     """
 
     def __init__(
         self,
         program: Program,
         backend: str,
-        outputs: dict[str, Any],
+        execution: Execution,
         seconds: float,
-        timing: Mapping[str, Any] | None = None,
-        profile: Profile | None = None,
-        skipped: Sequence[int] = (),
     ) -> None:
         self.program = program
         self.backend = backend
-        self.outputs = outputs
+        self.outputs = execution.outputs
         self.seconds = seconds
-        self.profile: Profile | list[dict[str, Any]] = [] if profile is None else profile
-        self._timing = timing
-        self.steps = {} if backend == "numpy" else executed_steps(program.core.endings, skipped)
+        self.profile: Profile | list[dict[str, Any]] = [] if execution.profile is None else execution.profile
+        self._timing = execution.timing
+        skipped = execution.skipped
+        self.steps = {} if skipped is None else executed_steps(program.core.endings, skipped)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the core's counters out: `stats` has what they tell."""
@@ -111,7 +110,7 @@ class Result:
             If the machine has no clock, or the backend measures no cycles.
         """
         cycles = self.cycles
-        clock: float | None = self.program.core.machine["clock_hz"]
+        clock: float | None = self.program.core.machine.clock_hz
         if clock is None:
             raise ExecutionError(
                 "the machine has no clock, so that its cycles are no seconds",
@@ -122,7 +121,7 @@ class Result:
 
     @property
     def engine(self) -> str:
-        """What simulated it: ``functional``, ``general`` or ``fast-forward``."""
+        """The engine that simulated it: ``functional``, ``general`` or ``fast-forward``."""
         return str(self._measured["engine"])
 
     @property
@@ -249,8 +248,8 @@ class Result:
     def accounting(self) -> Accounting:
         """Return where each cycle of each PE went: operators, and waits by channel.
 
-        It prints as a table: `cyclotron.accounting.Accounting`. `stats` has the sums over the channels, for
-        runs of any size.
+        It prints as a table: `cyclotron.analysis.accounting.Accounting`. `stats` has the sums over the
+        channels, for runs of any size.
 
         Raises
         ------
@@ -262,7 +261,7 @@ class Result:
     def critical_path(self) -> CriticalPath:
         """Return the chain of operators and messages that the cycles are the sum of.
 
-        It prints as a table of what it goes through: `cyclotron.critical_path.CriticalPath`.
+        It prints as a table of what it goes through: `cyclotron.analysis.critical_path.CriticalPath`.
 
         Raises
         ------
@@ -300,6 +299,8 @@ class Result:
         message_limit : int
             Messages to draw, those that are sent first: a few hundred bytes each. 0 draws computations alone.
         """
+        import json
+
         if isinstance(self.profile, Profile):
             trace = trace_of_ranks(self.profile, message_limit)
         else:
@@ -326,8 +327,6 @@ class Result:
         rows = [("backend", self.backend), ("outputs", ", ".join(self.outputs) or "none")]
         picture = ""
         if self._timing is not None:
-            from cyclotron.plot import color_scale_svg, heat_map_svg
-
             shares = {name: f"{self.stats[name].mean() / max(self.cycles, 1):.1%}" for name in TIMES}
             rows += [("cycles", f"{self.cycles:,}"), *((k.replace("_", " "), v) for k, v in shares.items())]
             scale = f"<small>cycles computing: 0 % {color_scale_svg()} 100 %</small>"

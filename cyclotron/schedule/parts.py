@@ -7,12 +7,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, cast
 
-from .errors import ScheduleError
+from cyclotron.support import records
+from cyclotron.support.errors import CyclotronError, ScheduleError
 
 __all__ = ["Fold", "Indices", "Movement", "MovementKind", "Reassociation", "Reduction", "block", "cyclic"]
 
 Algorithm = Literal["chain", "two_phase", "tree"]
 MovementKind = Literal["stream", "broadcast", "prefetch"]
+FoldKind = Literal["block", "cyclic"]
 KINDS: tuple[MovementKind, ...] = ("stream", "broadcast", "prefetch")
 # `i`, `-i`, `i-k`, `2*i + j - 1`; the compiler knows which names there are.
 _TERM = r"(\d+\s*\*?\s*[^\W\d]\w*|[^\W\d]\w*|\d+)"
@@ -23,6 +25,7 @@ AXIS = re.compile(r"-?[^\W\d]\w*")
 _MOST = 2**31 - 1
 
 Indices = str | Iterable[str] | None
+READER = records.Reader(ScheduleError, "CYC301")
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -71,7 +74,7 @@ class Fold:
         PEs along the dimension, at least 1.
     """
 
-    kind: Literal["block", "cyclic"]
+    kind: FoldKind
     parts: int
 
     def __post_init__(self) -> None:
@@ -169,15 +172,15 @@ def read_reductions(table: object) -> tuple[Reduction, ...]:
     result: list[Reduction] = []
     for index, entry in table.items():
         if isinstance(entry, Mapping) and set(entry) == {"tree"}:
-            result += made_reductions(index, "tree", entry["tree"])
+            result += reductions_by(index, "tree", entry["tree"])
         elif isinstance(entry, str):
-            result += made_reductions(index, cast(Algorithm, entry), 2)
+            result += reductions_by(index, cast(Algorithm, entry), 2)
         else:
             raise wrong_type("reduce", table, wanted)
     return tuple(result)
 
 
-def made_reductions(index: str, algorithm: Algorithm, radix: int) -> tuple[Reduction, ...]:
+def reductions_by(index: str, algorithm: Algorithm, radix: int) -> tuple[Reduction, ...]:
     """Return how the reductions over an index are done; nothing for a chain, as which they are written."""
     if algorithm == "chain":
         check_name("the index of a reduction", index)
@@ -237,11 +240,9 @@ def cyclic(parts: int) -> Fold:
     return Fold("cyclic", parts)
 
 
-def wrong_type(what: str, value: object, wanted: str) -> ScheduleError:
-    """Return the error for a value of another type."""
-    return ScheduleError(
-        f"{what} is {value!r}, of type {type(value).__name__}", code="CYC301", help=f"give {wanted}"
-    )
+def wrong_type(what: str, value: object, wanted: str) -> CyclotronError:
+    """Return the error of a value of another type (CYC301)."""
+    return READER.wrong_type(what, value, wanted)
 
 
 def check_name(what: str, name: object) -> str:
@@ -293,7 +294,7 @@ def read_indices(
     return result
 
 
-def checked_fold(item: tuple[str, Fold]) -> tuple[str, Fold]:
+def read_fold(item: tuple[str, Fold]) -> tuple[str, Fold]:
     """Return the fold of a dimension if it is one."""
     name, fold = item
     (name,) = read_indices("fold", name, FORM)
@@ -302,7 +303,7 @@ def checked_fold(item: tuple[str, Fold]) -> tuple[str, Fold]:
     return name, fold
 
 
-def fold_of(item: tuple[Any, Any]) -> tuple[str, Fold]:
+def read_fold_entry(item: tuple[Any, Any]) -> tuple[str, Fold]:
     """Read an entry of the table `fold`: ``"i": 4`` or ``"i": {"cyclic": 4}``."""
     name, value = item
     if isinstance(value, Mapping) and len(value) == 1:
@@ -313,7 +314,7 @@ def fold_of(item: tuple[Any, Any]) -> tuple[str, Fold]:
     raise wrong_type(f"the fold of `{name}`", value, 'a number of PEs or {"cyclic": 4}')
 
 
-def checked_place(at: Iterable[str | int]) -> tuple[str, ...]:
+def read_place(at: Iterable[str | int]) -> tuple[str, ...]:
     """Read the forms of a place; a number is one."""
     result: list[str] = []
     for form in (at,) if isinstance(at, str) else at:
@@ -322,7 +323,7 @@ def checked_place(at: Iterable[str | int]) -> tuple[str, ...]:
     return tuple(result)
 
 
-def checked_panels(item: tuple[str, int]) -> tuple[str, int]:
+def read_panels(item: tuple[str, int]) -> tuple[str, int]:
     name, count = item
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise ScheduleError(

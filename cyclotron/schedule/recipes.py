@@ -8,14 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
-from cyclotron.errors import ScheduleError
-from cyclotron.schedule import Schedule
-
-if TYPE_CHECKING:
-    from cyclotron.language import Kernel
-    from cyclotron.language.text.static import EquationShape
+from cyclotron.schedule.schedule import Schedule
+from cyclotron.support.errors import ScheduleError
 
 __all__ = [
     "cannon",
@@ -28,6 +24,38 @@ __all__ = [
     "summa",
     "weight_stationary",
 ]
+
+
+class Access(Protocol):
+    """An element that an equation reads."""
+
+    @property
+    def tensor(self) -> str: ...
+    @property
+    def subscripts(self) -> Sequence[object]: ...
+
+
+class Equation(Protocol):
+    """The names in an equation of a kernel's text."""
+
+    @property
+    def target(self) -> str: ...
+    @property
+    def subscripts(self) -> Sequence[object]: ...
+    @property
+    def loops(self) -> Sequence[str]: ...
+    @property
+    def reductions(self) -> Sequence[str]: ...
+    @property
+    def operands(self) -> Sequence[Access]: ...
+
+
+class Kernel(Protocol):
+    """A kernel, of which a recipe reads the text."""
+
+    @property
+    def name(self) -> str: ...
+    def equations_shape(self) -> Sequence[Equation]: ...
 
 
 class _Product(NamedTuple):
@@ -279,8 +307,8 @@ def pumma(kernel: Kernel, broadcast: str | None = None) -> Schedule:
     return schedule
 
 
-def _contraction(kernel: Kernel, recipe: str) -> EquationShape:
-    """The only equation that reduces."""
+def _contraction(kernel: Kernel, recipe: str) -> Equation:
+    """Return the only equation that reduces."""
     reducing = [equation for equation in kernel.equations_shape() if equation.reductions]
     if len(reducing) != 1:
         raise _unfit(kernel, recipe, f"{len(reducing) or 'no'} equations with a reduction")
@@ -322,13 +350,13 @@ def _unfit(kernel: Kernel, recipe: str, found: str) -> ScheduleError:
 
 
 def _plain(subscripts: Sequence[object]) -> tuple[str, ...] | None:
-    """The subscripts as index names, or None if one is not a bare index."""
+    """Return the subscripts as index names, or None if one is not a bare index."""
     texts = [str(subscript) for subscript in subscripts]
     return tuple(texts) if texts and all(text.isidentifier() for text in texts) else None
 
 
 def _names(subscripts: Sequence[object]) -> list[str]:
-    """The names in the subscripts."""
+    """Return the names in the subscripts."""
     return re.findall(r"[^\W\d]\w*", " ".join(map(str, subscripts)))
 
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from . import schedule_data
-from .arguments import file_bytes
-from .errors import ScheduleError
-from .schedule_data import CoreSchedule
-from .schedule_parts import (
+from cyclotron import _core
+from cyclotron.schedule.parts import (
     AXIS,
     FORM,
+    READER,
     Algorithm,
     Fold,
+    FoldKind,
     Indices,
     Movement,
     MovementKind,
@@ -26,28 +24,25 @@ from .schedule_parts import (
     check_name,
     check_reassociations,
     check_reductions,
-    checked_fold,
-    checked_panels,
-    checked_place,
     cyclic,
-    made_reductions,
+    read_fold,
     read_indices,
+    read_panels,
+    read_place,
+    reductions_by,
     refuse_repeated,
     wrong_type,
 )
-from .schedule_text import as_code, as_html, as_line
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from cyclotron.schedule.text import as_code, as_html, as_line, entries, read_entries
+from cyclotron.support import records
+from cyclotron.support.errors import ScheduleError
 
 __all__ = ["Fold", "Movement", "MovementKind", "Reassociation", "Reduction", "Schedule", "block", "cyclic"]
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Schedule:
-    """Where and when the points of a kernel run, and how its tensors move.
+    """A plan of where and when the points of a kernel run, and how its tensors move.
 
     A value: each method returns a new schedule, equal schedules hash alike, and `repr` is the code that
     rebuilds one. Names are those of the kernel; whether it has them is checked when it is compiled. Indices
@@ -115,15 +110,15 @@ class Schedule:
             help="give each tensor one movement",
         )
         object.__setattr__(self, "movements", tuple(sorted(self.movements)))
-        object.__setattr__(self, "folds", tuple(sorted(map(checked_fold, self.folds))))
+        object.__setattr__(self, "folds", tuple(sorted(map(read_fold, self.folds))))
         rotations = (
             (check_name("an index", name), read_indices("rotate", by)) for name, by in self.rotations
         )
         object.__setattr__(self, "rotations", tuple(sorted(rotations)))
         object.__setattr__(self, "reassociations", check_reassociations(self.reassociations))
-        places = ((check_name("a tensor", name), checked_place(at)) for name, at in self.places)
+        places = ((check_name("a tensor", name), read_place(at)) for name, at in self.places)
         object.__setattr__(self, "places", tuple(sorted(places)))
-        object.__setattr__(self, "panel_counts", tuple(sorted(map(checked_panels, self.panel_counts))))
+        object.__setattr__(self, "panel_counts", tuple(sorted(map(read_panels, self.panel_counts))))
         inwards = read_indices("inwards", self.inward_indices)
         object.__setattr__(self, "inward_indices", tuple(sorted(inwards)))
         object.__setattr__(self, "stage_indices", read_indices("stages", self.stage_indices))
@@ -333,11 +328,11 @@ class Schedule:
             If there is none such; when compiled, if the index is not space, or its range varies.
         """
         others = tuple(item for item in self.reductions if item.index != index)
-        return dataclasses.replace(self, reductions=others + made_reductions(index, algorithm, radix))
+        return dataclasses.replace(self, reductions=others + reductions_by(index, algorithm, radix))
 
     @property
     def reorders_reductions(self) -> bool:
-        """Whether equations are others than the kernel's: `reassociate`, `stages`, `inwards`, `reduce`."""
+        """Tell whether `reassociate`, `stages`, `inwards` or `reduce` change the kernel's equations."""
         return any((self.reassociations, self.stage_indices, self.inward_indices, self.reductions))
 
     def place(self, tensor: str, *at: str | int) -> Schedule:
@@ -355,7 +350,7 @@ class Schedule:
             ``A[i, k]`` in PE (i, k). None takes the place back.
         """
         others = tuple(item for item in self.places if item[0] != tensor)
-        new = checked_place(at)
+        new = read_place(at)
         return dataclasses.replace(self, places=(*others, (tensor, new)) if new else others)
 
     def panels(self, index: str, count: int | None = None) -> Schedule:
@@ -412,7 +407,7 @@ class Schedule:
             ``panels``, a dict from index to int, ``inwards`` and ``stages``, lists of str, ``reduce``, a dict
             from index to ``{"tree": radix}`` or ``"two_phase"``.
         """
-        return schedule_data.to_dict(self)
+        return entries(self)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Schedule:
@@ -430,7 +425,7 @@ class Schedule:
         ScheduleError
             If a key or type is not one of these.
         """
-        return cls(**schedule_data.from_dict(data))
+        return cls(**read_entries(data))
 
     @classmethod
     def load(cls, path: str | Path) -> Schedule:
@@ -446,14 +441,7 @@ class Schedule:
         ScheduleError
             If it cannot be read, is not TOML or not a schedule.
         """
-        text = file_bytes(
-            path, error=ScheduleError, code="CYC301", help="give the path of a file that Schedule.save wrote"
-        )
-        try:
-            data = tomllib.loads(text.decode("utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise ScheduleError(f"`{path}` is not TOML: {error}", code="CYC301") from None
-        return cls.from_dict(data)
+        return cls.from_dict(records.load_toml(path, READER, kind="Schedule"))
 
     def save(self, path: str | Path) -> None:
         """Write the schedule to a TOML file that `load` reads.
@@ -463,24 +451,53 @@ class Schedule:
         path : str or Path
             The file; replaced if it exists.
         """
-        Path(path).write_text(schedule_data.to_toml(self), encoding="utf-8")
+        Path(path).write_text(records.to_toml(entries(self), depth=1), encoding="utf-8")
 
-    def to_core(self) -> CoreSchedule:
-        """Return plain data for the C++ core.
-
-        Returns
-        -------
-        tuple
-            Space, time, (tensor, kind, along) of each movement, (dimension, parts, cyclic) of each fold,
-            (index, by) of each rotation, (index, parts, into) of each reassociation, (tensor, at) of each
-            place, (index, count) of each cut into panels, indices reduced inwards, of stages, trees.
-        """
-        return schedule_data.to_core(self)
+    def to_core(self) -> _core.Schedule:
+        """Return the schedule as the C++ core has it."""
+        return _core.Schedule(
+            space_indices=self.space_indices,
+            time_indices=self.time_indices,
+            movements=[records.to_core(movement) for movement in self.movements],
+            folds=[_core.Fold(dimension=name, kind=fold.kind, parts=fold.parts) for name, fold in self.folds],
+            rotations=[_core.Rotation(index=name, by=by) for name, by in self.rotations],
+            reassociations=[records.to_core(item) for item in self.reassociations],
+            places=[_core.Place(tensor=name, at=at) for name, at in self.places],
+            panel_counts=[_core.PanelCount(index=name, count=count) for name, count in self.panel_counts],
+            inward_indices=self.inward_indices,
+            stage_indices=self.stage_indices,
+            reductions=[
+                _core.Reduction(index=item.index, radix=item.radix if item.algorithm == "tree" else 0)
+                for item in self.reductions
+            ],
+        )
 
     @classmethod
-    def from_core(cls, data: CoreSchedule) -> Schedule:
-        """Return the schedule that the C++ core reports, in the form of `to_core`."""
-        return cls(**schedule_data.from_core(data))
+    def from_core(cls, core: _core.Schedule) -> Schedule:
+        """Return the schedule that the C++ core reports; the inverse of `to_core`."""
+        return cls(
+            space_indices=tuple(core.space_indices),
+            time_indices=tuple(core.time_indices),
+            movements=tuple(
+                Movement(item.tensor, cast(MovementKind, item.kind), tuple(item.along))
+                for item in core.movements
+            ),
+            folds=tuple((item.dimension, Fold(cast(FoldKind, item.kind), item.parts)) for item in core.folds),
+            rotations=tuple((item.index, tuple(item.by)) for item in core.rotations),
+            reassociations=tuple(
+                Reassociation(item.index, item.parts, item.into) for item in core.reassociations
+            ),
+            places=tuple((item.tensor, tuple(item.at)) for item in core.places),
+            panel_counts=tuple((item.index, item.count) for item in core.panel_counts),
+            inward_indices=tuple(core.inward_indices),
+            stage_indices=tuple(core.stage_indices),
+            reductions=tuple(
+                Reduction(item.index, "tree", item.radix)
+                if item.radix
+                else Reduction(item.index, "two_phase")
+                for item in core.reductions
+            ),
+        )
 
     def __repr__(self) -> str:
         return as_code(self)

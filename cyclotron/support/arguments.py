@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cyclotron.errors import CyclotronError, ExecutionError, ShapeError
+from cyclotron.support.errors import CyclotronError, ExecutionError, ShapeError
 
 MOST_RANKS = 2**31 - 1  # MPI counts them in an int
 

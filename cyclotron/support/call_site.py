@@ -1,4 +1,4 @@
-"""Where in the user's code a call came from, for errors that have no place in a kernel."""
+"""The place in the user's code that a call came from, for errors that have no place in a kernel."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 from types import TracebackType
 
-from cyclotron.errors import CyclotronError, Span
+from cyclotron.support.errors import CyclotronError, Span
 
-_PACKAGE = str(Path(__file__).parent)
+_PACKAGE = str(Path(__file__).parents[1])
 
 
-def place_of_call() -> Span | None:
+def call_site() -> Span | None:
     """The innermost line on the stack that is not Cyclotron's own; None where there is no such line."""
     frame = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith((_PACKAGE, "<")):
@@ -33,7 +33,7 @@ class errors_at_call:  # noqa: N801 - used like a function
         return None
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: TracebackType | None) -> None:
-        span = place_of_call() if isinstance(error, CyclotronError) and error.span is None else None
+        span = call_site() if isinstance(error, CyclotronError) and error.span is None else None
         if span is None:
             return
         assert isinstance(error, CyclotronError)

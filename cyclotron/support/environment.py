@@ -1,15 +1,15 @@
-"""What is installed, and in which version."""
+"""Versions of Cyclotron and of all that it uses."""
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import os
-import platform
-import shutil
-import subprocess
 import sys
 from typing import Any
+
+from cyclotron import _core
+
+VERSION = "0.1.0"
 
 _MPI_VERSION = "from cyclotron import _mpi; print(_mpi.library_version())"
 _SECONDS_FOR_MPI = 30
@@ -35,14 +35,16 @@ def show_config() -> dict[str, Any]:
 
 def configuration() -> dict[str, Any]:
     """Return what `show_config` prints."""
-    core = _import("cyclotron._core")
+    import platform
+    import shutil
+
     return {
-        "cyclotron": _version("cyclotron"),
+        "cyclotron": VERSION,
         "python": f"{platform.python_version()} ({sys.executable})",
         "platform": platform.platform(),
         "numpy": _version("numpy"),
-        "isl": _ask(core, "isl_version"),
-        "blas": _ask(core, "blas_version"),
+        "isl": _core.isl_version().strip(),
+        "blas": _core.blas_version().strip(),
         "mpi": mpi_library(),
         "mpi4py": _version("mpi4py"),
         "mpi launcher": shutil.which("mpiexec") or shutil.which("mpirun"),
@@ -63,6 +65,8 @@ def mpi_library() -> str | None:
 
     Asked in a process of its own, so that this one does not load MPI.
     """
+    import subprocess
+
     if importlib.util.find_spec("cyclotron._mpi") is None:
         return None
     try:
@@ -80,21 +84,7 @@ def mpi_library() -> str | None:
     return answer.strip("\0\n ").splitlines()[0].split(", package")[0] if answer.strip() else None
 
 
-def _import(name: str) -> Any:
-    """The module, or None where it is missing or does not load."""
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        return None
-
-
-def _ask(module: Any, function: str) -> str | None:
-    return str(getattr(module, function)()).strip() if hasattr(module, function) else None
-
-
 def _version(package: str) -> str | None:
-    if package == "cyclotron":  # may be used from its source tree, without metadata
-        return getattr(importlib.import_module("cyclotron"), "__version__", None)
     from importlib import metadata  # takes a while, and few ask
 
     try:

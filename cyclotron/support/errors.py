@@ -5,8 +5,11 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+import traceback
 from collections.abc import Iterable
 from typing import Any, NamedTuple
+
+from cyclotron.support.tracebacks import trimmed
 
 _LONGEST_RENDERING = 15
 
@@ -66,6 +69,10 @@ class CyclotronError(Exception):
 
     def __str__(self) -> str:
         return render(self)
+
+    def _render_traceback_(self) -> list[str]:
+        """Return the lines that notebooks show: those of the user's frames, then the error."""
+        return traceback.format_exception(type(self), self, trimmed(self.__traceback__))
 
     def __reduce__(self) -> tuple[Any, ...]:
         fields = {"code": self.code, "span": self.span, "notes": self.notes, "help": self.help}

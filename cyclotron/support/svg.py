@@ -1,4 +1,4 @@
-"""The utilisation of an array as a small static SVG, for notebooks; needs no matplotlib."""
+"""Small static pictures as SVG, for notebooks, and the colours of all pictures; needs no matplotlib."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _common as common
-
+# Okabe and Ito's colours, told apart by everyone; then greys.
+COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#555555", "#999999")
 _MOST_CELLS = 64  # a side
 _SIDE = 240  # pixels, of the longer side at most
 _MOST_PIXELS = 20  # a cell
@@ -45,7 +45,7 @@ def heat_map_svg(shares: NDArray[Any]) -> str:
         At most 64×64 cells, neighbours of one whole percentage in one piece.
     """
     flat = shares.mean(axis=tuple(range(shares.ndim - 2))) if shares.ndim > 2 else np.atleast_2d(shares)
-    cells, _ = common.shrink(flat, _MOST_CELLS)
+    cells, _ = shrink(flat, _MOST_CELLS)
     rows, columns = cells.shape
     pixels = min(_MOST_PIXELS, _SIDE / max(rows, columns))
     pieces: dict[int, str] = {}
@@ -73,6 +73,30 @@ def color_scale_svg() -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="90" height="10" viewBox="0 0 {steps} 1" '
         f'preserveAspectRatio="none" shape-rendering="crispEdges">{rects}</svg>'
     )
+
+
+def shrink(values: NDArray[Any], most: int) -> tuple[NDArray[np.float64], tuple[int, ...]]:
+    """Return means over blocks so that no dimension exceeds `most`, and the block's extents.
+
+    Parameters
+    ----------
+    values : ndarray
+        Any shape.
+    most : int
+        Largest extent of the result.
+    """
+    result = np.asarray(values, dtype=np.float64)
+    blocks = []
+    for dimension, extent in enumerate(result.shape):
+        block = -(-extent // most)
+        blocks.append(block)
+        if block > 1:
+            starts = np.arange(0, extent, block)
+            sizes = np.minimum(extent - starts, block)
+            shape = [1] * result.ndim
+            shape[dimension] = len(sizes)
+            result = np.add.reduceat(result, starts, axis=dimension) / sizes.reshape(shape)
+    return result, tuple(blocks)
 
 
 def _color(share: float) -> str:

@@ -9,13 +9,13 @@ Row = Sequence[str]
 
 
 class Table:
-    """What prints as a table under a caption, in notebooks too; a subclass has `caption` and `_table`."""
+    """A value that prints as a table, in notebooks too; a subclass has `caption` and `_table`."""
 
     _what = ""  # what a table is, before the caption
 
     @property
     def caption(self) -> str:
-        """What the table is of, in a line."""
+        """The subject of the table, in a line."""
         raise NotImplementedError
 
     def _table(self) -> tuple[Row, Sequence[Row]]:

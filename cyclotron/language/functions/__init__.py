@@ -1,1 +1,29 @@
-"""What kernels call, as `cy.exp` and `cy.sum`: symbolic while tracing, NumPy otherwise."""
+"""NumPy's functions on values of traced kernels; the modules fill the tables of `registry`."""
+
+from cyclotron.language.functions import (
+    along_axis,
+    attributes,
+    compositions,
+    creation,
+    einsum,
+    elementwise,
+    linalg,
+    rearrangement,
+    reductions,
+    search,
+    shifts,
+)
+
+__all__ = [
+    "along_axis",
+    "attributes",
+    "compositions",
+    "creation",
+    "einsum",
+    "elementwise",
+    "linalg",
+    "rearrangement",
+    "reductions",
+    "search",
+    "shifts",
+]

@@ -8,21 +8,28 @@ from typing import Any
 
 import numpy as np
 
-from cyclotron.errors import ShapeError
-from cyclotron.language.arrays import broadcasting
-from cyclotron.language.arrays.broadcasting import text, whole_numbers
-from cyclotron.language.arrays.elementwise import combine, operand, settled
-from cyclotron.language.arrays.naming import FoldIndex
-from cyclotron.language.arrays.places import place
-from cyclotron.language.arrays.whole import Expression, Whole, axis_of
-from cyclotron.language.expressions.affine import Affine
-from cyclotron.language.expressions.elements import Constant, Element, Reduce, apply, where
-from cyclotron.language.expressions.index_numbers import IndexValue
-from cyclotron.language.expressions.position import here
-from cyclotron.language.expressions.promotion import typed
-from cyclotron.language.expressions.regions import box
+from cyclotron.language.functions.registry import numpy_function
+from cyclotron.language.values import broadcasting
+from cyclotron.language.values.affine import Affine
+from cyclotron.language.values.array import (
+    LazyArray,
+    SymbolicArray,
+    axis_of,
+    combine,
+    flat_index,
+    materialized,
+    operand,
+)
+from cyclotron.language.values.broadcasting import text, whole_numbers
+from cyclotron.language.values.nodes import Constant, Element, FoldIndex, IndexValue, Reduce
+from cyclotron.language.values.operations import apply, where
+from cyclotron.language.values.promotion import explicit_cast
+from cyclotron.language.values.region import box
+from cyclotron.language.values.source_span import here
+from cyclotron.support.errors import ShapeError
 
 
+@numpy_function(np.take_along_axis)
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
     """The elements of an array at indices along an axis, as NumPy's; each PE compares them with its places.
 
@@ -47,13 +54,12 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
         CYC122 for shapes that do not conform, CYC120 for indices that are not integers. When the program
         runs, an index outside of the axis is an `ExecutionError` (CYC701).
     """
-    if not isinstance(arr, Whole) and not isinstance(indices, Whole):
-        return np.take_along_axis(arr, indices, axis)
     array, places, along = _checked("take_along_axis", arr, indices, axis)
-    array = settled(array) if array.costly else array
+    array = materialized(array) if array.costly else array
     return _taken_of_all(array, places) if along is None else _taken(array, places, along)
 
 
+@numpy_function(np.put_along_axis)
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
     """Assign values to the elements at indices along an axis, as NumPy's: the last of several stays.
 
@@ -73,27 +79,27 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
     ShapeError
         As `take_along_axis`.
     """
-    if not isinstance(arr, Whole):
-        return np.put_along_axis(arr, indices, values, axis)
     array, places, along = _checked("put_along_axis", arr, indices, axis)
     if array.whole() is None:
         array[...] = values  # which refuses it: it is no array that can be changed
     put = operand(values).astype(array.dtype_name)
-    put = settled(put) if put.costly else put
+    put = materialized(put) if put.costly else put
     at = 0 if along is None else along
     if places.shape[at] == 0:
         array[...] = array.copy()  # nothing is put, but it is assigned
-        return None
+        return
     others = ((), ()) if along is None else (array.shape[:along], array.shape[along + 1 :])
     shape = (*others[0], places.shape[at], *others[1])
     if broadcasting.broadcast([shape, put.shape]) != shape:
         raise _nonconforming("put_along_axis", shape, put.shape)
-    last = settled(_last_of(array, places, along))
+    last = materialized(_last_of(array, places, along))
     array[...] = combine("where", (last >= 0, _put_by(put, last, shape, along), array))
-    return None
+    return
 
 
-def _checked(what: str, arr: Any, indices: Any, axis: int | None) -> tuple[Whole, Whole, int | None]:
+def _checked(
+    what: str, arr: Any, indices: Any, axis: int | None
+) -> tuple[SymbolicArray, SymbolicArray, int | None]:
     """The arrays, the indices from 0 on, and the axis as one too."""
     array, given = operand(arr), operand(indices)
     along = None if axis is None else axis_of(axis, array.ndim, what)
@@ -118,7 +124,7 @@ def _checked(what: str, arr: Any, indices: Any, axis: int | None) -> tuple[Whole
             help="an index is less than the size of the axis",
         )
     wide = given if given.dtype_name == "int64" else given.astype("int64")
-    return array, settled(combine("normalize_index", (wide, size))), along
+    return array, materialized(combine("normalize_index", (wide, size))), along
 
 
 def _nonconforming(what: str, shape: Any, other: Any) -> ShapeError:
@@ -131,7 +137,7 @@ def _nonconforming(what: str, shape: Any, other: Any) -> ShapeError:
     )
 
 
-def _taken(array: Whole, places: Whole, along: int) -> Whole:
+def _taken(array: SymbolicArray, places: SymbolicArray, along: int) -> SymbolicArray:
     """The sum of all elements along the axis, of which the others count as nothing."""
     swapped = (*array.shape[:along], 1, *array.shape[along + 1 :])
     shape = tuple(
@@ -148,20 +154,20 @@ def _taken(array: Whole, places: Whole, along: int) -> Whole:
 
         return _summed(array.shape[along : along + 1], array.dtype_name, chosen, term)
 
-    return Expression(shape, array.dtype_name, element_at, (array, places), costly=True, label="taken")
+    return LazyArray(shape, array.dtype_name, element_at, (array, places), costly=True, label="taken")
 
 
-def _taken_of_all(array: Whole, places: Whole) -> Whole:
+def _taken_of_all(array: SymbolicArray, places: SymbolicArray) -> SymbolicArray:
     """The same of all axes."""
 
     def element_at(index: Sequence[Affine]) -> Element:
         return _summed(array.shape, array.dtype_name, places.at(index), array.at)
 
     shape = places.shape
-    return Expression(shape, array.dtype_name, element_at, (array, places), costly=True, label="taken")
+    return LazyArray(shape, array.dtype_name, element_at, (array, places), costly=True, label="taken")
 
 
-def _last_of(array: Whole, places: Whole, along: int | None) -> Whole:
+def _last_of(array: SymbolicArray, places: SymbolicArray, along: int | None) -> SymbolicArray:
     """For each element the last one of the indices that is its place; -1 where none is."""
 
     def element_at(index: Sequence[Affine]) -> Element:
@@ -169,22 +175,24 @@ def _last_of(array: Whole, places: Whole, along: int | None) -> Whole:
         at = Affine({fold: 1}, 0)
         if along is None:
             read, count = places.at([at]), places.shape[0]
-            own = place(index, array.shape)
+            own = flat_index(index, array.shape)
         else:
             others = broadcasting.along(index, (*places.shape[:along], 1, *places.shape[along + 1 :]))
             read, count = places.at([*others[:along], at, *others[along + 1 :]]), places.shape[along]
-            own = place(index[along : along + 1], array.shape[along : along + 1])
+            own = flat_index(index[along : along + 1], array.shape[along : along + 1])
         number = where(
             apply("equal", read, own),
             IndexValue(at, "int64", here()),
-            typed(Constant(-1, here()), "int64"),
+            explicit_cast(Constant(-1, here()), "int64"),
         )
         return Reduce("maximum", fold, (box([(fold, count)]),), number, here())
 
-    return Expression(array.shape, "int64", element_at, (places,), costly=True, label="last")
+    return LazyArray(array.shape, "int64", element_at, (places,), costly=True, label="last")
 
 
-def _put_by(values: Whole, last: Whole, shape: Sequence[Any], along: int | None) -> Whole:
+def _put_by(
+    values: SymbolicArray, last: SymbolicArray, shape: Sequence[Any], along: int | None
+) -> SymbolicArray:
     """The values that are put, by their numbers along the axis."""
     wide = (1,) * (len(shape) - values.ndim) + tuple(values.shape)
 
@@ -196,7 +204,7 @@ def _put_by(values: Whole, last: Whole, shape: Sequence[Any], along: int | None)
         count = shape[0 if along is None else along]
         return _summed((count,), values.dtype_name, last.at(index), term)
 
-    return Expression(last.shape, values.dtype_name, element_at, (values, last), costly=True, label="put")
+    return LazyArray(last.shape, values.dtype_name, element_at, (values, last), costly=True, label="put")
 
 
 def _summed(
@@ -205,9 +213,9 @@ def _summed(
     """The term of a place, as the sum of all terms of which the others are neutral: of floats that is -0."""
     folds = [FoldIndex("fold", here()) for _ in counts]
     index = [Affine({fold: 1}, 0) for fold in folds]
-    found = apply("equal", chosen, place(index, tuple(counts)))
+    found = apply("equal", chosen, flat_index(index, tuple(counts)))
     neutral: complex = {"f": -0.0, "c": complex(-0.0, -0.0), "b": False}.get(np.dtype(dtype).kind, 0)
-    value = where(found, term(index), typed(Constant(neutral, here()), dtype))
+    value = where(found, term(index), explicit_cast(Constant(neutral, here()), dtype))
     for fold, count in zip(reversed(folds), reversed(counts), strict=True):
         value = Reduce("sum", fold, (box([(fold, count)]),), value, here())
     return value

@@ -2,76 +2,57 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from cyclotron.errors import ShapeError
-from cyclotron.language.expressions.arithmetic import Arithmetic, Array, Part
-from cyclotron.language.expressions.elements import element
-from cyclotron.language.expressions.position import here
-from cyclotron.language.functions import pointwise as f
-from cyclotron.language.functions.pointwise import plain_result
+from cyclotron.language.functions import elementwise as f
+from cyclotron.language.functions.reductions import all
+from cyclotron.language.functions.registry import numpy_function, plain_result
+from cyclotron.language.values.dispatch import Arithmetic, Array, PartialArray
+from cyclotron.language.values.dtypes import own_dtype
+from cyclotron.language.values.operations import element
+from cyclotron.language.values.source_span import here
+from cyclotron.support.errors import ShapeError
 
 
-def _composed(numpy: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A function that is NumPy's where no operand is an array or element of a kernel that is traced."""
-
-    def decorated(composition: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(composition)
-        def function(*args: Any, **kwargs: Any) -> Any:
-            values = (*args, *kwargs.values())
-            if any(isinstance(value, Arithmetic) for value in values):
-                return composition(*map(_array, args), **kwargs)
-            return plain_result(numpy(*args, **kwargs), *values)
-
-        return function
-
-    return decorated
-
-
-def _array(value: Any) -> Any:
-    return np.asarray(value) if isinstance(value, (list, tuple)) else value
-
-
-@_composed(np.clip)
-def clip(a: Any, a_min: Any = None, a_max: Any = None) -> Any:
+@numpy_function(np.clip, method="clip", elementwise=True)
+def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
     """Each scalar, or the bound that it is beyond; a bound that is None is none."""
-    above = a if a_min is None else f.maximum(a, a_min)
-    return above if a_max is None else f.minimum(above, a_max)
+    low, high = (a_min if min is None else min), (a_max if max is None else max)
+    above = a if low is None else f.maximum(a, low)
+    return above if high is None else f.minimum(above, high)
 
 
-@_composed(np.tan)
+@numpy_function(np.tan, elementwise=True)
 def tan(x: Any) -> Any:
     """The tangent of each scalar, in radians: the sine by the cosine."""
     return f.sin(x) / f.cos(x)
 
 
-@_composed(np.log2)
+@numpy_function(np.log2, elementwise=True)
 def log2(x: Any) -> Any:
     """The logarithm to the base 2 of each scalar: of powers of two to the last bit or so."""
     return f.log(x) / math.log(2)
 
 
-@_composed(np.log10)
+@numpy_function(np.log10, elementwise=True)
 def log10(x: Any) -> Any:
     """The logarithm to the base 10 of each scalar: of powers of ten to the last bit or so."""
     return f.log(x) / math.log(10)
 
 
-@_composed(np.isinf)
+@numpy_function(np.isinf, elementwise=True)
 def isinf(x: Any) -> Any:
-    """Whether each scalar is infinite."""
+    """True where a scalar is infinite."""
     return f.logical_not(f.logical_or(f.isfinite(x), f.isnan(x)))
 
 
-@_composed(np.round)
+@numpy_function(np.round, method="round", elementwise=True)
 def round(a: Any) -> Any:
     """The whole number nearest to each real scalar; of two as near the even one."""
-    if a.dtype is not None and np.dtype(a.dtype).kind in "bi":
+    if np.dtype(own_dtype(a) if a.dtype is None else a.dtype).kind in "bi":
         return a.copy() if isinstance(a, Array) else a  # type: ignore[attr-defined]
     down = f.floor(a)
     rest = a - down
@@ -87,7 +68,7 @@ def floating(ufunc: np.ufunc, x: Any) -> Any:
     ShapeError
         CYC121 if NumPy does not have it of such numbers, CYC120 if kernels do not have the dtype.
     """
-    value = x if isinstance(x, (Array, Part)) else element(x)
+    value = x if isinstance(x, (Array, PartialArray)) else element(x)
     dtype = value.dtype or "float64"  # type: ignore[union-attr]
     try:
         return f.cast(value, ufunc(np.empty(0, dtype)).dtype)
@@ -100,16 +81,26 @@ def floating(ufunc: np.ufunc, x: Any) -> Any:
         ) from None
 
 
-@_composed(np.isclose)
+@numpy_function(np.isclose, elementwise=True)
 def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08) -> Any:
-    """Whether scalars differ by at most ``atol + rtol * abs(b)``; infinite ones only if they are the same."""
+    """True where scalars differ by at most ``atol + rtol * abs(b)``; infinite ones where they are equal."""
     near = f.logical_and(f.isfinite(b), abs(a - b) <= atol + rtol * abs(b))
     return f.logical_or(near, a == b)
 
 
-@_composed(np.allclose)
+@numpy_function(np.allclose, or_numpy=False)
 def allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08) -> Any:
-    """Whether all scalars are close, as `isclose` says; an array without axes."""
-    from cyclotron.language.functions.folds import all
+    """True if all scalars are close, as `isclose` says; an array without axes."""
+    if isinstance(a, Arithmetic) or isinstance(b, Arithmetic):
+        return all(isclose(a, b, rtol, atol))
+    return plain_result(np.allclose(a, b, rtol, atol), a, b)
 
-    return all(isclose(a, b, rtol, atol))
+
+@numpy_function(np.rint, elementwise=True, public=False)
+def _rint(x: Any) -> Any:
+    return round(floating(np.rint, x))
+
+
+@numpy_function(np.fabs, elementwise=True, public=False)
+def _fabs(x: Any) -> Any:
+    return f.abs(floating(np.fabs, x))

@@ -8,22 +8,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from cyclotron.errors import ShapeError
-from cyclotron.language.arrays.blocked import Blocked, Spec, resolve_shape
-from cyclotron.language.arrays.broadcasting import whole_numbers
-from cyclotron.language.arrays.captured import constant
-from cyclotron.language.arrays.reference import BlockedView, ScalarView, plain, wrap
-from cyclotron.language.arrays.tensors import SymbolicTensor
-from cyclotron.language.arrays.whole import Whole
-from cyclotron.language.expressions.elements import Constant, Element, element
-from cyclotron.language.expressions.operators import named_dtype
-from cyclotron.language.expressions.position import here
-from cyclotron.language.recording.trace import ACTIVE, Reference, Trace, default_dtype
+from cyclotron.language.functions.registry import numpy_function
+from cyclotron.language.trace.trace import Trace, default_dtype
+from cyclotron.language.values.array import SymbolicArray
+from cyclotron.language.values.blocked import Blocked, Spec, resolve_shape
+from cyclotron.language.values.broadcasting import whole_numbers
+from cyclotron.language.values.context import ACTIVE, Reference
+from cyclotron.language.values.host_arrays import constant
+from cyclotron.language.values.nodes import Constant, Element
+from cyclotron.language.values.operations import element
+from cyclotron.language.values.operators import named_dtype
+from cyclotron.language.values.reference import BlockedView, ScalarView, plain, wrap
+from cyclotron.language.values.source_span import here
+from cyclotron.language.values.tensor import SymbolicTensor
+from cyclotron.support.errors import ShapeError
 
 Shape = int | Sequence[int]
 Tile = int | Sequence[int]
 
 
+@numpy_function(np.empty, or_numpy=False, role="creation")
 def empty(
     shape: Shape, dtype: DTypeLike | None = None, tile: Tile | None = None, *, name: str | None = None
 ) -> Any:
@@ -49,6 +53,7 @@ def empty(
     return _new(shape, dtype, tile, None, name)
 
 
+@numpy_function(np.zeros, or_numpy=False, role="creation")
 def zeros(
     shape: Shape, dtype: DTypeLike | None = None, tile: Tile | None = None, *, name: str | None = None
 ) -> Any:
@@ -56,6 +61,7 @@ def zeros(
     return _new(shape, dtype, tile, 0, name)
 
 
+@numpy_function(np.ones, or_numpy=False, role="creation")
 def ones(
     shape: Shape, dtype: DTypeLike | None = None, tile: Tile | None = None, *, name: str | None = None
 ) -> Any:
@@ -63,6 +69,7 @@ def ones(
     return _new(shape, dtype, tile, 1, name)
 
 
+@numpy_function(np.full, or_numpy=False, role="creation")
 def full(
     shape: Shape,
     fill_value: complex,
@@ -75,21 +82,25 @@ def full(
     return _new(shape, dtype, tile, fill_value, name)
 
 
+@numpy_function(np.empty_like, or_numpy=False, role="creation")
 def empty_like(prototype: Any, dtype: DTypeLike | None = None, *, name: str | None = None) -> Any:
     """Return a new array shaped, tiled and typed as `prototype`, whose elements the kernel assigns."""
     return _new_like(prototype, dtype, None, name)
 
 
+@numpy_function(np.zeros_like, or_numpy=False, role="creation")
 def zeros_like(prototype: Any, dtype: DTypeLike | None = None, *, name: str | None = None) -> Any:
     """Return a new array of zeros shaped, tiled and typed as `prototype`."""
     return _new_like(prototype, dtype, 0, name)
 
 
+@numpy_function(np.ones_like, or_numpy=False, role="creation")
 def ones_like(prototype: Any, dtype: DTypeLike | None = None, *, name: str | None = None) -> Any:
     """Return a new array of ones shaped, tiled and typed as `prototype`."""
     return _new_like(prototype, dtype, 1, name)
 
 
+@numpy_function(np.full_like, or_numpy=False, role="creation")
 def full_like(
     prototype: Any, fill_value: complex, dtype: DTypeLike | None = None, *, name: str | None = None
 ) -> Any:
@@ -129,7 +140,7 @@ def _new_like(prototype: Any, dtype: DTypeLike | None, fill: complex | None, nam
             raise ShapeError(f"`{prototype.name}` belongs to another kernel", code="CYC118", span=here())
         chosen = prototype.dtype_name if dtype is None else named_dtype(dtype)
         return _declared(context, name, prototype.scalars, prototype.tile, chosen, fill)
-    if isinstance(prototype, Whole):
+    if isinstance(prototype, SymbolicArray):
         scalars = whole_numbers(prototype.shape, f"`{prototype.name}`")
         return _new(scalars, dtype or prototype.dtype, None, fill, name)
     if isinstance(prototype, (BlockedView, Blocked)):
@@ -153,7 +164,7 @@ def _declared(
     """A new tensor; in a loop every iteration makes it anew, and fills it, as with data anywhere."""
     if isinstance(fill, np.ndarray) and fill.ndim:
         fill = constant(fill)
-    given = isinstance(fill, (Element, Whole))
+    given = isinstance(fill, (Element, SymbolicArray))
     if fill is not None and not given:
         first = element(fill)
         fill = first.value if isinstance(first, Constant) else fill

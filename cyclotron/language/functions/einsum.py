@@ -10,18 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from cyclotron.errors import ShapeError, TraceError
-from cyclotron.language.arrays.blocked import Blocked, Extent, resolve_shape
-from cyclotron.language.arrays.captured import constant
-from cyclotron.language.arrays.reference import plain, wrap
-from cyclotron.language.arrays.tensors import SymbolicTensor
-from cyclotron.language.expressions.affine import Affine
-from cyclotron.language.expressions.elements import Element, apply, matmul
-from cyclotron.language.expressions.position import here
-from cyclotron.language.expressions.promotion import converted, sum_dtype
-from cyclotron.language.recording import values
-from cyclotron.language.recording.scopes import loop
-from cyclotron.language.recording.trace import ACTIVE, Trace
+from cyclotron.language.functions.registry import numpy_function
+from cyclotron.language.trace import values
+from cyclotron.language.trace.loops import loop
+from cyclotron.language.trace.trace import Trace
+from cyclotron.language.values.affine import Affine
+from cyclotron.language.values.blocked import Blocked, Extent, resolve_shape
+from cyclotron.language.values.context import ACTIVE
+from cyclotron.language.values.host_arrays import constant
+from cyclotron.language.values.nodes import Element
+from cyclotron.language.values.operations import apply, matmul
+from cyclotron.language.values.promotion import converted, sum_dtype
+from cyclotron.language.values.reference import plain, wrap
+from cyclotron.language.values.source_span import here
+from cyclotron.language.values.tensor import SymbolicTensor
+from cyclotron.support.errors import ShapeError, TraceError
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class Subscripts:
         return "".join(x for x in dict.fromkeys("".join(self.operands)) if x not in self.result)
 
 
+@numpy_function(np.einsum, or_numpy=False, role="declaration")
 def einsum(subscripts: str, *operands: Any, name: str | None = None) -> Any:
     """Multiply tensors and sum over the indices that the result lacks, as NumPy's ``einsum``.
 

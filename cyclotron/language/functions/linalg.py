@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from cyclotron.errors import TraceError
-from cyclotron.language.expressions import elements
-from cyclotron.language.expressions.elements import Element
-from cyclotron.language.expressions.position import here
+from cyclotron.language.values import operations
+from cyclotron.language.values.nodes import Element, strip_transpose
+from cyclotron.language.values.numpy_functions import NAMES
+from cyclotron.language.values.source_span import here
+from cyclotron.support.errors import TraceError
 
 __all__ = ["cholesky", "inv_triangular", "ldl", "lu", "solve_triangular"]
+NAMES.update(f"linalg.{name}" for name in __all__)
 
 
 def solve_triangular(
@@ -49,7 +51,7 @@ def solve_triangular(
     if side not in ("left", "right"):
         raise TraceError(f"side is {side!r}", code="CYC105", span=here(), help='use "left" or "right"')
     if isinstance(a, Element) or isinstance(b, Element):
-        stored, transposed = elements.strip_transpose(elements.element(a))
+        stored, transposed = strip_transpose(operations.element(a))
         # The flag `lower` describes the matrix as stored.
         flags = {
             "lower": bool(lower) != transposed,
@@ -57,7 +59,7 @@ def solve_triangular(
             "right_side": side == "right",
             "unit_diagonal": bool(unit_diagonal),
         }
-        return elements.apply("solve_triangular", stored, b, flags=_set(flags))
+        return operations.apply("solve_triangular", stored, b, flags=_set(flags))
     matrix, rhs = _square(np.asarray(a)), np.asarray(b)
     result = np.array(rhs, dtype=np.result_type(matrix, rhs, np.float32), order="C")
     columns = result if result.ndim in (1, 2) else _square(result)
@@ -93,7 +95,7 @@ def cholesky(a: Any) -> Any:
         If the matrix is not positive definite.
     """
     if isinstance(a, Element):
-        return elements.cholesky(a)
+        return operations.cholesky(a)
     matrix = np.asarray(a)
     square = _square(matrix)
     factor = np.zeros(square.shape, np.result_type(square, np.float32))
@@ -125,7 +127,7 @@ def inv_triangular(a: Any, *, lower: bool = True, unit_diagonal: bool = False) -
     """
     if isinstance(a, Element):
         flags = _set({"lower": bool(lower), "unit_diagonal": bool(unit_diagonal)})
-        return elements.apply("inv_triangular", a, flags=flags)
+        return operations.apply("inv_triangular", a, flags=flags)
     matrix = np.asarray(a)
     square = _square(matrix)
     identity = np.eye(len(square), dtype=np.result_type(square, np.float32))
@@ -152,7 +154,7 @@ def lu(a: Any) -> Any:
         If a pivot is zero.
     """
     if isinstance(a, Element):
-        return elements.apply("lu", a)
+        return operations.apply("lu", a)
     matrix = np.asarray(a)
     factors = np.array(_square(matrix), dtype=np.result_type(matrix, np.float32))
     for k in range(len(factors)):
@@ -181,7 +183,7 @@ def ldl(a: Any) -> Any:
         If a pivot is zero.
     """
     if isinstance(a, Element):
-        return elements.apply("ldl", a)
+        return operations.apply("ldl", a)
     matrix = np.asarray(a)
     factors = np.tril(np.array(_square(matrix), dtype=np.result_type(matrix, np.float32)))
     for k in range(len(factors)):

@@ -8,34 +8,42 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from cyclotron.errors import ShapeError
-from cyclotron.language.arrays.broadcasting import text, whole_numbers
-from cyclotron.language.arrays.elementwise import operand
-from cyclotron.language.arrays.reference import ScalarView
-from cyclotron.language.arrays.subscripts import count
-from cyclotron.language.arrays.whole import Expression, Whole, axes_of, axis_of, place_of
-from cyclotron.language.expressions.affine import Affine
-from cyclotron.language.expressions.elements import Choose, Constant, Element
-from cyclotron.language.expressions.operators import named_dtype
-from cyclotron.language.expressions.position import here
-from cyclotron.language.expressions.promotion import typed
 from cyclotron.language.functions.creation import default_dtype_here
-from cyclotron.language.recording.trace import ACTIVE, Trace
+from cyclotron.language.functions.registry import numpy_function
+from cyclotron.language.trace.trace import Trace
+from cyclotron.language.values.affine import Affine
+from cyclotron.language.values.array import LazyArray, SymbolicArray, axes_of, axis_of, operand, whole_shift
+from cyclotron.language.values.broadcasting import text, whole_numbers
+from cyclotron.language.values.context import ACTIVE
+from cyclotron.language.values.nodes import Choose, Constant, Element
+from cyclotron.language.values.operators import named_dtype
+from cyclotron.language.values.promotion import explicit_cast
+from cyclotron.language.values.reference import ScalarView
+from cyclotron.language.values.source_span import here
+from cyclotron.language.values.subscripts import count
+from cyclotron.support.errors import ShapeError
 
 
+@numpy_function(np.flip, role="whole arrays")
 def flip(m: Any, axis: int | tuple[int, ...] | None = None) -> Any:
     """The array with its elements in reverse along axes, by default all."""
-    if not isinstance(m, Whole):
-        return np.flip(m, axis)
     axes = axes_of(axis, m.ndim, "flip")
     return m[tuple(slice(None, None, -1 if n in axes else 1) for n in range(m.ndim))]
 
 
+@numpy_function(np.swapaxes, method="swapaxes", role="whole arrays")
+def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    """The array with two axes in each other's place."""
+    one, other = (axis_of(axis, a.ndim, "swapaxes") for axis in (axis1, axis2))
+    order = list(range(a.ndim))
+    order[one], order[other] = other, one
+    return a.transpose(order)
+
+
+@numpy_function(np.diff, role="whole arrays")
 def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
     """The differences of neighbours along an axis, `n` times."""
-    if not isinstance(a, Whole):
-        return np.diff(a, n, axis)
-    along, times = axis_of(axis, a.ndim, "diff"), place_of(n, "diff")
+    along, times = axis_of(axis, a.ndim, "diff"), whole_shift(n, "diff")
     if times < 0:
         raise ShapeError(f"`diff` is taken {times} times", code="CYC122", span=here(), help="give 0 or more")
     for _ in range(min(times, whole_numbers(a.shape, f"`{a.name}`")[along])):  # then nothing is left
@@ -45,36 +53,40 @@ def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
     return a
 
 
+@numpy_function(np.diagonal, method="diagonal", role="whole arrays")
 def diagonal(a: Any, offset: int = 0) -> Any:
     """The diagonal of a matrix, or one `offset` places right of it."""
-    if not isinstance(a, Whole):
-        return np.diagonal(a, offset)
     rows, columns = _matrix(a, "diagonal")
-    offset = place_of(offset, "diagonal")
+    offset = whole_shift(offset, "diagonal")
     down, right = max(-offset, 0), max(offset, 0)
     size = max(min(rows - down, columns - right), 0)
 
     def element_at(index: Sequence[Affine]) -> Element:
-        return a.at([index[0].plus(Affine({}, by)) for by in (down, right)])
+        element: Element = a.at([index[0].plus(Affine({}, by)) for by in (down, right)])
+        return element
 
-    return Expression((size,), a.dtype_name, element_at, (a,))
+    return LazyArray((size,), a.dtype_name, element_at, (a,))
 
 
+@numpy_function(np.trace, method="trace", or_numpy=False)
 def trace(a: Any, offset: int = 0) -> Any:
     """The sum of the diagonal of a matrix."""
     return diagonal(a, offset).sum()
 
 
+@numpy_function(np.tril, role="whole arrays")
 def tril(m: Any, k: int = 0) -> Any:
     """The matrix with zeros above a diagonal, the one `k` places right of the main one."""
-    return _part(m, k, lower=True) if isinstance(m, Whole) else np.tril(m, k)
+    return _part(m, k, lower=True)
 
 
+@numpy_function(np.triu, role="whole arrays")
 def triu(m: Any, k: int = 0) -> Any:
     """The matrix with zeros below a diagonal, the one `k` places right of the main one."""
-    return _part(m, k, lower=False) if isinstance(m, Whole) else np.triu(m, k)
+    return _part(m, k, lower=False)
 
 
+@numpy_function(role="new array")
 def eye(n: int, m: int | None = None, k: int = 0, dtype: DTypeLike | None = None) -> Any:
     """A matrix with ones on a diagonal, the one `k` places right of the main one, and zeros.
 
@@ -94,12 +106,13 @@ def eye(n: int, m: int | None = None, k: int = 0, dtype: DTypeLike | None = None
 
     def element_at(index: Sequence[Affine]) -> Element:
         on = index[1].plus(index[0].times(-1)) == k
-        one, zero = (typed(Constant(number, here()), name) for number in (1, 0))
+        one, zero = (explicit_cast(Constant(number, here()), name) for number in (1, 0))
         return Choose(on, one, zero, here())
 
-    return Expression((n, n if m is None else m), name, element_at, ())
+    return LazyArray((n, n if m is None else m), name, element_at, ())
 
 
+@numpy_function(np.concatenate, role="whole arrays")
 def concatenate(arrays: Sequence[Any], axis: int = 0) -> Any:
     """Arrays one after the other along an axis, along which alone they may differ in size.
 
@@ -108,8 +121,6 @@ def concatenate(arrays: Sequence[Any], axis: int = 0) -> Any:
     ShapeError
         CYC122 if they have other axes, or differ along those.
     """
-    if not isinstance(arrays, (tuple, list)) or not any(isinstance(one, Whole) for one in arrays):
-        return np.concatenate(arrays, axis)
     wholes = [operand(one) for one in arrays]
     along = axis_of(axis, wholes[0].ndim, "concatenate")
     shapes = [whole_numbers(one.shape, f"`{one.name}`") for one in wholes]
@@ -132,12 +143,13 @@ def concatenate(arrays: Sequence[Any], axis: int = 0) -> Any:
                 [form.plus(Affine({}, -start)) if n == along else form for n, form in enumerate(index)]
             )
             result = own if result is None else Choose(index[along] < end, own, result, here())
-        return typed(Constant(0, here()), dtype) if result is None else result
+        return explicit_cast(Constant(0, here()), dtype) if result is None else result
 
     shape = (*shapes[0][:along], ends[-1], *shapes[0][along + 1 :])
-    return Expression(shape, dtype, element_at, wholes)
+    return LazyArray(shape, dtype, element_at, wholes)
 
 
+@numpy_function(np.pad, or_numpy=False, role="whole arrays")
 def pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Any:
     """The array with `pad_width` elements of constants around it.
 
@@ -155,7 +167,7 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: Any
     ShapeError
         CYC122 for other modes, widths that are negative, or widths or constants of other axes.
     """
-    if not isinstance(array, Whole):
+    if not isinstance(array, SymbolicArray):
         return np.pad(array, pad_width, mode, constant_values=constant_values)  # type: ignore[call-overload]
     if not isinstance(mode, str) or mode != "constant":
         raise ShapeError(
@@ -175,12 +187,12 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: Any
     def element_at(index: Sequence[Affine]) -> Element:
         result: Element = array.at([i.plus(Affine({}, -b)) for i, (b, _) in zip(index, widths, strict=True)])
         for i, (before, _), size, fill in zip(index, widths, sizes, values, strict=True):
-            first, last = (typed(Constant(one, here()), array.dtype_name) for one in fill)
+            first, last = (explicit_cast(Constant(one, here()), array.dtype_name) for one in fill)
             result = Choose(i < before, first, Choose(i < before + size, result, last, here()), here())
         return result
 
     shape = tuple(size + before + after for size, (before, after) in zip(sizes, widths, strict=True))
-    return Expression(shape, array.dtype_name, element_at, (array,))
+    return LazyArray(shape, array.dtype_name, element_at, (array,))
 
 
 def _by_side(values: Any, dtype: DTypeLike, ndim: int) -> list[list[Any]] | None:
@@ -195,7 +207,7 @@ def _by_side(values: Any, dtype: DTypeLike, ndim: int) -> list[list[Any]] | None
     return sides
 
 
-def _sides(array: Whole, what: str, given: object) -> ShapeError:
+def _sides(array: SymbolicArray, what: str, given: object) -> ShapeError:
     return ShapeError(
         f"`pad` of an array that has {count(array.ndim, 'axis', 'axes')} has the {what} {given!r}",
         code="CYC122",
@@ -204,7 +216,7 @@ def _sides(array: Whole, what: str, given: object) -> ShapeError:
     )
 
 
-def _matrix(a: Whole, what: str) -> tuple[int, int]:
+def _matrix(a: SymbolicArray, what: str) -> tuple[int, int]:
     sizes = whole_numbers(a.shape, f"`{a.name}`")
     if len(sizes) != 2:
         raise ShapeError(
@@ -216,14 +228,14 @@ def _matrix(a: Whole, what: str) -> tuple[int, int]:
     return sizes[0], sizes[1]
 
 
-def _part(m: Whole, k: int, *, lower: bool) -> Whole:
+def _part(m: SymbolicArray, k: int, *, lower: bool) -> SymbolicArray:
     what = "tril" if lower else "triu"
     _matrix(m, what)
-    k = place_of(k, what)
+    k = whole_shift(k, what)
 
     def element_at(index: Sequence[Affine]) -> Element:
         right = index[1].plus(index[0].times(-1))
-        zero = typed(Constant(0, here()), m.dtype_name)
+        zero = explicit_cast(Constant(0, here()), m.dtype_name)
         return Choose(right <= k if lower else right >= k, m.at(index), zero, here())
 
-    return Expression(m.shape, m.dtype_name, element_at, (m,))
+    return LazyArray(m.shape, m.dtype_name, element_at, (m,))

@@ -12,21 +12,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from cyclotron.errors import ShapeError
-from cyclotron.language.arrays.broadcasting import text, whole_numbers
-from cyclotron.language.arrays.elementwise import combine, settled
-from cyclotron.language.arrays.naming import FoldIndex
-from cyclotron.language.arrays.whole import Expression, Whole, axes_of
-from cyclotron.language.expressions.affine import Affine
-from cyclotron.language.expressions.elements import Element, Reduce, apply
-from cyclotron.language.expressions.position import here
-from cyclotron.language.expressions.promotion import sum_dtype
-from cyclotron.language.expressions.regions import box
+from cyclotron.language.functions.registry import numpy_function
+from cyclotron.language.values import dispatch
+from cyclotron.language.values.affine import Affine
+from cyclotron.language.values.array import LazyArray, SymbolicArray, axes_of, combine, materialized
+from cyclotron.language.values.broadcasting import text, whole_numbers
+from cyclotron.language.values.nodes import Element, FoldIndex, Reduce
+from cyclotron.language.values.operations import apply
+from cyclotron.language.values.promotion import sum_dtype
+from cyclotron.language.values.region import box
+from cyclotron.language.values.source_span import here
+from cyclotron.support.errors import ShapeError
 
 _KINDS = {"sum": "sum", "max": "maximum", "min": "minimum", "any": "sum", "all": "product", "prod": "product"}
 
 
-def fold(kind: str, array: Whole, axis: Any, keepdims: bool) -> Whole:
+def fold(kind: str, array: SymbolicArray, axis: Any, keepdims: bool) -> SymbolicArray:
     """Fold an array over axes, in the order of the elements.
 
     Raises
@@ -41,7 +42,7 @@ def fold(kind: str, array: Whole, axis: Any, keepdims: bool) -> Whole:
         sizes = tuple(array.shape[one] for one in axes_of(axis, array.ndim, "mean"))
         return combine("divide", (total, math.prod(whole_numbers(sizes, "the mean"))))
     if array.costly:
-        array = settled(array)
+        array = materialized(array)
     if kind in ("any", "all") and array.dtype_name != "bool":
         array = array != 0
     if kind in ("sum", "prod") and array.dtype_name in ("bool", "int32"):
@@ -77,7 +78,7 @@ def fold(kind: str, array: Whole, axis: Any, keepdims: bool) -> Whole:
             element = Reduce(_KINDS[kind], indices[n], domain, element, span)
         return element
 
-    return Expression(tuple(shape), array.dtype_name, element_at, (array,), costly=True, label=kind)
+    return LazyArray(tuple(shape), array.dtype_name, element_at, (array,), costly=True, label=kind)
 
 
 def _reduction(kind: str, about: str) -> Any:
@@ -85,9 +86,9 @@ def _reduction(kind: str, about: str) -> Any:
     converts = kind in ("sum", "prod", "mean")
 
     def function(a: Any, axis: Any = None, keepdims: bool = False, dtype: DTypeLike | None = None) -> Any:
-        if dtype is not None and isinstance(a, (Whole, Element)):
+        if dtype is not None and isinstance(a, (SymbolicArray, Element)):
             a = a.astype(dtype)
-        if isinstance(a, Whole):
+        if isinstance(a, SymbolicArray):
             result = fold(kind, a, axis, keepdims)
             return result if dtype is None else result.astype(dtype)
         if isinstance(a, Element):
@@ -124,7 +125,7 @@ def _reduction(kind: str, about: str) -> Any:
         Without the folded axes; of all axes one scalar. Folded in the order of the elements, the last axis
         fastest, where NumPy adds in pairs: floating sums may differ in the last bits.
     """
-    return chosen
+    return numpy_function(numpy, method=kind, or_numpy=False, role="whole arrays")(chosen)
 
 
 sum = _reduction(
@@ -135,8 +136,8 @@ prod = _reduction(
 )
 max = _reduction("max", "The maximum over axes; NaN where there is one.")
 min = _reduction("min", "The minimum over axes; NaN where there is one.")
-any = _reduction("any", "Whether some element is not zero, over axes; bool.")
-all = _reduction("all", "Whether no element is zero, over axes; bool.")
+any = _reduction("any", "True where some element is not zero, over axes; bool.")
+all = _reduction("all", "True where no element is zero, over axes; bool.")
 mean = _reduction("mean", "The sum over axes divided by the number of elements.")
 
 
@@ -148,7 +149,7 @@ def _in_dtype_of_sums(function: Callable[..., Any]) -> Callable[..., Any]:
     def wide(*args: Any, **kwargs: Any) -> Any:
         given = signature.bind(*args, **kwargs)
         (name, a), *_ = given.arguments.items()
-        if not isinstance(a, Whole) or a.dtype_name == sum_dtype(a.dtype_name):
+        if not isinstance(a, SymbolicArray) or a.dtype_name == sum_dtype(a.dtype_name):
             return function(*args, **kwargs)
         given.arguments[name] = a.astype(sum_dtype(a.dtype_name))
         return function(*given.args, **given.kwargs).astype(a.dtype_name)
@@ -156,10 +157,11 @@ def _in_dtype_of_sums(function: Callable[..., Any]) -> Callable[..., Any]:
     return wide
 
 
+@numpy_function(np.var, method="var", or_numpy=False, role="whole arrays")
 @_in_dtype_of_sums
 def var(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
     """The mean of the squared distances from the mean, over axes; `ddof` fewer of them than there are."""
-    if not isinstance(a, Whole):
+    if not isinstance(a, SymbolicArray):
         return np.var(a, axis=axis, ddof=ddof, keepdims=keepdims)
     away = a - fold("mean", a, axis, True)
     squares = away.real * away.real + away.imag * away.imag if away.dtype.kind == "c" else away * away
@@ -168,14 +170,16 @@ def var(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> An
     return fold("sum", squares, axis, keepdims) / (number - ddof)
 
 
+@numpy_function(np.std, method="std", or_numpy=False, role="whole arrays")
 @_in_dtype_of_sums
 def std(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
     """The root of the variance over axes, as `var`."""
-    if not isinstance(a, Whole):
+    if not isinstance(a, SymbolicArray):
         return np.std(a, axis=axis, ddof=ddof, keepdims=keepdims)
     return apply("sqrt", var(a, axis, ddof, keepdims))
 
 
+@numpy_function(np.linalg.norm, or_numpy=False, role="whole arrays")
 @_in_dtype_of_sums
 def norm(x: Any, ord: float | None = None, axis: Any = None, keepdims: bool = False) -> Any:
     """The length of a vector; of a matrix the root of the sum of the squares of its elements (Frobenius).
@@ -197,7 +201,7 @@ def norm(x: Any, ord: float | None = None, axis: Any = None, keepdims: bool = Fa
     ShapeError
         CYC122 for another `ord`, or one with several axes.
     """
-    if not isinstance(x, Whole):
+    if not isinstance(x, SymbolicArray):
         if ord is None and axis is None and not keepdims:
             return np.linalg.norm(np.ravel(x))
         return np.linalg.norm(x, ord, axis, keepdims)
@@ -221,3 +225,6 @@ def norm(x: Any, ord: float | None = None, axis: Any = None, keepdims: bool = Fa
         return apply("sqrt", fold("sum", size * size, folded, keepdims))
     kind = "sum" if ord == 1 else "max" if ord == np.inf else "min"
     return fold(kind, abs(size), folded, keepdims)
+
+
+dispatch.implement(fold=fold)

@@ -9,24 +9,33 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import DTypeLike
 
-from cyclotron.errors import ShapeError
-from cyclotron.language.arrays.broadcasting import whole_numbers
-from cyclotron.language.arrays.elementwise import combine, settled
-from cyclotron.language.arrays.places import places
-from cyclotron.language.arrays.reference import ScalarView
-from cyclotron.language.arrays.whole import Expression, Whole, axes_of, axis_of
-from cyclotron.language.expressions.affine import Affine
-from cyclotron.language.expressions.elements import Element, apply
-from cyclotron.language.expressions.index_numbers import IndexValue
-from cyclotron.language.expressions.operators import named_dtype
-from cyclotron.language.expressions.position import here
-from cyclotron.language.expressions.promotion import check_fit
-from cyclotron.language.functions.folds import fold
-from cyclotron.language.recording.trace import ACTIVE, Trace
+from cyclotron.language.functions.reductions import fold
+from cyclotron.language.functions.registry import numpy_function
+from cyclotron.language.trace.trace import Trace
+from cyclotron.language.values.affine import Affine
+from cyclotron.language.values.array import (
+    LazyArray,
+    SymbolicArray,
+    axes_of,
+    axis_of,
+    combine,
+    flat_indices,
+    materialized,
+)
+from cyclotron.language.values.broadcasting import whole_numbers
+from cyclotron.language.values.context import ACTIVE
+from cyclotron.language.values.nodes import Element, IndexValue
+from cyclotron.language.values.operations import apply
+from cyclotron.language.values.operators import named_dtype
+from cyclotron.language.values.promotion import check_fit
+from cyclotron.language.values.reference import ScalarView
+from cyclotron.language.values.source_span import here
+from cyclotron.support.errors import ShapeError
 
 _MOST = 1 << 62  # as the program's forms of indices
 
 
+@numpy_function()
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None = None) -> Any:
     """The numbers from `start` on, `step` apart, before `stop`; of one argument those below it from 0 on.
 
@@ -68,11 +77,12 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None 
         count = IndexValue(index[0], "float64", here())
         return apply("add", float(first), apply("multiply", count, float(between)))
 
-    return Expression((size,), "float64", element_at, ())
+    return LazyArray((size,), "float64", element_at, ())
 
 
+@numpy_function(np.argmax, method="argmax", or_numpy=False)
 def argmax(a: Any, axis: int | None = None, keepdims: bool = False) -> Any:
-    """Where the largest element is, over an axis, by default among all; the first of several, or of NaNs.
+    """The index of the largest element, over an axis, by default among all; the first of several, or of NaNs.
 
     Parameters
     ----------
@@ -91,24 +101,27 @@ def argmax(a: Any, axis: int | None = None, keepdims: bool = False) -> Any:
     return _extremum("max", a, axis, keepdims)
 
 
+@numpy_function(np.argmin, method="argmin", or_numpy=False)
 def argmin(a: Any, axis: int | None = None, keepdims: bool = False) -> Any:
-    """Where the smallest element is, over an axis, by default among all; otherwise as `argmax`."""
+    """The index of the smallest element, over an axis, by default among all; otherwise as `argmax`."""
     return _extremum("min", a, axis, keepdims)
 
 
 def _extremum(kind: Literal["max", "min"], a: Any, axis: int | None, keepdims: bool) -> Any:
-    if not isinstance(a, Whole):
+    if not isinstance(a, SymbolicArray):
         return getattr(np, f"arg{kind}")(a, axis=axis, keepdims=keepdims)
     searched = axes_of(None, a.ndim, kind) if axis is None else (axis_of(axis, a.ndim, f"arg{kind}"),)
-    array = settled(a) if a.costly else a
+    array = materialized(a) if a.costly else a
     found = combine("equal", (array, fold(kind, array, searched, True)))
     if array.dtype.kind == "f":
         found = combine("logical_or", (found, combine("is_nan", (array,))))
     number = math.prod(whole_numbers(tuple(array.shape[one] for one in searched), f"arg{kind}"))
-    return fold("min", combine("where", (found, places(array.shape, searched), number)), searched, keepdims)
+    return fold(
+        "min", combine("where", (found, flat_indices(array.shape, searched), number)), searched, keepdims
+    )
 
 
-def _whole_numbers(first: int, apart: int, size: int, dtype: str) -> Whole:
+def _whole_numbers(first: int, apart: int, size: int, dtype: str) -> SymbolicArray:
     ends = [first, first + apart * (size - 1)] if size > 0 else []
     if any(abs(end) > _MOST for end in ends):
         raise ShapeError(
@@ -129,7 +142,7 @@ def _whole_numbers(first: int, apart: int, size: int, dtype: str) -> Whole:
     def element_at(index: Sequence[Affine]) -> Element:
         return IndexValue(index[0].times(apart).plus(Affine({}, first)), "int64", here())
 
-    made = Expression((size,), "int64", element_at, ())
+    made = LazyArray((size,), "int64", element_at, ())
     return made if dtype == "int64" else made.astype(dtype)
 
 
@@ -138,7 +151,7 @@ def _known(value: Any) -> int | float:
     number = value.item() if isinstance(value, np.generic) else value
     if isinstance(number, float):
         return number
-    if hasattr(type(number), "__index__") and not isinstance(number, (Whole, Affine)):
+    if hasattr(type(number), "__index__") and not isinstance(number, (SymbolicArray, Affine)):
         return int(number.__index__())
     raise ShapeError(
         "`arange` has a bound or step that is no number before the program runs",

@@ -7,13 +7,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cyclotron.errors import ShapeError
-from cyclotron.language.arrays.broadcasting import whole_numbers
-from cyclotron.language.arrays.whole import Expression, Whole, axis_of, place_of
-from cyclotron.language.expressions.affine import Affine
-from cyclotron.language.expressions.elements import Choose, Constant, Element
-from cyclotron.language.expressions.position import here
-from cyclotron.language.expressions.promotion import typed
+from cyclotron.language.functions.registry import numpy_function
+from cyclotron.language.values.affine import Affine
+from cyclotron.language.values.array import LazyArray, SymbolicArray, axis_of, whole_shift
+from cyclotron.language.values.broadcasting import whole_numbers
+from cyclotron.language.values.nodes import Choose, Constant, Element
+from cyclotron.language.values.promotion import explicit_cast
+from cyclotron.language.values.source_span import here
+from cyclotron.support.errors import ShapeError
 
 Boundary = Literal["zero", "periodic", "reflect", "edge"]
 _BOUNDARIES = ("zero", "periodic", "reflect", "edge")
@@ -21,6 +22,7 @@ Piece = tuple[int, int, Callable[[Affine], Affine] | None]
 """From a position, to before another: the element there by position; None for 0."""
 
 
+@numpy_function(np.roll, role="whole arrays")
 def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Any:
     """Move elements along axes; those that leave at one end come back at the other, as NumPy's ``roll``.
 
@@ -43,8 +45,6 @@ def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = 
     ShapeError
         CYC122 if there is no such axis, or none is given for several.
     """
-    if not isinstance(a, Whole):
-        return np.roll(a, shift, axis)
     if axis is None and a.ndim != 1:
         raise ShapeError(
             f"`roll` of an array with {a.ndim} axes does not say along which",
@@ -73,9 +73,10 @@ def _moves(what: str, places: Any, axes: Any, ndim: int) -> list[tuple[int, int]
             help="give one number for each axis, or one for all",
         )
     moves = max(len(numbers), len(along)) if numbers and along else 0
-    return [(along[n % len(along)], place_of(numbers[n % len(numbers)], what)) for n in range(moves)]
+    return [(along[n % len(along)], whole_shift(numbers[n % len(numbers)], what)) for n in range(moves)]
 
 
+@numpy_function(role="whole arrays")
 def shift(a: Any, by: int | Sequence[int], axis: int | Sequence[int] = 0, boundary: Boundary = "zero") -> Any:
     """Move elements along axes: ``result[i] = a[i - by]``, and beyond the ends what the boundary says.
 
@@ -109,10 +110,14 @@ def shift(a: Any, by: int | Sequence[int], axis: int | Sequence[int] = 0, bounda
             span=here(),
             help=f"use one of {', '.join(map(repr, _BOUNDARIES))}",
         )
-    if not isinstance(a, Whole):
+    if not isinstance(a, SymbolicArray):
         a = np.asanyarray(a)
     for along, places in _moves("shift", by, axis, a.ndim):
-        a = moved(a, places, along, boundary) if isinstance(a, Whole) else _moved(a, places, along, boundary)
+        a = (
+            moved(a, places, along, boundary)
+            if isinstance(a, SymbolicArray)
+            else _moved(a, places, along, boundary)
+        )
     return a
 
 
@@ -128,7 +133,7 @@ def _moved(a: Any, by: int, axis: int, boundary: Boundary) -> Any:
     return result
 
 
-def moved(a: Whole, by: int, axis: int, boundary: Boundary) -> Whole:
+def moved(a: SymbolicArray, by: int, axis: int, boundary: Boundary) -> SymbolicArray:
     """An array moved along one axis."""
     size = whole_numbers(a.shape, f"`{a.name}`")[axis]
     pieces = _pieces(size, by, boundary)
@@ -138,7 +143,7 @@ def moved(a: Whole, by: int, axis: int, boundary: Boundary) -> Whole:
     def element_at(index: Sequence[Affine]) -> Element:
         def piece(source: Callable[[Affine], Affine] | None) -> Element:
             if source is None:
-                return typed(Constant(0, here()), a.dtype_name)
+                return explicit_cast(Constant(0, here()), a.dtype_name)
             return a.at([source(form) if n == axis else form for n, form in enumerate(index)])
 
         result = piece(pieces[-1][2])
@@ -146,7 +151,7 @@ def moved(a: Whole, by: int, axis: int, boundary: Boundary) -> Whole:
             result = Choose(index[axis] < end, piece(source), result, here())
         return result
 
-    return Expression(a.shape, a.dtype_name, element_at, (a,))
+    return LazyArray(a.shape, a.dtype_name, element_at, (a,))
 
 
 def _pieces(size: int, by: int, boundary: Boundary) -> list[Piece]:

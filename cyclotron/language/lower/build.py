@@ -5,20 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, cast
 
-from cyclotron.errors import ShapeError, Span
-from cyclotron.language.arrays.tensors import SymbolicTensor
-from cyclotron.language.expressions.affine import Affine, Index, Region
-from cyclotron.language.expressions.elements import Access, Apply, Constant, Element, Reduce
-from cyclotron.language.expressions.index_numbers import IndexValue
-from cyclotron.language.expressions.position import block_of
-from cyclotron.language.expressions.regions import is_empty
-from cyclotron.language.recording import cases, nests, order
-from cyclotron.language.recording.fill import completion
-from cyclotron.language.recording.strides import substitute
-from cyclotron.language.recording.trace import Recorded, Trace, accesses
+from cyclotron.language.lower import cases, nests
+from cyclotron.language.lower.fill import completion
+from cyclotron.language.lower.read_order import check_read_order
+from cyclotron.language.trace.statement import Statement
+from cyclotron.language.trace.trace import Trace
+from cyclotron.language.values.affine import Affine, Index, Region
+from cyclotron.language.values.nodes import (
+    Access,
+    Apply,
+    Constant,
+    Element,
+    IndexValue,
+    Reduce,
+    Tensor,
+    accesses,
+    substitute_indices,
+)
+from cyclotron.language.values.region import is_empty
+from cyclotron.language.values.source_span import block_of
+from cyclotron.support.errors import ShapeError, Span
 
 AffineTuple = tuple[list[int], int]
-Place = tuple[str, int, int, int, int, int]
+SpanTuple = tuple[str, int, int, int, int, int]
 """A span, and the number of its block: `block_of`."""
 _MOST_SCALARS = 2**62  # of an axis: where the core's arithmetic on sizes ends
 RegionList = list[list[tuple[AffineTuple, str | int]]]
@@ -26,7 +35,7 @@ RegionList = list[list[tuple[AffineTuple, str | int]]]
 
 
 class SystemBuilder(Protocol):
-    """What `_core.System` offers to build a system; tensors and expressions are known by number.
+    """A system under construction, as `_core.System`; tensors and expressions are known by number.
 
     Attributes
     ----------
@@ -37,23 +46,23 @@ class SystemBuilder(Protocol):
     idle_nests: list[list[str]]
 
     def add_tensor(
-        self, name: str, dtype: str, role: str, shape: list[int], tile: list[int] | None, span: Place
+        self, name: str, dtype: str, role: str, shape: list[int], tile: list[int] | None, span: SpanTuple
     ) -> int:
         """Add a tensor; shape and tile in scalars, tile None where elements are scalars."""
 
-    def add_constant(self, value: int | complex, span: Place) -> int:
+    def add_constant(self, value: int | complex, span: SpanTuple) -> int:
         """Add a number."""
 
-    def add_index(self, form: AffineTuple, dtype: str, span: Place) -> int:
+    def add_index(self, form: AffineTuple, dtype: str, span: SpanTuple) -> int:
         """Add the value of a form of the indices, as a number of a dtype."""
 
-    def add_access(self, tensor: int, index: list[AffineTuple], span: Place) -> int:
+    def add_access(self, tensor: int, index: list[AffineTuple], span: SpanTuple) -> int:
         """Add the reading of an element."""
 
-    def add_apply(self, op: str, operands: list[int], flags: list[str], span: Place) -> int:
+    def add_apply(self, op: str, operands: list[int], flags: list[str], span: SpanTuple) -> int:
         """Add an operator of the registry."""
 
-    def add_reduce(self, kind: str, index: str, domain: RegionList, body: int, span: Place) -> int:
+    def add_reduce(self, kind: str, index: str, domain: RegionList, body: int, span: SpanTuple) -> int:
         """Add a fold over the values of one more index."""
 
     def add_equation(
@@ -63,14 +72,14 @@ class SystemBuilder(Protocol):
         indices: list[str],
         domain: RegionList,
         expr: int,
-        span: Place,
+        span: SpanTuple,
     ) -> None:
         """Add an equation."""
 
     def expand(self, places: list[tuple[list[int], list[bool]]]) -> None:
         """Take the equations as statements and make them recurrences.
 
-        For each its place in the text (`Recorded.text`) and, for each loop, whether it counts down.
+        For each its place in the text (`Statement.text`) and, for each loop, whether it counts down.
         """
 
 
@@ -87,7 +96,7 @@ def build(trace: Trace, builder: SystemBuilder) -> None:
     if trace.refusal is not None:
         raise trace.refusal
     parts = [cases.split(trace, equation) for equation in trace.equations]
-    order.check(parts)
+    check_read_order(parts)
     equations = [part for statement in parts for part in statement]
     equations += _completions(trace)
     _write(trace, equations, builder)
@@ -105,18 +114,18 @@ def build_nest(trace: Trace, builder: SystemBuilder) -> None:
     """
     nest = nests.with_arrays(trace)
     equations = [part for statement in nest.equations for part in cases.split(nest, statement)]
-    places = [nests.place(part) for part in equations]
+    places = [nests.text_position(part) for part in equations]
     _write(nest, equations, builder)
     builder.expand(
         [(place, [False] * len(part.loops)) for place, part in zip(places, equations, strict=True)]
     )
 
 
-def _write(trace: Trace, equations: Sequence[Recorded], builder: SystemBuilder) -> None:
+def _write(trace: Trace, equations: Sequence[Statement], builder: SystemBuilder) -> None:
     used = {tensor for equation in equations for tensor in _tensors(equation)}
     used |= {tensor for tensor in trace.tensors if tensor.is_input and tensor.values is None}
     used |= set(trace.outputs.values())
-    ids: dict[SymbolicTensor, int] = {}
+    ids: dict[Tensor, int] = {}
     names = {tensor: name for name, tensor in trace.outputs.items()}
     results = iter(trace.outputs.values())  # in the order they are returned
     for declared in trace.tensors:
@@ -143,7 +152,7 @@ def _write(trace: Trace, equations: Sequence[Recorded], builder: SystemBuilder) 
     builder.idle_nests = [_nest(statement) for statement in idle]
 
 
-def _nest(statement: Recorded) -> list[str]:
+def _nest(statement: Statement) -> list[str]:
     """The indices of a statement and of its reductions."""
     names = [index.name for index in statement.loops]
     todo, seen = [statement.value], set[int]()
@@ -158,7 +167,7 @@ def _nest(statement: Recorded) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _completions(trace: Trace) -> list[Recorded]:
+def _completions(trace: Trace) -> list[Statement]:
     """The equations that give unassigned elements of filled tensors their constant."""
     read = {access.tensor for equation in trace.equations for access in accesses(equation.value)}
     needed = read | set(trace.outputs.values())
@@ -169,20 +178,20 @@ def _completions(trace: Trace) -> list[Recorded]:
     return result
 
 
-def _tensors(equation: Recorded) -> set[SymbolicTensor]:
+def _tensors(equation: Statement) -> set[Tensor]:
     return {equation.target} | {access.tensor for access in accesses(equation.value)}
 
 
 class _Writer:
     """Writes one equation; expressions that occur twice in it are added once."""
 
-    def __init__(self, builder: SystemBuilder, tensors: dict[SymbolicTensor, int]) -> None:
+    def __init__(self, builder: SystemBuilder, tensors: dict[Tensor, int]) -> None:
         self._builder = builder
         self._tensors = tensors
         self._known: dict[tuple[int, int], int] = {}
         self._kept: list[Element] = []  # so that their ids stay theirs
 
-    def write(self, equation: Recorded) -> None:
+    def write(self, equation: Statement) -> None:
         scope = equation.loops
         value = self._expression(equation.value, scope)
         self._builder.add_equation(
@@ -215,7 +224,7 @@ class _Writer:
         reduce = cast(Reduce, value)
         inner = (*scope, _named_apart(reduce.index, scope))
         values = {reduce.index: Affine({inner[-1]: 1}, 0)}
-        body = reduce.body if inner[-1] is reduce.index else substitute(reduce.body, values)
+        body = reduce.body if inner[-1] is reduce.index else substitute_indices(reduce.body, values)
         self._kept.append(body)
         region = tuple(tuple(c.substitute(values) for c in part) for part in reduce.region)
         return builder.add_reduce(
@@ -227,7 +236,7 @@ class _Writer:
         )
 
 
-def _place(span: Span) -> Place:
+def _place(span: Span) -> SpanTuple:
     return (*span, block_of(span))
 
 

@@ -4,33 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING
 
-from cyclotron.errors import TraceError
-from cyclotron.language.arrays.tensors import SymbolicTensor
-from cyclotron.language.expressions.affine import (
-    EVERYWHERE,
-    Affine,
-    Condition,
-    Constraint,
-    Index,
-    Region,
-    intersection,
-)
-from cyclotron.language.expressions.elements import Access, Apply, Choose, Constant, Element, Reduce, rebuild
-from cyclotron.language.expressions.regions import extent, indices_of, is_empty
-from cyclotron.language.expressions.tiles import tile_shape
-from cyclotron.language.recording.gaps import has_gaps, is_bound, is_difficult
-from cyclotron.language.recording.strides import along
-
-if TYPE_CHECKING:
-    from cyclotron.language.recording.trace import Recorded, Trace
+from cyclotron.language.lower.reduction_range import has_holes, is_bound, is_difficult
+from cyclotron.language.lower.strides import along
+from cyclotron.language.trace.statement import Statement
+from cyclotron.language.trace.trace import Trace
+from cyclotron.language.values.affine import EVERYWHERE, Affine, Constraint, Index, Region, intersection
+from cyclotron.language.values.condition import Condition
+from cyclotron.language.values.nodes import Access, Apply, Choose, Constant, Element, Reduce, Tensor, rebuild
+from cyclotron.language.values.region import extent, indices_of, is_empty
+from cyclotron.language.values.tiles import tile_shape
+from cyclotron.support.errors import TraceError
 
 Case = tuple[Region, Element]
 _NEUTRAL = {"sum": 0, "product": 1}
 
 
-def split(trace: Trace, equation: Recorded) -> list[Recorded]:
+def split(trace: Trace, equation: Statement) -> list[Statement]:
     """Split an equation into one for each case of its conditional expressions.
 
     Where a case depends on the index of a reduction around it, the terms of the reduction get a tensor of
@@ -40,32 +30,32 @@ def split(trace: Trace, equation: Recorded) -> list[Recorded]:
     ----------
     trace : Trace
         The recording.
-    equation : Recorded
+    equation : Statement
         One of its equations.
 
     Returns
     -------
-    list of Recorded
+    list of Statement
         The equations of new tensors, then those of the target; none where no case has a point.
     """
     return _Splitter(trace, equation).run()
 
 
 class _Splitter:
-    def __init__(self, trace: Trace, equation: Recorded) -> None:
+    def __init__(self, trace: Trace, equation: Statement) -> None:
         self._trace = trace
         self._equation = equation
-        self._terms: list[Recorded] = []
+        self._terms: list[Statement] = []
         self._known: dict[tuple[int, tuple[Index, ...]], tuple[Element, list[Case]]] = {}
 
-    def run(self) -> list[Recorded]:
+    def run(self) -> list[Statement]:
         equation = self._equation
         found = self._cases(equation.value, equation.loops, equation.region)
         if len(found) == 1 and found[0][0] is EVERYWHERE:
             return [*self._terms, replace(equation, value=found[0][1])]
         return [*self._terms, *self._pieces(equation, found)]
 
-    def _pieces(self, equation: Recorded, found: list[Case]) -> list[Recorded]:
+    def _pieces(self, equation: Statement, found: list[Case]) -> list[Statement]:
         pieces = []
         for region, value in found:
             whole = tuple(c for c in intersection(equation.region, region) if not is_empty(c))
@@ -101,7 +91,7 @@ class _Splitter:
 
     def _reduction(self, value: Reduce, scope: tuple[Index, ...], region: Region) -> list[Case]:
         value = along(value)
-        if has_gaps(region, value):
+        if has_holes(region, value):
             value = self._filtered(value, region)
         inner = (*scope, value.index)
         terms = intersection(region, value.region)
@@ -112,7 +102,7 @@ class _Splitter:
         if value.kind == "sum" and len(nonzero) == 1:
             where, body = nonzero[0]
             restricted = _with(value, intersection(value.region, where), body)
-            if not has_gaps(region, restricted):
+            if not has_holes(region, restricted):
                 return [(EVERYWHERE, restricted)]
         return [(EVERYWHERE, _with(value, value.region, self._tensor_of(value, found, inner, terms)))]
 
@@ -152,7 +142,7 @@ class _Splitter:
             shape += tile
             index += (Affine({}, 0), Affine({}, 0))
         name = _new_name(self._trace, f"{equation.target.name}_{value.index.name}")
-        tensor = SymbolicTensor(
+        tensor = Tensor(
             self._trace,
             name,
             value.dtype or equation.target.dtype_name,

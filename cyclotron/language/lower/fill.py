@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from cyclotron.errors import TraceError
-from cyclotron.language.arrays.tensors import SymbolicTensor
-from cyclotron.language.expressions.affine import (
-    Affine,
-    Constraint,
-    Index,
-    Region,
-    intersection,
-)
-from cyclotron.language.expressions.elements import Constant
-from cyclotron.language.expressions.regions import (
+from cyclotron.language.trace.statement import Statement
+from cyclotron.language.values.affine import Affine, Constraint, Index, Region, intersection
+from cyclotron.language.values.nodes import Constant, Tensor
+from cyclotron.language.values.region import (
     Conjunction,
     box,
     is_empty,
@@ -24,28 +16,24 @@ from cyclotron.language.expressions.regions import (
     substitute,
     subtract,
 )
-
-if TYPE_CHECKING:
-    from cyclotron.language.recording.trace import Recorded
+from cyclotron.support.errors import TraceError
 
 
-def completion(tensor: SymbolicTensor, equations: Sequence[Recorded]) -> list[Recorded]:
+def completion(tensor: Tensor, equations: Sequence[Statement]) -> list[Statement]:
     """Return the equation that fills the complement of what the equations assign, if that is not empty.
 
     Parameters
     ----------
     tensor : SymbolicTensor
         A tensor with a fill value.
-    equations : sequence of Recorded
+    equations : sequence of Statement
         All equations that assign its elements; an empty sequence fills everything.
 
     Returns
     -------
-    list of Recorded
+    list of Statement
         One equation or none.
     """
-    from cyclotron.language.recording.trace import Recorded
-
     names = axis_names(tensor, equations)
     axes = [Index(name, tensor.span) for name in names]
     inside = box([(axis, int(extent)) for axis, extent in zip(axes, tensor.shape, strict=True)])
@@ -58,10 +46,10 @@ def completion(tensor: SymbolicTensor, equations: Sequence[Recorded]) -> list[Re
     index = tuple(Affine({axis: 1}, 0) for axis in axes)
     value = Constant(tensor.initial or 0, tensor.span)
     loops = tuple(axes)
-    return [Recorded(tensor, index, loops, region, value, tensor.span, loops)]
+    return [Statement(tensor, index, loops, region, value, tensor.span, loops)]
 
 
-def axis_names(tensor: SymbolicTensor, equations: Sequence[Recorded]) -> list[str]:
+def axis_names(tensor: Tensor, equations: Sequence[Statement]) -> list[str]:
     """Name axes after the loops that run over them, so that the fill lies where the other elements do."""
     for equation in equations:
         subscripts = [
@@ -81,7 +69,7 @@ def axis_names(tensor: SymbolicTensor, equations: Sequence[Recorded]) -> list[st
     return names
 
 
-def _assigned(equation: Recorded, axes: Sequence[Index]) -> Region:
+def _assigned(equation: Statement, axes: Sequence[Index]) -> Region:
     """The elements that an equation assigns, as a region over the axes."""
     solved: dict[Index, Affine] = {}
     pending = list(zip(axes, equation.index, strict=True))

@@ -8,25 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from cyclotron.errors import CyclotronError
-from cyclotron.language.arrays.tensors import SymbolicTensor
-from cyclotron.language.expressions.affine import Affine, Index
-from cyclotron.language.expressions.elements import Access, Constant, Element, rebuild
-from cyclotron.language.expressions.regions import box
-from cyclotron.language.recording.fill import axis_names
-from cyclotron.language.recording.late import check_readings
-
-if TYPE_CHECKING:
-    from cyclotron.language.recording.trace import Recorded, Trace
+from cyclotron.language.lower.fill import axis_names
+from cyclotron.language.lower.stale_reads import check_stale_reads
+from cyclotron.language.trace.statement import Statement
+from cyclotron.language.trace.trace import Trace
+from cyclotron.language.values.affine import Affine, Index
+from cyclotron.language.values.nodes import Access, Constant, Element, Tensor, rebuild, transform
+from cyclotron.language.values.region import box
+from cyclotron.support.errors import CyclotronError
 
 # What recurrences may not do and a loop nest may; CYC201 is the compiler's: assigned twice.
 _REFUSED_AS_RECURRENCES = frozenset({"CYC106", "CYC113", "CYC117", "CYC201"})
 
 
 def may_be_nest(trace: Trace, error: CyclotronError) -> bool:
-    """Whether a kernel that is refused as recurrences can be tried as a loop nest; of tiles it cannot."""
+    """Return whether a kernel that is refused as recurrences can be a loop nest; of tiles it cannot."""
     return error.code in _REFUSED_AS_RECURRENCES and not any(tensor.blocked for tensor in trace.tensors)
 
 
@@ -41,12 +38,12 @@ def with_arrays(trace: Trace) -> Trace:
     TraceError
         CYC107 if a value that a name holds is used after its element is assigned.
     """
-    check_readings(trace.statements)
+    check_stale_reads(trace.statements)
     assigned = {statement.target for statement in trace.statements}
     arrays = {
         tensor: _array_for(tensor) for tensor in trace.tensors if tensor.is_input and tensor in assigned
     }
-    first: list[Recorded] = []
+    first: list[Statement] = []
     for tensor in trace.tensors:
         own = [statement for statement in trace.statements if statement.target is tensor]
         if tensor in arrays:
@@ -56,7 +53,7 @@ def with_arrays(trace: Trace) -> Trace:
     for number, statement in enumerate(first):
         statement.text = (number - len(first), *[0] * len(statement.loops))
     rest = [
-        replace(s, target=arrays.get(s.target, s.target), value=_replaced(s.value, arrays, {}))
+        replace(s, target=arrays.get(s.target, s.target), value=_replaced(s.value, arrays))
         for s in trace.statements
     ]
     outputs = {name: arrays.get(tensor, tensor) for name, tensor in trace.outputs.items()}
@@ -65,7 +62,7 @@ def with_arrays(trace: Trace) -> Trace:
     )
 
 
-def place(part: Recorded) -> list[int]:
+def text_position(part: Statement) -> list[int]:
     """Return where a part of a statement stands in the text.
 
     Terms that a conditional reduction keeps in a tensor of their own come just before the statement.
@@ -75,8 +72,8 @@ def place(part: Recorded) -> list[int]:
     return [*odd[:-1], odd[-1] - 1, *[0] * inner] if inner else odd
 
 
-def _array_for(tensor: SymbolicTensor) -> SymbolicTensor:
-    return SymbolicTensor(
+def _array_for(tensor: Tensor) -> Tensor:
+    return Tensor(
         tensor.owner,
         tensor.name,
         tensor.dtype_name,
@@ -88,13 +85,11 @@ def _array_for(tensor: SymbolicTensor) -> SymbolicTensor:
     )
 
 
-def _everywhere(tensor: SymbolicTensor, own: Sequence[Recorded], source: SymbolicTensor | None) -> Recorded:
+def _everywhere(tensor: Tensor, own: Sequence[Statement], source: Tensor | None) -> Statement:
     """A statement that assigns all elements: of the source, or the fill value.
 
     Its loops are named and nested as those that assign the elements later.
     """
-    from cyclotron.language.recording.trace import Recorded
-
     deepest = sorted(own, key=lambda statement: -len(statement.loops))
     axes = tuple(Index(name, tensor.span) for name in axis_names(tensor, deepest))
     index = tuple(Affine({axis: 1}, 0) for axis in axes)
@@ -104,21 +99,15 @@ def _everywhere(tensor: SymbolicTensor, own: Sequence[Recorded], source: Symboli
     value = (
         Constant(tensor.initial or 0, tensor.span) if source is None else Access(source, index, tensor.span)
     )
-    return Recorded(tensor, index, loops, region, value, tensor.span, loops)
+    return Statement(tensor, index, loops, region, value, tensor.span, loops)
 
 
-def _replaced(
-    value: Element, arrays: Mapping[SymbolicTensor, SymbolicTensor], known: dict[int, Element]
-) -> Element:
+def _replaced(value: Element, arrays: Mapping[Tensor, Tensor]) -> Element:
     """An expression that reads arrays instead of the inputs they stand for."""
-    if id(value) not in known:
-        known[id(value)] = _replaced_once(value, arrays, known)
-    return known[id(value)]
 
+    def changed(part: Element, operands: list[Element]) -> Element:
+        if isinstance(part, Access) and part.tensor in arrays:
+            return Access(arrays[part.tensor], part.index, part.span)
+        return rebuild(part, operands)
 
-def _replaced_once(
-    value: Element, arrays: Mapping[SymbolicTensor, SymbolicTensor], known: dict[int, Element]
-) -> Element:
-    if isinstance(value, Access):
-        return Access(arrays[value.tensor], value.index, value.span) if value.tensor in arrays else value
-    return rebuild(value, [_replaced(operand, arrays, known) for operand in value.operands])
+    return transform(value, changed)

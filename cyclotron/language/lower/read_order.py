@@ -8,23 +8,20 @@ complete, a constant filling that is not yet replaced), the kernel is refused.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
-from cyclotron.errors import Span, TraceError
-from cyclotron.language.expressions.affine import Affine, Constraint, Index, Region, intersection
-from cyclotron.language.expressions.elements import Access, Element, Reduce
-from cyclotron.language.expressions.regions import is_empty, substitute
-
-if TYPE_CHECKING:
-    from cyclotron.language.recording.trace import Recorded
+from cyclotron.language.trace.statement import Statement
+from cyclotron.language.values.affine import Affine, Constraint, Index, Region, intersection
+from cyclotron.language.values.nodes import Access, Element, Reduce
+from cyclotron.language.values.region import is_empty, substitute
+from cyclotron.support.errors import Span, TraceError
 
 
-def check(statements: Sequence[Sequence[Recorded]]) -> None:
+def check_read_order(statements: Sequence[Sequence[Statement]]) -> None:
     """Raise `TraceError` for readings of incomplete accumulations and of fillings that are replaced later.
 
     Parameters
     ----------
-    statements : sequence of sequence of Recorded
+    statements : sequence of sequence of Statement
         The equations of each statement, in the order of the text, without conditional expressions.
     """
     for position, parts in enumerate(statements):
@@ -52,7 +49,7 @@ def _readings(value: Element, region: Region) -> Iterator[tuple[Access, Region]]
         pending += [(operand, where) for operand in part.operands]
 
 
-def _check_pair(reader: Recorded, access: Access, region: Region, writer: Recorded, later: int) -> None:
+def _check_pair(reader: Statement, access: Access, region: Region, writer: Statement, later: int) -> None:
     """Check one reading against one equation of its tensor; `later` > 0 where the equation is below it."""
     folded = later == 0 and writer.folded  # e.g. `X[i] -= L[i, k] * X[k]`, of other elements
     if writer.reduced is not None and writer.reduced in reader.inside and not folded:
@@ -78,7 +75,7 @@ def _check_pair(reader: Recorded, access: Access, region: Region, writer: Record
 
 
 def _orders(
-    reader: Recorded, writer: Recorded, values: dict[Index, Affine], later: int
+    reader: Statement, writer: Statement, values: dict[Index, Affine], later: int
 ) -> Iterator[tuple[Constraint, ...]]:
     """The ways in which Python runs the writer after the reader, as constraints on both points."""
     equal: tuple[Constraint, ...] = ()

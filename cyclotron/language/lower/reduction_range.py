@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from cyclotron.language.expressions.affine import EVERYWHERE, Affine, Constraint, Index, Region
-from cyclotron.language.expressions.elements import Reduce
-from cyclotron.language.expressions.regions import is_empty, substitute, subtract
-from cyclotron.language.recording.strides import has_residue
+from cyclotron.language.lower.strides import has_residue
+from cyclotron.language.values.affine import EVERYWHERE, Affine, Constraint, Index, Region
+from cyclotron.language.values.nodes import Reduce
+from cyclotron.language.values.region import is_empty, substitute, subtract
 
 
 def is_bound(constraint: Constraint, index: Index) -> bool:
-    """Whether a constraint bounds an index by an affine form, or does not concern it."""
+    """Return whether a constraint bounds an index by an affine form, or does not concern it."""
     factor = constraint.form.terms.get(index, 0)
     return abs(factor) <= 1 and not (factor and constraint.modulus)
 
 
-def has_gaps(region: Region, value: Reduce) -> bool:
-    """Whether the index of a reduction may skip values, or end at one that is not affine.
+def has_holes(region: Region, value: Reduce) -> bool:
+    """Return whether the index of a reduction may skip values, or end at one that is not affine.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def has_gaps(region: Region, value: Reduce) -> bool:
 
 
 def is_difficult(value: Reduce) -> bool:
-    """Whether the index of a reduction runs over residue classes, or ends at a quotient."""
+    """Return whether the index of a reduction runs over residue classes, or ends at a quotient."""
     if has_residue(value.region, value.index):
         return True
     return any(_ends_between(constraint, value.index) for part in value.region for constraint in part)
@@ -47,7 +47,7 @@ def _ends_between(constraint: Constraint, index: Index) -> bool:
 
 
 def _skips(region: Region, value: Reduce) -> bool:
-    """Whether one of the conjunctions has a value below, another one above, and none has one between."""
+    """Return whether conjunctions have a value below and one above, and none has one between."""
     index = value.index
     below, above = (Index(index.name, index.span) for _ in range(2))
     apart = (

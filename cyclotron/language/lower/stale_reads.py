@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
-from cyclotron.errors import TraceError
-from cyclotron.language.arrays.naming import AxisIndex
-from cyclotron.language.expressions.affine import Affine, Constraint, Index
-from cyclotron.language.expressions.elements import Access
-from cyclotron.language.expressions.regions import is_empty, substitute
-
-if TYPE_CHECKING:
-    from cyclotron.language.recording.trace import Recorded
+from cyclotron.language.trace.statement import Statement
+from cyclotron.language.values.affine import Affine, Constraint, Index
+from cyclotron.language.values.nodes import Access, AxisIndex, accesses
+from cyclotron.language.values.region import is_empty, substitute
+from cyclotron.support.errors import TraceError
 
 
-def check_readings(statements: Sequence[Recorded]) -> None:
+def check_stale_reads(statements: Sequence[Statement]) -> None:
     """Refuse statements that run one after the other and use an element which has been assigned since.
 
     A recorded expression reads its elements where it is used.
@@ -25,8 +21,6 @@ def check_readings(statements: Sequence[Recorded]) -> None:
     TraceError
         CYC107 where one of the statements between may assign the element.
     """
-    from cyclotron.language.recording.trace import accesses
-
     for number, statement in enumerate(statements):
         for access in accesses(statement.value):
             for other in _between(statements, number, access):
@@ -41,7 +35,7 @@ def check_readings(statements: Sequence[Recorded]) -> None:
                     )
 
 
-def _between(statements: Sequence[Recorded], number: int, access: Access) -> Iterator[Recorded]:
+def _between(statements: Sequence[Statement], number: int, access: Access) -> Iterator[Statement]:
     """The statements that run after an element is read and before the statement of that number uses it."""
     if access.made is None:
         return
@@ -57,8 +51,8 @@ def _between(statements: Sequence[Recorded], number: int, access: Access) -> Ite
             yield other
 
 
-def _may_assign(other: Recorded, statement: Recorded, access: Access) -> bool:
-    """Whether `other`, in any iteration of the loops that are its own, assigns what the statement uses."""
+def _may_assign(other: Statement, statement: Statement, access: Access) -> bool:
+    """Return whether `other` assigns, in any iteration of loops of its own, what the statement uses."""
     own = {one: Affine({Index(one.name, one.span): 1}, 0) for one in other.loops[access.depth :]}
     same = tuple(
         Constraint(ours.substitute(own).plus(theirs.times(-1)), equality=True)

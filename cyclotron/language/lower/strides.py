@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import replace
 
-from cyclotron.language.expressions.affine import Affine, Constraint, Index, Region
-from cyclotron.language.expressions.elements import Access, Apply, Choose, Constant, Element, Reduce, rebuild
-from cyclotron.language.expressions.index_numbers import IndexValue
+from cyclotron.language.values.affine import Affine, Constraint, Index, Region
+from cyclotron.language.values.nodes import (
+    Reduce,
+    substitute_indices,
+)
 
 
 def has_residue(region: Region, index: Index) -> bool:
-    """Whether a region has a constraint on a residue of a form with that index."""
+    """Return whether a region has a constraint on a residue of a form with that index."""
     return any(c.modulus and index in c.form.terms for conjunction in region for c in conjunction)
 
 
@@ -26,48 +26,8 @@ def along(value: Reduce) -> Reduce:
             break
         values = {value.index: form}
         region = (tuple(c.substitute(values) for c in value.region[0] if c is not constraint),)
-        value = Reduce(value.kind, new, region, substitute(value.body, values), value.span)
+        value = Reduce(value.kind, new, region, substitute_indices(value.body, values), value.span)
     return value
-
-
-def substitute(value: Element, values: dict[Index, Affine]) -> Element:
-    """Replace indices by affine forms in an expression; what is shared stays shared."""
-    return changed(value, lambda form: form.substitute(values))
-
-
-def changed(value: Element, change: Callable[[Affine], Affine]) -> Element:
-    """Replace every form in an expression; what is shared stays shared."""
-    return _Change(change).of(value)
-
-
-class _Change:
-    def __init__(self, change: Callable[[Affine], Affine]) -> None:
-        self._change = change
-        self._known: dict[int, tuple[Element, Element]] = {}  # with the original, so that its id stays its
-
-    def of(self, value: Element) -> Element:
-        if id(value) not in self._known:
-            self._known[id(value)] = (value, self._new(value))
-        return self._known[id(value)][1]
-
-    def _new(self, value: Element) -> Element:
-        if isinstance(value, Constant):
-            return value
-        if isinstance(value, IndexValue):
-            return IndexValue(self._change(value.form), value.dtype, value.span)
-        if isinstance(value, Access):
-            return replace(value, index=tuple(self._change(form) for form in value.index))
-        operands = [self.of(operand) for operand in value.operands]
-        if isinstance(value, Reduce):
-            return Reduce(value.kind, value.index, self._region(value.region), operands[0], value.span)
-        if isinstance(value, Choose):
-            condition = type(value.condition)(self._region(value.condition.region))
-            return Choose(condition, operands[0], operands[1], value.span)
-        assert isinstance(value, Apply)
-        return rebuild(value, operands)
-
-    def _region(self, region: Region) -> Region:
-        return tuple(tuple(replace(c, form=self._change(c.form)) for c in part) for part in region)
 
 
 def _reduced(constraint: Constraint) -> Constraint | None:

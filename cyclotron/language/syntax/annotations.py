@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from cyclotron.errors import Span, TraceError
-from cyclotron.language.arrays import broadcasting
-from cyclotron.language.arrays.blocked import Blocked, Spec
-from cyclotron.language.expressions.affine import Affine, Condition, Extremum, Rounded
-from cyclotron.language.expressions.arithmetic import Array
-from cyclotron.language.expressions.elements import Element
-from cyclotron.language.expressions.position import here
+from cyclotron.language.values import broadcasting
+from cyclotron.language.values.affine import Affine
+from cyclotron.language.values.blocked import Blocked, Spec
+from cyclotron.language.values.condition import Condition, Extremum, Rounded
+from cyclotron.language.values.dispatch import Array
+from cyclotron.language.values.nodes import Element
+from cyclotron.language.values.source_span import here
+from cyclotron.support.errors import Span, TraceError
 
 # NumPy's letters of the dtypes that Python's types of numbers take, and the scalars of each letter.
 _KINDS = ((bool, "b"), (int, "biu"), (float, "biuf"), (complex, "biufc"))
@@ -72,7 +73,7 @@ def not_of_its_type(what: str, value: object, annotation: object, span: Span | N
 
 
 def conforms(value: object, annotation: Any) -> bool:
-    """Whether a value, traced or of the host, is what an annotation says; True of what is not known here."""
+    """Return whether a value, traced or of the host, conforms to an annotation; True of unknown ones."""
     origin, given = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in (typing.Union, types.UnionType):
         return any(conforms(value, one) for one in given)
@@ -140,7 +141,7 @@ def _is_of_kind(value: object, letters: str) -> bool:
 
 
 def _is_scalar(value: object, declared: type[np.generic]) -> bool:
-    """Whether one value is a scalar of this type; numbers of Python are of any that is wide enough."""
+    """Return whether a value is a scalar of this type; numbers of Python are of any that is wide enough."""
     kind = _kind(value)
     if kind is None:
         return not isinstance(value, _NO_NUMBERS) and _is_subtype(value, declared)
@@ -155,7 +156,7 @@ def _may_be_array(value: object) -> bool:
 
 
 def _is_subtype(value: object, scalar: Any) -> bool:
-    """Whether the dtype is this one; True where it is not known, and of what is no type of NumPy's."""
+    """Return whether the dtype is this one; True where it is unknown, and of types other than NumPy's."""
     scalar, dtype = typing.get_origin(scalar) or scalar, _dtype(value)
     if dtype is None or not isinstance(scalar, type) or not issubclass(scalar, np.generic):
         return True

@@ -1,4 +1,4 @@
-"""Which names of a kernel may hold whole arrays, as far as its text tells."""
+"""The names of a kernel that may hold whole arrays, as far as its text tells."""
 
 from __future__ import annotations
 
@@ -9,25 +9,12 @@ from typing import TypeGuard, TypeVar
 
 import numpy as np
 
-from cyclotron.language.arrays import products
-from cyclotron.language.functions import creation as arrays
-from cyclotron.language.functions import folds, rearranged, shifts
-from cyclotron.language.text.expressions import located
-from cyclotron.language.text.source import Source
-from cyclotron.language.text.syntax import copied, walk
+from cyclotron.language.functions.registry import NEW_ARRAYS, OF_WHOLE_ARRAYS
+from cyclotron.language.syntax.source import Source, lookup
+from cyclotron.language.syntax.trees import copied, located, walk
 
 _OF_HOST = (builtins.len, builtins.range, builtins.isinstance, builtins.int, builtins.float, builtins.print)
 _MEASURES = (builtins.len, builtins.isinstance, np.shape, np.ndim, np.size)
-_WHOLE = (
-    *(folds.sum, folds.prod, folds.max, folds.min, folds.any, folds.all),
-    *(folds.mean, folds.var, folds.std, folds.norm),
-    *(products.dot, shifts.roll, shifts.shift, rearranged.flip, rearranged.diff, rearranged.diagonal),
-    *(rearranged.tril, rearranged.triu, rearranged.concatenate, rearranged.pad),
-)
-_MAKERS = (
-    *(arrays.empty, arrays.zeros, arrays.ones, arrays.full, rearranged.eye),
-    *(arrays.empty_like, arrays.zeros_like, arrays.ones_like, arrays.full_like),
-)
 _Loop = TypeVar("_Loop", ast.For, ast.While)
 _PROPERTIES = frozenset({"shape", "ndim", "size", "dtype"})
 
@@ -85,7 +72,7 @@ class ArrayNames:
             names.add(name)
 
     def reads_data(self, node: ast.AST) -> bool:
-        """Whether an expression may read elements of arrays, not only shapes."""
+        """Return whether an expression may read elements of arrays, not only shapes."""
         if isinstance(node, ast.Name):
             return node.id in self._names or node.id in self._data
         if isinstance(node, ast.Attribute) and node.attr in _PROPERTIES:
@@ -95,11 +82,11 @@ class ArrayNames:
         return any(map(self.reads_data, ast.iter_child_nodes(node)))
 
     def may_be_part(self, name: str) -> bool:
-        """Whether a name may hold a part of an array although its text may mean an element or a number."""
+        """Return whether a name may hold a part of an array where its text may mean one element."""
         return name in self._parts
 
     def may_be_number(self, node: ast.Subscript) -> bool:
-        """Whether `with_updates` made this of a name that may hold a number."""
+        """Return whether `with_updates` made this of a name that may hold a number."""
         return isinstance(node.value, ast.Name) and node.value.id in self._perhaps and _takes_several(node)
 
     def copy(self) -> ArrayNames:
@@ -137,14 +124,14 @@ class ArrayNames:
         return new
 
     def _is_update(self, node: ast.AST) -> TypeGuard[ast.AugAssign]:
-        """Whether a statement is `name += value` that changes an array in place."""
+        """Return whether a statement is `name += value` that changes an array in place."""
         if not isinstance(node, ast.AugAssign) or not isinstance(node.target, ast.Name):
             return False
         name = node.target.id
         return name in self._names and (name not in self._perhaps or self.may_be_array(node.value))
 
     def may_be_array(self, node: ast.AST) -> bool:
-        """Whether an expression may be a whole array, a part of one, or computed from one."""
+        """Return whether an expression may be a whole array, a part of one, or computed from one."""
         if isinstance(node, ast.Name):
             return node.id in self._names
         if isinstance(node, ast.Attribute):
@@ -155,7 +142,7 @@ class ArrayNames:
             function = self._source.meaning(node.func)
             if function in _OF_HOST:
                 return False
-            if function in _MAKERS:
+            if lookup(NEW_ARRAYS, function) is not None:
                 return True
             parts = [node.func, *node.args, *(word.value for word in node.keywords)]
             return any(map(self.may_be_array, parts))
@@ -164,16 +151,17 @@ class ArrayNames:
         return any(map(self.may_be_array, ast.iter_child_nodes(node)))
 
     def is_view(self, node: ast.AST) -> bool:
-        """Whether an expression is a name or a part of an array, which stays a part of it."""
+        """Return whether an expression is a name or a part of an array, which stays a part of it."""
         return isinstance(node, ast.Name | ast.Subscript) or (
             isinstance(node, ast.Attribute) and node.attr == "T"
         )
 
     def _is_of_arrays(self, node: ast.AST) -> bool:
-        """Whether only a kernel with whole-array statements has this in its text."""
+        """Return whether only a kernel with whole-array statements has this in its text."""
         if isinstance(node, ast.Subscript):
             return _takes_several(node)
-        return isinstance(node, ast.Call) and self._source.meaning(node.func) in _WHOLE
+        called = self._source.meaning(node.func) if isinstance(node, ast.Call) else None
+        return lookup(OF_WHOLE_ARRAYS, called) is not None
 
     def _used_as_numbers(self, node: ast.AST) -> list[ast.Name]:
         """The names in ranges and subscripts."""
@@ -190,7 +178,7 @@ class ArrayNames:
         ]
 
     def _is_measured(self, whole: ast.AST, name: ast.Name) -> bool:
-        """Whether a name stands in an expression as `len(x)`, `x.shape[0]` or `x[i]`."""
+        """Return whether a name stands in an expression as `len(x)`, `x.shape[0]` or `x[i]`."""
         for part in walk(whole):
             if isinstance(part, ast.Attribute | ast.Subscript) and part.value is name:
                 return True
@@ -220,7 +208,7 @@ def _stores(node: ast.AST) -> list[tuple[str, ast.expr | None]]:
 
 
 def _takes_several(node: ast.Subscript) -> bool:
-    """Whether subscripts have a slice, `...` or `None`."""
+    """Return whether subscripts have a slice, `...` or `None`."""
     keys = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     return any(
         isinstance(key, ast.Slice) or (isinstance(key, ast.Constant) and key.value in (..., None))

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from cyclotron.errors import ExecutionError
-from cyclotron.language.expressions.position import line_span
-from cyclotron.language.text.factories import bare, factory_of, made
-from cyclotron.language.text.source import Source, closure_of
-from cyclotron.language.text.syntax import copied, walk
+from cyclotron.language.syntax.factories import factory_of, instantiate, strip_signature
+from cyclotron.language.syntax.source import Source, closure_of
+from cyclotron.language.syntax.trees import copied, walk
+from cyclotron.language.values.source_span import line_span
+from cyclotron.support.errors import ExecutionError
 
 
-def bounded(source: Source, function: FunctionType, max_steps: int) -> Callable[..., Any] | None:
+def bound_loops(source: Source, function: FunctionType, max_steps: int) -> Callable[..., Any] | None:
     """The function with bounded loops and without defaults; None where its text needs its class around it.
 
     Its loops raise `ExecutionError` CYC719 where they would go on after that many iterations.
@@ -30,7 +30,7 @@ def bounded(source: Source, function: FunctionType, max_steps: int) -> Callable[
         counted += "_"
     node = _Bounded(counted).visit(copied(source.node))
     free = closure_of(function)
-    factory = factory_of(bare(node, node.body), file, (counted, *free), source.owner)
+    factory = factory_of(strip_signature(node, node.body), file, (counted, *free), source.owner)
 
     def entered(line: int) -> Callable[[object], bool]:
         taken = 0
@@ -51,7 +51,7 @@ def bounded(source: Source, function: FunctionType, max_steps: int) -> Callable[
 
         return goes_on
 
-    return made(factory, function, entered, *free.values())
+    return instantiate(factory, function, entered, *free.values())
 
 
 class _Bounded(ast.NodeTransformer):

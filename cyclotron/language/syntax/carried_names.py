@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from cyclotron.language.text.array_names import ArrayNames
-from cyclotron.language.text.expressions import call, located, name
-from cyclotron.language.text.syntax import walk
+from cyclotron.language.syntax.array_names import ArrayNames
+from cyclotron.language.syntax.trees import call, located, name, pairs, walk, words
 
 
 def carried_names(body: Sequence[ast.AST], arrays: ArrayNames, needed: Collection[str] = ()) -> list[str]:
@@ -48,7 +47,7 @@ def names_perhaps_after(function: ast.FunctionDef, node: ast.stmt, around: Seque
 
 
 def read_again(loop: ast.stmt, node: ast.stmt) -> list[ast.Name]:
-    """What a loop reads in the text before a statement in it: after that in the next iteration."""
+    """Readings of a loop in the text before a statement in it: after that in the next iteration."""
     parts = [*_updated(loop), *_in_order(loop)]
     return [part for part in parts if isinstance(part.ctx, ast.Load) and part.lineno < node.lineno]
 
@@ -79,9 +78,9 @@ def before(il: str, names: Mapping[str, str], like: ast.AST) -> list[ast.stmt]:
     """`u_kept = u = il.kept(u, name="u")` for each name; `names` has both."""
     result: list[ast.stmt] = []
     for one, kept_one in names.items():
-        word = ast.keyword(arg="name", value=ast.Constant(one))
         targets: list[ast.expr] = [name(kept_one, store=True), name(one, store=True)]
-        result.append(located(ast.Assign(targets=targets, value=call(il, "kept", [name(one)], [word])), like))
+        kept = call(il, "kept", [name(one)], words(name=one))
+        result.append(located(ast.Assign(targets=targets, value=kept), like))
     return result
 
 
@@ -91,11 +90,7 @@ def within(il: str, names: Mapping[str, str], body: Sequence[ast.stmt]) -> list[
         return []
     stores = [part for one in body for part in _in_order(one) if isinstance(part.ctx, ast.Store)]
     place = [part for part in stores if part.id in names][-1]
-    words = [
-        ast.keyword(arg=one, value=ast.Tuple(elts=[name(kept_one), name(one)], ctx=ast.Load()))
-        for one, kept_one in names.items()
-    ]
-    return [located(ast.Expr(value=call(il, "keep", [], words)), place)]
+    return [located(ast.Expr(value=call(il, "keep", [], pairs(names))), place)]
 
 
 def after(names: Mapping[str, str], like: ast.AST) -> list[ast.stmt]:

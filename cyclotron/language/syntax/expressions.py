@@ -8,17 +8,16 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FunctionType, ModuleType
-from typing import TypeVar
 
 import numpy as np
 
-from cyclotron.language.arrays.blocked import Blocked
-from cyclotron.language.arrays.captured_functions import reads_arrays
-from cyclotron.language.functions.pointwise import where
-from cyclotron.language.text.drawn import drawn_once, draws
-from cyclotron.language.text.names import Names
-from cyclotron.language.text.source import MISSING, Source
-from cyclotron.language.text.syntax import copied, walk
+from cyclotron.language.functions.elementwise import where
+from cyclotron.language.syntax.names import Names
+from cyclotron.language.syntax.purity import impure_error, is_impure
+from cyclotron.language.syntax.source import MISSING, Source, lookup
+from cyclotron.language.syntax.trees import call, copied, function_of, located, walk, words
+from cyclotron.language.values.blocked import Blocked
+from cyclotron.language.values.host_functions import reads_arrays
 
 _REDUCTIONS: Mapping[object, str] = {
     builtins.sum: "sum",
@@ -70,7 +69,7 @@ class Expressions(ast.NodeTransformer):
         """As `rewrite` a test that may be of data: with `and`, `or` and `not` of what has no truth yet."""
         if isinstance(node, ast.BoolOp):
             joined = "every" if isinstance(node.op, ast.And) else "some"
-            return self._call(node, joined, [_lambda([], self.test(value)) for value in node.values])
+            return self._call(node, joined, [function_of([], self.test(value)) for value in node.values])
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return self._call(node, "no", [self.test(node.operand)])
         if isinstance(node, ast.Compare) and len(node.ops) > 1:
@@ -79,7 +78,7 @@ class Expressions(ast.NodeTransformer):
                 ast.copy_location(ast.Compare(left=left, ops=[op], comparators=[right]), node)
                 for left, op, right in zip(values, node.ops, node.comparators, strict=False)
             ]
-            return self._call(node, "every", [_lambda([], self.test(pair)) for pair in pairs])
+            return self._call(node, "every", [function_of([], self.test(pair)) for pair in pairs])
         return self.rewrite(node)
 
     def _test_perhaps_of_data(self, node: ast.expr) -> ast.expr:
@@ -110,17 +109,17 @@ class Expressions(ast.NodeTransformer):
         return result
 
     def _is_item(self, node: ast.expr) -> bool:
-        """Whether a value is what a list has at a place, which no index of a loop tells."""
+        """Return whether a value is an item of a list at a place that no index of a loop tells."""
         if not isinstance(node, ast.Subscript) or _key(node.slice) is not None:
             return False
         return not self._names.is_symbolic(node.slice)
 
     def _captured(self, value: ast.expr, named: str) -> ast.expr:
-        return self._call(value, "captured", [value], [ast.keyword(arg="name", value=ast.Constant(named))])
+        return self._call(value, "captured", [value], words(name=named))
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         test = self.visit(node.test) if self._is_of_indices(node.test) else self.test(node.test)
-        branches = [_lambda([], self.visit(branch)) for branch in (node.body, node.orelse)]
+        branches = [function_of([], self.visit(branch)) for branch in (node.body, node.orelse)]
         return self._call(node, "choose", [test, *branches])
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
@@ -141,7 +140,7 @@ class Expressions(ast.NodeTransformer):
         if self._is_of_indices(node):
             values = [self.visit(value) for value in node.values]
             return self._call(node, "all_of" if is_and else "any_of", values)
-        values = [_lambda([], self.visit(value)) for value in node.values]
+        values = [function_of([], self.visit(value)) for value in node.values]
         return self._call(node, "and_" if is_and else "or_", values)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
@@ -150,14 +149,14 @@ class Expressions(ast.NodeTransformer):
         return self._call(node, "not_" if self._is_of_indices(node) else "no", [self.visit(node.operand)])
 
     def _is_of_indices(self, node: ast.expr) -> bool:
-        """Whether an expression is symbolic, and has nothing in it that may be data."""
+        """Return whether an expression is symbolic, and has nothing in it that may be data."""
         parts = any(isinstance(part, (ast.Subscript, ast.Call)) for part in walk(node))
         return not parts and self._names.is_symbolic(node)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         function = self._source.meaning(node.func)
-        if draws(self._source, node.func, in_loop=bool(self._indices)):
-            raise drawn_once(self._source, node, "a kernel is recorded once")
+        if is_impure(self._source, node.func, in_loop=bool(self._indices)):
+            raise impure_error(self._source, node, "a kernel is recorded once")
         reduction, extremum, known = (
             lookup(table, function) for table in (_REDUCTIONS, _EXTREMA, _FUNCTIONS)
         )
@@ -187,7 +186,7 @@ class Expressions(ast.NodeTransformer):
     def _selection(self, node: ast.Call) -> ast.expr:
         """`cy.where` by a condition on indices: both values may need it, as a power that is negative else."""
         test, *branches = map(self.visit, node.args)
-        return self._call(node, "select", [node.func, test, *(_lambda([], one) for one in branches)])
+        return self._call(node, "select", [node.func, test, *(function_of([], one) for one in branches)])
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         parameters = [argument.arg for argument in walk(node.args) if isinstance(argument, ast.arg)]
@@ -241,10 +240,12 @@ class Expressions(ast.NodeTransformer):
             test = self._filter(comprehension.ifs)
         self._indices.pop()
         if test is not None:
-            keywords.insert(0, ast.keyword(arg="where", value=_lambda([index], test)))
+            keywords.insert(0, ast.keyword(arg="where", value=function_of([index], test)))
         if rest and kind in ("max", "min"):
             keywords.append(ast.keyword(arg="skip_empty", value=ast.Constant(True)))
-        return self._call(node, kind, [ast.Constant(index), start, stop, _lambda([index], term)], keywords)
+        return self._call(
+            node, kind, [ast.Constant(index), start, stop, function_of([index], term)], keywords
+        )
 
     def _filter(self, tests: Sequence[ast.expr]) -> ast.expr | None:
         """All tests of a comprehension in one."""
@@ -336,7 +337,7 @@ class Expressions(ast.NodeTransformer):
 
 
 def outside_attribute(source: Source, node: ast.Attribute) -> bool:
-    """Whether an attribute is one of an object of the host, a method's own or one around the kernel."""
+    """Return whether an attribute is of an object of the host, a method's own or one around the kernel."""
     root: ast.expr = node
     while isinstance(root, ast.Attribute) or (
         isinstance(root, ast.Subscript) and _key(root.slice) is not None
@@ -358,58 +359,5 @@ def _key(node: ast.expr) -> str | None:
 
 
 def _converts(function: type) -> bool:
-    """Whether a type makes numbers of others: Python's and NumPy's do."""
+    """Return whether a type makes numbers of others: Python's and NumPy's do."""
     return function in (float, int, bool, complex) or issubclass(function, (np.number, np.bool_))
-
-
-def lookup(table: Mapping[object, str], function: object) -> str | None:
-    """What a table says of a function, which may be an object that cannot be hashed."""
-    try:
-        return table.get(function)
-    except TypeError:
-        return None
-
-
-_Node = TypeVar("_Node", bound=ast.AST)
-
-
-def located(new: _Node, like: ast.AST) -> _Node:
-    """Give a new node, where it has no position, that of another, and so its parts.
-
-    Parts with a position are complete, so that what is nested deeply is not visited again and again.
-    """
-    if getattr(new, "lineno", None) is None:
-        ast.copy_location(new, like)
-    todo: list[ast.AST] = list(ast.iter_child_nodes(new))
-    while todo:
-        part = todo.pop()
-        if "lineno" in part._attributes:
-            if getattr(part, "lineno", None) is not None:
-                continue
-            ast.copy_location(part, like)
-        todo += ast.iter_child_nodes(part)
-    return new
-
-
-def name(identifier: str, *, store: bool = False) -> ast.Name:
-    """A name node."""
-    return ast.Name(id=identifier, ctx=ast.Store() if store else ast.Load())
-
-
-def call(
-    module: str, function: str, arguments: list[ast.expr], keywords: Sequence[ast.keyword] = ()
-) -> ast.Call:
-    """The node of `module.function(...)`."""
-    callee = ast.Attribute(value=name(module), attr=function, ctx=ast.Load())
-    return ast.Call(func=callee, args=arguments, keywords=list(keywords))
-
-
-def _lambda(parameters: Sequence[str], body: ast.expr) -> ast.Lambda:
-    arguments = ast.arguments(
-        posonlyargs=[],
-        args=[ast.arg(arg=parameter) for parameter in parameters],
-        kwonlyargs=[],
-        kw_defaults=[],
-        defaults=[],
-    )
-    return ast.copy_location(ast.Lambda(args=arguments, body=body), body)

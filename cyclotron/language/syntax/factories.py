@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType
 from typing import Any
 
-from cyclotron.language.text.syntax import completed, copied, walk
+from cyclotron.language.syntax.trees import completed, copied, walk
 
 
-def bare(node: ast.FunctionDef, body: list[ast.stmt]) -> ast.FunctionDef:
+def strip_signature(node: ast.FunctionDef, body: list[ast.stmt]) -> ast.FunctionDef:
     """A function with another body, and without decorators, defaults and annotations."""
     arguments = copied(node.args)
     arguments.defaults = []
@@ -43,7 +43,7 @@ def factory_of(node: ast.FunctionDef, file: str, parameters: Sequence[str], owne
     return compile(module, file, "exec")
 
 
-def made(factory: CodeType, function: FunctionType, *values: Any) -> Callable[..., Any]:
+def instantiate(factory: CodeType, function: FunctionType, *values: Any) -> Callable[..., Any]:
     """Call a compiled factory in the globals of a function."""
     local: dict[str, Any] = {}
     exec(factory, function.__globals__, local)

@@ -1,4 +1,4 @@
-"""What stands before a kernel in the intermediate language, so that its text runs."""
+"""The lines before a kernel in the intermediate language with which its text runs."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cyclotron.language.text.outside import module_of
-from cyclotron.language.text.source import closure_of
-from cyclotron.language.text.syntax import walk
+from cyclotron.language.syntax.globals import module_of
+from cyclotron.language.syntax.source import closure_of
+from cyclotron.language.syntax.trees import walk
 
 if TYPE_CHECKING:
-    from cyclotron.language.text.rewrite import Rewritten
+    from cyclotron.language.syntax.rewrite import Rewritten
 
 
 def preamble(function: FunctionType, rewritten: Rewritten) -> list[str]:

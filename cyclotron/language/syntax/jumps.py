@@ -11,7 +11,7 @@ _Loop = TypeVar("_Loop", ast.For, ast.While)
 
 
 def is_break(body: Sequence[ast.stmt]) -> bool:
-    """Whether a body is `break` alone."""
+    """Return whether a body is `break` alone."""
     return len(body) == 1 and isinstance(body[0], ast.Break)
 
 
@@ -115,7 +115,7 @@ class _Structure:
     def _before(
         self, node: ast.stmt, made: Callable[[_Structure], ast.stmt], rest: Sequence[ast.stmt]
     ) -> list[ast.stmt]:
-        """What is made of a statement that sets a variable, and what follows under that."""
+        """A statement that sets a variable, and the rest of the body under that."""
         goes_on = self._goes_on or self._name()
         changed = made(_Structure(self._name, self._enters, goes_on))
         first = [] if self._goes_on else [_assigned(goes_on, True, node)]
@@ -145,7 +145,7 @@ def _has_continue(body: Sequence[ast.stmt]) -> bool:
 
 
 def _continues(body: Sequence[ast.stmt]) -> bool:
-    """Whether a branch goes on with the next iteration, whatever else it does."""
+    """Return whether a branch goes on with the next iteration, whatever else it does."""
     last = body[-1] if body else None
     if isinstance(last, ast.If):
         return _continues(last.body) and _continues(last.orelse)

@@ -6,25 +6,25 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cyclotron.language.text.syntax import walk
+from cyclotron.language.syntax.trees import walk
 
 if TYPE_CHECKING:
-    from cyclotron.language.text.array_names import ArrayNames
+    from cyclotron.language.syntax.array_names import ArrayNames
 
 
-def additions(body: Sequence[ast.stmt], arrays: ArrayNames) -> dict[str, ast.AugAssign] | None:
+def loop_sums(body: Sequence[ast.stmt], arrays: ArrayNames) -> dict[str, ast.AugAssign] | None:
     """The statements of a body by the names they add to; None where it does anything else.
 
     `acc = acc + e` is one too, unless `acc` is an array: that would be another one then. Of numbers, so are
     conditions with such branches: they add one of two values, or 0.
     """
-    grown = _grown(body, arrays)
-    parts = [part for statement in (grown or {}).values() for part in walk(statement.value)]
+    addends = _addends(body, arrays)
+    parts = [part for statement in (addends or {}).values() for part in walk(statement.value)]
     read = {part.id for part in parts if isinstance(part, ast.Name)}
-    return None if grown is None or not read.isdisjoint(grown) else grown
+    return None if addends is None or not read.isdisjoint(addends) else addends
 
 
-def _grown(body: Sequence[ast.stmt], arrays: ArrayNames) -> dict[str, ast.AugAssign] | None:
+def _addends(body: Sequence[ast.stmt], arrays: ArrayNames) -> dict[str, ast.AugAssign] | None:
     found: dict[str, ast.AugAssign] = {}
     for statement in body:
         if isinstance(statement, ast.Pass):
@@ -43,8 +43,8 @@ def _grown(body: Sequence[ast.stmt], arrays: ArrayNames) -> dict[str, ast.AugAss
 
 
 def _chosen(node: ast.If, arrays: ArrayNames) -> dict[str, ast.AugAssign] | None:
-    """What a condition adds to each name: a value by its test, or 0."""
-    then, other = _grown(node.body, arrays), _grown(node.orelse, arrays)
+    """The addend of a condition for each name: a value by its test, or 0."""
+    then, other = _addends(node.body, arrays), _addends(node.orelse, arrays)
     if then is None or other is None or any(one in arrays for one in (*then, *other)):
         return None
     return {one: _either(node, then.get(one), other.get(one)) for one in (then | other)}
@@ -59,7 +59,7 @@ def _either(node: ast.If, then: ast.AugAssign | None, other: ast.AugAssign | Non
 
 
 def _term(statement: ast.AugAssign | None, like: ast.AST) -> ast.expr:
-    """What a statement adds; 0 where there is none."""
+    """The addend of a statement; 0 where there is none."""
     if statement is None:
         return ast.copy_location(ast.Constant(0), like)
     if isinstance(statement.op, ast.Add):

@@ -9,9 +9,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 
-from cyclotron.errors import Span, TraceError
-from cyclotron.language.text.source import Source
-from cyclotron.language.text.syntax import walk
+from cyclotron.language.syntax.source import Source
+from cyclotron.language.syntax.trees import walk
+from cyclotron.support.errors import Span, TraceError
 
 _CARRIED = "carries its value from one iteration to the next"
 _AFTER_LOOP = "is assigned in a loop and read after it"
@@ -33,7 +33,7 @@ class Names:
         self._stale: dict[str, tuple[str, Span]] = {}
 
     def is_symbolic(self, node: ast.AST) -> bool:
-        """Whether an expression mentions an index or what was computed from one."""
+        """Return whether an expression mentions an index or what was computed from one."""
         return any(isinstance(part, ast.Name) and part.id in self._symbolic for part in walk(node))
 
     def store(self, name: str, symbolic: bool) -> None:
@@ -58,21 +58,21 @@ class Names:
         )
 
     def is_stale(self, name: str) -> bool:
-        """Whether a use of a name would be an error."""
+        """Return whether a use of a name would be an error."""
         return name in self._stale
 
     def enter_loop(self, assigned: Sequence[ast.Name]) -> None:
-        """What the body assigns is not yet known when an iteration begins."""
+        """Note that the names which the body assigns have no value yet when an iteration begins."""
         for name in assigned:
             self._stale[name.id] = (_CARRIED, self._source.span(name))
 
     def leave_loop(self, assigned: Sequence[ast.Name]) -> None:
-        """What the body assigned has no last value."""
+        """Note that the names which the body assigned have no last value."""
         for name in assigned:
             self._stale[name.id] = (_AFTER_LOOP, self._source.span(name))
 
     def leave_branches(self, bodies: Iterable[Sequence[ast.stmt]]) -> None:
-        """What branches on indices assigned depends on the branch."""
+        """Note that the values of names which branches on indices assigned depend on the branch."""
         for body in bodies:
             for name in assigned_names(body):
                 self._stale[name.id] = (_AFTER_BRANCH, self._source.span(name))

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from cyclotron.errors import TraceError
-from cyclotron.language.text.source import Source
-from cyclotron.language.text.syntax import walk
+from cyclotron.language.syntax.source import Source
+from cyclotron.language.syntax.trees import walk
+from cyclotron.support.errors import TraceError
 
 _GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 _MAKERS = (np.random.default_rng, *_GENERATORS)
@@ -20,14 +20,14 @@ _OTHERS = (time.time, time.time_ns, time.perf_counter, time.monotonic, time.proc
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 
 
-def drawing_calls(source: Source, node: ast.AST) -> Iterator[ast.Call]:
+def impure_calls(source: Source, node: ast.AST) -> Iterator[ast.Call]:
     """The calls in a part of a kernel that draw random numbers, read a clock or ask the user."""
     for part in walk(node):
-        if isinstance(part, ast.Call) and draws(source, part.func):
+        if isinstance(part, ast.Call) and is_impure(source, part.func):
             yield part
 
 
-def drawn_once(source: Source, node: ast.Call, where: str) -> TraceError:
+def impure_error(source: Source, node: ast.Call, where: str) -> TraceError:
     """The error for such a call, which stands `where` it runs once."""
     return source.error(
         node,
@@ -47,8 +47,8 @@ def read_before_assigned(body: Sequence[ast.stmt]) -> Iterator[ast.Name]:
             assigned.add(part.id)
 
 
-def draws(source: Source, function: ast.expr, *, in_loop: bool = True) -> bool:
-    """Whether a function draws random numbers, reads a clock or asks the user.
+def is_impure(source: Source, function: ast.expr, *, in_loop: bool = True) -> bool:
+    """Return whether a function draws random numbers, reads a clock or asks the user.
 
     A generator that the kernel makes of a seed draws the same numbers each time that the kernel is recorded:
     they are other ones only in a loop.
@@ -82,7 +82,7 @@ def _makes_generator(source: Source, value: ast.expr | None, seeded: bool) -> bo
 
 
 def _is_seeded(made: ast.Call) -> bool:
-    """Whether a generator, or what it is made of (`Generator(PCG64(3))`), is made of a seed."""
+    """Return whether a generator, or what it is made of (`Generator(PCG64(3))`), is made of a seed."""
     given = [*made.args, *(word.value for word in made.keywords)]
     none = [one for one in given if isinstance(one, ast.Constant) and one.value is None]
     return bool(given) and not none and all(_is_seeded(one) for one in given if isinstance(one, ast.Call))

@@ -1,13 +1,55 @@
-"""What a kernel returns: one tensor, several or a dict of them, by name."""
+"""The `return` of a kernel: one tensor, several or a dict of them, by name."""
 
 from __future__ import annotations
 
 import ast
 
-from cyclotron.language.text.source import Source
+from cyclotron.language.syntax.assignments import assign
+from cyclotron.language.syntax.rewriting import Rewriting
+from cyclotron.language.syntax.source import Source
+from cyclotron.language.syntax.trees import call, copied, located, name, words
+
+_NAMED = (ast.Name, ast.Constant, ast.Tuple, ast.List, ast.Dict)  # what is returned as it is
 
 
-def returned(
+def return_results(state: Rewriting, node: ast.Return) -> list[ast.stmt]:
+    """Rewrite a `return`, and note its form and the names of the results."""
+    if state.indices or state.branches:
+        raise state.source.error(
+            node,
+            "CYC101",
+            "`return` inside a loop or condition is no recurrence",
+            "return the results at the end of the kernel",
+        )
+    value = node.value
+    before: list[ast.stmt] = []
+    if isinstance(value, ast.Tuple) and not all(isinstance(item, _NAMED) for item in value.elts):
+        value = copied(value)
+        for number, item in enumerate(value.elts, 1):
+            value.elts[number - 1] = _named(state, item, f"result_{number}", before)
+    elif value is not None:
+        value = _named(state, value, "result", before)
+    form, pairs = _returned(state.source, node, value)
+    if state.form not in (None, form):
+        raise state.source.error(
+            node, "CYC114", "the kernel returns in two different forms", "return the same form everywhere"
+        )
+    state.form = form
+    state.results = tuple(key for key, _ in pairs)
+    results = words(**{key: state.rewrite(item) for key, item in pairs})
+    return [*before, ast.Return(value=call(state.il, "outputs", [], results))]
+
+
+def _named(state: Rewriting, value: ast.expr, named: str, before: list[ast.stmt]) -> ast.expr:
+    """A result by a name: expressions are assigned to one before."""
+    if isinstance(value, _NAMED):
+        return value
+    plain = ast.Assign(targets=[name(named, store=True)], value=value)
+    before += assign(state, located(plain, value))
+    return ast.copy_location(name(named), value)
+
+
+def _returned(
     source: Source, node: ast.Return, value: ast.expr | None
 ) -> tuple[str, list[tuple[str, ast.expr]]]:
     """The form in which a statement returns its results, and the results by name.

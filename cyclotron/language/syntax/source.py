@@ -7,12 +7,13 @@ import builtins
 import functools
 import inspect
 import linecache
+from collections.abc import Mapping
 from types import FunctionType, ModuleType
 from typing import Any
 
-from cyclotron.errors import Span, TraceError
-from cyclotron.language.expressions.position import line_span, span_of
-from cyclotron.language.text.syntax import walk
+from cyclotron.language.syntax.trees import walk
+from cyclotron.language.values.source_span import line_span, span_of
+from cyclotron.support.errors import Span, TraceError
 
 
 class _Missing:
@@ -47,7 +48,7 @@ class Source:
 
     @property
     def owner_name(self) -> str | None:
-        """What a method calls its object; None of functions."""
+        """The name that a method gives its object; None of functions."""
         arguments = [*self.node.args.posonlyargs, *self.node.args.args]
         return arguments[0].arg if self.owner and arguments else None
 
@@ -95,7 +96,7 @@ class Source:
         return text if len(text) <= limit else text[: limit - 3] + "..."
 
     def meaning(self, node: ast.expr) -> object:
-        """What a name or dotted name refers to outside the function, or MISSING."""
+        """Return the object that a name or dotted name means outside the function, or MISSING."""
         if isinstance(node, ast.Attribute):
             owner = self.meaning(node.value)
             if not isinstance(owner, (ModuleType, type)):
@@ -170,3 +171,11 @@ def managers(source: Source, node: ast.With) -> list[object]:
     """The functions whose calls a `with` opens; MISSING for those that are no calls."""
     opened = (item.context_expr for item in node.items)
     return [source.meaning(one.func) if isinstance(one, ast.Call) else MISSING for one in opened]
+
+
+def lookup(table: Mapping[object, str], function: object) -> str | None:
+    """The entry of a function in a table; the function may be an object that cannot be hashed."""
+    try:
+        return table.get(function)
+    except TypeError:
+        return None

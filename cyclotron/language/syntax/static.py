@@ -1,4 +1,4 @@
-"""What a kernel's text alone tells of its equations; schedule recipes read their index names from it."""
+"""The equations of a kernel as its text alone tells them; schedule recipes read index names from them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cyclotron.language.functions.einsum import einsum, parse
-from cyclotron.language.text.source import Source
+from cyclotron.language.syntax.source import Source
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def _einsum(source: Source, target: ast.expr, value: ast.expr) -> EquationShape 
 def _value(
     name: str, statement: ast.Assign | ast.AugAssign, loops: tuple[str, ...], known: dict[str, ast.expr]
 ) -> ast.expr:
-    """What a local variable stands for; growing it in a loop is a sum over the loop."""
+    """The value of a local variable; growing it in a loop is a sum over the loop."""
     if isinstance(statement, ast.Assign) or not loops:
         return statement.value
     index = ast.Name(loops[-1], ast.Store())

@@ -1,6 +1,6 @@
 """Arrays with two names of which a loop carries one: what is assigned in place is seen under both.
 
-A name that a loop assigns anew has an array of its own while the loop runs (`recording.carried`): a copy of
+A name that a loop assigns anew has an array of its own while the loop runs (`loop_carried`): a copy of
 what the name holds when an iteration begins. In Python that may be an array which has another name too. The
 copy means the same unless one of the two is assigned in place and the other is read then: that is refused.
 """
@@ -8,123 +8,15 @@ copy means the same unless one of the two is assigned in place and the other is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING
 
-from cyclotron.errors import Span, TraceError
-from cyclotron.language.arrays.naming import AxisIndex
-from cyclotron.language.arrays.tensors import SymbolicTensor
-from cyclotron.language.expressions.affine import Index
-
-if TYPE_CHECKING:
-    from cyclotron.language.recording.trace import Trace
-
-Arm = tuple[object, bool]  # a condition, and which of its branches: the first, or `else`
-END = 1 << 60  # after all statements: what is returned is read there
-
-
-@dataclass(frozen=True)
-class Keep:
-    """Where the array of a name is assigned what the name holds: at the end of an iteration, or of the loop.
-
-    Attributes
-    ----------
-    given : SymbolicTensor or None
-        The array of which the name holds all or a part.
-    first, last : int
-        The statements that assign are those from `first` to `last`.
-    """
-
-    given: SymbolicTensor | None
-    first: int
-    last: int
-
-
-@dataclass(eq=False)
-class Carried:
-    """A name that a loop carries.
-
-    Attributes
-    ----------
-    name : str
-        The name in the kernel.
-    tensor : SymbolicTensor
-        Its own array.
-    start : SymbolicTensor or None
-        The array of which the name holds all or a part before the loop.
-    declared : int
-        How many tensors there were before the loop.
-    first, end, last : int
-        The statements of the body are those from `first`, and those that keep values at its end from `end`
-        to `last`.
-    keeps : list of Keep
-        Where an iteration ends, or the loop early.
-    around : tuple of (Index, int)
-        The loop, last, and those around it, with how many tensors there were before each.
-    runs : bool
-        Whether the loop has an iteration for certain.
-    """
-
-    name: str
-    tensor: SymbolicTensor
-    start: SymbolicTensor | None
-    declared: int
-    first: int
-    end: int = END
-    last: int = END
-    keeps: list[Keep] = field(default_factory=list)
-    around: tuple[tuple[Index, int], ...] = ()
-    runs: bool = False
-
-    def is_kept_by(self, number: int) -> bool:
-        """Whether a statement assigns what the name holds, and so nothing in place."""
-        return any(keep.first <= number < keep.last for keep in self.keeps)
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """What a condition chooses of.
-
-    Attributes
-    ----------
-    then, other : frozenset of SymbolicTensor
-        The arrays that are read where it holds, and where it does not.
-    sources : tuple of SymbolicTensor
-        Those of them of which the result is all or a part.
-    condition : object or None
-        That whose branches are recorded, where they are.
-    """
-
-    then: frozenset[SymbolicTensor]
-    other: frozenset[SymbolicTensor]
-    sources: tuple[SymbolicTensor, ...]
-    condition: object | None = None
-
-    def arm_of(self, tensor: SymbolicTensor) -> tuple[Arm, ...]:
-        """The branch of which the choice reads an array, where it is one of the two."""
-        if self.condition is None or (tensor in self.then) == (tensor in self.other):
-            return ()
-        return ((self.condition, tensor in self.then),)
-
-
-@dataclass(frozen=True)
-class Joined:
-    """A name that a condition on data gives one of several arrays, in a copy of its own.
-
-    Attributes
-    ----------
-    name : str
-        The name in the kernel.
-    chosen : Chosen
-        The arrays that it may hold.
-    first : int
-        The statements after the condition are those from `first`.
-    """
-
-    name: str
-    chosen: Chosen
-    first: int
+from cyclotron.language.trace.aliases import END, Carried, Selected
+from cyclotron.language.trace.statement import Arm
+from cyclotron.language.trace.trace import Trace
+from cyclotron.language.values.affine import Index
+from cyclotron.language.values.nodes import AxisIndex, Tensor, accesses
+from cyclotron.support.errors import Span, TraceError
 
 
 @dataclass(frozen=True)
@@ -137,11 +29,11 @@ class _Use:
     span: Span
 
     def is_beside(self, other: _Use) -> bool:
-        """Whether they stand in different branches of a condition, of which one is taken at a time."""
+        """Return whether they stand in different branches of a condition, of which one is taken at a time."""
         return any((condition, not first) in other.arms for condition, first in self.arms)
 
 
-def check(trace: Trace) -> None:
+def check_aliases(trace: Trace) -> None:
     """Check a finished recording.
 
     Raises
@@ -155,18 +47,16 @@ def check(trace: Trace) -> None:
 
 
 class _Aliases:
-    """What the carried names of a recording may share."""
+    """The arrays that the carried names of a recording may share."""
 
     def __init__(self, trace: Trace) -> None:
-        from cyclotron.language.recording.trace import accesses
-
         self._carried: list[Carried] = trace.carried
         self._joined = trace.joined
         self._by_tensor = {one.tensor: one for one in self._carried}
-        self._position = {tensor: number for number, tensor in enumerate(trace.tensors)}
-        self._reads: dict[SymbolicTensor, list[_Use]] = {}
-        self._writes: dict[SymbolicTensor, list[_Use]] = {}
-        self._made: dict[SymbolicTensor, _Use] = {}  # the statements that choose
+        self._order = {tensor: number for number, tensor in enumerate(trace.tensors)}
+        self._reads: dict[Tensor, list[_Use]] = {}
+        self._writes: dict[Tensor, list[_Use]] = {}
+        self._made: dict[Tensor, _Use] = {}  # the statements that choose
         for number, statement in enumerate(trace.statements):
             loops = frozenset(loop for loop in statement.loops if not isinstance(loop, AxisIndex))
             use = _Use(number, loops, statement.arms, statement.span)
@@ -185,22 +75,22 @@ class _Aliases:
         for one in self._carried:
             if any(keep.given is one.tensor for keep in one.keeps):  # it stays what it is
                 self._reads.setdefault(one.tensor, []).append(_Use(one.end, frozenset(), (), one.tensor.span))
-        self._first: dict[SymbolicTensor, set[SymbolicTensor]] = {t: set() for t in self._by_tensor}
-        self._later: dict[SymbolicTensor, set[SymbolicTensor]] = {t: set() for t in self._by_tensor}
-        self._shared: set[frozenset[SymbolicTensor]] = set()
-        self._shared_later: set[frozenset[SymbolicTensor]] = set()
+        self._first: dict[Tensor, set[Tensor]] = {t: set() for t in self._by_tensor}
+        self._later: dict[Tensor, set[Tensor]] = {t: set() for t in self._by_tensor}
+        self._shared: set[frozenset[Tensor]] = set()
+        self._shared_later: set[frozenset[Tensor]] = set()
 
     def check(self) -> None:
         self._close()
         for one in self._carried:
             for other in sorted(
-                self._first[one.tensor] | self._later[one.tensor], key=self._position.__getitem__
+                self._first[one.tensor] | self._later[one.tensor], key=self._order.__getitem__
             ):
                 after = other in self._later[one.tensor] or not one.runs
                 self._check_older(one, other, after=after)
         chosen = {tensor: self._chosen_from(choice) for tensor, choice in self._joined.items()}
         for tensor, choice in self._joined.items():
-            for source in sorted(chosen[tensor], key=self._position.__getitem__):
+            for source in sorted(chosen[tensor], key=self._order.__getitem__):
                 self._check_joined(tensor, choice, source)
         for one, two in self._pairs():
             both = frozenset((one.tensor, two.tensor))
@@ -232,10 +122,10 @@ class _Aliases:
                     self._first[one.tensor] |= {one.start} | self._held(one.start, one)
                 for given in (keep.given for keep in one.keeps if keep.given is not None):
                     found = self._held(given, one)
-                    if self._position[given] < one.declared and given not in self._by_tensor:
+                    if self._order[given] < one.declared and given not in self._by_tensor:
                         found |= {given}
                     self._later[one.tensor] |= {
-                        t for t in found if self._position[t] < one.declared and t is not one.tensor
+                        t for t in found if self._order[t] < one.declared and t is not one.tensor
                     }
             for one, two in self._pairs():
                 both = frozenset((one.tensor, two.tensor))
@@ -252,7 +142,7 @@ class _Aliases:
         held = sum(len(found) for found in (*self._first.values(), *self._later.values()))
         return held + len(self._shared) + len(self._shared_later)
 
-    def _held(self, tensor: SymbolicTensor, where: Carried) -> set[SymbolicTensor]:
+    def _held(self, tensor: Tensor, where: Carried) -> set[Tensor]:
         """The older arrays that a carried name may hold where another one gets what it holds."""
         choice = self._joined.get(tensor)
         if choice is not None:
@@ -264,7 +154,7 @@ class _Aliases:
         inside = one.around[-1][0] in {index for index, _ in where.around}
         return self._later[tensor] | (self._first[tensor] if inside or not one.runs else set())
 
-    def _may_be_same(self, one: SymbolicTensor | None, two: SymbolicTensor | None) -> bool:
+    def _may_be_same(self, one: Tensor | None, two: Tensor | None) -> bool:
         if one is None or two is None:
             return False
         if one is two or frozenset((one, two)) in self._shared | self._shared_later:
@@ -273,10 +163,10 @@ class _Aliases:
             a in self._first.get(b, ()) or a in self._later.get(b, ()) for a, b in ((one, two), (two, one))
         )
 
-    def _check_older(self, one: Carried, other: SymbolicTensor, *, after: bool) -> None:
+    def _check_older(self, one: Carried, other: Tensor, *, after: bool) -> None:
         """Check a name against an array that was there before its loop."""
         around = {index for index, _ in one.around}
-        anew = {index for index, tensors in one.around if self._position[other] >= tensors}
+        anew = {index for index, tensors in one.around if self._order[other] >= tensors}
         outer = self._by_tensor.get(other)
         until = END + 1
         if outer is not None:
@@ -304,9 +194,9 @@ class _Aliases:
             one, other, self._writes.get(one.tensor, []), self._reads.get(other, []), original_is_old
         )
 
-    def _chosen_from(self, choice: Joined) -> set[SymbolicTensor]:
+    def _chosen_from(self, choice: Selected) -> set[Tensor]:
         """The arrays that a condition may have chosen, also by other conditions and carried names."""
-        found: set[SymbolicTensor] = set()
+        found: set[Tensor] = set()
         more = set(choice.chosen.sources)
         while more - found:
             source = (more - found).pop()
@@ -316,7 +206,7 @@ class _Aliases:
                 more |= set(self._joined[source].chosen.sources)
         return found
 
-    def _check_joined(self, tensor: SymbolicTensor, choice: Joined, source: SymbolicTensor) -> None:
+    def _check_joined(self, tensor: Tensor, choice: Selected, source: Tensor) -> None:
         """Check what a condition chose against an array that it may have chosen."""
         outer = self._by_tensor.get(source)
         carried = outer is not None and outer.first <= choice.first <= outer.end
@@ -349,12 +239,12 @@ class _Aliases:
                             help=f"give `{choice.name}` an array of its own in each branch, by `.copy()`",
                         )
 
-    def _check_copies(self, changed: SymbolicTensor, other: SymbolicTensor) -> None:
+    def _check_copies(self, changed: Tensor, other: Tensor) -> None:
         """Check what is changed in place against what may be another copy of one array."""
-        known: list[Joined | Carried] = [
+        known: list[Selected | Carried] = [
             self._joined.get(tensor) or self._by_tensor[tensor] for tensor in (changed, other)
         ]
-        first = max(one.first if isinstance(one, Joined) else one.last for one in known)
+        first = max(one.first if isinstance(one, Selected) else one.last for one in known)
         made = [self._made[tensor].loops for tensor in (changed, other) if tensor in self._made]
         anew = set(frozenset.intersection(*made)) if len(made) == 2 else set()
         for write in self._writes[changed]:
@@ -385,7 +275,7 @@ class _Aliases:
     def _refuse(
         self,
         one: Carried,
-        other: SymbolicTensor,
+        other: Tensor,
         writes: list[_Use],
         reads: list[_Use],
         bad: Callable[[_Use, _Use], bool],
@@ -412,6 +302,6 @@ class _Aliases:
 
 
 def _may_follow(write: _Use, read: _Use, outside: set[Index]) -> bool:
-    """Whether a statement may be read after another, later in the text or in a loop around both."""
+    """Return whether a statement may be read after another, later in the text or in a loop around both."""
     follows = read.number > write.number and not write.is_beside(read)
     return follows or bool((write.loops & read.loops) - outside)

@@ -11,29 +11,30 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from cyclotron.errors import ShapeError
-from cyclotron.language.arrays import broadcasting
-from cyclotron.language.arrays.broadcasting import as_form
-from cyclotron.language.arrays.captured import labelled
-from cyclotron.language.arrays.dynamic_slices import Ragged
-from cyclotron.language.arrays.elementwise import combine, number_of, operand
-from cyclotron.language.arrays.naming import AxisIndex
-from cyclotron.language.arrays.products import matmul
-from cyclotron.language.arrays.subscripts import Pick
-from cyclotron.language.arrays.tensors import SymbolicTensor
-from cyclotron.language.arrays.whole import Expression, View, Whole
-from cyclotron.language.expressions.affine import Affine, Constraint, Index
-from cyclotron.language.expressions.elements import Access, Element, Increment, apply
-from cyclotron.language.expressions.position import here
-from cyclotron.language.expressions.promotion import check_fit, check_storable, converted, promoted
-from cyclotron.language.expressions.regions import Conjunction, is_empty
-from cyclotron.language.recording.accumulate import is_same
-from cyclotron.language.recording.aliases import Joined
-from cyclotron.language.recording.strides import changed
-from cyclotron.language.recording.trace import accesses, active_trace
-
-_SIGNS = {"add": "+=", "subtract": "-=", "multiply": "*=", "divide": "/=", "floor_divide": "//="}
-_SIGNS |= {"remainder": "%=", "power": "**=", "bit_and": "&=", "bit_or": "|=", "bit_xor": "^="}
+from cyclotron.language.values import broadcasting
+from cyclotron.language.values.affine import Affine, Constraint, Index
+from cyclotron.language.values.array import LazyArray, SymbolicArray, View, combine, number_of, operand
+from cyclotron.language.values.broadcasting import as_form
+from cyclotron.language.values.context import active_recorder
+from cyclotron.language.values.dispatch import SIGNS
+from cyclotron.language.values.dynamic_slices import Ragged
+from cyclotron.language.values.host_arrays import labelled
+from cyclotron.language.values.nodes import (
+    Access,
+    AxisIndex,
+    Element,
+    Increment,
+    Tensor,
+    accesses,
+    map_forms,
+)
+from cyclotron.language.values.operations import apply
+from cyclotron.language.values.products import matmul
+from cyclotron.language.values.promotion import check_fit, check_storable, converted, promoted
+from cyclotron.language.values.region import Conjunction, is_empty
+from cyclotron.language.values.source_span import here, shape_error
+from cyclotron.language.values.subscripts import Pick
+from cyclotron.language.values.tensor import SymbolicTensor
 
 
 def assign(target: View, value: object) -> None:
@@ -56,7 +57,7 @@ def grow(target: View, value: object, *, negative: bool) -> None:
     """Record `target += value`, or `target -= value`."""
     array = operand(value)
     op = "subtract" if negative else "add"
-    broadcasting.check_fits(array.shape, target.shape, in_place=_SIGNS[op])
+    broadcasting.check_fits(array.shape, target.shape, in_place=f"{SIGNS[op]}=")
     if _result(op, target, array) != target.dtype_name:
         update(target, op, array)
     else:
@@ -66,8 +67,8 @@ def grow(target: View, value: object, *, negative: bool) -> None:
 def update(target: View, op: str, value: object) -> None:
     """Record `target *= value` and the like."""
     array = operand(value)
-    broadcasting.check_fits(array.shape, target.shape, in_place=_SIGNS[op])
-    check_storable(_result(op, target, array), target.dtype_name, in_place=_SIGNS[op])
+    broadcasting.check_fits(array.shape, target.shape, in_place=f"{SIGNS[op]}=")
+    check_storable(_result(op, target, array), target.dtype_name, in_place=f"{SIGNS[op]}=")
     assign(target, combine(op, (target, array)))
 
 
@@ -82,21 +83,22 @@ def multiply(target: View, value: object) -> None:
     product = matmul(target, value)
     same = len(product.shape) == len(target.shape)
     if not (same and all(map(broadcasting.same, product.shape, target.shape))):
-        raise ShapeError(
+        raise shape_error(
+            "CYC122",
             f"`@=` gives an array of shape {broadcasting.text(product.shape)}, and the one that keeps it has"
             f" {broadcasting.text(target.shape)}",
-            code="CYC122",
-            span=here(),
             help="assign the product to a new name, e.g. `C = A @ B`",
         )
     check_storable(product.dtype_name, target.dtype_name, in_place="@=")
     assign(target, product)
 
 
-def new_array(value: Whole, name: str) -> SymbolicTensor:
+def new_array(value: SymbolicArray, name: str) -> SymbolicTensor:
     """A new tensor that holds an array, positioned as what that is computed from."""
     shape = broadcasting.whole_numbers(value.shape, f"`{name}`")
-    tensor = active_trace().declare(name, shape, None, value.dtype_name, None, anywhere=True)
+    tensor: SymbolicTensor = active_recorder().declare(
+        name, shape, None, value.dtype_name, None, anywhere=True
+    )
     tensor.origin, tensor.complete = _origin(value), True
     _Statement(tensor.whole(), value).record(None)
     return tensor
@@ -104,11 +106,10 @@ def new_array(value: Whole, name: str) -> SymbolicTensor:
 
 def array(value: Any, *, name: str) -> Any:
     """``y = il.array(a * x + b, name="y")``: compute a new array now; others just get the name."""
-    if isinstance(value, Expression):
+    if isinstance(value, LazyArray):
         tensor = new_array(value, name)
         if value.chosen is not None:
-            trace = tensor.owner
-            trace.joined[tensor] = Joined(name, value.chosen, len(trace.statements))
+            tensor.owner.select(tensor, name, value.chosen)
         return tensor
     if isinstance(value, Ragged):
         return value.kept(lambda whole: new_array(whole, name))
@@ -120,7 +121,7 @@ def array(value: Any, *, name: str) -> Any:
 class _Statement:
     """One assignment of an array to a view, of a shape to which it broadcasts."""
 
-    def __init__(self, target: View, value: Whole) -> None:
+    def __init__(self, target: View, value: SymbolicArray) -> None:
         self.target = target
         self.tensor = target.tensor
         self.trace = target.tensor.owner
@@ -150,7 +151,7 @@ class _Statement:
             if abs(pick.step) == 1:
                 values[step] = number.times(pick.step)
             elif all(form.terms.get(step, 0) % pick.step == 0 for form in _forms(element)):
-                element = changed(element, _restrided(step, pick.step, number))
+                element = map_forms(element, _restrided(step, pick.step, number))
                 inside.append(Constraint(number, modulus=abs(pick.step)))
                 values[step] = Affine({index: 0}, 0)  # in no form any more
             else:  # read at other strides: the index counts the elements that are assigned
@@ -161,7 +162,7 @@ class _Statement:
             self.loops.append((index, tuple(inside)))
         for step in steps:
             values.setdefault(step, Affine({}, 0))  # an axis that `None` made
-        self.element = changed(element, lambda form: form.substitute(values))
+        self.element = map_forms(element, lambda form: form.substitute(values))
         self.index = tuple(
             self._subscript(d, pick, values, steps) for d, pick in enumerate(self.target.picks)
         )
@@ -193,20 +194,20 @@ class _Statement:
         self._loop(temporary, value)
         self._loop(self.tensor, Access(temporary, self.index, self.span))
 
-    def _loop(self, tensor: SymbolicTensor, value: Element | Increment) -> None:
+    def _loop(self, tensor: Tensor, value: Element | Increment) -> None:
         for index, inside in self.loops:
             self.trace.open_loop(index, (inside,))
         try:
             self.trace.assign(tensor, self.index, value)
         finally:
-            del self.trace.scopes[len(self.trace.scopes) - len(self.loops) :]
+            self.trace.close_loops(len(self.loops))
 
     def _overlaps(self) -> bool:
-        """Whether the right side may read elements that the statement assigns at other points."""
+        """Return whether the right side may read elements that the statement assigns at other points."""
         others = [
             access
             for access in accesses(self.element)
-            if access.tensor is self.tensor and not is_same(access, self.tensor, self.index)
+            if access.tensor is self.tensor and not access.names(self.tensor, self.index)
         ]
         if not others:
             return False
@@ -223,13 +224,13 @@ class _Statement:
         return False
 
 
-def _result(op: str, target: View, value: Whole) -> str:
+def _result(op: str, target: View, value: SymbolicArray) -> str:
     """The dtype of an operator on the target and a value."""
     number = number_of(value)
     return promoted(op, (target.dtype_name, value.dtype_name if number is None else number))[1]
 
 
-def _origin(value: Whole) -> tuple[int, ...]:
+def _origin(value: SymbolicArray) -> tuple[int, ...]:
     """Where element 0 of a new array lies: where arrays as long do, or amid what its elements come from."""
     steps = [Index("step", here()) for _ in value.shape]
     element = value.at([Affine({step: 1}, 0) for step in steps])
@@ -257,7 +258,7 @@ def _forms(value: Element) -> list[Affine]:
         found.append(form)
         return form
 
-    changed(value, note)
+    map_forms(value, note)
     return found
 
 

@@ -13,34 +13,22 @@ j, and `z[j]`, summed over i: what is made along a line of PEs is used along it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
-from cyclotron.errors import Span
-from cyclotron.language.expressions.affine import Affine, Index
-from cyclotron.language.expressions.elements import Access, Element, Reduce
-
-if TYPE_CHECKING:
-    from cyclotron.language.arrays.tensors import SymbolicTensor
-    from cyclotron.language.recording.trace import Recorded, Trace
+from cyclotron.language.trace.statement import Statement
+from cyclotron.language.trace.trace import Trace
+from cyclotron.language.values.affine import Affine, Index
+from cyclotron.language.values.nodes import (
+    Access,
+    AxisIndex,
+    Element,
+    FoldIndex,
+    Reduce,
+    Tensor,
+    accesses,
+    walk,
+)
 
 LETTERS = "ijklmnpqrs"
-
-
-class AxisIndex(Index):
-    """The index of a whole-array statement: positions along an axis of the array that it assigns."""
-
-    __slots__ = ("axis", "tensor")
-
-    def __init__(self, tensor: SymbolicTensor, axis: int, span: Span) -> None:
-        super().__init__(f"axis{axis}", span)
-        self.tensor = tensor
-        self.axis = axis
-
-
-class FoldIndex(Index):
-    """The index over which a whole-array statement reduces."""
-
-    __slots__ = ()
 
 
 def name_axes(trace: Trace) -> None:
@@ -70,16 +58,14 @@ def _has_loops(trace: Trace) -> bool:
     return any(_is_written(i) for s in trace.statements for i in (*s.loops, *_reduced(s.value)))
 
 
-def _followed(trace: Trace) -> tuple[dict[SymbolicTensor, list[str]], dict[Index, str]]:
+def _followed(trace: Trace) -> tuple[dict[Tensor, list[str]], dict[Index, str]]:
     """Names for the axes of assigned tensors and for folded indices: the data's, or the next letters."""
-    from cyclotron.language.recording.trace import accesses
-
-    sliced: dict[SymbolicTensor, set[int]] = {}
+    sliced: dict[Tensor, set[int]] = {}
     for statement in trace.statements:
         for tensor, d, form in _subscripts(statement):
             if any(isinstance(index, AxisIndex) for index in form.terms):
                 sliced.setdefault(tensor, set()).add(d)
-    axes: dict[SymbolicTensor, list[str]] = {}
+    axes: dict[Tensor, list[str]] = {}
     folds: dict[Index, str] = {}
     for statement in trace.statements:
         wanted: dict[Index, str] = {}
@@ -104,11 +90,11 @@ def _followed(trace: Trace) -> tuple[dict[SymbolicTensor, list[str]], dict[Index
     return axes, folds
 
 
-def _axis_names(trace: Trace) -> dict[SymbolicTensor, list[str]]:
+def _axis_names(trace: Trace) -> dict[Tensor, list[str]]:
     """A name for each axis of each tensor."""
     loops: set[str] = set()
-    named: dict[tuple[SymbolicTensor, int], str] = {}
-    sliced: set[tuple[SymbolicTensor, int]] = set()
+    named: dict[tuple[Tensor, int], str] = {}
+    sliced: set[tuple[Tensor, int]] = set()
     for statement in trace.statements:
         loops |= {i.name for i in (*statement.loops, *_reduced(statement.value)) if _is_written(i)}
         for tensor, d, form in _subscripts(statement):
@@ -128,9 +114,7 @@ def _axis_names(trace: Trace) -> dict[SymbolicTensor, list[str]]:
     return result
 
 
-def _subscripts(statement: Recorded) -> Iterator[tuple[SymbolicTensor, int, Affine]]:
-    from cyclotron.language.recording.trace import accesses
-
+def _subscripts(statement: Statement) -> Iterator[tuple[Tensor, int, Affine]]:
     target = Access(statement.target, statement.index, statement.span)
     for access in (target, *accesses(statement.value)):
         for d, form in enumerate(access.index):
@@ -139,22 +123,11 @@ def _subscripts(statement: Recorded) -> Iterator[tuple[SymbolicTensor, int, Affi
 
 def _reduced(value: Element) -> list[Index]:
     """The indices of the reductions of an expression, outermost first."""
-    found: list[Index] = []
-    seen: set[int] = set()
-    pending = [value]
-    while pending:
-        part = pending.pop()
-        if id(part) in seen:
-            continue
-        seen.add(id(part))
-        if isinstance(part, Reduce):
-            found.append(part.index)
-        pending.extend(reversed(part.operands))
-    return found
+    return [part.index for part in walk(value) if isinstance(part, Reduce)]
 
 
 def _is_written(index: Index) -> bool:
-    """Whether the index stands in the kernel's text."""
+    """Return whether the index stands in the kernel's text."""
     return not isinstance(index, (AxisIndex, FoldIndex))
 
 

@@ -13,27 +13,27 @@ from typing import Any
 
 import numpy as np
 
-from cyclotron.errors import ShapeError, TraceError
-from cyclotron.language.arrays import broadcasting
-from cyclotron.language.arrays.captured import constant
-from cyclotron.language.arrays.elementwise import combine, number_of, operand
-from cyclotron.language.arrays.tensors import SymbolicTensor
-from cyclotron.language.arrays.whole import Expression, Whole
-from cyclotron.language.expressions.affine import EVERYWHERE, Affine, Condition, Extremum, Rounded
-from cyclotron.language.expressions.arithmetic import Part
-from cyclotron.language.expressions.elements import Access, Element, apply, element, where
-from cyclotron.language.expressions.position import here
-from cyclotron.language.expressions.promotion import promoted
-from cyclotron.language.recording.aliases import Chosen
-from cyclotron.language.recording.conditions import Parted, both, truth
-from cyclotron.language.recording.statements import array
-from cyclotron.language.recording.trace import Scope, Trace, active_trace
+from cyclotron.language.trace.assign import array
+from cyclotron.language.trace.conditions import Parted, both, truth
+from cyclotron.language.trace.statement import Scope
+from cyclotron.language.trace.trace import Trace, active_trace
+from cyclotron.language.values import broadcasting
+from cyclotron.language.values.affine import EVERYWHERE, Affine
+from cyclotron.language.values.array import Chosen, LazyArray, SymbolicArray, combine, number_of, operand
+from cyclotron.language.values.condition import Condition, Extremum, Rounded
+from cyclotron.language.values.dispatch import PartialArray
+from cyclotron.language.values.host_arrays import constant
+from cyclotron.language.values.nodes import Access, Element
+from cyclotron.language.values.operations import apply, element, where
+from cyclotron.language.values.promotion import promoted
+from cyclotron.language.values.source_span import here, shape_error, trace_error
+from cyclotron.language.values.tensor import SymbolicTensor
 
 _NUMBERS = (bool, int, float, complex, np.generic)
 
 
 class Unassigned(Element):
-    """What a name holds that only one branch assigns: nothing that can be used."""
+    """The value of a name that only one branch assigns: nothing can use it."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -41,12 +41,11 @@ class Unassigned(Element):
 
     @property
     def dtype(self) -> str | None:
-        raise TraceError(
+        raise trace_error(
+            "CYC111",
             f"`{self.name}` is assigned in one branch of a condition only, and used after it",
-            code="CYC111",
-            span=here(),
-            notes=[(self.span, "the condition is here")],
             help=f"assign `{self.name}` before the condition, or in both branches",
+            notes=[(self.span, "the condition is here")],
         )
 
 
@@ -167,10 +166,9 @@ def unconditional(what: str) -> None:
     """
     trace = active_trace()
     if any(scope.branch is not None for scope in trace.scopes):
-        raise TraceError(
+        raise trace_error(
+            "CYC104",
             f"`{what}` stands under a condition that is known only when the program runs",
-            code="CYC104",
-            span=here(),
             help="the kernel is recorded once, and both branches are: choose values there, and do this after"
             " the run, or in `with cy.ignore():` (only the reference runs it)",
         )
@@ -179,10 +177,9 @@ def unconditional(what: str) -> None:
 def _of_data(trace: Trace, value: Element) -> tuple[Access, list[Scope]]:
     """The flag of the first branch, and the scopes of both."""
     if any(tensor.blocked for tensor in trace.tensors):
-        raise TraceError(
+        raise trace_error(
+            "CYC104",
             "a condition depends on data in a kernel of tiles",
-            code="CYC104",
-            span=here(),
             help="conditions on data are for kernels of scalars; of tiles, choose with cy.where",
         )
     around = trace.guard()
@@ -205,7 +202,7 @@ def _of_data(trace: Trace, value: Element) -> tuple[Access, list[Scope]]:
 
 
 def _held(names: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
-    """What names hold; some may not be assigned."""
+    """Return the values of names; some may not be assigned."""
     found = {}
     for one, value in names.items():
         try:
@@ -216,35 +213,33 @@ def _held(names: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
 
 
 def _joined(arms: _Arms, name: str, then: Any, other: Any) -> Any:
-    """What a name holds after both branches."""
+    """Return the value of a name after both branches."""
     if then is other:
         return then
     for value in (then, other):
         if isinstance(value, Unassigned):
             return value
-    symbolic = isinstance(then, (Whole, Element)) or isinstance(other, (Whole, Element))
+    symbolic = isinstance(then, (SymbolicArray, Element)) or isinstance(other, (SymbolicArray, Element))
     if not symbolic and type(then) is type(other) and isinstance(then, (*_NUMBERS, str)) and then == other:
         return then
     if isinstance(then, Affine) and isinstance(other, Affine) and then.same(other):
         return then
     then, other = map(_chosen_of, (then, other))
     for value in (then, other):
-        if isinstance(value, Part):
-            raise TraceError(
+        if isinstance(value, PartialArray):
+            raise trace_error(
+                "CYC104",
                 f"`{name}` is a slice whose bounds are data, and depends on a condition",
-                code="CYC104",
-                span=here(),
                 help="assign to the array in the branches, e.g. `y[:stop] = y[:stop] + 1`, or choose there:"
                 " `y[:stop] = cy.where(test, a, b)`",
             )
-        if not isinstance(value, (Whole, Element, *_NUMBERS)):
-            raise TraceError(
+        if not isinstance(value, (SymbolicArray, Element, *_NUMBERS)):
+            raise trace_error(
+                "CYC104",
                 f"`{name}` is a `{type(value).__name__}` that depends on a condition",
-                code="CYC104",
-                span=here(),
                 help="only arrays and numbers can be chosen; the kernel is recorded once",
             )
-    if not isinstance(then, Whole) and not isinstance(other, Whole):
+    if not isinstance(then, SymbolicArray) and not isinstance(other, SymbolicArray):
         if isinstance(arms.test, Condition):
             return where(arms.test, element(then), element(other))
         if _is_number(then) and _is_number(other):  # which adopts the dtype of its neighbours, as they do
@@ -262,13 +257,13 @@ def _joined(arms: _Arms, name: str, then: Any, other: Any) -> Any:
 
 
 def _chosen_of(value: Any) -> Any:
-    """What a branch gives a name as the recording chooses it: arrays of the host are constants."""
+    """Return a branch's value of a name as the recording chooses it: arrays of the host are constants."""
     if isinstance(value, np.ndarray) and value.ndim:
         return constant(value)
     return element(value) if isinstance(value, (Affine, Rounded, Extremum)) else value
 
 
-def chosen_array(what: str, test: Condition | Element, then: Any, other: Any) -> Expression:
+def chosen_array(what: str, test: Condition | Element, then: Any, other: Any) -> LazyArray:
     """One of two arrays or numbers, as a new array that may be either of those that are there.
 
     Raises
@@ -278,7 +273,7 @@ def chosen_array(what: str, test: Condition | Element, then: Any, other: Any) ->
     """
     _check_same(what, operand(then), operand(other))
     chosen = _expression("where", (test, then, other))
-    views = [value.whole() for value in (then, other) if isinstance(value, Whole)]
+    views = [value.whole() for value in (then, other) if isinstance(value, SymbolicArray)]
     sources = tuple(view.tensor for view in views if view is not None)
     if sources:
         read = [frozenset(one.read_tensors()) for one in map(operand, (then, other))]
@@ -286,18 +281,18 @@ def chosen_array(what: str, test: Condition | Element, then: Any, other: Any) ->
     return chosen
 
 
-def _expression(op: str, values: tuple[Any, ...]) -> Expression:
+def _expression(op: str, values: tuple[Any, ...]) -> LazyArray:
     found = combine(op, values)
-    assert isinstance(found, Expression)
+    assert isinstance(found, LazyArray)
     return found
 
 
 def _is_number(value: object) -> bool:
-    """Whether a value is a number of Python's, or a choice between such, and has no dtype of its own."""
+    """Return whether a value is a number of Python's, or a choice between such, without a dtype."""
     return value.dtype is None if isinstance(value, Element) else not isinstance(value, np.generic)
 
 
-def _check_same(what: str, then: Whole, other: Whole) -> None:
+def _check_same(what: str, then: SymbolicArray, other: SymbolicArray) -> None:
     """Check that both have one shape and dtype, which numbers adopt."""
     same = len(then.shape) == len(other.shape) and all(map(broadcasting.same, then.shape, other.shape))
     numbers = [number_of(one) for one in (then, other)]
@@ -306,9 +301,8 @@ def _check_same(what: str, then: Whole, other: Whole) -> None:
     if same and (not known or known == {promoted("where", ["bool", *given])[1]}):
         return
     texts = [f"{one.dtype_name} of shape {broadcasting.text(one.shape)}" for one in (then, other)]
-    raise ShapeError(
+    raise shape_error(
+        "CYC120" if same else "CYC122",
         f"{what} is {texts[0]} in one branch of a condition and {texts[1]} in the other",
-        code="CYC120" if same else "CYC122",
-        span=here(),
         help="what a name holds has one shape and dtype: convert one of them, e.g. with `.astype`",
     )

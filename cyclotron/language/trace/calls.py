@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from cyclotron.errors import TraceError
-from cyclotron.language.expressions.position import here
-
-if TYPE_CHECKING:
-    from cyclotron.language.recording.trace import Trace
+from cyclotron.language.trace.trace import Trace
+from cyclotron.language.values.source_span import trace_error
 
 DEEPEST = 50
 
@@ -41,10 +38,9 @@ def inlined(trace: Trace, name: str, form: str, record: Callable[[], Mapping[str
     if len(trace.calls) >= DEEPEST:
         chain = " calls ".join(f"`{one}`" for one in dict.fromkeys([*trace.calls, name]))
         what = f"{chain} calls itself" if len(set(trace.calls)) == 1 and name in trace.calls else chain
-        raise TraceError(
+        raise trace_error(
+            "CYC116",
             f"{what}, {len(trace.calls)} calls deep",
-            code="CYC116",
-            span=here(),
             help="what a kernel calls is recorded where it calls it: write a loop instead of the recursion",
         )
     trace.calls.append(name)

@@ -1,4 +1,4 @@
-"""What tests say: truth values of the host, conditions on indices, and bools that the kernel computes."""
+"""Results of tests: truth values of the host, conditions on indices, and bools that the kernel computes."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from cyclotron.errors import TraceError
-from cyclotron.language.arrays import broadcasting
-from cyclotron.language.arrays.elementwise import operand
-from cyclotron.language.arrays.whole import Whole
-from cyclotron.language.expressions.affine import Affine, Condition, tested
-from cyclotron.language.expressions.elements import Choose, Constant, Element, apply
-from cyclotron.language.expressions.partial import while_running
-from cyclotron.language.expressions.position import here
-from cyclotron.language.expressions.promotion import converted, typed
-from cyclotron.language.recording.trace import active_trace
+from cyclotron.language.trace.trace import active_trace
+from cyclotron.language.values import broadcasting
+from cyclotron.language.values.affine import Affine
+from cyclotron.language.values.array import SymbolicArray, operand
+from cyclotron.language.values.condition import Condition, tested
+from cyclotron.language.values.guarded import while_running
+from cyclotron.language.values.index_numbers import truth_element
+from cyclotron.language.values.nodes import Choose, Constant, Element
+from cyclotron.language.values.operations import apply
+from cyclotron.language.values.promotion import converted, explicit_cast
+from cyclotron.language.values.source_span import here, trace_error
+from cyclotron.support.errors import TraceError
 
 
 class Parted(Choose):
@@ -28,17 +30,17 @@ class Parted(Choose):
 
 
 def every(*tests: Callable[[], object]) -> object:
-    """Whether all of some tests hold, as `and` says; those after a host value that is false are not made."""
+    """Return whether all tests hold, as `and`; those after a host value that is false are not made."""
     return _joined(tests, stops_at=False)
 
 
 def some(*tests: Callable[[], object]) -> object:
-    """Whether one of some tests holds, as `or` says; those after a host value that is true are not made."""
+    """Return whether one test holds, as `or`; those after a host value that is true are not made."""
     return _joined(tests, stops_at=True)
 
 
 def no(test: object) -> object:
-    """Whether a test does not hold."""
+    """Return whether a test does not hold."""
     value = truth(test)
     if isinstance(value, bool):
         return not value
@@ -51,7 +53,7 @@ not_ = no
 
 
 def truth(test: object) -> Element | Condition | bool:
-    """What a test of one value says: a bool of the kernel, a condition on indices, or a bool of the host.
+    """Test one value: a bool of the kernel, a condition on indices, or a bool of the host.
 
     Raises
     ------
@@ -61,7 +63,7 @@ def truth(test: object) -> Element | Condition | bool:
     test = tested(test)
     if isinstance(test, Condition):
         return test
-    if not isinstance(test, (Whole, Element)):
+    if not isinstance(test, (SymbolicArray, Element)):
         if isinstance(test, np.ndarray) and test.size != 1:
             raise _of_several(test.shape)
         return bool(test)
@@ -74,7 +76,7 @@ def truth(test: object) -> Element | Condition | bool:
 
 
 def _of_indices(value: Element) -> Condition | bool | None:
-    """What a value of the host says, or a choice of such by indices; None of data."""
+    """Test a value of the host, or a choice of such by indices; None of data."""
     if isinstance(value, Constant):
         return bool(value.value)
     if not isinstance(value, Choose):
@@ -86,7 +88,7 @@ def _of_indices(value: Element) -> Condition | bool | None:
 
 
 def taken(value: Callable[[], object], test: Element | Condition | None, *, holds: bool) -> object:
-    """What a branch gives, which is taken only where a test holds, or where it does not."""
+    """Evaluate a branch that is taken only where a test holds, or where it does not."""
     if not isinstance(test, Condition):
         return value()
     with active_trace().assuming(test, holds):
@@ -96,12 +98,12 @@ def taken(value: Callable[[], object], test: Element | Condition | None, *, hold
 def as_element(value: Element | Condition | bool) -> Element:
     """A test as a bool of the kernel."""
     if isinstance(value, Condition):
-        return Choose(value, _bool(True), _bool(False), here())
+        return truth_element(value)
     return value if isinstance(value, Element) else Constant(value, here())
 
 
 def both(one: Element, other: Element) -> Element:
-    """Whether two bools hold."""
+    """Return whether two bools hold."""
     return one if isinstance(other, Constant) and other.value else apply("logical_and", one, other)
 
 
@@ -143,21 +145,20 @@ def _open(test: Element | Condition, stops_at: bool) -> Condition | None:
 
 
 def _data(test: Element | Condition, stops_at: bool) -> Element | None:
-    """What is left of a test there; None where that says nothing."""
+    """Return the part of a test that is left there; None where that says nothing."""
     if isinstance(test, Condition):
         return None
     return test.then if isinstance(test, Parted) and test.elsewhere is stops_at else test
 
 
 def _bool(value: bool) -> Element:
-    return typed(Constant(value, here()), "bool")
+    return explicit_cast(Constant(value, here()), "bool")
 
 
 def _of_several(shape: Any) -> TraceError:
-    return TraceError(
+    return trace_error(
+        "CYC104",
         f"a condition has the shape {broadcasting.text(shape)}, and so several elements",
-        code="CYC104",
-        span=here(),
         help="test one of them, or make one value of them with cy.any, cy.all, cy.max or cy.norm; to choose"
         " by each, write cy.where(condition, a, b)",
     )

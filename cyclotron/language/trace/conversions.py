@@ -1,4 +1,4 @@
-"""What Python's and NumPy's types make of what a kernel computes with: `float(i)`, `np.float32(x[i])`."""
+"""Conversions by Python's and NumPy's types in kernels: `float(i)`, `np.float32(x[i])`."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from cyclotron.errors import TraceError
-from cyclotron.language.arrays.whole import Whole
-from cyclotron.language.expressions.affine import Affine, Condition, Extremum, Rounded
-from cyclotron.language.expressions.arithmetic import Arithmetic
-from cyclotron.language.expressions.dtypes import own_dtype, typed_number
-from cyclotron.language.expressions.elements import Constant, Element, cast, element
-from cyclotron.language.expressions.index_numbers import IndexNumber, counted, of_python, strong, truth_number
-from cyclotron.language.expressions.position import here
-from cyclotron.language.recording.conditions import truth
+from cyclotron.language.trace.conditions import truth
+from cyclotron.language.values.affine import Affine
+from cyclotron.language.values.array import SymbolicArray
+from cyclotron.language.values.condition import Condition, Extremum, Rounded
+from cyclotron.language.values.dispatch import Arithmetic
+from cyclotron.language.values.dtypes import own_dtype, typed_number
+from cyclotron.language.values.index_numbers import as_python_scalar, counted, of_python, truth_number
+from cyclotron.language.values.nodes import Constant, Element, IndexNumber
+from cyclotron.language.values.operations import cast, element
+from cyclotron.language.values.source_span import here, trace_error
 
 _DTYPES = {float: "float64", complex: "complex128"}
 
@@ -40,16 +41,16 @@ def converted(kind: type[Any], value: Any) -> Any:
         return IndexNumber(known, here(), None) if isinstance(known, Element) else known
     if kind is int:
         return _whole(value)
-    if isinstance(value, Whole) and value.shape:
+    if isinstance(value, SymbolicArray) and value.shape:
         return kind(value)  # which arrays refuse
     one = element(value)
     if isinstance(one, Constant):
         return kind(one.value)
-    return IndexNumber(cast(strong(one), _DTYPES[kind]), here(), None)
+    return IndexNumber(cast(as_python_scalar(one), _DTYPES[kind]), here(), None)
 
 
 def _of_numpy(value: Any, dtype: str) -> Any:
-    if isinstance(value, Whole):
+    if isinstance(value, SymbolicArray):
         return value.astype(dtype)
     one = element(value)
     made = cast(one, dtype)  # which refuses dtypes that arrays do not have
@@ -63,10 +64,9 @@ def _whole(value: Any) -> Any:
     if one.dtype is None and np.dtype(own_dtype(one)).kind in "bi":
         return of_python(one, "int64") if one.is_typed else counted(one)
     if one.dtype is None:
-        raise TraceError(
+        raise trace_error(
+            "CYC105",
             "`int` is applied to a floating number that indices make",
-            code="CYC105",
-            span=here(),
             help="divide by `//`, which gives whole numbers, e.g. `i // 2`, or use `cy.floor`",
         )
     return int(one)  # which data refuse

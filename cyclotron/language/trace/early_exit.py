@@ -10,22 +10,24 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from cyclotron.errors import TraceError
-from cyclotron.language.arrays.tensors import SymbolicTensor
-from cyclotron.language.expressions.affine import EVERYWHERE, Affine, Condition, Constraint, intersection
-from cyclotron.language.expressions.elements import Access, Constant, apply
-from cyclotron.language.expressions.partial import while_running
-from cyclotron.language.expressions.position import here, open_block
-from cyclotron.language.expressions.regions import Conjunction, extent, indices_of, substitute
-from cyclotron.language.recording.carried import keep_values
-from cyclotron.language.recording.conditions import as_element, both, truth
-from cyclotron.language.recording.trace import Scope, Trace, active_trace
+from cyclotron.language.trace.conditions import as_element, both, truth
+from cyclotron.language.trace.loop_carried import keep_values
+from cyclotron.language.trace.statement import Scope
+from cyclotron.language.trace.trace import Trace, active_trace
+from cyclotron.language.values.affine import EVERYWHERE, Affine, Constraint, intersection
+from cyclotron.language.values.condition import Condition
+from cyclotron.language.values.guarded import while_running
+from cyclotron.language.values.nodes import Access, Constant, Tensor
+from cyclotron.language.values.operations import apply
+from cyclotron.language.values.region import Conjunction, extent, indices_of, substitute
+from cyclotron.language.values.source_span import here, open_block, trace_error
+from cyclotron.language.values.tensor import SymbolicTensor
 
 _NAME = "while_at_line_{}_goes_on_after_{}"
 _NAMED = re.compile(r"while_at_line_(?P<line>\d+)_goes_on_after_(?P<steps>\d+)(_\d+)?")
 
 
-def running(*, name: str) -> SymbolicTensor:
+def loop_flag(*, name: str) -> SymbolicTensor:
     """``t_runs = il.running(name="t")``: the flag of a loop that may end early, before the loop."""
     trace = active_trace()
     flag = trace.declare(f"{name}_runs", (), None, "bool", None, anywhere=True)
@@ -34,7 +36,7 @@ def running(*, name: str) -> SymbolicTensor:
     return flag
 
 
-def stop(flag: SymbolicTensor, test: object, **pairs: Any) -> None:
+def break_if(flag: SymbolicTensor, test: object, **pairs: Any) -> None:
     """``il.stop(t_runs, rho < tolerance, u=(u_kept, u))``: end the loop where a scalar is true.
 
     Parameters
@@ -51,20 +53,18 @@ def stop(flag: SymbolicTensor, test: object, **pairs: Any) -> None:
     TraceError
         CYC104 if the test is an array of several elements, or the kernel has tiles, or in `with cy.fuse()`.
     """
-    trace = flag.owner
+    trace = active_trace()
     if any(tensor.blocked for tensor in trace.tensors):
-        raise TraceError(
+        raise trace_error(
+            "CYC104",
             "a loop over tiles ends early",
-            code="CYC104",
-            span=here(),
             help="loops that end early are for kernels of scalars; pass arrays instead of `cy.blocked(...)`",
         )
     ends = truth(test)
     if open_block() and not isinstance(ends, (bool, Condition)):
-        raise TraceError(
+        raise trace_error(
+            "CYC104",
             "a loop ends by data in `with cy.fuse()`",
-            code="CYC104",
-            span=here(),
             help="a controller decides between kernels: put the block into the loop, before what ends it",
         )
     if isinstance(ends, bool):
@@ -106,7 +106,7 @@ def _leave_out_what_follows(trace: Trace, flag: SymbolicTensor, ends: Condition)
 
 
 def _holds(conjunction: Conjunction) -> bool:
-    """Whether constraints without indices hold."""
+    """Return whether constraints without indices hold."""
 
     def met(constraint: Constraint) -> bool:
         value = constraint.form.constant
@@ -117,12 +117,12 @@ def _holds(conjunction: Conjunction) -> bool:
     return all(map(met, conjunction))
 
 
-def unfinished(flag: SymbolicTensor, test: object, steps: int) -> None:
+def bound_reached(flag: SymbolicTensor, test: object, steps: int) -> None:
     """``il.unfinished(step_runs, rho > tolerance, 100)`` after a loop: whether it would have gone on.
 
     That becomes an output of the program, of which a run makes an error.
     """
-    trace = flag.owner
+    trace = active_trace()
     name = _NAME.format(here().line, steps)
     ever = trace.declare(name, (), None, "bool", 0, anywhere=True)
     more = both(_now(flag), while_running(as_element(truth(test)), _now(flag)))
@@ -131,7 +131,7 @@ def unfinished(flag: SymbolicTensor, test: object, steps: int) -> None:
 
 
 def is_ending(name: str) -> bool:
-    """Whether the output of this name tells whether a `while` has ended."""
+    """Return whether the output of this name tells whether a `while` has ended."""
     return _NAMED.fullmatch(name) is not None
 
 
@@ -142,10 +142,10 @@ def most_steps(name: str) -> tuple[int, int]:
     return int(found["line"]), int(found["steps"])
 
 
-def _flags_within(flag: SymbolicTensor) -> list[SymbolicTensor]:
+def _flags_within(flag: SymbolicTensor) -> list[Tensor]:
     """The flags of the open branches of a loop, innermost first, and that of the loop."""
-    found = []
-    for scope in reversed(flag.owner.scopes):
+    found: list[Tensor] = []
+    for scope in reversed(active_trace().scopes):
         if scope.running is not None:
             found.append(scope.running)
         if scope.running is flag:
@@ -153,6 +153,6 @@ def _flags_within(flag: SymbolicTensor) -> list[SymbolicTensor]:
     return found
 
 
-def _now(flag: SymbolicTensor) -> Access:
-    """What a flag is when the statement runs."""
+def _now(flag: Tensor) -> Access:
+    """Return a flag as it is when the statement runs."""
     return Access(flag, (), here())

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cyclotron.errors import ShapeError, TraceError
-from cyclotron.language.arrays import broadcasting
-from cyclotron.language.arrays.elementwise import operand
-from cyclotron.language.arrays.tensors import SymbolicTensor
-from cyclotron.language.arrays.whole import Whole
-from cyclotron.language.expressions.elements import Element
-from cyclotron.language.expressions.position import here
-from cyclotron.language.expressions.regions import is_empty
-from cyclotron.language.recording.aliases import Carried, Keep
-from cyclotron.language.recording.statements import new_array
-from cyclotron.language.recording.trace import Scope, active_trace
+from cyclotron.language.trace.aliases import Carried, Keep
+from cyclotron.language.trace.assign import new_array
+from cyclotron.language.trace.statement import Scope
+from cyclotron.language.trace.trace import active_trace
+from cyclotron.language.values import broadcasting
+from cyclotron.language.values.array import SymbolicArray, operand
+from cyclotron.language.values.nodes import Element, Tensor
+from cyclotron.language.values.region import is_empty
+from cyclotron.language.values.source_span import shape_error, trace_error
+from cyclotron.language.values.tensor import SymbolicTensor
 
 
-def kept(value: Any, *, name: str) -> SymbolicTensor:
+def loop_carried(value: Any, *, name: str) -> SymbolicTensor:
     """``u_kept = il.kept(u, name="u")``: a new array for what a name holds from one iteration to the next.
 
     Raises
@@ -26,11 +25,10 @@ def kept(value: Any, *, name: str) -> SymbolicTensor:
     TraceError
         CYC111 if the name holds no array.
     """
-    if not isinstance(value, (Whole, Element)):
-        raise TraceError(
+    if not isinstance(value, (SymbolicArray, Element)):
+        raise trace_error(
+            "CYC111",
             f"`{name}` carries its value from one iteration to the next",
-            code="CYC111",
-            span=here(),
             help="write a reduction, e.g. `sum(... for k in range(...))`; or make it an array before the"
             f" loop, e.g. `{name} = cy.full((), {name})`",
         )
@@ -41,7 +39,7 @@ def kept(value: Any, *, name: str) -> SymbolicTensor:
     return tensor
 
 
-def keep(**pairs: Any) -> None:
+def update_carried(**pairs: Any) -> None:
     """``il.keep(u=(u_kept, u))``: the values with which the next iteration starts, all at once.
 
     Raises
@@ -81,30 +79,29 @@ def keep_values(pairs: Mapping[str, tuple[SymbolicTensor, Any]]) -> None:
         record.keeps.append(Keep(held, first, len(trace.statements)))
 
 
-def _check_same(one: str, target: SymbolicTensor, value: Whole) -> None:
+def _check_same(one: str, target: SymbolicTensor, value: SymbolicArray) -> None:
     """Check that a name holds after an iteration an array like the one before the loop."""
     same = len(value.shape) == target.ndim and all(map(broadcasting.same, value.shape, target.shape))
     if same and value.dtype_name == target.dtype_name:
         return
     shapes = broadcasting.text(target.whole().shape), broadcasting.text(value.shape)
     was, becomes = (f"shape {s}" for s in shapes) if not same else (target.dtype_name, value.dtype_name)
-    raise ShapeError(
+    raise shape_error(
+        "CYC120" if same else "CYC122",
         f"`{one}` has {was} before the loop and {becomes} after an iteration",
-        code="CYC120" if same else "CYC122",
-        span=here(),
-        notes=[(target.span, "the loop is here")],
         help="give what changes a name of its own, or assign to a slice",
+        notes=[(target.span, "the loop is here")],
     )
 
 
-def _held(value: Whole) -> SymbolicTensor | None:
+def _held(value: SymbolicArray) -> Tensor | None:
     """The tensor of which an array is all or a part; None for new arrays."""
     view = value.whole() if not isinstance(value, SymbolicTensor) else None
     return value if isinstance(value, SymbolicTensor) else view.tensor if view is not None else None
 
 
 def _runs(loop: Scope) -> bool:
-    """Whether a loop has iterations, wherever it stands."""
+    """Return whether a loop has iterations, wherever it stands."""
     forms = [c.form for conjunction in loop.region for c in conjunction]
     alone = all(index is loop.index for form in forms for index in form.terms)
     return alone and not all(map(is_empty, loop.region))

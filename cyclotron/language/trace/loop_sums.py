@@ -1,27 +1,22 @@
-"""What loops that only add to local variables (`for k in range(n): acc += e`) record: sums."""
+"""Sums, as which loops are recorded that only add to local variables (`for k in range(n): acc += e`)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from cyclotron.errors import TraceError
-from cyclotron.language.arrays.elementwise import operand
-from cyclotron.language.arrays.whole import Expression, Whole
-from cyclotron.language.expressions.affine import Affine
-from cyclotron.language.expressions.arithmetic import Part
-from cyclotron.language.expressions.dtypes import number_of
-from cyclotron.language.expressions.elements import Element, Reduce, element
-from cyclotron.language.expressions.position import here
-from cyclotron.language.expressions.promotion import converted, promoted
-from cyclotron.language.recording.trace import accesses
-
-if TYPE_CHECKING:
-    pass
+from cyclotron.language.values.affine import Affine
+from cyclotron.language.values.array import LazyArray, SymbolicArray, operand
+from cyclotron.language.values.dispatch import PartialArray
+from cyclotron.language.values.dtypes import number_of
+from cyclotron.language.values.nodes import Element, Reduce, accesses
+from cyclotron.language.values.operations import element
+from cyclotron.language.values.promotion import converted, promoted
+from cyclotron.language.values.source_span import trace_error
 
 
-def added(value: Any, total: Any, *, name: str, negative: bool = False) -> Any:
+def loop_sum(value: Any, total: Any, *, name: str, negative: bool = False) -> Any:
     """``r = il.added(r, il.sum(...), name="r")``: what a loop of `r += e` makes of a number or an array.
 
     Raises
@@ -29,7 +24,7 @@ def added(value: Any, total: Any, *, name: str, negative: bool = False) -> Any:
     TraceError
         CYC113 if `e` reads the array: it may change between the iterations.
     """
-    if not isinstance(value, Whole) or isinstance(value, Expression):
+    if not isinstance(value, SymbolicArray) or isinstance(value, LazyArray):
         total = _as_added(total, value)
         return value - total if negative else value + total
     view = value.whole()
@@ -38,13 +33,12 @@ def added(value: Any, total: Any, *, name: str, negative: bool = False) -> Any:
     for access in accesses(array.at([Affine({}, 0)] * array.ndim)):
         if access.tensor is view.tensor:
             sign = "-=" if negative else "+="
-            raise TraceError(
+            raise trace_error(
+                "CYC113",
                 f"a loop adds elements of `{view.tensor.name}` to `{name}`, which is a part of it",
-                code="CYC113",
-                span=here(),
                 help=f"write `{name}[...] {sign} ...` in the loop, which changes the array in each iteration",
             )
-    return value.grown(total, negative=negative)
+    return value.accumulated(total, negative=negative)
 
 
 def _as_added(total: Any, value: Any) -> Any:
@@ -75,11 +69,10 @@ def changed(value: Any, *, name: str) -> Any:
     TraceError
         CYC111 if it is a number.
     """
-    if isinstance(value, (Whole, Part)):
+    if isinstance(value, (SymbolicArray, PartialArray)):
         return value
-    raise TraceError(
+    raise trace_error(
+        "CYC111",
         f"`{name}` is no array before the loop, which changes it by arrays",
-        code="CYC111",
-        span=here(),
         help=f"make it an array before the loop, e.g. `{name} = cy.full_like(x, {name})`",
     )

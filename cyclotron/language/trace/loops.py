@@ -4,29 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from cyclotron.errors import TraceError
-from cyclotron.language.arrays.captured import captured
-from cyclotron.language.arrays.whole import Whole
-from cyclotron.language.expressions.affine import (
-    Affine,
-    Condition,
-    Constraint,
-    Extremum,
-    Index,
-    OfIndices,
-    Region,
-    affine,
-)
-from cyclotron.language.expressions.affine import condition as condition_of
-from cyclotron.language.expressions.elements import Element
-from cyclotron.language.expressions.position import here
-from cyclotron.language.expressions.rounding import Remainder, not_affine
-from cyclotron.language.recording.trace import Scope, active_trace
-
-if TYPE_CHECKING:
-    from cyclotron.language.arrays.tensors import SymbolicTensor
+from cyclotron.language.trace.statement import Scope
+from cyclotron.language.trace.trace import active_trace
+from cyclotron.language.values.affine import Affine, Constraint, Index, Region, affine
+from cyclotron.language.values.array import SymbolicArray
+from cyclotron.language.values.condition import Condition, Extremum, OfIndices, Rounded, nonzero, not_affine
+from cyclotron.language.values.condition import condition as condition_of
+from cyclotron.language.values.host_arrays import captured
+from cyclotron.language.values.nodes import Element
+from cyclotron.language.values.source_span import trace_error
+from cyclotron.language.values.tensor import SymbolicTensor
 
 MOST_UNROLLED = 1_000
 
@@ -91,10 +80,9 @@ class otherwise(_Block):  # noqa: N801
     def __init__(self) -> None:
         scope = active_trace().scopes[-1]
         if scope.last_condition is None:
-            raise TraceError(
+            raise trace_error(
+                "CYC118",
                 "`il.otherwise()` follows no `il.where(...)`",
-                code="CYC118",
-                span=here(),
                 help="open it right after the block of `with il.where(...)`",
             )
         super().__init__(scope.last_condition.negated().region)
@@ -112,13 +100,16 @@ def items(array: Any) -> Any:
     TraceError
         CYC102 if it is none.
     """
-    if isinstance(array, Whole) and array.shape:
+    if isinstance(array, SymbolicArray) and array.shape:
         return array
-    what = "an array without axes" if isinstance(array, (Whole, Element)) else f"a `{type(array).__name__}`"
-    raise TraceError(
+    what = (
+        "an array without axes"
+        if isinstance(array, (SymbolicArray, Element))
+        else f"a `{type(array).__name__}`"
+    )
+    raise trace_error(
+        "CYC102",
         f"a loop runs over {what}",
-        code="CYC102",
-        span=here(),
         help="run over a range, an array, or values that stand in the kernel or outside it, e.g. `for w in"
         " (0.25, 0.5):`",
     )
@@ -136,11 +127,10 @@ def unrolled(values: Any) -> Iterator[Any]:
         items(values)  # which refuses it
     for number, value in enumerate(values):
         if number == MOST_UNROLLED:
-            raise TraceError(
+            raise trace_error(
+                "CYC102",
                 f"a loop runs over more than {MOST_UNROLLED:,} values of the host, each of which records its"
                 " statements anew",
-                code="CYC102",
-                span=here(),
                 help="write `for i in range(...)`, which records them once",
             )
         yield captured(value, name="value")
@@ -149,15 +139,16 @@ def unrolled(values: Any) -> Iterator[Any]:
 def as_condition(test: object) -> Condition:
     """Return a condition on indices as it is, a host value by its truth; data is an error."""
     if isinstance(test, Element) and test.is_index:
-        raise TraceError(
+        raise trace_error(
+            "CYC103",
             "a condition compares numbers that are no affine forms of indices",
-            code="CYC103",
-            span=here(),
             help="write the numbers in the `if` itself, e.g. `if i * j < n:`, or choose with cy.where",
         )
     if isinstance(test, Element):
         bool(test)
-    return test.nonzero() if isinstance(test, (Affine, OfIndices)) else condition_of(test)
+    if isinstance(test, Affine):
+        return nonzero(test)
+    return test.nonzero() if isinstance(test, OfIndices) else condition_of(test)
 
 
 def range_domain(index: Index, bounds: tuple[object, ...]) -> tuple[Affine, Region]:
@@ -177,10 +168,9 @@ def range_domain(index: Index, bounds: tuple[object, ...]) -> tuple[Affine, Regi
     inside += [Constraint(form.plus(value.times(-1)).times(sign).plus(one)) for form in stops]
     if abs(step) > 1:
         if len(starts) > 1:
-            raise TraceError(
+            raise trace_error(
+                "CYC102",
                 f"the range of `{index.name}` has {len(starts)} starts and the step {step}",
-                code="CYC102",
-                span=here(),
                 help="write one range for each start, under `if`",
             )
         inside.append(Constraint(value.plus(starts[0].times(-1)), modulus=abs(step)))
@@ -192,10 +182,9 @@ def _constant_step(index: Index, step: object) -> int:
     if form is not None and not form.terms and form.constant:
         return form.constant
     given = "not constant" if form is None or form.terms else "0"
-    raise TraceError(
+    raise trace_error(
+        "CYC102",
         f"the step of the range of `{index.name}` is {given}",
-        code="CYC102",
-        span=here(),
         help="use a constant step other than 0, e.g. `range(0, n, 2)`",
     )
 
@@ -207,7 +196,7 @@ def _bound(value: object, largest: bool) -> tuple[Affine, ...]:
     if form is not None:
         return (form,)
     what = f"has type `{type(value).__name__}`"
-    if isinstance(value, Remainder) or (isinstance(value, Element) and value.is_index):
+    if isinstance(value, Rounded) or (isinstance(value, Element) and value.is_index):
         raise not_affine(value)
     help = "bounds are affine in outer indices and sizes, e.g. `range(i + 1, n)`"
     if isinstance(value, Element):
@@ -216,4 +205,4 @@ def _bound(value: object, largest: bool) -> tuple[Affine, ...]:
     elif isinstance(value, Extremum):
         what = f"is `{value}`, which is not affine"
         help = "of several bounds, the start may be the max() and the stop the min()"
-    raise TraceError(f"a bound of a range {what}", code="CYC102", span=here(), help=help)
+    raise trace_error("CYC102", f"a bound of a range {what}", help=help)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from cyclotron.language.expressions.position import block, open_block
-from cyclotron.language.recording.trace import ACTIVE, Trace
+from cyclotron.language.trace.trace import Trace
+from cyclotron.language.values.context import ACTIVE
+from cyclotron.language.values.source_span import block, open_block
 
 
 @contextmanager

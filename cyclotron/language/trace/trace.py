@@ -2,102 +2,61 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from cyclotron.errors import NO_SPAN, ShapeError, Span, TraceError
-from cyclotron.language.arrays.tensors import SymbolicTensor
-from cyclotron.language.expressions.affine import EVERYWHERE, Affine, Condition, Index, Region, intersection
-from cyclotron.language.expressions.dtypes import adopted, check_dtypes, stored
-from cyclotron.language.expressions.elements import (
+from cyclotron.language.trace import accumulate, assign
+from cyclotron.language.trace.aliases import Carried, Selected
+from cyclotron.language.trace.statement import Scope, Statement, indices_of, region_of
+from cyclotron.language.values.affine import EVERYWHERE, Affine, Index, Region, intersection
+from cyclotron.language.values.array import Chosen, SymbolicArray, View
+from cyclotron.language.values.condition import Condition
+from cyclotron.language.values.context import ACTIVE, active_recorder
+from cyclotron.language.values.dtypes import check_dtypes, stored, with_weak_dtype
+from cyclotron.language.values.guarded import while_running
+from cyclotron.language.values.host_arrays import assigned
+from cyclotron.language.values.nodes import (
     Access,
     Choose,
     Constant,
     Element,
     Increment,
+    IndexValue,
     Reduce,
-    apply,
-    element,
+    Tensor,
+    accesses,
 )
-from cyclotron.language.expressions.index_numbers import IndexValue
-from cyclotron.language.expressions.operators import DTYPES
-from cyclotron.language.expressions.partial import while_running
-from cyclotron.language.expressions.position import here
-from cyclotron.language.expressions.regions import is_empty
-from cyclotron.language.recording import accumulate
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from cyclotron.language.recording.aliases import Arm, Carried, Joined
-
-
-@dataclass
-class Scope:
-    """One open `with`: a loop (with its index) or a condition."""
-
-    index: Index | None
-    region: Region
-    last_condition: Condition | None = None  # of the inner `where` that closed last
-    position: int = 0  # of a loop, among what the loop around it holds
-    held: int = 0  # how many loops and statements a loop holds so far
-    tensors: int = 0  # how many tensors there were when it was opened
-    running: SymbolicTensor | None = None  # the flag under which older tensors are assigned inside
-    branch: Arm | None = None  # which it is of the branches of `il.branches`
-    _within: tuple[Region, Region, Region] | None = None  # what `within` found last, of what
-
-    def within(self, around: Region) -> Region:
-        """Its points among those around it; unions of many parts keep only parts that have points."""
-        if self._within is None or self._within[0] is not around or self._within[1] is not self.region:
-            found = intersection(around, self.region)
-            if len(around) > 1 and len(self.region) > 1:
-                found = tuple(part for part in found if not is_empty(part))
-            self._within = (around, self.region, found)
-        return self._within[2]
-
-
-@dataclass
-class Recorded:
-    """``target[index] = value`` for every point of `region` over `loops`."""
-
-    target: SymbolicTensor
-    index: tuple[Affine, ...]
-    loops: tuple[Index, ...]
-    region: Region
-    value: Element
-    span: Span
-    inside: tuple[Index, ...]  # all loops around the statement, the reduced one too, outermost first
-    reduced: Index | None = None  # the index of an accumulation
-    folded: bool = False  # whether an accumulation started from an assignment, not from a fill value
-    arms: tuple[Arm, ...] = ()  # the branches of conditions that it stands in
-    text: tuple[int, ...] = ()  # which it is, of what each loop around it holds: the order Python runs it in
+from cyclotron.language.values.operations import apply, element
+from cyclotron.language.values.operators import DTYPES
+from cyclotron.language.values.source_span import here, shape_error
+from cyclotron.language.values.tensor import SymbolicTensor
+from cyclotron.support.errors import NO_SPAN, ShapeError, Span, TraceError
 
 
 @dataclass
 class Trace:
-    """What a kernel records while it runs on symbolic tensors.
+    """The recording of a kernel that runs on symbolic tensors.
 
     Attributes
     ----------
     kernel : str
         The name of the kernel.
-    statements : list of Recorded
+    statements : list of Statement
         All assignments as Python runs them, with `text` set.
-    equations : list of Recorded
+    equations : list of Statement
         The recurrences that they spell, unless `refusal` says why they spell none.
     carried : list of Carried
         The arrays that loops assign anew.
-    joined : dict of SymbolicTensor to Joined
+    joined : dict of Tensor to Selected
         The arrays that conditions choose of others that were there before.
-    unfinished : list of SymbolicTensor
+    unfinished : list of Tensor
         For each `while` whether it was left at its most steps; they become outputs.
-    flags : dict of Index to SymbolicTensor
+    flags : dict of Index to Tensor
         For each loop that may end early the flag that says whether it still runs.
     calls : list of str
         The kernels that the one that is recorded is calling, each the one after it.
@@ -112,15 +71,15 @@ class Trace:
     """
 
     kernel: str
-    tensors: list[SymbolicTensor] = field(default_factory=list)
-    statements: list[Recorded] = field(default_factory=list)
-    equations: list[Recorded] = field(default_factory=list)
+    tensors: list[Tensor] = field(default_factory=list)
+    statements: list[Statement] = field(default_factory=list)
+    equations: list[Statement] = field(default_factory=list)
     refusal: TraceError | None = None
-    outputs: dict[str, SymbolicTensor] = field(default_factory=dict)
+    outputs: dict[str, Tensor] = field(default_factory=dict)
     carried: list[Carried] = field(default_factory=list)
-    joined: dict[SymbolicTensor, Joined] = field(default_factory=dict)
-    unfinished: list[SymbolicTensor] = field(default_factory=list)
-    flags: dict[Index, SymbolicTensor] = field(default_factory=dict)
+    joined: dict[Tensor, Selected] = field(default_factory=dict)
+    unfinished: list[Tensor] = field(default_factory=list)
+    flags: dict[Index, Tensor] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     entered: int = 0
     blocks: int = 0
@@ -152,6 +111,8 @@ class Trace:
 
     def add_constant(self, name: str, values: NDArray[Any], tile: tuple[int, ...] | None) -> SymbolicTensor:
         """The tensor of an array of the host, as it is now: one for equal values under one name."""
+        import hashlib  # few kernels read arrays of the host
+
         snapshot = np.array(values, dtype=values.dtype.newbyteorder("="), order="C")
         if snapshot.dtype == np.bool_:
             snapshot = snapshot.view(np.uint8) != 0  # other bytes than 0 and 1 are true as well
@@ -208,19 +169,16 @@ class Trace:
         return tensor
 
     def dtypes_of_arguments(self) -> list[str]:
-        """What arrays that are declared without a dtype go by; arrays of the host do not count."""
+        """Return the dtypes that decide for arrays declared without one; arrays of the host do not count."""
         return [tensor.dtype_name for tensor in self.tensors if tensor.is_input and tensor.values is None]
 
     def indices(self) -> tuple[Index, ...]:
         """The indices of the open loops, outermost first."""
-        return tuple(scope.index for scope in self.scopes if scope.index is not None)
+        return indices_of(self.scopes)
 
-    def region(self, scopes: Sequence[Scope] | None = None) -> Region:
-        """The points where the open loops and conditions (or the given ones) all hold."""
-        region = EVERYWHERE
-        for scope in self.scopes if scopes is None else scopes:
-            region = scope.within(region)
-        return region
+    def region(self) -> Region:
+        """The points where the open loops and conditions all hold."""
+        return region_of(self.scopes)
 
     @contextmanager
     def assuming(self, condition: Condition, holds: bool = True) -> Iterator[None]:
@@ -257,23 +215,25 @@ class Trace:
                 )
         if running is not None:
             self.flags[index] = running
-        position = self._next_position()
-        self.scopes.append(
-            Scope(index, region, position=position, tensors=len(self.tensors), running=running)
-        )
+        order = self._next_order()
+        self.scopes.append(Scope(index, region, order=order, tensors=len(self.tensors), running=running))
 
-    def _next_position(self) -> int:
-        """The position of a loop or statement that begins, in the innermost loop."""
+    def close_loops(self, count: int) -> None:
+        """Close the innermost loops."""
+        del self.scopes[len(self.scopes) - count :]
+
+    def _next_order(self) -> int:
+        """The order of a loop or statement that begins, in the innermost loop."""
         holder = next((scope for scope in reversed(self.scopes) if scope.index), self.scopes[0])
         holder.held += 1
         return holder.held - 1
 
-    def guard(self) -> SymbolicTensor | None:
+    def guard(self) -> Tensor | None:
         """The flag of the innermost open loop that may end early."""
         return next((scope.running for scope in reversed(self.scopes) if scope.running is not None), None)
 
-    def _frozen(self, target: SymbolicTensor, index: tuple[Affine, ...], value: object) -> object:
-        """What a statement assigns in loops that may have ended: the value, or what the element is already.
+    def _frozen(self, target: Tensor, index: tuple[Affine, ...], value: object) -> object:
+        """Return the value of a statement in loops that may have ended, else what the element is already.
 
         Tensors that such a loop makes are not seen after it and need no choice.
         """
@@ -288,7 +248,7 @@ class Trace:
         return apply("where", Access(scope.running, (), here()), term, Access(target, index, here()))
 
     def assign(
-        self, target: SymbolicTensor, index: tuple[Affine, ...], value: object, *, guarded: bool = True
+        self, target: Tensor, index: tuple[Affine, ...], value: object, *, guarded: bool = True
     ) -> None:
         """Record a statement, and the equation or accumulation that it spells if all spell recurrences.
 
@@ -297,8 +257,6 @@ class Trace:
         span = here()
         self._check_owner(target, span)
         if target.values is not None:
-            from cyclotron.language.arrays.captured import assigned
-
             raise assigned(target.name)
         self.check_scope(index, span)
         flag = self.guard()
@@ -316,26 +274,49 @@ class Trace:
         try:
             if increment:
                 self._check_target(target, span)
-                accumulate.record(self, target, index, increment, span)
+                accumulate.record(self.equations, self.scopes, target, index, increment, span)
             else:
                 self._record_equation(target, index, term, span)
         except TraceError as error:
             self.refusal = error
 
+    def assign_view(self, target: View, value: object) -> None:
+        """Record `target[...] = value`."""
+        assign.assign(target, value)
+
+    def update_view(self, target: View, op: str, value: object) -> None:
+        """Record `target += value` and the like."""
+        if op == "matmul":
+            assign.multiply(target, value)
+        else:
+            assign.update(target, op, value)
+
+    def accumulate_view(self, target: View, value: object, *, negative: bool) -> None:
+        """Record `target += value` as an accumulation, or `-=` where `negative`."""
+        assign.grow(target, value, negative=negative)
+
+    def new_array(self, value: SymbolicArray, name: str) -> SymbolicTensor:
+        """A new tensor that holds an array, positioned as what that is computed from."""
+        return assign.new_array(value, name)
+
+    def select(self, tensor: SymbolicTensor, name: str, choice: Chosen) -> None:
+        """Note that a name holds in a tensor what a condition chooses of older arrays."""
+        self.joined[tensor] = Selected(name, choice, len(self.statements))
+
     def _record_statement(
-        self, target: SymbolicTensor, index: tuple[Affine, ...], value: Element, span: Span
+        self, target: Tensor, index: tuple[Affine, ...], value: Element, span: Span
     ) -> None:
         loops = self.indices()
-        text = (*(scope.position for scope in self.scopes if scope.index), self._next_position())
+        text = (*(scope.order for scope in self.scopes if scope.index), self._next_order())
         region = self.region()
         if region:
             arms = tuple(scope.branch for scope in self.scopes if scope.branch is not None)
             self.statements.append(
-                Recorded(target, index, loops, region, value, span, inside=loops, arms=arms, text=text)
+                Statement(target, index, loops, region, value, span, inside=loops, arms=arms, text=text)
             )
             target.assigned = len(self.statements)
 
-    def _check_target(self, target: SymbolicTensor, span: Span) -> None:
+    def _check_target(self, target: Tensor, span: Span) -> None:
         if target.is_input:
             raise TraceError(
                 f"`{target.name}` is an input and cannot be assigned",
@@ -346,13 +327,13 @@ class Trace:
             )
 
     def _record_equation(
-        self, target: SymbolicTensor, index: tuple[Affine, ...], expression: Element, span: Span
+        self, target: Tensor, index: tuple[Affine, ...], expression: Element, span: Span
     ) -> None:
         self._check_target(target, span)
-        if accumulate.replace(self, target, index, expression):
+        if accumulate.replace(self.equations, self.scopes, target, index, expression):
             return
         for access in accesses(expression):
-            if access.tensor is target and all(a.same(b) for a, b in zip(access.index, index, strict=True)):
+            if access.names(target, index):
                 raise TraceError(
                     f"`{access!r}` is computed from itself",
                     code="CYC113",
@@ -363,7 +344,7 @@ class Trace:
         loops = self.indices()
         region = self.region()
         if region:
-            self.equations.append(Recorded(target, index, loops, region, expression, span, inside=loops))
+            self.equations.append(Statement(target, index, loops, region, expression, span, inside=loops))
 
     def check_scope(self, forms: Sequence[Affine], span: Span) -> None:
         """Raise `TraceError` where a form speaks about an index whose loop is not open."""
@@ -379,7 +360,7 @@ class Trace:
                         help="a loop is a domain and has no last value; use the index inside its loop only",
                     )
 
-    def _check_value(self, target: SymbolicTensor, value: Element, span: Span) -> None:
+    def _check_value(self, target: Tensor, value: Element, span: Span) -> None:
         if value.dtype is not None and value.dtype != target.dtype_name:
             raise ShapeError(
                 f"a value of dtype {value.dtype} is assigned to `{target.name}`,"
@@ -393,7 +374,7 @@ class Trace:
         check_dtypes("assignment", (value, Access(target, (), span)), span)
         self._check_expression(value, set())
 
-    def _check_owner(self, tensor: SymbolicTensor, span: Span) -> None:
+    def _check_owner(self, tensor: Tensor, span: Span) -> None:
         if tensor.owner is not self:
             raise TraceError(
                 f"`{tensor.name}` belongs to another run of a kernel",
@@ -429,11 +410,11 @@ class Trace:
         self.check_scope([c.form for conjunction in region for c in conjunction], span)
 
 
-def _as_stored(target: SymbolicTensor, value: object) -> object:
+def _as_stored(target: Tensor, value: object) -> object:
     """A value in the dtype of the tensor that keeps it; a sum that has another is kept in each step."""
     if target.blocked:
         one = value if isinstance(value, Increment) else element(value)
-        return adopted(one, target.dtype_name) if isinstance(one, Element) and one.is_index else one
+        return with_weak_dtype(one, target.dtype_name) if isinstance(one, Element) and one.is_index else one
     if not isinstance(value, Increment):
         return stored(element(value), target.dtype_name)
     grown = value.element()
@@ -448,52 +429,25 @@ def _while_running(value: object, running: Access) -> object:
     return while_running(element(value), running)
 
 
-def accesses(value: Element) -> list[Access]:
-    """All accesses of an expression, each object once."""
-    found: list[Access] = []
-    seen: set[int] = set()
-    pending = [value]
-    while pending:
-        part = pending.pop()
-        if id(part) not in seen:
-            seen.add(id(part))
-            if isinstance(part, Access):
-                found.append(part)
-            pending.extend(reversed(part.operands))
-    return found
-
-
 def default_dtype(inputs: Sequence[str]) -> str:
     """The dtype of a tensor that is declared without one: that of the inputs; float64 without inputs."""
     different = list(dict.fromkeys(inputs)) or ["float64"]
     if len(different) > 1:
-        raise ShapeError(
+        raise shape_error(
+            "CYC120",
             f"a tensor is declared without dtype, and the inputs have {' and '.join(different)}",
-            code="CYC120",
-            span=here(),
             help=f'give it a dtype, e.g. `dtype="{different[0]}"`, or use `cy.empty_like`',
         )
     return different[0]
 
 
-@dataclass
-class Reference:
-    """The run of a kernel's plain Python body, with the dtypes of its inputs."""
-
-    dtypes: list[str]
-
-
-ACTIVE: ContextVar[Trace | Reference | None] = ContextVar("cyclotron_active", default=None)
-
-
 def active_trace() -> Trace:
     """Return the recording in progress; the intermediate language means nothing without one."""
-    trace = ACTIVE.get()
-    if not isinstance(trace, Trace):
-        raise TraceError(
-            "the intermediate language is used outside a kernel",
-            code="CYC118",
-            span=here(),
-            help="decorate the function with `@il.program` and compile it",
-        )
-    return trace
+    recorder = active_recorder()
+    assert isinstance(recorder, Trace)
+    return recorder
+
+
+def traced() -> bool:
+    """Return whether a kernel is recorded, and not run as Python."""
+    return isinstance(ACTIVE.get(), Trace)

@@ -9,43 +9,25 @@ from typing import Any
 
 import numpy as np
 
-from cyclotron.errors import ShapeError, Span, TraceError
-from cyclotron.language.arrays.broadcasting import same, text
-from cyclotron.language.arrays.elementwise import combine, number_of, operand
-from cyclotron.language.arrays.tensors import SymbolicTensor
-from cyclotron.language.arrays.whole import Expression, Whole
-from cyclotron.language.expressions import elements
-from cyclotron.language.expressions.affine import (
-    EVERYWHERE,
-    Affine,
-    Condition,
-    Extremum,
-    Index,
-    Region,
-    affine,
-    intersection,
-    tested,
-)
-from cyclotron.language.expressions.arithmetic import Array, Part, Term
-from cyclotron.language.expressions.dtypes import selected
-from cyclotron.language.expressions.elements import Choose, Constant, Element, Reduce, array_of, element
-from cyclotron.language.expressions.index_numbers import (
-    IndexNumber,
-    counted,
-    extremum,
-    of_python,
-    reduced,
-    strong,
-)
-from cyclotron.language.expressions.position import here
-from cyclotron.language.expressions.promotion import promoted
-from cyclotron.language.expressions.regions import project
-from cyclotron.language.expressions.rounding import Remainder
-from cyclotron.language.recording.branched import chosen_array
-from cyclotron.language.recording.conditions import Parted, as_element, every, some, taken, truth
-from cyclotron.language.recording.scopes import as_condition, range_domain
-from cyclotron.language.recording.statements import new_array
-from cyclotron.language.recording.trace import Trace, active_trace
+from cyclotron.language.trace.assign import new_array
+from cyclotron.language.trace.branches import chosen_array
+from cyclotron.language.trace.conditions import Parted, as_element, every, some, taken, truth
+from cyclotron.language.trace.loops import as_condition, range_domain
+from cyclotron.language.trace.trace import Trace, active_trace
+from cyclotron.language.values import operations
+from cyclotron.language.values.affine import EVERYWHERE, Affine, Index, Region, affine, intersection
+from cyclotron.language.values.array import LazyArray, SymbolicArray, combine, number_of, operand
+from cyclotron.language.values.broadcasting import same, text
+from cyclotron.language.values.condition import Condition, Extremum, Rounded, tested
+from cyclotron.language.values.dispatch import Array, PartialArray, Term
+from cyclotron.language.values.index_numbers import as_python_scalar, counted, extremum, of_python, reduced
+from cyclotron.language.values.nodes import Choose, Constant, Element, IndexNumber, Reduce, Tensor
+from cyclotron.language.values.operations import array_of, element, where_of_numpy
+from cyclotron.language.values.promotion import promoted
+from cyclotron.language.values.region import project
+from cyclotron.language.values.source_span import here, shape_error, trace_error
+from cyclotron.language.values.tensor import SymbolicTensor
+from cyclotron.support.errors import Span, TraceError
 
 Body = Callable[[Affine], object]
 _NEUTRAL = {"sum": 0, "product": 1}
@@ -102,14 +84,14 @@ def min(
 def any(
     name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: object = 1
 ) -> Any:
-    """Whether ``body(k)`` holds for some ``k`` in ``range(start, stop, step)``; False over nothing."""
+    """Return whether ``body(k)`` holds for some ``k`` in ``range(start, stop, step)``; False over nothing."""
     return _of_booleans("any", _reduce("sum", name, (start, stop, step), _tested(body), where))
 
 
 def all(
     name: str, start: object, stop: object, body: Body, *, where: Body | None = None, step: object = 1
 ) -> Any:
-    """Whether ``body(k)`` holds for each ``k`` in ``range(start, stop, step)``; True over nothing."""
+    """Return whether ``body(k)`` holds for each ``k`` in ``range(start, stop, step)``; True over nothing."""
     return _of_booleans("all", _reduce("product", name, (start, stop, step), _tested(body), where))
 
 
@@ -121,9 +103,14 @@ def choose(test: object, then: Callable[[], object], other: Callable[[], object]
     first, second = (taken(branch, known, holds=holds) for branch, holds in ((then, True), (other, False)))
     if isinstance(known, Element):
         return _chosen_by_data(known, first, second)
-    if isinstance(first, Whole) and isinstance(second, Whole) and first.shape and second.shape:
+    if (
+        isinstance(first, SymbolicArray)
+        and isinstance(second, SymbolicArray)
+        and first.shape
+        and second.shape
+    ):
         return _chosen_array(known, first, second)
-    return elements.where(known, element(first), element(second))
+    return operations.where(known, element(first), element(second))
 
 
 def select(
@@ -137,16 +124,16 @@ def select(
     if not isinstance(test, Condition):
         return function(test, then(), other())
     values = (taken(branch, test, holds=holds) for branch, holds in ((then, True), (other, False)))
-    return selected(test, *values)
+    return where_of_numpy(test, *values)
 
 
 def and_(*values: Callable[[], object]) -> object:
-    """What Python's `and` gives: the first value that is false, or the last; of bools whether all hold."""
+    """Return Python's `and`: the first value that is false, or the last; of bools whether all hold."""
     return _connected(values, stops_at=False)
 
 
 def or_(*values: Callable[[], object]) -> object:
-    """What Python's `or` gives: the first value that is true, or the last; of bools whether one holds."""
+    """Return Python's `or`: the first value that is true, or the last; of bools whether one holds."""
     return _connected(values, stops_at=True)
 
 
@@ -166,7 +153,7 @@ def _connected(values: Sequence[Callable[[], object]], *, stops_at: bool) -> obj
         else one
         for one in ((first, rest) if stops_at else (rest, first))
     )
-    if isinstance(then, Whole) or isinstance(other, Whole):
+    if isinstance(then, SymbolicArray) or isinstance(other, SymbolicArray):
         then, other = _promoted(then, other)
     return choose(first, lambda: then, lambda: other)
 
@@ -183,49 +170,51 @@ def _promoted(*values: object) -> list[object]:
 
 
 def _is_truth(value: object) -> bool:
-    if isinstance(value, (Element, Whole)):
-        return (strong(value) if isinstance(value, Element) else value).dtype == "bool"
-    return isinstance(value, (bool, np.bool_, Condition, Remainder))  # a remainder is no value but this
+    if isinstance(value, (Element, SymbolicArray)):
+        return (as_python_scalar(value) if isinstance(value, Element) else value).dtype == "bool"
+    return isinstance(value, (bool, np.bool_, Condition, Rounded))  # a remainder is no value but this
 
 
 def all_of(*tests: object) -> object:
-    """What `and` gives of values that are there, as those of indices."""
+    """Return Python's `and` of values that are there, as those of indices."""
     return and_(*(lambda test=test: test for test in tests))
 
 
 def any_of(*tests: object) -> object:
-    """What `or` gives of values that are there, as those of indices."""
+    """Return Python's `or` of values that are there, as those of indices."""
     return or_(*(lambda test=test: test for test in tests))
 
 
 def _chosen_by_data(test: Element, first: object, second: object) -> object:
     """One of two values, by a bool that the kernel computes."""
-    if isinstance(test, Parted) and not isinstance(first, Whole) and not isinstance(second, Whole):
-        chosen = elements.where(test.then, first, second)
-        return elements.where(test.condition, chosen, element(first if test.elsewhere else second))
-    if isinstance(first, Whole) or isinstance(second, Whole):
+    if (
+        isinstance(test, Parted)
+        and not isinstance(first, SymbolicArray)
+        and not isinstance(second, SymbolicArray)
+    ):
+        chosen = operations.where(test.then, first, second)
+        return operations.where(test.condition, chosen, element(first if test.elsewhere else second))
+    if isinstance(first, SymbolicArray) or isinstance(second, SymbolicArray):
         return chosen_array("what is chosen", test, first, second)
-    return elements.where(test, first, second)
+    return operations.where(test, first, second)
 
 
-def _chosen_array(test: Condition, first: Whole, second: Whole) -> Whole:
+def _chosen_array(test: Condition, first: SymbolicArray, second: SymbolicArray) -> SymbolicArray:
     """One of two new arrays, by a condition on indices."""
     for value in (first, second):
-        if not isinstance(value, Expression):
-            raise TraceError(
+        if not isinstance(value, LazyArray):
+            raise trace_error(
+                "CYC107",
                 f"`{value.name}` itself, or another array, is chosen by a condition on indices",
-                code="CYC107",
-                span=here(),
                 help=f"choose between new arrays, e.g. `{value.name}.copy()`: which array a name means may"
                 " not depend on the condition",
             )
     agree = len(first.shape) == len(second.shape) and builtins.all(map(same, first.shape, second.shape))
     if not agree or first.dtype_name != second.dtype_name:
-        raise ShapeError(
+        raise shape_error(
+            "CYC120" if agree else "CYC122",
             f"a condition on indices chooses between {first.dtype_name} of shape {text(first.shape)} and"
             f" {second.dtype_name} of shape {text(second.shape)}",
-            code="CYC120" if agree else "CYC122",
-            span=here(),
             help="what a name holds has one shape and dtype: convert one of the arrays, e.g. with `.astype`",
         )
     return combine("where", (test, first, second))
@@ -236,24 +225,23 @@ def term(value: object) -> Term:
     return Term(value)
 
 
-def outputs(**tensors: object) -> dict[str, SymbolicTensor]:
+def outputs(**tensors: object) -> dict[str, Tensor]:
     """``return il.outputs(C=C)``: name the results; a kernel that another one calls just returns them."""
     trace = active_trace()
     if builtins.any(scope.branch is not None for scope in trace.scopes[trace.entered :]):
-        raise TraceError(
+        raise trace_error(
+            "CYC101",
             "a condition that is known only when the program runs decides what is returned",
-            code="CYC101",
-            span=here(),
             help="assign the result in both branches, and return it at the end of the kernel",
         )
     if trace.calls:
         return tensors  # type: ignore[return-value]  # what the caller computes with
-    result: dict[str, SymbolicTensor] = {}
+    result: dict[str, Tensor] = {}
     for name, value in tensors.items():
-        if isinstance(value, Part):
+        if isinstance(value, PartialArray):
             raise value.refused()
         tensor = value
-        if isinstance(value, (Whole, Element, np.ndarray)) and not isinstance(value, SymbolicTensor):
+        if isinstance(value, (SymbolicArray, Element, np.ndarray)) and not isinstance(value, SymbolicTensor):
             tensor = new_array(operand(value), name)
         if not isinstance(tensor, SymbolicTensor):
             raise _bad_output(f"`{name}` is returned but is no tensor")
@@ -273,10 +261,10 @@ def outputs(**tensors: object) -> dict[str, SymbolicTensor]:
 
 
 def _bad_output(message: str) -> TraceError:
-    return TraceError(message, code="CYC114", span=here(), help="return tensors that the kernel computes")
+    return trace_error("CYC114", message, help="return tensors that the kernel computes")
 
 
-def _rename(trace: Trace, result: dict[str, SymbolicTensor]) -> None:
+def _rename(trace: Trace, result: dict[str, Tensor]) -> None:
     """Give results their names; other tensors that had them step aside."""
     for name, tensor in result.items():
         for other in trace.tensors:
@@ -296,7 +284,7 @@ def minimum(*values: object) -> object:
 
 
 def _symbolic(value: object) -> bool:
-    return isinstance(value, (Element, SymbolicTensor, Affine, Extremum, Remainder, Condition))
+    return isinstance(value, (Element, SymbolicTensor, Affine, Extremum, Rounded, Condition))
 
 
 def _function(op: str, host: Callable[..., object], about: str) -> Callable[..., object]:
@@ -312,10 +300,10 @@ def _function(op: str, host: Callable[..., object], about: str) -> Callable[...,
 
 def _of_math(op: str, values: Sequence[object]) -> Any:
     """A function of Python's floating numbers, of which it gives one; of data it is that of elements."""
-    if builtins.any(isinstance(value, (Array, Part)) for value in values):
-        return elements.apply(op, *values)
+    if builtins.any(isinstance(value, (Array, PartialArray)) for value in values):
+        return operations.apply(op, *values)
     operands = [of_python(one, "float64") if one.dtype is None else one for one in map(element, values)]
-    made = elements.apply(op, *operands)
+    made = operations.apply(op, *operands)
     of_numbers = builtins.all(one.dtype is None for one in operands)
     return IndexNumber(made, made.span, None) if of_numbers and made.dtype is not None else made
 
@@ -342,19 +330,19 @@ def power(base: object, exponent: object) -> object:
     if _symbolic(base) or _symbolic(exponent):
         both = (base, exponent)
         of_data = array_of(both) is not None or builtins.any(element(one).dtype for one in both)
-        return elements.power(base, exponent) if of_data else _of_math("power", both)
+        return operations.power(base, exponent) if of_data else _of_math("power", both)
     return math.pow(base, exponent)  # type: ignore[arg-type]
 
 
 def _extremum(op: str, values: tuple[object, ...]) -> object:
     largest = op == "maximum"
-    of_indices = builtins.any(isinstance(value, (Affine, Extremum, Remainder, Condition)) for value in values)
+    of_indices = builtins.any(isinstance(value, (Affine, Extremum, Rounded, Condition)) for value in values)
     bounds = builtins.all(_forms(value, largest) is not None for value in values)  # perhaps of a range
     numbers = of_indices and not bounds
     if numbers or builtins.any(isinstance(value, (Element, SymbolicTensor)) for value in values):
         result = element(values[0])
         for value in map(element, values[1:]):
-            made = extremum if result.dtype is None and value.dtype is None else elements.apply
+            made = extremum if result.dtype is None and value.dtype is None else operations.apply
             result = made(op, result, value)
         return result
     if of_indices:
@@ -387,7 +375,7 @@ def _reduce(
             scope.region = intersection(scope.region, condition.region)
         term = body(value)
         if data is not None:
-            term = elements.where(data, term, _NEUTRAL[kind])
+            term = operations.where(data, term, _NEUTRAL[kind])
         expression = None if isinstance(term, Array) else element(term)
     finally:
         trace.scopes.pop()
@@ -407,10 +395,9 @@ def _filter(kind: str, test: object) -> tuple[Condition, Element | None]:
     if isinstance(known, (bool, Condition)):
         return as_condition(known), None
     if kind not in _NEUTRAL:
-        raise TraceError(
+        raise trace_error(
+            "CYC104",
             f"data decide which terms the {kind} takes",
-            code="CYC104",
-            span=here(),
             help="choose a term that does not matter for the others: `... if condition else ...`",
         )
     if isinstance(known, Parted) and not known.elsewhere:
@@ -428,7 +415,7 @@ def _counted(body: Body) -> Body:
         one = element(value)
         if one.is_index:
             return counted(one)
-        return elements.cast(one, "int64") if one.dtype == "bool" else one
+        return operations.cast(one, "int64") if one.dtype == "bool" else one
 
     return term
 
@@ -447,9 +434,7 @@ def _tested(body: Body) -> Body:
 
 def _of_arrays(kind: str, index: Index, region: Region, term: Any, span: Span) -> Any:
     """A reduction of arrays: of each element."""
-    from cyclotron.language.arrays.whole import Expression
-
-    return Expression(
+    return LazyArray(
         term.shape,
         term.dtype_name,
         lambda at: Reduce(kind, index, region, term.at(at), span),
@@ -480,10 +465,9 @@ def _of_booleans(kind: str, reduction: Any) -> Any:
     """On bool elements the sum is the disjunction and the product the conjunction, in NumPy too."""
     dtype = reduction.dtype_name if isinstance(reduction, Array) else reduction.body.dtype
     if dtype not in (None, "bool"):
-        raise ShapeError(
+        raise shape_error(
+            "CYC121",
             f"`{kind}` folds {dtype} elements, and they are no truth values",
-            code="CYC121",
-            span=here(),
             help='convert the inputs, e.g. `A.astype("bool")`, or take a maximum or minimum',
         )
     return reduction

@@ -1,21 +1,19 @@
-"""Indices of loops, affine forms over them, and conditions on them."""
+"""Indices of loops, affine forms over them, and regions: unions of conjunctions of constraints."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import reduce
-from operator import add, and_, mul, or_, sub
+from operator import add, mul, sub
 from operator import index as as_integer
-from typing import Any, ClassVar, NoReturn, SupportsIndex, TypeGuard
+from typing import Any, NoReturn, SupportsIndex, TypeGuard
 
 import numpy as np
 
-from cyclotron.errors import Span, TraceError
-from cyclotron.language.expressions.arithmetic import Arithmetic
-from cyclotron.language.expressions.position import here
-from cyclotron.language.expressions.refusals import inverted
+from cyclotron.language.values import dispatch
+from cyclotron.language.values.dispatch import Arithmetic, Method, binary, reflected
+from cyclotron.language.values.source_span import trace_error
+from cyclotron.support.errors import Span
 
 
 class Index:
@@ -60,6 +58,10 @@ EVERYWHERE: Region = ((),)
 NOWHERE: Region = ()
 
 
+def _comparison(op: str) -> Method:
+    return lambda self, other: dispatch.call("compare_form", op, self, other)
+
+
 class Affine:
     """A constant plus integer multiples of indices: the value of an index inside a kernel.
 
@@ -73,12 +75,8 @@ class Affine:
         self.terms = {index: factor for index, factor in terms.items() if factor}
         self.constant = constant
 
-    def nonzero(self) -> Condition:
-        """The condition that it is not 0."""
-        return Condition(((Constraint(self, True),),)).negated()
-
     def same(self, other: Affine) -> bool:
-        """Whether both are the same form (``==`` makes a condition)."""
+        """Return whether both are the same form (``==`` makes a condition)."""
         return self.constant == other.constant and self.terms == other.terms
 
     def substitute(self, values: Mapping[Index, Affine]) -> Affine:
@@ -115,8 +113,6 @@ class Affine:
 
     def __add__(self, other: object) -> Any:
         form = affine(other)
-        if isinstance(other, Extremum):
-            return other + self
         return self._number("add", self, other) if form is None else self.plus(form)
 
     def __radd__(self, other: object) -> Any:
@@ -165,117 +161,46 @@ class Affine:
         return abs(self.constant) if not self.terms else self._number("absolute", self)
 
     def _number(self, op: str, *values: object) -> Any:
-        """What an operator makes of this and of a number that is none of its forms: no form either."""
-        for value in values:
-            if not isinstance(value, (Affine, Rounded, Extremum, float, complex, np.generic)):
-                return NotImplemented  # an element has operators of its own
-        from cyclotron.language.expressions.elements import apply
-
-        return apply(op, *values)
+        """Apply an operator to this and a number that is no form: the result is none either."""
+        return dispatch.call("operate_on_forms", op, *values)
 
     def __mod__(self, modulus: object) -> Any:
-        from cyclotron.language.expressions.rounding import Residue, divisor_of
-
-        divisor = divisor_of(modulus)
-        return self._by("remainder", self, modulus) if divisor is None else Residue(self, divisor)
+        return dispatch.call("remainder_of_form", self, modulus)
 
     def __floordiv__(self, divisor: object) -> Any:
-        from cyclotron.language.expressions.rounding import Quotient, divisor_of
+        return dispatch.call("quotient_of_form", self, divisor)
 
-        constant = divisor_of(divisor)
-        return self._by("floor_divide", self, divisor) if constant is None else Quotient(self, constant)
-
-    def _by(self, op: str, *values: object) -> Any:
+    def operate(self, op: str, *values: object) -> Any:
+        """Apply an operator to values of which this is one, and that makes no form."""
         forms = [value if form is None else form for value in values for form in (affine(value),)]
         return self._number(op, *forms)
 
-    def __truediv__(self, other: object) -> Any:
-        return self._by("divide", self, other)
-
-    def __rtruediv__(self, other: object) -> Any:
-        return self._by("divide", other, self)
-
-    def __rfloordiv__(self, other: object) -> Any:
-        return self._by("floor_divide", other, self)
-
-    def __rmod__(self, other: object) -> Any:
-        return self._by("remainder", other, self)
-
-    def __pow__(self, other: object) -> Any:
-        return self._by("power", self, other)
-
-    def __rpow__(self, other: object) -> Any:
-        return self._by("power", other, self)
-
-    def __and__(self, other: object) -> Any:
-        return self._by("bit_and", self, other)
-
-    def __or__(self, other: object) -> Any:
-        return self._by("bit_or", self, other)
-
-    def __xor__(self, other: object) -> Any:
-        return self._by("bit_xor", self, other)
-
-    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+    __truediv__, __rtruediv__ = binary("divide"), reflected("divide")
+    __pow__, __rpow__ = binary("power"), reflected("power")
+    __rfloordiv__, __rmod__ = reflected("floor_divide"), reflected("remainder")
+    __and__ = __rand__ = binary("bit_and")
+    __or__ = __ror__ = binary("bit_or")
+    __xor__ = __rxor__ = binary("bit_xor")
 
     def _not_affine(self, other: object) -> NoReturn:
-        raise TraceError(
+        raise trace_error(
+            "CYC103",
             f"`{self}` is shifted by bits or divided with remainder",
-            code="CYC103",
-            span=here(),
             help="write `i * 2**n`, or `//` and `%`",
         )
 
-    def _compared(self, op: str, other: object) -> Any:
-        """A comparison with what is no form: remainders and quotients know more, of others it is a number."""
-        return NotImplemented if isinstance(other, Rounded) else self._by(op, self, other)
-
     __divmod__ = __rdivmod__ = __lshift__ = __rshift__ = __rlshift__ = __rrshift__ = _not_affine
 
-    def __lt__(self, other: object) -> Any:
-        form = _compared(other, math.ceil)
-        if form is None:
-            return self._compared("less", other)
-        return _compare(form.plus(self.times(-1)), -1)
-
-    def __le__(self, other: object) -> Any:
-        form = _compared(other, math.floor)
-        if form is None:
-            return self._compared("less_equal", other)
-        return _compare(form.plus(self.times(-1)), 0)
-
-    def __gt__(self, other: object) -> Any:
-        form = _compared(other, math.floor)
-        if form is None:
-            return self._compared("greater", other)
-        return _compare(self.plus(form.times(-1)), -1)
-
-    def __ge__(self, other: object) -> Any:
-        form = _compared(other, math.ceil)
-        if form is None:
-            return self._compared("greater_equal", other)
-        return _compare(self.plus(form.times(-1)), 0)
-
-    def __eq__(self, other: object) -> Any:
-        form = _compared(other)
-        if form is None:
-            return self._compared("equal", other)
-        difference = self.plus(form.times(-1))
-        if not difference.terms:
-            return condition(difference.constant == 0)
-        return Condition(((Constraint(difference, True),),))
-
-    def __ne__(self, other: object) -> Any:
-        form = _compared(other)
-        return self._compared("not_equal", other) if form is None else (self == form).negated()
+    __eq__, __ne__ = _comparison("equal"), _comparison("not_equal")
+    __lt__, __le__ = _comparison("less"), _comparison("less_equal")
+    __gt__, __ge__ = _comparison("greater"), _comparison("greater_equal")
 
     def __index__(self) -> int:
         if not self.terms:
             return self.constant
-        raise TraceError(
+        raise trace_error(
+            "CYC110",
             f"`{self}` is used as a number, but a loop index has no single value: the loop is a domain",
-            code="CYC110",
-            span=here(),
             help="use it in subscripts, in range(), in conditions and in arithmetic; run other code"
             " in `with cy.host():`",
         )
@@ -285,10 +210,9 @@ class Affine:
     def __float__(self) -> float:
         if not self.terms:
             return float(self.constant)
-        raise TraceError(
+        raise trace_error(
+            "CYC110",
             f"`{self}` is made a floating number, but a loop index has no single value: the loop is a domain",
-            code="CYC110",
-            span=here(),
             help="write `float(i)` in the kernel itself; elsewhere multiply it, e.g. `i * 1.0`",
         )
 
@@ -296,162 +220,26 @@ class Affine:
         return bool(self.__index__())
 
     def __array__(self, *_: object, **__: object) -> NoReturn:
-        raise TraceError(
+        raise trace_error(
+            "CYC110",
             f"index `{self}` is made an array, or subscripts one of the host outside of the kernel's text",
-            code="CYC110",
-            span=here(),
             help="pass the array to the function that the kernel calls, e.g. `helper(w, i)`",
         )
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: object) -> Any:
-        from cyclotron.language.arrays.numpy_functions import ufunc as of_ufunc
-
         operator = _OPERATORS.get(ufunc.__name__)
         if operator is not None and method == "__call__" and not options:
             values = [as_integer(one) if _is_integer_of_numpy(one) else one for one in inputs]
             if not any(isinstance(one, (np.generic, np.ndarray)) for one in values):
                 return operator(*values)
-        known = of_ufunc(ufunc)
+        known = dispatch.call("ufunc", ufunc)
         if known is None or method != "__call__" or options:
             self.__index__()
         assert known is not None
         return known(*inputs)
 
 
-class OfIndices(Arithmetic):
-    """What conditions, remainders and extrema have in common: in arithmetic they are numbers."""
-
-    def nonzero(self) -> Condition:
-        """The condition that it is not 0."""
-        raise NotImplementedError
-
-    def __bool__(self) -> bool:
-        return bool(self.nonzero())
-
-    def __round__(self, digits: int | None = None) -> Any:
-        from cyclotron.language.expressions.elements import element
-
-        return self if digits is None or digits >= 0 else element(self).__round__(digits)
-
-    __floor__ = __ceil__ = __trunc__ = Arithmetic.__pos__
-
-    def operate(self, op: str, *values: object) -> Any:
-        """Apply an operator to values of which this is one."""
-        from cyclotron.language.expressions.elements import apply
-
-        return apply(op, *values)
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: object) -> Any:
-        from cyclotron.language.expressions.elements import element
-
-        return element(self).__array_ufunc__(ufunc, method, *inputs, **options)
-
-
-class Condition(OfIndices):
-    """A condition on indices: a union of conjunctions of affine constraints; in arithmetic it is 0 or 1."""
-
-    __slots__ = ("region",)
-
-    def __init__(self, region: Region) -> None:
-        self.region = region
-
-    def __and__(self, other: object) -> Condition:
-        return Condition(intersection(self.region, condition(other).region))
-
-    def __or__(self, other: object) -> Condition:
-        return Condition(self.region + condition(other).region)
-
-    def nonzero(self) -> Condition:
-        """The condition itself."""
-        return self
-
-    def negated(self) -> Condition:
-        """The condition that holds where this one does not."""
-        from cyclotron.language.expressions.regions import subtract
-
-        return Condition(subtract(EVERYWHERE, self.region))
-
-    def __invert__(self) -> Condition:
-        raise inverted("a condition on indices")
-
-    __rand__ = __and__
-    __ror__ = __or__
-
-    def __bool__(self) -> bool:
-        raise TraceError(
-            "a condition on indices has no truth value here: the loop is a domain",
-            code="CYC104",
-            span=here(),
-            help="use it in `if`, in `a if condition else b`, or in `sum(... if condition)`",
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Rounded:
-    """What `%` and `//` by a constant make of an affine form: compared it is a condition, else a number."""
-
-    form: Affine
-    divisor: int
-
-    op: ClassVar[str]  # the operator of the registry
-
-
-@dataclass(frozen=True, eq=False)
-class Extremum(OfIndices):
-    """The largest or smallest of affine forms: a bound of a range, else a number."""
-
-    largest: bool
-    forms: tuple[Affine, ...]
-
-    def __str__(self) -> str:
-        return f"{'max' if self.largest else 'min'}({', '.join(map(str, self.forms))})"
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def nonzero(self) -> Condition:
-        """The condition that it is not 0."""
-        above = [condition(form > 0) for form in self.forms]
-        below = [condition(form < 0) for form in self.forms]
-        one, each = (above, below) if self.largest else (below, above)
-        return reduce(or_, one) | reduce(and_, each)
-
-    def __add__(self, other: object) -> Any:
-        return super().__add__(other) if affine(other) is None else self._moved(lambda form: form + other)
-
-    def __radd__(self, other: object) -> Any:
-        return super().__radd__(other) if affine(other) is None else self._moved(lambda form: other + form)
-
-    def __sub__(self, other: object) -> Any:
-        return super().__sub__(other) if affine(other) is None else self._moved(lambda form: form - other)
-
-    def _moved(self, by: Callable[[Affine], Affine]) -> Extremum:
-        return Extremum(self.largest, tuple(by(form) for form in self.forms))
-
-    def __index__(self) -> int:
-        raise TraceError(
-            f"`{self}` is not affine",
-            code="CYC103",
-            span=here(),
-            help="max() and min() of indices can bound a range: `range(max(...), min(...))`",
-        )
-
-
-_EXACT = 1 << 24  # below which whole numbers are told apart in all floating dtypes
 _OPERATORS = {"add": add, "subtract": sub, "multiply": mul}  # of which NumPy's numbers keep forms affine
-
-
-def condition(value: object) -> Condition:
-    """Return a condition as it is, and a host value by its truth."""
-    if isinstance(value, Condition):
-        return value
-    return Condition(EVERYWHERE if value else NOWHERE)
-
-
-def tested(value: object) -> object:
-    """The condition that what indices make is not 0; other values as they are."""
-    if isinstance(value, OfIndices) or (isinstance(value, Affine) and value.terms):
-        return value.nonzero()
-    return value
 
 
 def intersection(left: Region, right: Region) -> Region:
@@ -467,29 +255,12 @@ def affine(value: object) -> Affine | None:
 
 
 def _is_integer(value: object) -> TypeGuard[SupportsIndex]:
-    """Whether a value is an integer on the host; its class tells, much faster than the protocol."""
+    """Return whether a value is an integer on the host; its class tells, much faster than the protocol."""
     if isinstance(value, np.ndarray):
         return _is_integer_of_numpy(value)
-    return hasattr(type(value), "__index__") and not isinstance(value, (Extremum, Arithmetic))
+    return hasattr(type(value), "__index__") and not isinstance(value, Arithmetic)
 
 
 def _is_integer_of_numpy(value: object) -> bool:
-    """Whether a value is a number of NumPy's integers, or an array without axes that holds one."""
+    """Return whether a value is a number of NumPy's integers, or an array without axes that holds one."""
     return isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0 and value.dtype.kind in "iu"
-
-
-def _compared(value: object, rounded: Callable[[float], int] | None = None) -> Affine | None:
-    """What an index is compared with, as a form, rounded where that says the same; None for others."""
-    if isinstance(value, np.ndarray) and not value.ndim:
-        value = value.item()
-    if isinstance(value, float) or (isinstance(value, np.floating) and abs(value) < _EXACT):
-        number = float(value)
-        if number.is_integer():
-            return Affine({}, int(number))
-        return Affine({}, rounded(number)) if rounded is not None and math.isfinite(number) else None
-    return affine(value)
-
-
-def _compare(difference: Affine, offset: int) -> Condition:
-    form = difference.plus(Affine({}, offset))
-    return Condition(((Constraint(form),),)) if form.terms else condition(form.constant >= 0)

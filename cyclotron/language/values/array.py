@@ -1,7 +1,7 @@
 """Whole arrays while a kernel is traced: views of tensors, and expressions that are not computed yet.
 
 A view means the elements of its tensor, now and later, as in NumPy. An expression is a new array: the
-statement that assigns it computes it, element by element (`cyclotron.language.recording.statements`).
+statement that assigns it computes it, element by element (`cyclotron.language.trace.assign`).
 """
 
 from __future__ import annotations
@@ -9,25 +9,31 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from cyclotron.errors import ShapeError, Span, TraceError
-from cyclotron.language.arrays import broadcasting
-from cyclotron.language.arrays.array_refusals import ArrayRefusals, refused_in_place
-from cyclotron.language.arrays.broadcasting import Shape
-from cyclotron.language.arrays.subscripts import Pick, count, subscripted
-from cyclotron.language.expressions.affine import Affine
-from cyclotron.language.expressions.arithmetic import Array, Term
-from cyclotron.language.expressions.elements import Access, Element, cast
-from cyclotron.language.expressions.operators import named_dtype
-from cyclotron.language.expressions.position import here
-
-if TYPE_CHECKING:
-    from cyclotron.language.arrays.tensors import SymbolicTensor
-    from cyclotron.language.recording.aliases import Chosen
+from cyclotron.language.values import broadcasting, dispatch
+from cyclotron.language.values.affine import Affine, Index
+from cyclotron.language.values.array_refusals import ArrayRefusals, refused_in_place
+from cyclotron.language.values.broadcasting import Shape
+from cyclotron.language.values.condition import Condition
+from cyclotron.language.values.context import active_recorder
+from cyclotron.language.values.dispatch import Array, Method, Term, in_place
+from cyclotron.language.values.dtypes import number_of as _number
+from cyclotron.language.values.guarded import guarded_where, may_fail
+from cyclotron.language.values.host_arrays import constant
+from cyclotron.language.values.nodes import Access, Choose, Element, IndexValue, Tensor
+from cyclotron.language.values.numpy_functions import called, check_options, refused
+from cyclotron.language.values.numpy_functions import ufunc as of_ufunc
+from cyclotron.language.values.operations import apply, cast, element
+from cyclotron.language.values.operators import named_dtype
+from cyclotron.language.values.promotion import converted, explicit_cast, promoted, unsupported
+from cyclotron.language.values.source_span import here, shape_error, trace_error
+from cyclotron.language.values.subscripts import Pick, count, has_bounds_of_data, subscripted
+from cyclotron.support.errors import Span
 
 ElementAt = Callable[[Sequence[Affine]], Element]
 MOST_OPERATIONS = 10_000  # of an element of an expression: operands are evaluated wherever they occur
@@ -37,26 +43,26 @@ def _folded(kind: str, about: str) -> Callable[..., Any]:
     """The method that is a reduction."""
 
     def method(
-        self: Whole, axis: Any = None, *options: object, keepdims: bool = False, **named: object
-    ) -> Whole:
-        from cyclotron.language.arrays.numpy_functions import check_options
-        from cyclotron.language.functions.folds import fold
-
-        dtype = named.pop("dtype", None)
+        self: SymbolicArray, axis: Any = None, *options: object, keepdims: bool = False, **named: object
+    ) -> SymbolicArray:
+        dtype: Any = named.pop("dtype", None)
         if dtype is not None and kind in ("sum", "mean"):
-            return fold(kind, self.astype(dtype), axis, keepdims).astype(dtype)  # type: ignore[arg-type]
+            wide: SymbolicArray = dispatch.call("fold", kind, self.astype(dtype), axis, keepdims)
+            return wide.astype(dtype)
         named["dtype"] = dtype
         given = [name for name, value in named.items() if value is not None]
         unnamed = "out" if kind in ("max", "min", "any", "all") else "dtype"  # as NumPy's methods
-        check_options(f".{kind}", [unnamed, *given] if any(v is not None for v in options) else given)
-        return fold(kind, self, axis, keepdims)
+        unsupported = [unnamed, *given] if any(v is not None for v in options) else given
+        check_options(f".{kind}", unsupported)
+        folded: SymbolicArray = dispatch.call("fold", kind, self, axis, keepdims)
+        return folded
 
     method.__name__ = method.__qualname__ = kind
     method.__doc__ = about
     return method
 
 
-class Whole(ArrayRefusals, Array):
+class SymbolicArray(ArrayRefusals, Array):
     """A whole array: its shape, its dtype and what its elements are."""
 
     name: str = "the array"
@@ -77,7 +83,7 @@ class Whole(ArrayRefusals, Array):
         """The view that this is, of a tensor; None for expressions."""
         return None
 
-    def read_tensors(self) -> tuple[SymbolicTensor, ...]:
+    def read_tensors(self) -> tuple[Tensor, ...]:
         """The tensors of which this is a view."""
         return ()
 
@@ -97,27 +103,26 @@ class Whole(ArrayRefusals, Array):
         return np.dtype(self.dtype_name)
 
     @property
-    def T(self) -> Whole:  # noqa: N802 (NumPy's name)
+    def T(self) -> SymbolicArray:  # noqa: N802 (NumPy's name)
         """The array with its axes in reverse."""
         return self.transpose()
 
-    def transpose(self, *axes: Any) -> Whole:
+    def transpose(self, *axes: Any) -> SymbolicArray:
         """The array with its axes in another order, by default in reverse."""
         order = axes[0] if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes
         if not order or order == (None,):
             order = tuple(reversed(range(self.ndim)))
         if len(order) != self.ndim:
-            raise ShapeError(
+            raise shape_error(
+                "CYC122",
                 f"`transpose` has {count(len(order), 'axis', 'axes')} of an array that has {self.ndim}",
-                code="CYC122",
-                span=here(),
                 help="name every axis once, e.g. `A.transpose(1, 0)`",
             )
         return self._permuted(axes_of(tuple(order), self.ndim, "transpose"))
 
-    def _permuted(self, order: tuple[int, ...]) -> Whole:
+    def _permuted(self, order: tuple[int, ...]) -> SymbolicArray:
         shape = tuple(self.shape[axis] for axis in order)
-        return Expression(shape, self.dtype_name, lambda index: self.at(unpermuted(index, order)), (self,))
+        return LazyArray(shape, self.dtype_name, lambda index: self.at(unpermuted(index, order)), (self,))
 
     def __len__(self) -> int:
         if not self.shape:
@@ -126,33 +131,45 @@ class Whole(ArrayRefusals, Array):
 
     def __getitem__(self, key: object) -> Any:
         picks, shape = subscripted(self.name, self.shape, key)
-        return Expression(shape, self.dtype_name, lambda index: self.at(picked(picks, index)), (self,))
+        return LazyArray(shape, self.dtype_name, lambda index: self.at(picked(picks, index)), (self,))
 
     def operate(self, op: str, *values: object) -> Any:
         """Apply an operator to values of which this is one."""
         if op == "matmul":
-            from cyclotron.language.arrays.products import matmul
-
-            return matmul(*values)
+            return dispatch.call("matmul", *values)
         return self.combined(op, values)
 
-    def combined(self, op: str, values: tuple[object, ...]) -> Whole:
+    def combined(self, op: str, values: tuple[object, ...]) -> SymbolicArray:
         """Apply an operator to the elements of values of which this is one, broadcast."""
-        from cyclotron.language.arrays.elementwise import combine
-
         return combine(op, values)
 
-    def astype(self, dtype: DTypeLike) -> Whole:
+    def only_element(self) -> Element:
+        """The element of an array without axes.
+
+        Raises
+        ------
+        ShapeError
+            CYC122 if it has axes.
+        """
+        if self.shape:
+            raise shape_error(
+                "CYC122",
+                f"an array of shape {broadcasting.text(self.shape)} is used where one element is needed",
+                help="give one subscript for each axis, or assign the array to a slice",
+            )
+        return self.at(())
+
+    def astype(self, dtype: DTypeLike) -> SymbolicArray:
         """A copy in another dtype."""
         name = named_dtype(dtype)
-        return Expression(self.shape, name, lambda index: cast(self.at(index), name), (self,))
+        return LazyArray(self.shape, name, lambda index: cast(self.at(index), name), (self,))
 
-    def __pos__(self) -> Whole:
+    def __pos__(self) -> SymbolicArray:
         return self.copy()
 
-    def copy(self) -> Whole:
+    def copy(self) -> SymbolicArray:
         """A new array of the elements."""
-        return Expression(self.shape, self.dtype_name, self.at, (self,))
+        return LazyArray(self.shape, self.dtype_name, self.at, (self,))
 
     def fill(self, value: object) -> None:
         """Assign one value to all elements."""
@@ -167,32 +184,32 @@ class Whole(ArrayRefusals, Array):
 
     def dot(self, other: object) -> Any:
         """The product with a vector or matrix."""
-        from cyclotron.language.arrays.products import dot
-
-        return dot(self, other)
+        return dispatch.call("dot", self, other)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **options: object) -> Any:
-        from cyclotron.language.arrays.numpy_functions import check_options, refused
-        from cyclotron.language.arrays.numpy_functions import ufunc as of_ufunc
-
         known = of_ufunc(ufunc)
         if known is None or method != "__call__":
-            raise refused(f"np.{ufunc.__name__}" + (f".{method}" if method != "__call__" else ""))
+            suffix = "" if method == "__call__" else f".{method}"
+            raise refused(f"np.{ufunc.__name__}{suffix}")
         check_options(f"np.{ufunc.__name__}", list(options))
         return known(*inputs)
 
     def __array_function__(
         self, function: Callable[..., Any], _types: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
-        from cyclotron.language.arrays.numpy_functions import called
-
         return called(function, args, kwargs)
 
 
-class View(Whole):
+def update_in_place(op: str) -> Method:
+    """Return the method of an operator that changes an array in place."""
+    return lambda self, other: self._in_place(op, other)
+
+
+@in_place(update_in_place)
+class View(SymbolicArray):
     """Elements of a tensor: what slices, `.T` and integers take of it, in each of its axes."""
 
-    def __init__(self, tensor: SymbolicTensor, picks: Sequence[Pick], shape: Shape, span: Span) -> None:
+    def __init__(self, tensor: Tensor, picks: Sequence[Pick], shape: Shape, span: Span) -> None:
         self.tensor = tensor
         self.picks = tuple(picks)
         self.span = span
@@ -207,14 +224,14 @@ class View(Whole):
     def whole(self) -> View:
         return self
 
-    def read_tensors(self) -> tuple[SymbolicTensor, ...]:
+    def read_tensors(self) -> tuple[Tensor, ...]:
         return (self.tensor,)
 
     def at(self, index: Sequence[Affine]) -> Access:
         return self.tensor.read(picked(self.picks, index), self.span)
 
     def is_same(self, other: object) -> bool:
-        """Whether both are the same elements in the same order."""
+        """Return whether both are the same elements in the same order."""
         return (
             isinstance(other, View)
             and other.tensor is self.tensor
@@ -245,70 +262,55 @@ class View(Whole):
         return view if shape else view.at(())
 
     def __setitem__(self, key: object, value: object) -> None:
-        from cyclotron.language.arrays.dynamic_slices import assign_by_bounds, has_bounds_of_data
-
         if has_bounds_of_data(key):
-            assign_by_bounds(self, key, value)
+            dispatch.call("assign_by_bounds", self, key, value)
             return
         part = self[key]
         if isinstance(part, Access):
             part.tensor.owner.assign(part.tensor, part.index, value)
-        elif not part.is_same(value.whole() if isinstance(value, Whole) else None):
-            from cyclotron.language.recording.statements import assign
+        elif not part.is_same(value.whole() if isinstance(value, SymbolicArray) else None):
+            self.tensor.owner.assign_view(part, value)
 
-            assign(part, value)
-
-    def grown(self, value: object, *, negative: bool) -> View:
+    def accumulated(self, value: object, *, negative: bool) -> View:
         """Add a value in place, or subtract it."""
-        from cyclotron.language.recording.statements import grow
-
-        grow(self, value, negative=negative)
+        self.tensor.owner.accumulate_view(self, value, negative=negative)
         return self
 
     def _in_place(self, op: str, value: object) -> View:
-        from cyclotron.language.recording.statements import update
-
-        update(self, op, value)
+        if op in ("add", "subtract"):
+            return self.accumulated(_term(value), negative=op == "subtract")
+        self.tensor.owner.update_view(self, op, value)
         return self
 
-    def __iadd__(self, other: object) -> View:
-        return self.grown(_term(other), negative=False)
 
-    def __isub__(self, other: object) -> View:
-        return self.grown(_term(other), negative=True)
+@dataclass(frozen=True)
+class Chosen:
+    """The arrays of which a condition chooses one.
 
-    def __imul__(self, other: object) -> View:
-        return self._in_place("multiply", other)
+    Attributes
+    ----------
+    then, other : frozenset of Tensor
+        The arrays that are read where it holds, and where it does not.
+    sources : tuple of Tensor
+        Those of them of which the result is all or a part.
+    condition : object or None
+        That whose branches are recorded, where they are.
+    """
 
-    def __imatmul__(self, other: object) -> View:
-        from cyclotron.language.recording.statements import multiply
+    then: frozenset[Tensor]
+    other: frozenset[Tensor]
+    sources: tuple[Tensor, ...]
+    condition: object | None = None
 
-        multiply(self, other)
-        return self
-
-    def __itruediv__(self, other: object) -> View:
-        return self._in_place("divide", other)
-
-    def __ifloordiv__(self, other: object) -> View:
-        return self._in_place("floor_divide", other)
-
-    def __imod__(self, other: object) -> View:
-        return self._in_place("remainder", other)
-
-    def __ipow__(self, other: object) -> View:
-        return self._in_place("power", other)
-
-    def __iand__(self, other: object) -> View:
-        return self._in_place("bit_and", other)
-
-    def __ior__(self, other: object) -> View:
-        return self._in_place("bit_or", other)
-
-    def __ixor__(self, other: object) -> View:
-        return self._in_place("bit_xor", other)
+    def arm_of(self, tensor: Tensor) -> tuple[tuple[object, bool], ...]:
+        """The branch of which the choice reads an array, where it is one of the two."""
+        if self.condition is None or (tensor in self.then) == (tensor in self.other):
+            return ()
+        return ((self.condition, tensor in self.then),)
 
 
-class Expression(Whole):
+@in_place(refused_in_place)
+class LazyArray(SymbolicArray):
     """A new array that is not computed yet.
 
     Parameters
@@ -319,7 +321,7 @@ class Expression(Whole):
         NumPy's name of the dtype.
     element_at : callable
         The element at an index.
-    operands : sequence of Whole
+    operands : sequence of SymbolicArray
         The arrays that `element_at` reads.
     costly : bool
         Whether an element takes more than a few operators: then it is computed once where others repeat it.
@@ -332,7 +334,7 @@ class Expression(Whole):
         shape: Shape,
         dtype: str,
         element_at: ElementAt,
-        operands: Sequence[Whole],
+        operands: Sequence[SymbolicArray],
         *,
         costly: bool = False,
         label: str = "value",
@@ -343,15 +345,14 @@ class Expression(Whole):
         self.costly = costly or any(operand.costly for operand in operands)
         self._element_at = element_at
         self._read = [tensor for operand in operands for tensor in operand.read_tensors()]
-        self._made = _recorded()
+        self._made = len(active_recorder().statements)
         self.chosen: Chosen | None = None  # the arrays one of which it is in Python
         self.operations = 1 + sum(operand.operations for operand in operands)
         if self.operations > MOST_OPERATIONS:
-            raise TraceError(
+            raise trace_error(
+                "CYC107",
                 f"an expression takes {self.operations:,} operations for each element, and at most"
                 f" {MOST_OPERATIONS:,} are computed at once",
-                code="CYC107",
-                span=here(),
                 help="what a helper function makes is computed anew wherever it is used: give the value a"
                 " name in the kernel, e.g. `u = step(u)` for each step",
             )
@@ -363,50 +364,24 @@ class Expression(Whole):
     def at(self, index: Sequence[Affine]) -> Element:
         for tensor in self._read:
             if tensor.assigned > self._made:
-                raise TraceError(
+                raise trace_error(
+                    "CYC107",
                     f"`{tensor.name}` is assigned between an expression of it and the use of the expression",
-                    code="CYC107",
-                    span=here(),
                     help=f"give the expression a name of its own in the kernel before `{tensor.name}` is"
                     " assigned, e.g. `y = (...)`, or use cy.copy",
                 )
         return self._element_at(index)
 
-    __iadd__, __isub__, __imul__ = (refused_in_place(sign) for sign in ("+", "-", "*"))
-    __itruediv__, __ifloordiv__, __imod__ = (refused_in_place(sign) for sign in ("/", "//", "%"))
-    __ipow__, __imatmul__ = refused_in_place("**"), refused_in_place("@")
-    __iand__, __ior__, __ixor__ = (refused_in_place(sign) for sign in ("&", "|", "^"))
-
     def __setitem__(self, key: object, value: object) -> None:
-        raise TraceError(
+        raise trace_error(
+            "CYC107",
             "a part of an expression is assigned, and no array holds it yet",
-            code="CYC107",
-            span=here(),
             help="give the expression a name of its own in the kernel first, e.g. `y = (...)`",
         )
 
 
-def only_element(value: Array) -> Element:
-    """The element of an array without axes.
-
-    Raises
-    ------
-    ShapeError
-        CYC122 if it has axes.
-    """
-    assert isinstance(value, Whole)
-    if value.shape:
-        raise ShapeError(
-            f"an array of shape {broadcasting.text(value.shape)} is used where one element is needed",
-            code="CYC122",
-            span=here(),
-            help="give one subscript for each axis, or assign the array to a slice",
-        )
-    return value.at(())
-
-
 def _term(value: object) -> object:
-    """What is added in place, which the intermediate language may have marked as a term."""
+    """Return the value that is added in place, which the intermediate language may have marked as a term."""
     return value.value if isinstance(value, Term) else value
 
 
@@ -432,10 +407,9 @@ def axes_of(axis: Any, ndim: int, what: str) -> tuple[int, ...]:
     axes = [_whole_number(one, what) for one in given]
     for one in axes:
         if not -ndim <= one < ndim or [a % ndim for a in axes].count(one % ndim) > 1:
-            raise ShapeError(
+            raise shape_error(
+                "CYC122",
                 f"`{what}` has the axis {one} of an array that has {ndim}",
-                code="CYC122",
-                span=here(),
                 help=f"name axes between {-ndim} and {ndim - 1}, each once",
             )
     return tuple(one % ndim for one in axes)
@@ -446,7 +420,7 @@ def axis_of(axis: Any, ndim: int, what: str) -> int:
     return axes_of((axis,), ndim, what)[0]
 
 
-def place_of(number: Any, what: str) -> int:
+def whole_shift(number: Any, what: str) -> int:
     """A whole number of places that the host knows.
 
     Raises
@@ -457,10 +431,9 @@ def place_of(number: Any, what: str) -> int:
     try:
         return operator.index(number)
     except TypeError:
-        raise ShapeError(
+        raise shape_error(
+            "CYC122",
             f"`{what}` goes by {number!r} places",
-            code="CYC122",
-            span=here(),
             help="give a whole number that is known before the program runs",
         ) from None
 
@@ -471,28 +444,158 @@ def _whole_number(axis: Any, what: str) -> int:
             raise TypeError("a truth value is no axis, as in NumPy")
         return operator.index(axis)
     except TypeError:
-        raise ShapeError(
+        raise shape_error(
+            "CYC122",
             f"`{what}` has the axis {axis!r}, a value of type `{type(axis).__name__}`",
-            code="CYC122",
-            span=here(),
             help="axes are whole numbers, e.g. `axis=0` or `axis=(0, 1)`",
         ) from None
 
 
-def _recorded() -> int:
-    """How many statements the recording in progress has."""
-    from cyclotron.language.recording.trace import active_trace
-
-    return len(active_trace().statements)
-
-
-def check_scalars(value: Whole) -> None:
+def check_scalars(value: SymbolicArray) -> None:
     """Raise `TraceError` (CYC107) for an array of tiles, which has no whole-array statements."""
     for tensor in value.read_tensors():
         if tensor.blocked:
-            raise TraceError(
+            raise trace_error(
+                "CYC107",
                 f"`{tensor.name}` is used as a whole array, and its elements are tiles",
-                code="CYC107",
-                span=here(),
                 help=f"write loops over its tiles, e.g. `{tensor.example()}`",
             )
+
+
+def combine(op: str, values: Sequence[object]) -> SymbolicArray:
+    """Apply an operator to the elements of arrays, elements and numbers, broadcast.
+
+    Raises
+    ------
+    ShapeError
+        CYC121 if dtypes do not have the operator, CYC122 if shapes do not conform.
+    """
+    if op == "power":
+        spelled = _simple_power(*values)
+        if spelled is not None:
+            return spelled
+    test = values[0] if op == "where" and isinstance(values[0], (Condition, bool, np.bool_)) else None
+    operands = [operand(value) for value in (values if test is None else values[1:])]
+    shape = broadcasting.broadcast([one.shape for one in operands])
+    operands = [computed_once(one, shape) for one in operands]
+    if op == "where" and test is None and operands[0].costly and any(map(_may_fail, operands[1:])):
+        operands[0] = materialized(operands[0])  # reductions in the branches have it in each of their terms
+    dtypes = [number_of(one) if number_of(one) is not None else one.dtype_name for one in operands]
+    if test is not None:
+        dtypes = ["bool", *dtypes]
+    inner, dtype = promoted(op, dtypes)  # type: ignore[arg-type]  # a number where it is not None
+
+    def element_at(index: Sequence[Affine]) -> Element:
+        parts = [one.at(broadcasting.along(index, one.shape)) for one in operands]
+        if op == "where":
+            if test is None:
+                condition: Any = converted(parts.pop(0), "bool")
+                return guarded_where(condition, *(explicit_cast(part, inner) for part in parts))
+            then, other = (explicit_cast(part, inner) for part in parts)
+            return (
+                Choose(test, then, other, here())
+                if isinstance(test, Condition)
+                else (then if test else other)
+            )
+        return apply(op, *(converted(part, inner) for part in parts))
+
+    return LazyArray(shape, dtype, element_at, operands)
+
+
+def operand(value: object) -> SymbolicArray:
+    """An array as it is, one of the host as a constant; an element or number as an array without axes."""
+    if isinstance(value, SymbolicArray):
+        check_scalars(value)
+        return value
+    if (isinstance(value, np.ndarray) and value.ndim) or isinstance(value, (list, tuple)):
+        array: SymbolicArray = constant(value)
+        return array
+    return _Scalar(element(value))
+
+
+def computed_once(value: SymbolicArray, shape: Shape) -> SymbolicArray:
+    """An operand, in a tensor of its own where broadcasting would compute costly elements again and again."""
+    if not value.costly or (
+        len(value.shape) == len(shape) and all(map(broadcasting.same, value.shape, shape))
+    ):
+        return value
+    return materialized(value)
+
+
+def materialized(value: SymbolicArray) -> SymbolicArray:
+    """An array whose elements are there: an expression in a tensor of its own."""
+    if not isinstance(value, LazyArray):
+        return value
+    array: SymbolicArray = active_recorder().new_array(value, value.label)
+    return array
+
+
+def _may_fail(value: SymbolicArray) -> bool:
+    """Return whether reductions of an array have operators that have no result for some values."""
+    return value.costly and may_fail(value.at([Affine({Index("step", here()): 1}, 0) for _ in value.shape]))
+
+
+class _Scalar(SymbolicArray):
+    """An element or a number as an array without axes; of NumPy's numbers their dtype counts."""
+
+    def __init__(self, value: Element) -> None:
+        self.value = value
+        number = _number(value)
+        self.dtype_name = value.dtype or np.result_type(0.0 if number is None else number).name
+
+    @property
+    def shape(self) -> Shape:
+        return ()
+
+    def at(self, index: Sequence[Affine]) -> Element:
+        return self.value
+
+
+def number_of(value: SymbolicArray) -> complex | np.generic | None:
+    """The number that an operand is, as NumPy promotes it: Python's adopt the dtype of others.
+
+    None for arrays and elements.
+    """
+    if not isinstance(value, _Scalar):
+        return None
+    return _number(value.value)
+
+
+def _simple_power(base: object, exponent: object) -> SymbolicArray | None:
+    """Powers that NumPy computes otherwise: the square, the root and the reciprocal."""
+    if not isinstance(base, SymbolicArray) or isinstance(exponent, (bool, np.generic)):
+        return None
+    if not isinstance(exponent, (int, float)):
+        return None
+    floating = base.dtype.kind in "fc"
+    if base.dtype_name == "bool":
+        if exponent == 2 and isinstance(exponent, int):
+            raise unsupported("power", "bool", "int8")
+        return None
+    if exponent == 2 and (floating or isinstance(exponent, int)):
+        return combine("multiply", (base, base))
+    if exponent == 0.5:
+        return combine("sqrt", (base,))
+    if exponent == -1 and floating:
+        return combine("divide", (1, base))
+    if exponent == 1 and (floating or isinstance(exponent, int)):
+        return base.copy()
+    return None
+
+
+def flat_indices(shape: Shape, axes: Sequence[int]) -> SymbolicArray:
+    """For each element of a shape its place along axes, counted with the last one fastest."""
+    sizes = tuple(shape[axis] for axis in axes)
+
+    def element_at(index: Sequence[Affine]) -> Element:
+        return flat_index([index[axis] for axis in axes], sizes)
+
+    return LazyArray(shape, "int64", element_at, ())
+
+
+def flat_index(index: Sequence[Affine], shape: Shape) -> Element:
+    """The place of an index in a shape, counted with the last axis fastest."""
+    form = index[0] if index else Affine({}, 0)
+    for at, size in zip(index[1:], broadcasting.whole_numbers(shape[1:], "the axes"), strict=True):
+        form = form.times(size).plus(at)
+    return IndexValue(form, "int64", here())

@@ -11,10 +11,10 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from cyclotron.arguments import index_of, shown
-from cyclotron.errors import ShapeError
-from cyclotron.language.expressions.arithmetic import Arithmetic
-from cyclotron.language.expressions.position import here
+from cyclotron.language.values.dispatch import Arithmetic
+from cyclotron.language.values.source_span import shape_error
+from cyclotron.support.arguments import index_of, shown
+from cyclotron.support.errors import ShapeError
 
 
 class Extent(int):
@@ -228,10 +228,9 @@ def resolve_shape(
             scalars.append(_size(entry) * (size or 1))
             tiles.append(size or 1)
         else:
-            raise ShapeError(
+            raise shape_error(
+                "CYC122",
                 f"the tile size of the axis of {int(entry)} tiles is not known",
-                code="CYC122",
-                span=here(),
                 help="give it, e.g. `tile=(64, 64)`, or take the number from the shape of a blocked argument",
             )
     return tuple(scalars), tuple(tiles)
@@ -240,17 +239,16 @@ def resolve_shape(
 def _size(entry: object) -> int:
     if isinstance(entry, Arithmetic) or not isinstance(entry, SupportsIndex):
         of_data = isinstance(entry, Arithmetic)
-        raise ShapeError(
+        raise shape_error(
+            "CYC122",
             "a shape depends on data" if of_data else f"a shape has the size {entry!r}",
-            code="CYC122",
-            span=here(),
             help="shapes are known when a kernel is compiled: take sizes of arguments, or pass the number"
             if of_data
             else "sizes are whole numbers, e.g. `n // 2` instead of `n / 2`",
         )
     size = int(entry.__index__())
     if size < 0:
-        raise ShapeError(f"a shape has the negative size {size}", code="CYC122", span=here())
+        raise shape_error("CYC122", f"a shape has the negative size {size}")
     return size
 
 

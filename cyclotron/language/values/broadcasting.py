@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cyclotron.errors import ShapeError, TraceError
-from cyclotron.language.expressions.affine import Affine
-from cyclotron.language.expressions.position import here
+from cyclotron.language.values.affine import Affine
+from cyclotron.language.values.source_span import shape_error, trace_error
+from cyclotron.support.errors import ShapeError
 
 Size = int | Affine
 """The elements along an axis: a number, or an affine form of the loops around."""
@@ -24,12 +24,12 @@ def as_form(extent: Size) -> Affine:
 
 
 def same(left: Size, right: Size) -> bool:
-    """Whether two sizes are known to agree."""
+    """Return whether two sizes are known to agree."""
     return as_form(left).same(as_form(right))
 
 
 def is_one(extent: Size) -> bool:
-    """Whether an axis has one element, which broadcasts."""
+    """Return whether an axis has one element, which broadcasts."""
     return not isinstance(extent, Affine) and extent == 1
 
 
@@ -60,19 +60,17 @@ def check_fits(value: Shape, target: Shape, *, in_place: str | None = None) -> N
     """
     extra = len(value) - len(target)
     if in_place is not None and extra > 0:
-        raise ShapeError(
+        raise shape_error(
+            "CYC122",
             f"`{in_place}` has an array of shape {text(value)} for one of shape {text(target)}: {len(value)}"
             f" axes for {len(target)}",
-            code="CYC122",
-            span=here(),
             help="take one element of the axes too many, or sum over them",
         )
     if any(not is_one(extent) for extent in value[: max(extra, 0)]):
-        raise ShapeError(
+        raise shape_error(
+            "CYC122",
             f"an array of shape {text(value)} is assigned to one of shape {text(target)}:"
             f" {len(value)} axes to {len(target)}",
-            code="CYC122",
-            span=here(),
             help="take one element of the axes too many, or sum over them",
         )
     own = value[max(extra, 0) :]
@@ -97,10 +95,9 @@ def whole_numbers(shape: Shape, what: str) -> tuple[int, ...]:
     """
     for extent in shape:
         if isinstance(extent, Affine):
-            raise TraceError(
+            raise trace_error(
+                "CYC107",
                 f"{what} has the shape {text(shape)}, which depends on the index of a loop",
-                code="CYC107",
-                span=here(),
                 help="assign it to a slice of an array that is declared before the loop",
             )
     return tuple(int(as_form(extent).constant) for extent in shape)
@@ -113,10 +110,9 @@ def text(shape: Shape) -> str:
 
 
 def _mismatch(first: Shape, second: Shape, axis: int, left: Size, right: Size) -> ShapeError:
-    return ShapeError(
+    return shape_error(
+        "CYC122",
         f"shapes {text(first)} and {text(second)} do not conform: axis {axis} has {as_form(left)} elements"
         f" in one and {as_form(right)} in the other",
-        code="CYC122",
-        span=here(),
         help="give both the same size, e.g. by slicing, or one of them the size 1 (`None` in its subscripts)",
     )

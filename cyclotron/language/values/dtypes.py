@@ -9,27 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from cyclotron.errors import ShapeError, Span
-from cyclotron.language.expressions.elements import (
+from cyclotron.language.values.nodes import (
     Apply,
     Choose,
     Constant,
     Element,
+    IndexNumber,
+    IndexValue,
     Reduce,
-    array_of,
-    element,
     rebuild,
-    where,
 )
-from cyclotron.language.expressions.index_numbers import IndexNumber, IndexValue
-from cyclotron.language.expressions.operators import OPERATORS, Operator
-from cyclotron.language.expressions.promotion import (
-    Typed,
-    check_fit,
-    check_storable,
-    converted,
-    promoted,
-)
+from cyclotron.language.values.operators import OPERATORS, Operator
+from cyclotron.language.values.promotion import Typed, check_fit, check_storable, converted, promoted
+from cyclotron.support.errors import ShapeError, Span
 
 _TYPES: Mapping[str, type[Any]] = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 
@@ -57,7 +49,7 @@ def stored(value: Element, dtype: str) -> Element:
         return converted(value, dtype)
     if not isinstance(value, Constant):
         check_storable(own_dtype(value), dtype)
-        return adopted(value, dtype)
+        return with_weak_dtype(value, dtype)
     number = value.value
     kind = np.dtype(dtype).kind
     check_storable(np.result_type(type(number)).name, dtype)
@@ -90,7 +82,7 @@ def _in_one_dtype(op: str, operands: Sequence[Element]) -> tuple[Element, ...]:
     dtype, _ = promoted(op, [*(["bool"] * first), *given])
     return (
         *operands[:first],
-        *(adopted(converted(value, dtype) if value.dtype else value, dtype) for value in values),
+        *(with_weak_dtype(converted(value, dtype) if value.dtype else value, dtype) for value in values),
     )
 
 
@@ -169,7 +161,7 @@ def _typed(op: str, operands: Sequence[Element]) -> tuple[Element, ...]:
     if dtype is None and typing in ("same", "select"):
         return tuple(operands)
     chosen = dtype or np.result_type(*map(own_dtype, operands[first:])).name
-    return (*operands[:first], *(adopted(operand, chosen) for operand in operands[first:]))
+    return (*operands[:first], *(with_weak_dtype(operand, chosen) for operand in operands[first:]))
 
 
 def one_dtype(value: Element) -> Typed:
@@ -199,32 +191,21 @@ def typed_number(value: Element, dtype: str) -> Element:
     if isinstance(value, Constant):
         return replace(value, typed=dtype)
     if isinstance(value, IndexNumber):
-        return IndexNumber(adopted(value, dtype), value.span, value.reach, value.text, is_typed=True)
+        return IndexNumber(with_weak_dtype(value, dtype), value.span, value.reach, value.text, is_typed=True)
     if _is_choice(value):
         test = value.operands[: len(value.operands) - 2]
         return rebuild(value, [*test, *(typed_number(one, dtype) for one in _chosen(value))])
-    return adopted(value, dtype)
+    return with_weak_dtype(value, dtype)
 
 
 def of_numpy(value: Any) -> Any:
-    """What functions of NumPy give: where that is a number, one of NumPy's types."""
+    """Return a result of NumPy's functions: a number as one of NumPy's types."""
     is_number = isinstance(value, Element) and value.dtype is None
     return typed_number(value, own_dtype(value)) if is_number else value
 
 
-def selected(condition: object, a: object, b: object) -> Element:
-    """What NumPy's ``where`` gives: of two numbers, unlike `where`, an array without axes, of their dtype."""
-    if array_of((condition, a, b)) is not None:
-        return where(condition, a, b)
-    values = [element(a), element(b)]
-    if all(one.dtype is None for one in values):
-        dtype = promoted("where", ["bool", *map(one_dtype, values)])[1]
-        values = [typed_number(one, dtype) for one in values]
-    return where(condition, *values)
-
-
 def keeps_dtype(number: Constant, other: Element) -> bool:
-    """Whether what a number is added to has the dtype of the sum."""
+    """Return whether what a number is added to has the dtype of the sum."""
     if other.dtype is None or other.blocked:
         return other.dtype is not None
     return promoted("add", [one_dtype(number), other.dtype])[1] == other.dtype
@@ -288,7 +269,7 @@ def _chosen(value: Element) -> Sequence[Element]:
     return value.operands[int(isinstance(value, Apply)) :]
 
 
-def adopted(value: Element, dtype: str) -> Element:
+def with_weak_dtype(value: Element, dtype: str) -> Element:
     """A choice between numbers, what is computed of some, or a number that indices make, in a dtype.
 
     Where that is narrower than Python's own, it is computed in this one, and converted.
@@ -302,15 +283,20 @@ def adopted(value: Element, dtype: str) -> Element:
     if own != dtype and (
         is_of_numpy or not np.can_cast(own, dtype, "same_kind" if _is_of_numbers(value) else "safe")
     ):
-        return converted(adopted(value, own), dtype)
+        return converted(with_weak_dtype(value, own), dtype)
     if isinstance(value, Choose):
-        return Choose(value.condition, adopted(value.then, dtype), adopted(value.other, dtype), value.span)
+        return Choose(
+            value.condition,
+            with_weak_dtype(value.then, dtype),
+            with_weak_dtype(value.other, dtype),
+            value.span,
+        )
     if isinstance(value, Reduce):
-        body = adopted(value.body, dtype)
+        body = with_weak_dtype(value.body, dtype)
         body = body if body.dtype is not None else Apply(f"to_{dtype}", (body,), value.span)
         return Reduce(value.kind, value.index, value.region, body, value.span)
     assert isinstance(value, Apply)
-    operands = [adopted(operand, dtype) for operand in value.operands]
+    operands = [with_weak_dtype(operand, dtype) for operand in value.operands]
     if value.op == "where" and all(operand.dtype is None for operand in operands[1:]):
         operands[1] = Apply(f"to_{dtype}", operands[1:2], value.span)
     check_dtypes(value.op, operands, value.span)
@@ -318,7 +304,7 @@ def adopted(value: Element, dtype: str) -> Element:
 
 
 def _is_of_numbers(value: Element) -> bool:
-    """Whether a value is a number, or a choice between some, of which nothing is computed."""
+    """Return whether a value is a number, or a choice between some, of which nothing is computed."""
     return isinstance(value, (Constant, IndexNumber)) or (
         _is_choice(value) and all(map(_is_of_numbers, _chosen(value)))
     )

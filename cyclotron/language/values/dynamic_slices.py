@@ -3,56 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from cyclotron.errors import ShapeError, TraceError
-from cyclotron.language.arrays.broadcasting import same, text
-from cyclotron.language.arrays.elementwise import combine, operand, settled
-from cyclotron.language.arrays.places import places
-from cyclotron.language.arrays.whole import View, Whole
-from cyclotron.language.expressions.affine import affine
-from cyclotron.language.expressions.arithmetic import Arithmetic, Part, Term
-from cyclotron.language.expressions.elements import Element, element
-from cyclotron.language.expressions.partial import same_value
-from cyclotron.language.expressions.position import here
-from cyclotron.language.expressions.promotion import check_storable
-
-if TYPE_CHECKING:
-    from cyclotron.language.arrays.tensors import SymbolicTensor
+from cyclotron.language.values import dispatch
+from cyclotron.language.values.affine import affine
+from cyclotron.language.values.array import SymbolicArray, View, combine, flat_indices, materialized, operand
+from cyclotron.language.values.broadcasting import same, text
+from cyclotron.language.values.dispatch import IN_PLACE, SIGNS, Arithmetic, PartialArray, Term
+from cyclotron.language.values.nodes import Element, Tensor, accesses, same_value
+from cyclotron.language.values.numpy_functions import ELEMENTWISE, called
+from cyclotron.language.values.numpy_functions import ufunc as of_ufunc
+from cyclotron.language.values.operations import element
+from cyclotron.language.values.promotion import check_storable
+from cyclotron.language.values.source_span import shape_error, trace_error
+from cyclotron.language.values.subscripts import has_bounds_of_data
+from cyclotron.support.errors import TraceError
 
 Bound = tuple[int, Any, Any]
-_IN_PLACE = {
-    "add": ("add", "+="),
-    "subtract": ("sub", "-="),
-    "multiply": ("mul", "*="),
-    "divide": ("truediv", "/="),
-    "floor_divide": ("floordiv", "//="),
-    "remainder": ("mod", "%="),
-    "power": ("pow", "**="),
-    "bit_and": ("and", "&="),
-    "bit_or": ("or", "|="),
-    "bit_xor": ("xor", "^="),
-}
-"""By operator its method of Python, and its sign."""
-ELEMENTWISE = frozenset([np.where, np.clip, np.round, np.isclose, np.real, np.imag, np.copy])
-"""Functions of NumPy of elements alone, besides its ufuncs."""
 
 
-class Ragged(Part):
-    """What a slice reads whose bounds are data: in operators, and assigned to slices with the same bounds.
+class Ragged(PartialArray):
+    """Elements of a slice whose bounds are data: for operators, and slices with the same bounds.
 
     Parameters
     ----------
-    whole : Whole
+    whole : SymbolicArray
         All elements, those outside of the bounds too.
     bounds : sequence of tuple
         For each such slice its axis, start and stop.
     """
 
-    def __init__(self, whole: Whole, bounds: Sequence[Bound]) -> None:
+    def __init__(self, whole: SymbolicArray, bounds: Sequence[Bound]) -> None:
         self.whole = whole
         self.bounds = tuple(bounds)
         self._made = _versions(self.bounds)
@@ -80,7 +64,7 @@ class Ragged(Part):
         """A copy."""
         return Ragged(self.whole.copy(), self.bounds)
 
-    def kept(self, keep: Callable[[Whole], Whole]) -> Ragged:
+    def kept(self, keep: Callable[[SymbolicArray], SymbolicArray]) -> Ragged:
         """The same with its elements in an array that `keep` makes; what is a slice itself stays one."""
         if self.whole.whole() is not None:
             return self
@@ -96,7 +80,7 @@ class Ragged(Part):
                 "what is computed of a slice whose bounds are data is changed, and no name holds it"
             )
         made = self.operate(op, self, value.value if isinstance(value, Term) else value)
-        check_storable(made.whole.dtype_name, view.dtype_name, in_place=_IN_PLACE[op][1])
+        check_storable(made.whole.dtype_name, view.dtype_name, in_place=f"{SIGNS[op]}=")
         _assign_inside(view, self.bounds, made.whole)
         return self
 
@@ -117,8 +101,6 @@ class Ragged(Part):
         return unknown_shape()
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **options: object) -> Any:
-        from cyclotron.language.arrays.numpy_functions import ufunc as of_ufunc
-
         known = of_ufunc(ufunc)
         if known is None or method != "__call__" or options or ufunc.signature is not None:
             raise unknown_shape()
@@ -127,8 +109,6 @@ class Ragged(Part):
     def __array_function__(
         self, function: Callable[..., Any], _types: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
-        from cyclotron.language.arrays.numpy_functions import called
-
         if function not in ELEMENTWISE:
             raise unknown_shape()
         return called(function, args, kwargs)
@@ -154,26 +134,25 @@ def _in_place(op: str) -> Callable[[Ragged, object], Ragged]:
     return lambda self, value: self.changed(op, value)
 
 
-for _op, (_name, _) in _IN_PLACE.items():
-    setattr(Ragged, f"__i{_name}__", _in_place(_op))
+for _op, _method in IN_PLACE.items():
+    if _op != "matmul":
+        setattr(Ragged, _method, _in_place(_op))
 
 
 def unassignable() -> TraceError:
     """The error for parts of such a slice that are assigned."""
-    return TraceError(
+    return trace_error(
+        "CYC107",
         "a part of a slice whose bounds are data is assigned",
-        code="CYC107",
-        span=here(),
         help="assign to the array itself, e.g. `y[0] = 3`, or to all of the slice: `y[:stop] = 3`",
     )
 
 
 def unknown_shape() -> TraceError:
     """The error for a shape that data decide."""
-    return TraceError(
+    return trace_error(
+        "CYC107",
         "how many elements a slice has depends on data, and so would the shape",
-        code="CYC107",
-        span=here(),
         help="assign it, or what operators and functions of elements make of it, to a slice with the same"
         " bounds; else read the whole axis and choose: `cy.where(cy.arange(n) < stop, x, 0)`",
     )
@@ -194,14 +173,14 @@ def check_together(bounds: Sequence[Bound], others: Sequence[Bound]) -> None:
 
 
 def _agree(one: Any, other: Any) -> bool:
-    """Whether two bounds are known to be the same."""
+    """Return whether two bounds are known to be the same."""
     if one is other:
         return True
     if one is None or other is None:
         return False
     if isinstance(one, View):
         return one.is_same(other)
-    if isinstance(one, Whole) or isinstance(other, Whole):
+    if isinstance(one, SymbolicArray) or isinstance(other, SymbolicArray):
         return False
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
         return np.array_equal(one, other)
@@ -210,11 +189,9 @@ def _agree(one: Any, other: Any) -> bool:
 
 def _versions(bounds: Sequence[Bound]) -> list[int]:
     """By the tensors that bounds read, their last assignments."""
-    from cyclotron.language.recording.trace import accesses
-
-    read: list[SymbolicTensor] = []
+    read: list[Tensor] = []
     for bound in (bound for _, *both in bounds for bound in both):
-        if isinstance(bound, Whole):
+        if isinstance(bound, SymbolicArray):
             read += bound.read_tensors()
         elif isinstance(bound, Element):
             read += [access.tensor for access in accesses(bound)]
@@ -224,25 +201,21 @@ def _versions(bounds: Sequence[Bound]) -> list[int]:
 def check_bound(dtype: np.dtype[Any]) -> None:
     """Raise `ShapeError` (CYC120) for a bound that is no integer."""
     if dtype.kind not in "iu":
-        raise ShapeError(
-            f"a bound of a slice has dtype {dtype.name}",
-            code="CYC120",
-            span=here(),
-            help="bounds are integers, e.g. int64",
+        raise shape_error(
+            "CYC120", f"a bound of a slice has dtype {dtype.name}", help="bounds are integers, e.g. int64"
         )
 
 
 def _unlike(message: str) -> TraceError:
-    return TraceError(
+    return trace_error(
+        "CYC107",
         message,
-        code="CYC107",
-        span=here(),
         help="give the bounds names, and use the same ones, e.g. `x[:, :stop] = y[:, :stop] + 1`",
     )
 
 
-def read_by_bounds(array: Whole, key: object) -> Ragged:
-    """What slices read whose bounds are data."""
+def read_by_bounds(array: SymbolicArray, key: object) -> Ragged:
+    """Read slices whose bounds are data."""
     return Ragged(array[without_bounds(key, Arithmetic)], bounds_of(key, array.ndim, Arithmetic))
 
 
@@ -263,30 +236,22 @@ def assign_by_bounds(view: View, key: object, value: object) -> None:
     _assign_inside(part, bounds, operand(value.whole if isinstance(value, Ragged) else value))
 
 
-def _assign_inside(part: View, bounds: Sequence[Bound], new: Whole) -> None:
+def _assign_inside(part: View, bounds: Sequence[Bound], new: SymbolicArray) -> None:
     """Assign what lies inside of bounds."""
     inside = _inside(part.shape, bounds)
-    part[...] = combine("where", (settled(inside), new.astype(part.dtype_name), part))
+    part[...] = combine("where", (materialized(inside), new.astype(part.dtype_name), part))
 
 
-def _inside(shape: Sequence[Any], bounds: Sequence[Bound]) -> Whole:
+def _inside(shape: Sequence[Any], bounds: Sequence[Bound]) -> SymbolicArray:
     """Which elements of an array lie inside of bounds."""
-    inside: Whole | None = None
+    inside: SymbolicArray | None = None
     for at, start, stop in bounds:
         for bound, op in ((stop, "less"), (start, "greater_equal")):
             if bound is not None:
-                test = combine(op, (places(tuple(shape), (at,)), _expanded(bound, shape, at)))
+                test = combine(op, (flat_indices(tuple(shape), (at,)), _expanded(bound, shape, at)))
                 inside = test if inside is None else combine("logical_and", (inside, test))
     assert inside is not None
     return inside
-
-
-def has_bounds_of_data(key: object, kinds: type | tuple[type, ...] = Arithmetic) -> bool:
-    """Whether slices among subscripts have bounds that are data."""
-    keys = key if isinstance(key, tuple) else (key,)
-    return any(
-        isinstance(bound, kinds) for one in keys if isinstance(one, slice) for bound in (one.start, one.stop)
-    )
 
 
 def without_bounds(key: object, kinds: type) -> Any:
@@ -308,10 +273,9 @@ def bounds_of(key: object, ndim: int, kinds: type) -> list[Bound]:
     kept = [one for one in _spread(key, ndim) if one is None or isinstance(one, slice)]
     for one in kept:
         if one is not None and has_bounds_of_data(one, kinds) and one.step not in (None, 1):
-            raise TraceError(
+            raise trace_error(
+                "CYC107",
                 "a slice whose bounds are data has a step",
-                code="CYC107",
-                span=here(),
                 help="choose by the place, e.g. `cy.where(cy.arange(n) % 2 == 0, ...)`",
             )
     return [
@@ -321,7 +285,7 @@ def bounds_of(key: object, ndim: int, kinds: type) -> list[Bound]:
     ]
 
 
-def _expanded(bound: object, shape: Sequence[Any], axis: int) -> Whole:
+def _expanded(bound: object, shape: Sequence[Any], axis: int) -> SymbolicArray:
     """A bound as one of all axes, from 0 on."""
     size = shape[axis]
     form = affine(bound)
@@ -333,12 +297,14 @@ def _expanded(bound: object, shape: Sequence[Any], axis: int) -> Whole:
         return limit
     others = (*shape[:axis], *shape[axis + 1 :])
     if limit.shape and not (len(limit.shape) == len(others) and all(map(same, limit.shape, others))):
-        raise ShapeError(
+        raise shape_error(
+            "CYC122",
             f"a bound of a slice has shape {text(limit.shape)}, and the other axes have {text(others)}",
-            code="CYC122",
-            span=here(),
             help="give one bound, or one for each element of the other axes",
         )
     wide = limit.astype("int64")
     limit = combine("where", (wide < 0, combine("maximum", (wide + size, 0)), wide))
     return limit[(slice(None),) * axis + (None,)] if limit.shape else limit
+
+
+dispatch.implement(assign_by_bounds=assign_by_bounds, read_by_bounds=read_by_bounds)

@@ -12,15 +12,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cyclotron.language.expressions.elements import Access, Apply, Constant, Element, Reduce, apply, rebuild
-from cyclotron.language.expressions.index_numbers import IndexNumber, IndexValue
-from cyclotron.language.expressions.position import here
-from cyclotron.language.expressions.promotion import typed
+from cyclotron.language.values import dispatch
+from cyclotron.language.values.nodes import (
+    Apply,
+    Constant,
+    Element,
+    Reduce,
+    rebuild,
+    same_value,
+    transform,
+    walk,
+)
+from cyclotron.language.values.promotion import explicit_cast
+from cyclotron.language.values.source_span import here
 
 
 @dataclass(frozen=True)
 class Partial:
-    """What an operator needs of one of its operands.
+    """A demand of an operator on one of its operands.
 
     Attributes
     ----------
@@ -30,21 +39,21 @@ class Partial:
         NumPy's letters of the dtypes for which it matters.
     unless : str
         A flag with which it does not matter.
-    suits : int
-        A value that suits all of them.
+    safe_value : int
+        A value that is safe for all of them.
     """
 
     operand: int
     kinds: str
     unless: str = ""
-    suits: int = 1
+    safe_value: int = 1
 
 
 _PARTIAL: Mapping[str, Partial] = {
     "floor_divide": Partial(1, "i"),
     "remainder": Partial(1, "i"),
     "power": Partial(1, "i"),
-    "normalize_index": Partial(0, "i", suits=0),
+    "normalize_index": Partial(0, "i", safe_value=0),
     "sqrt": Partial(0, "f"),
     "cholesky": Partial(0, "fc"),
     "lu": Partial(0, "fc"),
@@ -56,58 +65,42 @@ _PARTIAL: Mapping[str, Partial] = {
 
 def while_running(value: Element, running: Element) -> Element:
     """The same expression, whose partial operators have operands that suit where `running` is false."""
-    return _guarded(value, lambda operand, suits: apply("where", running, operand, suits))
+    return _guarded(value, lambda operand, safe_value: _where(running, operand, safe_value))
 
 
-def chosen(test: Element, then: Element, other: Element) -> Element:
+def guarded_where(test: Element, then: Element, other: Element) -> Element:
     """``where(test, then, other)``, each of which is computed on values that suit where it is not taken."""
-    if test.blocked or then.blocked or other.blocked:
-        return apply("where", test, then, other)  # tiles have operators of other shapes in them
-    taken = _guarded(then, lambda operand, suits: apply("where", test, operand, suits))
-    left = _guarded(other, lambda operand, suits: apply("where", test, suits, operand))
-    return apply("where", test, taken, left)
+    if test.blocked or then.blocked or other.blocked:  # tiles have operators of other shapes in them
+        return _where(test, then, other)
+    taken = _guarded(then, lambda operand, safe_value: _where(test, operand, safe_value))
+    left = _guarded(other, lambda operand, safe_value: _where(test, safe_value, operand))
+    return _where(test, taken, left)
 
 
 def may_fail(value: Element) -> bool:
-    """Whether some operator of an expression has no result for some values."""
-    seen: set[int] = set()
-    pending = [value]
-    while pending:
-        part = pending.pop()
-        if id(part) in seen:
-            continue
-        seen.add(id(part))
-        if _needs(part) is not None:
-            return True
-        pending += part.operands
-    return False
+    """Return whether some operator of an expression has no result for some values."""
+    return any(_needs(part) is not None for part in walk(value))
 
 
 def _guarded(value: Element, choose: Callable[[Element, Element], Element]) -> Element:
-    """The same expression; `choose` makes of an operand, and a value that suits, what an operator takes."""
+    """The same expression; `choose` makes of an operand, and a safe value, what an operator takes."""
     if not may_fail(value):
         return value
-    known: dict[int, tuple[Element, Element]] = {}  # with the original, so that its id stays its
 
-    def of(part: Element) -> Element:
-        if id(part) not in known:
-            known[id(part)] = (part, new(part))
-        return known[id(part)][1]
-
-    def new(part: Element) -> Element:
-        operands = [of(operand) for operand in part.operands]
+    def guarded(part: Element, operands: list[Element]) -> Element:
         needs = _needs(part)
         if needs is not None:
             operand = operands[needs.operand]
             assert operand.dtype is not None
-            operands[needs.operand] = choose(operand, typed(Constant(needs.suits, here()), operand.dtype))
+            safe = explicit_cast(Constant(needs.safe_value, here()), operand.dtype)
+            operands[needs.operand] = choose(operand, safe)
         return rebuild(part, operands)
 
-    return of(value)
+    return transform(value, guarded)
 
 
 def _needs(part: Element) -> Partial | None:
-    """What a part needs of an operand that may be of any value; None for parts that always have a result."""
+    """Return a part's demand on an operand of any value; None for parts that always have a result."""
     needs = _PARTIAL.get(part.op) if isinstance(part, Apply) else None
     if needs is None or not isinstance(part, Apply) or needs.unless in part.flags:
         return None
@@ -120,7 +113,7 @@ def _needs(part: Element) -> Partial | None:
 
 
 def _has_real_root(value: Element) -> bool:
-    """Whether real numbers are not negative by what they are made of: sums of squares, absolute values."""
+    """Return whether real numbers are sums of squares, absolute values and the like: not negative."""
     known: dict[int, bool] = {}
 
     def of(part: Element) -> bool:
@@ -148,27 +141,6 @@ def _has_real_root(value: Element) -> bool:
     return of(value)
 
 
-def same_value(one: Element, other: Element) -> bool:
-    """Whether two expressions are the same by their text."""
-    pairs, seen = [(one, other)], set()
-    while pairs:
-        a, b = pairs.pop()
-        if a is b or (id(a), id(b)) in seen:
-            continue
-        seen.add((id(a), id(b)))
-        if isinstance(a, Access) and isinstance(b, Access):
-            if a.tensor is not b.tensor or not all(x.same(y) for x, y in zip(a.index, b.index, strict=True)):
-                return False
-        elif isinstance(a, IndexValue) and isinstance(b, IndexValue):
-            if a.dtype != b.dtype or not a.form.same(b.form):
-                return False
-        elif isinstance(a, Constant) and isinstance(b, Constant):
-            if a.value != b.value:
-                return False
-        elif isinstance(a, IndexNumber) and isinstance(b, IndexNumber):
-            pairs.append((a.value, b.value))
-        elif isinstance(a, Apply) and isinstance(b, Apply) and (a.op, a.flags) == (b.op, b.flags):
-            pairs += zip(a.operands, b.operands, strict=True)
-        else:
-            return False
-    return True
+def _where(test: Element, then: Element, other: Element) -> Element:
+    result: Element = dispatch.apply("where", test, then, other)
+    return result

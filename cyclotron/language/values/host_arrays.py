@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from cyclotron.errors import TraceError
-from cyclotron.language.arrays.blocked import Blocked
-from cyclotron.language.expressions.affine import Affine, Extremum, Rounded
-from cyclotron.language.expressions.arithmetic import Arithmetic
-from cyclotron.language.expressions.position import here
-
-if TYPE_CHECKING:
-    from cyclotron.language.arrays.tensors import SymbolicTensor
+from cyclotron.language.values.affine import Affine
+from cyclotron.language.values.blocked import Blocked
+from cyclotron.language.values.context import active_recorder
+from cyclotron.language.values.dispatch import IN_PLACE, Arithmetic
+from cyclotron.language.values.source_span import trace_error
+from cyclotron.support.errors import TraceError
 
 _UNNAMED = "constant"
 _PLAIN = (np.ndarray, np.memmap)  # matrices and masked arrays have other operators
@@ -68,8 +66,8 @@ def _in_place(name: str) -> Callable[[HostArray, Any], Any]:
     return method
 
 
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"):
-    setattr(HostArray, f"__i{_name}__", _in_place(f"__i{_name}__"))
+for _method in IN_PLACE.values():
+    setattr(HostArray, _method, _in_place(_method))
 
 
 def captured(value: Any, *, name: str) -> Any:
@@ -98,7 +96,7 @@ def labelled(value: Any, name: str) -> Any:
     return array
 
 
-def constant(value: Any) -> SymbolicTensor:
+def constant(value: Any) -> Any:
     """The tensor that an array of the host is, as it is now.
 
     Raises
@@ -110,27 +108,23 @@ def constant(value: Any) -> SymbolicTensor:
     """
     array = np.asanyarray(value)
     if not isinstance(array, HostArray) and type(array) not in _PLAIN:
-        raise TraceError(
+        raise trace_error(
+            "CYC107",
             f"a `{type(array).__name__}` of the host is an operand, whose operators are not those of arrays",
-            code="CYC107",
-            span=here(),
             help="make an array of it before, e.g. `w = np.asarray(m)`",
         )
     return _added(getattr(array, "label", _UNNAMED), np.asarray(array), None)
 
 
-def _added(name: str, array: np.ndarray[Any, Any], tile_shape: tuple[int, ...] | None) -> SymbolicTensor:
-    from cyclotron.language.recording.trace import active_trace
-
-    return active_trace().add_constant(name, array, tile_shape)
+def _added(name: str, array: np.ndarray[Any, Any], tile_shape: tuple[int, ...] | None) -> Any:
+    return active_recorder().add_constant(name, array, tile_shape)
 
 
 def assigned(name: str) -> TraceError:
     """The error for a constant that a kernel changes."""
-    return TraceError(
+    return trace_error(
+        "CYC106",
         f"`{name}` is an array of the host and cannot be assigned",
-        code="CYC106",
-        span=here(),
         help=f"programs keep it as it was when they were compiled: declare a result, e.g. `y = cy.empty_like("
         f"{name})`, and assign that; change `{name}` itself outside of kernels",
     )
@@ -139,10 +133,9 @@ def assigned(name: str) -> TraceError:
 def _changed_by_data(name: str) -> TraceError:
     """The error for an array that a kernel makes on the host and changes by what is known only later."""
     what, name = ("an array", "w") if name == _UNNAMED else (f"the array `{name}`", name)
-    return TraceError(
+    return trace_error(
+        "CYC106",
         f"what a kernel computes is assigned to {what} of the host",
-        code="CYC106",
-        span=here(),
         help=f"make it an array of the kernel before: `y = cy.empty_like({name})` and `y[...] = {name}`; or"
         f" write a new one, e.g. `{name} = {name} + x`",
     )
@@ -153,12 +146,11 @@ def _is_array(value: Any) -> bool:
 
 
 def _is_symbolic(key: Any) -> bool:
-    """Whether a subscript speaks of indices of loops, or of data."""
+    """Return whether a subscript speaks of indices of loops, or of data."""
     keys = key if isinstance(key, tuple) else (key,)
     parts = (part for one in keys for part in (_bounds(one) if isinstance(one, slice) else (one,)))
     return any(
-        bool(part.terms) if isinstance(part, Affine) else isinstance(part, (Arithmetic, Extremum, Rounded))
-        for part in parts
+        bool(part.terms) if isinstance(part, Affine) else isinstance(part, Arithmetic) for part in parts
     )
 
 

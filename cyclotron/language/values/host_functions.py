@@ -11,8 +11,8 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from cyclotron.language.arrays.blocked import Blocked
-from cyclotron.language.arrays.captured import captured
+from cyclotron.language.values.blocked import Blocked
+from cyclotron.language.values.host_arrays import captured
 
 _INSTALLED = ("<frozen ", *{sysconfig.get_path(name) + os.sep for name in ("stdlib", "purelib", "platlib")})
 _ASSIGNING = ("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_DEREF", "DELETE_DEREF")
@@ -25,7 +25,7 @@ def names_outside(code: CodeType) -> set[str]:
 
 
 def reads_arrays(value: object) -> bool:
-    """Whether a value is an array, or a function of the user which, or which by others, reads some."""
+    """Return whether a value is an array, or a function of the user which, or which by others, reads some."""
     seen: set[int] = set()
     pending = [value]
     while pending:
@@ -86,21 +86,21 @@ class _Outside(dict[str, Any]):
 
 
 def outer(value: Any, *, name: str, known: dict[int, FunctionType] | None = None) -> Any:
-    """What a function reads by a name that is not its own: arrays are captured, also those of functions."""
+    """Return a variable around a function as kernels read it; arrays are captured, also of functions."""
     if _is_of_user(value):
         return over_constants(value, known=known) if reads_arrays(value) else value
     return captured(value, name=name)
 
 
 def _is_of_user(value: object) -> TypeGuard[FunctionType]:
-    """Whether a value is a function that may be made anew: not of a library, and without effects on names."""
+    """Return whether a value is a function to be made anew: not of a library, without effects on names."""
     if not isinstance(value, FunctionType) or (value.__module__ or "").partition(".")[0] == "cyclotron":
         return False
     return not value.__code__.co_filename.startswith(_INSTALLED) and not _assigns(value.__code__)
 
 
 def _assigns(code: CodeType) -> bool:
-    """Whether a function assigns variables around it."""
+    """Return whether a function assigns variables around it."""
     around = set(code.co_freevars)
     return any(
         one.opname in _ASSIGNING and ("GLOBAL" in one.opname or one.argval in around)
@@ -109,7 +109,7 @@ def _assigns(code: CodeType) -> bool:
 
 
 def _around(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """What a function reads by names that are not its own."""
+    """Yield the variables around a function that it reads, by name."""
     for name in names_outside(function.__code__):
         if name in function.__globals__:
             yield name, function.__globals__[name]

@@ -8,90 +8,31 @@ from dataclasses import replace
 
 import numpy as np
 
-from cyclotron.errors import ShapeError, Span
-from cyclotron.language.expressions.affine import (
-    Affine,
-    Condition,
-    Constraint,
-    Extremum,
-    Index,
-    Region,
-    Rounded,
-    intersection,
+from cyclotron.language.values import dispatch
+from cyclotron.language.values.affine import Affine, Constraint, Index, Region, intersection
+from cyclotron.language.values.condition import Condition, Extremum, Rounded
+from cyclotron.language.values.context import active_recorder
+from cyclotron.language.values.dispatch import SIGNS
+from cyclotron.language.values.dtypes import checked, numbers_of, own_dtype, with_weak_dtype
+from cyclotron.language.values.nodes import (
+    Choose,
+    Constant,
+    Element,
+    IndexNumber,
+    IndexValue,
+    Reduce,
+    ValueRange,
+    applied,
 )
-from cyclotron.language.expressions.elements import Constant, Element, Reduce, applied, cast
-from cyclotron.language.expressions.operators import OPERATORS
-from cyclotron.language.expressions.position import here
-from cyclotron.language.expressions.regions import extent
-
-Reach = tuple[int, int]
-"""The least and the largest value, or a little beyond."""
-
-
-class Reached(int):
-    """A whole number that one made of indices may reach: what is refused for it says so."""
-
-
-class IndexValue(Element):
-    """The value of an affine form of indices, as a number of a dtype."""
-
-    def __init__(self, form: Affine, dtype: str, span: Span) -> None:
-        self.form = form
-        self.span = span
-        self._dtype = dtype
-
-    @property
-    def dtype(self) -> str:
-        return self._dtype
-
-
-class IndexNumber(Element):
-    """A Python number that indices make: computed as Python does, it adopts the dtype of its neighbours.
-
-    Attributes
-    ----------
-    value : Element
-        What computes it, of dtype int64, float64, complex128 or bool.
-    text : str
-        How it is written, as far as that is short; else empty.
-    reach : Reach or None
-        Of integers.
-    is_typed : bool
-        Whether it is one of NumPy's, as `np.float32(i)`: then neighbours do not decide its dtype.
-    """
-
-    def __init__(
-        self, value: Element, span: Span, reach: Reach | None, text: str = "", *, is_typed: bool = False
-    ) -> None:
-        self.value = value
-        self._is_typed = is_typed
-        self.span = span
-        self.reach = reach if np.dtype(value.dtype).kind == "i" else None
-        self.text = text
-
-    @property
-    def operands(self) -> tuple[Element, ...]:
-        return (self.value,)
-
-    @property
-    def is_index(self) -> bool:
-        return True
-
-    @property
-    def is_typed(self) -> bool:
-        return self._is_typed
-
-    @property
-    def sample(self) -> list[complex]:
-        """Numbers of its type, for integers the least and the largest."""
-        if self.reach is not None:
-            return [Reached(end) for end in self.reach]
-        samples: dict[str, list[complex]] = {"b": [False, True], "f": [0.0], "c": [0j]}
-        return samples.get(np.dtype(self.value.dtype).kind, [0])
+from cyclotron.language.values.operators import OPERATORS
+from cyclotron.language.values.promotion import explicit_cast
+from cyclotron.language.values.region import extent
+from cyclotron.language.values.source_span import here, shape_error
+from cyclotron.support.errors import ShapeError, Span
 
 
 def number(value: Affine | Rounded | Extremum) -> IndexNumber:
-    """What an index, its remainder or quotient, or the largest or least of several is as a number."""
+    """Return an index, its remainder or quotient, or the largest or least of several as a number."""
     if isinstance(value, Affine):
         return IndexNumber(IndexValue(value, "int64", here()), here(), _reach_of(value), str(value))
     if isinstance(value, Rounded):
@@ -105,10 +46,14 @@ def number(value: Affine | Rounded | Extremum) -> IndexNumber:
 
 
 def truth_number(condition: Condition) -> IndexNumber:
-    """What a condition on indices is as a number: 0 or 1 in arithmetic."""
-    from cyclotron.language.recording.conditions import as_element
+    """Return a condition on indices as a number: 0 or 1 in arithmetic."""
+    return IndexNumber(truth_element(condition), here(), None)
 
-    return IndexNumber(as_element(condition), here(), None)
+
+def truth_element(condition: Condition) -> Element:
+    """Return a condition on indices as a bool of the kernel."""
+    true, false = (explicit_cast(Constant(value, here()), "bool") for value in (True, False))
+    return Choose(condition, true, false, here())
 
 
 def computed(op: str, operands: Sequence[Element], span: Span, flags: Sequence[str] = ()) -> Element:
@@ -119,30 +64,28 @@ def computed(op: str, operands: Sequence[Element], span: Span, flags: Sequence[s
 
 
 def extremum(op: str, *operands: Element) -> Element:
-    """What Python's ``max`` or ``min`` gives of numbers of which indices make some.
+    """Return Python's ``max`` or ``min`` of numbers of which indices make some.
 
     Raises
     ------
     ShapeError
         CYC120 if one of them is of a type of NumPy's, and another is not.
     """
-    from cyclotron.language.expressions.dtypes import own_dtype
-
     types = {own_dtype(one) if one.is_typed else None for one in operands}
-    typed = next(iter(types))
+    explicit_cast = next(iter(types))
     if len(types) > 1:
         raise _of_several_types(op[:3], operands)
     chosen = _python(op, operands, here())
     if isinstance(chosen.value, Constant):
-        return replace(chosen.value, typed=typed)
-    made = IndexNumber(chosen.value, chosen.span, chosen.reach, is_typed=typed is not None)
+        return replace(chosen.value, typed=explicit_cast)
+    made = IndexNumber(chosen.value, chosen.span, chosen.reach, is_typed=explicit_cast is not None)
     texts = [str(one.value) if isinstance(one, Constant) else one.text for one in operands]
     made.text = f"{op[:3]}({', '.join(texts)})" if all(texts) else ""
     return made
 
 
 def is_of_indices(op: str, operands: Sequence[Element]) -> bool:
-    """Whether all operands that count are numbers and indices make some of them."""
+    """Return whether all operands that count are numbers and indices make some of them."""
     entry = OPERATORS.get(op)
     counted = operands[int(entry is not None and entry.typing == "select") :]
     truth = entry is not None and entry.typing == "truth"  # which is one of Python's too
@@ -152,7 +95,7 @@ def is_of_indices(op: str, operands: Sequence[Element]) -> bool:
 
 def reduced(kind: str, index: Index, region: Region, body: Element, span: Span) -> Element:
     """A reduction of numbers that indices make: a number too; of truth values it tells one."""
-    made = Reduce(kind, index, region, strong(body), span)
+    made = Reduce(kind, index, region, as_python_scalar(body), span)
     if made.dtype == "bool" and not body.is_typed:
         return made
     return IndexNumber(made, span, _reach_of_reduction(made, body), is_typed=body.is_typed)
@@ -160,7 +103,7 @@ def reduced(kind: str, index: Index, region: Region, body: Element, span: Span) 
 
 def counted(value: Element) -> Element:
     """A number as a sum takes it: truth values are whole numbers."""
-    inner = strong(value)
+    inner = as_python_scalar(value)
     if inner.dtype != "bool":
         return value
     return IndexNumber(_as_integer(inner), value.span, (0, 1), is_typed=value.is_typed)
@@ -170,16 +113,16 @@ def of_python(value: Element, dtype: str) -> Element:
     """A number as one of Python's, of the type whose dtype this is: it adopts that of its neighbours."""
     if isinstance(value, Constant):
         return Constant(np.dtype(dtype).type(value.value).item(), value.span)
-    return IndexNumber(cast(strong(value), dtype), value.span, _reach(value), value.text)
+    return IndexNumber(
+        dispatch.call("cast", as_python_scalar(value), dtype), value.span, _reach(value), value.text
+    )
 
 
-def strong(value: Element) -> Element:
-    """What computes a number, in the dtype of Python's."""
-    from cyclotron.language.expressions.dtypes import adopted, own_dtype
-
+def as_python_scalar(value: Element) -> Element:
+    """Return the expression that computes a number, in the dtype of Python's."""
     if isinstance(value, (IndexNumber, Constant)) or value.dtype is not None:
         return value.value if isinstance(value, IndexNumber) else value
-    return adopted(value, own_dtype(value))
+    return with_weak_dtype(value, own_dtype(value))
 
 
 def _python(op: str, operands: Sequence[Element], span: Span) -> IndexNumber:
@@ -187,9 +130,7 @@ def _python(op: str, operands: Sequence[Element], span: Span) -> IndexNumber:
 
 
 def _strong(op: str, operands: Sequence[Element], span: Span, flags: Sequence[str]) -> Element:
-    from cyclotron.language.expressions.dtypes import checked
-
-    values = [strong(one) for one in operands]
+    values = [as_python_scalar(one) for one in operands]
     if op in _ARITHMETIC:
         values = [_as_integer(one) for one in values]
     if OPERATORS[op].typing == "cast" and f"to_{values[0].dtype}" == op:
@@ -205,9 +146,7 @@ def _as_integer(value: Element) -> Element:
 
 
 def _is_negative(base: Element, exponent: Element) -> bool:
-    """Whether a whole number has a negative power, which is none; whether it does may not change."""
-    from cyclotron.language.expressions.dtypes import own_dtype
-
+    """Return whether a whole number has a negative power, which is none; whether it does may not change."""
     reach = _reach_of_exponent(exponent)
     if reach is None or reach[0] >= 0 or np.dtype(own_dtype(base)).kind != "i":
         return False
@@ -215,33 +154,28 @@ def _is_negative(base: Element, exponent: Element) -> bool:
         return True
     text = exponent.text or "n"
     text = f"({text})" if text.startswith("-") or " " in text else text
-    raise ShapeError(
+    raise shape_error(
+        "CYC120",
         f"whole numbers are raised to powers between {reach[0]} and {reach[1]}: negative powers are float64,"
         " the others int64",
-        code="CYC120",
-        span=here(),
         help=f"make the base a floating number, e.g. `(i + 1.0)**{text}`, or write an `if` for one of both",
     )
 
 
-def _reach_of_exponent(exponent: Element) -> Reach | None:
+def _reach_of_exponent(exponent: Element) -> ValueRange | None:
     """Of an index that may be negative exactly, where the value is taken."""
-    from cyclotron.language.recording.trace import active_trace
-
     reach = _reach(exponent)
-    inner = strong(exponent)
+    inner = as_python_scalar(exponent)
     if reach is None or reach[0] >= 0 or not isinstance(inner, IndexValue):
         return reach
     power = Index("power", here())
     equal = Constraint(inner.form.plus(Affine({power: -1}, 0)), equality=True)
-    return extent(intersection(active_trace().taken(), ((equal,),)), power) or (0, 0)
+    return extent(intersection(active_recorder().taken(), ((equal,),)), power) or (0, 0)
 
 
-def _reach_of(form: Affine) -> Reach:
-    from cyclotron.language.recording.trace import active_trace
-
+def _reach_of(form: Affine) -> ValueRange:
     low = high = form.constant
-    region = active_trace().region()
+    region = active_recorder().region()
     for index, factor in form.terms.items():
         ends = extent(region, index) or (0, 0)
         low += factor * ends[factor < 0]
@@ -249,17 +183,15 @@ def _reach_of(form: Affine) -> Reach:
     return _fitting(low, high)
 
 
-def _reach(value: Element) -> Reach | None:
-    from cyclotron.language.expressions.dtypes import numbers_of
-
+def _reach(value: Element) -> ValueRange | None:
     numbers = numbers_of(value)
     if not all(isinstance(one, int) for one in numbers):
         return None
     return min(map(int, numbers)), max(map(int, numbers))  # type: ignore[arg-type]  # whole numbers
 
 
-def _reach_after(op: str, operands: Sequence[Element]) -> Reach | None:
-    """What whole numbers become."""
+def _reach_after(op: str, operands: Sequence[Element]) -> ValueRange | None:
+    """Return the range of an operator's results on whole numbers."""
     reaches = [_reach(one) for one in operands[int(op == "where") :]]
     known = [one for one in reaches if one is not None]
     if len(known) < len(reaches) or (OPERATORS[op].typing == "truth") or op == "divide":
@@ -283,7 +215,7 @@ def _reach_after(op: str, operands: Sequence[Element]) -> Reach | None:
     return _fitting(min(results), max(results))
 
 
-def _reach_of_quotient(dividend: Reach, divisor: Reach) -> Reach:
+def _reach_of_quotient(dividend: ValueRange, divisor: ValueRange) -> ValueRange:
     """Of what is divided by negative divisors and by positive ones, each at its ends."""
     parts = (divisor[0], min(divisor[1], -1)), (max(divisor[0], 1), divisor[1])
     divisors = [end for low, high in parts if low <= high for end in (low, high)]
@@ -291,7 +223,7 @@ def _reach_of_quotient(dividend: Reach, divisor: Reach) -> Reach:
     return _fitting(min(quotients), max(quotients)) if quotients else (0, 0)
 
 
-def _reach_of_bits(op: str, *operands: Reach) -> Reach:
+def _reach_of_bits(op: str, *operands: ValueRange) -> ValueRange:
     bits = max(end.bit_length() for reach in operands for end in reach)
     masks = [high for low, high in operands if low >= 0]
     if op == "bit_and" and masks:
@@ -299,7 +231,7 @@ def _reach_of_bits(op: str, *operands: Reach) -> Reach:
     return 0 if len(masks) == len(operands) else -(1 << bits), (1 << bits) - 1
 
 
-def _reach_of_power(base: Reach, exponent: Reach) -> Reach | None:
+def _reach_of_power(base: ValueRange, exponent: ValueRange) -> ValueRange | None:
     if exponent[0] < 0 and exponent[0] == exponent[1]:
         return None
     most = max(abs(end) for end in base)
@@ -309,13 +241,11 @@ def _reach_of_power(base: Reach, exponent: Reach) -> Reach | None:
     return _fitting(-largest if base[0] < 0 else 0, largest)
 
 
-def _reach_of_reduction(value: Reduce, body: Element) -> Reach | None:
+def _reach_of_reduction(value: Reduce, body: Element) -> ValueRange | None:
     reach = _reach(body)
     if reach is None or value.kind in ("maximum", "minimum"):
         return reach
-    from cyclotron.language.recording.trace import active_trace
-
-    ends = extent(intersection(active_trace().region(), value.region), value.index)
+    ends = extent(intersection(active_recorder().region(), value.region), value.index)
     count = 0 if ends is None else ends[1] - ends[0] + 1
     if value.kind == "sum":
         return _fitting(min(0, count * reach[0]), max(0, count * reach[1]))
@@ -323,7 +253,7 @@ def _reach_of_reduction(value: Reduce, body: Element) -> Reach | None:
     return power and (power[0], max(power[1], 1))
 
 
-def _fitting(low: int, high: int) -> Reach:
+def _fitting(low: int, high: int) -> ValueRange:
     limits = np.iinfo(np.int64)
     if limits.min <= low and high <= limits.max:
         return low, high
@@ -331,23 +261,19 @@ def _fitting(low: int, high: int) -> Reach:
 
 
 def _of_several_types(function: str, operands: Sequence[Element]) -> ShapeError:
-    from cyclotron.language.expressions.dtypes import own_dtype
-
     kinds = dict.fromkeys(f"NumPy's {own_dtype(one)}" if one.is_typed else "Python's" for one in operands)
-    return ShapeError(
+    return shape_error(
+        "CYC120",
         f"`{function}` chooses between numbers of different types, {' and '.join(kinds)}, and which one it is"
         " decides the dtype",
-        code="CYC120",
-        span=here(),
         help=f"convert what is chosen to one type, e.g. `{function}(np.float32(i), np.float32(1))`",
     )
 
 
 def _too_large(reached: str) -> ShapeError:
-    return ShapeError(
+    return shape_error(
+        "CYC120",
         f"a number that indices make reaches {reached}, and int64 ends at {np.iinfo(np.int64).max}",
-        code="CYC120",
-        span=here(),
         help="compute with floating numbers, e.g. `float(n) * i`, or scale it down before",
     )
 
@@ -361,15 +287,7 @@ def _text(op: str, operands: Sequence[Element]) -> str:
     return f"{left} {sign} {right}"
 
 
-_SIGNS = {
-    "add": "+",
-    "subtract": "-",
-    "multiply": "*",
-    "divide": "/",
-    "floor_divide": "//",
-    "remainder": "%",
-    "power": "**",
-}
+_SIGNS = {op: sign for op, sign in SIGNS.items() if op != "matmul" and not op.startswith("bit")}
 _EXACT: Mapping[str, Callable[..., int]] = {
     "add": operator.add,
     "subtract": operator.sub,

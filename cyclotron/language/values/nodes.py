@@ -1,32 +1,120 @@
-"""Symbolic elements: what `A[i, k]` and the operators on it are while a kernel is traced."""
+"""Expressions for one element: what `A[i, k]` and the operators on it are while a kernel is traced."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 
-from cyclotron.errors import ShapeError, Span, TraceError
-from cyclotron.language.expressions.affine import (
-    Affine,
-    Condition,
-    Extremum,
-    Index,
-    Region,
-    Rounded,
-    tested,
-)
-from cyclotron.language.expressions.arithmetic import Arithmetic, Array, Part
-from cyclotron.language.expressions.operators import DTYPES, OPERATORS, evaluate, named_dtype, result_dtype
-from cyclotron.language.expressions.position import here
-from cyclotron.language.expressions.refusals import Refusals, inverted, not_an_operator
+from cyclotron.language.values import dispatch
+from cyclotron.language.values.affine import Affine, Index, Region
+from cyclotron.language.values.blocked import Extent, extents
+from cyclotron.language.values.condition import Condition
+from cyclotron.language.values.context import Recorder
+from cyclotron.language.values.dispatch import Arithmetic
+from cyclotron.language.values.operators import evaluate, result_dtype
+from cyclotron.language.values.refusals import Refusals, not_an_operator
+from cyclotron.language.values.source_span import here, trace_error
+from cyclotron.support.errors import Span
 
-if TYPE_CHECKING:
-    from cyclotron.language.arrays.tensors import SymbolicTensor
+ValueRange = tuple[int, int]
+"""The least and the largest value, or a little beyond."""
+
+
+class RangeBound(int):
+    """A whole number that one made of indices may reach: what is refused for it says so."""
+
+
+class Tensor:
+    """The name, dtype and shape of an input of a kernel or of a tensor declared in it.
+
+    Parameters
+    ----------
+    owner : Recorder
+        The recording that the tensor belongs to.
+    name : str
+        The name in the kernel.
+    dtype : str
+        NumPy's name of the dtype.
+    scalars : tuple of int
+        Scalars along each axis.
+    tile : tuple of int or None
+        Scalars per tile along each axis; None where elements are scalars.
+    is_input : bool
+        Whether it is an argument.
+    fill : complex or None
+        The value of elements without equation; None where all need one.
+    span : Span
+        The declaration.
+    """
+
+    def __init__(
+        self,
+        owner: Recorder,
+        name: str,
+        dtype: str,
+        scalars: tuple[int, ...],
+        tile: tuple[int, ...] | None,
+        *,
+        is_input: bool,
+        fill: complex | None,
+        span: Span,
+    ) -> None:
+        self.owner = owner
+        self.name = name
+        self.dtype_name = dtype
+        self.scalars = scalars
+        self.tile = tile
+        self.is_input = is_input
+        self.initial = fill
+        self.span = span
+        self.origin = (0,) * len(scalars)  # where element 0 lies among the indices of whole-array statements
+        self.complete = False  # whether its first statement assigns all elements
+        self.assigned = 0  # the number of the last statement that assigns it, from 1
+        self.values: NDArray[Any] | None = None  # of an array of the host, when it was read
+
+    @property
+    def blocked(self) -> bool:
+        """Return whether elements are tiles."""
+        return self.tile is not None
+
+    @property
+    def shape(self) -> tuple[Extent, ...]:
+        """Elements along each axis."""
+        return extents(self.scalars, self.tile)
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.scalars)
+
+    def example(self) -> str:
+        """An access as one would write it, for messages."""
+        return f"{self.name}[{', '.join('ijkl'[: self.ndim]) if self.ndim <= 4 else '...'}]"
+
+    def read(self, index: Sequence[Affine], span: Span) -> Access:
+        """An element as the kernel reads it now."""
+        return Access(self, tuple(index), span, len(self.owner.statements), len(self.owner.indices()))
+
+
+class AxisIndex(Index):
+    """The index of a whole-array statement: positions along an axis of the array that it assigns."""
+
+    __slots__ = ("axis", "tensor")
+
+    def __init__(self, tensor: Tensor, axis: int, span: Span) -> None:
+        super().__init__(f"axis{axis}", span)
+        self.tensor = tensor
+        self.axis = axis
+
+
+class FoldIndex(Index):
+    """The index over which a whole-array statement reduces."""
+
+    __slots__ = ()
 
 
 class Element(Refusals, Arithmetic):
@@ -47,22 +135,22 @@ class Element(Refusals, Arithmetic):
 
     @property
     def blocked(self) -> bool:
-        """Whether the element is a tile."""
+        """Return whether the element is a tile."""
         return False
 
     @property
     def is_conditional(self) -> bool:
-        """Whether the expression has a choice by a condition on indices in it."""
+        """Return whether the expression has a choice by a condition on indices in it."""
         return False
 
     @property
     def is_index(self) -> bool:
-        """Whether it is a number without dtype that indices make."""
+        """Return whether it is a number without dtype that indices make."""
         return False
 
     @property
     def is_typed(self) -> bool:
-        """Whether it is a number of NumPy's types, or made of some: neighbours do not decide its dtype."""
+        """True for a number of NumPy's types, or made of some: neighbours do not decide its dtype."""
         return False
 
     @property
@@ -76,11 +164,12 @@ class Element(Refusals, Arithmetic):
 
     def operate(self, op: str, *values: object) -> Any:
         """Apply an operator to values of which this element is one."""
-        return _SPELLED_HERE[op](*values) if op in _SPELLED_HERE else apply(op, *values)
+        return dispatch.call("operate_on_elements", op, *values)
 
     def astype(self, dtype: DTypeLike) -> Element:
         """The values in another dtype."""
-        return cast(self, dtype)
+        result: Element = dispatch.call("cast", self, dtype)
+        return result
 
     def sum(self, axis: int | None = None, keepdims: bool = False) -> Element:
         """The sum of each row (``axis=-1, keepdims=True``) or column (``axis=0``) of a tile."""
@@ -95,9 +184,7 @@ class Element(Refusals, Arithmetic):
         return _fold("min", self, axis, keepdims)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **options: object) -> Element:
-        from cyclotron.language.arrays.numpy_functions import ufunc as of_ufunc
-
-        known = of_ufunc(ufunc)
+        known = dispatch.call("ufunc", ufunc)
         if known is None or method != "__call__" or options:
             raise not_an_operator(f"`np.{ufunc.__name__}`")
         result: Element = known(*inputs)
@@ -105,19 +192,18 @@ class Element(Refusals, Arithmetic):
 
     def __array_function__(
         self, function: Callable[..., Any], _types: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> Element:
+    ) -> Any:
+        first = args[0] if args else None
         if function is np.linalg.cholesky and len(args) == 1 and not kwargs:
-            return cholesky(args[0])
-        if function is np.transpose and len(args) == 1 and not kwargs and isinstance(args[0], Element):
-            return args[0].T
-        if function in (np.sum, np.max, np.min) and len(args) == 1 and isinstance(args[0], Element):
-            return _fold(function.__name__.removeprefix("a"), args[0], **kwargs)
+            return dispatch.apply("cholesky", first)
+        if function is np.transpose and len(args) == 1 and not kwargs and isinstance(first, Element):
+            return first.T
+        if function in (np.sum, np.max, np.min) and len(args) == 1 and isinstance(first, Element):
+            return _fold(function.__name__.removeprefix("a"), first, **kwargs)
         if function is np.where and len(args) == 3 and not kwargs:
-            from cyclotron.language.expressions.dtypes import selected
-
-            return selected(*args)
+            return dispatch.call("where_of_numpy", *args)
         if function in (np.real, np.imag, np.copy) and len(args) == 1:
-            return apply(function.__name__, *args)
+            return dispatch.apply(function.__name__, first)
         raise not_an_operator(f"`np.{function.__name__}`")
 
 
@@ -142,7 +228,7 @@ class Access(Element):
     for what the recording reads by itself.
     """
 
-    tensor: SymbolicTensor
+    tensor: Tensor
     index: tuple[Affine, ...]
     span: Span
     made: int | None = None
@@ -156,12 +242,16 @@ class Access(Element):
     def blocked(self) -> bool:
         return self.tensor.blocked
 
-    def grown(self, value: object, *, negative: bool) -> Increment:
+    def accumulated(self, value: object, *, negative: bool) -> Increment:
         """The element less or plus a value: an accumulation where it is assigned."""
-        return Increment(self, element(value), negative)
+        return Increment(self, dispatch.call("element", value), negative)
 
     def __repr__(self) -> str:
         return f"{self.tensor.name}[{', '.join(map(str, self.index))}]"
+
+    def names(self, tensor: Tensor, index: Sequence[Affine]) -> bool:
+        """Return whether it is the element of a tensor at an index."""
+        return self.tensor is tensor and all(a.same(b) for a, b in zip(self.index, index, strict=True))
 
 
 class Compound(Element):
@@ -243,70 +333,66 @@ class Increment:
 
     def element(self) -> Element:
         """The new value."""
-        return apply("subtract" if self.negative else "add", self.target, self.value)
+        result: Element = dispatch.apply("subtract" if self.negative else "add", self.target, self.value)
+        return result
 
 
-def element(value: object) -> Element:
-    """Return an element as it is and a Python or NumPy number as a constant; anything else is an error."""
-    if isinstance(value, Element):
-        return value
-    if isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0 and value.dtype.kind in "biufc":
-        return Constant(value.item(), here(), value.dtype.name)
-    if isinstance(value, (bool, int, float, complex)):
-        return Constant(value, here())
-    if isinstance(value, (Affine, Extremum, Rounded)):
-        if isinstance(value, Affine) and not value.terms:
-            return Constant(value.constant, here())
-        from cyclotron.language.expressions.index_numbers import number
+class IndexValue(Element):
+    """The value of an affine form of indices, as a number of a dtype."""
 
-        return number(value)
-    if isinstance(value, Condition):
-        from cyclotron.language.expressions.index_numbers import truth_number
+    def __init__(self, form: Affine, dtype: str, span: Span) -> None:
+        self.form = form
+        self.span = span
+        self._dtype = dtype
 
-        return truth_number(value)
-    if isinstance(value, (Array, np.ndarray)):
-        from cyclotron.language.arrays.elementwise import operand
-        from cyclotron.language.arrays.whole import only_element
-
-        return only_element(operand(value) if isinstance(value, np.ndarray) else value)
-    if isinstance(value, Part):
-        raise value.refused()
-    raise TraceError(
-        f"a value of type `{type(value).__name__}` is used where an element of a tensor is needed",
-        code="CYC105",
-        span=here(),
-        help="use elements of tensors, Python numbers and operators on them",
-    )
+    @property
+    def dtype(self) -> str:
+        return self._dtype
 
 
-def apply(op: str, *values: object, flags: Sequence[str] = ()) -> Element:
-    """Apply an operator of the registry by name."""
-    from cyclotron.language.expressions.dtypes import checked
-    from cyclotron.language.expressions.index_numbers import computed, is_of_indices
+class IndexNumber(Element):
+    """A Python number that indices make: computed as Python does, it adopts the dtype of its neighbours.
 
-    array = array_of(values)
-    if array is not None:
-        return array.combined(op, values)  # type: ignore[return-value]  # an array where operands are
-    span = here()
-    operands = [element(value) for value in values]
-    if is_of_indices(op, operands):
-        return computed(op, operands, span, flags)
-    return applied(op, checked(op, operands, span), span, flags)
+    Attributes
+    ----------
+    value : Element
+        What computes it, of dtype int64, float64, complex128 or bool.
+    text : str
+        How it is written, as far as that is short; else empty.
+    reach : ValueRange or None
+        Of integers.
+    is_typed : bool
+        Whether it is one of NumPy's, as `np.float32(i)`: then neighbours do not decide its dtype.
+    """
 
+    def __init__(
+        self, value: Element, span: Span, reach: ValueRange | None, text: str = "", *, is_typed: bool = False
+    ) -> None:
+        self.value = value
+        self._is_typed = is_typed
+        self.span = span
+        self.reach = reach if np.dtype(value.dtype).kind == "i" else None
+        self.text = text
 
-def array_of(values: Sequence[object]) -> Array | Part | None:
-    """The first of some values that is an array, also one of the host; None of elements and numbers."""
-    for value in values:
-        if isinstance(value, Part):
-            return value
-    for value in values:
-        if isinstance(value, Array):
-            return value
-        if isinstance(value, np.ndarray) and value.ndim:
-            from cyclotron.language.arrays.elementwise import operand
+    @property
+    def operands(self) -> tuple[Element, ...]:
+        return (self.value,)
 
-            return operand(value)
-    return None
+    @property
+    def is_index(self) -> bool:
+        return True
+
+    @property
+    def is_typed(self) -> bool:
+        return self._is_typed
+
+    @property
+    def sample(self) -> list[complex]:
+        """Numbers of its type, for integers the least and the largest."""
+        if self.reach is not None:
+            return [RangeBound(end) for end in self.reach]
+        samples: dict[str, list[complex]] = {"b": [False, True], "f": [0.0], "c": [0j]}
+        return samples.get(np.dtype(self.value.dtype).kind, [0])
 
 
 def rebuild(value: Element, operands: Sequence[Element]) -> Element:
@@ -329,122 +415,21 @@ def applied(op: str, operands: Sequence[Element], span: Span, flags: Sequence[st
     return Apply(op, operands, span, flags)
 
 
-def add(left: object, right: object) -> Element:
-    """The sum; the zero with which Python's ``sum`` starts is dropped."""
-    if array_of((left, right)) is not None:
-        return apply("add", left, right)
-    from cyclotron.language.expressions.dtypes import keeps_dtype
-
-    a, b = element(left), element(right)
-    for zero, other in ((a, b), (b, a)):
-        if isinstance(zero, Constant) and zero.value == 0 and keeps_dtype(zero, other):
-            return other
-    return apply("add", a, b)
-
-
-def power(base: object, exponent: object) -> Element:
-    """A power; the square is a product, as in NumPy, but of whole numbers by floating ones."""
-    if array_of((base, exponent)) is not None:
-        return apply("power", base, exponent)
-    value = element(base)
-    whole = type(exponent) is int or value.dtype is None or np.dtype(value.dtype).kind in "fc"
-    if type(exponent) in (int, float) and whole:
-        if exponent == 1:
-            return value
-        if exponent == 2:
-            return apply("multiply", value, value)
-    return apply("power", value, exponent)
+def walk(value: Element) -> Iterator[Element]:
+    """Yield an expression and all that it is made of, from left to right, each object once."""
+    seen: set[int] = set()
+    pending = [value]
+    while pending:
+        part = pending.pop()
+        if id(part) not in seen:
+            seen.add(id(part))
+            yield part
+            pending.extend(reversed(part.operands))
 
 
-def invert(value: object) -> Element:
-    """The inverse of the bits; a truth value's negation, but of those that are Python's."""
-    if isinstance(value, Reduce) and value.dtype == "bool":
-        raise inverted("what `any` or `all` gives")
-    return apply("bit_not", value)
-
-
-def matmul(left: object, right: object) -> Element:
-    """The matrix product; on scalars the product. Transposed operands become flags."""
-    if array_of((left, right)) is not None:
-        from cyclotron.language.arrays.products import matmul as of_arrays
-
-        return of_arrays(left, right)  # type: ignore[return-value]
-    a, b = element(left), element(right)
-    for operand in (a, b):
-        if isinstance(operand, Constant):
-            raise TraceError(
-                "`@` has a number as an operand", code="CYC105", span=here(), help="use `*` to scale a tile"
-            )
-    if not (a.blocked and b.blocked):
-        return apply("multiply", a, b)
-    a, transposed_a = strip_transpose(a)
-    b, transposed_b = strip_transpose(b)
-    if transposed_b and not transposed_a and _same_access(a, b):
-        return apply("syrk", a)
-    flags = [name for name, on in (("transpose_a", transposed_a), ("transpose_b", transposed_b)) if on]
-    return apply("matmul", a, b, flags=flags)
-
-
-def cholesky(a: object) -> Element:
-    """The lower Cholesky factor of a tile."""
-    return apply("cholesky", a)
-
-
-def outer(a: object, b: object) -> Element:
-    """The product of a column and another one, transposed."""
-    return matmul(a, element(b).T)
-
-
-def where(test: object, then: object, other: object) -> Element:
-    """``then`` where data or a condition on indices holds, else ``other``."""
-    test = tested(test)
-    array = array_of((test, then, other))
-    if array is not None:
-        return array.combined("where", (test, then, other))  # type: ignore[return-value]
-    if isinstance(test, Condition):
-        return Choose(test, *_alike(element(then), element(other)), here())
-    if not isinstance(test, Element):
-        return element(then if test else other)
-    from cyclotron.language.expressions.partial import chosen
-
-    if test.is_index:
-        test = cast(test, "bool")
-    return chosen(test, element(then), element(other))
-
-
-def _alike(one: Element, other: Element) -> tuple[Element, Element]:
-    """Values in the dtype that NumPy promotes theirs to; numbers without one as they are."""
-    from cyclotron.language.expressions.dtypes import adopted, one_dtype
-    from cyclotron.language.expressions.promotion import converted, promoted
-
-    known = one.dtype or other.dtype
-    if known and (one.is_index or other.is_index or one.is_typed or other.is_typed):
-        given = [one_dtype(value) for value in (one, other)]
-        dtype = known if one.blocked or other.blocked else promoted("where", ["bool", *given])[1]
-        first, second = (adopted(converted(v, dtype) if v.dtype else v, dtype) for v in (one, other))
-        return first, second
-    if one.dtype in (None, other.dtype) or other.dtype is None or one.blocked or other.blocked:
-        return one, other
-    dtype = promoted("where", ["bool", one.dtype, other.dtype])[1]
-    return converted(one, dtype), converted(other, dtype)
-
-
-def cast(value: object, dtype: DTypeLike) -> Element:
-    """The value in another dtype."""
-    if isinstance(value, Array):
-        return value.astype(dtype)  # type: ignore[attr-defined, no-any-return]
-    name = named_dtype(dtype)
-    operand = element(value)
-    if f"to_{name}" not in OPERATORS:
-        raise ShapeError(
-            f"a value is converted to dtype {name}",
-            code="CYC120",
-            span=here(),
-            help=f"use {', '.join(DTYPES[:-1])} or {DTYPES[-1]}",
-        )
-    if operand.dtype == name:
-        return operand
-    return apply(f"to_{name}", operand)
+def accesses(value: Element) -> list[Access]:
+    """All accesses of an expression, each object once."""
+    return [part for part in walk(value) if isinstance(part, Access)]
 
 
 def strip_transpose(value: Element) -> tuple[Element, bool]:
@@ -454,46 +439,77 @@ def strip_transpose(value: Element) -> tuple[Element, bool]:
     return value, False
 
 
-def _same_access(a: Element, b: Element) -> bool:
-    return (
-        isinstance(a, Access)
-        and isinstance(b, Access)
-        and a.tensor is b.tensor
-        and all(x.same(y) for x, y in zip(a.index, b.index, strict=True))
-    )
+def same_value(one: Element, other: Element) -> bool:
+    """Return whether two expressions are the same by their text."""
+    pairs, seen = [(one, other)], set()
+    while pairs:
+        a, b = pairs.pop()
+        if a is b or (id(a), id(b)) in seen:
+            continue
+        seen.add((id(a), id(b)))
+        if isinstance(a, Access) and isinstance(b, Access):
+            if a.tensor is not b.tensor or not all(x.same(y) for x, y in zip(a.index, b.index, strict=True)):
+                return False
+        elif isinstance(a, IndexValue) and isinstance(b, IndexValue):
+            if a.dtype != b.dtype or not a.form.same(b.form):
+                return False
+        elif isinstance(a, Constant) and isinstance(b, Constant):
+            if a.value != b.value:
+                return False
+        elif isinstance(a, IndexNumber) and isinstance(b, IndexNumber):
+            pairs.append((a.value, b.value))
+        elif isinstance(a, Apply) and isinstance(b, Apply) and (a.op, a.flags) == (b.op, b.flags):
+            pairs += zip(a.operands, b.operands, strict=True)
+        else:
+            return False
+    return True
+
+
+def substitute_indices(value: Element, values: dict[Index, Affine]) -> Element:
+    """Replace indices by affine forms in an expression; what is shared stays shared."""
+    return map_forms(value, lambda form: form.substitute(values))
+
+
+def transform(value: Element, change: Callable[[Element, list[Element]], Element]) -> Element:
+    """Rebuild an expression by what makes a part of a part and its new operands; the shared stay shared."""
+    known: dict[int, tuple[Element, Element]] = {}  # with the original, so that its id stays its
+
+    def of(part: Element) -> Element:
+        if id(part) not in known:
+            known[id(part)] = (part, change(part, [of(operand) for operand in part.operands]))
+        return known[id(part)][1]
+
+    return of(value)
+
+
+def map_forms(value: Element, change: Callable[[Affine], Affine]) -> Element:
+    """Replace every form in an expression; what is shared stays shared."""
+
+    def region_of(region: Region) -> Region:
+        return tuple(tuple(replace(c, form=change(c.form)) for c in part) for part in region)
+
+    def changed(part: Element, operands: list[Element]) -> Element:
+        if isinstance(part, IndexValue):
+            return IndexValue(change(part.form), part.dtype, part.span)
+        if isinstance(part, Access):
+            return replace(part, index=tuple(change(form) for form in part.index))
+        if isinstance(part, Reduce):
+            return Reduce(part.kind, part.index, region_of(part.region), operands[0], part.span)
+        if isinstance(part, Choose):
+            return Choose(Condition(region_of(part.condition.region)), operands[0], operands[1], part.span)
+        return rebuild(part, operands)
+
+    return transform(value, changed)
 
 
 def _fold(kind: str, value: Element, axis: int | None = None, keepdims: bool = False) -> Element:
     if axis not in (-1, 1, 0) or not keepdims:
-        raise TraceError(
+        raise trace_error(
+            "CYC105",
             f"`{kind}` of a tile is supported over rows and columns only",
-            code="CYC105",
-            span=here(),
             help="write `axis=-1, keepdims=True`, or `axis=0, keepdims=True`",
         )
-    return apply(f"{'row' if axis else 'column'}_{kind}", value) if value.blocked else value
-
-
-_SPELLED: Mapping[np.ufunc, Callable[..., Element]] = {
-    np.add: add,
-    np.power: power,
-    np.square: lambda a: power(a, 2),
-    np.reciprocal: lambda a: apply("divide", 1, a),
-    np.matmul: matmul,
-    np.positive: lambda a: element(a) if array_of((a,)) is None else +a,
-}
-_SPELLED_HERE: Mapping[str, Callable[..., Element]] = {
-    "add": add,
-    "power": power,
-    "matmul": matmul,
-    "bit_not": invert,
-}
-_MATRIX = ("matmul", "syrk", "inv_triangular", "cholesky")  # here NumPy's ufunc is what they are on scalars
-UFUNCS: Mapping[np.ufunc, Callable[..., Element]] = {
-    **{
-        entry.numpy: partial(apply, op)
-        for op, entry in OPERATORS.items()
-        if isinstance(entry.numpy, np.ufunc) and op not in _MATRIX
-    },
-    **_SPELLED,
-}
+    if not value.blocked:
+        return value
+    result: Element = dispatch.apply(f"{'row' if axis else 'column'}_{kind}", value)
+    return result

@@ -1,18 +1,31 @@
-"""NumPy's functions of whole arrays in kernels: which the compiler knows, and what it says of the others."""
+"""NumPy's functions of whole arrays in kernels: those that the compiler knows, and the errors of the others.
+
+The tables are filled by `cyclotron.language.functions.registry`.
+"""
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from cyclotron.errors import TraceError
-from cyclotron.language.expressions import elements
-from cyclotron.language.expressions.dtypes import of_numpy, selected
-from cyclotron.language.expressions.position import here
+from cyclotron.language.values import dispatch, operations
+from cyclotron.language.values.dtypes import of_numpy
+from cyclotron.language.values.source_span import trace_error
+from cyclotron.support.errors import TraceError
+
+FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
+"""Cyclotron's functions of arrays by NumPy's."""
+UFUNCS: dict[np.ufunc, Callable[..., Any]] = {}
+"""Compositions of operators by NumPy's ufuncs."""
+METHODS: dict[str, Callable[..., Any]] = {}
+"""Functions that are methods of arrays, besides those that arrays define."""
+ELEMENTWISE: set[Callable[..., Any]] = set()
+"""Functions of NumPy, besides its ufuncs, that compute each element by itself."""
+NAMES: set[str] = set()
+"""The names that errors suggest, those of `cy.linalg` with it."""
 
 _INSTEAD = {
     "out": "assign the result, e.g. `x[...] = x + y`",
@@ -48,14 +61,14 @@ _OTHERWISE = {
 
 
 def called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """Call what a function of NumPy is on symbolic arrays.
+    """Call the meaning of a function of NumPy on symbolic arrays.
 
     Raises
     ------
     TraceError
         CYC105 if the compiler does not have it.
     """
-    own = _known().get(function)
+    own = FUNCTIONS.get(function)
     module = "np.linalg" if "linalg" in (getattr(function, "__module__", "") or "") else "np"
     what = f"{module}.{function.__name__}"
     if own is None:
@@ -66,18 +79,17 @@ def called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[
     given = {name: value for name, value in given.items() if name in parameters}
     missing = [name for name, one in parameters.items() if one.default is one.empty and name not in given]
     if missing:
-        raise TraceError(
+        raise trace_error(
+            "CYC105",
             f"`{what}` has {len(given)} of the {len(given) + len(missing)} arguments that it needs while a"
             " kernel is traced",
-            code="CYC105",
-            span=here(),
             help="choose values with `np.where(mask, a, b)`; how many elements a mask has depends on data",
         )
     return own(**given)
 
 
 def _parameters(function: Callable[..., Any], own: Callable[..., Any]) -> list[str]:
-    """The names of the parameters of a function of NumPy; where it does not tell those of Cyclotron's."""
+    """Parameter names of a function of NumPy; of Cyclotron's where NumPy does not tell."""
     if function is np.where:
         return list(inspect.signature(own).parameters)
     try:
@@ -89,122 +101,49 @@ def _parameters(function: Callable[..., Any], own: Callable[..., Any]) -> list[s
 def check_options(what: str, names: Sequence[str]) -> None:
     """Raise `TraceError` (CYC105) for arguments that a function has in NumPy only."""
     if names:
-        raise TraceError(
+        raise trace_error(
+            "CYC105",
             f"`{what}` with `{names[0]}=` is not supported while a kernel is traced",
-            code="CYC105",
-            span=here(),
             help=_INSTEAD.get(names[0], "leave it out, or write the result with operators of arrays"),
         )
 
 
 def refused(what: str) -> TraceError:
     """The error for a function or method that arrays do not have, with the nearest names."""
-    import cyclotron.language as language
-
     if what.rpartition(".")[2] in _OTHERWISE:
-        return TraceError(
+        return trace_error(
+            "CYC105",
             f"`{what}` is not known of arrays while a kernel is traced",
-            code="CYC105",
-            span=here(),
             help=_OTHERWISE[what.rpartition(".")[2]],
         )
-    known = [name for name in language.__all__ if name.islower() and name not in ("il", "kernel", "host")]
     if what.startswith("cy.linalg."):
-        functions = ", ".join(f"cy.linalg.{name}" for name in language.linalg.__all__)
-        return TraceError(
-            f"`{what}` is not known in kernels",
-            code="CYC105",
-            span=here(),
-            help=f"there is {functions}, and `@` for products",
+        functions = ", ".join(f"cy.{name}" for name in sorted(NAMES) if name.startswith("linalg."))
+        return trace_error(
+            "CYC105", f"`{what}` is not known in kernels", help=f"there is {functions}, and `@` for products"
         )
     name = what.rpartition(".")[2]
+    known = [one for one in NAMES if "." not in one]
+    import difflib
+
     near = difflib.get_close_matches(name.removeprefix("nan"), known, 3, 0.75)
     names = ", ".join(f"cy.{name}" for name in near or ("where", "sum", "roll", "shift", "exp"))
-    return TraceError(
+    return trace_error(
+        "CYC105",
         f"`{what}` is not known of arrays while a kernel is traced",
-        code="CYC105",
-        span=here(),
         help=f"there is {names}{'' if near else ', ...'}; arrays have .shape, .ndim, .size, .dtype, .T,"
         " .copy() and .astype()",
     )
 
 
 def ufunc(function: np.ufunc) -> Callable[..., Any] | None:
-    """What a ufunc of NumPy is on elements and arrays; None if the compiler does not have it."""
-    from cyclotron.language.functions import compositions
-
-    composed: dict[np.ufunc, Callable[..., Any]] = {
-        np.tan: compositions.tan,
-        np.log2: compositions.log2,
-        np.log10: compositions.log10,
-        np.isinf: compositions.isinf,
-        np.rint: lambda x: compositions.round(compositions.floating(np.rint, x)),
-        np.fabs: lambda x: elements.apply("absolute", compositions.floating(np.fabs, x)),
-    }
-    known = elements.UFUNCS.get(function) or composed.get(function)
-    return known and (lambda *values: of_numpy(known(*values)))
+    """Return the meaning of a ufunc of NumPy on elements and arrays; None where there is none."""
+    own = operations.UFUNCS.get(function) or UFUNCS.get(function)
+    return own and (lambda *values: of_numpy(own(*values)))
 
 
 def method(name: str) -> Callable[..., Any] | None:
-    """The function that a method of arrays is; None if arrays have no such method, or one of their own."""
-    from cyclotron.language.functions import compositions, folds, rearranged, searching
-
-    functions = {
-        "prod": folds.prod,
-        "var": folds.var,
-        "std": folds.std,
-        "clip": lambda a, min=None, max=None: compositions.clip(a, min, max),  # NumPy's names
-        "round": compositions.round,
-        "diagonal": rearranged.diagonal,
-        "trace": rearranged.trace,
-        "argmax": searching.argmax,
-        "argmin": searching.argmin,
-    }
-    return functions.get(name)
+    """Return the function that is a method of arrays; None if there is none, or arrays define it."""
+    return METHODS.get(name)
 
 
-def _known() -> Mapping[Callable[..., Any], Callable[..., Any]]:
-    """Cyclotron's functions by NumPy's."""
-    from cyclotron.language.arrays import products
-    from cyclotron.language.arrays.whole import axis_of
-    from cyclotron.language.functions import along_axis, compositions, folds, rearranged, searching, shifts
-
-    return {
-        np.prod: folds.prod,
-        np.var: folds.var,
-        np.std: folds.std,
-        np.clip: compositions.clip,
-        np.round: compositions.round,
-        np.isclose: compositions.isclose,
-        np.allclose: compositions.allclose,
-        np.flip: rearranged.flip,
-        np.diff: rearranged.diff,
-        np.diagonal: rearranged.diagonal,
-        np.trace: rearranged.trace,
-        np.tril: rearranged.tril,
-        np.triu: rearranged.triu,
-        np.concatenate: rearranged.concatenate,
-        np.pad: rearranged.pad,
-        np.sum: folds.sum,
-        np.max: folds.max,
-        np.min: folds.min,
-        np.any: folds.any,
-        np.all: folds.all,
-        np.mean: folds.mean,
-        np.take_along_axis: along_axis.take_along_axis,
-        np.put_along_axis: along_axis.put_along_axis,
-        np.argmax: searching.argmax,
-        np.argmin: searching.argmin,
-        np.linalg.norm: folds.norm,
-        np.dot: products.dot,
-        np.outer: products.outer,
-        np.roll: shifts.roll,
-        np.where: selected,
-        np.transpose: lambda a, axes=None: a.transpose(*(axes or ())),
-        np.copy: lambda a: a.copy(),
-        np.real: lambda val: val.real,
-        np.imag: lambda val: val.imag,
-        np.shape: lambda a: a.shape,
-        np.ndim: lambda a: a.ndim,
-        np.size: lambda a, axis=None: a.size if axis is None else a.shape[axis_of(axis, a.ndim, "size")],
-    }
+dispatch.implement(ufunc=ufunc)

@@ -1,17 +1,18 @@
-"""The operators of elements: what each is in NumPy and which dtypes have it; the core has the same table."""
+"""The operators of elements: what each is in NumPy and which dtypes have it, by the core's registry."""
 
 from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
-from cyclotron.errors import ShapeError
-from cyclotron.language.expressions.position import here
+from cyclotron import _core
+from cyclotron.language.values.source_span import shape_error
 
 DTYPES = ("bool", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128")
 Typing = Literal["same", "truth", "select", "part", "cast"]
@@ -52,77 +53,40 @@ def _itself(a: Any) -> Any:
     return a
 
 
+# Where NumPy has another name for it, and what operators on tiles do to scalars.
+_ON_SCALARS: Mapping[str, Callable[..., Any]] = {
+    "normalize_index": _normalized_index,
+    "bit_and": np.bitwise_and,
+    "bit_or": np.bitwise_or,
+    "bit_xor": np.bitwise_xor,
+    "bit_not": np.invert,
+    "matmul": np.multiply,
+    "syrk": np.square,
+    "solve_triangular": lambda a, b: np.true_divide(b, a),
+    "inv_triangular": np.reciprocal,
+    "cholesky": np.sqrt,
+    "lu": _itself,
+    "ldl": np.real,
+}
+
+
+def _numpy_function(entry: _core.Operator) -> Callable[..., Any]:
+    """Return the function that the core's entry names, on scalars."""
+    if entry.name in _ON_SCALARS:
+        return _ON_SCALARS[entry.name]
+    if entry.typing == "cast":
+        return _cast(entry.name.removeprefix("to_"))
+    if entry.family == "reduction":
+        return _itself
+    called = re.match(r"np\.(\w+)\(", entry.numpy)
+    function: Callable[..., Any] = getattr(np, called[1] if called else entry.name)
+    return function
+
+
 OPERATORS: Mapping[str, Operator] = {
-    "add": Operator(np.add, "bifc"),
-    "subtract": Operator(np.subtract, "ifc"),
-    "multiply": Operator(np.multiply, "bifc"),
-    "divide": Operator(np.true_divide, "fc"),
-    "maximum": Operator(np.maximum, "bifc"),
-    "minimum": Operator(np.minimum, "bifc"),
-    "power": Operator(np.power, "ifc"),
-    "floor_divide": Operator(np.floor_divide, "if"),
-    "remainder": Operator(np.remainder, "if"),
-    "arctan2": Operator(np.arctan2, "f"),
-    "hypot": Operator(np.hypot, "f"),
-    "normalize_index": Operator(_normalized_index, "i"),
-    "negative": Operator(np.negative, "ifc"),
-    "sqrt": Operator(np.sqrt, "fc"),
-    "exp": Operator(np.exp, "fc"),
-    "log": Operator(np.log, "fc"),
-    "absolute": Operator(np.absolute, "bifc", "part"),
-    "sign": Operator(np.sign, "if"),
-    "floor": Operator(np.floor, "f"),
-    "ceil": Operator(np.ceil, "f"),
-    "sin": Operator(np.sin, "fc"),
-    "cos": Operator(np.cos, "fc"),
-    "sinh": Operator(np.sinh, "fc"),
-    "cosh": Operator(np.cosh, "fc"),
-    "tanh": Operator(np.tanh, "fc"),
-    "log1p": Operator(np.log1p, "f"),
-    "expm1": Operator(np.expm1, "f"),
-    "conj": Operator(np.conjugate, "ifc"),
-    "real": Operator(np.real, "bifc", "part"),
-    "imag": Operator(np.imag, "bifc", "part"),
-    "copy": Operator(np.copy, "bifc"),
-    "equal": Operator(np.equal, "bifc", "truth"),
-    "not_equal": Operator(np.not_equal, "bifc", "truth"),
-    "less": Operator(np.less, "bifc", "truth"),
-    "less_equal": Operator(np.less_equal, "bifc", "truth"),
-    "greater": Operator(np.greater, "bifc", "truth"),
-    "greater_equal": Operator(np.greater_equal, "bifc", "truth"),
-    "is_nan": Operator(np.isnan, "bifc", "truth"),
-    "is_finite": Operator(np.isfinite, "bifc", "truth"),
-    "logical_and": Operator(np.logical_and, "bifc", "truth"),
-    "logical_or": Operator(np.logical_or, "bifc", "truth"),
-    "logical_xor": Operator(np.logical_xor, "bifc", "truth"),
-    "logical_not": Operator(np.logical_not, "bifc", "truth"),
-    "bit_and": Operator(np.bitwise_and, "bi"),
-    "bit_or": Operator(np.bitwise_or, "bi"),
-    "bit_xor": Operator(np.bitwise_xor, "bi"),
-    "bit_not": Operator(np.invert, "bi"),
-    "where": Operator(np.where, "bifc", "select"),
-    "to_bool": Operator(_cast("bool"), "bifc", "cast"),
-    "to_int32": Operator(_cast("int32"), "bif", "cast"),
-    "to_int64": Operator(_cast("int64"), "bif", "cast"),
-    "to_float16": Operator(_cast("float16"), "bif", "cast"),
-    "to_float32": Operator(_cast("float32"), "bif", "cast"),
-    "to_float64": Operator(_cast("float64"), "bif", "cast"),
-    "to_complex64": Operator(_cast("complex64"), "bifc", "cast"),
-    "to_complex128": Operator(_cast("complex128"), "bifc", "cast"),
-    "transpose": Operator(np.transpose, "bifc"),
-    "matmul": Operator(np.multiply, "bifc"),
-    "syrk": Operator(np.square, "bifc"),
-    "solve_triangular": Operator(lambda a, b: np.true_divide(b, a), "fc"),
-    "inv_triangular": Operator(np.reciprocal, "fc"),
-    "cholesky": Operator(np.sqrt, "fc"),
-    "lu": Operator(_itself, "fc"),
-    "ldl": Operator(np.real, "fc"),
-    "row_sum": Operator(_itself, "bifc"),
-    "row_max": Operator(_itself, "bifc"),
-    "row_min": Operator(_itself, "bifc"),
-    "column_sum": Operator(_itself, "bifc"),
-    "column_max": Operator(_itself, "bifc"),
-    "column_min": Operator(_itself, "bifc"),
+    entry.name: Operator(_numpy_function(entry), entry.kinds, cast(Typing, entry.typing))
+    for entry in _core.operators()
+    if not entry.accumulating
 }
 
 
@@ -163,9 +127,7 @@ def named_dtype(dtype: object) -> str:
     try:
         return np.dtype(dtype).name  # type: ignore[call-overload, no-any-return]
     except TypeError:
-        raise ShapeError(
-            f"there is no dtype {dtype!r}", code="CYC120", span=here(), help=f"use {', '.join(DTYPES)}"
-        ) from None
+        raise shape_error("CYC120", f"there is no dtype {dtype!r}", help=f"use {', '.join(DTYPES)}") from None
 
 
 def evaluate(op: str, constants: Sequence[complex]) -> complex:

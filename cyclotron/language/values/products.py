@@ -7,20 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from cyclotron.errors import ShapeError
-from cyclotron.language.arrays import broadcasting
-from cyclotron.language.arrays.broadcasting import text
-from cyclotron.language.arrays.elementwise import combine, operand, settled
-from cyclotron.language.arrays.naming import FoldIndex
-from cyclotron.language.arrays.whole import Expression, Whole
-from cyclotron.language.expressions.affine import Affine
-from cyclotron.language.expressions.elements import Element, Reduce, apply
-from cyclotron.language.expressions.position import here
-from cyclotron.language.expressions.promotion import converted, promoted, sum_dtype
-from cyclotron.language.expressions.regions import box
+from cyclotron.language.values import broadcasting, dispatch
+from cyclotron.language.values.affine import Affine
+from cyclotron.language.values.array import LazyArray, SymbolicArray, combine, materialized, operand
+from cyclotron.language.values.broadcasting import text
+from cyclotron.language.values.nodes import Element, FoldIndex, Reduce
+from cyclotron.language.values.operations import apply
+from cyclotron.language.values.promotion import converted, promoted, sum_dtype
+from cyclotron.language.values.region import box
+from cyclotron.language.values.source_span import here, shape_error
 
 
-def matmul(left: object, right: object) -> Whole:
+def matmul(left: object, right: object) -> SymbolicArray:
     """The product of vectors and matrices; of more axes the leading ones broadcast.
 
     Raises
@@ -28,22 +26,20 @@ def matmul(left: object, right: object) -> Whole:
     ShapeError
         CYC122 if the inner sizes differ, or an operand has no axes.
     """
-    a, b = (settled(one) if one.costly else one for one in map(operand, (left, right)))
+    a, b = (materialized(one) if one.costly else one for one in map(operand, (left, right)))
     if not a.shape or not b.shape:
-        raise ShapeError(
+        raise shape_error(
+            "CYC122",
             f"`@` has operands of shapes {text(a.shape)} and {text(b.shape)}, and one has no axes",
-            code="CYC122",
-            span=here(),
             help="use `*` to scale an array",
         )
     inner = a.shape[-1], b.shape[-2 if len(b.shape) > 1 else -1]
     if not broadcasting.same(*inner):
-        raise ShapeError(
+        raise shape_error(
+            "CYC122",
             f"`@` has operands of shapes {text(a.shape)} and {text(b.shape)}: it sums over"
             f" {broadcasting.as_form(inner[0])} elements of one and {broadcasting.as_form(inner[1])} of the"
             " other",
-            code="CYC122",
-            span=here(),
             help="the last axis of the left operand has the size of the last but one of the right",
         )
     rows, columns = a.shape[-2:-1], b.shape[-1:] if len(b.shape) > 1 else ()
@@ -64,7 +60,7 @@ def matmul(left: object, right: object) -> Whole:
         return Reduce("sum", k, (box([(k, inner[0])]),), term, span)
 
     shape = (*batch, *rows, *columns)
-    product = Expression(shape, wide, element_at, (a, b), costly=True, label="product")
+    product = LazyArray(shape, wide, element_at, (a, b), costly=True, label="product")
     return product if wide == dtype else product.astype(dtype)
 
 
@@ -86,23 +82,22 @@ def dot(a: Any, b: Any) -> Any:
     ShapeError
         CYC122 if sizes differ, or in a kernel `b` has more than two axes and `a` more than one.
     """
-    if not (isinstance(a, Whole) or isinstance(b, Whole)):
+    if not (isinstance(a, SymbolicArray) or isinstance(b, SymbolicArray)):
         return np.dot(a, b)
     left, right = operand(a), operand(b)
     if not (left.shape and right.shape):
         return combine("multiply", (left, right))
     if left.ndim > 1 and right.ndim > 2:
-        raise ShapeError(
+        raise shape_error(
+            "CYC122",
             f"`dot` has operands of {left.ndim} and {right.ndim} axes, and at most two of the second are"
             " supported",
-            code="CYC122",
-            span=here(),
             help="use `@`, which multiplies stacks of matrices pair by pair, or `A @ B[k]` in a loop over k",
         )
     return matmul(left, right)
 
 
-def outer(a: Any, b: Any) -> Whole:
+def outer(a: Any, b: Any) -> SymbolicArray:
     """The products of all pairs of elements of two vectors, as a matrix.
 
     Raises
@@ -112,10 +107,12 @@ def outer(a: Any, b: Any) -> Whole:
     """
     left, right = (one if one.shape else one[None] for one in map(operand, (a, b)))
     if left.ndim > 1 or right.ndim > 1:
-        raise ShapeError(
+        raise shape_error(
+            "CYC122",
             f"`outer` has operands of {left.ndim} and {right.ndim} axes, and it takes vectors",
-            code="CYC122",
-            span=here(),
             help="multiply with new axes instead, e.g. `A[:, :, None] * x`",
         )
     return combine("multiply", (left[:, None], right[None, :]))
+
+
+dispatch.implement(matmul=matmul, dot=dot)

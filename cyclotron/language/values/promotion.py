@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from cyclotron.errors import ShapeError
-from cyclotron.language.expressions.elements import Apply, Constant, Element, apply
-from cyclotron.language.expressions.index_numbers import Reached
-from cyclotron.language.expressions.operators import OPERATORS
-from cyclotron.language.expressions.position import here
+from cyclotron.language.values import dispatch
+from cyclotron.language.values.nodes import Apply, Constant, Element, RangeBound
+from cyclotron.language.values.operators import OPERATORS
+from cyclotron.language.values.source_span import shape_error
+from cyclotron.support.errors import ShapeError
 
 Typed = str | complex | np.generic
 """The dtype of an operand, or a number: Python's adopts its neighbour's."""
@@ -74,10 +74,9 @@ def _supported(op: str, dtype: str, operands: Sequence[Typed]) -> str:
 
 def unsupported(op: str, operand: str, dtype: str) -> ShapeError:
     """The error for an operator that NumPy computes in a dtype that arrays do not have."""
-    return ShapeError(
+    return shape_error(
+        "CYC121",
         f"`{op}` of {operand} arrays is {dtype} in NumPy, which arrays in kernels do not have",
-        code="CYC121",
-        span=here(),
         help='convert them first, e.g. `x.astype("float64")`',
     )
 
@@ -89,15 +88,18 @@ def check_fit(operands: Sequence[Typed], dtype: str) -> None:
     limits = np.iinfo(dtype)
     for number in operands:
         if isinstance(number, (int, np.integer)) and not limits.min <= number <= limits.max:
-            what = "a number that indices make may reach" if isinstance(number, Reached) else "the constant"
-            fits = (
-                f"{number}, which does not fit" if isinstance(number, Reached) else f"{number} does not fit"
+            what = (
+                "a number that indices make may reach" if isinstance(number, RangeBound) else "the constant"
             )
-            raise ShapeError(
+            fits = (
+                f"{number}, which does not fit"
+                if isinstance(number, RangeBound)
+                else f"{number} does not fit"
+            )
+            raise shape_error(
+                "CYC120",
                 f"{what} {fits} arrays of dtype {dtype}, which end at"
                 f" {limits.max if number > 0 else limits.min}",
-                code="CYC120",
-                span=here(),
                 help='convert the array, e.g. `x.astype("int64")`',
             )
 
@@ -106,10 +108,11 @@ def converted(value: Element, dtype: str) -> Element:
     """An element in a dtype; a number as it is, since it adopts its neighbour's."""
     if isinstance(value, Constant) or value.dtype == dtype:
         return value
-    return apply(f"to_{dtype}", value)
+    result: Element = dispatch.apply(f"to_{dtype}", value)
+    return result
 
 
-def typed(value: Element, dtype: str) -> Element:
+def explicit_cast(value: Element, dtype: str) -> Element:
     """An element in a dtype, a number too."""
     if isinstance(value, Constant):
         return Apply(f"to_{dtype}", (value,), value.span)
@@ -122,10 +125,9 @@ def check_storable(dtype: str, target: str, *, in_place: str | None = None) -> N
     if allowed and not (np.dtype(dtype).kind == "c" and np.dtype(target).kind not in "bc"):
         return
     what = f"`{in_place}` gives" if in_place else "the value has"
-    raise ShapeError(
+    raise shape_error(
+        "CYC120",
         f"{what} dtype {dtype}, and the array that keeps it has {target}",
-        code="CYC120",
-        span=here(),
         help=f'convert it, e.g. with `.astype("{target}")`, or take `cy.real` of it'
         if np.dtype(dtype).kind == "c"
         else f'convert it with `.astype("{target}")`, or declare the array with dtype="{dtype}"',
@@ -133,10 +135,10 @@ def check_storable(dtype: str, target: str, *, in_place: str | None = None) -> N
 
 
 def _sample(operand: Typed) -> Any:
-    """What NumPy promotes as it does an operand; only of `int` itself it knows that it is Python's."""
+    """Return a value that NumPy promotes as an operand; only `int` itself does it know as Python's."""
     if isinstance(operand, (str, np.generic)):
         return np.empty(0, operand if isinstance(operand, str) else operand.dtype)
-    return int(operand) if isinstance(operand, Reached) else operand
+    return int(operand) if isinstance(operand, RangeBound) else operand
 
 
 def _sampled(samples: Sequence[Any]) -> list[Any]:
@@ -146,10 +148,9 @@ def _sampled(samples: Sequence[Any]) -> list[Any]:
 
 def _undefined(op: str, dtype: str) -> ShapeError:
     floating = "f" in OPERATORS[op].kinds and np.dtype(dtype).kind in "bi"
-    return ShapeError(
+    return shape_error(
+        "CYC121",
         f"`{op}` is not defined on {dtype} arrays",
-        code="CYC121",
-        span=here(),
         help='convert them, e.g. `x.astype("float64")`'
         if floating
         else "convert them, or use an operator that is defined",

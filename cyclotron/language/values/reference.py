@@ -1,4 +1,4 @@
-"""Slices whose bounds are data in plain runs: NumPy on the elements that they select, and on no others."""
+"""Plain runs of a kernel's body: arrays whose scalars have `@`, `.T` and whose tiles follow the grid."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
+from numpy.typing import NDArray
 
-from cyclotron.errors import TraceError
-from cyclotron.language.arrays.dynamic_slices import (
-    ELEMENTWISE,
+from cyclotron.language.values.blocked import Blocked, Extent
+from cyclotron.language.values.dynamic_slices import (
     Bound,
     bounds_of,
     check_bound,
@@ -21,10 +21,51 @@ from cyclotron.language.arrays.dynamic_slices import (
     unknown_shape,
     without_bounds,
 )
+from cyclotron.language.values.numpy_functions import ELEMENTWISE
+from cyclotron.language.values.subscripts import has_bounds_of_data
+from cyclotron.support.errors import TraceError
 
 
-class PlainRagged(NDArrayOperatorsMixin):
-    """What such a slice reads of NumPy's array, and what operators and functions of elements make of it.
+class Value(np.ndarray):
+    """An element in a plain run: a scalar (an array without axes) or a tile, never changed in place.
+
+    Scalars have `@` and `.T` as 1x1 tiles have; ``x -= y`` makes a new value, as for Python's numbers.
+    """
+
+    def __matmul__(self, other: Any) -> Any:
+        if self.ndim == 0 or np.ndim(other) == 0:
+            return np.multiply(self, other)
+        return super().__matmul__(other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        if self.ndim == 0 or np.ndim(other) == 0:
+            return np.multiply(other, self)
+        return super().__rmatmul__(other)
+
+    def _new_value(self, other: Any) -> Any:
+        return NotImplemented
+
+    __iadd__ = __isub__ = __imul__ = __itruediv__ = __ipow__ = __imatmul__ = _new_value
+
+
+class ScalarView(np.ndarray):
+    """An array in a plain run; its scalars are values."""
+
+    def __getitem__(self, key: Any) -> Any:
+        if has_bounds_of_data(key, np.ndarray):
+            return _read_by_bounds(self, key)
+        value = super().__getitem__(key)
+        return value if isinstance(value, ScalarView) else np.asarray(value).view(Value)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if has_bounds_of_data(key, np.ndarray):
+            _assign_by_bounds(self, key, value)
+        else:
+            super().__setitem__(key, value)
+
+
+class ReferenceRagged(NDArrayOperatorsMixin):
+    """Elements that such a slice reads of NumPy's array, and results of operators and functions of them.
 
     Parameters
     ----------
@@ -44,52 +85,52 @@ class PlainRagged(NDArrayOperatorsMixin):
         dtype: np.dtype[Any] = self.whole.dtype
         return dtype
 
-    def astype(self, dtype: Any) -> PlainRagged:
+    def astype(self, dtype: Any) -> ReferenceRagged:
         """A copy in another dtype."""
         return self._made(lambda one: one.astype(dtype), self)
 
-    def copy(self) -> PlainRagged:
+    def copy(self) -> ReferenceRagged:
         """A copy."""
-        return PlainRagged(self.whole.copy(), self.bounds)
+        return ReferenceRagged(self.whole.copy(), self.bounds)
 
     @property
-    def real(self) -> PlainRagged:
+    def real(self) -> ReferenceRagged:
         """The real parts."""
         return self._made(np.real, self)
 
     @property
-    def imag(self) -> PlainRagged:
+    def imag(self) -> ReferenceRagged:
         """The imaginary parts."""
         return self._made(np.imag, self)
 
-    def conj(self) -> PlainRagged:
+    def conj(self) -> ReferenceRagged:
         """The complex conjugates."""
         return self._made(np.conj, self)
 
-    def _made(self, function: Callable[..., Any], *values: Any) -> PlainRagged:
-        """What a function makes of the elements that are selected."""
-        parts = [value for value in values if isinstance(value, PlainRagged)]
+    def _made(self, function: Callable[..., Any], *values: Any) -> ReferenceRagged:
+        """Apply a function to the elements that are selected."""
+        parts = [value for value in values if isinstance(value, ReferenceRagged)]
         for part in parts:
             check_together(part.bounds, self.bounds)
-        if any(np.ndim(value) for value in values if not isinstance(value, PlainRagged)):
+        if any(np.ndim(value) for value in values if not isinstance(value, ReferenceRagged)):
             raise other_bounds()
         shape = np.broadcast_shapes(*(part.whole.shape for part in parts))
         inside = selected(shape, self.bounds)
         taken = [
             np.broadcast_to(value.whole, shape)[inside].view(np.ndarray)
-            if isinstance(value, PlainRagged)
+            if isinstance(value, ReferenceRagged)
             else value
             for value in values
         ]
         found = np.asarray(function(*taken))
         whole = np.zeros(shape, found.dtype)
         whole[inside] = found
-        return PlainRagged(whole, self.bounds)
+        return ReferenceRagged(whole, self.bounds)
 
-    def _changed(self, function: np.ufunc, value: Any) -> PlainRagged:
+    def _changed(self, function: np.ufunc, value: Any) -> ReferenceRagged:
         """Apply an operator in place: what it is a slice of changes too, as of NumPy's views."""
         inside = selected(self.whole.shape, self.bounds)
-        if isinstance(value, PlainRagged):
+        if isinstance(value, ReferenceRagged):
             check_together(value.bounds, self.bounds)
             value = np.broadcast_to(value.whole, self.whole.shape)[inside].view(np.ndarray)
         elif np.ndim(value):
@@ -103,12 +144,12 @@ class PlainRagged(NDArrayOperatorsMixin):
         if key is not Ellipsis or value is not self:  # which `_changed` assigned already
             raise unassignable()
 
-    def __getitem__(self, key: object) -> PlainRagged:
+    def __getitem__(self, key: object) -> ReferenceRagged:
         if key is not Ellipsis:
             raise unknown_shape()
         return self
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> PlainRagged:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> ReferenceRagged:
         in_place = options == {"out": (self,)} and inputs[0] is self
         if method != "__call__" or (options and not in_place) or ufunc.nout != 1 or ufunc.signature:
             raise unknown_shape()
@@ -117,7 +158,7 @@ class PlainRagged(NDArrayOperatorsMixin):
 
     def __array_function__(
         self, function: Callable[..., Any], _types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> PlainRagged:
+    ) -> ReferenceRagged:
         if function not in ELEMENTWISE:
             raise unknown_shape()
         names = list(kwargs)
@@ -143,17 +184,17 @@ class PlainRagged(NDArrayOperatorsMixin):
     __len__ = __iter__ = __bool__ = __array__
 
 
-def read_plainly(array: np.ndarray[Any, Any], key: object) -> PlainRagged:
-    """What slices read whose bounds are data."""
+def _read_by_bounds(array: np.ndarray[Any, Any], key: object) -> ReferenceRagged:
+    """Read slices whose bounds are data."""
     whole: Any = array[without_bounds(key, np.ndarray)]
-    return PlainRagged(whole, bounds_of(key, array.ndim, np.ndarray))
+    return ReferenceRagged(whole, bounds_of(key, array.ndim, np.ndarray))
 
 
-def assign_plainly(array: np.ndarray[Any, Any], key: object, value: object) -> None:
+def _assign_by_bounds(array: np.ndarray[Any, Any], key: object, value: object) -> None:
     """Assign what lies inside of slices, whose bounds are data, to those elements."""
     part = array[without_bounds(key, np.ndarray)].view(np.ndarray)
     bounds = bounds_of(key, array.ndim, np.ndarray)
-    if isinstance(value, PlainRagged):
+    if isinstance(value, ReferenceRagged):
         check_together(value.bounds, bounds)
         value = value.whole
     np.copyto(part, np.asarray(value), where=selected(part.shape, bounds), casting="unsafe")
@@ -172,3 +213,83 @@ def selected(shape: Sequence[int], bounds: Sequence[Bound]) -> np.ndarray[Any, A
                 limits = np.expand_dims(limits, at) if limits.ndim else limits
                 inside &= compare(places, np.where(limits < 0, np.maximum(limits + size, 0), limits))
     return inside
+
+
+class BlockedView:
+    """A blocked array inside a plain run; subscripts give tiles."""
+
+    def __init__(self, blocked: Blocked) -> None:
+        self.blocked = blocked
+
+    @property
+    def shape(self) -> tuple[Extent, ...]:
+        """The number of tiles along each axis."""
+        return self.blocked.shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self.blocked.ndim
+
+    @property
+    def T(self) -> BlockedView:  # noqa: N802 (NumPy's name)
+        """The tiles with their axes exchanged."""
+        return BlockedView(Blocked(self.blocked.array.T, self.blocked.tile_shape[::-1]))
+
+    @property
+    def size(self) -> int:
+        """The number of tiles."""
+        return self.blocked.size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the scalars."""
+        return self.blocked.dtype
+
+    def __len__(self) -> int:
+        return len(self.blocked)
+
+    def __getitem__(self, index: Any) -> Value:
+        value: Value = self.blocked[index].copy().view(Value)
+        return value
+
+    def __setitem__(self, index: Any, value: object) -> None:
+        self.blocked[index] = value
+
+    def __array__(self, *args: Any, **kwargs: Any) -> NDArray[Any]:
+        return self.blocked.__array__(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return repr(self.blocked)
+
+
+def wrap(value: Any, *, writeable: bool = True) -> Any:
+    """Wrap an array or blocked array for a plain run; host values stay as they are."""
+    if isinstance(value, Blocked):
+        array = value.array.view()
+        array.flags.writeable = writeable and array.flags.writeable
+        return BlockedView(Blocked(array, value.tile_shape))
+    if isinstance(value, np.ndarray) and value.ndim:
+        view = value.view(ScalarView)
+        view.flags.writeable = writeable and view.flags.writeable
+        return view
+    return value
+
+
+def plain(value: Any) -> Any:
+    """Undo `wrap`."""
+    if isinstance(value, BlockedView):
+        return value.blocked
+    return value.view(np.ndarray) if isinstance(value, (ScalarView, Value)) else value
+
+
+def unwrap(value: Any) -> Any:
+    """Return results as plain arrays of scalars, in the form they were returned."""
+    if isinstance(value, ReferenceRagged):
+        raise value.refused()
+    if isinstance(value, (tuple, list)):
+        return type(value)(unwrap(item) for item in value)
+    if isinstance(value, Mapping):
+        return {key: unwrap(item) for key, item in value.items()}
+    bare = plain(value)
+    return bare.array if isinstance(bare, Blocked) else bare

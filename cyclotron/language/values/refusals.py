@@ -1,4 +1,4 @@
-"""What kernels refuse: statements of Python, and what elements of tensors refuse while a kernel is traced."""
+"""Statements of Python that kernels refuse, and operators that elements refuse while a kernel is traced."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn
 
-from cyclotron.errors import Span, TraceError
-from cyclotron.language.expressions.position import here
+from cyclotron.language.values.source_span import trace_error
+from cyclotron.support.errors import Span, TraceError
 
 OPERATORS = (
     "+ - * / // % @ ** .T, comparisons, & | ^ ~, cy.where, cy.maximum, cy.minimum, cy.linalg.*"
@@ -29,20 +29,14 @@ STATEMENTS: Mapping[type[ast.stmt], tuple[str, str]] = {
 
 def not_an_operator(what: str) -> TraceError:
     """The error for a function or operator that elements do not have."""
-    return TraceError(
-        f"{what} is no operator on elements",
-        code="CYC105",
-        span=here(),
-        help=f"the operators are {OPERATORS}",
-    )
+    return trace_error("CYC105", f"{what} is no operator on elements", help=f"the operators are {OPERATORS}")
 
 
 def inverted(what: str) -> TraceError:
     """The error for `~` where Python has a bool, whose inverse is -1 or -2 and holds always."""
-    return TraceError(
+    return trace_error(
+        "CYC104",
         f"`~` is applied to {what}, and in Python `~True` is -2",
-        code="CYC104",
-        span=here(),
         help="write `not`, or `cy.logical_not` of a value",
     )
 
@@ -60,11 +54,8 @@ def _refuse_rounding(function: str, help: str) -> Callable[..., NoReturn]:
     """A method that says that a function of Python makes no whole number of an element."""
 
     def method(self: object, *_: object) -> NoReturn:
-        raise TraceError(
-            f"{function} is applied to a number that is known only when the program runs",
-            code="CYC105",
-            span=here(),
-            help=help,
+        raise trace_error(
+            "CYC105", f"{function} is applied to a number that is known only when the program runs", help=help
         )
 
     return method
@@ -95,10 +86,9 @@ class Refusals:
     __lshift__ = __rshift__ = _refuse("a shift of bits")
 
     def __getitem__(self, key: object) -> NoReturn:
-        raise TraceError(
+        raise trace_error(
+            "CYC108",
             "an element of a tensor is subscripted again",
-            code="CYC108",
-            span=here(),
             help="give all subscripts at once, e.g. `A[i, k]`; a tile is used as a whole",
         )
 
@@ -118,10 +108,9 @@ class Refusals:
     __trunc__ = _refuse_rounding("`math.trunc`", "write `cy.floor` or `cy.ceil` of it, or divide by `//`")
 
     def __int__(self) -> int:
-        raise TraceError(
+        raise trace_error(
+            "CYC105",
             "a number is made of an element, whose value is known only when the program runs",
-            code="CYC105",
-            span=here(),
             help="sizes, bounds and shapes are those of arguments, or host values that are passed; data are"
             ' converted by `.astype("int64")`',
         )

@@ -6,9 +6,9 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from cyclotron.errors import NO_SPAN, TraceError
-from cyclotron.language.expressions.affine import Affine, Constraint, Index, Region
-from cyclotron.language.expressions.position import here
+from cyclotron.language.values.affine import Affine, Constraint, Index, Region
+from cyclotron.language.values.source_span import trace_error
+from cyclotron.support.errors import NO_SPAN
 
 Conjunction = tuple[Constraint, ...]
 
@@ -27,7 +27,7 @@ def substitute(region: Region, values: dict[Index, Affine]) -> Region:
 
 
 def is_empty(conjunction: Conjunction) -> bool:
-    """Whether no integer point can exist; False where that is not easily seen."""
+    """Return whether no integer point can exist; False where that is not easily seen."""
     forms: list[Affine] | None = _without_equalities(conjunction)
     while forms is not None:
         products = _products(forms)
@@ -59,10 +59,9 @@ def subtract(region: Region, removed: Region) -> Region:
     for conjunction in removed:
         result = tuple(piece for part in result for piece in _without(part, conjunction))
         if len(result) > _MOST_PIECES:
-            raise TraceError(
+            raise trace_error(
+                "CYC104",
                 f"a condition on indices has more than {_MOST_PIECES} cases where it does not hold",
-                code="CYC104",
-                span=here(),
                 help="split it into simpler ones, or read it from an array with `cy.where`",
             )
     return result

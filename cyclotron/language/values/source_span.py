@@ -6,18 +6,21 @@ import functools
 import linecache
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import CodeType, FrameType
 
 import numpy as np
 
-from cyclotron.errors import NO_SPAN, Span
+from cyclotron.support.errors import NO_SPAN, ShapeError, Span, TraceError
 
-_LANGUAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-# Besides this package `cy.linalg`, through which kernels call operators; the kernels beside it are source.
-_OURS = (_LANGUAGE, os.path.join(os.path.dirname(os.path.dirname(_LANGUAGE)), "linalg", "__init__.py"))
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+# The code that runs while a kernel is recorded; the package's own kernels (`linalg`, `explore`) are source.
+_OURS = tuple(
+    os.path.join(_PACKAGE, *path)
+    for path in (("language", ""), ("support", ""), ("kernel.py",), ("linalg", "__init__.py"))
+)
 
 _NUMPY = os.path.dirname(np.__file__) + os.sep
 
@@ -70,7 +73,21 @@ def here() -> Span:
     return found
 
 
-def place_of(error: BaseException) -> tuple[CodeType, Span] | None:
+def trace_error(
+    code: str, message: str, *, help: str | None = None, notes: Iterable[tuple[Span, str]] = ()
+) -> TraceError:
+    """Return the error for a text that is no recurrence, at the expression under evaluation."""
+    return TraceError(message, code=code, span=here(), notes=notes, help=help)
+
+
+def shape_error(
+    code: str, message: str, *, help: str | None = None, notes: Iterable[tuple[Span, str]] = ()
+) -> ShapeError:
+    """Return the error for shapes or dtypes that do not fit, at the expression under evaluation."""
+    return ShapeError(message, code=code, span=here(), notes=notes, help=help)
+
+
+def user_frame(error: BaseException) -> tuple[CodeType, Span] | None:
     """The innermost code outside of Cyclotron that an exception went through, and where; None without any."""
     found = None
     trace = error.__traceback__
@@ -83,7 +100,7 @@ def place_of(error: BaseException) -> tuple[CodeType, Span] | None:
 
 
 def ours_raise(error: BaseException) -> bool:
-    """Whether an exception comes from the code of Cyclotron that a kernel calls, or from what that calls."""
+    """Return whether an exception comes from code of Cyclotron that a kernel calls, or what that calls."""
     ours, trace = False, error.__traceback__
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename

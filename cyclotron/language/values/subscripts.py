@@ -8,18 +8,18 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from cyclotron.errors import TraceError
-from cyclotron.language.arrays.broadcasting import Shape, Size, as_form, size
-from cyclotron.language.expressions.affine import Affine, Constraint, Extremum, affine
-from cyclotron.language.expressions.arithmetic import Arithmetic, Array
-from cyclotron.language.expressions.position import here
-from cyclotron.language.expressions.regions import is_empty
-from cyclotron.language.expressions.rounding import Remainder, not_affine
+from cyclotron.language.values.affine import Affine, Constraint, affine
+from cyclotron.language.values.broadcasting import Shape, Size, as_form, size
+from cyclotron.language.values.condition import Extremum, Rounded, not_affine
+from cyclotron.language.values.context import active_recorder
+from cyclotron.language.values.dispatch import Arithmetic, Array
+from cyclotron.language.values.region import is_empty
+from cyclotron.language.values.source_span import trace_error
 
 
 @dataclass(frozen=True, eq=False)
 class Pick:
-    """What subscripts take of one axis: the elements ``start + step * e``, e along an axis of the result.
+    """The elements that subscripts take of one axis: ``start + step * e``, e along an axis of the result.
 
     Of one element alone `axis` is None.
     """
@@ -36,7 +36,7 @@ class Pick:
 
 
 def subscripted(name: str, shape: Shape, key: object) -> tuple[tuple[Pick, ...], Shape]:
-    """What subscripts take of each axis of an array, and the shape of the result.
+    """Return the elements that subscripts take of each axis of an array, and the shape of the result.
 
     Parameters
     ----------
@@ -57,10 +57,9 @@ def subscripted(name: str, shape: Shape, key: object) -> tuple[tuple[Pick, ...],
         _refuse_data(name, one)
     axes = sum(one is not None and one is not Ellipsis for one in keys)
     if axes > len(shape) or sum(one is Ellipsis for one in keys) > 1:
-        raise TraceError(
+        raise trace_error(
+            "CYC108",
             f"`{name}` has {count(len(shape), 'axis', 'axes')} but {count(axes, 'subscript', 'subscripts')}",
-            code="CYC108",
-            span=here(),
             help="give at most one subscript for each axis, and at most one `...`",
         )
     full = (slice(None),) * (len(shape) - axes)
@@ -75,21 +74,20 @@ def subscripted(name: str, shape: Shape, key: object) -> tuple[tuple[Pick, ...],
             picks.append(Pick(start, step, len(result)))
             result.append(extent)
         else:
-            picks.append(Pick(position(name, one, shape[len(picks)])))
+            picks.append(Pick(subscript_form(name, one, shape[len(picks)])))
     return tuple(picks), tuple(result)
 
 
-def position(name: str, key: object, extent: Size) -> Affine:
+def subscript_form(name: str, key: object, extent: Size) -> Affine:
     """One subscript as an affine form; negative numbers count from the end."""
-    if isinstance(key, (Remainder, Extremum)) or getattr(key, "is_index", False):
+    if isinstance(key, (Rounded, Extremum)) or getattr(key, "is_index", False):
         raise not_affine(key)
     form = None if isinstance(key, bool) else affine(key)
     if form is None:
         _refuse_data(name, key)
-        raise TraceError(
+        raise trace_error(
+            "CYC103",
             f"`{name}` is subscripted with a value of type `{type(key).__name__}`, which is not affine",
-            code="CYC103",
-            span=here(),
             help="an index expression is a sum of integer multiples of indices, e.g. `2 * i - j + 1`",
         )
     if not isinstance(key, Affine) and form.constant < 0:
@@ -107,21 +105,19 @@ def _slice(name: str, key: slice, extent: Size) -> tuple[Affine, int, Size]:
             if bound is not None:
                 _refuse_data(name, bound)
                 if not hasattr(type(bound), "__index__"):
-                    raise TraceError(
+                    raise trace_error(
+                        "CYC103",
                         f"a slice of `{name}` has the bound or step {bound!r}, a value of type"
                         f" `{type(bound).__name__}`",
-                        code="CYC103",
-                        span=here(),
                         help="write whole numbers, e.g. `x[: n // 2]` instead of `x[: n / 2]`",
                     )
         start, stop, step = key.indices(int(extent))
         return Affine({}, start), step, len(range(start, stop, step))
     step = 1 if key.step is None else key.step
     if isinstance(step, Affine) or step != 1:
-        raise TraceError(
+        raise trace_error(
+            "CYC107",
             f"a slice of `{name}` has the step {step}, and bounds that depend on the index of a loop",
-            code="CYC107",
-            span=here(),
             help="write a loop over its elements, e.g. `for i in range(start, stop, step): ...`",
         )
     first = Affine({}, 0) if key.start is None else _bound(name, key.start, extent)
@@ -131,19 +127,16 @@ def _slice(name: str, key: slice, extent: Size) -> tuple[Affine, int, Size]:
 
 def _bound(name: str, bound: object, extent: Size) -> Affine:
     """A bound of a slice that lies in the axis wherever the statement runs: NumPy would cut it off."""
-    from cyclotron.language.recording.trace import active_trace
-
-    form = position(name, bound, extent)
+    form = subscript_form(name, bound, extent)
     low, high = form, as_form(extent).plus(form.times(-1))
-    for part in active_trace().region():
+    for part in active_recorder().region():
         for outside in (low, high):
             below = Constraint(outside.times(-1).plus(Affine({}, -1)))
             if not is_empty((*part, below)):
-                raise TraceError(
+                raise trace_error(
+                    "CYC107",
                     f"the bound `{form}` of a slice of `{name}` may lie outside of the axis, which has"
                     f" {as_form(extent)} elements",
-                    code="CYC107",
-                    span=here(),
                     help="write a bound between 0 and the size wherever the loops run,"
                     " e.g. `x[: n - k]` for `x[:-k]`",
                 )
@@ -174,18 +167,25 @@ def _refuse_data(name: str, key: Any) -> None:
                     " `cy.where(cy.arange(n) < stop, x, 0)`",
                 )
     elif isinstance(key, Arithmetic):
-        raise TraceError(
+        raise trace_error(
+            "CYC103",
             f"`{name}` is subscripted with the data of a tensor, which is not affine",
-            code="CYC103",
-            span=here(),
             help="an index expression is a sum of integer multiples of indices, e.g. `2 * i - j + 1`",
         )
 
 
 def _refuse(message: str, help: str) -> NoReturn:
-    raise TraceError(message, code="CYC107", span=here(), help=help)
+    raise trace_error("CYC107", message, help=help)
 
 
 def count(number: int, one: str, many: str) -> str:
     """A number with its noun."""
     return f"{number} {one if number == 1 else many}"
+
+
+def has_bounds_of_data(key: object, kinds: type | tuple[type, ...] = Arithmetic) -> bool:
+    """Return whether slices among subscripts have bounds that are data."""
+    keys = key if isinstance(key, tuple) else (key,)
+    return any(
+        isinstance(bound, kinds) for one in keys if isinstance(one, slice) for bound in (one.start, one.stop)
+    )

@@ -2,47 +2,26 @@
 
 from __future__ import annotations
 
-from cyclotron.language.expressions.elements import Access, Apply, Choose, Element, Reduce
+from cyclotron import _core
+from cyclotron.language.values.nodes import Access, Apply, Choose, Element, Reduce
+from cyclotron.support.errors import ShapeError
 
-_ELEMENTWISE = frozenset(
-    [
-        "add",
-        "subtract",
-        "multiply",
-        "divide",
-        "maximum",
-        "minimum",
-        "power",
-        "negative",
-        "absolute",
-        "sqrt",
-        "exp",
-        "log",
-    ]
-)
+_OPERATORS = {operator.name: operator for operator in _core.operators()}
 
 
 def tile_shape(value: Element) -> tuple[int, int] | None:
-    """Rows and columns of an expression's largest tile; None for numbers and for operators not known here."""
+    """Rows and columns of an expression's largest tile; None for numbers and where they do not fit."""
     if isinstance(value, Access):
         return _of_access(value)
     shapes = [tile_shape(operand) for operand in value.operands]
     if isinstance(value, (Reduce, Choose)):
         return shapes[0]
-    if not isinstance(value, Apply):
+    if not isinstance(value, Apply) or not any(shapes):
         return None
-    known = [shape for shape in shapes if shape is not None]
-    if value.op in _ELEMENTWISE and known:
-        return max(rows for rows, _ in known), max(columns for _, columns in known)
-    if len(known) < len(shapes):
+    try:
+        return _OPERATORS[value.op].result_shape([shape or (1, 1) for shape in shapes], value.flags)
+    except ShapeError:
         return None
-    if value.op == "matmul":
-        a, b = known
-        return a["transpose_a" in value.flags], b["transpose_b" not in value.flags]
-    if value.op in ("transpose", "syrk", "row_sum", "row_max"):
-        rows, columns = known[0]
-        return {"transpose": (columns, rows), "syrk": (rows, rows)}.get(value.op, (rows, 1))
-    return None
 
 
 def _of_access(value: Access) -> tuple[int, int]:

@@ -1,0 +1,1 @@
+"""Where cycles, messages and seconds went: counters, events, critical paths, traces."""

@@ -1,0 +1,57 @@
+"""Generators of code from programs, by name: `Program.emit` calls them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from cyclotron import _core
+from cyclotron.support.arguments import shown
+from cyclotron.support.errors import BackendUnavailable
+
+Generator = Callable[[dict[str, Any]], str]
+
+_HEADER_BYTES = 24  # magic number, version and checksum
+
+
+def decoded(program: _core.Program) -> dict[str, Any]:
+    """Return a program as plain data; see `cyclotron.Program.decoded`."""
+    data: dict[str, Any] = json.loads(program.to_bytes()[_HEADER_BYTES:])
+    return data
+
+
+def register(name: str, generator: Generator) -> None:
+    """Let `Program.emit` find a generator by its name, instead of one of the same name.
+
+    Parameters
+    ----------
+    name : str
+    generator : callable
+        Takes what `Program.decoded` returns, and returns text.
+    """
+    _GENERATORS[name] = generator
+
+
+def generator_of(name: Any) -> Generator:
+    """Return the generator of a name.
+
+    Raises
+    ------
+    BackendUnavailable
+        If there is none (CYC720).
+    """
+    if not isinstance(name, str) or name not in _GENERATORS:
+        raise BackendUnavailable(
+            f"there is no generator {shown(name)}",
+            code="CYC720",
+            help=f"use one of: {', '.join(_GENERATORS)}",
+        )
+    return _GENERATORS[name]
+
+
+def _as_json(program: dict[str, Any]) -> str:
+    return json.dumps(program, indent=1)
+
+
+_GENERATORS: dict[str, Generator] = {"json": _as_json}

@@ -1,0 +1,1 @@
+"""Design-space exploration: sweeps, systolic arrays, predictions, SCALE-Sim."""

@@ -1,0 +1,206 @@
+"""`@cy.kernel`: a recurrence written as a Python function, with all that can be done with it."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+
+from cyclotron import graph, language
+from cyclotron.compiler.compile import compile_kernel
+from cyclotron.compiler.program import Program
+from cyclotron.compiler.recurrences import Recurrences, recurrences_of
+from cyclotron.language import Blocked, Spec
+from cyclotron.language.values.context import ACTIVE
+from cyclotron.machine.machine import Machine
+from cyclotron.runtime.run import run
+from cyclotron.schedule.schedule import Schedule
+from cyclotron.support.errors import LegalityError, ShapeError, TraceError
+
+if TYPE_CHECKING:
+    from cyclotron.graph import Graph
+
+_P = ParamSpec("_P")
+_Q = ParamSpec("_Q")
+_R = TypeVar("_R")
+
+
+class Kernel(language.Kernel, Generic[_P, _R]):
+    """A recurrence; made by `cyclotron.kernel` from a Python function.
+
+    Calling it compiles and runs it. It is an ordinary NumPy program too: see `reference`. For type checkers
+    it has the function's arguments and result.
+
+    Attributes
+    ----------
+    name : str
+        The function's name.
+    file : str
+        Where it is defined.
+    first_line : int
+        Its first line there, decorators included.
+    number : int
+        That of no other kernel of this process.
+    """
+
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        """Compile for these arguments (cached) and run on threads; returns arrays as the function does.
+
+        Tiles are computed by an array of PEs, which threads share; scalars by one PE, in vectors. A kernel
+        that another one calls becomes a part of that.
+        """
+        context = ACTIVE.get()
+        result: _R = (
+            self._run(self.bind(*args, **kwargs))
+            if context is None
+            else self.call_within(context, args, kwargs)
+        )
+        return result
+
+    @overload
+    def __get__(self, owner: None, kind: type | None = None) -> Kernel[_P, _R]: ...
+    @overload
+    def __get__(
+        self: Kernel[Concatenate[Any, _Q], _R], owner: object, kind: type | None = None
+    ) -> Kernel[_Q, _R]: ...
+    def __get__(self, owner: object, kind: type | None = None) -> Any:
+        """Return the method of an object: a kernel whose attributes of ``self`` are values of the host."""
+        return self if owner is None else self.bound_to(owner)
+
+    def compile(
+        self, *args: Any, schedule: Schedule | None = None, machine: Machine | None = None, **kwargs: Any
+    ) -> Program:
+        """Compile for these arguments.
+
+        Parameters
+        ----------
+        *args : ndarray, Blocked or Spec
+            One for each parameter; arrays are bound as the default inputs.
+        schedule : Schedule, optional
+            By default a legal one is chosen.
+        machine : Machine, optional
+            By default one that is large enough.
+
+        Returns
+        -------
+        Program
+        """
+        return compile_kernel(self, self.bind(*args, **kwargs), schedule, machine)
+
+    def reference(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        """Run the function's own body in plain Python and NumPy: the oracle of every test.
+
+        Parameters
+        ----------
+        *args : ndarray or Blocked
+            One for each parameter; not modified.
+
+        Returns
+        -------
+        ndarray, or tuple or dict of them
+            As the function returns; arrays of scalars, also for blocked arguments.
+        """
+        result: _R = super().reference(*args, **kwargs)
+        return result
+
+    def recurrences(self, *args: Any, **kwargs: Any) -> Recurrences:
+        """Return the verified system of recurrence equations for these arguments.
+
+        Parameters
+        ----------
+        *args : ndarray, Blocked or Spec
+            One for each parameter; only shapes, dtypes and tiles matter.
+
+        Returns
+        -------
+        Recurrences
+            Prints one equation a line; has ``dependences``, ``domains``, ``accesses`` and ``space_loops``.
+        """
+        return recurrences_of(self, self.bind(*args, **kwargs))
+
+    def graph(self, *args: Any, **kwargs: Any) -> Graph:
+        """Return the operations in the order they run, with what each reads, and loops as graphs in it.
+
+        Parameters
+        ----------
+        *args : ndarray, Blocked or Spec
+            One for each parameter; arrays are those with which the graph runs by default.
+
+        Returns
+        -------
+        Graph
+            Prints one node a line and draws itself (``to_svg``, ``to_dot``); ``evaluate`` runs it in NumPy.
+        """
+        return graph.graph_of(self, self.bind(*args, **kwargs))
+
+    def _run(self, values: tuple[Any, ...]) -> Any:
+        """Compile for the threads of this process, run, and return arrays as the function does."""
+        for name, value in zip(self.signature.parameters, values, strict=True):
+            if isinstance(value, Spec):
+                raise ShapeError(
+                    f"the numbers of `{name}` are not here: it is a spec or a distributed array",
+                    code="CYC710",
+                    help="compile, and run on the ranks: "
+                    f'cy.run({self.name}.compile(...), ..., backend="mpi")',
+                )
+        outputs = run(self._compile_for_call(values), backend="local").outputs
+        if self.returns == "single":
+            return next(iter(outputs.values()))
+        if self.returns == "tuple":
+            return tuple(outputs.values())
+        names = self.result_names
+        in_place = len(names) == len(outputs) and all(
+            output in (name, f"{name}_out") for name, output in zip(names, outputs, strict=True)
+        )
+        return dict(zip(names, outputs.values(), strict=True)) if in_place else outputs
+
+    def _compile_for_call(self, values: tuple[Any, ...]) -> Program:
+        """Tiles on many PEs, for threads to share; scalars on one, where loops over them run in vectors."""
+        if not any(isinstance(value, Blocked) for value in values):
+            try:
+                return compile_kernel(self, values, Schedule(), None)
+            except LegalityError:
+                pass  # no order of the loops that was tried is one PE's: the default says what is wrong
+        return compile_kernel(self, values, None, None)
+
+
+@overload
+def kernel(function: Callable[_P, _R], /) -> Kernel[_P, _R]: ...
+
+
+@overload
+def kernel(*, max_steps: int | None = None) -> Callable[[Callable[_P, _R]], Kernel[_P, _R]]: ...
+
+
+def kernel(
+    function: Callable[..., Any] | None = None, /, *, max_steps: int | None = None
+) -> Kernel[..., Any] | Callable[[Callable[..., Any]], Kernel[..., Any]]:
+    """Make a kernel of a Python function.
+
+    Parameters
+    ----------
+    function : function
+        Takes arrays and returns the tensors it computes; see the language guide for what its body may say.
+        Arrays that it reads of what is around it are constants, as they are when it is compiled.
+    max_steps : int, optional
+        The most iterations of each ``while``, which needs it: ``@cy.kernel(max_steps=1000)``. They are those
+        of an index called ``step``, in schedules too. A run that would go on is an `ExecutionError` (CYC719),
+        whose ``result`` has what was computed until then; the reference goes on.
+
+    Returns
+    -------
+    Kernel
+        ``f(A, B)`` compiles and runs; ``f.reference(A, B)`` runs the function itself.
+    """
+    if max_steps is not None and (
+        isinstance(max_steps, bool) or not hasattr(max_steps, "__index__") or not 0 <= max_steps < 1 << 31
+    ):
+        raise TraceError(
+            f"a kernel has max_steps={max_steps!r}",
+            code="CYC116",
+            help="give a whole number of at least 0, e.g. `@cy.kernel(max_steps=1000)`",
+        )
+    steps = None if max_steps is None else operator.index(max_steps)
+    if function is None:
+        return lambda function: Kernel(function, max_steps=steps)
+    return Kernel(function, max_steps=steps)

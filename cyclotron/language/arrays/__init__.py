@@ -1,1 +1,0 @@
-"""What kernels compute with, arrays: of tiles, symbolic ones, and whole-array expressions."""

@@ -1,1 +1,0 @@
-"""What kernels compute with, one value at a time: elements, indices, operators and dtypes."""

@@ -1,0 +1,147 @@
+"""Functions of elements, as `cy.exp`: symbolic while tracing, NumPy otherwise."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from cyclotron.language.functions.registry import numpy_function, plain_result
+from cyclotron.language.trace.trace import Trace
+from cyclotron.language.values import operations, products
+from cyclotron.language.values.affine import Affine
+from cyclotron.language.values.condition import Condition, Extremum
+from cyclotron.language.values.context import ACTIVE
+from cyclotron.language.values.dispatch import Arithmetic, Array, PartialArray
+from cyclotron.language.values.dtypes import of_numpy
+from cyclotron.language.values.nodes import Element
+from cyclotron.language.values.operations import where_of_numpy
+from cyclotron.language.values.operators import OPERATORS
+from cyclotron.language.values.reference import ReferenceRagged
+
+_HOSTS = (np.ndarray, np.generic, int, float, complex, list, tuple)
+
+
+def _elementwise(name: str, about: str, op: str = "") -> Callable[..., Any]:
+    """The function of an elementwise operator of the registry, by default of the same name."""
+    known = op or name
+    numpy = OPERATORS[known].numpy
+
+    def function(*values: Any) -> Any:
+        traced = isinstance(ACTIVE.get(), Trace) and not builtins.all(isinstance(v, _HOSTS) for v in values)
+        return of_numpy(operations.apply(known, *values)) if traced else numpy(*values)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = about
+    return numpy_function()(function)
+
+
+sqrt = _elementwise("sqrt", "The square root of each scalar, floating or complex.")
+exp = _elementwise("exp", "The exponential of each scalar, floating or complex.")
+log = _elementwise("log", "The natural logarithm of each scalar, floating or complex.")
+log1p = _elementwise("log1p", "log(1 + x) of each scalar x, exact for small ones, floating.")
+expm1 = _elementwise("expm1", "exp(x) - 1 of each scalar x, exact for small ones, floating.")
+cbrt = _elementwise("cbrt", "The cube root of each scalar, floating.")
+sin = _elementwise("sin", "The sine of each scalar, in radians, floating or complex.")
+cos = _elementwise("cos", "The cosine of each scalar, in radians, floating or complex.")
+sinh = _elementwise("sinh", "The hyperbolic sine of each scalar, floating or complex.")
+cosh = _elementwise("cosh", "The hyperbolic cosine of each scalar, floating or complex.")
+tanh = _elementwise("tanh", "The hyperbolic tangent of each scalar, floating or complex.")
+arctan2 = _elementwise("arctan2", "The angle of each point (y, x), in radians, floating.")
+hypot = _elementwise("hypot", "The length of each vector (a, b), floating.")
+abs = _elementwise("abs", "The absolute value of each scalar; real for complex ones.", op="absolute")
+sign = _elementwise("sign", "-1, 0 or 1 by the sign of each real scalar.")
+floor = _elementwise("floor", "The largest whole number not above each scalar, floating.")
+ceil = _elementwise("ceil", "The least whole number not below each scalar, floating.")
+conj = _elementwise("conj", "The complex conjugate of each scalar.")
+real = _elementwise("real", "The real part of each scalar.")
+imag = _elementwise("imag", "The imaginary part of each scalar.")
+copy = _elementwise(
+    "copy", "Each scalar, through a register: it takes the time of an operator, where assigning takes none."
+)
+maximum = _elementwise("maximum", "The larger of each pair of scalars; NaN where one is NaN.")
+minimum = _elementwise("minimum", "The smaller of each pair of scalars; NaN where one is NaN.")
+isnan = _elementwise("isnan", "True where a scalar is NaN.", op="is_nan")
+isfinite = _elementwise("isfinite", "True where a scalar is neither infinite nor NaN.", op="is_finite")
+logical_and = _elementwise("logical_and", "True where both of each pair of scalars are not zero.")
+logical_or = _elementwise("logical_or", "True where one of each pair of scalars is not zero.")
+logical_xor = _elementwise("logical_xor", "True where exactly one of each pair is not zero.")
+logical_not = _elementwise("logical_not", "True where a scalar is zero.")
+
+
+@numpy_function()
+def square(x: Any) -> Any:
+    """The square of each scalar."""
+    return x * x
+
+
+@numpy_function()
+def reciprocal(x: Any) -> Any:
+    """One over each scalar, floating or complex."""
+    return 1 / x
+
+
+@numpy_function(np.where, elementwise=True, or_numpy=False)
+def where(condition: Any, a: Any, b: Any) -> Any:
+    """Choose each scalar of `a` where the condition holds, else of `b`; both are computed.
+
+    Parameters
+    ----------
+    condition : bool, scalar, tile or array
+        A comparison of data, or a condition on indices.
+    a, b : scalar, tile or array, one dtype
+        The values; of two numbers an array without axes, of their dtype (`a if condition else b` is a number,
+        which adopts the dtype of its neighbours).
+
+    Returns
+    -------
+    scalar, tile or array
+        Shaped as all three broadcast.
+    """
+    symbolic = (Condition, Arithmetic, Affine, Extremum)
+    if builtins.any(isinstance(value, symbolic) for value in (condition, a, b)):
+        return where_of_numpy(condition, a, b)
+    return plain_result(np.where(condition, a, b), condition, a, b)
+
+
+@numpy_function()
+def cast(x: Any, dtype: DTypeLike) -> Any:
+    """Convert each scalar to a dtype, as NumPy's ``astype`` does.
+
+    Complex scalars convert to complex dtypes and bool only; `cy.real` gives their real part.
+    """
+    if isinstance(x, Element):
+        return operations.cast(x, dtype)
+    if isinstance(x, (Array, PartialArray)):
+        return x.astype(dtype)  # type: ignore[union-attr]
+    return plain_result(x.astype(dtype) if isinstance(x, ReferenceRagged) else np.asarray(x).astype(dtype), x)
+
+
+@numpy_function(np.outer, or_numpy=False)
+def outer(a: Any, b: Any) -> Any:
+    """The products of all pairs of scalars of two vectors, as a tile or array; of scalars the product."""
+    if isinstance(a, (Array, PartialArray)) or isinstance(b, (Array, PartialArray)):
+        return products.outer(a, b)
+    if isinstance(a, Element) or isinstance(b, Element):
+        return operations.outer(a, b)
+    return np.multiply.outer(np.ravel(a), np.ravel(b)) if np.ndim(a) else a * b
+
+
+def _of_tiles(name: str, kind: str, axis: int) -> Callable[..., Any]:
+    """The function that folds each row or column of a tile."""
+
+    def function(x: Any) -> Any:
+        return getattr(x, kind)(axis=axis, keepdims=True) if isinstance(x, Element) or np.ndim(x) else x
+
+    folds = {"sum": "sum", "max": "maximum", "min": "minimum"}
+    line, other = ("row", "column") if axis else ("column", "row")
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"The {folds[kind]} of each {line} of a tile, as one {other}; of a scalar the scalar."
+    return numpy_function()(function)
+
+
+row_sum, row_max, row_min = (_of_tiles(f"row_{kind}", kind, -1) for kind in ("sum", "max", "min"))
+col_sum, col_max, col_min = (_of_tiles(f"col_{kind}", kind, 0) for kind in ("sum", "max", "min"))

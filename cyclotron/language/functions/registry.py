@@ -1,0 +1,139 @@
+"""The functions of kernels: one decorated function is one, in every place that lists them.
+
+`numpy_function` fills the dispatch of NumPy's functions and methods on arrays, the public names of
+`cyclotron` and `cyclotron.language`, the names that errors suggest, and the tables by which the text of a
+kernel is read.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+
+from cyclotron.language.values import numpy_functions
+from cyclotron.language.values.affine import Affine
+from cyclotron.language.values.array import SymbolicArray
+from cyclotron.language.values.condition import Condition, Extremum, Rounded
+from cyclotron.language.values.context import ACTIVE, Reference
+from cyclotron.language.values.dispatch import Arithmetic
+from cyclotron.language.values.operations import element
+from cyclotron.language.values.reference import ReferenceRagged, ScalarView, Value
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+Role = Literal["whole arrays", "new array", "declaration", "creation"]
+
+_INDICES = (Affine, Condition, Extremum, Rounded)
+
+PUBLIC: dict[str, Callable[..., Any]] = {}
+"""The functions of `cyclotron` by name."""
+OF_WHOLE_ARRAYS: dict[object, str] = {}
+"""Functions that only kernels with whole-array statements call; as those below, with their names."""
+NEW_ARRAYS: dict[object, str] = {}
+"""Functions that return a new array whatever their arguments are."""
+DECLARATIONS: dict[object, str] = {}
+"""Functions that declare a tensor, ``C = cy.empty(...)``."""
+HOST_ARRAYS: dict[object, str] = {}
+"""NumPy's functions that make an array which the compiler cannot see."""
+_TABLES: Mapping[Role, Sequence[dict[object, str]]] = {
+    "whole arrays": [OF_WHOLE_ARRAYS],
+    "new array": [NEW_ARRAYS],
+    "declaration": [DECLARATIONS],
+    "creation": [DECLARATIONS, NEW_ARRAYS],
+}
+
+
+def numpy_function(
+    *numpy: Callable[..., Any],
+    method: str | None = None,
+    elementwise: bool = False,
+    or_numpy: bool = True,
+    role: Role | None = None,
+    public: bool = True,
+) -> Callable[[_Function], _Function]:
+    """Decorate the meaning of a function of NumPy on symbolic arrays.
+
+    Parameters
+    ----------
+    *numpy : callable
+        NumPy's functions that it is when they are called on arrays of a kernel.
+    method : str, optional
+        The method of arrays that it is.
+    elementwise : bool
+        Whether it computes each element by itself, and so takes elements and slices by data too.
+    or_numpy : bool
+        Whether calls without symbolic operands go to the first of `numpy`, not to the decorated function.
+    role : {"whole arrays", "new array", "declaration", "creation"}, optional
+        How a kernel's text is read where it calls the function: only kernels with whole-array statements do;
+        it returns a new array; ``C = f(...)`` declares the tensor C in the intermediate language; all of the
+        latter two, which NumPy's function in a kernel would not.
+    public : bool
+        Whether `cyclotron` has it, under its own name.
+    """
+
+    def decorated(function: _Function) -> _Function:
+        known = _or_numpy(function, numpy[0], elementwise) if numpy and or_numpy else function
+        for one in () if role in ("declaration", "creation") else numpy:
+            if isinstance(one, np.ufunc):
+                numpy_functions.UFUNCS[one] = known
+            else:
+                numpy_functions.FUNCTIONS[one] = known
+            if elementwise:
+                numpy_functions.ELEMENTWISE.add(one)
+        if method is not None:
+            numpy_functions.METHODS[method] = known
+        for table in _TABLES[role] if role is not None else ():
+            table[known] = function.__name__
+        if role in ("declaration", "creation"):
+            (DECLARATIONS if role == "declaration" else HOST_ARRAYS).update(
+                dict.fromkeys(numpy, function.__name__)
+            )
+        if public:
+            PUBLIC[function.__name__] = known
+            numpy_functions.NAMES.add(function.__name__)
+        return known
+
+    return decorated
+
+
+def plain_result(result: Any, *operands: Any) -> Any:
+    """A new array of a plain run: whole if an operand is, else an element; elsewhere NumPy's result."""
+    if isinstance(result, ReferenceRagged) or not isinstance(ACTIVE.get(), Reference):
+        return result
+    whole = any(np.ndim(value) and not isinstance(value, Value) for value in operands)
+    return np.asarray(result).view(ScalarView if whole else Value)
+
+
+def _or_numpy(function: _Function, numpy: Callable[..., Any], elementwise: bool) -> _Function:
+    """A function of symbolic operands that is NumPy's of all others."""
+
+    @functools.wraps(function)
+    def of_arrays(*args: Any, **kwargs: Any) -> Any:
+        return (function if _has_array((*args, *kwargs.values())) else numpy)(*args, **kwargs)
+
+    @functools.wraps(function)
+    def of_elements(*args: Any, **kwargs: Any) -> Any:
+        values = (*args, *kwargs.values())
+        if any(isinstance(value, (Arithmetic, *_INDICES)) for value in values):
+            return function(*map(_operand, args), **kwargs)
+        return plain_result(numpy(*args, **kwargs), *values)
+
+    known: Any = of_elements if elementwise else of_arrays
+    result: _Function = known
+    return result
+
+
+def _has_array(values: Iterable[Any]) -> bool:
+    return any(
+        _has_array(one) if isinstance(one, (list, tuple)) else isinstance(one, SymbolicArray)
+        for one in values
+    )
+
+
+def _operand(value: Any) -> Any:
+    """An argument with operators: lists as arrays, forms of indices as elements."""
+    if isinstance(value, _INDICES):
+        return element(value)
+    return np.asarray(value) if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,1 @@
+"""Recorded statements to systems of recurrence equations."""

@@ -1,1 +1,0 @@
-"""What running a kernel's intermediate language records: loops, conditions and equations."""

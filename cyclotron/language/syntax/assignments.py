@@ -1,0 +1,186 @@
+"""Assignments of a kernel's text, in the intermediate language."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from cyclotron.language.functions.registry import DECLARATIONS, HOST_ARRAYS
+from cyclotron.language.syntax.annotations import resolved
+from cyclotron.language.syntax.globals import module_of
+from cyclotron.language.syntax.rewriting import Rewriting
+from cyclotron.language.syntax.source import MISSING, lookup
+from cyclotron.language.syntax.trees import call, copied, located, name, walk, words
+from cyclotron.language.values.array import SymbolicArray
+
+ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign)
+
+
+def assign(state: Rewriting, node: ast.Assign) -> list[ast.stmt]:
+    """Rewrite an assignment; `C = cy.empty(...)` declares a tensor."""
+    symbolic = state.names.is_symbolic(node.value)
+    declared = _declaration(state, node)
+    value = declared or computed(state, node.targets[0], node.value)
+    targets = [_target(state, target, symbolic) for target in node.targets]
+    for target in node.targets:
+        _note_arrays(state, target, node.value, declared is not None)
+    return [ast.Assign(targets=targets, value=value)]
+
+
+def computed(state: Rewriting, target: ast.expr, value: ast.expr, *, apart: bool = False) -> ast.expr:
+    """A value that a name gets; a new array is computed here, under this name.
+
+    Of values that are assigned together, `apart`, slices get such arrays too.
+    """
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        values = [computed(state, *pair, apart=True) for pair in zip(target.elts, value.elts, strict=True)]
+        return ast.copy_location(ast.Tuple(elts=values, ctx=ast.Load()), value)
+    rewritten = state.rewrite(value)
+    if isinstance(target, ast.Tuple):
+        target = target.elts[0]
+    if apart and isinstance(target, ast.Subscript):
+        target = target.value
+    named = target.id if isinstance(target, ast.Name) else ""
+    may_be_array = not state.arrays.is_view(value) and state.arrays.may_be_array(value)
+    is_new = named and (may_be_array or may_be_of_host(state, value))
+    return new_array(state, rewritten, named) if is_new else rewritten
+
+
+def may_be_of_host(state: Rewriting, value: ast.expr) -> bool:
+    """Return whether a value comes from functions that may make an array of the host."""
+    functions = [state.source.meaning(part.func) for part in walk(value) if isinstance(part, ast.Call)]
+    others = ("cyclotron", "builtins", "math", "cmath")
+    return any(one is MISSING or module_of(one).partition(".")[0] not in others for one in functions)
+
+
+def new_array(state: Rewriting, value: ast.expr, named: str) -> ast.expr:
+    """`il.array(value, name="u")`: the value, in an array of its own where it is one."""
+    return located(call(state.il, "array", [value], words(name=named)), value)
+
+
+def _note_arrays(state: Rewriting, target: ast.expr, value: ast.expr, declared: bool) -> None:
+    """Note which of the names that are assigned may hold arrays."""
+    if isinstance(target, ast.Name) and declared:
+        state.arrays.declare(target.id)
+    elif isinstance(target, ast.Name):
+        state.arrays.store(target.id, value)
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        parts = value.elts if isinstance(value, ast.Tuple) else [value] * len(target.elts)
+        for one, part in zip(target.elts, parts, strict=False):
+            _note_arrays(state, one, part, declared)
+
+
+def annotated(state: Rewriting, node: ast.AnnAssign) -> list[ast.stmt]:
+    """Rewrite an assignment with a type, and note the type."""
+    if isinstance(node.target, ast.Name) and _is_type(state, node.annotation):
+        declared = state.types.setdefault(node.target.id, node.annotation)
+        if ast.dump(declared) != ast.dump(node.annotation):
+            raise state.source.error(
+                node.annotation,
+                "CYC124",
+                f"`{node.target.id}` is declared as `{ast.unparse(node.annotation)}`, and before as"
+                f" `{ast.unparse(declared)}`",
+                "give what has another type a name of its own",
+                notes=[(state.source.span(declared), "it is declared here")],
+            )
+    if node.value is None:
+        return []
+    plain = ast.copy_location(ast.Assign(targets=[node.target], value=node.value), node)
+    return assign(state, plain)
+
+
+def _is_type(state: Rewriting, annotation: ast.expr) -> bool:
+    """Return whether an annotation, which Python does not evaluate, can be where the kernel is recorded."""
+    parts = list(walk(annotation))
+    names = [part for part in parts if isinstance(part, ast.Name)]
+    if not names or any(isinstance(part, (ast.Call, ast.NamedExpr, ast.Lambda)) for part in parts):
+        return False
+    if any(state.source.meaning(part) is MISSING for part in names):
+        return False
+    outer = {**state.source.function.__globals__, **state.source.free}
+    return resolved(ast.unparse(annotation), outer) is not Any
+
+
+def type_checks(state: Rewriting, statement: ast.stmt) -> list[ast.stmt]:
+    """`il.typed(total, float, name="total")` for each name with a declared type that is assigned."""
+    if not state.types or not isinstance(statement, ASSIGNMENTS):
+        return []
+    if isinstance(statement, ast.AnnAssign) and statement.value is None:
+        return []
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    stored = [part for target in targets for part in walk(target) if isinstance(part, ast.Name)]
+    checks: list[ast.stmt] = []
+    for one in dict.fromkeys(part.id for part in stored if isinstance(part.ctx, ast.Store)):
+        if one in state.types:
+            check = call(state.il, "typed", [name(one), copied(state.types[one])], words(name=one))
+            checks.append(ast.Expr(value=check))
+    return checks
+
+
+def augmented(state: Rewriting, node: ast.AugAssign) -> list[ast.stmt]:
+    """Rewrite an assignment as `C[i] += e`."""
+    symbolic = state.names.is_symbolic(node.value)
+    value = state.rewrite(node.value)
+    if isinstance(node.target, ast.Name):
+        state.names.load(node.target)
+        symbolic = symbolic or state.names.is_symbolic(node.target)
+    elif isinstance(node.op, (ast.Add, ast.Sub)):
+        value = ast.copy_location(call(state.il, "term", [value]), node.value)
+    target = _target(state, node.target, symbolic)
+    assert isinstance(target, (ast.Name, ast.Attribute, ast.Subscript))
+    if isinstance(target, ast.Subscript) and state.arrays.may_be_number(target):
+        array = target.value
+        target.value = call(state.il, "changed", [array], words(name=ast.unparse(array)))
+    return [ast.AugAssign(target=target, op=node.op, value=value)]
+
+
+def _target(state: Rewriting, node: ast.expr, symbolic: bool) -> ast.expr:
+    """A target of an assignment, rewritten and noted."""
+    if isinstance(node, ast.Name):
+        if node.id in state.indices:
+            raise state.source.error(
+                node,
+                "CYC109",
+                f"index `{node.id}` is assigned inside its loop",
+                "use a new name, e.g. `k = i + 1`",
+            )
+        state.names.store(node.id, symbolic)
+        state.of_host.discard(node.id)
+        return node
+    if isinstance(node, (ast.Tuple, ast.List)):
+        elements = [_target(state, element, symbolic) for element in node.elts]
+        return ast.copy_location(type(node)(elts=elements, ctx=ast.Store()), node)
+    if isinstance(node, ast.Starred):
+        _target(state, node.value, symbolic)
+        return node
+    if isinstance(node, ast.Attribute) and not hasattr(SymbolicArray, node.attr):  # arrays refuse their own
+        raise state.source.error(
+            node,
+            "CYC101",
+            f"the attribute `{state.source.text_of(node)}` is assigned",
+            "a kernel is recorded once and leaves objects alone: return the value, and assign it outside",
+        )
+    return state.rewrite(node)
+
+
+def _declaration(state: Rewriting, node: ast.Assign) -> ast.expr | None:
+    """`C = cy.empty(...)` gets the name of its tensor."""
+    value = node.value
+    if not isinstance(value, ast.Call):
+        return None
+    function = state.source.meaning(value.func)
+    declared, numpy = lookup(DECLARATIONS, function), lookup(HOST_ARRAYS, function)
+    if numpy is not None:
+        raise state.source.error(
+            value,
+            "CYC115",
+            f"`np.{numpy}` makes an array that the compiler cannot see",
+            f"use `cy.{numpy}`, which means the same",
+        )
+    if declared is None or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
+        return None
+    rewritten = state.rewrite(value)
+    assert isinstance(rewritten, ast.Call)
+    named = [*rewritten.keywords, *words(name=node.targets[0].id)]
+    new = call(state.il, declared, rewritten.args, named)
+    return located(new, value)

@@ -1,0 +1,353 @@
+"""Loops of a kernel's text, in the intermediate language, and their early exits."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+from collections.abc import Sequence
+from typing import TypeVar
+
+from cyclotron.language.syntax import carried_names
+from cyclotron.language.syntax.assignments import computed
+from cyclotron.language.syntax.jumps import is_break, jumps, without_continue
+from cyclotron.language.syntax.loop_sums import loop_sums
+from cyclotron.language.syntax.names import assigned_names
+from cyclotron.language.syntax.rewriting import EarlyExit, Rewriting
+from cyclotron.language.syntax.source import MISSING, managers
+from cyclotron.language.syntax.trees import call, copied, located, name, pairs, walk, with_node, words
+from cyclotron.language.trace.markers import fuse
+
+_Loop = TypeVar("_Loop", ast.For, ast.While)
+
+
+def for_loop(state: Rewriting, node: ast.For) -> list[ast.stmt]:
+    """Rewrite a loop over a range, the items of an array, or values of the host."""
+    node = _apart(state, _structured(state, node))
+    function = state.source.meaning(node.iter.func) if isinstance(node.iter, ast.Call) else MISSING
+    if function is builtins.range:
+        return _over_range(state, node)
+    _check_no_else(state, node)
+    if function is builtins.enumerate and state.names.is_symbolic(node.iter):
+        raise state.source.error(
+            node.iter,
+            "CYC102",
+            f"the loop counts `{state.source.text_of(node.iter)}`, whose bounds depend on indices",
+            "write `for j in range(...)`, and what is counted by its index, e.g. `k = j - start`",
+        )
+    if isinstance(node.iter, (ast.Tuple, ast.List)) or not state.arrays.may_be_array(node.iter):
+        return _unrolled(state, node)
+    if isinstance(node.target, ast.Name):
+        return _over_array(state, node, node.target)
+    raise state.source.error(
+        node.iter,
+        "CYC102",
+        f"the loop runs over `{state.source.text_of(node.iter)}`, not over a range or an array",
+        "write `for i in range(len(x))` with `x[i]` for what it takes of an array, one loop an index",
+    )
+
+
+def while_loop(state: Rewriting, node: ast.While) -> list[ast.stmt]:
+    """Rewrite a `while` as a loop over as many steps as there may be, which ends where the test fails."""
+    node = _structured(state, node)
+    _check_no_else(state, node)
+    if state.max_steps is None:
+        raise state.source.error(
+            node.test,
+            "CYC101",
+            "`while` has no bound on its steps",
+            "give the kernel one, e.g. `@cy.kernel(max_steps=1000)`; or write `for t in range(steps):`"
+            " and `if ...: break` in it",
+        )
+    index = state.unused("step")
+    node = state.arrays.with_updates(node)
+    kept = _carried(state, node, [node.test, *node.body], early=True)
+    early_exit = EarlyExit(state.unused(f"{index}_runs"), kept)
+    body = _body(state, node.body, index, early_exit, test=node.test)
+    steps = ast.Constant(state.max_steps)
+    result = _loop(state, node.test, node, index, [steps], early_exit, body)
+    arguments = [name(early_exit.flag), state.test(node.test), copied(steps)]
+    return [*result, located(ast.Expr(value=call(state.il, "unfinished", arguments)), node.test)]
+
+
+def break_loop(state: Rewriting, node: ast.Break) -> list[ast.stmt]:
+    """Rewrite a `break` that stands alone, or under conditions."""
+    unrolled = state.exits[-1].unrolled
+    if unrolled is not None:
+        if state.branches > unrolled:
+            raise state.source.error(
+                node,
+                "CYC104",
+                "a loop over values of the host ends by a condition on indices",
+                "Python runs such a loop while tracing, once for all indices; write a loop over a range",
+            )
+        return [node]
+    return [_break_where(state, ast.copy_location(ast.Constant(True), node))]
+
+
+def break_if(state: Rewriting, node: ast.If) -> list[ast.stmt] | None:
+    """Rewrite `if test: break ...` and `if test: ... else: break`; None for other conditions."""
+    if state.in_python_loop():
+        return None
+    if is_break(node.body):
+        stop, rest = _break_where(state, node.test), node.orelse
+    elif is_break(node.orelse):
+        stop, rest = _break_where(state, node.test, negated=True), node.body
+    else:
+        return None
+    return [located(stop, node), *(state.block(rest) if rest else [])]
+
+
+def _apart(state: Rewriting, node: ast.For) -> ast.For:
+    """A loop with an index of its own, where nothing reads the one that a loop around it has too: `_`."""
+    index = node.target
+    if not isinstance(index, ast.Name) or index.id not in state.indices:
+        return node
+    names = [part for part in walk(state.source.node) if isinstance(part, ast.Name)]
+    if any(part.id == index.id and isinstance(part.ctx, ast.Load) for part in names):
+        return node
+    new = copy.copy(node)
+    new.target = ast.copy_location(name(state.unused(index.id), store=True), index)
+    return new
+
+
+def _structured(state: Rewriting, node: _Loop) -> _Loop:
+    """The loop without `continue`."""
+
+    def guard() -> str:
+        name = state.unused("goes_on")
+        state.guards.add(name)
+        return name
+
+    return without_continue(node, guard, lambda block: managers(state.source, block) == [fuse])
+
+
+def _unrolled(state: Rewriting, node: ast.For) -> list[ast.stmt]:
+    """A loop over values of the host, which Python runs while tracing."""
+    values = call(state.il, "unrolled", [state.rewrite(node.iter)])
+    parts = node.iter.elts if isinstance(node.iter, (ast.Tuple, ast.List)) else []
+    for part in walk(node.target):
+        if isinstance(part, ast.Name):
+            _check_new_index(state, part)
+            state.names.store(part.id, symbolic=any(map(state.names.is_symbolic, parts)))
+            if any(map(state.arrays.may_be_array, parts)):
+                state.arrays.declare(part.id)
+    state.exits.append(EarlyExit("", {}, state.branches, node))
+    body = state.block(node.body)
+    state.exits.pop()
+    return [ast.For(target=copied(node.target), iter=located(values, node.iter), body=body, orelse=[])]
+
+
+def _over_array(state: Rewriting, node: ast.For, target: ast.Name) -> list[ast.stmt]:
+    """`for v in x` as `for v_at in range(x.shape[0])`, where v is x[v_at]."""
+    _check_new_index(state, target)
+    array, index = state.unused(f"{target.id}_of"), state.unused(f"{target.id}_at")
+    items = call(state.il, "items", [computed(state, name(array, store=True), node.iter)])
+    first = located(ast.Assign(targets=[name(array, store=True)], value=items), node.iter)
+    state.arrays.store(array, node.iter)
+    rows = ast.Subscript(
+        value=ast.Attribute(value=name(array), attr="shape", ctx=ast.Load()),
+        slice=ast.Constant(0),
+        ctx=ast.Load(),
+    )
+    item = ast.Subscript(value=name(array), slice=name(index), ctx=ast.Load())
+    ranged = copied(node)
+    ranged.target = ast.copy_location(name(index, store=True), target)
+    ranged.iter = located(ast.Call(func=name("range"), args=[rows], keywords=[]), node.iter)
+    summed = _Replaced(target.id, item).visit(copied(state.arrays.with_updates(ranged)))
+    # An item that is itself added to is no sum.
+    itself = target.id in {part.id for part in assigned_names(node.body)}
+    sums = None if itself else _local_sums(state, summed, index, [rows])
+    if sums is not None:  # nothing else is assigned, so that an item stays what it is
+        state.names.leave_loop([target])
+        return [first, *sums]
+    taken = ast.Assign(targets=[copied(target)], value=item)
+    ranged.body.insert(0, located(taken, target))
+    return [first, *_over_range(state, ranged)]
+
+
+def _over_range(state: Rewriting, node: ast.For) -> list[ast.stmt]:
+    """A loop over a range, or the sums that it is."""
+    index, bounds = _range_of(state, node)
+    node = state.arrays.with_updates(node)
+    sums = _local_sums(state, node, index, bounds)
+    if sums is not None:
+        return sums
+    new_bounds = [state.rewrite(bound) for bound in bounds]
+    breaks = any(isinstance(one, ast.Break) for one in jumps(node.body))
+    flag = state.unused(f"{index}_runs") if breaks else ""
+    early_exit = EarlyExit(flag, _carried(state, node, node.body, early=bool(flag)))
+    body = _body(state, node.body, index, early_exit)
+    return _loop(state, node.iter, node, index, new_bounds, early_exit, body)
+
+
+def _carried(state: Rewriting, node: ast.stmt, repeated: Sequence[ast.AST], *, early: bool) -> dict[str, str]:
+    """The names that a loop carries, with those of the arrays that keep them.
+
+    A loop that may end early keeps also what those around it carry: only what is kept stands still.
+    """
+    if early:
+        needed = carried_names.names_perhaps_after(state.source.node, node, state.unrolled_loops())
+        _check_read_again(state, node)
+    else:
+        needed = carried_names.names_after(state.source.node, node.end_lineno or node.lineno)
+    for outer in state.exits if early else ():
+        needed |= outer.carried.keys()
+    found = carried_names.carried_names(repeated, state.arrays, needed)
+    return {one: state.unused(f"{one}_kept") for one in found}
+
+
+def _check_read_again(state: Rewriting, node: ast.stmt) -> None:
+    """Refuse a reading in the next iteration of a loop over values of the host, where no array keeps it.
+
+    Its value would be of an iteration after the end.
+    """
+    assigned = {part.id for part in assigned_names([node])}
+    for part in (part for loop in state.unrolled_loops() for part in carried_names.read_again(loop, node)):
+        if part.id in assigned and part.id not in state.arrays:
+            raise state.source.error(
+                part,
+                "CYC111",
+                f"`{part.id}` is what a loop that may end early assigned in the iteration before",
+                f"give `{part.id}` an array before the loops, e.g. `{part.id} = cy.zeros_like(...)`",
+            )
+
+
+def _body(
+    state: Rewriting, body: list[ast.stmt], index: str, early_exit: EarlyExit, test: ast.expr | None = None
+) -> list[ast.stmt]:
+    """The body of a loop over an index, which goes on while a test holds."""
+    assigned = [one for one in assigned_names(body) if one.id not in early_exit.carried]
+    state.names.enter_loop(assigned)
+    state.names.store(index, symbolic=True)
+    state.indices.append(index)
+    state.exits.append(early_exit)
+    first = [] if test is None else [located(_break_where(state, test, negated=True), test)]
+    result = [*first, *state.block(body), *carried_names.within(state.il, early_exit.carried, body)]
+    state.exits.pop()
+    state.indices.pop()
+    state.names.leave_loop(assigned)
+    return result
+
+
+def _loop(
+    state: Rewriting,
+    head: ast.expr,
+    node: ast.stmt,
+    index: str,
+    bounds: list[ast.expr],
+    early_exit: EarlyExit,
+    body: list[ast.stmt],
+) -> list[ast.stmt]:
+    """`with il.loop(...)`, and what comes before and after it."""
+    before = carried_names.before(state.il, early_exit.carried, head)
+    flag: list[ast.keyword] = []
+    if early_exit.flag:
+        running = call(state.il, "running", [], words(name=index))
+        before.append(located(ast.Assign(targets=[name(early_exit.flag, store=True)], value=running), head))
+        flag = words(running=name(early_exit.flag))
+    opened = ast.copy_location(call(state.il, "loop", [ast.Constant(index), *bounds], flag), head)
+    block = with_node(opened, body, ast.copy_location(name(index, store=True), node))
+    return [*before, block, *carried_names.after(early_exit.carried, head)]
+
+
+def _break_where(state: Rewriting, test: ast.expr, *, negated: bool = False) -> ast.stmt:
+    """`il.stop(t_runs, test, u=(u_kept, u))`."""
+    for part in walk(test):
+        if isinstance(part, ast.Name) and part.id in state.of_host:
+            raise state.source.error(
+                part,
+                "CYC104",
+                f"a loop ends by `{part.id}`, which `with cy.host()` assigns in a loop",
+                "code of the host runs once, while the loop is recorded; count in an array, e.g."
+                ' `n = cy.zeros((1,), dtype="int64")` before the loop and `n += 1` in it',
+            )
+    early_exit = state.exits[-1]
+    condition = state.test(test)
+    if negated:
+        condition = located(call(state.il, "no", [condition]), test)
+    stop = call(state.il, "stop", [name(early_exit.flag), condition], pairs(early_exit.carried))
+    return located(ast.Expr(value=located(stop, test)), test)
+
+
+def _check_no_else(state: Rewriting, node: ast.For | ast.While) -> None:
+    if node.orelse:
+        raise state.source.error(
+            node.orelse[0], "CYC101", "`else` of a loop is no recurrence", "write it after the loop"
+        )
+
+
+def _range_of(state: Rewriting, node: ast.For) -> tuple[str, list[ast.expr]]:
+    """The index and the bounds of a loop over a range."""
+    source = state.source
+    _check_no_else(state, node)
+    assert isinstance(node.iter, ast.Call)
+    if node.iter.keywords:
+        raise source.error(
+            node.iter,
+            "CYC102",
+            f"`{source.text_of(node.iter)}` has a bound by name",
+            "write `range(start, stop, step)`",
+        )
+    if not isinstance(node.target, ast.Name):
+        raise source.error(
+            node.target, "CYC102", "the loop has no single index", "write `for i in range(...)`"
+        )
+    if any(isinstance(bound, ast.Starred) for bound in node.iter.args):
+        raise source.error(node.iter, "CYC102", "the bounds are unpacked", "write each bound on its own")
+    _check_new_index(state, node.target)
+    return node.target.id, node.iter.args
+
+
+def _check_new_index(state: Rewriting, target: ast.Name) -> None:
+    if target.id in state.indices:
+        raise state.source.error(
+            target,
+            "CYC109",
+            f"the name `{target.id}` is used for two nested indices",
+            "give the inner index another name",
+        )
+
+
+def _local_sums(state: Rewriting, node: ast.For, index: str, bounds: list[ast.expr]) -> list[ast.stmt] | None:
+    """`for k in range(...): acc += e` over a local variable is a sum; None for any other loop."""
+    body, tests = node.body, []
+    while len(body) == 1 and isinstance(body[0], ast.If) and not body[0].orelse:
+        tests.append(body[0].test)
+        body = body[0].body
+    addends = loop_sums(body, state.arrays)
+    if addends is None:
+        return None
+    result: list[ast.stmt] = []
+    for target, statement in addends.items():
+        comprehension = ast.comprehension(
+            target=name(index, store=True),
+            iter=copied(node.iter),
+            ifs=[copied(test) for test in tests],
+            is_async=0,
+        )
+        total = state.expressions().reduction(statement, "sum", statement.value, [comprehension])
+        first = state.rewrite(ast.copy_location(name(target), statement.target))
+        value: ast.expr = ast.BinOp(left=first, op=statement.op, right=total)
+        if state.arrays.may_be_part(target):
+            named = words(name=target)
+            if isinstance(statement.op, ast.Sub):
+                named += words(negative=True)
+            value = call(state.il, "added", [first, total], named)
+        state.names.store(target, symbolic=True)
+        new = ast.Assign(targets=[name(target, store=True)], value=value)
+        result.append(located(new, statement))
+    return result
+
+
+class _Replaced(ast.NodeTransformer):
+    """Puts an expression where a name is read."""
+
+    def __init__(self, identifier: str, value: ast.expr) -> None:
+        self._identifier = identifier
+        self._value = value
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id != self._identifier or not isinstance(node.ctx, ast.Load):
+            return node
+        return located(copied(self._value), node)

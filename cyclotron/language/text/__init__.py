@@ -1,1 +1,0 @@
-"""From a kernel's text to the intermediate language: syntax trees, names, statements."""

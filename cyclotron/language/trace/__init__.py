@@ -1,0 +1,1 @@
+"""Recording of kernels: loops, branches, assignments, early exits."""

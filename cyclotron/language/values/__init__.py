@@ -1,0 +1,1 @@
+"""Values of traced kernels: indices, conditions, elements, arrays and their subscripts."""

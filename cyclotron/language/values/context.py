@@ -1,0 +1,94 @@
+"""The recording in progress, as values see it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from cyclotron.language.values.affine import Affine, Index, Region
+from cyclotron.language.values.source_span import trace_error
+
+
+class Recorder(Protocol):
+    """The recording of a kernel as values see it; tensors and views are `Any` here, as they refer to it.
+
+    Attributes
+    ----------
+    statements : sequence
+        All assignments so far, in the order in which Python runs them.
+    """
+
+    @property
+    def statements(self) -> Sequence[Any]: ...
+
+    def indices(self) -> tuple[Index, ...]:
+        """The indices of the open loops, outermost first."""
+
+    def region(self) -> Region:
+        """The points where the open loops and conditions all hold."""
+
+    def taken(self) -> Region:
+        """The points of `region` where the value that is recorded is taken."""
+
+    def open_loop(self, index: Index, region: Region) -> None:
+        """Open a loop or reduction; its index must not hide another one."""
+
+    def close_loops(self, count: int) -> None:
+        """Close the innermost loops."""
+
+    def declare(
+        self,
+        name: str | None,
+        scalars: tuple[int, ...],
+        tile: tuple[int, ...] | None,
+        dtype: str | None,
+        fill: complex | None,
+        *,
+        anywhere: bool = False,
+    ) -> Any:
+        """Add a tensor that the kernel computes; with `anywhere` in loops too, which assign all of it."""
+
+    def add_constant(self, name: str, values: Any, tile: tuple[int, ...] | None) -> Any:
+        """The tensor of an array of the host, as it is now."""
+
+    def assign(self, target: Any, index: tuple[Affine, ...], value: object) -> None:
+        """Record the assignment of an element."""
+
+    def assign_view(self, target: Any, value: object) -> None:
+        """Record `target[...] = value`."""
+
+    def update_view(self, target: Any, op: str, value: object) -> None:
+        """Record `target += value` and the like."""
+
+    def accumulate_view(self, target: Any, value: object, *, negative: bool) -> None:
+        """Record `target += il.term(value)`, or `-=` where `negative`."""
+
+    def new_array(self, value: Any, name: str) -> Any:
+        """A new tensor that holds an array."""
+
+    def select(self, tensor: Any, name: str, choice: Any) -> None:
+        """Note that a name holds in a tensor what a condition chooses of older arrays."""
+
+
+@dataclass
+class Reference:
+    """The run of a kernel's plain Python body, with the dtypes of its inputs."""
+
+    dtypes: list[str]
+
+
+ACTIVE: ContextVar[Recorder | Reference | None] = ContextVar("cyclotron_active", default=None)
+
+
+def active_recorder() -> Recorder:
+    """Return the recording in progress; the intermediate language means nothing without one."""
+    recorder = ACTIVE.get()
+    if recorder is None or isinstance(recorder, Reference):
+        raise trace_error(
+            "CYC118",
+            "the intermediate language is used outside a kernel",
+            help="decorate the function with `@il.program` and compile it",
+        )
+    return recorder

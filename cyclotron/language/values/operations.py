@@ -1,0 +1,246 @@
+"""Operators on values of any kind: elements, arrays, indices and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from cyclotron.language.values import dispatch
+from cyclotron.language.values.affine import Affine
+from cyclotron.language.values.condition import Condition, Extremum, Rounded, tested
+from cyclotron.language.values.dispatch import Array, PartialArray
+from cyclotron.language.values.dtypes import checked, keeps_dtype, one_dtype, typed_number, with_weak_dtype
+from cyclotron.language.values.guarded import guarded_where
+from cyclotron.language.values.host_arrays import constant
+from cyclotron.language.values.index_numbers import computed, is_of_indices, number, truth_number
+from cyclotron.language.values.nodes import (
+    Access,
+    Choose,
+    Constant,
+    Element,
+    Reduce,
+    applied,
+    strip_transpose,
+)
+from cyclotron.language.values.operators import DTYPES, OPERATORS, named_dtype
+from cyclotron.language.values.promotion import converted, promoted
+from cyclotron.language.values.refusals import inverted
+from cyclotron.language.values.source_span import here, shape_error, trace_error
+
+
+def element(value: object) -> Element:
+    """Return an element as it is and a Python or NumPy number as a constant; anything else is an error."""
+    if isinstance(value, Element):
+        return value
+    if isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0 and value.dtype.kind in "biufc":
+        return Constant(value.item(), here(), value.dtype.name)
+    if isinstance(value, (bool, int, float, complex)):
+        return Constant(value, here())
+    if isinstance(value, (Affine, Extremum, Rounded)):
+        if isinstance(value, Affine) and not value.terms:
+            return Constant(value.constant, here())
+        return number(value)
+    if isinstance(value, Condition):
+        return truth_number(value)
+    if isinstance(value, (Array, np.ndarray)):
+        array = constant(value) if isinstance(value, np.ndarray) else value
+        only: Element = array.only_element()
+        return only
+    if isinstance(value, PartialArray):
+        raise value.refused()
+    raise trace_error(
+        "CYC105",
+        f"a value of type `{type(value).__name__}` is used where an element of a tensor is needed",
+        help="use elements of tensors, Python numbers and operators on them",
+    )
+
+
+def apply(op: str, *values: object, flags: Sequence[str] = ()) -> Element:
+    """Apply an operator of the registry by name."""
+
+    array = array_of(values)
+    if array is not None:
+        return array.combined(op, values)  # type: ignore[return-value]  # an array where operands are
+    span = here()
+    operands = [element(value) for value in values]
+    if is_of_indices(op, operands):
+        return computed(op, operands, span, flags)
+    return applied(op, checked(op, operands, span), span, flags)
+
+
+def array_of(values: Sequence[object]) -> Array | PartialArray | None:
+    """The first of some values that is an array, also one of the host; None of elements and numbers."""
+    for value in values:
+        if isinstance(value, PartialArray):
+            return value
+    for value in values:
+        if isinstance(value, Array):
+            return value
+        if isinstance(value, np.ndarray) and value.ndim:
+            made: Array = constant(value)
+            return made
+    return None
+
+
+def add(left: object, right: object) -> Element:
+    """The sum; the zero with which Python's ``sum`` starts is dropped."""
+    if array_of((left, right)) is not None:
+        return apply("add", left, right)
+    a, b = element(left), element(right)
+    for zero, other in ((a, b), (b, a)):
+        if isinstance(zero, Constant) and zero.value == 0 and keeps_dtype(zero, other):
+            return other
+    return apply("add", a, b)
+
+
+def power(base: object, exponent: object) -> Element:
+    """A power; the square is a product, as in NumPy, but of whole numbers by floating ones."""
+    if array_of((base, exponent)) is not None:
+        return apply("power", base, exponent)
+    value = element(base)
+    whole = type(exponent) is int or value.dtype is None or np.dtype(value.dtype).kind in "fc"
+    if type(exponent) in (int, float) and whole:
+        if exponent == 1:
+            return value
+        if exponent == 2:
+            return apply("multiply", value, value)
+    return apply("power", value, exponent)
+
+
+def invert(value: object) -> Element:
+    """The inverse of the bits; a truth value's negation, but of those that are Python's."""
+    if isinstance(value, Reduce) and value.dtype == "bool":
+        raise inverted("what `any` or `all` gives")
+    return apply("bit_not", value)
+
+
+def matmul(left: object, right: object) -> Element:
+    """The matrix product; on scalars the product. Transposed operands become flags."""
+    if array_of((left, right)) is not None:
+        product: Element = dispatch.call("matmul", left, right)
+        return product
+    a, b = element(left), element(right)
+    for operand in (a, b):
+        if isinstance(operand, Constant):
+            raise trace_error("CYC105", "`@` has a number as an operand", help="use `*` to scale a tile")
+    if not (a.blocked and b.blocked):
+        return apply("multiply", a, b)
+    a, transposed_a = strip_transpose(a)
+    b, transposed_b = strip_transpose(b)
+    if transposed_b and not transposed_a and _is_same_access(a, b):
+        return apply("syrk", a)
+    flags = [name for name, on in (("transpose_a", transposed_a), ("transpose_b", transposed_b)) if on]
+    return apply("matmul", a, b, flags=flags)
+
+
+def cholesky(a: object) -> Element:
+    """The lower Cholesky factor of a tile."""
+    return apply("cholesky", a)
+
+
+def outer(a: object, b: object) -> Element:
+    """The product of a column and another one, transposed."""
+    return matmul(a, element(b).T)
+
+
+def where(test: object, then: object, other: object) -> Element:
+    """``then`` where data or a condition on indices holds, else ``other``."""
+    test = tested(test)
+    array = array_of((test, then, other))
+    if array is not None:
+        return array.combined("where", (test, then, other))  # type: ignore[return-value]
+    if isinstance(test, Condition):
+        return Choose(test, *_alike(element(then), element(other)), here())
+    if not isinstance(test, Element):
+        return element(then if test else other)
+    if test.is_index:
+        test = cast(test, "bool")
+    return guarded_where(test, element(then), element(other))
+
+
+def where_of_numpy(condition: object, a: object, b: object) -> Element:
+    """Choose as NumPy's ``where``: of two numbers, unlike `where`, an array without axes, of their dtype."""
+    if array_of((condition, a, b)) is not None:
+        return where(condition, a, b)
+    values = [element(a), element(b)]
+    if all(one.dtype is None for one in values):
+        dtype = promoted("where", ["bool", *map(one_dtype, values)])[1]
+        values = [typed_number(one, dtype) for one in values]
+    return where(condition, *values)
+
+
+def _alike(one: Element, other: Element) -> tuple[Element, Element]:
+    """Values in the dtype that NumPy promotes theirs to; numbers without one as they are."""
+
+    known = one.dtype or other.dtype
+    if known and (one.is_index or other.is_index or one.is_typed or other.is_typed):
+        given = [one_dtype(value) for value in (one, other)]
+        dtype = known if one.blocked or other.blocked else promoted("where", ["bool", *given])[1]
+        first, second = (with_weak_dtype(converted(v, dtype) if v.dtype else v, dtype) for v in (one, other))
+        return first, second
+    if one.dtype in (None, other.dtype) or other.dtype is None or one.blocked or other.blocked:
+        return one, other
+    dtype = promoted("where", ["bool", one.dtype, other.dtype])[1]
+    return converted(one, dtype), converted(other, dtype)
+
+
+def cast(value: object, dtype: DTypeLike) -> Element:
+    """The value in another dtype."""
+    if isinstance(value, Array):
+        return value.astype(dtype)  # type: ignore[attr-defined, no-any-return]
+    name = named_dtype(dtype)
+    operand = element(value)
+    if f"to_{name}" not in OPERATORS:
+        raise shape_error(
+            "CYC120",
+            f"a value is converted to dtype {name}",
+            help=f"use {', '.join(DTYPES[:-1])} or {DTYPES[-1]}",
+        )
+    if operand.dtype == name:
+        return operand
+    return apply(f"to_{name}", operand)
+
+
+def _is_same_access(a: Element, b: Element) -> bool:
+    return isinstance(a, Access) and isinstance(b, Access) and a.names(b.tensor, b.index)
+
+
+_SPELLED: Mapping[np.ufunc, Callable[..., Element]] = {
+    np.add: add,
+    np.power: power,
+    np.square: lambda a: power(a, 2),
+    np.reciprocal: lambda a: apply("divide", 1, a),
+    np.matmul: matmul,
+    np.positive: lambda a: element(a) if array_of((a,)) is None else +a,
+}
+_SPELLED_HERE: Mapping[str, Callable[..., Element]] = {
+    "add": add,
+    "power": power,
+    "matmul": matmul,
+    "bit_not": invert,
+}
+_MATRIX = ("matmul", "syrk", "inv_triangular", "cholesky")  # here NumPy's ufunc is what they are on scalars
+UFUNCS: Mapping[np.ufunc, Callable[..., Element]] = {
+    **{
+        entry.numpy: partial(apply, op)
+        for op, entry in OPERATORS.items()
+        if isinstance(entry.numpy, np.ufunc) and op not in _MATRIX
+    },
+    **_SPELLED,
+}
+
+
+def _operate_on_elements(op: str, *values: object) -> Element:
+    return _SPELLED_HERE[op](*values) if op in _SPELLED_HERE else apply(op, *values)
+
+
+dispatch.implement(
+    apply=apply,
+    cast=cast,
+    element=element,
+    operate_on_elements=_operate_on_elements,
+    where_of_numpy=where_of_numpy,
+)

@@ -1,0 +1,1 @@
+"""Running programs on the backends, and their results."""

@@ -1,0 +1,110 @@
+"""Interface between `cyclotron.run` and the backends; `docs/extending/backend.md` shows how to write one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cyclotron.analysis.rank_profile import Profile
+from cyclotron.compiler.program import Program
+from cyclotron.mpi.layout import Layout
+
+Engine = Literal["auto", "general", "fast-forward"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of `cyclotron.run`, checked; those that a backend does not take are as here.
+
+    Attributes
+    ----------
+    functional : bool
+        False: time without numbers; there are no inputs then.
+    threads : int
+        0: one a core.
+    ranks : int or None
+    deal : Layout or None
+    event_limit : int or None
+        None: the backend's own choice.
+    engine : {"auto", "general", "fast-forward"}
+    """
+
+    functional: bool = True
+    threads: int = 0
+    ranks: int | None = None
+    deal: Layout | None = None
+    event_limit: int | None = None
+    engine: Engine = "auto"
+
+
+@dataclass(frozen=True)
+class Execution:
+    """All that a backend gives back of one run.
+
+    Attributes
+    ----------
+    outputs : dict of str to ndarray or Distributed
+        Every output tensor of the program, by name; empty where only time was simulated.
+    timing : mapping or None
+        Cycles, counters and events, as the simulator of the core returns them.
+    profile : Profile or None
+        Of MPI ranks.
+    skipped : sequence of int or None
+        For each loop that may end early the iterations that it left out; empty: none did. None: not known.
+    """
+
+    outputs: dict[str, Any]
+    timing: Mapping[str, Any] | None = None
+    profile: Profile | None = None
+    skipped: Sequence[int] | None = None
+
+
+class Run(Protocol):
+    """Run a program once on checked inputs, one for each input tensor, by name."""
+
+    def __call__(self, program: Program, inputs: Mapping[str, Any], options: Options, /) -> Execution: ...
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A place where programs run; see `cyclotron.runtime.backends.register`.
+
+    Attributes
+    ----------
+    name : str
+    run : callable
+        Takes program, inputs and options; returns an `Execution`.
+    options : tuple of str
+        Fields of `Options` that it takes; others are refused before it is called.
+    distributed : bool
+        Inputs may be `Distributed`; else these are gathered first.
+    check : callable or None
+        Takes the program, and raises where the backend cannot run it, before the inputs are looked at.
+    """
+
+    name: str
+    run: Run
+    options: tuple[str, ...] = ()
+    distributed: bool = False
+    check: Callable[[Program], None] | None = None
+
+
+def empty_outputs(program: Program) -> dict[str, NDArray[Any]]:
+    """Return zeros for each output tensor, by name."""
+    return {
+        tensor["name"]: np.zeros(tensor["shape"], dtype=tensor["dtype"])
+        for tensor in program.tensors
+        if tensor["role"] == "output"
+    }
+
+
+def arrays_of(
+    program: Program, inputs: Mapping[str, Any], outputs: Mapping[str, NDArray[Any]]
+) -> list[NDArray[Any]]:
+    """Return an array for each tensor of a program in order: inputs, constants, and outputs to be written."""
+    arrays = {**inputs, **program.constants, **outputs}
+    return [np.asarray(arrays[tensor["name"]]) for tensor in program.tensors]

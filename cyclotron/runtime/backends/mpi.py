@@ -1,0 +1,23 @@
+"""``backend="mpi"``: MPI ranks, under a launcher or of a pool that this process starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cyclotron import mpi
+from cyclotron.analysis.rank_profile import profile_of
+from cyclotron.compiler.program import Program
+from cyclotron.runtime.backend import Backend, Execution, Options
+
+
+def run(program: Program, inputs: Mapping[str, Any], options: Options, /) -> Execution:
+    """Run a program on ranks; outputs stay distributed where an input is."""
+    outputs, accounts = mpi.run_on_ranks(
+        program, inputs, options.ranks, options.deal, options.event_limit or 0
+    )
+    skipped = [max(counts) for counts in zip(*(account["skipped"] for account in accounts), strict=True)]
+    return Execution(outputs, profile=profile_of(accounts, program), skipped=skipped)
+
+
+BACKEND = Backend("mpi", run, options=("ranks", "deal", "event_limit"), distributed=True)

@@ -1,0 +1,221 @@
+"""Runs of programs: one function for all backends."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cyclotron.compiler.program import Program, require_program
+from cyclotron.language import Blocked
+from cyclotron.mpi.distributed import Distributed
+from cyclotron.mpi.layout import Layout
+from cyclotron.runtime.backend import Backend, Engine, Options
+from cyclotron.runtime.backends import backend_of
+from cyclotron.runtime.early_exit import pop_exit_flags
+from cyclotron.runtime.result import Result
+from cyclotron.support.arguments import array_of, rank_count, shown, whole_number
+from cyclotron.support.call_site import errors_at_call
+from cyclotron.support.errors import ExecutionError, ShapeError
+
+ENGINES: tuple[Engine, ...] = get_args(Engine)
+
+_MOST_THREADS = 1 << 16
+# Of options that a backend does not take: where they have a meaning.
+_HELP = {
+    "deal": 'only backend="mpi" deals PEs out to ranks',
+    "ranks": 'only backend="mpi" has ranks; use threads= on "local" and "sim"',
+    "threads": 'backend="mpi" has ranks=, one thread each',
+    "event_limit": 'use backend="sim" or "mpi", which keep events',
+}
+
+
+def run(
+    program: Program,
+    *inputs: NDArray[Any] | Blocked | Distributed,
+    backend: str = "local",
+    ranks: int | None = None,
+    deal: Layout | None = None,
+    functional: bool = True,
+    threads: int = 0,
+    event_limit: int | None = None,
+    engine: Engine = "auto",
+) -> Result:
+    """Run a compiled program once.
+
+    Parameters
+    ----------
+    program : Program
+        From `Kernel.compile` or `load`.
+    *inputs : ndarray, Blocked or Distributed
+        One for each input tensor, in order, with the shape and dtype that the program was compiled for; by
+        default those bound at compile time. Where one is distributed and the backend ``mpi``, the outputs
+        stay distributed: in the program's tiles, where they are computed.
+    backend : {"local", "sim", "mpi", "numpy"}
+        Threads of this process, the cycle-accurate simulator, MPI ranks, or the kernel's own Python body.
+        The compiled backends give the same bits.
+    ranks : int, optional
+        ``mpi`` only: processes. Under ``mpirun`` the run is collective over all ranks, else a pool of workers
+        starts.
+    deal : Layout, optional
+        ``mpi`` only: how the PEs are dealt out to the ranks, as elements of an array are; by default every
+        rank has a block of PEs in the order of the grid.
+    functional : bool
+        ``sim`` only: False simulates time without numbers, needs no inputs and gives no outputs. Loops that
+        may end early go through all of their iterations then: numbers would tell where they end.
+    threads : int
+        ``local``, and ``sim`` for the numbers: threads to use, 0 for one a core. Any number gives the same
+        bits and cycles.
+    event_limit : int, optional
+        ``sim``: computations to keep for timelines, and messages; by default 200,000. All of a kind are kept
+        or, where there are more, none; and no messages without the computations. ``mpi``: what each rank
+        keeps of what it did, the first so many; by default nothing.
+    engine : {"auto", "general", "fast-forward"}
+        ``sim`` with ``functional=False`` only. ``"general"`` runs each instruction of each PE;
+        ``"fast-forward"`` skips whole periods where all PEs repeat themselves, and so takes the same time for
+        a thousand steps or a billion; where some run further and further ahead, through channels without a
+        bound, there is nothing to skip. Cycles and statistics are the same bit for bit. ``"auto"`` skips
+        where it can; `Result.engine` tells which it was.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    ShapeError
+        If an input does not fit.
+    DeadlockError
+        If the channels are too shallow for the program; names the cycle of waits.
+    ExecutionError
+        If an operator fails (e.g. a matrix that is not positive definite, CYC701), a rank dies (CYC732) or a
+        ``while`` has not ended after its most steps (CYC719: ``result`` of the error has the outputs); if
+        `ranks` is not that of a distributed input (CYC736), not a launcher's, or no number of ranks (CYC733);
+        if `deal` is no layout with a grid of as many dimensions as the PEs' and of at most so many ranks, or
+        has a source (CYC733); if an option has no meaning on the backend (CYC713, CYC715, CYC733).
+    BackendUnavailable
+        If the backend is not installed, or there is none of this name.
+    """
+    require_program(program, "run()")
+    chosen = backend_of(backend)
+    options = Options(functional, threads, ranks, deal, event_limit, engine)
+    _check_options(chosen, options)
+    started = time.perf_counter()
+    if chosen.check is not None:
+        chosen.check(program)
+    with errors_at_call():
+        arrays = _checked_inputs(program, inputs, chosen) if functional else {}
+    execution = chosen.run(program, arrays, options)
+    seconds = time.perf_counter() - started
+    return pop_exit_flags(Result(program, chosen.name, execution, seconds))
+
+
+def _check_options(backend: Backend, options: Options) -> None:
+    """Refuse options that are none, and those that the backend would ignore."""
+    functional, deal = options.functional, options.deal
+    if not isinstance(functional, bool | np.bool_):
+        raise ExecutionError(
+            f"functional={shown(functional)}",
+            code="CYC713",
+            help="use True, or False for time without numbers",
+        )
+    if not functional and "functional" not in backend.options:
+        raise ExecutionError(
+            f"functional=False on the {backend.name} backend",
+            code="CYC713",
+            help='only backend="sim" can leave numbers out',
+        )
+    if deal is not None and not isinstance(deal, Layout):
+        raise ExecutionError(
+            f"deal={shown(deal)} is no layout",
+            code="CYC733",
+            help="give a cy.Layout of the PEs, for example cy.Layout((2, 1), 1)",
+        )
+    if options.ranks is not None:
+        rank_count(options.ranks)
+    whole_number("threads", options.threads, code="CYC733", least=0, most=_MOST_THREADS)
+    if options.event_limit is not None:
+        whole_number("event_limit", options.event_limit, code="CYC733", least=0, most=sys.maxsize)
+    for name, help in _HELP.items():
+        value = getattr(options, name)
+        if name not in backend.options and value != getattr(Options, name):
+            raise ExecutionError(f"{name}={value} on the {backend.name} backend", code="CYC733", help=help)
+    _check_engine(backend, options)
+
+
+def _check_engine(backend: Backend, options: Options) -> None:
+    engine = options.engine
+    if not isinstance(engine, str) or engine not in ENGINES:
+        raise ExecutionError(
+            f"there is no engine {shown(engine)}", code="CYC715", help=f"use one of: {', '.join(ENGINES)}"
+        )
+    takes = "engine" in backend.options
+    if engine != "auto" and (not takes or options.functional):
+        where = "with functional=True" if takes else f"on the {backend.name} backend"
+        raise ExecutionError(
+            f"engine={engine!r} {where}",
+            code="CYC715",
+            help='an engine is chosen for time alone: backend="sim", functional=False',
+        )
+
+
+def _bound(program: Program, inputs: tuple[Any, ...]) -> dict[str, Any]:
+    """The input arrays, distributed ones among them, by name: given, or those of the compile."""
+    wanted = [tensor for tensor in program.tensors if tensor["role"] == "input"]
+    if not inputs:
+        arrays = program.inputs()
+        missing = [t["name"] for t in wanted if t["name"] not in arrays]
+        if missing:
+            raise ShapeError(
+                f"no array for input `{missing[0]}`",
+                code="CYC710",
+                help=f"pass {len(wanted)} arrays: {', '.join(t['name'] for t in wanted)}",
+            )
+        return arrays
+    if len(inputs) != len(wanted):
+        raise ShapeError(
+            f"{len(inputs)} inputs are given and the program has {len(wanted)}: "
+            f"{', '.join(t['name'] for t in wanted)}",
+            code="CYC710",
+            help="pass one array for each, in this order",
+        )
+    return {
+        tensor["name"]: value
+        if isinstance(value, Distributed)
+        else array_of(value, f"input `{tensor['name']}`", code="CYC710")
+        for tensor, value in zip(wanted, inputs, strict=True)
+    }
+
+
+def _checked(tensor: dict[str, Any], array: Any) -> Any:
+    name = tensor["name"]
+    if tuple(array.shape) != tuple(tensor["shape"]):
+        raise ShapeError(
+            f"input `{name}` has shape {tuple(array.shape)}, and the program was compiled for "
+            f"{tuple(tensor['shape'])}",
+            code="CYC710",
+            help="compile the kernel for the new shape; equal shapes share one program",
+        )
+    if array.dtype.name != tensor["dtype"]:
+        raise ShapeError(
+            f"input `{name}` has dtype {array.dtype.name} and the program was compiled for {tensor['dtype']}",
+            code="CYC710",
+            help=f"convert it: {name}.astype({tensor['dtype']!r})",
+        )
+    if isinstance(array, Distributed):
+        return array
+    native = array.dtype.newbyteorder("=")
+    # The core reads any strides, but only aligned numbers in native byte order.
+    if array.dtype != native or not array.flags.aligned:
+        array = np.array(array, dtype=native)
+    return array
+
+
+def _checked_inputs(program: Program, inputs: tuple[Any, ...], backend: Backend) -> dict[str, Any]:
+    """An array for each input tensor, by name; distributed ones only where the backend takes them."""
+    bound = _bound(program, inputs)
+    checked = {t["name"]: _checked(t, bound[t["name"]]) for t in program.tensors if t["role"] == "input"}
+    return checked if backend.distributed else {name: np.asarray(array) for name, array in checked.items()}

@@ -1,0 +1,1 @@
+"""Schedules: space, time and movement of tensors; recipes that build well-known ones."""

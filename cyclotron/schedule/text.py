@@ -1,0 +1,250 @@
+"""Schedules as text: the code that rebuilds one, a line, a table, and the entries of a file."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+from cyclotron.schedule.parts import (
+    AXIS,
+    FORM,
+    KINDS,
+    READER,
+    Fold,
+    Movement,
+    MovementKind,
+    Reassociation,
+    Reduction,
+    read_fold_entry,
+    read_indices,
+    read_reassociations,
+    read_reductions,
+)
+from cyclotron.support.errors import ScheduleError
+
+__all__ = [
+    "as_code",
+    "as_html",
+    "as_line",
+    "entries",
+    "read_entries",
+    "reduction_orders",
+    "reduction_sentences",
+]
+
+_WIDEST_LINE = 100
+_TABLES = ("fold", "rotate", "reassociate", "place", "panels", "reduce")
+_KEYS = ("space", "time", *KINDS, *_TABLES, "inwards", "stages")
+
+
+class Fields(Protocol):
+    """The fields of a schedule."""
+
+    @property
+    def space_indices(self) -> tuple[str, ...]: ...
+    @property
+    def time_indices(self) -> tuple[str, ...]: ...
+    @property
+    def movements(self) -> tuple[Movement, ...]: ...
+    @property
+    def folds(self) -> tuple[tuple[str, Fold], ...]: ...
+    @property
+    def rotations(self) -> tuple[tuple[str, tuple[str, ...]], ...]: ...
+    @property
+    def reassociations(self) -> tuple[Reassociation, ...]: ...
+    @property
+    def places(self) -> tuple[tuple[str, tuple[str, ...]], ...]: ...
+    @property
+    def panel_counts(self) -> tuple[tuple[str, int], ...]: ...
+    @property
+    def inward_indices(self) -> tuple[str, ...]: ...
+    @property
+    def stage_indices(self) -> tuple[str, ...]: ...
+    @property
+    def reductions(self) -> tuple[Reduction, ...]: ...
+
+
+def as_code(schedule: Fields) -> str:
+    """Return the code that rebuilds the schedule."""
+    calls = [
+        f".reassociate({_quoted(item.index)}, parts={item.parts}, into={_quoted(item.into)})"
+        for item in schedule.reassociations
+    ]
+    if schedule.stage_indices:
+        calls.append(f".stages({_arguments(schedule.stage_indices)})")
+    if schedule.inward_indices:
+        calls.append(f".inwards({_arguments(schedule.inward_indices)})")
+    for tree in schedule.reductions:
+        radix = f", radix={tree.radix}" if tree.algorithm == "tree" and tree.radix != 2 else ""
+        calls.append(f".reduce({_quoted(tree.index)}, {_quoted(tree.algorithm)}{radix})")
+    if schedule.space_indices:
+        calls.append(f".space({_arguments(schedule.space_indices)})")
+    if schedule.time_indices:
+        calls.append(f".time({_arguments(schedule.time_indices)})")
+    for movement in schedule.movements:
+        along = ""
+        if movement.along:
+            one = len(movement.along) == 1
+            along = ", along=" + (_quoted(movement.along[0]) if one else f"[{_arguments(movement.along)}]")
+        calls.append(f".{movement.kind}({_quoted(movement.tensor)}{along})")
+    for name, by in schedule.rotations:
+        calls.append(f".rotate({_quoted(name)}, by=({_arguments(by)}{',' if len(by) == 1 else ''}))")
+    calls += [f".place({_quoted(name)}, {_arguments(at)})" for name, at in schedule.places]
+    calls += [f".panels({_quoted(name)}, {count})" for name, count in schedule.panel_counts]
+    if schedule.folds:
+        calls.append(f".fold({_fold_arguments(schedule.folds)})")
+    line = "cy.Schedule()" + "".join(calls)
+    if len(line) <= _WIDEST_LINE:
+        return line
+    return "\n    ".join(["(cy.Schedule()", *calls]) + ")"
+
+
+def _parts(schedule: Fields) -> Iterable[tuple[str, str]]:
+    """Yield the verb and the rest of each part besides space and time."""
+    for movement in schedule.movements:
+        yield movement.kind, str(movement).removeprefix(f"{movement.kind} ")
+    for name, by in schedule.rotations:
+        yield "rotate", f"{name} by {', '.join(by)}"
+    for name, at in schedule.places:
+        yield "place", f"{name} at {', '.join(at)}"
+    for name, count in schedule.panel_counts:
+        yield "panels", f"{name} in {count}"
+    for name, fold in schedule.folds:
+        yield "fold", f"{name} {fold}"
+    for item in schedule.reassociations:
+        yield "reassociate", str(item).removeprefix("reassociate ")
+    if schedule.stage_indices:
+        yield "stages", ", ".join(schedule.stage_indices)
+    if schedule.inward_indices:
+        yield "inwards", ", ".join(schedule.inward_indices)
+    for tree in schedule.reductions:
+        yield "reduce", str(tree).removeprefix("reduce ")
+
+
+def as_line(schedule: Fields) -> str:
+    """Return the schedule in one line."""
+    space, time = (", ".join(names) or "-" for names in (schedule.space_indices, schedule.time_indices))
+    parts = (f"{verb} {rest}" for verb, rest in _parts(schedule))
+    return "; ".join([f"space {space}", f"time {time}", *parts])
+
+
+def as_html(schedule: Fields) -> str:
+    """Return the schedule as a table."""
+    rows = [
+        ("space", ", ".join(schedule.space_indices) or "–"),
+        ("time", ", ".join(schedule.time_indices) or "–"),
+        *_parts(schedule),
+    ]
+    left = 'style="text-align:left"'
+    body = "".join(
+        f"<tr><th {left}>{name}</th><td {left}>{html.escape(text)}</td></tr>" for name, text in rows
+    )
+    return f"<table><caption>Schedule</caption><tbody>{body}</tbody></table>"
+
+
+def reduction_orders(schedule: Fields) -> list[str]:
+    """Return the orders of reductions that are others than the kernel's, in a few words each."""
+    orders = [f"{item.index} in blocks {item.into}" for item in schedule.reassociations]
+    orders += ["over " + ", then ".join(schedule.stage_indices)] if schedule.stage_indices else []
+    orders += [f"{index} inwards" for index in schedule.inward_indices]
+    return orders + [str(item).removeprefix("reduce ") for item in schedule.reductions]
+
+
+def reduction_sentences(schedule: Fields) -> list[str]:
+    """Return the orders of reductions that are others than the kernel's, in a sentence each."""
+    sentences = [
+        f"reductions over {item.index} are done in at most {item.parts} blocks, numbered by {item.into}, "
+        "then over these"
+        for item in schedule.reassociations
+    ]
+    if schedule.stage_indices:
+        stages = ", then ".join(schedule.stage_indices)
+        sentences.append(f"reductions over several of these are done over {stages}")
+    sentences += [
+        f"reductions over {index} are done from both ends to the middle" for index in schedule.inward_indices
+    ]
+    return sentences + [
+        f"reductions over {item.index} are done in {str(item).partition(' in ')[2]}"
+        for item in schedule.reductions
+    ]
+
+
+def entries(schedule: Fields) -> dict[str, Any]:
+    """Return the schedule as plain lists and dicts; see `Schedule.to_dict`."""
+    result: dict[str, Any] = {"space": list(schedule.space_indices), "time": list(schedule.time_indices)}
+    for movement in schedule.movements:
+        result.setdefault(movement.kind, {})[movement.tensor] = list(movement.along)
+    optional: dict[str, Any] = {
+        "fold": {name: {fold.kind: fold.parts} for name, fold in schedule.folds},
+        "rotate": {name: list(by) for name, by in schedule.rotations},
+        "reassociate": {
+            item.index: {"parts": item.parts, "into": item.into} for item in schedule.reassociations
+        },
+        "place": {name: list(at) for name, at in schedule.places},
+        "panels": dict(schedule.panel_counts),
+        "reduce": {
+            item.index: {"tree": item.radix} if item.algorithm == "tree" else item.algorithm
+            for item in schedule.reductions
+        },
+        "inwards": list(schedule.inward_indices),
+        "stages": list(schedule.stage_indices),
+    }
+    return result | {key: entry for key, entry in optional.items() if entry}
+
+
+def read_entries(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of the schedule that `entries` describes; see `Schedule.from_dict`."""
+    READER.mapping("a schedule", data, "a mapping")
+    unknown = [key for key in data if key not in _KEYS]
+    if unknown:
+        raise ScheduleError(
+            f"a schedule has no entry {unknown[0]!r}", code="CYC301", help=f"it has: {', '.join(_KEYS)}"
+        )
+    rotations = _table(data, "rotate", '{"k": ["i", "j"]}')
+    return {
+        "space_indices": read_indices("space", data.get("space", ()), FORM),
+        "time_indices": read_indices("time", data.get("time", ()), FORM),
+        "movements": tuple(
+            movement for kind in KINDS for movement in _read_movements(kind, data.get(kind, {}))
+        ),
+        "folds": tuple(map(read_fold_entry, _table(data, "fold", '{"i": {"cyclic": 4}}').items())),
+        "rotations": tuple((name, read_indices("rotate", by)) for name, by in rotations.items()),
+        "reassociations": read_reassociations(data.get("reassociate", {})),
+        "places": tuple(_table(data, "place", '{"A": ["i", "k"]}').items()),
+        "panel_counts": tuple(_table(data, "panels", '{"k": 4}').items()),
+        "inward_indices": read_indices("inwards", data.get("inwards", ())),
+        "stage_indices": read_indices("stages", data.get("stages", ())),
+        "reductions": read_reductions(data.get("reduce", {})),
+    }
+
+
+def _read_movements(kind: MovementKind, entries: Any) -> list[Movement]:
+    """Read a mapping from tensor to the indices to move along, or tensors alone."""
+    if isinstance(entries, str):
+        entries = [entries]
+    if not isinstance(entries, Mapping):
+        entries = dict.fromkeys(read_indices(kind, entries, what="a tensor"), ())
+    return [
+        Movement(tensor, kind, read_indices(f"{kind} of `{tensor}`", along, AXIS))
+        for tensor, along in entries.items()
+    ]
+
+
+def _table(data: Mapping[str, Any], key: str, example: str) -> Mapping[str, Any]:
+    return READER.mapping(key, data.get(key, {}), f"a mapping such as {example}")
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"'
+
+
+def _arguments(names: Iterable[str]) -> str:
+    return ", ".join(map(_quoted, names))
+
+
+def _fold_arguments(folds: Iterable[tuple[str, Fold]]) -> str:
+    texts = [(name, f"cy.{fold.kind}({fold.parts})") for name, fold in folds]
+    if all(name.isidentifier() for name, _ in texts):
+        return ", ".join(f"{name}={text}" for name, text in texts)
+    return "{" + ", ".join(f"{_quoted(name)}: {text}" for name, text in texts) + "}"

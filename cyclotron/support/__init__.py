@@ -1,0 +1,1 @@
+"""Errors, checks of arguments, call sites, progress, tables, the environment: used by every layer."""
