@@ -1,4 +1,4 @@
-"""What the benchmarks share: options, and the record that is written."""
+"""The benchmarks' common parts: options, and the record that is written."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ FAULTS: dict[str, Callable[[], None]] = {
 
 @dataclass
 class Found:
-    """What the runs of one kind found."""
+    """Findings of the runs of one kind."""
 
     seconds: list[float] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What a pool of ranks costs besides the work, each against its bound.
+"""Costs of a pool of ranks besides the work, each against its bound.
 
 The first run of a process that starts the ranks (3 s), a later one of hardly any work (20 ms), and arrays of
 64 MB that go in and come back (50 ms each way). Medians by the wall, which others on the machine disturb; the

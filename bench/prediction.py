@@ -22,8 +22,8 @@ from common import write
 
 import cyclotron as cy
 from cyclotron import mpi
-from cyclotron.config import threads
 from cyclotron.linalg.kernels import cholesky, matmul, solve_lower
+from cyclotron.support.environment import threads
 
 
 @dataclass

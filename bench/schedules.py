@@ -34,7 +34,7 @@ from scalapack import CLOCKS, FLOPS, fastest, find_peer, scalapack_runners
 
 import cyclotron as cy
 from cyclotron.linalg.kernels import cholesky, matmul, solve_lower
-from cyclotron.schedule import Schedule
+from cyclotron.schedule.schedule import Schedule
 
 Build = Callable[[], tuple[cy.Program, list[cy.Distributed]]]
 SOLVES = ("right-hand sides in space, L kept", "right-hand sides in space, L streamed")
@@ -51,118 +51,136 @@ class Case:
     deal: cy.Layout | None = None
 
 
-def cases(n: int, ranks: int, tile: int) -> list[Case]:
-    """All cases that the ranks allow."""
-    rng = np.random.default_rng(0)
-    A, B = rng.standard_normal((2, n, n))
-    S = (A + A.T) / 2 + 2 * n * np.eye(n)
+@dataclass
+class Inputs:
+    """Matrices of n x n on the ranks, and how kernels of them are built."""
 
-    def keep(array: np.ndarray, rows: int, columns: int, side: int = 1) -> cy.Distributed:
-        layout = cy.Layout(block=(rows, columns), owner=lambda i, j: (side * i + j) % ranks)
-        return cy.distribute(array, layout, ranks=ranks)
+    n: int
+    ranks: int
+    tile: int
 
-    def product(rows: int, inner: int, columns: int, schedule: Schedule, side: int = 1) -> Build:
+    def __post_init__(self) -> None:
+        self.A, self.B = np.random.default_rng(0).standard_normal((2, self.n, self.n))
+        self.S = (self.A + self.A.T) / 2 + 2 * self.n * np.eye(self.n)
+        self.part = -(-self.n // self.ranks)
+
+    def keep(self, array: np.ndarray, rows: int, columns: int, side: int = 1) -> cy.Distributed:
+        layout = cy.Layout(block=(rows, columns), owner=lambda i, j: (side * i + j) % self.ranks)
+        return cy.distribute(array, layout, ranks=self.ranks)
+
+    def product(self, rows: int, inner: int, columns: int, schedule: Schedule, side: int = 1) -> Build:
         def build() -> tuple[cy.Program, list[cy.Distributed]]:
-            operands = [keep(A, rows, inner, side), keep(B, inner, columns, side)]
+            operands = [self.keep(self.A, rows, inner, side), self.keep(self.B, inner, columns, side)]
             return matmul.compile(*operands, schedule=schedule), operands
 
         return build
 
     def of_one(
-        kernel: cy.Kernel, array: np.ndarray, schedule: Schedule, machine: cy.Machine | None = None
+        self, kernel: cy.Kernel, array: np.ndarray, schedule: Schedule, machine: cy.Machine | None = None
     ) -> Build:
         def build() -> tuple[cy.Program, list[cy.Distributed]]:
-            operand = keep(array, tile, tile)
+            operand = self.keep(array, self.tile, self.tile)
             return kernel.compile(operand, schedule=schedule, machine=machine), [operand]
 
         return build
 
-    def solve(schedule: Schedule, columns: int) -> Build:
+    def solve(self, schedule: Schedule, columns: int) -> Build:
         def build() -> tuple[cy.Program, list[cy.Distributed]]:
-            operands = [keep(np.tril(S), tile, tile), keep(B, tile, columns)]
+            operands = [
+                self.keep(np.tril(self.S), self.tile, self.tile),
+                self.keep(self.B, self.tile, columns),
+            ]
             return solve_lower.compile(*operands, False, schedule=schedule), operands  # no unit diagonal
 
         return build
 
-    def attend() -> tuple[cy.Program, list[cy.Distributed]]:
-        rows, d = -(-n // ranks), 64
-        operands = [keep(X[:, :d], size, d) for X, size in ((A, rows), (B, tile), (S, tile))]
+    def attend(self) -> tuple[cy.Program, list[cy.Distributed]]:
+        rows, d = self.part, 64
+        given = ((self.A, rows), (self.B, self.tile), (self.S, self.tile))
+        operands = [self.keep(X[:, :d], size, d) for X, size in given]
         schedule = Schedule().space("i").stream("K", along="i").stream("V", along="i")
         return attention.compile(*operands, 1 / 8, schedule=schedule), operands
 
-    part = -(-n // ranks)
-    alone = Schedule().time("i", "j", "k")
+
+def cases(n: int, ranks: int, tile: int) -> list[Case]:
+    """All cases that the ranks allow."""
+    inputs = Inputs(n, ranks, tile)
     prefetched, streamed = (
         Schedule().space("r").time("i", "j").prefetch("A"),
         Schedule().space("r").time("i", "j").stream("A", along="r"),
     )
     solves = [
-        Case("solve", name, 1, solve(schedule, part))
+        Case("solve", name, 1, inputs.solve(schedule, inputs.part))
         for name, schedule in zip(SOLVES, (prefetched, streamed), strict=True)
     ]
     if ranks == 1:
-        return [Case("matmul", "one PE", 2, product(n, n, n, alone)), *solves]
+        alone = Schedule().time("i", "j", "k")
+        return [Case("matmul", "one PE", 2, inputs.product(n, n, n, alone)), *solves]
+    columns = cy.Layout((ranks,), 1)
+    stationary = Schedule().space("i").time("j", "r").broadcast("X")
+    rows = Schedule().space("i").time("j", "k").broadcast("A")
+    return [
+        *products(inputs),
+        *solves,
+        Case("solve", "rows in space", 1, inputs.solve(stationary, inputs.part), columns),
+        *factorizations(inputs, "cholesky", cholesky, "L", 1 / 3, "i"),
+        *factorizations(inputs, "lu", lu, "F", 2 / 3, None),
+        Case("syrk", "rows in space", 1, inputs.of_one(syrk, inputs.A, rows), columns),
+        Case("attention", "keys and values streamed", 4 * 64 / n, inputs.attend),
+    ]
+
+
+def products(inputs: Inputs) -> list[Case]:
+    """Products of two matrices on several ranks."""
+    n, part, ranks = inputs.n, inputs.part, inputs.ranks
+
+    def case(text: str, *sizes_and_schedule: Any) -> Case:
+        return Case("matmul", text, 2, inputs.product(*sizes_and_schedule))
+
     ring = Schedule().space("i").time("j", "k").stream("B", along="i").rotate("k", by="i")
-    found = [
-        Case("matmul", "ring of rows", 2, product(part, part, n, ring)),
-        Case(
-            "matmul", "weight stationary", 2, product(part, n, part, cy.schedules.weight_stationary(matmul))
-        ),
-        Case("matmul", "input stationary", 2, product(part, n, part, cy.schedules.input_stationary(matmul))),
+    result = [
+        case("ring of rows", part, part, n, ring),
+        case("weight stationary", part, n, part, cy.schedules.weight_stationary(matmul)),
+        case("input stationary", part, n, part, cy.schedules.input_stationary(matmul)),
     ]
     side = int(ranks**0.5)
     if side > 1 and side**2 == ranks:
         half = -(-n // side)
         for name in ("summa", "pumma", "cannon", "output_stationary", "weight_stationary"):
-            schedule, text = getattr(cy.schedules, name)(matmul), f"{name.replace('_', ' ')} on {side}x{side}"
-            found.append(Case("matmul", text, 2, product(half, half, half, schedule, side)))
+            schedule = getattr(cy.schedules, name)(matmul)
+            text = f"{name.replace('_', ' ')} on {side}x{side}"
+            result.append(case(text, half, half, half, schedule, side))
         in_place = cy.schedules.summa(matmul, distributed=True)
-        text = f"summa in place on {side}x{side}"
-        found.append(Case("matmul", text, 2, product(half, half, half, in_place, side)))
+        result.append(case(f"summa in place on {side}x{side}", half, half, half, in_place, side))
     layers = cy.schedules.matmul_25d(matmul, ranks)
-    found.append(Case("matmul", f"2.5-D, {ranks} layers", 2, product(n, part, n, layers)))
+    result.append(case(f"2.5-D, {ranks} layers", n, part, n, layers))
+    return result
 
-    columns = cy.Layout((ranks,), 1)
-    stationary = Schedule().space("i").time("j", "r").broadcast("X")
-    found += [*solves, Case("solve", "rows in space", 1, solve(stationary, part), columns)]
-    tiles, panels = cy.Layout((ranks, 1), 1), Schedule().space("j")
+
+def factorizations(
+    inputs: Inputs, name: str, kernel: cy.Kernel, moved: str, flops: float, along: str | None
+) -> list[Case]:
+    """One factorisation by tiles, and with its columns in several orders of time."""
+    S, ranks = inputs.S, inputs.ranks
+    tiles, columns = cy.Layout((ranks, 1), 1), cy.Layout((ranks,), 1)
+    panels = Schedule().space("j")
+    schedules = {
+        "tiles": (Schedule().space("i", "j").broadcast(moved, along), tiles),
+        "right-looking": (panels.time("k", "i").broadcast(moved), columns),
+        "left-looking": (panels.time("i", "k").broadcast(moved), columns),
+    }
+    result = [
+        Case(name, text, flops, inputs.of_one(kernel, S, schedule), deal)
+        for text, (schedule, deal) in schedules.items()
+    ]
     ring_of_ranks = cy.Machine(
         grid=(ranks,), topology="ring", link=cy.Link(depth=1 << 30), pe=cy.PE(memory=1 << 40)
     )
-    for kernel, name, moved, flops, along in (
-        (cholesky, "cholesky", "L", 1 / 3, "i"),
-        (lu, "lu", "F", 2 / 3, None),
-    ):
-        found += [
-            Case(
-                name,
-                "tiles",
-                flops,
-                of_one(kernel, S, Schedule().space("i", "j").broadcast(moved, along)),
-                tiles,
-            ),
-            Case(
-                name,
-                "right-looking",
-                flops,
-                of_one(kernel, S, panels.time("k", "i").broadcast(moved)),
-                columns,
-            ),
-            Case(
-                name,
-                "left-looking",
-                flops,
-                of_one(kernel, S, panels.time("i", "k").broadcast(moved)),
-                columns,
-            ),
-        ]
-        for order, time in (("right-looking", ("k", "i")), ("look-ahead", ("j+k", "i"))):
-            one = panels.time(*time).fold(j=cy.cyclic(ranks)).stream(moved, along="j")
-            found.append(Case(name, f"one PE a rank, {order}", flops, of_one(kernel, S, one, ring_of_ranks)))
-    rows = Schedule().space("i").time("j", "k").broadcast("A")
-    found.append(Case("syrk", "rows in space", 1, of_one(syrk, A, rows), columns))
-    found.append(Case("attention", "keys and values streamed", 4 * 64 / n, attend))
-    return found
+    for order, time in (("right-looking", ("k", "i")), ("look-ahead", ("j+k", "i"))):
+        one = panels.time(*time).fold(j=cy.cyclic(ranks)).stream(moved, along="j")
+        build = inputs.of_one(kernel, S, one, ring_of_ranks)
+        result.append(Case(name, f"one PE a rank, {order}", flops, build))
+    return result
 
 
 def measure(case: Case, n: int, ranks: int, runs: int) -> dict[str, float]:
@@ -192,7 +210,7 @@ def row(case: Case, n: int, ranks: int, runs: int, alone: float) -> dict[str, An
 
 
 def peer_row(peer: Path, kernel: str, n: int, ranks: int, runs: int, clock: str) -> dict[str, Any]:
-    """What ScaLAPACK reaches with its best block and grid, its PBLAS tuned."""
+    """The rate of ScaLAPACK with its best block and grid, its PBLAS tuned."""
     name = {"matmul": "gemm", "solve": "trsm"}[kernel]
     best = fastest(scalapack_runners(peer, name, n, ranks, runs, 256), CLOCKS.index(clock))
     rates = {each: FLOPS[name] * n**3 / ranks / best.median(at) * 1e-9 for at, each in enumerate(CLOCKS)}

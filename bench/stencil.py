@@ -88,7 +88,7 @@ def in_blocks(u: NDArray[np.float64], steps: int, blocks: int, backend: Literal[
 
 
 def has_mpi() -> bool:
-    """Whether ranks can be had."""
+    """Tell whether ranks can be had."""
     try:
         in_blocks(np.ones((4, 4)), 2, 2, "mpi")(np.ones((4, 4)), 2)
     except cy.BackendUnavailable as error:

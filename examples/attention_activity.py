@@ -1,4 +1,4 @@
-"""What each PE of FlashAttention-2 does when: products of tiles, then operations in place (Fig. 16b).
+"""Activity of each PE of FlashAttention-2: products of tiles, then operations in place (Fig. 16b).
 
 Each PE holds a tile of queries, while tiles of keys and values stream past. `python
 examples/attention_activity.py timeline.png` draws the operations of each PE over time.

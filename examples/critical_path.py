@@ -1,4 +1,4 @@
-"""What bounds a run, and what to change: the critical path of a product of tiles, one change after the other.
+"""Bounds of a run, and how to lift them: the critical path of a product of tiles, one change after the other.
 
 Links are slow at first and channels shallow. Each machine changes what the path before says is longest.
 `python examples/critical_path.py path.png roofline.png` draws the first path, and all machines below their

@@ -1,4 +1,4 @@
-"""What a mapping does to throughput and utilisation: the grid, what stays in the PEs, and fusion (Sec. 9.1).
+"""Effects of a mapping on throughput and utilisation: the grid, what stays in the PEs, and fusion (Sec. 9.1).
 
 Sweeps of a product, and of two products of which the second uses the first's result: as two programs, one
 after the other, and as one. `python examples/design_space.py sweep.png` draws the first.

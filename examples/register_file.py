@@ -1,4 +1,4 @@
-"""What a register file is worth: the same product, kept in the PEs in different ways, as its values fit.
+"""The worth of a register file: the same product, kept in the PEs in different ways, as its values fit.
 
 On 4x4 PEs of banked memory, each PE has a 4x4 part of what stays. An output-stationary PE reads and writes a
 different element of C at each step, so that all of them have to fit to be at full rate; a PE that keeps an

@@ -1,4 +1,4 @@
-"""What holds of the accounting of any run."""
+"""Laws of the accounting of any run."""
 
 import numpy as np
 

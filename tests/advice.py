@@ -1,4 +1,4 @@
-"""What a DeadlockError advises, and whether it is exact: the program runs with each change of depths."""
+"""The advice of a DeadlockError is exact: the program runs with each change of depths."""
 
 import ast
 import dataclasses
@@ -6,7 +6,7 @@ import itertools
 import re
 
 import cyclotron as cy
-from cyclotron.machine import UNBOUNDED
+from cyclotron.machine.machine import UNBOUNDED
 
 
 def changes(error):
@@ -31,15 +31,14 @@ def passes(program):
 def given(program):
     """The depths that the program and its machine give, by channel, the least of any queue."""
     machine = program.core.machine
-    links = {tuple(offset): link for offset, link in machine["links"]}
 
     def depth(channel):
         if channel["depth"] > 0:
             return channel["depth"]
         if channel["kind"] == "network":
-            return machine["broadcast"]["depth"]
-        own = links.get(tuple(channel["offset"]), machine["link"])["depth"]
-        return min(own, machine["chiplets"]["link"]["depth"]) if machine["chiplets"] else own
+            return machine.broadcast.depth
+        own = machine.links.get(tuple(channel["offset"]), machine.link).depth
+        return min(own, machine.chiplets.link.depth) if machine.chiplets else own
 
     return {channel["name"]: depth(channel) for channel in program.channels}
 

@@ -1,4 +1,4 @@
-"""What Chrome's trace event format, as Perfetto reads it, asks of a file."""
+"""Demands of Chrome's trace event format on a file, as Perfetto reads it."""
 
 import collections
 import json

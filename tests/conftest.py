@@ -30,7 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What is there before the first test stays: the garbage collector need not look at it again."""
+    """Keep all that is there before the first test: the garbage collector need not look at it again."""
     gc.collect()
     gc.freeze()
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cyclotron.errors import Span
-from cyclotron.language.recording.build import Place
+from cyclotron.language.lower.build import SpanTuple
+from cyclotron.support.errors import Span
 
 Affine = tuple[list[int], int]
 Region = list[list[tuple[Affine, str | int]]]
@@ -66,25 +66,25 @@ class RecordedSystem:
     idle_nests: list[list[str]] = field(default_factory=list)
 
     def add_tensor(
-        self, name: str, dtype: str, role: str, shape: list[int], tile: list[int] | None, span: Place
+        self, name: str, dtype: str, role: str, shape: list[int], tile: list[int] | None, span: SpanTuple
     ) -> int:
         assert role in ("input", "output", "local")
         self.tensors.append(Tensor(name, dtype, role, shape, tile))
         return len(self.tensors) - 1
 
-    def add_constant(self, value: complex, span: Place) -> int:
+    def add_constant(self, value: complex, span: SpanTuple) -> int:
         return self._add("constant", value)
 
-    def add_index(self, form: Affine, dtype: str, span: Place) -> int:
+    def add_index(self, form: Affine, dtype: str, span: SpanTuple) -> int:
         return self._add("index", form, dtype)
 
-    def add_access(self, tensor: int, index: list[Affine], span: Place) -> int:
+    def add_access(self, tensor: int, index: list[Affine], span: SpanTuple) -> int:
         return self._add("access", tensor, index)
 
-    def add_apply(self, op: str, operands: list[int], flags: list[str], span: Place) -> int:
+    def add_apply(self, op: str, operands: list[int], flags: list[str], span: SpanTuple) -> int:
         return self._add("apply", op, operands, flags)
 
-    def add_reduce(self, kind: str, index: str, domain: Region, body: int, span: Place) -> int:
+    def add_reduce(self, kind: str, index: str, domain: Region, body: int, span: SpanTuple) -> int:
         return self._add("reduce", kind, index, domain, body)
 
     def add_equation(
@@ -94,7 +94,7 @@ class RecordedSystem:
         indices: list[str],
         domain: Region,
         expr: int,
-        span: Place,
+        span: SpanTuple,
     ) -> None:
         self.equations.append(Equation(target, index, indices, domain, expr, Span(*span[:5])))
 

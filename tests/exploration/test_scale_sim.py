@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import cyclotron as cy
-from cyclotron.topologies import Layer, read_topology
+from cyclotron.explore.scale_sim_topology import Layer, read_topology
 
 DATAFLOWS = ("os", "ws", "is")
 ARRAYS = [(1, 1), (1, 4), (5, 1), (3, 3), (4, 7), (16, 8)]

@@ -344,7 +344,7 @@ def test_table_and_html():
 
 def test_ctrl_c_keeps_what_is_done(monkeypatch):
     program = matmul.compile(*SPECS, schedule=OUTPUT_STATIONARY)
-    module = __import__("sys").modules["cyclotron.sweep"]
+    module = __import__("sys").modules["cyclotron.explore.sweep"]
     measured, calls = module._measured, itertools.count()
 
     def interrupted(*args):

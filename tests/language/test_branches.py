@@ -22,7 +22,7 @@ def alternating(u, n):
 
 @cy.kernel
 def pairs(u, v, n):
-    """What the second assignment of a branch reads is of the same branch."""
+    """The second assignment of a branch reads values of the same branch."""
     for t in range(n):
         if 0 < t < 3:
             u = u + v

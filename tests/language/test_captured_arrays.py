@@ -449,7 +449,7 @@ def test_the_proof_sees_a_wrong_constant() -> None:
     head = data[:8] + struct.pack("<QII", len(body), zlib.crc32(bytes(body)), text)
     wrong = _core.Program.from_bytes(head + bytes(body))
     with pytest.raises(cy.LegalityError, match="other values for the constant") as caught:
-        cy.prove(cy.Program(wrong, system=program._system))
+        cy.prove(cy.Program(wrong, recurrences=program.recurrences))
     assert caught.value.code == "CYC666"
 
 

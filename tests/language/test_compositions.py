@@ -29,6 +29,12 @@ def elementwise(A, x):
 
 
 @cy.kernel
+def with_axes_swapped(A, x):
+    B = A[None] + x[:3, None, None]
+    return cy.swapaxes(A, 0, 1), np.swapaxes(B, -1, 0), B.swapaxes(1, 1), cy.swapaxes(B, 0, 1)[:, 1]
+
+
+@cy.kernel
 def rounded(A, x):
     return cy.round(A), np.rint(x), np.round(x.astype("int64")), A.round()
 
@@ -145,7 +151,7 @@ KERNELS = [
     triangles,
     joined,
 ]
-KERNELS += [padded, made, in_loops]
+KERNELS += [padded, made, in_loops, with_axes_swapped]
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda one: one.name)

@@ -258,7 +258,7 @@ def test_each_statement_is_recorded_once(kernel: cy.Kernel) -> None:
 
 
 def test_conditions_on_indices_stay_what_they_are() -> None:
-    """What a `continue` leaves of a domain is known when the kernel is compiled: no data tell it."""
+    """The part of a domain that a `continue` leaves is known when the kernel is compiled: no data tell it."""
     x = np.arange(6.0)
     assert "goes_on" not in str(of_indices.recurrences(x, x))
     assert "taken" not in str(of_indices.recurrences(x, x))

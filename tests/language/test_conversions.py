@@ -20,7 +20,7 @@ def thirds(size: int, dtype: str = "float64") -> np.ndarray:
 
 
 def equal(kernel: cy.Kernel, *arguments: Any) -> None:
-    """What is compiled gives what the function does, in its dtypes."""
+    """The compiled kernel gives the function's results, in its dtypes."""
     expected = kernel.reference(*arguments)
     program = kernel.compile(*arguments)
     for backend in ("local", "sim"):

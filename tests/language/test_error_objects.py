@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from cyclotron import errors
-from cyclotron.errors import CyclotronError, ScheduleError, Span
+from cyclotron.support import errors
+from cyclotron.support.errors import CyclotronError, ScheduleError, Span
 
 CLASSES = {
     errors.TraceError: ValueError,

@@ -211,7 +211,7 @@ def test_two_traces_do_not_mix() -> None:
 
 
 def test_equations_shape() -> None:
-    """What the text alone tells, with named subexpressions in their places."""
+    """The kernel as its text alone tells it, with named subexpressions in their places."""
     (equation,) = matmul.equations_shape()
     assert (equation.target, equation.subscripts) == ("C", ("i", "j"))
     assert (equation.loops, equation.reductions) == (("i", "j"), ("k",))
@@ -308,13 +308,13 @@ def test_traced_once_for_all_schedules_and_machines(monkeypatch: pytest.MonkeyPa
     traced = []
     monkeypatch.setitem(globals(), "X", np.ones(3))
     monkeypatch.setitem(globals(), "shape", np.ones(3))
-    trace = cy.Kernel.recurrences
+    trace = cy.Kernel.verified
 
     def counted(kernel: cy.Kernel, *values: object) -> object:
         traced.append(kernel)
         return trace(kernel, *values)
 
-    monkeypatch.setattr(cy.Kernel, "recurrences", counted)
+    monkeypatch.setattr(cy.Kernel, "verified", counted)
     for schedule in (None, cy.Schedule().space("i"), cy.Schedule().space("-i"), cy.Schedule().time("i")):
         for machine in (None, cy.Machine(grid=(4,)), cy.Machine(grid=(4,), link=cy.Link(latency=3))):
             scaled.compile(cy.spec((4,)), schedule=schedule, machine=machine)

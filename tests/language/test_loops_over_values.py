@@ -65,7 +65,7 @@ def sums_and_rows(x, A):
 
 @cy.kernel
 def of_an_expression(x):
-    """What is run over is what it was before the loop, for an expression."""
+    """A loop over an expression runs over its value before the loop."""
     y, s = cy.zeros_like(x), cy.zeros((1,))
     for v in x * 2:
         x[0] = 7

@@ -12,7 +12,7 @@ import pytest
 
 import cyclotron as cy
 from cyclotron import il
-from cyclotron.compiler import Program
+from cyclotron.compiler.program import Program
 
 
 @cy.kernel

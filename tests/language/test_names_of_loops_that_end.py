@@ -1,4 +1,4 @@
-"""What names hold after loops that end early: as in Python, or refused."""
+"""Values of names after loops that end early: as in Python, or refused."""
 
 import numpy as np
 import pytest

@@ -145,7 +145,7 @@ def nested_either_way(A):
 
 @cy.kernel
 def carried(x):
-    """What one iteration leaves for the next, in an array of one element."""
+    """A value that one iteration leaves for the next, in an array of one element."""
     last = cy.zeros(1)
     y = cy.empty_like(x)
     for i in range(len(x)):

@@ -9,24 +9,42 @@ import pytest
 
 import cyclotron as cy
 from cyclotron import _core
-from cyclotron.language.expressions.operators import OPERATORS, result_dtype
+from cyclotron.language.values.operators import OPERATORS, result_dtype
 
 FLOATING = ("float32", "float64", "complex64", "complex128")
 ONE_PE = cy.Schedule()
 
 
-def test_python_and_the_core_have_the_same_table() -> None:
-    fused = {
-        f"{product}_{sign}" for product in ("multiply", "matmul", "syrk") for sign in ("add", "subtract")
-    }
-    core = {name: (arity, kinds, dtypes) for name, arity, kinds, dtypes in _core.operators()}
-    assert set(core) == {*OPERATORS, *fused}
-    for name, operator in OPERATORS.items():
-        arity, kinds, dtypes = core[name]
-        assert operator.kinds == kinds, name
-        for dtype, result in dtypes:
-            operands = ["bool", dtype, dtype] if operator.typing == "select" else [dtype] * arity
-            assert result_dtype(name, operands) == result, name
+def test_dtypes_of_results_are_those_of_the_core() -> None:
+    for entry in _core.operators():
+        if entry.accumulating:
+            continue
+        for dtype, result in entry.dtypes.items():
+            operands = ["bool", dtype, dtype] if entry.typing == "select" else [dtype] * entry.arity
+            assert result_dtype(entry.name, operands) == result, entry.name
+
+
+def test_operators_are_what_their_entries_say() -> None:
+    """Of elementwise operators the meaning in the registry, evaluated, is the function that elements have."""
+    a, b, c = np.array([2.5, -3.0, 7.0]), np.array([1.5, 2.0, -4.0]), np.array([True, False, True])
+    for entry in _core.operators():
+        if entry.family != "elementwise" or entry.accumulating or entry.name == "normalize_index":
+            continue
+        kind = next(kind for kind in "fib" if kind in entry.kinds)
+        dtype = {"f": np.float64, "i": np.int64, "b": np.bool_}[kind]
+        x, y = abs(a).astype(dtype), b.astype(dtype)
+        meaning = eval(entry.numpy, {"np": np, "a": x, "b": y, "c": c})
+        operands = [c, x, y] if entry.typing == "select" else [x, y][: entry.arity]
+        np.testing.assert_array_equal(OPERATORS[entry.name].numpy(*operands), meaning, entry.name)
+
+
+def test_shapes_of_results() -> None:
+    operators = {entry.name: entry for entry in _core.operators()}
+    assert operators["add"].result_shape([(1, 4), (3, 1)]) == (3, 4)
+    assert operators["matmul"].result_shape([(2, 3), (2, 5)], ["transpose_a"]) == (3, 5)
+    assert operators["row_max"].result_shape([(3, 4)]) == (3, 1)
+    with pytest.raises(cy.ShapeError, match="cannot multiply a 2x3 tile by a 2x3 tile"):
+        operators["matmul"].result_shape([(2, 3), (2, 3)])
 
 
 def agree(kernel: cy.Kernel, *arguments: object, tolerance: float = 0.0) -> list[np.ndarray]:

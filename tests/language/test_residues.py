@@ -173,6 +173,6 @@ def test_index_of_a_descending_loop() -> None:
 
 
 def test_constant_ranges_are_one_conjunction() -> None:
-    """What the fill value completes is one equation, whatever the step."""
+    """The elements that the fill value completes are one equation, whatever the step."""
     system = record(filled_between, integers(9))
     assert len(system.equations) == 2

@@ -21,7 +21,7 @@ def stops(rows: int, n: int) -> np.ndarray:
 
 
 def equal(kernel: cy.Kernel, expected: np.ndarray, *arguments: Any, rtol: float = 0.0) -> None:
-    """What the reference and all backends give is what rows of NumPy's arrays give."""
+    """The reference and all backends give the rows that NumPy's arrays give."""
     with np.errstate(all="raise"):  # nothing outside of the slices is computed
         np.testing.assert_array_equal(kernel.reference(*(one.copy() for one in arguments)), expected)
     program = kernel.compile(*arguments)

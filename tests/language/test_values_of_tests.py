@@ -1,4 +1,4 @@
-"""What `and`, `or`, `not` and chains of comparisons give, as values with names: as in Python."""
+"""Values of `and`, `or`, `not` and chains of comparisons, under names too: as in Python."""
 
 import numpy as np
 import pytest

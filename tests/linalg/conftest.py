@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cyclotron import calibration
+from cyclotron.explore import calibration
 
 RATES = {
     "matmul": {16: 4e9, 64: 20e9, 256: 32e9},

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cyclotron as cy
-from cyclotron import calibration
+from cyclotron.explore import calibration
 from cyclotron.linalg import candidates
 
 RNG = np.random.default_rng(2)

@@ -1,92 +1,202 @@
-"""The checks of the sources find what they are for, on small made-up trees, and nothing in this one."""
+"""The checks of the sources find what they are for, on small made-up trees."""
 
-import importlib.util
+import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools/checks"))
+
+import cxx_functions  # noqa: E402
+import error_codes  # noqa: E402
+import lines  # noqa: E402
+import names  # noqa: E402
+import prose  # noqa: E402
+import sizes  # noqa: E402
+import touched  # noqa: E402
+
+SCRIPTS = [
+    ".ci/nightly",
+    ".ci/run",
+    ".ci/sections",
+    *(f"tools/{verb}" for verb in ("bench", "bootstrap", "check-fast", "format", "lint")),
+]
 
 
-def load(name):
-    spec = importlib.util.spec_from_file_location(name, ROOT / "tools/checks" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def write(root, files):
+    for path, text in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    return list(files)
 
 
-layers, sizes, error_codes = load("layers"), load("sizes"), load("error_codes")
+def test_long_files_are_found(tmp_path):
+    lengths = {"src/a.cmake": 501, "src/b.txt": 500, "src/c.txt": 801, "src/bindings/c.txt": 151}
+    paths = write(tmp_path, {path: "\n" * lines for path, lines in lengths.items()})
+    failing, told = sizes.measure(tmp_path, [*paths, "gone.py"])
+    assert [line.split(":")[0] for line in failing] == ["src/c.txt", "src/bindings/c.txt"]
+    assert [line.split(":")[0] for line in told] == ["src/a.cmake"]
 
 
-@pytest.fixture
-def tree(tmp_path):
-    (tmp_path / "CMakeLists.txt").write_text(
-        "cyclotron_layer(support)\n"
-        "cyclotron_layer(poly EXTERNAL cyclotron::isl)\n"
-        "cyclotron_layer(recurrence poly)\n"
-        "cyclotron_layer(program)\n"
+def test_long_functions_are_found(tmp_path):
+    docstring = '    """Tell.' + "\n" * 100 + '    """\n'
+    paths = write(
+        tmp_path,
+        {
+            "a.py": "class A:\n  async def long(self):\n" + "    f()\n" * 80,
+            "b.py": "@cached\ndef short():\n" + docstring + "    f()\n" * 79,
+            "c.py": "def outer():\n" + "  f()\n" * 10 + "  def inner():\n" + "    f()\n" * 80,
+            "d.cpp": "int f() {\n" + "g();\n" * 79 + "}\nint h() {\n" + "g();\n" * 78 + "}\n",
+        },
     )
-    for layer in ("support", "poly", "recurrence", "program", "bindings"):
-        (tmp_path / "src" / layer).mkdir(parents=True)
-    return tmp_path
+    failing, _ = sizes.measure(tmp_path, paths)
+    assert failing == [
+        "a.py:2: long has 81 lines, at most 80",
+        "c.py:1: outer has 92 lines, at most 80",
+        "c.py:12: inner has 81 lines, at most 80",
+        "d.cpp:1: f has 81 lines, at most 80",
+    ]
+
+
+AWKWARD = r"""
+#include <vector>  // a brace { in a comment, and one in /* an other
+/* struct A { int f() { */
+#define BEGIN namespace a { \
+  int never() {
+namespace cyclotron::a::inline b {
+enum class Kind : std::uint8_t { first, second };
+struct alignas(64) [[nodiscard]] Key final : Base<Key, 3> {
+ public:
+  explicit Key(int n) noexcept(true) : n_{n}, name_{"}"}, m_(1'000) {
+    call({n, '{', '\''});
+  }
+  ~Key() { free(); }
+  [[nodiscard]] bool operator()(int a = f({1})) const { return a < 0b1'01; }
+  bool operator==(const Key&) const = default;
+  explicit operator bool() const { return true; }
+  std::int64_t words = 3, table[2] = {1, 2};
+  std::array<int, 2> values{1, 2};
+  template <class T, std::size_t N = (1 << 2)>
+  friend auto get(const Key& key) -> std::vector<T> {
+    return {};
+  }
+};
+const std::map<std::string, std::function<void(int)>> handlers = {
+    {"a", [](int x) { return x; }},
+};
+static const auto helper = [](int x) {
+  return R"x( { ")" )x";
+};
+#if defined(A)
+int chosen(int a) {
+#else
+int chosen(int b) {
+#endif
+  return 1;
+}
+extern "C" {
+void dgemm_(const char* a, int b) { while (true) { if (b) { break; } } }
+}
+template <typename T>
+  requires(std::integral<T>)
+void constrained(T) requires Small<T> {}
+}  // namespace
+TEST(Scanner, ReadsAwkwardCode) {
+  struct Local { int f() { return 1; } };
+}
+"""
+
+
+def test_functions_of_awkward_sources_are_found():
+    found = list(cxx_functions.functions(AWKWARD))
+    assert [function.name for function in found] == [
+        "Key",
+        "~Key",
+        "operator()",
+        "operator bool",
+        "get",
+        "helper",
+        "chosen",
+        "dgemm_",
+        "constrained",
+        "TEST(Scanner, ReadsAwkwardCode)",
+    ]
+    text = AWKWARD.splitlines()
+    for function in found:
+        assert text[function.last - 1].rstrip(";").endswith("}")
+    assert {function.name: function.lines for function in found} | {"Key": 3, "get": 4, "helper": 3} == {
+        function.name: function.lines for function in found
+    }
+
+
+def test_braces_of_all_sources_are_read():
+    """Where the blanked text of a file did not balance, functions of it would go unseen."""
+    for path in sorted([*(ROOT / "src").rglob("*.?pp"), *(ROOT / "tests/cpp").rglob("*.?pp")]):
+        text = path.read_text()
+        blanked = cxx_functions.blank(text)
+        assert blanked.count("\n") == text.count("\n"), path
+        assert blanked.count("{") == blanked.count("}"), path
+        assert blanked.count("(") == blanked.count(")"), path
+
+
+def test_lines_of_code_are_those_with_code():
+    text = '"""Module."""\n\nimport a  # why\n\n\ndef f():\n    """Do.\n\n    More.\n    """\n'
+    text += '    # a comment\n    return """a\n\n    b"""\n\nx = [\n    1,\n\n]\n'
+    assert lines.code_lines(text) == 8
 
 
 @pytest.mark.parametrize(
-    ("file", "include", "complaint"),
+    ("file", "text", "line"),
     [
-        ("src/recurrence/a.cpp", "<cyclotron/poly/set.hpp>", None),
-        ("src/recurrence/a.cpp", '"cyclotron/support/error.hpp"', None),
-        ("src/bindings/a.cpp", "<cyclotron/program/program.hpp>", None),
-        ("src/bindings/a.cpp", "<pybind11/stl.h>", None),
-        ("src/poly/a.cpp", "<isl/set.h>", None),
-        ("src/poly/a.cpp", "<cyclotron/recurrence/system.hpp>", "poly may not include recurrence"),
-        ("src/program/deep/a.hpp", "<cyclotron/poly/set.hpp>", "program may not include poly"),
-        ("src/program/a.cpp", "<pybind11/stl.h>", "only bindings"),
-        ("src/program/a.cpp", "<isl/set.h>", "only poly"),
-        ("src/extra/a.cpp", "<vector>", "src/extra: not in the layer list"),
+        ("a.py", '"""What a module does."""', 1),
+        ("a.py", 'def f():\n    """\n    Whether it holds.\n    """', 2),
+        ("a.pyi", 'class A:\n    """What it is."""', 2),
+        ("a.hpp", "/// A set.\n/// What of it.\n\n/// Whether it is empty.\nbool empty();", 4),
+        ("a.hpp", "/// A set.\nint a;  ///< What it holds.\n", 2),
+        ("a.py", 'def f():\n    """Return what it is."""\n    # What?\n    x = """What"""', None),
+        ("a.hpp", "/// Whatever.\n// What a comment\n/// Tells\n/// What it is.\n", None),
     ],
 )
-def test_an_include_that_points_up_is_found(tree, file, include, complaint):
-    path = tree / file
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"#include {include}\n")
-    found = layers.violations(tree)
-    assert bool(found) == bool(complaint)
-    assert not complaint or complaint in found[0]
+def test_texts_that_begin_with_what_are_found(tmp_path, file, text, line):
+    found = prose.violations(tmp_path, write(tmp_path, {file: text}))
+    assert [fault.partition(": begins")[0] for fault in found] == ([f"{file}:{line}"] if line else [])
 
 
 @pytest.mark.parametrize(
     ("file", "text", "complaint"),
     [
-        ("arrays/a.py", "from cyclotron.language.expressions.affine import Affine", None),
-        ("arrays/a.py", "from cyclotron.language.text import syntax", "arrays may not import text"),
-        ("expressions/a.py", "import cyclotron.language.arrays.whole", "expressions may not import arrays"),
-        ("expressions/a.py", "def f():\n    from cyclotron.language.arrays import whole", None),
-        ("words/a.py", "", "cyclotron/language/words: not in the list"),
+        ("cyclotron/known.py", "", "cyclotron/known.py: is compiler/cache.py now"),
+        ("cyclotron/language/text/a.py", "", "cyclotron/language/text/a.py: is language/syntax/ now"),
+        ("cyclotron/compiler/cache.py", "\nclass Known: ...", "cache.py:2: Known is KernelCache now"),
+        ("cyclotron/language/a.py", "Reach = int", "a.py:1: Reach is ValueRange now"),
+        ("cyclotron/kernel.py", "class Kernel:\n  made: int", ":2: Kernel.made is Kernel.cache now"),
+        (
+            "cyclotron/kernel.py",
+            "class Kernel:\n def f(self):\n  self.made = 1",
+            ":3: Kernel.made is Kernel.",
+        ),
+        ("cyclotron/language/a.py", "class A:\n  def grown(self): ...", ":2: A.grown is accumulated now"),
+        (
+            "src/program/a.hpp",
+            "namespace a {\nstruct Ended {\n",
+            "src/program/a.hpp:2: Ended is ExitOutcome now",
+        ),
+        ("src/mapping/a.cpp", "void send_late(int) {}", "src/mapping/a.cpp:1: send_late is delay_sends now"),
+        ("src/mapping/kept.hpp", "", "src/mapping/kept.hpp: is mapping/live_range now"),
+        ("cyclotron/language/trace/trace.py", "from a import kept", None),
+        ("cyclotron/compiler/a.py", "def f():\n    keep = 1\n    made = {'keep': keep}", None),
+        ("cyclotron/mpi/a.py", "class Arena:\n    kept: bool = False", None),
+        ("src/proof/a.cpp", "struct Place { int a; };  // struct Ended {", None),
+        ("src/program/a.cpp", 'auto x = "struct Ended {";\nEnded f();', None),
     ],
 )
-def test_an_import_that_points_up_in_the_language_is_found(tmp_path, file, text, complaint):
-    path = tmp_path / "cyclotron/language" / file
-    path.parent.mkdir(parents=True)
-    (path.parent / "__init__.py").touch()
-    path.write_text(text)
-    found = layers.violations_of_language(tmp_path)
-    assert bool(found) == bool(complaint)
+def test_names_that_were_given_up_are_found(tmp_path, file, text, complaint):
+    found = names.violations(tmp_path, write(tmp_path, {file: text}))
+    assert len(found) == bool(complaint)
     assert not complaint or complaint in found[0]
-
-
-def test_a_layer_uses_only_layers_listed_before_it():
-    with pytest.raises(SystemExit, match="poly"):
-        layers.read_layers("cyclotron_layer(recurrence poly)\ncyclotron_layer(poly)\n")
-
-
-def test_long_files_are_found(tmp_path):
-    for path, lines in {"cyclotron/a.py": 501, "cyclotron/b.py": 500, "src/bindings/c.cpp": 151}.items():
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text("\n" * lines)
-    found = sizes.violations(tmp_path, ["cyclotron/a.py", "cyclotron/b.py", "src/bindings/c.cpp", "gone.py"])
-    assert [line.split(":")[0] for line in found] == ["cyclotron/a.py", "src/bindings/c.cpp"]
 
 
 def test_codes_without_a_text_are_found(tmp_path):
@@ -107,10 +217,60 @@ def test_codes_without_a_text_are_found(tmp_path):
     ]
 
 
-def test_this_tree_has_no_include_that_points_up():
-    assert layers.violations(ROOT) + layers.violations_of_language(ROOT) == []
+@pytest.fixture
+def repository(tmp_path):
+    """A repository with one commit on `main`, on a branch of its own."""
+
+    def git(*arguments):
+        identity = ("-c", "user.name=a", "-c", "user.email=a@b")
+        subprocess.run(["git", *identity, *arguments], cwd=tmp_path, check=True, capture_output=True)
+
+    write(tmp_path, {"src/poly/a.cpp": "1", "src/driver/a.cpp": "1", "tests/cpp/poly/test_a.cpp": "1"})
+    write(tmp_path, {f"tests/{folder}/test_a.py": "" for folder in ("language", "programs", "recurrences")})
+    git("init", "-b", "main")
+    git("add", ".")
+    git("commit", "-m", "Start")
+    git("switch", "-c", "topic")
+    return tmp_path, git
 
 
-@pytest.mark.parametrize("script", ["tools/bootstrap", "tools/format", "tools/lint", ".ci/run"])
+def test_what_changed_since_main_is_tested(repository):
+    root, git = repository
+    table = touched.read_tests(
+        "[tool.cyclotron.tests]\nsrc = ['programs']\n'src/poly' = ['recurrences']\n"
+        "cyclotron = ['programs']\n'cyclotron/language' = ['language', 'errors']\n"
+    )
+    assert touched.selection(root, touched.changed(root), table) == ([], [])
+    write(root, {"src/poly/a.cpp": "2"})
+    git("commit", "-am", "Change")
+    assert touched.selection(root, touched.changed(root), table) == (["poly"], ["tests/recurrences"])
+    write(root, {"src/driver/a.cpp": "2", "src/driver/a.hpp": "2", "tests/language/test_a.py": "2"})
+    expected = (["poly"], ["tests/language/test_a.py", "tests/programs", "tests/recurrences"])
+    assert touched.selection(root, touched.changed(root), table) == expected
+    write(root, {"cyclotron/language/values/a.py": "", "tests/cpp/poly/test_b.cpp": ""})
+    expected = (["poly"], ["tests/language", "tests/programs", "tests/recurrences"])
+    assert touched.selection(root, touched.changed(root), table) == expected
+    with pytest.raises(SystemExit, match="no branch nowhere to compare with"):
+        touched.changed(root, ("nowhere",))
+
+
+def test_every_folder_has_tests_and_every_named_folder_is_there():
+    table = touched.read_tests((ROOT / "pyproject.toml").read_text())
+    for path, folders in table.items():
+        assert (ROOT / path).exists(), path
+        assert all((ROOT / "tests" / folder).is_dir() for folder in folders), path
+    for folder in [*(ROOT / "src").iterdir(), *(ROOT / "cyclotron").iterdir()]:
+        assert touched.selection(ROOT, [f"{folder.relative_to(ROOT)}/a"], table)[1], folder
+
+
+def test_hooks_are_checks_of_lint():
+    config = (ROOT / ".pre-commit-config.yaml").read_text()
+    defined = set(re.findall(r"^(\w+)\(\) \{", (ROOT / "tools/lint").read_text(), re.MULTILINE))
+    called = {name for entry in re.findall(r"entry: tools/lint (.*)", config) for name in entry.split()}
+    assert called == {"ruff_check", "layers", "sizes", "names", "prose", "codes"}
+    assert called <= defined
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
 def test_scripts_parse(script):
     subprocess.run(["bash", "-n", ROOT / script], check=True)

@@ -22,7 +22,7 @@ cyclotron_layer(dataflow recurrence)
 
 
 def build(folder, *, include, where):
-    """Whether a tree of four layers builds in which one file has this include."""
+    """Build a tree of four layers in which one file has this include."""
     for layer in ("support", "poly", "recurrence", "dataflow"):
         header = folder / f"src/{layer}/include/cyclotron/{layer}/{layer}.hpp"
         header.parent.mkdir(parents=True)

@@ -18,8 +18,8 @@ def test_one_version():
     stated = {
         "pyproject.toml": re.search(r'^version = "(.*)"', read("pyproject.toml"), re.MULTILINE),
         "CMakeLists.txt": re.search(r"project\(cyclotron VERSION (\S+)", read("CMakeLists.txt")),
-        "cyclotron/__init__.py": re.search(
-            r'^__version__ = "(.*)"', read("cyclotron/__init__.py"), re.MULTILINE
+        "cyclotron/support/environment.py": re.search(
+            r'^VERSION = "(.*)"', read("cyclotron/support/environment.py"), re.MULTILINE
         ),
     }
     assert len({match.group(1) for match in stated.values()}) == 1, stated

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import cyclotron as cy
-from cyclotron import critical_path
-from cyclotron.counters import TIMES
+from cyclotron.analysis import critical_path
+from cyclotron.analysis.counters import TIMES
 from cyclotron.plot import _critical_path as critical_path_plot
 
 CONTROL = cy.Control(latency=10, hop=3, setup=55)

@@ -1,4 +1,4 @@
-"""What units and links make of the cycles of a program, in closed form; every engine agrees."""
+"""Cycles of a program by its units and links, in closed form; every engine agrees."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cyclotron as cy
-from cyclotron.machine import PE, Link, Machine, Unit
+from cyclotron.machine.machine import PE, Link, Machine, Unit
 
 
 @cy.kernel
@@ -115,7 +115,7 @@ def test_each_direction_has_its_latency(tmp_path, links, right, down):
 
 
 def test_each_direction_has_its_depth_width_and_response():
-    """What counts is the link that a channel takes, the machine's where it has no own."""
+    """The link that a channel takes counts, the machine's where it has no own."""
     A, B = cy.spec((6, 12)), cy.spec((12, 6))
     program = product.compile(A, B, schedule=cy.schedules.output_stationary(product))
 

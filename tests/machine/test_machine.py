@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cyclotron as cy
-from cyclotron.machine import PE, Chiplets, Control, Link, Machine, Unit
+from cyclotron import _core
+from cyclotron.machine.machine import PE, Chiplets, Control, Link, Machine, Unit
 
 links = st.builds(
     Link,
@@ -83,31 +84,7 @@ def test_any_name_of_a_memory_is_saved(name, tmp_path):
 
 
 def test_defaults_are_those_of_the_core():
-    assert Machine().to_core() == {
-        "grid": [],
-        "topology": ["mesh"],
-        "link": {"latency_cycles": 1, "response_latency_cycles": 1, "words_per_cycle": 1, "depth": 2},
-        "broadcast": {"latency_cycles": 1, "response_latency_cycles": 1, "words_per_cycle": 1, "depth": 2},
-        "pe": {
-            "memory_bytes": 48 * 1024,
-            "flops_per_cycle": 2,
-            "cycles": {},
-            "matrix": None,
-            "vector": None,
-            "scalar": None,
-            "registers": None,
-            "banks": None,
-            "channels": None,
-        },
-        "links": [],
-        "memories": {},
-        "clock_hz": None,
-        "broadcasts": [],
-        "spread": "constant",
-        "link_maps": [],
-        "chiplets": None,
-        "control": None,
-    }
+    assert Machine().to_core() == _core.Machine()
 
 
 def test_to_core_names_units():
@@ -115,11 +92,16 @@ def test_to_core_names_units():
         grid=(4, 2), topology="torus", link=Link(latency=3, depth=7), pe=PE(cycles={"divide": 9})
     )
     core = machine.to_core()
-    assert core["grid"] == [4, 2]
-    assert core["topology"] == ["torus"]
-    assert core["link"]["latency_cycles"] == 3
-    assert core["link"]["depth"] == 7
-    assert core["pe"]["cycles"] == {"divide": 9}
+    assert core.grid == [4, 2]
+    assert core.topology == ["torus"]
+    assert core.link.latency_cycles == 3
+    assert core.link.depth == 7
+    assert core.pe.cycles == {"divide": 9}
+
+
+@given(machines)
+def test_core_round_trip(machine):
+    assert Machine.from_core(machine.to_core()) == machine
 
 
 @given(machines)

@@ -7,8 +7,8 @@ import pytest
 from test_costs import product
 
 import cyclotron as cy
-from cyclotron import machines
-from cyclotron.machine import Machine
+from cyclotron.machine import presets as machines
+from cyclotron.machine.machine import Machine
 
 NETWORK = {"flops_per_second": 1e12, "bytes_per_second": 8e9, "latency_seconds": 1e-6, "memory": 2**30}
 READY_MADE = {

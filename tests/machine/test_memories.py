@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import cyclotron as cy
-from cyclotron.counters import TIMES
+from cyclotron.analysis.counters import TIMES
 from cyclotron.plot._roofline import roofline_of
 
 ENGINES = ("general", "fast-forward", "functional")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cyclotron as cy
-from cyclotron.machine import PE, Chiplets, Link, Machine
+from cyclotron.machine.machine import PE, Chiplets, Link, Machine
 
 ENGINES = ("general", "fast-forward")
 DEEP = Link(depth=64)
@@ -88,7 +88,7 @@ def test_a_chip_s_own_link_comes_before_those_by_direction():
 
 
 def test_depths_and_widths_between_chips():
-    """What the result, the critical path, the checker and the roofline say is that of the link."""
+    """The result, the critical path, the checker and the roofline know the link."""
     narrow = Link(latency=2, depth=3, words_per_cycle=1)
     machine = Machine(link=Link(depth=5, words_per_cycle=4), chiplets=Chiplets((2, 2), narrow))
     program = product.compile(A, B, schedule=STATIONARY, machine=machine)
@@ -99,7 +99,7 @@ def test_depths_and_widths_between_chips():
     assert widths == crossing * 1 + inside * 4
     path = cy.run(program, A, B, backend="sim", event_limit=1 << 20).critical_path()
     assert path.cycles == result.cycles
-    assert program.core.link(0, 1)["depth"] in (3, 5)
+    assert program.core.link(0, 1).depth in (3, 5)
 
 
 def test_printing():

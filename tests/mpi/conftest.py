@@ -1,4 +1,4 @@
-"""What the tests of the MPI runtime share."""
+"""Fixtures of the tests of the MPI runtime."""
 
 from __future__ import annotations
 

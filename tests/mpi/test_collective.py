@@ -18,7 +18,7 @@ import os, sys
 sys.path[:0] = {tests!r}
 import numpy as np
 import programs
-from cyclotron.errors import CyclotronError
+from cyclotron.support.errors import CyclotronError
 
 def report(text):
     os.write(1, (text + "\\n").encode())  # one write, so that lines of ranks stay whole

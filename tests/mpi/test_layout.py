@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import cyclotron as cy
-from cyclotron.layout import layout_of
+from cyclotron.mpi.layout import layout_of
 
 
 def numroc(n: int, block: int, process: int, source: int, processes: int) -> int:

@@ -10,7 +10,7 @@ import pytest
 from test_collective import launch
 
 import cyclotron as cy
-from cyclotron import calibration
+from cyclotron.explore import calibration
 from cyclotron.linalg import candidates, kernels
 
 RNG = np.random.default_rng(4)

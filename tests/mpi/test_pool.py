@@ -17,10 +17,10 @@ import programs
 import pytest
 
 from cyclotron import mpi
-from cyclotron.errors import BackendUnavailable, DeadlockError, ExecutionError, ShapeError
 from cyclotron.mpi import jobs
 from cyclotron.mpi import pool as pool_module
 from cyclotron.mpi.arena import MappedArrays
+from cyclotron.support.errors import BackendUnavailable, DeadlockError, ExecutionError, ShapeError
 
 ROOT = Path(__file__).parents[2]
 

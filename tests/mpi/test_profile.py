@@ -12,7 +12,7 @@ from kernels import cholesky, matmul
 from test_collective import launch
 
 import cyclotron as cy
-from cyclotron.rank_profile import Profile, words_bound
+from cyclotron.analysis.rank_profile import Profile, words_bound
 
 TIMES = ("compute", "send", "wait", "give", "fetch")
 LIMIT = 100_000
@@ -86,7 +86,7 @@ def fourth_power(A):
 
 
 def test_products_of_products_have_no_bound():
-    """What a rank made itself it neither loads nor receives."""
+    """A rank neither loads nor receives its own results."""
     A = np.arange(64.0).reshape(8, 8)
     result = cy.run(fourth_power.compile(cy.blocked(A, 2)), backend="mpi", ranks=1)
     np.testing.assert_allclose(result.output, A @ A @ A @ A)

@@ -11,10 +11,11 @@ pytest.importorskip("matplotlib")
 from matplotlib.figure import Figure
 from wavefront import wavefront
 
-from cyclotron.errors import BackendUnavailable
 from cyclotron.plot import Plots, activity, occupancy, stalls, timeline, utilization
 from cyclotron.plot._activity import busy_in_bins
-from cyclotron.plot._common import percent, shrink
+from cyclotron.plot._common import percent
+from cyclotron.support.errors import BackendUnavailable
+from cyclotron.support.svg import shrink
 
 PICTURES = (utilization, timeline, occupancy, stalls, activity)
 GRIDS = [(1, 1), (5,), (100,), (3, 4), (1, 9), (16, 16), (2, 3, 4), (5, 2, 4, 3), (600, 30)]

@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch, Rectangle
 
 import cyclotron as cy
-from cyclotron.errors import BackendUnavailable
 from cyclotron.plot import array, iteration_space, node
+from cyclotron.support.errors import BackendUnavailable
 
 
 def square(n):

@@ -84,7 +84,7 @@ def texts(figure):
 
 
 def lines(figure):
-    """What is drawn, by its entry in the legend."""
+    """The drawn lines by their entries in the legend."""
     (ax,) = figure.axes
     return dict(zip(ax.get_legend_handles_labels()[1], ax.get_legend_handles_labels()[0], strict=True))
 

@@ -262,7 +262,7 @@ def backward_solve(U, b):
 @pytest.mark.parametrize("depth", [1, 2])
 @pytest.mark.parametrize(("n", "dtype"), [(1, "float64"), (2, "float32"), (5, "complex128"), (8, "float64")])
 def test_values_that_are_used_in_another_order_than_they_are_made(n, dtype, depth):
-    """What a PE computes last is what the next one needs first."""
+    """The next PE needs first the value that a PE computes last."""
     U = np.triu(numbers(n, n, dtype=dtype), 1) + np.eye(n, dtype=dtype)
     x = numbers(n, dtype=dtype)
     program = backward_solve.compile(U, U @ x, machine=on((8, 8), depth, ""))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import cyclotron as cy
-from cyclotron.counters import intensity
+from cyclotron.analysis.counters import intensity
 
 ARRAYS = ("flops", "words_loaded", "words_stored", "bytes_loaded", "bytes_stored")
 DICTS = ("instructions_by_kind", "words_sent", "words_received")

@@ -88,20 +88,20 @@ def test_the_table_tells_what_the_path_goes_through():
         == """\
 critical path of matmul on 3×5: 10 cycles, 10 steps, 7 PEs
 
-kind     through        line           steps  cycles  share
--------  -------------  -------------  -----  ------  -----
-data     A^mul along j  kernels.py:11  4      4       40.0%
-compute  multiply_add   kernels.py:11  3      3       30.0%
-data     B^mul along i  kernels.py:11  2      2       20.0%
-compute  multiply       kernels.py:11  1      1       10.0%
+kind     through       line           steps  cycles  share
+-------  ------------  -------------  -----  ------  -----
+data     A along j     kernels.py:11  4      4       40.0%
+compute  multiply_add  kernels.py:11  3      3       30.0%
+data     B along i     kernels.py:11  2      2       20.0%
+compute  multiply      kernels.py:11  1      1       10.0%
 
 compute: an operator computes; shorter by fewer cycles of the operator: cy.PE(cycles=...), a wider unit
 data: a message travels; shorter by a lower latency or more words a cycle: cy.Link"""
     )
-    assert path.by_name == {"A^mul along j": 4, "multiply_add": 3, "B^mul along i": 2, "multiply": 1}
+    assert path.by_name == {"A along j": 4, "multiply_add": 3, "B along i": 2, "multiply": 1}
     assert path.by_pe.tolist() == [[0, 0, 0, 0, 0], [1, 0, 0, 0, 0], [1, 1, 1, 1, 5]]
     table = ET.fromstring(path._repr_html_())
-    assert [cell.text for cell in table.iter("td")][:3] == ["data", "A^mul along j", "kernels.py:11"]
+    assert [cell.text for cell in table.iter("td")][:3] == ["data", "A along j", "kernels.py:11"]
     assert [item.text.split(":")[0] for item in table.iter("li")] == ["compute", "data"]
 
 

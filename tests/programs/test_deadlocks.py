@@ -1,4 +1,4 @@
-"""What a deadlock says: who waits for whom, and exactly which depths let the program pass."""
+"""The report of a deadlock: who waits for whom, and exactly which depths let the program pass."""
 
 import dataclasses
 import re

@@ -1,4 +1,4 @@
-"""What moves where, in words."""
+"""Movements of tensors in words."""
 
 import pytest
 from kernels import cholesky_scalar, matmul, prefix_sum, solve_vector
@@ -74,7 +74,11 @@ def test_every_channel_is_explained(kernel, args):
     explained = {
         (f"{m.flow.name}^{m.flow.space.name}", hop) for m in program.explain().motions for hop in m.hops
     }
-    links = {(c["name"].split(" ")[0], tuple(c["offset"])) for c in program.channels if c["kind"] == "link"}
+    links = {
+        (flows.split(" ")[0], tuple(channel["offset"]))
+        for channel, flows in zip(program.channels, program.channel_flows, strict=True)
+        if channel["kind"] == "link"
+    }
     assert explained == links
 
 

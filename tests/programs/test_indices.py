@@ -218,4 +218,4 @@ def test_the_proof_sees_a_wrong_index() -> None:
     wrong = changed(program, lambda form: {"form": [form[0] + 1, *form[1:]]})
     assert cy.prove(program).ok
     with pytest.raises(cy.LegalityError):
-        cy.prove(cy.Program(wrong, system=program._system))
+        cy.prove(cy.Program(wrong, recurrences=program.recurrences))

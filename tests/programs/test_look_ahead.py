@@ -25,7 +25,7 @@ def definite(n, dtype):
 
 
 def outputs(program):
-    """What the simulator and threads give."""
+    """Results of the simulator and of threads."""
     return [cy.run(program, backend=name).output for name in ("sim", "local")]
 
 

@@ -7,7 +7,7 @@ import pytest
 from kernels import cholesky, cholesky_scalar, matmul, prefix_sum, solve, solve_right, solve_scalar
 
 import cyclotron as cy
-from cyclotron.notation import aligned, to_latex, words
+from cyclotron.support.latex import aligned, to_latex, words
 
 TILES = cy.blocked(np.eye(6), (2, 2))
 CASES = {

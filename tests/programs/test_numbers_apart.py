@@ -8,7 +8,7 @@ from test_counters import ARRAYS as COUNTERS
 from test_proofs import compile_late
 
 import cyclotron as cy
-from cyclotron.counters import TIMES
+from cyclotron.analysis.counters import TIMES
 
 CASES = list(cases.all_cases())
 COUNTS = (*TIMES, *COUNTERS)

@@ -6,7 +6,7 @@ import pytest
 from corpus import factorizations
 
 import cyclotron as cy
-from cyclotron import schedules
+from cyclotron.schedule import recipes as schedules
 
 MESH = cy.Machine(pe=cy.PE(memory=1 << 20))
 HEXAGONAL = cy.Machine(topology="hexagonal", pe=cy.PE(memory=1 << 20))

@@ -45,7 +45,7 @@ PROGRAMS = programs()
 
 
 def tasks_of(program):
-    """What each PE does one after the other, from the records of a run in which PEs share nothing."""
+    """The steps of each PE one after the other, from the records of a run in which PEs share nothing."""
     run = cy.run(program, backend="sim", functional=False)
     found = [[] for _ in range(math.prod(program.grid))]
     for event in run.events:
@@ -83,7 +83,7 @@ class Slow:
         return max(self.clock)
 
     def steps_alone(self, pe):
-        """What needs neither processor nor network."""
+        """Take a step that needs neither processor nor network."""
         if self.at[pe] == len(self.tasks[pe]):
             return False
         order, kind, what = self.tasks[pe][self.at[pe]]

@@ -156,7 +156,7 @@ def test_a_program_of_other_recurrences():
         return C
 
     other = matmul_from_the_end.compile(cy.spec((4, 4)), cy.spec((4, 4)))
-    mixed = cy.Program(matmul(4).core, system=other._system)
+    mixed = cy.Program(matmul(4).core, recurrences=other.recurrences)
     with pytest.raises(cy.LegalityError) as caught:
         cy.prove(mixed)
     assert caught.value.code == "CYC665"
@@ -164,7 +164,7 @@ def test_a_program_of_other_recurrences():
     assert notes[0].startswith("at instruction ")
     assert "the equation gives " in notes[1]
     assert "A[0, 3]" in notes[1]
-    mixed = cy.Program(matmul(5).core, system=other._system)
+    mixed = cy.Program(matmul(5).core, recurrences=other.recurrences)
     with pytest.raises(cy.LegalityError) as caught:
         cy.prove(mixed)
     assert caught.value.code == "CYC666"

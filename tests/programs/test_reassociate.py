@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import cyclotron as cy
-from cyclotron import schedules
+from cyclotron.schedule import recipes as schedules
 
 S = cy.Schedule()
 SIZES = [0, 1, 2, 3, 5, 8]

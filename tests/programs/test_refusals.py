@@ -1,4 +1,4 @@
-"""What is refused, and how it reads: the guilty line, both quantities, one suggestion; nothing is lost."""
+"""Refusals, and how they read: the guilty line, both quantities, one suggestion; nothing is lost."""
 
 import os
 import re

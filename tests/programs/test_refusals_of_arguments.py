@@ -1,4 +1,4 @@
-"""What is no argument of a public function is refused by an error of ours, with what to give instead."""
+"""Wrong arguments of public functions are refused by an error of ours, with what to give instead."""
 
 import kernels
 import numpy as np

@@ -98,7 +98,7 @@ def read(change, program=PRODUCT):
 
 
 def prove(change, program=PRODUCT):
-    return lambda: cy.prove(cy.Program(edited(change, program), system=program._system))
+    return lambda: cy.prove(cy.Program(edited(change, program), recurrences=program.recurrences))
 
 
 def run(change, program=PRODUCT, inputs=SIDES):
@@ -215,7 +215,7 @@ def test_refusal(name, golden_refusal):
 def test_an_unchanged_file_is_read():
     program = edited(lambda text: None)
     assert program.to_bytes()[:8] == PRODUCT.core.to_bytes()[:8]
-    assert cy.prove(cy.Program(program, system=PRODUCT._system)).ok
+    assert cy.prove(cy.Program(program, recurrences=PRODUCT.recurrences)).ok
 
 
 @pytest.mark.parametrize(

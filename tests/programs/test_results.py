@@ -1,4 +1,4 @@
-"""What a result tells: the PEs that compute in each cycle, its trace, how it shows in a notebook."""
+"""Contents of a result: the PEs that compute in each cycle, its trace, how it shows in a notebook."""
 
 import json
 import re

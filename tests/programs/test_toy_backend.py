@@ -1,5 +1,7 @@
 """Programs run unchanged on a backend of two hundred lines: control, queues and kernels (CY-114, CY-116)."""
 
+import json
+
 import cases
 import kernels
 import numpy as np
@@ -7,16 +9,26 @@ import pytest
 import toy_backend
 
 import cyclotron as cy
+from cyclotron.compiler import generators
+from cyclotron.runtime import backends
 
 EXACT = [case for case in cases.all_cases() if case.exact][::3]
 
 
+@pytest.fixture(autouse=True)
+def toy(monkeypatch):
+    """Register the backend for a test alone: errors elsewhere list all there are."""
+    monkeypatch.setattr(backends, "_BACKENDS", {**backends._BACKENDS})
+    monkeypatch.setattr(generators, "_GENERATORS", {**generators._GENERATORS})
+    backends.register(toy_backend.BACKEND)
+
+
 def outputs(program):
-    return toy_backend.run(program.core.to_bytes(), program.inputs())
+    return cy.run(program, backend="toy").outputs
 
 
 @pytest.mark.parametrize("case", EXACT, ids=[case.name for case in EXACT])
-def test_the_file_of_a_program_is_all_that_a_backend_needs(case):
+def test_the_decoded_program_is_all_that_a_backend_needs(case):
     program = case.compile()
     expected = cy.run(program, backend="local").outputs
     found = outputs(program)
@@ -59,3 +71,26 @@ def test_channels_that_are_too_shallow_block_it_as_they_block_the_simulator():
                 outputs(shallow)
         else:
             np.testing.assert_array_equal(outputs(shallow)["X"], expected)
+
+
+def test_checks_and_options_know_it():
+    """By its name, like those that come with Cyclotron."""
+    program = kernels.matmul.compile(np.eye(3), np.arange(9.0).reshape(3, 3))
+    assert list(cy.check(program, backends=["toy", "local"]).errors) == ["toy", "local"]
+    with pytest.raises(cy.ExecutionError, match="threads=2 on the toy backend") as caught:
+        cy.run(program, backend="toy", threads=2)
+    assert caught.value.code == "CYC733"
+    with pytest.raises(cy.BackendUnavailable, match="there is no backend 'toys'") as unavailable:
+        cy.run(program, backend="toys")
+    assert "toy" in unavailable.value.help
+
+
+def test_generators():
+    """By name, of the decoded program."""
+    program = kernels.matmul.compile(np.eye(2), np.eye(2))
+    generators.register("title", lambda decoded: f"{decoded['kernel']} on {decoded['grid']}")
+    assert program.emit("title") == f"matmul on {list(program.grid)}"
+    assert json.loads(program.emit("json")) == program.decoded()
+    with pytest.raises(cy.BackendUnavailable, match="there is no generator 'verilog'") as caught:
+        program.emit("verilog")
+    assert caught.value.code == "CYC720"

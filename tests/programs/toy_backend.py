@@ -1,16 +1,17 @@
 """A third backend, as small as can be: what it takes to run compiled programs somewhere else (CY-116).
 
 A backend brings memory, queues and kernels; control is a walk over a class's code. Each PE is a Python
-generator that yields where it has to wait, and the PEs take turns. It knows the program file and nothing else
-of Cyclotron.
+generator that yields where it has to wait, and the PEs take turns. It knows the decoded program and nothing
+else of Cyclotron. `docs/extending/backend.md` goes through it.
 """
 
 import collections
 import itertools
-import json
 import math
 
 import numpy as np
+
+from cyclotron.runtime.backend import Backend, Execution
 
 KERNELS = {
     "add": np.add,
@@ -43,12 +44,13 @@ class Deadlock(Exception):  # noqa: N818 (found, not raised, by the caller's vie
     """No PE can go on."""
 
 
-def run(file, inputs):
-    """Return the outputs of a program file by name.
+def run(program, inputs, options, /):
+    """Run a program once; there are no options."""
+    arrays = {**inputs, **program.constants}
+    return Execution(_Run(program.decoded(), arrays).run())
 
-    `file` is the bytes of a saved program, `inputs` a dict of arrays.
-    """
-    return _Run(json.loads(file[24:]), inputs).run()  # after magic number, version and checksum
+
+BACKEND = Backend("toy", run)
 
 
 class _Run:
@@ -189,7 +191,7 @@ def upper(step, where):
 
 
 def holds(region, where):
-    """Whether all conditions of any conjunction hold."""
+    """Tell if all conditions of any conjunction hold."""
 
     def one(condition):
         found = value(condition["form"], where)

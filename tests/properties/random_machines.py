@@ -16,9 +16,9 @@ from random_search import Judge
 
 import cyclotron as cy
 from cyclotron import _core
-from cyclotron.counters import TIMES
+from cyclotron.analysis.counters import TIMES
 
-OPERATORS = [name for name, *_ in _core.operators()]
+OPERATORS = [operator.name for operator in _core.operators()]
 # Those that the reference simulator knows on units: products, not transposed, and elementwise operators.
 _OTHERS = ("transpose", "syrk", "solve_", "inv_", "cholesky", "lu", "ldl", "row_", "column_")
 ON_UNITS = [name for name in OPERATORS if not name.startswith(_OTHERS)]

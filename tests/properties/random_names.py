@@ -39,7 +39,7 @@ class Wrong:
     offered: tuple[str, ...] = ()
 
     def fault(self) -> str:
-        """What is wrong with the refusal; empty where nothing is."""
+        """Faults of the refusal; empty where there is none."""
         try:
             self.action()
         except cy.CyclotronError as error:

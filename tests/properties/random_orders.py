@@ -122,7 +122,7 @@ def draw_forms(rng: random.Random, rank: int) -> Forms:
 
 
 class Facts:
-    """What brute force says of a schedule of a kernel."""
+    """The verdict of brute force on a schedule of a kernel."""
 
     def __init__(self, kernel: Uniform, forms: Forms) -> None:
         self.kernel, self.forms = kernel, forms
@@ -146,7 +146,7 @@ class Facts:
         return sum(abs(a - b) for a, b in zip(self.place[source], self.place[point], strict=True))
 
     def on_a_way(self, source: Point, point: Point, made: bool) -> bool:
-        """Whether some value's shortest way to where it is needed goes from one point's PE to the other's."""
+        """Tell whether a value's shortest way to its use goes from one point's PE to the other's."""
         between = self.hops(source, point)
         return between > 0 and any(
             self.hops(q, source) + between + self.hops(point, p) == self.hops(q, p)
@@ -160,7 +160,7 @@ class Facts:
 
     @functools.cached_property
     def circular(self) -> bool:
-        """Whether the needs and the orders of the PEs contradict each other: no machine could run it."""
+        """Tell whether needs and orders of the PEs contradict each other: no machine could run it."""
         graph: dict[Point, set[Point]] = {p: set() for p in self.place}
         for q, p in self.edges:
             graph[p].add(q)
@@ -177,7 +177,7 @@ class Facts:
         return False
 
     def confirms(self, error: cy.CyclotronError) -> bool:
-        """Whether the two points or PEs of the message are what it says."""
+        """Tell whether the two points or PEs of the message are what it says."""
         if error.code == "CYC220":
             return self._confirms_hop(error.message)
         return error.code == "CYC221" and self._confirms_order(error.message, error.notes[0][1])

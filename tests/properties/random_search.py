@@ -24,7 +24,7 @@ import random_kernels
 import random_schedules
 
 import cyclotron as cy
-from cyclotron.machine import UNBOUNDED
+from cyclotron.machine.machine import UNBOUNDED
 
 # CYCLOTRON_SEED=0 draws a fresh one.
 SEED = int(os.environ.get("CYCLOTRON_SEED", "20261121")) or random.SystemRandom().randrange(1, 1 << 31)
@@ -37,7 +37,7 @@ MOST_FAILURES = 8  # kinds, of one process
 
 
 class Failure(Exception):  # noqa: N818 (found, not raised, by the caller's view)
-    """What must not happen; `kind` is what stays the same while a problem shrinks."""
+    """A result that must not be; `kind` is what stays the same while a problem shrinks."""
 
     def __init__(self, kind: str, detail: str = "") -> None:
         super().__init__(kind, detail)
@@ -196,7 +196,7 @@ class Judge:
         program: cy.Program,
         expected: tuple[Any, ...],
     ) -> None:
-        """What is compiled for shallow links runs on them; deep ones change nothing; stages print."""
+        """Programs compiled for shallow links run on them; deep ones change nothing; stages print."""
 
         def at(depth: int) -> cy.Program:
             machine = machine_at_depth(program.machine, depth)
@@ -262,7 +262,7 @@ def smaller(problem: Problem) -> Iterator[Problem]:
 
 @dataclass
 class Outcome:
-    """What a search found."""
+    """Findings of a search."""
 
     counts: collections.Counter[str]
     failures: list[str]

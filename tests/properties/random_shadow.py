@@ -49,7 +49,7 @@ class Faults:
         self.empty: list[dict[str, int]] = []  # the indices where a maximum or minimum has no term
 
         class Stub:
-            """What the kernel uses of the package."""
+            """The part of the package that the kernel uses."""
 
             maximum, minimum = builtins.max, builtins.min
 

@@ -1,4 +1,4 @@
-"""What a memory plan may not do, and the least that any plan takes, from the unrolled instructions of PEs.
+"""Rules of memory plans, and the least that any plan takes, from the unrolled instructions of PEs.
 
 Nothing here knows of loops, branches or lifetimes: a PE's instructions are laid out one after the other, and
 every element of a slot is a place of its own.
@@ -72,7 +72,7 @@ def classes(program: Json) -> Iterator[tuple[Json, list[tuple[int, ...]]]]:
 
 
 def trace(pe_class: Json, pe: tuple[int, ...]) -> Iterator[Step]:
-    """What each instruction that the PE runs reads and writes."""
+    """Reads and writes of each instruction that the PE runs."""
     for step, environment in _walk(pe_class["code"], 0, [*pe]):
         sources = step.get("operands") or ([step["source"]] if "source" in step else [])
         targets = [step["destination"]] if "destination" in step else []

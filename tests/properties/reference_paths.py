@@ -1,4 +1,4 @@
-"""What each thing that a PE does has to wait for, as a graph, and the longest paths in it.
+"""The graph of what each step of a PE has to wait for, and the longest paths in it.
 
 The graph comes from the order of things in the slow simulator, not from its clocks.
 """

@@ -209,7 +209,7 @@ def data(program: Program, seed: int) -> list[Any]:
 
 
 def check(seed: int, folder: Path) -> bool:
-    """Whether a program compiles; all backends agree where it does."""
+    """Tell whether a program compiles; all backends agree where it does."""
     program = Program(seed)
     text = program.text().replace("KIND", program.dtype)
     path = folder / f"arrays_{seed}.py"

@@ -64,7 +64,7 @@ def with_kinds(few: Json, many: Json) -> list[list[Json]]:
 
 
 def check_order(few: cy.Program, many: cy.Program) -> int:
-    """What PEs send on a link is what that at its other end receives, one by one; how many are shared."""
+    """The PE at the other end of a link receives what is sent, one by one; how many are shared."""
     text = text_of(few)
     codes = with_kinds(text, text_of(many))
     topology = text["machine"]["topology"]

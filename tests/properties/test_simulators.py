@@ -24,7 +24,7 @@ FAST_FORWARDS = int(os.environ.get("CYCLOTRON_FAST_FORWARDS", "400"))
 
 
 def judged(program):
-    """Whether the reference simulator's run ended; the engines agree with it or fail here."""
+    """Tell whether the reference simulator's run ended; the engines agree with it or fail here."""
 
     def run(engine):
         return cy.run(program, backend="sim", functional=False, event_limit=0, engine=engine)

@@ -6,7 +6,7 @@ import re
 import pytest
 
 import cyclotron as cy
-from cyclotron.dependences import Dependences
+from cyclotron.compiler.dependences import Dependences
 
 
 @cy.kernel

@@ -235,7 +235,7 @@ def test_sums_of_sums_are_spread(kernel, shapes, machine):
 
 
 def test_names_of_indices_follow_the_data():
-    """What is made along an axis of an array is summed and taken along it."""
+    """Values made along an axis of an array are summed and taken along it."""
 
     def sides(kernel, *shapes):
         lines = str(kernel.recurrences(*(integers(*shape) for shape in shapes))).splitlines()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cyclotron as cy
-from cyclotron.schedule import Movement, Reassociation, Schedule
+from cyclotron.schedule.schedule import Movement, Reassociation, Schedule
 
 NAMES = ["i", "j", "k", "l", "row"]
 TENSORS = ["A", "B", "C", "W2"]

@@ -24,7 +24,7 @@ def files(root: Path, folders: dict[str, set[str]]) -> Iterator[Path]:
 
 
 def raised(root: Path) -> dict[str, str]:
-    """The codes in string literals of the sources, each with the file where it is first found."""
+    """Return the codes in string literals of the sources, each with the file where it is first found."""
     codes: dict[str, str] = {}
     for path in files(root, {"src": {".cpp", ".hpp"}, "cyclotron": {".py"}}):
         for code in RAISED.findall(path.read_text()):
@@ -33,7 +33,7 @@ def raised(root: Path) -> dict[str, str]:
 
 
 def shown(root: Path) -> dict[str, list[Path]]:
-    """The codes of the errors whose text is kept, with the files."""
+    """Return the codes of the errors whose text is kept, with the files."""
     codes: dict[str, list[Path]] = {}
     for path in files(root, {folder: {".txt"} for folder in ERRORS}):
         for code in CODE.findall(path.read_text()):
@@ -42,7 +42,7 @@ def shown(root: Path) -> dict[str, list[Path]]:
 
 
 def faults(root: Path) -> list[str]:
-    """What is missing: the text of a code, or from a text."""
+    """Return what is missing: the text of a code, or a part of a text."""
     known = shown(root)
     result = [
         f"{where}: {code} is in no text of {' and '.join(ERRORS)}"

@@ -40,7 +40,7 @@ def common_key() -> bytes:
 
 
 def check(source: Path, build: Path, *options: str) -> str:
-    """What clang-tidy says of one file; empty if it is clean."""
+    """Return the complaints of clang-tidy about one file; empty if it is clean."""
     # The compile commands are GCC's: clang need not know all its warnings.
     command = [
         "clang-tidy",
@@ -58,7 +58,7 @@ def check(source: Path, build: Path, *options: str) -> str:
 
 
 def batches(entries: list[dict[str, Any]], folder: Path) -> dict[Path, list[Path]]:
-    """Writes files that include those compiled alike, and their compile commands; what each includes."""
+    """Write files that include those compiled alike, with compile commands; return what each includes."""
     alike: dict[tuple[str, ...], list[Path]] = {}
     for entry in entries:
         words = shlex.split(entry["command"])

@@ -1,4 +1,4 @@
-"""What an entry of the corpus is, and the data that its entries share."""
+"""Entries of the corpus, and the data that they share."""
 
 from __future__ import annotations
 

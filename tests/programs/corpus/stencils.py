@@ -124,7 +124,7 @@ def nine_points_in_two_loops(A, steps):
 
 @cy.kernel
 def jacobi_forwards(A, steps):
-    """What step t makes is called t + 1, and the first state has a loop of its own."""
+    """The state that step t makes is called t + 1, and the first state has a loop of its own."""
     n = A.shape[0]
     U = cy.empty((steps + 1, n))
     for i in range(n):

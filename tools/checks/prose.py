@@ -1,0 +1,60 @@
+"""Checks that docstrings and `///` comments begin with a verb or a noun phrase, not with What or Whether."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from lines import docstrings
+from sizes import CXX, tracked_files
+
+ROOT = Path(__file__).resolve().parents[2]
+PYTHON = {".py", ".pyi"}
+IDLE = re.compile(r"(?:What|Whether)\b")
+COMMENT = re.compile(r"///<?\s*(.*)")
+
+
+def python_texts(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the docstrings of a module, each with its line."""
+    for _, statement in docstrings(ast.parse(text)):
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+            yield statement.lineno, str(statement.value.value).strip()
+
+
+def cxx_texts(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the first line of each `///` comment, with its number."""
+    within = False
+    for number, line in enumerate(text.splitlines(), 1):
+        comment = COMMENT.search(line)
+        alone = line.lstrip().startswith("///")
+        if comment and not (within and alone):
+            yield number, comment.group(1)
+        within = comment is not None
+
+
+def violations(root: Path, paths: list[str]) -> list[str]:
+    """Return one line a text that begins so, sorted by file."""
+    faults = []
+    for path in paths:
+        file = root / path
+        if not file.is_file() or file.suffix not in PYTHON | CXX:
+            continue
+        texts = python_texts if file.suffix in PYTHON else cxx_texts
+        for line, text in texts(file.read_text()):
+            if IDLE.match(text):
+                faults.append(f"{path}:{line}: begins with {text.split()[0]!r}: {text.splitlines()[0]}")
+    return faults
+
+
+def main() -> int:
+    faults = violations(ROOT, tracked_files(ROOT))
+    print("\n".join(faults), end="\n" if faults else "")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
