@@ -291,7 +291,7 @@ def test_a_program_in_another_order_is_not_proven():
     """The checker compares with the order that the schedule gives, and tells it from the kernel's."""
     A, B = cy.spec((2, 6)), cy.spec((6, 2))
     blocked = kernels.matmul.compile(A, B, schedule=S.reassociate("k", parts=2, into="l"))
-    mixed = cy.Program(blocked.core, system=kernels.matmul.recurrences(A, B))
+    mixed = cy.Program(blocked.core, recurrences=kernels.matmul.recurrences(A, B))
     with pytest.raises(cy.LegalityError) as caught:
         cy.prove(mixed)
     assert caught.value.code == "CYC665"
