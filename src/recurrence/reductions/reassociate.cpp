@@ -11,6 +11,7 @@
 #include <cyclotron/support/error.hpp>
 #include <cyclotron/support/overloaded.hpp>
 
+#include "reduced_indices.hpp"
 #include "variable_map.hpp"
 
 namespace cyclotron::recurrence {
@@ -25,12 +26,6 @@ poly::Set terms_of(const poly::Set& around, const Reduce& reduce) {
   return around.preimage(drop, outer + 1).intersect(to_set(around.context(), reduce.domain, outer + 1));
 }
 
-/// Names that a new index must not have, and those that a reduction is over.
-struct Names {
-  std::vector<std::string> taken;
-  std::vector<std::string> reduced;
-};
-
 void add_once(std::vector<std::string>& names, const std::string& name) {
   if (std::ranges::find(names, name) == names.end()) names.push_back(name);
 }
@@ -41,7 +36,7 @@ class Reassociator {
   Reassociator(const System& system, const Reassociation& wanted) : system_(system), wanted_(wanted) {}
 
   System run() {
-    check(names());
+    check();
     find_blocks();
     for (auto& equation : system_.equations) {
       known_.clear();
@@ -61,15 +56,14 @@ class Reassociator {
     std::vector<ExprId> reductions;
   };
 
-  [[nodiscard]] Names names() const {
-    Names result;
-    for (const auto& tensor : system_.tensors) add_once(result.taken, tensor.name);
+  /// Names that a new index must not have.
+  [[nodiscard]] std::vector<std::string> taken_names() const {
+    std::vector<std::string> result;
+    for (const auto& tensor : system_.tensors) add_once(result, tensor.name);
     for (const auto& equation : system_.equations) {
-      for (const auto& name : equation.indices) add_once(result.taken, name);
-      for_each_reduction(equation, [&](const Reduce& reduce, const poly::Set&) {
-        add_once(result.taken, reduce.index);
-        add_once(result.reduced, reduce.index);
-      });
+      for (const auto& name : equation.indices) add_once(result, name);
+      for_each_reduction(equation,
+                         [&](const Reduce& reduce, const poly::Set&) { add_once(result, reduce.index); });
     }
     return result;
   }
@@ -82,17 +76,13 @@ class Reassociator {
     for_each_expr(system_, equation, domain_of(context_, equation), found);
   }
 
-  void check(const Names& names) const {
+  void check() const {
     const auto& [index, parts, into] = wanted_;
-    if (std::ranges::find(names.reduced, index) == names.reduced.end()) {
-      const auto known =
-          names.reduced.empty() ? "nothing" : fmt::format("{}", fmt::join(names.reduced, ", "));
-      refuse({}, fmt::format("`{}`, over which the kernel has no reduction", index),
-             "it reduces over: " + known);
-    }
-    if (std::ranges::find(names.taken, into) != names.taken.end()) {
+    require_reduction(system_, index, fmt::format("the schedule reassociates `{}`", index));
+    const auto taken = taken_names();
+    if (std::ranges::find(taken, into) != taken.end()) {
       refuse({}, fmt::format("`{}` into `{}`, a name that the kernel has already", index, into),
-             fmt::format("choose a new one; it has: {}", fmt::join(names.taken, ", ")));
+             fmt::format("choose a new one; it has: {}", fmt::join(taken, ", ")));
     }
     if (parts < 1)
       refuse({}, fmt::format("`{}` into {} parts", index, parts), "give a number of parts of at least 1");

@@ -1,16 +1,16 @@
 #include <cyclotron/recurrence/reduce_in_trees.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include <cyclotron/recurrence/sets.hpp>
 #include <cyclotron/support/error.hpp>
+
+#include "reduced_indices.hpp"
 
 namespace cyclotron::recurrence {
 
@@ -84,6 +84,9 @@ class Planter {
   Planter(const System& system, const std::vector<Tree>& trees) : system_(system), trees_(trees) {}
 
   System run() {
+    for (const auto& tree : trees_)
+      require_reduction(system_, tree.index,
+                        fmt::format("the schedule reduces over `{}` in a tree", tree.index));
     const auto equations = std::exchange(system_.equations, {});
     std::vector<std::optional<Sum>> sums;
     for (const auto& equation : equations) {
@@ -91,7 +94,6 @@ class Planter {
       if (sums.back()) enter(equation, *sums.back());
       pin(equation, sums.back());
     }
-    require_uses();
     for (std::size_t e = 0; e < equations.size(); ++e) {
       if (sums[e]) {
         plant(equations[e], *sums[e]);
@@ -119,7 +121,6 @@ class Planter {
     const auto id = reduction_of(equation.expr);
     if (!id) return std::nullopt;
     const auto& reduce = std::get<Reduce>(system_.at(*id).node);
-    reduced_.insert(reduce.index);
     const auto tree = std::ranges::find(trees_, reduce.index, &Tree::index);
     if (tree == trees_.end()) return std::nullopt;
     const auto outer = equation.indices.size();
@@ -372,21 +373,6 @@ class Planter {
     return result == *apply ? id : add(std::move(result), expr.span);
   }
 
-  void require_uses() const {
-    for (const auto& tree : trees_) {
-      if (reduced_.contains(tree.index)) continue;
-      throw ScheduleError(
-          {.code = "CYC318",
-           .span = {},
-           .message =
-               fmt::format("the schedule reduces over `{}` in a tree, over which the kernel has no reduction",
-                           tree.index),
-           .notes = {},
-           .help = reduced_.empty() ? "it reduces over: nothing"
-                                    : fmt::format("it reduces over: {}", fmt::join(reduced_, ", "))});
-    }
-  }
-
   [[noreturn]] static void refuse_range(const Sum& sum, const Span& span) {
     throw ScheduleError(
         {.code = "CYC318",
@@ -408,7 +394,6 @@ class Planter {
   System system_;
   const std::vector<Tree>& trees_;
   poly::Context context_;
-  std::set<std::string> reduced_;
   std::vector<Group> groups_;
   std::vector<Planted> planted_;  ///< By group.
   std::map<TensorId, Pins> pins_;

@@ -1,7 +1,6 @@
 #include <cyclotron/recurrence/reduce_inwards.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -11,6 +10,8 @@
 #include <cyclotron/recurrence/sets.hpp>
 #include <cyclotron/support/error.hpp>
 #include <cyclotron/support/overloaded.hpp>
+
+#include "reduced_indices.hpp"
 
 namespace cyclotron::recurrence {
 
@@ -22,6 +23,7 @@ class Halver {
   Halver(const System& system, const std::string& index) : system_(system), index_(index) {}
 
   System run() {
+    require_reduction(system_, index_, fmt::format("the schedule reduces inwards over `{}`", index_));
     find_middle();
     for (auto& equation : system_.equations) {
       sides_.clear();
@@ -54,17 +56,14 @@ class Halver {
 
   void find_middle() {
     std::optional<std::int64_t> first, last;
-    bool found = false;
     for (const auto& equation : system_.equations) {
       for_each_reduction(equation, [&](ExprId, const poly::Set& around, const poly::Set& terms) {
-        found = true;
         const auto low = terms.minimum(around.dimensions()), high = terms.maximum(around.dimensions());
         if (!low || !high) return;
         first = std::min(first.value_or(*low), *low);
         last = std::max(last.value_or(*high), *high);
       });
     }
-    if (!found) refuse_index();
     const auto low = first.value_or(0), high = last.value_or(0);
     middle_ = low + (high - low) / 2;
   }
@@ -133,25 +132,6 @@ class Halver {
   ExprId add(decltype(Expr::node) node, const Span& span) {
     system_.exprs.push_back({std::move(node), span});
     return ExprId(system_.exprs.size() - 1);
-  }
-
-  [[noreturn]] void refuse_index() const {
-    std::vector<std::string> reduced;
-    for (const auto& equation : system_.equations) {
-      for_each_expr(system_, equation, domain_of(context_, equation), [&](ExprId id, const Scope&) {
-        const auto* reduce = std::get_if<Reduce>(&system_.at(id).node);
-        if (reduce != nullptr && std::ranges::find(reduced, reduce->index) == reduced.end())
-          reduced.push_back(reduce->index);
-      });
-    }
-    const auto known = reduced.empty() ? "nothing" : fmt::format("{}", fmt::join(reduced, ", "));
-    throw ScheduleError(
-        {.code = "CYC318",
-         .span = {},
-         .message = fmt::format(
-             "the schedule reduces inwards over `{}`, over which the kernel has no reduction", index_),
-         .notes = {},
-         .help = "it reduces over: " + known});
   }
 
   [[noreturn]] void refuse_extremum(const Span& span) const {
