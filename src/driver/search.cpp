@@ -77,17 +77,18 @@ std::optional<std::string> help_for_dealing(const Refusal& refusal, const recurr
                      far ? refusal.diagnostic.help + ", or " : "", other->second);
 }
 
-/// Where no order of time was found and that may be for it: what reducing inwards wants of a folded index.
+/// Where no order of time was found and that may be for it: what last terms first want of a folded index.
 std::optional<std::string> help_for_order(const Refusal& refusal, const schedule::Schedule& schedule) {
   if (refusal.obstacle() != Obstacle::late_value) return std::nullopt;
   std::optional<std::string> result;
   for (const auto& fold : schedule.folds) {
-    if (std::ranges::find(schedule.inward_indices, fold.dimension) == schedule.inward_indices.end()) continue;
+    const auto verb = schedule::last_terms_first(schedule, fold.dimension);
+    if (verb.empty()) continue;
     result = fmt::format(
-        "inwards(\"{0}\") adds the last terms first, and a PE takes those that fold({0}=...) gives it in "
+        "{2}(\"{0}\") adds the last terms first, and a PE takes those that fold({0}=...) gives it in "
         "order: leave one of them out, or add in blocks, reassociate(\"{0}\", {1}, into=\"block\") with "
-        "\"block\" in space and inwards(\"block\")",
-        fold.dimension, fold.parts);
+        "\"block\" in space and {2}(\"block\")",
+        fold.dimension, fold.parts, verb);
   }
   return result;
 }

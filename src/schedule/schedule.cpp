@@ -407,6 +407,13 @@ std::vector<std::string> reorderings(const Schedule& schedule) {
   return result;
 }
 
+std::string last_terms_first(const Schedule& schedule, const std::string& index) {
+  const auto in = [&](const std::vector<std::string>& indices) {
+    return std::ranges::find(indices, index) != indices.end();
+  };
+  return in(schedule.inward_indices) ? "inwards" : "";
+}
+
 std::string to_string(const Schedule& schedule) {
   std::string text = fmt::format(
       "space {}; time {}",

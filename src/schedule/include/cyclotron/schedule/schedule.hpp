@@ -126,6 +126,9 @@ struct Frame {
 /// The orders of reductions that are others than the kernel's, in a sentence each.
 [[nodiscard]] std::vector<std::string> reorderings(const Schedule& schedule);
 
+/// The verb by which reductions over an index take the last of its terms first, or none: `inwards`.
+[[nodiscard]] std::string last_terms_first(const Schedule& schedule, const std::string& index);
+
 /// `space i, j; time k; stream A along j`.
 [[nodiscard]] std::string to_string(const Schedule& schedule);
 
