@@ -390,9 +390,12 @@ class Schedule:
         places: Sequence[Place] = [],
         panel_counts: Sequence[PanelCount] = [],
         inward_indices: Sequence[str] = [],
+        descending_indices: Sequence[str] = [],
         stage_indices: Sequence[str] = [],
         reductions: Sequence[Reduction] = [],
     ) -> None: ...
+    @property
+    def descending_indices(self) -> list[str]: ...
     @property
     def folds(self) -> list[Fold]: ...
     @property

@@ -66,6 +66,8 @@ class Schedule:
         See `panels`; at most one an index, kept in the order of their names.
     inward_indices : tuple of str
         See `inwards`; kept in the order of their names.
+    descending_indices : tuple of str
+        See `descending`; kept in the order of their names.
     stage_indices : tuple of str
         See `stages`.
     reductions : tuple of Reduction
@@ -87,6 +89,7 @@ class Schedule:
     places: tuple[tuple[str, tuple[str, ...]], ...] = ()
     panel_counts: tuple[tuple[str, int], ...] = ()
     inward_indices: tuple[str, ...] = ()
+    descending_indices: tuple[str, ...] = ()
     stage_indices: tuple[str, ...] = ()
     reductions: tuple[Reduction, ...] = ()
 
@@ -121,6 +124,13 @@ class Schedule:
         object.__setattr__(self, "panel_counts", tuple(sorted(map(read_panels, self.panel_counts))))
         inwards = read_indices("inwards", self.inward_indices)
         object.__setattr__(self, "inward_indices", tuple(sorted(inwards)))
+        descending = read_indices("descending", self.descending_indices)
+        refuse_repeated(
+            [*inwards, *descending],
+            lambda name, _: f"`{name}` is reduced inwards and descending",
+            help="name it in one of them; the terms beyond the middle are in descending order inwards, too",
+        )
+        object.__setattr__(self, "descending_indices", tuple(sorted(descending)))
         object.__setattr__(self, "stage_indices", read_indices("stages", self.stage_indices))
         object.__setattr__(self, "reductions", check_reductions(self.reductions))
 
@@ -285,6 +295,25 @@ class Schedule:
         """
         return dataclasses.replace(self, inward_indices=indices)
 
+    def descending(self, *indices: str) -> Schedule:
+        """Return this schedule with reductions over the given indices done from the last term to the first.
+
+        ``sum(f(j) for j in range(n))`` becomes ``sum(f(j) for j in range(n - 1, -1, -1))``: on a grid the sum
+        travels the other way and is complete at its first term, which is the better end where that is where
+        it is needed. The order of floating-point operations is then this one.
+
+        Parameters
+        ----------
+        *indices : str
+            Reduction indices, in space or time; they replace those given before, none takes them back.
+
+        Raises
+        ------
+        ScheduleError
+            If an index is repeated; when compiled, if no reduction has it.
+        """
+        return dataclasses.replace(self, descending_indices=indices)
+
     def stages(self, *indices: str) -> Schedule:
         """Return this schedule with reductions over several indices done over these in the given order.
 
@@ -332,8 +361,9 @@ class Schedule:
 
     @property
     def reorders_reductions(self) -> bool:
-        """Tell whether `reassociate`, `stages`, `inwards` or `reduce` change the kernel's equations."""
-        return any((self.reassociations, self.stage_indices, self.inward_indices, self.reductions))
+        """Tell whether `reassociate`, `stages`, `inwards`, `descending` or `reduce` change the equations."""
+        orders = (self.stage_indices, self.inward_indices, self.descending_indices)
+        return any((self.reassociations, *orders, self.reductions))
 
     def place(self, tensor: str, *at: str | int) -> Schedule:
         """Return this schedule with the elements of an input living in given PEs before the run.
@@ -465,6 +495,7 @@ class Schedule:
             places=[_core.Place(tensor=name, at=at) for name, at in self.places],
             panel_counts=[_core.PanelCount(index=name, count=count) for name, count in self.panel_counts],
             inward_indices=self.inward_indices,
+            descending_indices=self.descending_indices,
             stage_indices=self.stage_indices,
             reductions=[
                 _core.Reduction(index=item.index, radix=item.radix if item.algorithm == "tree" else 0)
@@ -490,6 +521,7 @@ class Schedule:
             places=tuple((item.tensor, tuple(item.at)) for item in core.places),
             panel_counts=tuple((item.index, item.count) for item in core.panel_counts),
             inward_indices=tuple(core.inward_indices),
+            descending_indices=tuple(core.descending_indices),
             stage_indices=tuple(core.stage_indices),
             reductions=tuple(
                 Reduction(item.index, "tree", item.radix)

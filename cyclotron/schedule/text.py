@@ -35,7 +35,7 @@ __all__ = [
 
 _WIDEST_LINE = 100
 _TABLES = ("fold", "rotate", "reassociate", "place", "panels", "reduce")
-_KEYS = ("space", "time", *KINDS, *_TABLES, "inwards", "stages")
+_KEYS = ("space", "time", *KINDS, *_TABLES, "inwards", "descending", "stages")
 
 
 class Fields(Protocol):
@@ -60,6 +60,8 @@ class Fields(Protocol):
     @property
     def inward_indices(self) -> tuple[str, ...]: ...
     @property
+    def descending_indices(self) -> tuple[str, ...]: ...
+    @property
     def stage_indices(self) -> tuple[str, ...]: ...
     @property
     def reductions(self) -> tuple[Reduction, ...]: ...
@@ -75,6 +77,8 @@ def as_code(schedule: Fields) -> str:
         calls.append(f".stages({_arguments(schedule.stage_indices)})")
     if schedule.inward_indices:
         calls.append(f".inwards({_arguments(schedule.inward_indices)})")
+    if schedule.descending_indices:
+        calls.append(f".descending({_arguments(schedule.descending_indices)})")
     for tree in schedule.reductions:
         radix = f", radix={tree.radix}" if tree.algorithm == "tree" and tree.radix != 2 else ""
         calls.append(f".reduce({_quoted(tree.index)}, {_quoted(tree.algorithm)}{radix})")
@@ -118,6 +122,8 @@ def _parts(schedule: Fields) -> Iterable[tuple[str, str]]:
         yield "stages", ", ".join(schedule.stage_indices)
     if schedule.inward_indices:
         yield "inwards", ", ".join(schedule.inward_indices)
+    if schedule.descending_indices:
+        yield "descending", ", ".join(schedule.descending_indices)
     for tree in schedule.reductions:
         yield "reduce", str(tree).removeprefix("reduce ")
 
@@ -148,6 +154,7 @@ def reduction_orders(schedule: Fields) -> list[str]:
     orders = [f"{item.index} in blocks {item.into}" for item in schedule.reassociations]
     orders += ["over " + ", then ".join(schedule.stage_indices)] if schedule.stage_indices else []
     orders += [f"{index} inwards" for index in schedule.inward_indices]
+    orders += [f"{index} descending" for index in schedule.descending_indices]
     return orders + [str(item).removeprefix("reduce ") for item in schedule.reductions]
 
 
@@ -163,6 +170,10 @@ def reduction_sentences(schedule: Fields) -> list[str]:
         sentences.append(f"reductions over several of these are done over {stages}")
     sentences += [
         f"reductions over {index} are done from both ends to the middle" for index in schedule.inward_indices
+    ]
+    sentences += [
+        f"reductions over {index} are done from the last term to the first"
+        for index in schedule.descending_indices
     ]
     return sentences + [
         f"reductions over {item.index} are done in {str(item).partition(' in ')[2]}"
@@ -188,6 +199,7 @@ def entries(schedule: Fields) -> dict[str, Any]:
             for item in schedule.reductions
         },
         "inwards": list(schedule.inward_indices),
+        "descending": list(schedule.descending_indices),
         "stages": list(schedule.stage_indices),
     }
     return result | {key: entry for key, entry in optional.items() if entry}
@@ -214,6 +226,7 @@ def read_entries(data: Mapping[str, Any]) -> dict[str, Any]:
         "places": tuple(_table(data, "place", '{"A": ["i", "k"]}').items()),
         "panel_counts": tuple(_table(data, "panels", '{"k": 4}').items()),
         "inward_indices": read_indices("inwards", data.get("inwards", ())),
+        "descending_indices": read_indices("descending", data.get("descending", ())),
         "stage_indices": read_indices("stages", data.get("stages", ())),
         "reductions": read_reductions(data.get("reduce", {})),
     }

@@ -44,6 +44,7 @@ void bind_schedule(py::module_& module) {
               Field("reassociations", &Schedule::reassociations), Field("places", &Schedule::places),
               Field("panel_counts", &Schedule::panel_counts),
               Field("inward_indices", &Schedule::inward_indices),
+              Field("descending_indices", &Schedule::descending_indices),
               Field("stage_indices", &Schedule::stage_indices), Field("reductions", &Schedule::reductions));
   module.def("index_names", &index_names, py::arg("system"), "Every index of the kernel, outermost first.");
 }

@@ -9,6 +9,7 @@
 #include <cyclotron/recurrence/early_exit.hpp>
 #include <cyclotron/recurrence/reassociate.hpp>
 #include <cyclotron/recurrence/reduce_in_trees.hpp>
+#include <cyclotron/recurrence/reduce_descending.hpp>
 #include <cyclotron/recurrence/reduce_inwards.hpp>
 #include <cyclotron/recurrence/split_bounds.hpp>
 #include <cyclotron/recurrence/split_reductions.hpp>
@@ -38,7 +39,8 @@ std::int64_t parts_along(const std::string& index, const schedule::Schedule& sch
 recurrence::System reorder_reductions(const recurrence::System& system, const schedule::Schedule& schedule,
                                       const machine::Machine& machine) {
   const auto blocks = recurrence::reassociate(system, schedule.reassociations);
-  auto chains = recurrence::reduce_inwards(recurrence::stage_reductions(blocks, schedule.stage_indices),
+  const auto descending = recurrence::reduce_descending(blocks, schedule.descending_indices);
+  auto chains = recurrence::reduce_inwards(recurrence::stage_reductions(descending, schedule.stage_indices),
                                            schedule.inward_indices);
   if (schedule.reductions.empty()) return chains;
   auto trees = schedule.reductions;

@@ -401,6 +401,9 @@ std::vector<std::string> reorderings(const Schedule& schedule) {
   for (const auto& index : schedule.inward_indices)
     result.push_back(
         fmt::format("reductions over {} are re-associated: from both ends to the middle", index));
+  for (const auto& index : schedule.descending_indices)
+    result.push_back(
+        fmt::format("reductions over {} are re-associated: from the last term to the first", index));
   for (const auto& tree : schedule.reductions)
     result.push_back(
         fmt::format("reductions over {} are re-associated: in {}", tree.index, recurrence::to_string(tree)));
@@ -411,6 +414,7 @@ std::string last_terms_first(const Schedule& schedule, const std::string& index)
   const auto in = [&](const std::vector<std::string>& indices) {
     return std::ranges::find(indices, index) != indices.end();
   };
+  if (in(schedule.descending_indices)) return "descending";
   return in(schedule.inward_indices) ? "inwards" : "";
 }
 
@@ -438,6 +442,8 @@ std::string to_string(const Schedule& schedule) {
     text += fmt::format("; stages {}", fmt::join(schedule.stage_indices, ", "));
   if (!schedule.inward_indices.empty())
     text += fmt::format("; inwards {}", fmt::join(schedule.inward_indices, ", "));
+  if (!schedule.descending_indices.empty())
+    text += fmt::format("; descending {}", fmt::join(schedule.descending_indices, ", "));
   for (const auto& tree : schedule.reductions)
     text += fmt::format("; reduce {} in {}", tree.index, recurrence::to_string(tree));
   return text;

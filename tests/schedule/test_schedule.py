@@ -27,7 +27,8 @@ def schedules(draw):
     for index in draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=2)):
         schedule = schedule.reassociate(index, parts=draw(st.integers(1, 9)), into=f"{index}_blocks")
     schedule = schedule.stages(*draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=3)))
-    return schedule.inwards(*draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=2)))
+    ordered = draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=3))
+    return schedule.inwards(*ordered[:2]).descending(*ordered[2:])
 
 
 def full():
@@ -176,6 +177,18 @@ def test_inwards():
     assert hash(schedule) != hash(schedule.inwards())
 
 
+def test_descending():
+    schedule = cy.Schedule().space("i").descending("k", "j")
+    assert repr(schedule) == 'cy.Schedule().descending("j", "k").space("i")'
+    assert str(schedule) == "space i; time -; descending j, k"
+    assert schedule.to_dict()["descending"] == ["j", "k"]
+    assert "<th" in schedule._repr_html_()
+    assert schedule.descending("j").descending_indices == ("j",)
+    assert schedule.descending() == cy.Schedule().space("i")
+    assert schedule.reorders_reductions
+    assert not schedule.descending().reorders_reductions
+
+
 def test_html_escapes_and_names_every_part():
     text = full()._repr_html_()
     assert "A along j" in text
@@ -205,6 +218,12 @@ def test_html_escapes_and_names_every_part():
         (lambda: Schedule(reassociations=(("k", 2, "l"),)), "CYC301", "of type tuple"),
         (lambda: cy.Schedule().inwards("i", "i"), "CYC303", "`i` is named twice in inwards"),
         (lambda: cy.Schedule().inwards("2i"), "CYC301", "`2i`"),
+        (lambda: cy.Schedule().descending("i", "i"), "CYC303", "`i` is named twice in descending"),
+        (
+            lambda: cy.Schedule().descending("i").inwards("i"),
+            "CYC303",
+            "`i` is reduced inwards and descending",
+        ),
         (lambda: cy.Schedule().stages("i", "j", "i"), "CYC303", "`i` is named twice in stages"),
         (lambda: Schedule.from_dict({"inwards": 3}), "CYC301", "of type int"),
         (lambda: Schedule.from_dict({"reassociate": {"k": 4}}), "CYC301", "{'k': 4}"),

@@ -74,6 +74,8 @@ struct Schedule {
   std::vector<PanelCount> panel_counts = {};  ///< At most one an index.
   /// Reduction indices in space that run from both ends to the middle. They change the system, too.
   std::vector<std::string> inward_indices = {};
+  /// Indices whose reductions run from the last value to the first. They change the system, too.
+  std::vector<std::string> descending_indices = {};
   /// Indices over which nested reductions are done in this order. They change the system, too.
   std::vector<std::string> stage_indices = {};
   /// Reduction indices in space that are reduced in trees, at most once each. They change the system, too.
@@ -126,7 +128,7 @@ struct Frame {
 /// The orders of reductions that are others than the kernel's, in a sentence each.
 [[nodiscard]] std::vector<std::string> reorderings(const Schedule& schedule);
 
-/// The verb by which reductions over an index take the last of its terms first, or none: `inwards`.
+/// The verb by which reductions over an index take the last of its terms first, or none: `inwards`, `descending`.
 [[nodiscard]] std::string last_terms_first(const Schedule& schedule, const std::string& index);
 
 /// `space i, j; time k; stream A along j`.
