@@ -16,6 +16,7 @@ from cyclotron.language.functions.creation import (
 from cyclotron.language.functions.einsum import einsum
 from cyclotron.language.functions.elementwise import (
     abs,
+    arctan,
     arctan2,
     cast,
     cbrt,
@@ -86,6 +87,7 @@ __all__ = [
     "allclose",
     "any",
     "arange",
+    "arctan",
     "arctan2",
     "argmax",
     "argmin",

@@ -73,6 +73,7 @@ constexpr std::array<Info, operator_count> registry{{
     {Op::log1p, "log1p", 1, "", "np.log1p(a)", "log1p", "f", same, elementwise, 1},
     {Op::expm1, "expm1", 1, "", "np.expm1(a)", "expm1", "f", same, elementwise, 1},
     {Op::cbrt, "cbrt", 1, "", "np.cbrt(a)", "cbrt", "f", same, elementwise, 1},
+    {Op::arctan, "arctan", 1, "", "np.arctan(a)", "arctan", "f", same, elementwise, 1},
     {Op::conj, "conj", 1, "", "np.conj(a)", "conj", "ifc", same, elementwise, 0},
     {Op::real, "real", 1, "", "np.real(a)", "real", "bifc", part, elementwise, 0},
     {Op::imag, "imag", 1, "", "np.imag(a)", "imag", "bifc", part, elementwise, 0},

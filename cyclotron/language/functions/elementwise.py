@@ -45,6 +45,7 @@ log = _elementwise("log", "The natural logarithm of each scalar, floating or com
 log1p = _elementwise("log1p", "log(1 + x) of each scalar x, exact for small ones, floating.")
 expm1 = _elementwise("expm1", "exp(x) - 1 of each scalar x, exact for small ones, floating.")
 cbrt = _elementwise("cbrt", "The cube root of each scalar, floating.")
+arctan = _elementwise("arctan", "The angle of each tangent, in radians, floating.")
 sin = _elementwise("sin", "The sine of each scalar, in radians, floating or complex.")
 cos = _elementwise("cos", "The cosine of each scalar, in radians, floating or complex.")
 sinh = _elementwise("sinh", "The hyperbolic sine of each scalar, floating or complex.")

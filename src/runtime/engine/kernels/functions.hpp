@@ -82,6 +82,7 @@ auto visit_floating(Op op, Use use) {
       case Op::log1p: return use([](T a) -> T { return std::log1p(a); });
       case Op::expm1: return use([](T a) -> T { return std::expm1(a); });
       case Op::cbrt: return use([](T a) -> T { return std::cbrt(a); });
+      case Op::arctan: return use([](T a) -> T { return std::atan(a); });
       case Op::arctan2: return use([](T a, T b) -> T { return std::atan2(a, b); });
       case Op::hypot: return use([](T a, T b) -> T { return std::hypot(a, b); });
       default: break;

@@ -26,7 +26,7 @@ enum class Op : std::uint8_t {
   floor_divide, remainder, arctan2, hypot,
   normalize_index,                                                // (index, size): in [0, size), from the end where negative
   negative, sqrt, exp, log, absolute,                             // elementwise, one operand
-  sign, floor, ceil, sin, cos, sinh, cosh, tanh, log1p, expm1, cbrt,
+  sign, floor, ceil, sin, cos, sinh, cosh, tanh, log1p, expm1, cbrt, arctan,
   conj, real, imag, copy,
   equal, not_equal, less, less_equal, greater, greater_equal,     // comparisons: bool
   is_nan, is_finite,
