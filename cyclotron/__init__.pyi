@@ -15,7 +15,18 @@ from cyclotron.explore.systolic import SystolicArrays, systolic_arrays
 from cyclotron.graph.graph import Graph
 from cyclotron.kernel import Kernel, kernel
 from cyclotron.language.functions.along_axis import put_along_axis, take_along_axis
-from cyclotron.language.functions.compositions import allclose, clip, isclose, isinf, log2, log10, round, tan
+from cyclotron.language.functions.compositions import (
+    allclose,
+    clip,
+    degrees,
+    isclose,
+    isinf,
+    log2,
+    log10,
+    radians,
+    round,
+    tan,
+)
 from cyclotron.language.functions.creation import (
     empty,
     empty_like,
@@ -186,6 +197,7 @@ __all__ = [
     "cos",
     "cosh",
     "cyclic",
+    "degrees",
     "diagonal",
     "diff",
     "distribute",
@@ -237,6 +249,7 @@ __all__ = [
     "prod",
     "prove",
     "put_along_axis",
+    "radians",
     "real",
     "reciprocal",
     "roll",

@@ -2,7 +2,18 @@
 from cyclotron.language import il
 from cyclotron.language.functions import linalg
 from cyclotron.language.functions.along_axis import put_along_axis, take_along_axis
-from cyclotron.language.functions.compositions import allclose, clip, isclose, isinf, log2, log10, round, tan
+from cyclotron.language.functions.compositions import (
+    allclose,
+    clip,
+    degrees,
+    isclose,
+    isinf,
+    log2,
+    log10,
+    radians,
+    round,
+    tan,
+)
 from cyclotron.language.functions.creation import (
     empty,
     empty_like,
@@ -104,6 +115,7 @@ __all__ = [
     "copy",
     "cos",
     "cosh",
+    "degrees",
     "diagonal",
     "diff",
     "dot",
@@ -148,6 +160,7 @@ __all__ = [
     "pad",
     "prod",
     "put_along_axis",
+    "radians",
     "real",
     "reciprocal",
     "roll",

@@ -61,6 +61,28 @@ def of_whole_numbers(n):
     return np.rint(n), np.fabs(n), y
 
 
+def test_angles():
+    """Bit for bit, and in the dtypes that NumPy gives whole and narrow numbers."""
+
+    @cy.kernel
+    def angles(x):
+        y = cy.empty(x.shape, dtype="float64")
+        for i in range(x.shape[0]):
+            y[i] = cy.degrees(x[i]) + np.deg2rad(i)
+        return cy.degrees(x), np.rad2deg(x), cy.radians(x), np.deg2rad(x), y
+
+    for dtype in ("float64", "float32", "float16", "int32", "int64"):
+        x = (X * 90).astype(dtype)
+        y = np.degrees(x) + np.deg2rad(np.arange(5))
+        expected = np.degrees(x), np.degrees(x), np.radians(x), np.radians(x), y
+        for backend in ("sim", "local"):
+            outputs = cy.run(angles.compile(x), backend=backend).outputs.values()
+            for own, numpy in zip(outputs, expected, strict=True):
+                if numpy is not y:
+                    assert own.dtype == numpy.dtype, dtype
+                assert (own == numpy).all(), dtype
+
+
 @cy.kernel
 def close(A, x):
     return np.isclose(A, 0.5), cy.allclose(x, x + 1e-12), np.allclose(A, A[0]), cy.isclose(1 / x, 1 / x)

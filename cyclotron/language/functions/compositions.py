@@ -43,6 +43,18 @@ def log10(x: Any) -> Any:
     return f.log(x) / math.log(10)
 
 
+@numpy_function(np.degrees, np.rad2deg, elementwise=True)
+def degrees(x: Any) -> Any:
+    """Angles in radians as degrees, floating."""
+    return _scaled(np.degrees, x, 180, math.pi)
+
+
+@numpy_function(np.radians, np.deg2rad, elementwise=True)
+def radians(x: Any) -> Any:
+    """Angles in degrees as radians, floating."""
+    return _scaled(np.radians, x, math.pi, 180)
+
+
 @numpy_function(np.isinf, elementwise=True)
 def isinf(x: Any) -> Any:
     """True where a scalar is infinite."""
@@ -104,3 +116,11 @@ def _rint(x: Any) -> Any:
 @numpy_function(np.fabs, elementwise=True, public=False)
 def _fabs(x: Any) -> Any:
     return f.abs(floating(np.fabs, x))
+
+
+def _scaled(ufunc: np.ufunc, x: Any, numerator: float, denominator: float) -> Any:
+    """An operand times a fraction, which NumPy has in the operand's dtype, or in float32 for float16."""
+    value = floating(ufunc, x)
+    precise = np.promote_types(value.dtype, "float32")
+    factor = precise.type(numerator) / precise.type(denominator)
+    return f.cast(f.cast(value, precise) * float(factor), value.dtype)
