@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from cyclotron.runtime.backend import Backend
-from cyclotron.runtime.backends import finite, local, mpi, numpy, sim
+from cyclotron.runtime.backends import local, mpi, numpy, sim
 from cyclotron.support.arguments import shown
 from cyclotron.support.errors import BackendUnavailable
 
-_BACKENDS = {
-    backend.name: backend
-    for backend in (numpy.BACKEND, sim.BACKEND, local.BACKEND, mpi.BACKEND, finite.BACKEND)
-}
+_BACKENDS = {backend.name: backend for backend in (numpy.BACKEND, sim.BACKEND, local.BACKEND, mpi.BACKEND)}
 
 
 def register(backend: Backend) -> None:
