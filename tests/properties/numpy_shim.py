@@ -1,0 +1,331 @@
+"""The oracle of random programs: the text of a kernel run by NumPy, with a thin namespace in the place of `cy`.
+
+Nothing here is the package's. `expected` runs the very text. What NumPy may compute in another order or to
+other last bits than the package (sums of many, products of matrices, functions like `exp`, complex products)
+is found by runs of the same text with noise, of which each such operation gets its bound: 4 units in the last
+place of a function's result, n units of the sum of the absolute values for a sum of n terms. A result may
+differ from NumPy's by SPREAD times as much as these runs do, and not by a bit where they do not.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import math
+import re
+import types
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+RUNS = 4  # with noise
+SPREAD = 4.0
+ULPS = 4.0
+FUNCTIONS = ["exp", "log", "log1p", "expm1", "cbrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "arctan2", "hypot", "log2", "log10", "power", "arcsin", "arctan", "std", "var", "norm"]
+SUMS = ["sum", "mean", "prod", "dot", "trace", "einsum", "matmul"]
+HEAD = "import math\nimport numpy as np\nimport cyclotron as cy\n\n"
+
+
+class Undefined(Exception):  # noqa: N818 (an outcome)
+    """NumPy leaves the result to the machine: NaN as an integer; parts of complex numbers dropped."""
+
+
+@dataclass
+class Tiles:
+    """A matrix or vector whose elements are tiles."""
+
+    array: np.ndarray
+    tile: tuple[int, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(-(-n // t) for n, t in zip(self.array.shape, self.tile, strict=True))
+
+    def _part(self, index: Any) -> tuple[slice, ...]:
+        index = index if isinstance(index, tuple) else (index,)
+        return tuple(slice(i * t, (i + 1) * t) for i, t in zip(index, self.tile, strict=True))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, index: Any) -> np.ndarray:
+        return self.array[self._part(index)]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.array[self._part(index)] = value
+
+
+class Namespace:
+    """`cy` for NumPy: its functions, and those few that NumPy lacks; with noise where a source of it is given."""
+
+    def __init__(self, noise: np.random.Generator | None = None) -> None:
+        self._noise = noise
+
+    def __getattr__(self, name: str) -> Any:
+        function = getattr(np, name)
+        if self._noise is None or not callable(function):
+            return function
+        if name in FUNCTIONS:
+            return lambda *args, **options: self._blurred(function(*args, **options))
+        if name in SUMS:
+            return functools.partial(self._summed, function)
+        if name in ("sqrt", "abs", "square", "reciprocal"):
+            return lambda *args: self._if_complex(function(*args), args)
+        return function
+
+    @staticmethod
+    def kernel(function: Any = None, **options: Any) -> Any:
+        return function if function is not None else lambda other: other
+
+    def norm(self, x: Any, *args: Any, **options: Any) -> Any:
+        whole = x if args or options else np.ravel(x)
+        return self._blurred(np.linalg.norm(whole, *args, **options))
+
+    @staticmethod
+    def cast(x: Any, dtype: Any) -> Any:
+        return np.asarray(x).astype(dtype)[()]
+
+    @staticmethod
+    def shift(a: Any, by: int, axis: int = 0, boundary: str = "zero") -> Any:
+        if boundary == "periodic" or not a.shape[axis]:
+            return np.roll(a, by, axis)
+        mode = {"zero": "constant", "edge": "edge", "reflect": "reflect"}[boundary]
+        widths = [(max(by, 0), max(-by, 0)) if n == axis else (0, 0) for n in range(a.ndim)]
+        start = max(-by, 0)
+        moved = np.pad(a, widths, mode)
+        return np.take(moved, range(start, start + a.shape[axis]), axis)
+
+    def zeros_like(self, a: Any, dtype: Any = None) -> Any:
+        if isinstance(a, Tiles):
+            return Tiles(np.zeros_like(a.array, dtype), a.tile)
+        return np.zeros_like(a, dtype)
+
+    empty_like = zeros_like
+
+    @staticmethod
+    def zeros(shape: Any, dtype: Any = float, tile: Any = None) -> Any:
+        if tile is None:
+            return np.zeros(shape, dtype)
+        return Tiles(np.zeros([n * t for n, t in zip(shape, tile, strict=True)], dtype), tile)
+
+    empty = zeros
+
+    # The operators of the text, where it runs with noise.
+
+    def _binary(self, name: str, a: Any, b: Any) -> Any:
+        function: Callable[..., Any] = BINARY[name]
+        if name == "MatMult":
+            return self._summed(function, a, b)
+        result = function(a, b)
+        if name == "Pow" and not (np.ndim(b) == 0 and b in (0, 1, 2)):
+            return self._blurred(result)
+        return self._if_complex(result, (a, b))
+
+    def _operand(self, name: str, value: Any) -> Any:
+        return self._blurred(value) if name in ("Pow", "MatMult") else self._if_complex(value, (value,))
+
+    def _method(self, name: str, a: Any, *args: Any, **options: Any) -> Any:
+        if isinstance(a, np.ndarray | np.generic) and (name in FUNCTIONS or name in SUMS):
+            return getattr(self, name)(a, *args, **options)
+        return getattr(a, name)(*args, **options)
+
+    def _if_complex(self, result: Any, operands: Any) -> Any:
+        return self._blurred(result) if any(np.iscomplexobj(one) for one in operands) else result
+
+    def _blurred(self, result: Any, amplitude: Any = None) -> Any:
+        """The result, each number moved by a random share of the amplitude: by default of some last places."""
+        if self._noise is None or np.asarray(result).dtype.kind not in "fc":
+            return result
+        kind = np.asarray(result).dtype
+        if amplitude is None:
+            least = ULPS * float(np.finfo(kind).smallest_subnormal)
+            amplitude = np.where(result == 0, 0.0, ULPS * np.finfo(kind).eps * np.abs(result) + least)
+        share = self._noise.choice([-1.0, -0.5, 0.5, 1.0], np.shape(result))
+        if kind.kind == "c":
+            share = share + 1j * self._noise.choice([-1.0, -0.5, 0.5, 1.0], np.shape(result))
+        with np.errstate(all="ignore"):
+            moved = np.asarray(result + share * amplitude)
+            # Rounded away from the result, by one unit at least.
+            return np.where(amplitude == 0, result, moved).astype(kind)[()]
+
+    def _summed(self, function: Any, *args: Any, **options: Any) -> Any:
+        result = function(*args, **options)
+        arrays = [np.asarray(a) for a in args if isinstance(a, np.ndarray | np.generic)]
+        dtype = np.asarray(result).dtype
+        few = arrays and arrays[0].ndim == 1 and arrays[0].size < 8
+        if dtype.kind not in "fc" or (few and function in (np.sum, np.prod, np.mean)):
+            return result  # NumPy adds fewer than eight numbers of a vector one by one
+        whole = [np.abs(a).astype(float) for a in arrays]
+        replaced = iter(whole)
+        given = [next(replaced) if isinstance(a, np.ndarray | np.generic) else a for a in args]
+        terms = max([2, *(a.size for a in arrays)])
+        with np.errstate(all="ignore"):
+            most = function(*given, **{key: value for key, value in options.items() if key != "dtype"})
+        return self._blurred(result, terms * np.finfo(dtype).eps * most)
+
+
+BINARY: Mapping[str, Callable[..., Any]] = {
+    "Add": lambda a, b: a + b,
+    "Sub": lambda a, b: a - b,
+    "Mult": lambda a, b: a * b,
+    "Div": lambda a, b: a / b,
+    "Pow": lambda a, b: a**b,
+    "MatMult": lambda a, b: a @ b,
+}
+
+
+class _WithNoise(ast.NodeTransformer):
+    """Operators and methods that may have noise, as calls of the namespace."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        name = type(node.op).__name__
+        if name not in ("Mult", "Div", "Pow", "MatMult"):
+            return node
+        return _call("_binary", ast.Constant(name), node.left, node.right)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        self.generic_visit(node)
+        name = type(node.op).__name__
+        if name in ("Mult", "Div", "Pow", "MatMult"):
+            node.value = _call("_operand", ast.Constant(name), node.value)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        called = node.func
+        if isinstance(called, ast.Attribute) and called.attr in (*FUNCTIONS, *SUMS):
+            if isinstance(called.value, ast.Name) and called.value.id in ("cy", "np", "math"):
+                called.value.id = "cy"
+                return node
+            call = _call("_method", ast.Constant(called.attr), called.value, *node.args)
+            call.keywords = node.keywords
+            return call
+        return node
+
+
+def _call(name: str, *args: ast.expr) -> ast.Call:
+    return ast.Call(ast.Attribute(ast.Name("cy", ast.Load()), name, ast.Load()), list(args), [])
+
+
+def function_of(text: str, namespace: Namespace) -> Any:
+    """The function of a kernel's text, run by NumPy."""
+    tree = ast.parse(text)
+    if namespace._noise is not None:
+        tree = ast.fix_missing_locations(_WithNoise().visit(tree))
+    names: dict[str, Any] = {"cy": namespace, "np": np, "math": _MATH}
+    exec(compile(tree, "<oracle>", "exec"), names)
+    return names["kernel"]
+
+
+_MATH = types.SimpleNamespace(**{name: getattr(math, name) for name in dir(math) if name[0] != "_"})
+
+
+def results(text: str, arguments: list[Any], noise: np.random.Generator | None = None) -> list[Any]:
+    """The results of a run; raises what NumPy raises, and Undefined."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            found = function_of(text, Namespace(noise))(*map(copied, arguments))
+        except (ValueError, OverflowError) as error:
+            if re.search("cannot convert float|too large to convert", str(error)):
+                raise Undefined(str(error)) from error
+            raise
+    for warning in caught:
+        if "in cast" in str(warning.message) or "discards the imaginary" in str(warning.message):
+            raise Undefined(str(warning.message))
+    found = found if isinstance(found, tuple) else (found,)
+    # An array that is changed after it is named is what it is in the end.
+    return [np.asanyarray(one.array if isinstance(one, Tiles) else one).copy() for one in found]
+
+
+def copied(value: Any) -> Any:
+    if isinstance(value, Tiles):
+        return Tiles(value.array.copy(), value.tile)
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+@dataclass
+class Expected:
+    """NumPy's results, and by how much others may differ from them: NaN for numbers that are not judged."""
+
+    arrays: list[np.ndarray]
+    allowed: list[np.ndarray]
+
+    @property
+    def exact(self) -> bool:
+        return not any(np.any(one != 0) for one in self.allowed)
+
+    def difference(self, found: list[Any]) -> tuple[str, str] | None:
+        """The kind of the first difference of other results, and what differs; None where there is none."""
+        if len(found) != len(self.arrays):
+            return "wrong number of results", f"{len(found)}, not {len(self.arrays)}"
+        both = list(zip(found, self.arrays, self.allowed, strict=True))
+        for n, (one, right, allowed) in enumerate(both):
+            one = np.asarray(one)
+            if one.shape != right.shape:
+                return "wrong shape", f"result {n}: {one.shape}, not {right.shape}"
+            wrong = np.ma.getmaskarray(right) | ~_close(one, np.asarray(right), allowed)
+            if np.any(wrong):
+                return "wrong value", f"result {n} is\n{one!r}\nnot\n{right!r}\nallowed {allowed}"
+        for n, (one, right, _) in enumerate(both):
+            if np.asarray(one).dtype != right.dtype:
+                return "wrong dtype", f"result {n}: {np.asarray(one).dtype}, not {right.dtype}"
+        return None
+
+
+def _parts(a: np.ndarray) -> list[np.ndarray]:
+    return [a.real, a.imag] if a.dtype.kind == "c" else [a]
+
+
+def _same(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Where numbers are the same, with the signs of zeros; NaN is as good as any other."""
+    result = np.ones(a.shape, bool)
+    wide = np.promote_types(a.dtype, b.dtype)
+    for one, other in zip(_parts(a.astype(wide)), _parts(b.astype(wide)), strict=True):
+        same = one == other
+        if one.dtype.kind == "f":
+            same = (same & (np.signbit(one) == np.signbit(other))) | (np.isnan(one) & np.isnan(other))
+        result &= same
+    return result
+
+
+def _close(a: np.ndarray, b: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+    same = _same(a, b) | np.isnan(allowed)
+    if np.all(same):
+        return same
+    with np.errstate(all="ignore"):
+        away = np.abs(a.astype(complex) - b.astype(complex))
+        return same | (away <= allowed)
+
+
+def expected(text: str, arguments: list[Any], seed: int) -> Expected:
+    """NumPy's results with what they may differ by; raises as `results`."""
+    right = results(text, arguments)
+    allowed = [np.zeros(np.shape(one)) for one in right]
+    for run in range(RUNS):
+        try:
+            moved = results(text, arguments, np.random.default_rng([seed, run]))
+        except Exception as error:  # it is at the edge of what NumPy refuses
+            raise Undefined("with noise NumPy refuses it") from error
+        for one, other, limit in zip(right, moved, allowed, strict=True):
+            if np.shape(one) != np.shape(other):
+                raise Undefined("the shape depends on noise")
+            a, b = np.asarray(one), np.asarray(other)
+            with np.errstate(all="ignore"):
+                away = np.abs(a.astype(complex) - b.astype(complex)) * SPREAD
+            away = np.where(_same(a, b), 0.0, away)
+            # Truth values and numbers that noise makes another kind of are not judged.
+            away[~np.isfinite(away)] = np.nan
+            if a.dtype.kind == "b":
+                away[away != 0] = np.nan
+            limit[...] = np.where(np.isnan(limit) | np.isnan(away), np.nan, np.maximum(limit, away))
+    return Expected(right, allowed)
+
+
+def generalized(message: str) -> str:
+    """A message without what differs between programs."""
+    return re.sub(r"-?\d+(\.\d+)?", "#", re.sub(r"`[^`]*`", "`…`", message))[:90]
