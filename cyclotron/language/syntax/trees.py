@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 _Node = TypeVar("_Node", bound=ast.AST)
 
-# They carry no position and no state, and the parser itself shares one object of each class.
+# They carry no position, and the parser itself shares one object of each class. Tools give them attributes,
+# such as parents: all here goes by `_fields`, not from a shared `ast.Lt()` into other trees of the process.
 _SHARED = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 # What most fields hold that are no parts of the tree.
 _LEAVES = frozenset((str, int, type(None), *(leaf for kind in _SHARED for leaf in kind.__subclasses__())))
@@ -38,7 +39,11 @@ def copied(node: _Node) -> _Node:
     if isinstance(node, _SHARED):
         return node
     new = type(node)()
-    for name, value in vars(node).items():
+    state = vars(node)
+    for name in (*node._fields, *node._attributes):
+        if name not in state:
+            continue
+        value = state[name]
         if type(value) not in _LEAVES:
             if isinstance(value, list):
                 value = [copied(part) if isinstance(part, ast.AST) else part for part in value]
@@ -59,7 +64,7 @@ def completed(node: _Node) -> _Node:
                     if state.get(field) is None:
                         state[field] = around[field]
             around = state
-        for value in state.values():
+        for value in map(state.get, part._fields):
             if type(value) in _LEAVES:
                 continue
             if isinstance(value, list):
