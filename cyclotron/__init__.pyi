@@ -15,6 +15,7 @@ from cyclotron.explore.systolic import SystolicArrays, systolic_arrays
 from cyclotron.graph.graph import Graph
 from cyclotron.kernel import Kernel, kernel
 from cyclotron.language.functions.along_axis import put_along_axis, take_along_axis
+from cyclotron.language.functions.attributes import imag, real
 from cyclotron.language.functions.compositions import (
     allclose,
     clip,
@@ -56,7 +57,6 @@ from cyclotron.language.functions.elementwise import (
     expm1,
     floor,
     hypot,
-    imag,
     isfinite,
     isnan,
     log,
@@ -68,7 +68,6 @@ from cyclotron.language.functions.elementwise import (
     maximum,
     minimum,
     outer,
-    real,
     reciprocal,
     row_max,
     row_min,

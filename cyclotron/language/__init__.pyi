@@ -2,6 +2,7 @@
 from cyclotron.language import il
 from cyclotron.language.functions import linalg
 from cyclotron.language.functions.along_axis import put_along_axis, take_along_axis
+from cyclotron.language.functions.attributes import imag, real
 from cyclotron.language.functions.compositions import (
     allclose,
     clip,
@@ -43,7 +44,6 @@ from cyclotron.language.functions.elementwise import (
     expm1,
     floor,
     hypot,
-    imag,
     isfinite,
     isnan,
     log,
@@ -55,7 +55,6 @@ from cyclotron.language.functions.elementwise import (
     maximum,
     minimum,
     outer,
-    real,
     reciprocal,
     row_max,
     row_min,

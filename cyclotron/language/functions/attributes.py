@@ -23,13 +23,15 @@ def _copy(a: Any) -> Any:
     return a.copy()
 
 
-@numpy_function(np.real, elementwise=True, or_numpy=False, public=False)
-def _real(val: Any) -> Any:
+@numpy_function(np.real, elementwise=True)
+def real(val: Any) -> Any:
+    """The real part of each scalar; of arrays a view."""
     return val.real
 
 
-@numpy_function(np.imag, elementwise=True, or_numpy=False, public=False)
-def _imag(val: Any) -> Any:
+@numpy_function(np.imag, elementwise=True)
+def imag(val: Any) -> Any:
+    """The imaginary part of each scalar; of complex arrays a view."""
     return val.imag
 
 

@@ -21,6 +21,8 @@ from cyclotron.support.errors import ShapeError
 def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
     """Each scalar, or the bound that it is beyond; a bound that is None is none."""
     low, high = (a_min if min is None else min), (a_max if max is None else max)
+    if low is None and high is None:
+        return +a  # a new array
     above = a if low is None else f.maximum(a, low)
     return above if high is None else f.minimum(above, high)
 

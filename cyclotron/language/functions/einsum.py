@@ -15,6 +15,7 @@ from cyclotron.language.trace import values
 from cyclotron.language.trace.loops import loop
 from cyclotron.language.trace.trace import Trace
 from cyclotron.language.values.affine import Affine
+from cyclotron.language.values.array import SymbolicArray
 from cyclotron.language.values.blocked import Blocked, Extent, resolve_shape
 from cyclotron.language.values.context import ACTIVE
 from cyclotron.language.values.host_arrays import constant
@@ -23,6 +24,7 @@ from cyclotron.language.values.operations import apply, matmul
 from cyclotron.language.values.promotion import converted, sum_dtype
 from cyclotron.language.values.reference import plain, wrap
 from cyclotron.language.values.source_span import here
+from cyclotron.language.values.subscripts import Pick
 from cyclotron.language.values.tensor import SymbolicTensor
 from cyclotron.support.errors import ShapeError, TraceError
 
@@ -138,8 +140,12 @@ def _trace(
     operands: Sequence[Any],
     extents: Mapping[str, int],
     name: str | None,
-) -> SymbolicTensor:
-    """Record the loops and the one equation."""
+) -> SymbolicArray:
+    """Record the loops and the one equation; what only names the axes of one operand is a view of it."""
+    if len(operands) == 1 and not parts.summed and not operands[0].blocked:
+        picks = [Pick(Affine({}, 0), 1, parts.result.index(x)) for x in parts.operands[0]]
+        view: SymbolicArray = operands[0].taken(picks, tuple(int(extents[x]) for x in parts.result))
+        return view
     scalars, tile = resolve_shape([extents[x] for x in parts.result], None)
     dtype = np.result_type(*(operand.dtype for operand in operands)).name
     tensor = trace.declare(name, scalars, tile, dtype, None)

@@ -58,8 +58,6 @@ sign = _elementwise("sign", "-1, 0 or 1 by the sign of each real scalar.")
 floor = _elementwise("floor", "The largest whole number not above each scalar, floating.")
 ceil = _elementwise("ceil", "The least whole number not below each scalar, floating.")
 conj = _elementwise("conj", "The complex conjugate of each scalar.")
-real = _elementwise("real", "The real part of each scalar.")
-imag = _elementwise("imag", "The imaginary part of each scalar.")
 copy = _elementwise(
     "copy", "Each scalar, through a register: it takes the time of an operator, where assigning takes none."
 )

@@ -20,7 +20,7 @@ from cyclotron.language.values.operators import named_dtype
 from cyclotron.language.values.promotion import explicit_cast
 from cyclotron.language.values.reference import ScalarView
 from cyclotron.language.values.source_span import here
-from cyclotron.language.values.subscripts import count
+from cyclotron.language.values.subscripts import Pick, count
 from cyclotron.support.errors import ShapeError
 
 
@@ -60,12 +60,8 @@ def diagonal(a: Any, offset: int = 0) -> Any:
     offset = whole_shift(offset, "diagonal")
     down, right = max(-offset, 0), max(offset, 0)
     size = max(min(rows - down, columns - right), 0)
-
-    def element_at(index: Sequence[Affine]) -> Element:
-        element: Element = a.at([index[0].plus(Affine({}, by)) for by in (down, right)])
-        return element
-
-    return LazyArray((size,), a.dtype_name, element_at, (a,))
+    picks = [Pick(Affine({}, by), 1, 0) for by in (down, right)]
+    return a.taken(picks, (size,), "the diagonal of an array")
 
 
 @numpy_function(np.trace, method="trace", or_numpy=False)

@@ -122,6 +122,7 @@ class _Statement:
     """One assignment of an array to a view, of a shape to which it broadcasts."""
 
     def __init__(self, target: View, value: SymbolicArray) -> None:
+        target.check_writable()
         self.target = target
         self.tensor = target.tensor
         self.trace = target.tensor.owner
@@ -141,6 +142,8 @@ class _Statement:
             if pick.axis is None:
                 continue
             step = steps[pick.axis]
+            if step in values:  # a diagonal
+                continue
             index = AxisIndex(self.tensor, d, self.span)
             position = Affine({index: 1}, 0)
             first = pick.start.plus(Affine({}, self.tensor.origin[d]))
@@ -148,13 +151,14 @@ class _Statement:
             last = as_form(self.target.shape[pick.axis]).plus(Affine({}, -1))
             inside = [Constraint(number.times(_sign(pick.step)))]
             inside.append(Constraint(last.times(abs(pick.step)).plus(number.times(-_sign(pick.step)))))
-            if abs(pick.step) == 1:
+            diagonal = self._is_diagonal(pick)
+            if abs(pick.step) == 1 and not diagonal:
                 values[step] = number.times(pick.step)
-            elif all(form.terms.get(step, 0) % pick.step == 0 for form in _forms(element)):
+            elif not diagonal and all(form.terms.get(step, 0) % pick.step == 0 for form in _forms(element)):
                 element = map_forms(element, _restrided(step, pick.step, number))
                 inside.append(Constraint(number, modulus=abs(pick.step)))
                 values[step] = Affine({index: 0}, 0)  # in no form any more
-            else:  # read at other strides: the index counts the elements that are assigned
+            else:  # the index counts the elements that are assigned, as others are read at other strides
                 values[step] = position
                 inside = [Constraint(position), Constraint(last.plus(position.times(-1)))]
                 self.loops.append((index, tuple(inside)))
@@ -167,13 +171,17 @@ class _Statement:
             self._subscript(d, pick, values, steps) for d, pick in enumerate(self.target.picks)
         )
 
+    def _is_diagonal(self, pick: Pick) -> bool:
+        """Return whether several axes of the tensor go along the axis of a pick."""
+        return sum(one.axis == pick.axis for one in self.target.picks) > 1
+
     def _subscript(self, d: int, pick: Pick, values: dict[Index, Affine], steps: Sequence[Index]) -> Affine:
         if pick.axis is None:
             return Affine({}, 0).plus(pick.start)
-        index = next(i for i, _ in self.loops if isinstance(i, AxisIndex) and i.axis == d)
         counted = values[steps[pick.axis]]
-        if abs(pick.step) > 1 and counted.terms:
+        if self._is_diagonal(pick) or (abs(pick.step) > 1 and counted.terms):
             return pick.start.plus(counted.times(pick.step))
+        index = next(i for i, _ in self.loops if isinstance(i, AxisIndex) and i.axis == d)
         return Affine({index: 1}, -self.tensor.origin[d])
 
     def record(self, negative: bool | None) -> None:

@@ -29,7 +29,7 @@ from cyclotron.language.values.nodes import Access, Choose, Element, IndexValue,
 from cyclotron.language.values.numpy_functions import called, check_options, refused
 from cyclotron.language.values.numpy_functions import ufunc as of_ufunc
 from cyclotron.language.values.operations import apply, cast, element
-from cyclotron.language.values.operators import named_dtype
+from cyclotron.language.values.operators import named_dtype, result_dtype
 from cyclotron.language.values.promotion import converted, explicit_cast, promoted, unsupported
 from cyclotron.language.values.source_span import here, shape_error, trace_error
 from cyclotron.language.values.subscripts import Pick, count, has_bounds_of_data, subscripted
@@ -118,11 +118,47 @@ class SymbolicArray(ArrayRefusals, Array):
                 f"`transpose` has {count(len(order), 'axis', 'axes')} of an array that has {self.ndim}",
                 help="name every axis once, e.g. `A.transpose(1, 0)`",
             )
-        return self._permuted(axes_of(tuple(order), self.ndim, "transpose"))
+        axes = axes_of(tuple(order), self.ndim, "transpose")
+        picks = [Pick(Affine({}, 0), 1, axes.index(axis)) for axis in range(self.ndim)]
+        return self.taken(picks, tuple(self.shape[axis] for axis in axes))
 
-    def _permuted(self, order: tuple[int, ...]) -> SymbolicArray:
-        shape = tuple(self.shape[axis] for axis in order)
-        return LazyArray(shape, self.dtype_name, lambda index: self.at(unpermuted(index, order)), (self,))
+    def taken(self, picks: Sequence[Pick], shape: Shape, fixed: str = "") -> SymbolicArray:
+        """The elements that picks take of each axis: of a view another view.
+
+        Parameters
+        ----------
+        picks : sequence of Pick
+            What is taken of each axis; two that go along one axis of the result take a diagonal.
+        shape : tuple of int or Affine
+            The shape of the result.
+        fixed : str
+            What a view is that NumPy does not let anybody write.
+        """
+        return LazyArray(shape, self.dtype_name, lambda index: self.at(picked(picks, index)), (self,))
+
+    @property
+    def real(self) -> SymbolicArray:
+        """The real parts: of real arrays the array itself, of complex ones a view."""
+        return self._part("real") if self.dtype.kind == "c" else self
+
+    @property
+    def imag(self) -> SymbolicArray:
+        """The imaginary parts: of complex arrays a view, of real ones new zeros."""
+        return self._part("imag")
+
+    def _part(self, part: str) -> SymbolicArray:
+        view = self.whole() if self.dtype.kind == "c" else None
+        if view is None:
+            return combine(part, (self,))
+        return View(
+            view.tensor, view.picks, view.shape, here(), part=part, fixed=f"the .{part} of a complex array"
+        )
+
+    def conj(self) -> SymbolicArray:
+        """The complex conjugates in a new array; of real arrays the array itself."""
+        return combine("conj", (self,)) if self.dtype.kind == "c" else self
+
+    conjugate = conj
 
     def __len__(self) -> int:
         if not self.shape:
@@ -130,8 +166,7 @@ class SymbolicArray(ArrayRefusals, Array):
         return broadcasting.whole_numbers(self.shape[:1], f"`{self.name}`")[0]
 
     def __getitem__(self, key: object) -> Any:
-        picks, shape = subscripted(self.name, self.shape, key)
-        return LazyArray(shape, self.dtype_name, lambda index: self.at(picked(picks, index)), (self,))
+        return self.taken(*subscripted(self.name, self.shape, key))
 
     def operate(self, op: str, *values: object) -> Any:
         """Apply an operator to values of which this is one."""
@@ -207,14 +242,41 @@ def update_in_place(op: str) -> Method:
 
 @in_place(update_in_place)
 class View(SymbolicArray):
-    """Elements of a tensor: what slices, `.T` and integers take of it, in each of its axes."""
+    """Elements of a tensor, or parts of them: what slices, `.T` and integers take of it, in each of its axes.
 
-    def __init__(self, tensor: Tensor, picks: Sequence[Pick], shape: Shape, span: Span) -> None:
+    Parameters
+    ----------
+    tensor : Tensor
+        The storage: what is assigned to it shows in the view, and what is assigned to the view in it.
+    picks : sequence of Pick
+        The elements of each of its axes.
+    shape : tuple of int or Affine
+        The shape of the view.
+    span : Span
+        Where it is made.
+    part : {"", "real", "imag"}
+        Which part of complex elements.
+    fixed : str
+        What it is, if nobody can write it.
+    """
+
+    def __init__(
+        self,
+        tensor: Tensor,
+        picks: Sequence[Pick],
+        shape: Shape,
+        span: Span,
+        *,
+        part: str = "",
+        fixed: str = "",
+    ) -> None:
         self.tensor = tensor
         self.picks = tuple(picks)
         self.span = span
         self.name = tensor.name
-        self.dtype_name = tensor.dtype_name
+        self.dtype_name = str(result_dtype(part, [tensor.dtype_name])) if part else tensor.dtype_name
+        self.part = part
+        self.fixed = fixed
         self._shape = shape
 
     @property
@@ -227,14 +289,16 @@ class View(SymbolicArray):
     def read_tensors(self) -> tuple[Tensor, ...]:
         return (self.tensor,)
 
-    def at(self, index: Sequence[Affine]) -> Access:
-        return self.tensor.read(picked(self.picks, index), self.span)
+    def at(self, index: Sequence[Affine]) -> Element:
+        access = self.tensor.read(picked(self.picks, index), self.span)
+        return apply(self.part, access) if self.part else access
 
     def is_same(self, other: object) -> bool:
         """Return whether both are the same elements in the same order."""
         return (
             isinstance(other, View)
             and other.tensor is self.tensor
+            and other.part == self.part
             and all(
                 a.axis == b.axis and a.step == b.step and a.start.same(b.start)
                 for a, b in zip(self.picks, other.picks, strict=True)
@@ -243,25 +307,34 @@ class View(SymbolicArray):
             and all(map(broadcasting.same, self.shape, other.shape))
         )
 
-    def _permuted(self, order: tuple[int, ...]) -> View:
-        shape = tuple(self.shape[axis] for axis in order)
-        new = {old: axis for axis, old in enumerate(order)}
-        picks = [Pick(p.start, p.step, None if p.axis is None else new[p.axis]) for p in self.picks]
-        return View(self.tensor, picks, shape, self.span)
+    def taken(self, picks: Sequence[Pick], shape: Shape, fixed: str = "") -> View:
+        inner = [
+            one
+            if one.axis is None
+            else Pick(
+                one.start.plus(picks[one.axis].start.times(one.step)),
+                one.step * picks[one.axis].step,
+                picks[one.axis].axis,
+            )
+            for one in self.picks
+        ]
+        return View(self.tensor, inner, shape, here(), part=self.part, fixed=fixed or self.fixed)
+
+    def check_writable(self) -> None:
+        """Raise `TraceError` (CYC107) for a view that nobody can write."""
+        if self.fixed:
+            raise trace_error(
+                "CYC107",
+                f"{self.fixed}, `{self.name}`, is assigned",
+                help=f"assign to `{self.name}` itself; or make the view an array of its own, by `.copy()`",
+            )
 
     def __getitem__(self, key: object) -> Any:
-        inner, shape = subscripted(self.name, self.shape, key)
-        picks = []
-        for pick in self.picks:
-            if pick.axis is None:
-                picks.append(pick)
-                continue
-            own = inner[pick.axis]
-            picks.append(Pick(pick.start.plus(own.start.times(pick.step)), pick.step * own.step, own.axis))
-        view = View(self.tensor, picks, shape, here())
-        return view if shape else view.at(())
+        view = self.taken(*subscripted(self.name, self.shape, key))
+        return view if view.shape else view.at(())
 
     def __setitem__(self, key: object, value: object) -> None:
+        self.check_writable()
         if has_bounds_of_data(key):
             dispatch.call("assign_by_bounds", self, key, value)
             return
@@ -388,11 +461,6 @@ def _term(value: object) -> object:
 def picked(picks: Sequence[Pick], index: Sequence[Affine]) -> tuple[Affine, ...]:
     """The subscripts that picks make of an index."""
     return tuple(pick.at(index) for pick in picks)
-
-
-def unpermuted(index: Sequence[Affine], order: Sequence[int]) -> tuple[Affine, ...]:
-    """The index of an array where the one with its axes in an order has an index."""
-    return tuple(index[order.index(axis)] for axis in range(len(order)))
 
 
 def axes_of(axis: Any, ndim: int, what: str) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from cyclotron.language.values import dispatch
 from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.array import SymbolicArray, View, check_scalars, update_in_place
 from cyclotron.language.values.blocked import Extent
+from cyclotron.language.values.broadcasting import Shape
 from cyclotron.language.values.dispatch import Array, in_place
 from cyclotron.language.values.nodes import Access, Element, Tensor
 from cyclotron.language.values.source_span import here, trace_error
@@ -83,8 +84,8 @@ class SymbolicTensor(Tensor, SymbolicArray):
             check_scalars(self)
         return TransposedTensor(self)
 
-    def _permuted(self, order: tuple[int, ...]) -> SymbolicArray:
-        return self.whole()._permuted(order)
+    def taken(self, picks: Sequence[Pick], shape: Shape, fixed: str = "") -> View:
+        return self.whole().taken(picks, shape, fixed)
 
     def accumulated(self, value: object, *, negative: bool) -> SymbolicTensor:
         """Add a value to all elements in place, or subtract it."""

@@ -1,0 +1,112 @@
+"""Functions that give views, and those that give copies: as in NumPy when one of the two changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cyclotron as cy
+
+Taken = Callable[[Any], Any]
+VECTORS: dict[str, tuple[Taken, Taken]] = {
+    "cy.real": (cy.real, np.real),
+    "cy.imag": (cy.imag, np.imag),
+    "cy.conj": (cy.conj, np.conj),
+    ".real": (lambda u: u.real, lambda u: u.real),
+    ".imag": (lambda u: u.imag, lambda u: u.imag),
+    ".conj()": (lambda u: u.conj(), lambda u: u.conj()),
+    ".conjugate()[::-1]": (lambda u: u.conjugate()[::-1], lambda u: u.conjugate()[::-1]),
+    ".T.real[::2]": (lambda u: u.T.real[::2], lambda u: u.T.real[::2]),
+    "cy.clip": (lambda u: cy.clip(u, None, None), lambda u: u.copy()),
+    "cy.flip": (cy.flip, np.flip),
+    "cy.roll": (lambda u: cy.roll(u, 0), lambda u: np.roll(u, 0)),
+    "+u": (lambda u: +u, lambda u: +u),
+}
+MATRICES: dict[str, tuple[Taken, Taken]] = {
+    "cy.diagonal": (cy.diagonal, np.diagonal),
+    ".T.diagonal(1)[::-1]": (lambda u: u.T.diagonal(1)[::-1], lambda u: u.T.diagonal(1)[::-1]),
+    "ij->ji": (lambda u: cy.einsum("ij->ji", u), lambda u: u.T),
+    "ii->i": (lambda u: cy.einsum("ii->i", u), lambda u: np.einsum("ii->i", u)),
+    "ii->i, part": (lambda u: cy.einsum("ii->i", u)[1:], lambda u: np.einsum("ii->i", u)[1:]),
+    "cy.tril": (cy.tril, np.tril),
+    "cy.swapaxes": (lambda u: cy.swapaxes(u, 0, 1), lambda u: np.swapaxes(u, 0, 1)),
+}
+CASES = [
+    *((one, np.arange(1.0, 5.0)) for one in VECTORS.values()),
+    *((one, np.arange(1, 5, dtype="int32")) for one in VECTORS.values()),
+    *((one, np.arange(1.0, 5.0) * (1 - 2j)) for one in VECTORS.values()),
+    *((one, np.arange(1.0, 10.0).reshape(3, 3)) for one in MATRICES.values()),
+    *((one, np.arange(1.0, 10.0).reshape(3, 3) * (1 - 2j)) for one in MATRICES.values()),
+]
+NAMES = [f"{name} {dtype}" for dtype in ("float64", "int32", "complex128") for name in VECTORS] + [
+    f"{name} {dtype}" for dtype in ("float64", "complex128") for name in MATRICES
+]
+
+
+def changed_array(take: Taken) -> Callable[..., Any]:
+    def kernel(u):
+        v = take(u)
+        u[1, ...] = 77
+        w = v + 1
+        return u, w
+
+    return kernel
+
+
+def changed_view(take: Taken) -> Callable[..., Any]:
+    def kernel(u):
+        v = take(u)
+        v[1:] = 77
+        v[0] += 5
+        w = v + 1
+        return u * 1, w
+
+    return kernel
+
+
+def check(make: Callable[[Taken], Callable[..., Any]], takes: tuple[Taken, Taken], u: np.ndarray) -> None:
+    """Compare values and dtypes of all backends and of the reference with plain NumPy's."""
+    try:
+        wanted = make(takes[1])(u.copy())
+    except ValueError:  # NumPy's view is read-only
+        wanted = None
+    kernel = cy.kernel(make(takes[0]))
+    if wanted is None:
+        with pytest.raises((cy.TraceError, ValueError)):
+            kernel.compile(u)
+        return
+    program = kernel.compile(u)
+    results = [tuple(cy.run(program, backend=one).outputs.values()) for one in ("sim", "local")]
+    for found in (kernel.reference(u.copy()), *results):
+        for one, other in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(one, other)
+            assert np.asarray(one).dtype == other.dtype
+
+
+@pytest.mark.parametrize(("takes", "u"), CASES, ids=NAMES)
+def test_the_array_changes(takes: tuple[Taken, Taken], u: np.ndarray) -> None:
+    check(changed_array, takes, u)
+
+
+WRITABLE = [
+    (name, case)
+    for name, case in zip(NAMES, CASES, strict=True)
+    if "imag" not in name and not ("real" in name and "complex" in name)
+]
+
+
+@pytest.mark.parametrize(("takes", "u"), [case for _, case in WRITABLE], ids=[name for name, _ in WRITABLE])
+def test_the_view_changes(takes: tuple[Taken, Taken], u: np.ndarray) -> None:
+    check(changed_view, takes, u)
+
+
+@pytest.mark.parametrize("name", [".real", "cy.imag"])
+def test_parts_of_complex_arrays_are_read(name: str) -> None:
+    """No operator writes one part alone, so NumPy's assignment is refused."""
+    kernel = cy.kernel(changed_view(VECTORS[name][0]))
+    with pytest.raises(cy.TraceError, match="of a complex array, `u`, is assigned") as error:
+        kernel.compile(np.ones(3) * 1j)
+    assert error.value.code == "CYC107"
