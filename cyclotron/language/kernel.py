@@ -26,10 +26,10 @@ from cyclotron.language.syntax.globals import fingerprint
 from cyclotron.language.syntax.il_preamble import preamble
 from cyclotron.language.syntax.source import Source, closure_of
 from cyclotron.language.syntax.trees import walk
-from cyclotron.language.trace.alias_check import check_aliases
 from cyclotron.language.trace.assign import array
 from cyclotron.language.trace.axis_names import name_axes
 from cyclotron.language.trace.calls import inlined
+from cyclotron.language.trace.storage import check_storage
 from cyclotron.language.trace.trace import Trace
 from cyclotron.language.values.blocked import Blocked, Spec
 from cyclotron.language.values.context import ACTIVE, Recorder, Reference
@@ -343,7 +343,7 @@ class Kernel:
             raise (error if known is None else known) from None
         finally:
             ACTIVE.reset(token)
-        check_aliases(trace)
+        check_storage(trace.statements, trace.bindings, trace.outputs.values())
         name_axes(trace)
         if not trace.outputs:
             raise TraceError(

@@ -69,7 +69,35 @@ def exchanged_and_changed(x, n):
     return a, b
 
 
-REFUSED = [part_carried, gets_another, one_for_two, changed_afterwards, exchanged_and_changed]
+@cy.kernel
+def kept_itself(x, n):
+    a = x * 1
+    c = a
+    for _t in range(n):
+        c[0] = 7
+        a = a
+    return a, c * 1
+
+
+@cy.kernel
+def changed_by_the_other(x, n):
+    a = x * 1
+    b = a
+    for _t in range(n):
+        b = b
+        a -= 1
+    return a * 1, b * 1
+
+
+REFUSED = [
+    part_carried,
+    gets_another,
+    one_for_two,
+    changed_afterwards,
+    exchanged_and_changed,
+    kept_itself,
+    changed_by_the_other,
+]
 
 
 @pytest.mark.parametrize("kernel", REFUSED)

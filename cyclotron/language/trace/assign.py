@@ -107,9 +107,10 @@ def new_array(value: SymbolicArray, name: str) -> SymbolicTensor:
 def array(value: Any, *, name: str) -> Any:
     """``y = il.array(a * x + b, name="y")``: compute a new array now; others just get the name."""
     if isinstance(value, LazyArray):
+        first = len(active_recorder().statements)
         tensor = new_array(value, name)
         if value.chosen is not None:
-            tensor.owner.select(tensor, name, value.chosen)
+            tensor.owner.bind({tensor: name}, {tensor: value.chosen.sources}, first, choice=value.chosen)
         return tensor
     if isinstance(value, Ragged):
         return value.kept(lambda whole: new_array(whole, name))

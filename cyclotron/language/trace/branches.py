@@ -19,7 +19,15 @@ from cyclotron.language.trace.statement import Scope
 from cyclotron.language.trace.trace import Trace, active_trace
 from cyclotron.language.values import broadcasting
 from cyclotron.language.values.affine import EVERYWHERE, Affine
-from cyclotron.language.values.array import Chosen, LazyArray, SymbolicArray, combine, number_of, operand
+from cyclotron.language.values.array import (
+    Chosen,
+    LazyArray,
+    SymbolicArray,
+    combine,
+    held_tensor,
+    number_of,
+    operand,
+)
 from cyclotron.language.values.condition import Condition, Extremum, Rounded
 from cyclotron.language.values.dispatch import PartialArray
 from cyclotron.language.values.host_arrays import constant
@@ -273,11 +281,10 @@ def chosen_array(what: str, test: Condition | Element, then: Any, other: Any) ->
     """
     _check_same(what, operand(then), operand(other))
     chosen = _expression("where", (test, then, other))
-    views = [value.whole() for value in (then, other) if isinstance(value, SymbolicArray)]
-    sources = tuple(view.tensor for view in views if view is not None)
-    if sources:
-        read = [frozenset(one.read_tensors()) for one in map(operand, (then, other))]
-        chosen.chosen = Chosen(read[0], read[1], sources)
+    both = [operand(value) for value in (then, other)]
+    sources = tuple(held_tensor(value) for value in both)
+    if any(source is not None for source in sources):
+        chosen.chosen = Chosen(tuple(frozenset(value.read_tensors()) for value in both), sources)
     return chosen
 
 

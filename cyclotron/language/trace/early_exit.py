@@ -79,7 +79,7 @@ def break_if(flag: SymbolicTensor, test: object, **pairs: Any) -> None:
     trace.assign(hit, (), both(_now(runs), as_element(ends)))
     trace.scopes.append(Scope(None, EVERYWHERE, tensors=len(trace.tensors), running=hit))
     try:
-        keep_values(pairs)
+        keep_values(pairs, leaves=True)
     finally:
         trace.scopes.pop()
     for open_flag in _flags_within(flag):  # nor does the rest of the branches run in which it stands

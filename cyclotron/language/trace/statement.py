@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from cyclotron.language.values.affine import EVERYWHERE, Affine, Index, Region, intersection
 from cyclotron.language.values.condition import Condition
-from cyclotron.language.values.nodes import Element, Tensor
+from cyclotron.language.values.nodes import AxisIndex, Element, Tensor
 from cyclotron.language.values.region import is_empty
 from cyclotron.support.errors import Span
 
 Arm = tuple[object, bool]  # a condition, and which of its branches: the first, or `else`
+Scoped: TypeAlias = Index | Arm  # what may be run another number of times than once
 
 
 @dataclass
@@ -38,7 +40,7 @@ class Scope:
         return self._within[2]
 
 
-@dataclass
+@dataclass(eq=False)
 class Statement:
     """``target[index] = value`` for every point of `region` over `loops`."""
 
@@ -51,8 +53,14 @@ class Statement:
     inside: tuple[Index, ...]  # all loops around the statement, the reduced one too, outermost first
     reduced: Index | None = None  # the index of an accumulation
     folded: bool = False  # whether an accumulation started from an assignment, not from a fill value
-    arms: tuple[Arm, ...] = ()  # the branches of conditions that it stands in
+    scopes: tuple[Scoped, ...] = ()  # the loops of the text and the branches of conditions that it stands in
     text: tuple[int, ...] = ()  # which it is, of what each loop around it holds: the order Python runs it in
+
+
+def scoped(scopes: Sequence[Scope]) -> tuple[Scoped, ...]:
+    """The loops of the text and the branches among scopes, outermost first."""
+    found = (scope.index or scope.branch for scope in scopes)
+    return tuple(one for one in found if one is not None and not isinstance(one, AxisIndex))
 
 
 def indices_of(scopes: Sequence[Scope]) -> tuple[Index, ...]:

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cyclotron.language.trace import accumulate, assign
-from cyclotron.language.trace.aliases import Carried, Selected
-from cyclotron.language.trace.statement import Scope, Statement, indices_of, region_of
+from cyclotron.language.trace.statement import Scope, Statement, indices_of, region_of, scoped
+from cyclotron.language.trace.storage import Binding
 from cyclotron.language.values.affine import EVERYWHERE, Affine, Index, Region, intersection
-from cyclotron.language.values.array import Chosen, SymbolicArray, View
+from cyclotron.language.values.array import SymbolicArray, View
 from cyclotron.language.values.condition import Condition
 from cyclotron.language.values.context import ACTIVE, active_recorder
 from cyclotron.language.values.dtypes import check_dtypes, stored, with_weak_dtype
@@ -50,10 +50,8 @@ class Trace:
         All assignments as Python runs them, with `text` set.
     equations : list of Statement
         The recurrences that they spell, unless `refusal` says why they spell none.
-    carried : list of Carried
-        The arrays that loops assign anew.
-    joined : dict of Tensor to Selected
-        The arrays that conditions choose of others that were there before.
+    bindings : list of Binding
+        Where the arrays of names get what other arrays hold.
     unfinished : list of Tensor
         For each `while` whether it was left at its most steps; they become outputs.
     flags : dict of Index to Tensor
@@ -76,8 +74,7 @@ class Trace:
     equations: list[Statement] = field(default_factory=list)
     refusal: TraceError | None = None
     outputs: dict[str, Tensor] = field(default_factory=dict)
-    carried: list[Carried] = field(default_factory=list)
-    joined: dict[Tensor, Selected] = field(default_factory=dict)
+    bindings: list[Binding] = field(default_factory=list)
     unfinished: list[Tensor] = field(default_factory=list)
     flags: dict[Index, Tensor] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
@@ -299,9 +296,19 @@ class Trace:
         """A new tensor that holds an array, positioned as what that is computed from."""
         return assign.new_array(value, name)
 
-    def select(self, tensor: SymbolicTensor, name: str, choice: Chosen) -> None:
-        """Note that a name holds in a tensor what a condition chooses of older arrays."""
-        self.joined[tensor] = Selected(name, choice, len(self.statements))
+    def bind(
+        self,
+        names: dict[Tensor, str],
+        sources: dict[Tensor, tuple[Tensor | None, ...]],
+        first: int,
+        **options: Any,
+    ) -> None:
+        """Note that the statements since one give names what other arrays hold, as `Binding` tells."""
+        guarded = self.guard() is not None
+        binding = Binding(
+            names, sources, first, len(self.statements), scoped(self.scopes), guarded, **options
+        )
+        self.bindings.append(binding)
 
     def _record_statement(
         self, target: Tensor, index: tuple[Affine, ...], value: Element, span: Span
@@ -310,9 +317,9 @@ class Trace:
         text = (*(scope.order for scope in self.scopes if scope.index), self._next_order())
         region = self.region()
         if region:
-            arms = tuple(scope.branch for scope in self.scopes if scope.branch is not None)
+            around = scoped(self.scopes)
             self.statements.append(
-                Statement(target, index, loops, region, value, span, inside=loops, arms=arms, text=text)
+                Statement(target, index, loops, region, value, span, inside=loops, scopes=around, text=text)
             )
             target.assigned = len(self.statements)
 

@@ -358,28 +358,21 @@ class View(SymbolicArray):
 
 @dataclass(frozen=True)
 class Chosen:
-    """The arrays of which a condition chooses one.
+    """The two arrays of which a condition chooses one.
 
     Attributes
     ----------
-    then, other : frozenset of Tensor
-        The arrays that are read where it holds, and where it does not.
-    sources : tuple of Tensor
-        Those of them of which the result is all or a part.
+    read : tuple of frozenset of Tensor
+        The tensors that are read where it holds, and where it does not.
+    sources : tuple of (Tensor or None)
+        The tensors of which the two are all or a part; None is a new array.
     condition : object or None
         That whose branches are recorded, where they are.
     """
 
-    then: frozenset[Tensor]
-    other: frozenset[Tensor]
-    sources: tuple[Tensor, ...]
+    read: tuple[frozenset[Tensor], ...]
+    sources: tuple[Tensor | None, ...]
     condition: object | None = None
-
-    def arm_of(self, tensor: Tensor) -> tuple[tuple[object, bool], ...]:
-        """The branch of which the choice reads an array, where it is one of the two."""
-        if self.condition is None or (tensor in self.then) == (tensor in self.other):
-            return ()
-        return ((self.condition, tensor in self.then),)
 
 
 @in_place(refused_in_place)
@@ -579,6 +572,12 @@ def operand(value: object) -> SymbolicArray:
         array: SymbolicArray = constant(value)
         return array
     return _Scalar(element(value))
+
+
+def held_tensor(value: SymbolicArray) -> Tensor | None:
+    """The tensor of which an array is all or a part; None for new arrays."""
+    view = value.whole()
+    return None if view is None else view.tensor
 
 
 def computed_once(value: SymbolicArray, shape: Shape) -> SymbolicArray:

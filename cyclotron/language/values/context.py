@@ -68,8 +68,8 @@ class Recorder(Protocol):
     def new_array(self, value: Any, name: str) -> Any:
         """A new tensor that holds an array."""
 
-    def select(self, tensor: Any, name: str, choice: Any) -> None:
-        """Note that a name holds in a tensor what a condition chooses of older arrays."""
+    def bind(self, names: Any, sources: Any, first: int, **options: Any) -> None:
+        """Note that the statements since one give names what other arrays hold."""
 
 
 @dataclass
