@@ -281,8 +281,12 @@ class System:
         tile: Sequence[int] | None,
         span: tuple[str, int, int, int, int, int],
     ) -> int: ...
+    def assigns_once(self) -> bool:
+        """Return whether no element is assigned twice: else the equations are statements of a loop nest."""
     def expand(self, places: Sequence[tuple[Sequence[int], Sequence[bool]]]) -> None:
         """Take the equations as statements of a loop nest and make them recurrences."""
+    def split_strides(self) -> None:
+        """Make equations that read elements of several strides one for each."""
     def verify(self) -> None:
         """Prove single assignment, cover and bounds."""
     @property

@@ -171,14 +171,11 @@ class Kernel:
         """Return the system of equations of the core, verified, and the recording that it was made from."""
         system = _core.System(self.name)
         trace = self.build(system, *args, **kwargs)
-        try:
-            system.verify()
-        except CyclotronError as error:
-            if not may_be_nest(trace, error):
-                raise
+        if not system.assigns_once() and may_be_nest(trace):
             system = _core.System(self.name)
             build_nest(trace, system)
-            system.verify()
+        system.verify()
+        system.split_strides()
         return system, trace
 
     def arrays(self, values: tuple[Any, ...]) -> dict[str, np.ndarray[Any, Any]]:
@@ -193,12 +190,7 @@ class Kernel:
             if not self._is_il:
                 _ = self._rewritten  # what the text says comes before what the arguments say
             trace = self._trace(self.bind(*args, **kwargs))
-            try:
-                build(trace, builder)
-            except TraceError as error:
-                if not may_be_nest(trace, error):
-                    raise
-                build_nest(trace, builder)
+            build(trace, builder)
         except CyclotronError as error:
             raise error.with_traceback(None) from None  # the place is in the message
         return trace

@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include <cyclotron/recurrence/expand_arrays.hpp>
+#include <cyclotron/recurrence/split_strides.hpp>
 #include <cyclotron/recurrence/system.hpp>
 #include <cyclotron/recurrence/verify.hpp>
 #include <cyclotron/support/error.hpp>
@@ -102,6 +103,9 @@ void bind_recurrence(py::module_& module) {
       .def(
           "verify", [](const System& s) { verify(s); }, "Prove single assignment, cover and bounds.")
       .def(
+          "assigns_once", [](const System& s) { return assigns_once(s); },
+          "Return whether no element is assigned twice: else the equations are statements of a loop nest.")
+      .def(
           "expand",
           [](System& s, const std::vector<std::pair<std::vector<std::int64_t>, std::vector<bool>>>& places) {
             Nest nest{s, {}};
@@ -109,6 +113,9 @@ void bind_recurrence(py::module_& module) {
             s = expand_arrays(nest);
           },
           py::arg("places"), "Take the equations as statements of a loop nest and make them recurrences.")
+      .def(
+          "split_strides", [](System& s) { s = split_strides(s); },
+          "Make equations that read elements of several strides one for each.")
       .def("__eq__", [](const System& a, const System& b) { return a == b; })
       .def("__str__", [](const System& s) { return to_string(s); });
 }

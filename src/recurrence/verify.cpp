@@ -29,12 +29,7 @@ class Verifier {
 
   void run() {
     check_structure();
-    for (const auto& equation : system_.equations) {
-      const auto domain = domain_of(context_, equation);
-      auto target = poly::Map::function(domain, to_poly(equation.index, equation.indices.size()));
-      auto elements = target.range();
-      assignments_.push_back({&equation, domain, std::move(target), std::move(elements)});
-    }
+    find_assignments();
     for (const auto& assignment : assignments_) check_target(assignment);
     if (!statements_) {
       check_disjoint();
@@ -47,7 +42,33 @@ class Verifier {
     }
   }
 
+  [[nodiscard]] bool assigns_once() {
+    find_assignments();
+    for (std::size_t a = 0; a < assignments_.size(); ++a) {
+      if (!assignments_[a].target.is_injective()) return false;
+      for (std::size_t b = 0; b < a; ++b) {
+        if (!twice(assignments_[a], assignments_[b]).is_empty()) return false;
+      }
+    }
+    return true;
+  }
+
  private:
+  void find_assignments() {
+    for (const auto& equation : system_.equations) {
+      const auto domain = domain_of(context_, equation);
+      auto target = poly::Map::function(domain, to_poly(equation.index, equation.indices.size()));
+      auto elements = target.range();
+      assignments_.push_back({&equation, domain, std::move(target), std::move(elements)});
+    }
+  }
+
+  /// The elements that both assign.
+  [[nodiscard]] poly::Set twice(const Assignment& first, const Assignment& second) const {
+    if (first.equation->target == second.equation->target) return first.elements.intersect(second.elements);
+    return poly::Set::empty(context_, first.elements.dimensions());
+  }
+
   void check_structure() const {
     for (const auto& equation : system_.equations) {
       const auto& tensor = system_.at(equation.target);
@@ -105,8 +126,7 @@ class Verifier {
     for (std::size_t a = 0; a < assignments_.size(); ++a) {
       for (std::size_t b = a + 1; b < assignments_.size(); ++b) {
         const auto &first = assignments_[a], &second = assignments_[b];
-        if (first.equation->target != second.equation->target) continue;
-        const auto both = first.elements.intersect(second.elements).sample();
+        const auto both = twice(first, second).sample();
         if (!both) continue;
         throw LegalityError(
             {.code = "CYC201",
@@ -262,6 +282,8 @@ class Verifier {
 }  // namespace
 
 void verify(const System& system) { Verifier(system, false).run(); }
+
+bool assigns_once(const System& system) { return Verifier(system, false).assigns_once(); }
 
 void verify_statements(const System& system) { Verifier(system, true).run(); }
 

@@ -320,7 +320,8 @@ def of_another_stride(x):
     X = cy.zeros(8)
     Y = cy.zeros(8)
     for i in range(4):
-        X[2 * i] += x[i]
+        for j in range(2):
+            X[2 * i + j] += x[i]
     for i in range(8):
         Y[i] = X[i]
     return Y

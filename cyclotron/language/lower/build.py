@@ -7,7 +7,7 @@ from typing import Protocol, cast
 
 from cyclotron.language.lower import cases, nests
 from cyclotron.language.lower.fill import completion
-from cyclotron.language.lower.read_order import check_read_order
+from cyclotron.language.lower.read_order import find_early_read
 from cyclotron.language.trace.statement import Statement
 from cyclotron.language.trace.trace import Trace
 from cyclotron.language.values.affine import Affine, Index, Region
@@ -24,7 +24,7 @@ from cyclotron.language.values.nodes import (
 )
 from cyclotron.language.values.region import is_empty
 from cyclotron.language.values.source_span import block_of
-from cyclotron.support.errors import ShapeError, Span
+from cyclotron.support.errors import ShapeError, Span, TraceError
 
 AffineTuple = tuple[list[int], int]
 SpanTuple = tuple[str, int, int, int, int, int]
@@ -86,6 +86,8 @@ class SystemBuilder(Protocol):
 def build(trace: Trace, builder: SystemBuilder) -> None:
     """Add all tensors and equations of a finished recording to a builder.
 
+    Where its text spells no recurrences it is taken as a loop nest, unless it has tensors of tiles.
+
     Parameters
     ----------
     trace : Trace
@@ -93,13 +95,33 @@ def build(trace: Trace, builder: SystemBuilder) -> None:
     builder : SystemBuilder
         An empty system, e.g. ``_core.System``.
     """
+    equations = recurrences(trace)
+    if not isinstance(equations, TraceError):
+        _write(trace, equations, builder)
+    elif nests.may_be_nest(trace):
+        build_nest(trace, builder)
+    else:
+        raise equations
+
+
+def recurrences(trace: Trace) -> list[Statement] | TraceError:
+    """Return the equations that the text of a recording spells, or why it spells none."""
     if trace.refusal is not None:
-        raise trace.refusal
+        return trace.refusal
     parts = [cases.split(trace, equation) for equation in trace.equations]
-    check_read_order(parts)
+    obstacle = find_early_read(parts)
+    if obstacle is not None:
+        return obstacle
     equations = [part for statement in parts for part in statement]
-    equations += _completions(trace)
-    _write(trace, equations, builder)
+    needed = {access.tensor for equation in trace.equations for access in accesses(equation.value)}
+    needed |= set(trace.outputs.values())
+    for tensor in trace.tensors:
+        if tensor.initial is not None and tensor in needed:
+            filled = completion(tensor, [e for e in trace.equations if e.target is tensor])
+            if isinstance(filled, TraceError):
+                return filled
+            equations += filled
+    return equations
 
 
 def build_nest(trace: Trace, builder: SystemBuilder) -> None:
@@ -165,17 +187,6 @@ def _nest(statement: Statement) -> list[str]:
             names.append(value.index.name)
         todo += value.operands
     return list(dict.fromkeys(names))
-
-
-def _completions(trace: Trace) -> list[Statement]:
-    """The equations that give unassigned elements of filled tensors their constant."""
-    read = {access.tensor for equation in trace.equations for access in accesses(equation.value)}
-    needed = read | set(trace.outputs.values())
-    result = []
-    for tensor in trace.tensors:
-        if tensor.initial is not None and tensor in needed:
-            result += completion(tensor, [e for e in trace.equations if e.target is tensor])
-    return result
 
 
 def _tensors(equation: Statement) -> set[Tensor]:

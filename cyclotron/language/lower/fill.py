@@ -19,7 +19,7 @@ from cyclotron.language.values.region import (
 from cyclotron.support.errors import TraceError
 
 
-def completion(tensor: Tensor, equations: Sequence[Statement]) -> list[Statement]:
+def completion(tensor: Tensor, equations: Sequence[Statement]) -> list[Statement] | TraceError:
     """Return the equation that fills the complement of what the equations assign, if that is not empty.
 
     Parameters
@@ -31,15 +31,18 @@ def completion(tensor: Tensor, equations: Sequence[Statement]) -> list[Statement
 
     Returns
     -------
-    list of Statement
-        One equation or none.
+    list of Statement or TraceError
+        One equation or none; or CYC117 where the complement is not found.
     """
     names = axis_names(tensor, equations)
     axes = [Index(name, tensor.span) for name in names]
     inside = box([(axis, int(extent)) for axis, extent in zip(axes, tensor.shape, strict=True)])
     missing: Region = () if is_empty(inside) else (inside,)
     for equation in equations:
-        missing = subtract(missing, simplify(_assigned(equation, axes), inside))
+        assigned = _assigned(equation, axes)
+        if isinstance(assigned, TraceError):
+            return assigned
+        missing = subtract(missing, simplify(assigned, inside))
     if not missing:
         return []
     region = intersection((inside,), simplify(missing, inside))
@@ -69,7 +72,7 @@ def axis_names(tensor: Tensor, equations: Sequence[Statement]) -> list[str]:
     return names
 
 
-def _assigned(equation: Statement, axes: Sequence[Index]) -> Region:
+def _assigned(equation: Statement, axes: Sequence[Index]) -> Region | TraceError:
     """The elements that an equation assigns, as a region over the axes."""
     solved: dict[Index, Affine] = {}
     pending = list(zip(axes, equation.index, strict=True))
@@ -99,7 +102,7 @@ def _assigned(equation: Statement, axes: Sequence[Index]) -> Region:
             if loop not in solved and part is not None:
                 part = project(part, loop)
         if pending or part is None:
-            raise TraceError(
+            return TraceError(
                 f"the elements of `{tensor.name}` that stay {tensor.initial} cannot be determined",
                 code="CYC117",
                 span=equation.span,

@@ -16,15 +16,11 @@ from cyclotron.language.trace.trace import Trace
 from cyclotron.language.values.affine import Affine, Index
 from cyclotron.language.values.nodes import Access, Constant, Element, Tensor, rebuild, transform
 from cyclotron.language.values.region import box
-from cyclotron.support.errors import CyclotronError
-
-# What recurrences may not do and a loop nest may; CYC201 is the compiler's: assigned twice.
-_REFUSED_AS_RECURRENCES = frozenset({"CYC106", "CYC113", "CYC117", "CYC201"})
 
 
-def may_be_nest(trace: Trace, error: CyclotronError) -> bool:
-    """Return whether a kernel that is refused as recurrences can be a loop nest; of tiles it cannot."""
-    return error.code in _REFUSED_AS_RECURRENCES and not any(tensor.blocked for tensor in trace.tensors)
+def may_be_nest(trace: Trace) -> bool:
+    """Return whether a kernel that is no recurrence can be a loop nest: all its elements are scalars."""
+    return not any(tensor.blocked for tensor in trace.tensors)
 
 
 def with_arrays(trace: Trace) -> Trace:

@@ -16,8 +16,8 @@ from cyclotron.language.values.region import is_empty, substitute
 from cyclotron.support.errors import Span, TraceError
 
 
-def check_read_order(statements: Sequence[Sequence[Statement]]) -> None:
-    """Raise `TraceError` for readings of incomplete accumulations and of fillings that are replaced later.
+def find_early_read(statements: Sequence[Sequence[Statement]]) -> TraceError | None:
+    """Return a reading of an incomplete accumulation, or of a filling that is replaced later, as an error.
 
     Parameters
     ----------
@@ -30,7 +30,10 @@ def check_read_order(statements: Sequence[Sequence[Statement]]) -> None:
                 for other, writers in enumerate(statements):
                     for writer in writers:
                         if writer.target is access.tensor:
-                            _check_pair(reader, access, region, writer, other - position)
+                            obstacle = _early(reader, access, region, writer, other - position)
+                            if obstacle is not None:
+                                return obstacle
+    return None
 
 
 def _readings(value: Element, region: Region) -> Iterator[tuple[Access, Region]]:
@@ -49,11 +52,13 @@ def _readings(value: Element, region: Region) -> Iterator[tuple[Access, Region]]
         pending += [(operand, where) for operand in part.operands]
 
 
-def _check_pair(reader: Statement, access: Access, region: Region, writer: Statement, later: int) -> None:
+def _early(
+    reader: Statement, access: Access, region: Region, writer: Statement, later: int
+) -> TraceError | None:
     """Check one reading against one equation of its tensor; `later` > 0 where the equation is below it."""
     folded = later == 0 and writer.folded  # e.g. `X[i] -= L[i, k] * X[k]`, of other elements
     if writer.reduced is not None and writer.reduced in reader.inside and not folded:
-        raise TraceError(
+        return TraceError(
             f"`{access!r}` is read while it is accumulated over `{writer.reduced.name}`",
             code="CYC113",
             span=access.span,
@@ -61,7 +66,7 @@ def _check_pair(reader: Statement, access: Access, region: Region, writer: State
             help=f"read it after the loop over `{writer.reduced.name}`",
         )
     if access.tensor.initial is None:
-        return  # before its assignment an element has no value that Python could read
+        return None  # before its assignment an element has no value that Python could read
     renamed = {loop: Index(loop.name, loop.span) for loop in writer.loops}
     values = {loop: Affine({new: 1}, 0) for loop, new in renamed.items()}
     same_element = tuple(
@@ -71,7 +76,8 @@ def _check_pair(reader: Statement, access: Access, region: Region, writer: State
     both = intersection(region, substitute(writer.region, values))
     for order in _orders(reader, writer, values, later):
         if any(not is_empty((*same_element, *order, *points)) for points in both):
-            raise _read_too_early(access, writer.span)
+            return _read_too_early(access, writer.span)
+    return None
 
 
 def _orders(

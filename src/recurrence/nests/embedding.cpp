@@ -248,20 +248,19 @@ bool Embedding::add_orders(const std::vector<std::vector<Read>>& reads) {
 bool Embedding::advances(const std::vector<std::string>& order, std::size_t reader, const Read& read,
                          const Source& source) const {
   const auto variables = read.scope.names.size();
-  const auto coordinate = [&](std::size_t statement, const std::string& name,
-                              const std::vector<poly::Affine>& point) {
-    const auto& embedded = statements_[statement];
+  const auto coordinate = [&](const Source& at, const std::string& name) {
+    const auto& embedded = statements_[at.statement];
     const auto place = std::ranges::find(embedded.names, name);
     if (place == embedded.names.end()) return poly::constant(variables, 0);
     const auto& form = embedded.coordinates[static_cast<std::size_t>(place - embedded.names.begin())];
-    return poly::substitute(form, point, variables);
+    return at.times_divisor(form, variables);
   };
-  std::vector<poly::Affine> here;
+  Source here{reader, source.points, {}, source.divisor};
   for (std::size_t v = 0; v < nest_.positions[reader].descending.size(); ++v)
-    here.push_back(poly::variable(variables, v));
+    here.from.push_back(source.divisor * poly::variable(variables, v));
   auto equal = source.points;
   for (const auto& name : order) {
-    const auto step = coordinate(reader, name, here) - coordinate(source.statement, name, source.from);
+    const auto step = coordinate(here, name) - coordinate(source, name);
     if (!equal.intersect({-1 * step - poly::constant(variables, 1), false}).is_empty()) return false;
     equal = equal.intersect({step, true});
     if (equal.is_empty()) return true;

@@ -72,11 +72,15 @@ class Expansion {
 
   /// Fillings and copies of inputs need no tensor: what reads them can read what they copy.
   [[nodiscard]] bool is_copy(std::size_t s) const {
+    if (strided_[s]) return false;
     const auto& node = nest_.system.at(at(s).expr).node;
     const auto* access = std::get_if<Access>(&node);
     return std::holds_alternative<Constant>(node) ||
            (access != nullptr && nest_.system.at(access->tensor).role == Role::input);
   }
+
+  /// Nor do statements that assign what others did.
+  [[nodiscard]] bool hands_on(std::size_t s) const { return !strided_[s] && writes_.hands_on(s); }
 
   [[nodiscard]] std::vector<bool> find_copies() const {
     std::vector<bool> copies;
@@ -99,7 +103,16 @@ class Expansion {
       last_.push_back(returned ? writes_.last_points(s) : poly::Set::empty(context_, at(s).indices.size()));
       if (!last_.back().is_empty()) need(s);
     }
-    writes_.read_through(reads_);
+    strided_.assign(count, false);
+    for (const auto& reads : reads_) {
+      for (const auto& read : reads) {
+        for (const auto& source : read.sources)
+          strided_[source.statement] = strided_[source.statement] || source.divisor > 1;
+      }
+    }
+    std::vector<bool> through;
+    for (std::size_t s = 0; s < count; ++s) through.push_back(hands_on(s));
+    detail::LastWrites::read_through(reads_, through);
     while (!todo.empty()) {
       const auto s = todo.back();
       todo.pop_back();
@@ -128,11 +141,12 @@ class Expansion {
     }
     for (std::size_t s = 0; s < live_.size(); ++s) {
       // Where each write is the last one of its element, the output itself can hold the values.
-      direct_.push_back(live_[s] && (writes_.hands_on(s) || last_[s] == writes_.domain(s)));
+      direct_.push_back(live_[s] && (hands_on(s) || last_[s] == writes_.domain(s)));
       made_.push_back(kept_[at(s).target.index()]);
       if (live_[s] && !is_copy(s) && !direct_[s]) {
-        std::vector<std::int64_t> shape;
-        for (const auto& [form, low] : box(s))
+        auto shape = strided_[s] ? nest_.system.at(at(s).target).shape : std::vector<std::int64_t>{};
+        for (const auto& [form, low] :
+             strided_[s] ? std::vector<std::pair<poly::Affine, std::int64_t>>{} : box(s))
           shape.push_back(*writes_.domain(s).image({form}).maximum(0) - low + 1);
         made_[s] = add_local(at(s).target, std::move(shape), at(s).span);
       }
@@ -177,7 +191,7 @@ class Expansion {
   /// The element that holds what a statement made at a point.
   [[nodiscard]] std::vector<Affine> element_of(std::size_t s, const std::vector<poly::Affine>& point,
                                                std::size_t variables) const {
-    if (direct_[s])
+    if (direct_[s] || strided_[s])
       return from_poly(substituted(to_poly(at(s).index, at(s).indices.size()), point, variables));
     std::vector<Affine> index;
     for (const auto& [form, low] : box(s)) {
@@ -225,11 +239,25 @@ class Expansion {
   /// The value that a source made, read where the old scope has these values.
   ExprId read_source(const Source& source, const std::vector<poly::Affine>& old, std::size_t variables,
                      const Span& span) {
+    if (source.divisor > 1) return read_element(source, old, variables, span);
     const auto point = substituted(source.from, old, variables);
     if (!is_copy(source.statement)) {
       return add(Access{made_[source.statement], element_of(source.statement, point, variables)}, span);
     }
     return read_copy(source.statement, point, variables, span);
+  }
+
+  /// The value of a source of another stride: its element, of which no division is left.
+  ExprId read_element(const Source& source, const std::vector<poly::Affine>& old, std::size_t variables,
+                      const Span& span) {
+    Access access{made_[source.statement], {}};
+    for (const auto& form : to_poly(at(source.statement).index, at(source.statement).indices.size())) {
+      auto element = source.times_divisor(form, old.size());
+      for (auto& coefficient : element.coefficients) coefficient /= source.divisor;
+      element.constant /= source.divisor;
+      access.index.push_back(from_poly(poly::substitute(element, old, variables)));
+    }
+    return add(std::move(access), span);
   }
 
   /// The value that a filling or a copy of an input assigns.
@@ -246,7 +274,7 @@ class Expansion {
   void expand(std::size_t s) {
     const auto& embedded = embedding_.of(s);
     const auto variables = embedded.names.size();
-    const auto cases = detail::cases_of(writes_.hands_on(s) ? last_[s] : writes_.domain(s), reads_[s]);
+    const auto cases = detail::cases_of(hands_on(s) ? last_[s] : writes_.domain(s), reads_[s]);
     std::vector<TensorId> apart;
     for (std::size_t r = 0; r < reads_[s].size(); ++r) {
       const bool several = !cases.empty() && cases.front().sources[r] == nullptr;
@@ -409,7 +437,8 @@ class Expansion {
   const Nest& nest_;
   detail::LastWrites writes_;
   std::vector<std::vector<Read>> reads_;  ///< Of each statement.
-  std::vector<poly::Set> last_;           ///< Of each statement: where it makes an output's last values.
+  std::vector<bool> strided_;    ///< Of each statement: whether others read what it makes at another stride.
+  std::vector<poly::Set> last_;  ///< Of each statement: where it makes an output's last values.
   std::vector<bool> live_;
   detail::Embedding embedding_;
   std::vector<TensorId> kept_;  ///< Inputs and outputs in the result.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include <cyclotron/support/error.hpp>
 
@@ -39,6 +40,7 @@ poly::Set before(const poly::Set& points, const std::vector<poly::Affine>& earli
 
 /// True where `general` says on the points of `special` what that says.
 bool covers(const Source& general, const Source& special) {
+  if (general.divisor != special.divisor) return false;
   auto same = special.points;
   for (std::size_t f = 0; f < special.from.size(); ++f)
     same = same.intersect({general.from[f] - special.from[f], true});
@@ -59,6 +61,12 @@ std::vector<Source> merged(std::vector<Source> pieces) {
 }
 
 }  // namespace
+
+poly::Affine Source::times_divisor(const poly::Affine& form, std::size_t variables) const {
+  auto result = poly::substitute(form, from, variables);
+  result.constant += (divisor - 1) * form.constant;
+  return result;
+}
 
 LastWrites::LastWrites(const poly::Context& context, const Nest& nest) : context_(context), nest_(nest) {
   CYC_CHECK(nest.positions.size() == nest.system.equations.size());
@@ -195,6 +203,38 @@ std::optional<std::vector<Source>> LastWrites::affine_pieces(const poly::Map& la
   return merged(std::move(result));
 }
 
+/// The points that read what the writer made, where each of its loops counts along one axis with a stride: there the
+/// element tells when it was made.
+std::optional<Source> LastWrites::of_a_stride(const poly::Map& last, std::size_t writer, const Access& access,
+                                              const Scope& scope) const {
+  const auto& equation = nest_.system.equations[writer];
+  const auto loops = equation.indices.size(), variables = scope.names.size();
+  Source result{writer, last.domain().coalesce(), {}};
+  if (!result.points.conjunctions()) return std::nullopt;
+  std::vector<std::pair<poly::Affine, std::int64_t>> quotients;
+  for (std::size_t v = 0; v < loops; ++v) {
+    for (std::size_t d = 0; d < equation.index.size() && quotients.size() == v; ++d) {
+      const auto subscript = to_poly(equation.index[d], loops);
+      const auto stride = subscript.coefficients[v];
+      if (stride == 0 ||
+          subscript - stride * poly::variable(loops, v) != poly::constant(loops, subscript.constant))
+        continue;
+      quotients.emplace_back(
+          to_poly(access.index[d], variables) - poly::constant(variables, subscript.constant), stride);
+      result.divisor = std::lcm(result.divisor, stride);
+    }
+    if (quotients.size() == v) return std::nullopt;
+  }
+  for (const auto& [form, stride] : quotients) result.from.push_back(result.divisor / stride * form);
+  const auto is_whole = [&](const Affine& subscript) {
+    const auto element = result.times_divisor(to_poly(subscript, loops), variables);
+    return element.constant % result.divisor == 0 &&
+           std::ranges::all_of(element.coefficients, [&](auto c) { return c % result.divisor == 0; });
+  };
+  if (!std::ranges::all_of(equation.index, is_whole)) return std::nullopt;
+  return result;
+}
+
 /// The points that read what the writer made, as affine functions to its points.
 std::vector<Source> LastWrites::pieces_of(const poly::Map& last, std::size_t writer, const Expr& expr,
                                           const Access& access, const Scope& scope) const {
@@ -217,6 +257,7 @@ std::vector<Source> LastWrites::pieces_of(const poly::Map& last, std::size_t wri
     if (pieces) result.insert(result.end(), pieces->begin(), pieces->end());
   }
   if (affine) return merged(std::move(result));
+  if (auto source = of_a_stride(mine, writer, access, scope)) return {std::move(*source)};
   const auto& text = access_text(nest_.system, access.tensor, access.index, scope.names);
   throw LegalityError(
       {.code = "CYC216",
@@ -232,10 +273,10 @@ bool LastWrites::hands_on(std::size_t statement) const {
   return access != nullptr && is_assigned(access->tensor);
 }
 
-void LastWrites::read_through(std::vector<std::vector<Read>>& reads) const {
+void LastWrites::read_through(std::vector<std::vector<Read>>& reads, const std::vector<bool>& through) {
   for (auto& of_statement : reads) {
     for (auto& read : of_statement) {
-      const auto is_handed_on = [&](const Source& source) { return hands_on(source.statement); };
+      const auto is_handed_on = [&](const Source& source) { return through[source.statement]; };
       // What is handed on was read before, so this ends.
       while (std::ranges::any_of(read.sources, is_handed_on)) {
         std::map<std::size_t, std::vector<Source>> all;
@@ -248,10 +289,10 @@ void LastWrites::read_through(std::vector<std::vector<Read>>& reads) const {
             auto points =
                 source.points.intersect(origin.points.preimage(source.from, read.scope.names.size()));
             if (points.is_empty()) continue;
-            Source through{origin.statement, std::move(points), {}};
+            Source earlier{origin.statement, std::move(points), {}, origin.divisor};
             for (const auto& form : origin.from)
-              through.from.push_back(poly::substitute(form, source.from, read.scope.names.size()));
-            all[origin.statement].push_back(std::move(through));
+              earlier.from.push_back(poly::substitute(form, source.from, read.scope.names.size()));
+            all[origin.statement].push_back(std::move(earlier));
           }
         }
         read.sources.clear();

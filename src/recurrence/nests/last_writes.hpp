@@ -9,11 +9,14 @@
 
 namespace cyclotron::recurrence::detail {
 
-/// At these points (of the reader's scope) the value is what `statement` made at from(p).
+/// At these points (of the reader's scope) the value is what `statement` made at from(p) / divisor.
 struct Source {
   std::size_t statement = 0;
   poly::Set points;
   std::vector<poly::Affine> from;
+  std::int64_t divisor = 1;
+  /// The divisor times a form of the statement's indices, where those are from(p) / divisor.
+  [[nodiscard]] poly::Affine times_divisor(const poly::Affine& form, std::size_t variables) const;
 };
 
 /// A reading of an assigned tensor.
@@ -31,8 +34,9 @@ class LastWrites {
   /// The readings of assigned tensors by a statement, in the order of for_each_expr.
   /// Throws LegalityError CYC215, CYC216.
   [[nodiscard]] std::vector<Read> reads(std::size_t statement) const;
-  /// Replaces sources that only hand on what they read by where that comes from. `reads`: of each statement.
-  void read_through(std::vector<std::vector<Read>>& reads) const;
+  /// Replaces sources that only hand on what they read, statements in `through`, by where that comes from.
+  /// `reads`: of each statement.
+  static void read_through(std::vector<std::vector<Read>>& reads, const std::vector<bool>& through);
   /// True for a statement that only hands on one element of an assigned tensor.
   [[nodiscard]] bool hands_on(std::size_t statement) const;
   /// The points at which a statement makes the last value of an element.
@@ -50,6 +54,8 @@ class LastWrites {
                                             const Scope& scope) const;
   [[nodiscard]] std::optional<std::vector<Source>> affine_pieces(const poly::Map& last, std::size_t writer,
                                                                  const Scope& scope) const;
+  [[nodiscard]] std::optional<Source> of_a_stride(const poly::Map& last, std::size_t writer,
+                                                  const Access& access, const Scope& scope) const;
   [[nodiscard]] std::vector<Source> pieces_of(const poly::Map& last, std::size_t writer, const Expr& expr,
                                               const Access& access, const Scope& scope) const;
 

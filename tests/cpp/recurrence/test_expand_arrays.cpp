@@ -79,13 +79,29 @@ TEST(ExpandArrays, RefusesWhatNothingWrote) {
   EXPECT_EQ(diagnostic.message, "`c[-i+2]` reads `c[2]` at i = 0, to which nothing is assigned yet");
 }
 
-TEST(ExpandArrays, RefusesStrides) {
+/// c[i] = 1; c[2i] = sqrt(x[i]); y[i] = c[i]: what is made at i / 2 is read by its element.
+TEST(ExpandArrays, ReadsElementsOfAStride) {
   SystemBuilder b("nest");
   b.input("x", {4}).output("y", {7}).local("c", {7}).names({"i"});
   b.equation("c", {"i"}, 1, "0 <= i < 7", b.number(1));
   b.equation("c", {"2i"}, 1, "0 <= i < 4", b.apply(Op::sqrt, {b.at("x", {"i"})}));
-  b.equation("y", {"i"}, 1, "0 <= i < 7", b.at("c", {"i"}));
-  const Nest nest{b.build(), {{{0, 0}, {false}}, {{1, 0}, {false}}, {{2, 0}, {false}}}};
+  b.equation("y", {"i"}, 1, "0 <= i < 7", b.apply(Op::sqrt, {b.at("c", {"i"})}));
+  EXPECT_EQ(expanded(b, {{{0, 0}, {false}}, {{1, 0}, {false}}, {{2, 0}, {false}}}),
+            "  c_1[2i] = sqrt(x[i])    0 <= i <= 3\n"
+            "  y[i] = sqrt(to_float64(1))    0 <= i <= 6 and i mod 2 = 1\n"
+            "  y[i] = sqrt(c_1[i])    0 <= i <= 6 and i mod 2 = 0\n");
+}
+
+/// Of two loops along one axis the element does not tell when it was made.
+TEST(ExpandArrays, RefusesStrides) {
+  SystemBuilder b("nest");
+  b.input("x", {4}).output("y", {8}).local("c", {8}).names({"i"});
+  b.equation("c", {"i"}, 1, "0 <= i < 8", b.number(1));
+  b.names({"i", "j"});
+  b.equation("c", {"2i+j"}, 2, "0 <= i < 4 and 0 <= j < 2", b.apply(Op::sqrt, {b.at("x", {"i"})}));
+  b.names({"i"});
+  b.equation("y", {"i"}, 1, "0 <= i < 8", b.at("c", {"i"}));
+  const Nest nest{b.build(), {{{0, 0}, {false}}, {{1, 0, 0}, {false, false}}, {{2, 0}, {false}}}};
   const auto diagnostic = error_of<LegalityError>([&] { (void)recurrence::expand_arrays(nest); });
   EXPECT_EQ(diagnostic.code, "CYC216");
   EXPECT_NE(diagnostic.message.find("what `c[i]` reads"), std::string::npos) << diagnostic.message;

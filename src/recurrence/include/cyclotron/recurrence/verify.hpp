@@ -12,6 +12,10 @@ namespace cyclotron::recurrence {
 /// Throws LegalityError with a witness point.
 void verify(const System& system);
 
+/// False where some element is assigned twice (what `verify` refuses by CYC201): then the equations mean something only
+/// as statements that run one after the other.
+[[nodiscard]] bool assigns_once(const System& system);
+
 /// Of the equations as statements that run one after the other, proves what does not depend on their order:
 /// CYC203, CYC205 and CYC206 as above, and that no input is assigned (CYC201).
 void verify_statements(const System& system);

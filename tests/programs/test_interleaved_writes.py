@@ -1,0 +1,175 @@
+"""Elements written one stride apart and read at every index: values and dtypes of NumPy, on every backend."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cyclotron as cy
+
+BACKENDS = ("numpy", "sim", "local")
+
+
+@cy.kernel
+def halves_of_an_argument(u, v):
+    u[::2] = v
+    y = u + 1
+    return y
+
+
+@cy.kernel
+def two_halves(u, v):
+    y = cy.zeros_like(u)
+    y[::2] = v
+    y[1::2] = v + 1
+    return y
+
+
+@cy.kernel
+def two_halves_of_an_argument(u, v):
+    u[::2] = v
+    u[1::2] = v * v
+    return u
+
+
+@cy.kernel
+def two_halves_read_together(u, v):
+    y = cy.empty_like(u)
+    y[::2] = v
+    y[1::2] = v + v
+    z = y * u
+    return z
+
+
+@cy.kernel
+def neighbours_of_other_halves(u, v):
+    u[1::2] = v
+    y = u[1:] - u[:-1]
+    z = y[1:] * y[:-1]
+    return z
+
+
+@cy.kernel
+def backwards(u, v):
+    u[::-2] = v
+    y = u[::-1] + u
+    return y
+
+
+@cy.kernel
+def one_half_after_all(u, v):
+    w = u * u
+    w[::2] = v
+    w[1::2] += v
+    y = w - u
+    return y
+
+
+@cy.kernel
+def counted_in_loops(u, v):
+    y = cy.zeros_like(u)
+    for i in range(v.shape[0]):
+        y[2 * i] = v[i]
+    for i in range(v.shape[0]):
+        y[2 * i + 1] = v[i] + y[2 * i]
+    z = cy.empty_like(u)
+    for i in range(u.shape[0]):
+        z[i] = y[i] * u[i]
+    return z
+
+
+@cy.kernel
+def accumulated_by_halves(u, v):
+    y = cy.zeros_like(u)
+    for i in range(v.shape[0]):
+        y[2 * i] += v[i]
+    z = cy.empty_like(u)
+    for i in range(u.shape[0]):
+        z[i] = y[i] - u[i]
+    return z
+
+
+@cy.kernel
+def running_sum_of_halves(u, v):
+    y = cy.empty_like(u)
+    y[::2] = v
+    y[1::2] = v + 1
+    z = cy.empty_like(u)
+    z[0] = y[0]
+    for i in range(1, u.shape[0]):
+        z[i] = z[i - 1] + y[i]
+    return z
+
+
+@cy.kernel
+def quarters_of_halves(u, v):
+    y = cy.empty_like(u)
+    y[::2] = v
+    y[1::2] = v + 1
+    z = y * 1
+    z[::4] = 0
+    w = z + y
+    return w
+
+
+@cy.kernel
+def columns(u, v):
+    A = cy.zeros((3, u.shape[0]), dtype=u.dtype)
+    A[:, ::2] = v
+    A[1:, 1::2] = u[1::2]
+    B = A + u
+    return B
+
+
+HALVES = [
+    halves_of_an_argument,
+    two_halves,
+    two_halves_of_an_argument,
+    two_halves_read_together,
+    neighbours_of_other_halves,
+    backwards,
+    one_half_after_all,
+    counted_in_loops,
+    accumulated_by_halves,
+    running_sum_of_halves,
+    quarters_of_halves,
+    columns,
+]
+
+
+def by_numpy(kernel: cy.Kernel, *args: Any) -> Any:
+    """The kernel's body with NumPy for `cy`."""
+    function = kernel.__wrapped__
+    return type(function)(function.__code__, {"cy": np}, function.__name__)(*args)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32"])
+@pytest.mark.parametrize("size", [2, 4, 10])
+@pytest.mark.parametrize("kernel", HALVES, ids=lambda kernel: kernel.name)
+def test_interleaved_writes(kernel: cy.Kernel, size: int, dtype: str) -> None:
+    rng = np.random.default_rng(size)
+    u, v = (rng.integers(-9, 9, count).astype(dtype) for count in (size, size // 2))
+    expected = by_numpy(kernel, u.copy(), v.copy())
+    program = kernel.compile(u.copy(), v.copy())
+    results = [next(iter(cy.run(program, backend=backend).outputs.values())) for backend in BACKENDS]
+    for found in (kernel.reference(u.copy(), v.copy()), *results):
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+
+
+@cy.kernel
+def thirds(u, v, w):
+    u[::3] = v
+    u[1::3] = w
+    y = u[1:] + u[:-1]
+    return y
+
+
+def test_writes_of_thirds() -> None:
+    u, v, w = np.arange(9.0), np.array([5.0, 6, 7]), np.array([-1.0, -2, -3])
+    expected = by_numpy(thirds, u.copy(), v, w)
+    for backend in BACKENDS:
+        program = thirds.compile(u.copy(), v, w)
+        np.testing.assert_array_equal(cy.run(program, backend=backend).outputs["y"], expected)
