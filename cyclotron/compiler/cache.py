@@ -9,6 +9,7 @@ from typing import Any
 from cyclotron.compiler.program import Program
 from cyclotron.compiler.recurrences import Recurrences
 from cyclotron.language import Kernel
+from cyclotron.language.arguments import identity
 
 _CAPACITY = 64  # entries of a kernel, of each kind
 
@@ -52,7 +53,7 @@ def cache_key(kernel: Kernel, values: tuple[Any, ...]) -> Any:
     tensors = kernel.tensor_arguments(values)
     parts: list[Any] = [read]
     for name, value in zip(kernel.signature.parameters, values, strict=True):
-        parts.append(tensors.get(name, (type(value).__name__, value)))
+        parts.append(tensors.get(name, (type(value), identity(value))))
     try:
         hash(tuple(parts))
     except TypeError:

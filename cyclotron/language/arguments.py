@@ -33,14 +33,19 @@ def normalize(name: str, value: Any, place: Callable[[str], Span | None]) -> Any
     name : str
         The parameter.
     value : object
-        Arrays and nested sequences of numbers become ndarrays; numbers and arrays without axes host values.
+        Arrays and nested sequences of numbers become ndarrays; numbers and arrays without axes host values,
+        those of NumPy in their dtypes.
     place : callable
         Finds the parameter's place, for errors.
     """
     if isinstance(value, (Blocked, Spec)) or value is None or isinstance(value, (int, float, complex, str)):
         return value
-    if isinstance(value, np.generic):
-        return value.item()
+    if isinstance(value, (np.ma.MaskedArray, np.matrix)):
+        raise _unsuited(
+            f"argument `{name}` is a `{type(value).__name__}`, whose operators are not those of arrays",
+            place(name),
+            "pass an array, e.g. `a.filled(0)` of a masked one or `np.asarray(m)` of a matrix",
+        )
     if hasattr(value, "spec"):  # distributed: its numbers are elsewhere
         return value.spec()
     if (
@@ -54,13 +59,20 @@ def normalize(name: str, value: Any, place: Callable[[str], Span | None]) -> Any
             raise ShapeError(
                 f"argument `{name}` is no array: {error}", code="CYC116", span=place(name)
             ) from None
-        return array.item() if array.ndim == 0 else array
-    raise TraceError(
+        if array.ndim:
+            return array
+        value = array[()]
+        if array.dtype.kind in "biufc" and array.dtype.char not in "gG":
+            return value
+    raise _unsuited(
         f"argument `{name}` has type `{type(value).__name__}`",
-        code="CYC116",
-        span=place(name),
-        help="pass an array, cy.blocked(...), cy.spec(...) or a Python number",
+        place(name),
+        "pass an array, cy.blocked(...), cy.spec(...) a number of Python or one of NumPy that arrays have",
     )
+
+
+def _unsuited(message: str, span: Span | None, help: str) -> TraceError:
+    return TraceError(message, code="CYC116", span=span, help=help)
 
 
 def describe(name: str, value: Any) -> TensorArgument | None:
@@ -72,3 +84,8 @@ def describe(name: str, value: Any) -> TensorArgument | None:
     if isinstance(value, np.ndarray):
         return TensorArgument(name, value.dtype.name, tuple(map(int, value.shape)), None)
     return None
+
+
+def identity(value: Any) -> Any:
+    """Return what tells host values of one type apart: of floating numbers the bits, as -0.0 equals 0.0."""
+    return np.asarray(value).tobytes() if isinstance(value, (float, complex, np.generic)) else value

@@ -66,7 +66,10 @@ def isinf(x: Any) -> Any:
 @numpy_function(np.round, method="round", elementwise=True)
 def round(a: Any) -> Any:
     """The whole number nearest to each real scalar; of two as near the even one."""
-    if np.dtype(own_dtype(a) if a.dtype is None else a.dtype).kind in "bi":
+    kind = np.dtype(own_dtype(a) if a.dtype is None else a.dtype).kind
+    if kind == "b":
+        return a.astype("float16")
+    if kind == "i":
         return a.copy() if isinstance(a, Array) else a  # type: ignore[attr-defined]
     down = f.floor(a)
     rest = a - down

@@ -16,10 +16,11 @@ from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.condition import Condition, Extremum
 from cyclotron.language.values.context import ACTIVE
 from cyclotron.language.values.dispatch import Arithmetic, Array, PartialArray
-from cyclotron.language.values.dtypes import of_numpy
+from cyclotron.language.values.dtypes import of_numpy, own_dtype
 from cyclotron.language.values.nodes import Element
 from cyclotron.language.values.operations import where_of_numpy
 from cyclotron.language.values.operators import OPERATORS
+from cyclotron.language.values.promotion import unsupported
 from cyclotron.language.values.reference import ReferenceRagged
 
 _HOSTS = (np.ndarray, np.generic, int, float, complex, list, tuple)
@@ -71,16 +72,28 @@ logical_xor = _elementwise("logical_xor", "True where exactly one of each pair i
 logical_not = _elementwise("logical_not", "True where a scalar is zero.")
 
 
-@numpy_function()
+@numpy_function(np.square, elementwise=True)
 def square(x: Any) -> Any:
-    """The square of each scalar."""
-    return x * x
+    """The square of each scalar, a number."""
+    _number_dtype("square", x)
+    return x**2
 
 
-@numpy_function()
+@numpy_function(np.reciprocal, elementwise=True)
 def reciprocal(x: Any) -> Any:
-    """One over each scalar, floating or complex."""
-    return 1 / x
+    """One over each scalar; of whole numbers the whole part, and the least number of zero."""
+    dtype = _number_dtype("reciprocal", x)
+    if dtype.kind != "i":
+        return 1 / x
+    return where(x == 0, np.iinfo(dtype).min, where(abs(x) == 1, x, 0))
+
+
+def _number_dtype(op: str, x: Any) -> np.dtype[Any]:
+    """The dtype of an operand of a function that NumPy computes of truth values in int8."""
+    dtype = np.dtype(own_dtype(x) if x.dtype is None else x.dtype)
+    if dtype.kind == "b":
+        raise unsupported(op, "bool", "int8")
+    return dtype
 
 
 @numpy_function(np.where, elementwise=True, or_numpy=False)

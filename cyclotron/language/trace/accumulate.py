@@ -173,8 +173,4 @@ def _split_region(scopes: Sequence[Scope], reduced: Index | None, span: Span) ->
 
 
 def _grow(first: Element, term: Element, negative: bool) -> Element:
-    if negative:
-        if isinstance(first, Constant) and first.value == 0:
-            return apply("negative", term)
-        return apply("subtract", first, term)
-    return add(first, term)
+    return apply("subtract", first, term) if negative else add(first, term)

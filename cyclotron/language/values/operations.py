@@ -26,7 +26,7 @@ from cyclotron.language.values.nodes import (
     strip_transpose,
 )
 from cyclotron.language.values.operators import DTYPES, OPERATORS, named_dtype
-from cyclotron.language.values.promotion import converted, promoted
+from cyclotron.language.values.promotion import converted, promoted, python_number
 from cyclotron.language.values.refusals import inverted
 from cyclotron.language.values.source_span import here, shape_error, trace_error
 
@@ -37,8 +37,9 @@ def element(value: object) -> Element:
         return value
     if isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0 and value.dtype.kind in "biufc":
         return Constant(value.item(), here(), value.dtype.name)
-    if isinstance(value, (bool, int, float, complex)):
-        return Constant(value, here())
+    plain = python_number(value)
+    if plain is not None:
+        return Constant(plain, here())
     if isinstance(value, (Affine, Extremum, Rounded)):
         if isinstance(value, Affine) and not value.terms:
             return Constant(value.constant, here())
@@ -211,8 +212,6 @@ def _is_same_access(a: Element, b: Element) -> bool:
 _SPELLED: Mapping[np.ufunc, Callable[..., Element]] = {
     np.add: add,
     np.power: power,
-    np.square: lambda a: power(a, 2),
-    np.reciprocal: lambda a: apply("divide", 1, a),
     np.matmul: matmul,
     np.positive: lambda a: element(a) if array_of((a,)) is None else +a,
 }

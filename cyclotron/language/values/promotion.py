@@ -134,6 +134,14 @@ def check_storable(dtype: str, target: str, *, in_place: str | None = None) -> N
     )
 
 
+def python_number(value: object) -> complex | None:
+    """A number of Python as that: sizes, which remember tiles, and those of enumerations too; else None."""
+    for kind in (bool, int, float, complex):
+        if isinstance(value, kind):
+            return kind(value)
+    return None
+
+
 def _sample(operand: Typed) -> Any:
     """Return a value that NumPy promotes as an operand; only `int` itself does it know as Python's."""
     if isinstance(operand, (str, np.generic)):

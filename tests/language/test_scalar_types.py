@@ -1,0 +1,231 @@
+"""Numbers have the types that NumPy gives them, wherever they come from: NumPy itself is the witness."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cyclotron as cy
+
+
+def agree(kernel: cy.Kernel, *arguments: Any) -> None:
+    """The kernel's own text on plain arrays says which values, signs and dtypes all backends give."""
+    copies = [one.copy() if isinstance(one, np.ndarray) else one for one in arguments]
+    expected = np.asarray(kernel.__wrapped__(*copies))  # type: ignore[attr-defined]
+    program = kernel.compile(*arguments)
+    results = {backend: cy.run(program, backend=backend).output for backend in ("sim", "local")}
+    for backend, found in {"reference": kernel.reference(*arguments), **results}.items():
+        found = np.asarray(found)
+        assert found.dtype == expected.dtype, backend
+        assert found.shape == expected.shape, backend
+        np.testing.assert_array_equal(found, expected, err_msg=backend)
+        if expected.dtype.kind in "fc":
+            for part in (np.real, np.imag):
+                np.testing.assert_array_equal(np.signbit(part(found)), np.signbit(part(expected)), backend)
+
+
+@cy.kernel
+def by_size(u):
+    return u / u.shape[0]
+
+
+@cy.kernel
+def times_size(u):
+    return u * u.shape[0] + len(u) * u.size
+
+
+@cy.kernel
+def element_times_size(u):
+    n = u.shape[0]
+    y = cy.empty_like(u)
+    for i in range(n):
+        y[i] = u[i] * n * u.shape[0]
+    return u[0] * n + y
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int32", "float16", "float32", "complex64"])
+@pytest.mark.parametrize("kernel", [by_size, times_size], ids=lambda kernel: kernel.name)
+def test_sizes_are_numbers_of_python(kernel: cy.Kernel, dtype: str) -> None:
+    agree(kernel, np.arange(3).astype(dtype))
+
+
+def test_an_element_times_a_size() -> None:
+    agree(element_times_size, np.arange(3, dtype=np.int32))
+
+
+@cy.kernel
+def times(u, n):
+    return u * n
+
+
+@cy.kernel
+def stepwise(u, n):
+    y = cy.zeros(u.shape[0], dtype="float64")
+    for i in range(u.shape[0]):
+        y[i] = (u[i] + n) * n if u[i] > n else cy.maximum(n, u[i]) / 3
+    return y
+
+
+NUMBERS = [
+    np.int64(3_000_000_000),
+    np.array(3_000_000_000),
+    np.int32(3),
+    np.int8(3),
+    np.uint8(3),
+    np.bool_(True),
+    np.float16(1.5),
+    np.float32(0.1),
+    np.float64(0.1),
+    np.array(0.1),
+    np.complex64(1j),
+    np.complex128(1j),
+    True,
+    3,
+    0.1,
+    1j,
+]
+
+
+@pytest.mark.parametrize("number", NUMBERS, ids=lambda one: f"{type(one).__name__} {one}")
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32"])
+def test_numbers_given_as_arguments_keep_their_types(number: Any, dtype: str) -> None:
+    agree(times, np.arange(1, 4).astype(dtype), number)
+
+
+@pytest.mark.parametrize("number", [np.int64(3), np.float32(0.1), np.array(0.1)], ids=repr)
+def test_elements_beside_numbers_given_as_arguments(number: Any) -> None:
+    agree(stepwise, np.arange(1, 4, dtype=np.float32), number)
+
+
+@pytest.mark.parametrize(
+    "argument",
+    [
+        np.longdouble(2),
+        np.clongdouble(2),
+        np.array(np.longdouble(2)),
+        np.datetime64("2000-01-01"),
+        np.timedelta64(1),
+        np.array("text"),
+        np.array(None),
+        np.void(b"1"),
+        np.ma.array([1.0, 2.0, 3.0], mask=[0, 1, 0]),
+        np.ma.masked,
+        np.matrix([[1.0, 2.0, 3.0]]),
+    ],
+    ids=lambda one: f"{type(one).__name__} {one}",
+)
+def test_arguments_that_kernels_do_not_have(argument: Any) -> None:
+    for call in (times, times.reference, times.compile):
+        with pytest.raises(cy.CyclotronError, match="argument `n`") as caught:
+            call(np.arange(3.0), argument)
+        assert caught.value.code in ("CYC116", "CYC120")
+        assert caught.value.span is not None
+
+
+def _nan(bits: int) -> float:
+    number: float = struct.unpack("<d", struct.pack("<Q", bits))[0]
+    return number
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        (0.0, -0.0),
+        (-0.0, 0.0),
+        (0j, complex(0.0, -0.0), complex(-0.0, 0.0)),
+        (_nan(0x7FF8000000000000), _nan(0xFFF8000000000000), _nan(0x7FF8000000000001)),
+        (np.float32(0.0), np.float32(-0.0)),
+        (True, 1, 1.0, np.int64(1), np.int32(1), np.bool_(True), 1 + 0j, np.float32(1)),
+    ],
+    ids=repr,
+)
+def test_numbers_that_compare_equal_are_told_apart(numbers: tuple[Any, ...]) -> None:
+    u = np.ones(2, np.complex64 if isinstance(numbers[-1], complex) else np.float32)
+    programs = [times.compile(u, number) for number in numbers]
+    assert len({id(program) for program in programs}) == len(numbers)
+    assert [times.compile(u, number) for number in numbers] == programs
+    for number in numbers:
+        agree(times, u, number)
+
+
+@cy.kernel
+def less(x):
+    y = cy.zeros(x.shape[0])
+    for i in range(x.shape[0]):
+        y[i] -= x[i]
+    return y
+
+
+@cy.kernel
+def less_in_two_steps(x):
+    y = cy.empty_like(x)
+    for i in range(x.shape[0]):
+        y[i] = 0.0
+        y[i] -= x[i]
+    return y
+
+
+@cy.kernel
+def less_all(x):
+    y = cy.zeros(1)
+    for i in range(x.shape[0]):
+        y[0] -= x[i]
+    return y
+
+
+@pytest.mark.parametrize("kernel", [less, less_in_two_steps, less_all], ids=lambda kernel: kernel.name)
+def test_nothing_less_zero_is_positive(kernel: cy.Kernel) -> None:
+    agree(kernel, np.zeros(1))
+    agree(kernel, np.array([0.0, 1.0, 0.0]))
+
+
+@cy.kernel
+def squares(u):
+    return cy.square(u)
+
+
+@cy.kernel
+def rounded(u):
+    return cy.round(u)
+
+
+@cy.kernel
+def reciprocals(u):
+    return cy.reciprocal(u)
+
+
+@cy.kernel
+def reciprocals_of_elements(u):
+    y = cy.empty_like(u)
+    for i in range(u.shape[0]):
+        y[i] = cy.reciprocal(u[i])
+    return y
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int32", "int64", "float16", "float32", "float64"])
+@pytest.mark.parametrize(
+    "kernel", [squares, rounded, reciprocals, reciprocals_of_elements], ids=lambda kernel: kernel.name
+)
+def test_dtypes_of_functions(kernel: cy.Kernel, dtype: str) -> None:
+    u = np.array([1, -1, 2, -2, 3, 7]).astype(dtype)
+    name = {"rounded": "round", "squares": "square"}.get(kernel.name, "reciprocal")
+    expected = getattr(np, name)(u)
+    if expected.dtype == np.int8:
+        with pytest.raises(cy.CyclotronError, match="int8"):
+            kernel.compile(u)
+        return
+    program = kernel.compile(u)
+    for found in (kernel.reference(u), *(cy.run(program, backend=one).output for one in ("sim", "local"))):
+        assert np.asarray(found).dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_reciprocals_of_the_whole_number_zero() -> None:
+    u = np.array([0, 1], np.int32)
+    with np.errstate(divide="ignore"):
+        expected = np.reciprocal(u)
+        np.testing.assert_array_equal(reciprocals.reference(u), expected)
+    np.testing.assert_array_equal(reciprocals(u), expected)
