@@ -22,6 +22,7 @@ from cyclotron.schedule.schedule import Schedule
 from cyclotron.support.arguments import file_bytes, require
 from cyclotron.support.call_site import errors_at_call
 from cyclotron.support.errors import ProgramError, ShapeError
+from cyclotron.support.files import write_file
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -334,7 +335,7 @@ class Program:
         path : str or Path
             By habit ``*.cyc``.
         """
-        Path(path).write_bytes(self.core.to_bytes())
+        write_file(path, self.core.to_bytes())
 
     def decoded(self) -> dict[str, Any]:
         """Return the program as plain data, for backends and generators of code.

@@ -27,6 +27,7 @@ from cyclotron.schedule.schedule import Schedule
 from cyclotron.support.arguments import shown
 from cyclotron.support.environment import threads
 from cyclotron.support.errors import BackendUnavailable, ShapeError
+from cyclotron.support.files import write_file
 
 DTYPES = ("float32", "float64", "complex64", "complex128")
 _EXTENTS = (16, 32, 64, 128, 256, 512)
@@ -319,6 +320,4 @@ def _write(file: Path, text: str) -> None:
     """Keep the figures, where files can be written."""
     with contextlib.suppress(OSError, RuntimeError):
         file.parent.mkdir(parents=True, exist_ok=True)
-        new = file.with_suffix(f".{os.getpid()}")
-        new.write_text(text)
-        new.replace(file)
+        write_file(file, text)

@@ -27,6 +27,7 @@ from cyclotron.schedule.schedule import Schedule
 from cyclotron.support.arguments import shown
 from cyclotron.support.call_site import errors_at_call
 from cyclotron.support.errors import ShapeError
+from cyclotron.support.files import write_file
 from cyclotron.support.tables import html_table, text_table
 
 __all__ = ["ScaleSimFold", "ScaleSimLayer", "ScaleSimReport", "scale_sim"]
@@ -220,7 +221,7 @@ class ScaleSimReport(Sequence[ScaleSimLayer]):
             shares = (100 * share for share in (overall, layer.mapping_efficiency, compute))
             writer.writerow((number, last, 0, *shares))
         if path is not None:
-            Path(path).write_text(text.getvalue(), encoding="utf-8")
+            write_file(path, text.getvalue())
         return text.getvalue()
 
     def _table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from cyclotron.support.errors import BackendUnavailable, ExecutionError
+from cyclotron.support.files import write_file
 from cyclotron.support.tables import html_table, text_table
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class Sweep(Sequence[Record]):
         for record in self.records:
             writer.writerow({key: _text(value) for key, value in record.items()})
         if path is not None:
-            Path(path).write_text(text.getvalue(), encoding="utf-8")
+            write_file(path, text.getvalue())
         return text.getvalue()
 
     def to_pandas(self) -> Any:

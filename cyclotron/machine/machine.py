@@ -28,6 +28,7 @@ from cyclotron.machine.parts import (
 )
 from cyclotron.support import records
 from cyclotron.support.errors import ShapeError
+from cyclotron.support.files import write_file
 
 __all__ = [
     "PE",
@@ -318,7 +319,7 @@ class Machine:
         path : str or Path
             The file; replaced if it exists.
         """
-        Path(path).write_text(records.to_toml(self.to_dict()), encoding="utf-8")
+        write_file(path, records.to_toml(self.to_dict()))
 
     def __repr__(self) -> str:
         return code(self)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from cyclotron.plot import _common as common
 from cyclotron.plot._wavefront import Wavefronts
 from cyclotron.support.errors import ExecutionError
+from cyclotron.support.files import write_file
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -120,8 +121,9 @@ def _film(result: common.ResultLike, cycles: NDArray[np.int64]) -> Iterator[Imag
 
 def _write_gif(path: Path, film: Iterator[Image], frames_per_second: int, title: str) -> None:
     first, *rest = film
+    buffer = io.BytesIO()
     first.save(
-        path,
+        buffer,
         format="GIF",
         save_all=True,
         append_images=rest,
@@ -129,6 +131,7 @@ def _write_gif(path: Path, film: Iterator[Image], frames_per_second: int, title:
         loop=0,
         comment=title,
     )
+    write_file(path, buffer.getvalue())
 
 
 def _write_page(path: Path, film: Iterator[Image], frames_per_second: int, title: str) -> None:
@@ -140,4 +143,4 @@ def _write_page(path: Path, film: Iterator[Image], frames_per_second: int, title
     text = _PAGE.substitute(
         title=escape(title), pictures=json.dumps(pictures), milliseconds=round(1000 / frames_per_second)
     )
-    path.write_text(text, encoding="utf-8")
+    write_file(path, text)

@@ -21,6 +21,7 @@ from cyclotron.analysis.rank_profile import Profile
 from cyclotron.compiler.program import Program
 from cyclotron.runtime.backend import Execution
 from cyclotron.support.errors import ExecutionError
+from cyclotron.support.files import write_file
 from cyclotron.support.svg import color_scale_svg, heat_map_svg
 
 if TYPE_CHECKING:
@@ -305,7 +306,7 @@ class Result:
             trace = trace_of_ranks(self.profile, message_limit)
         else:
             trace = trace_of(self, message_limit)
-        Path(path).write_text(json.dumps(trace, separators=(",", ":")))
+        write_file(path, json.dumps(trace, separators=(",", ":")))
 
     @property
     def _measured(self) -> Mapping[str, Any]:

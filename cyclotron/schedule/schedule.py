@@ -36,6 +36,7 @@ from cyclotron.schedule.parts import (
 from cyclotron.schedule.text import as_code, as_html, as_line, entries, read_entries
 from cyclotron.support import records
 from cyclotron.support.errors import ScheduleError
+from cyclotron.support.files import write_file
 
 __all__ = ["Fold", "Movement", "MovementKind", "Reassociation", "Reduction", "Schedule", "block", "cyclic"]
 
@@ -481,7 +482,7 @@ class Schedule:
         path : str or Path
             The file; replaced if it exists.
         """
-        Path(path).write_text(records.to_toml(entries(self), depth=1), encoding="utf-8")
+        write_file(path, records.to_toml(entries(self), depth=1))
 
     def to_core(self) -> _core.Schedule:
         """Return the schedule as the C++ core has it."""

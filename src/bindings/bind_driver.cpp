@@ -5,6 +5,7 @@
 #include <cyclotron/poly/set.hpp>
 
 #include "bindings.hpp"
+#include "interruptible.hpp"
 
 namespace py = pybind11;
 namespace cyclotron::bindings {
@@ -29,8 +30,7 @@ void bind_driver(py::module_& module) {
       "compile",
       [](const recurrence::System& system, const std::optional<schedule::Schedule>& schedule,
          const machine::Machine& machine) {
-        const py::gil_scoped_release release;
-        return driver::compile(system, schedule, machine);
+        return interruptibly({}, [=](const auto&) { return driver::compile(system, schedule, machine); });
       },
       py::arg("system"), py::arg("schedule"), py::arg("machine"),
       "Compile recurrences to a verified program.");

@@ -7,7 +7,7 @@
 #include <cyclotron/proof/proof.hpp>
 
 #include "bindings.hpp"
-#include "progress.hpp"
+#include "interruptible.hpp"
 #include "typed.hpp"
 
 namespace py = pybind11;
@@ -28,12 +28,12 @@ const char* name(Property::Status status) {
 
 Dict prove(const program::Program& program, std::optional<const recurrence::System*> system,
            std::int64_t limit, const std::string& other_terms) {
-  proof::Proof result;
-  run_interruptibly(py::none(), [&](const runtime::Progress& progress) {
-    result =
-        proof::prove(program, system.value_or(nullptr),
-                     {.limit = limit, .go_on = [&] { return progress(-1); }, .other_terms = other_terms});
-  });
+  const auto* equations = system.value_or(nullptr);
+  const auto result =
+      interruptibly({owner_of(program), equations == nullptr ? py::none() : owner_of(*equations)},
+                    [&program, equations, limit, other_terms](const auto&) {
+                      return proof::prove(program, equations, {.limit = limit, .other_terms = other_terms});
+                    });
   py::list properties;
   for (const auto& property : result.properties)
     properties.append(py::make_tuple(property.name, name(property.status), property.text));
@@ -42,10 +42,8 @@ Dict prove(const program::Program& program, std::optional<const recurrence::Syst
 }
 
 Dict least_depths(const program::Program& program, std::int64_t limit) {
-  proof::Depths result;
-  run_interruptibly(py::none(), [&](const runtime::Progress& progress) {
-    result = proof::least_depths(program, limit, [&] { return progress(-1); });
-  });
+  const auto result = interruptibly(
+      {owner_of(program)}, [&program, limit](const auto&) { return proof::least_depths(program, limit); });
   py::list channels;
   for (const auto& channel : result.channels) {
     channels.append(py::dict("name"_a = channel.name, "queues"_a = channel.queues,

@@ -10,6 +10,7 @@
 
 #include "bindings.hpp"
 #include "from_python.hpp"
+#include "interruptible.hpp"
 
 namespace py = pybind11;
 namespace cyclotron::bindings {
@@ -101,7 +102,9 @@ void bind_recurrence(py::module_& module) {
           py::arg("target"), py::arg("index"), py::arg("indices"), py::arg("domain"), py::arg("expr"),
           py::arg("span"))
       .def(
-          "verify", [](const System& s) { verify(s); }, "Prove single assignment, cover and bounds.")
+          "verify",
+          [](const System& s) { run_interruptibly(py::none(), {}, [s](const auto&) { verify(s); }); },
+          "Prove single assignment, cover and bounds.")
       .def(
           "assigns_once", [](const System& s) { return assigns_once(s); },
           "Return whether no element is assigned twice: else the equations are statements of a loop nest.")
@@ -110,7 +113,7 @@ void bind_recurrence(py::module_& module) {
           [](System& s, const std::vector<std::pair<std::vector<std::int64_t>, std::vector<bool>>>& places) {
             Nest nest{s, {}};
             for (const auto& [text, descending] : places) nest.positions.push_back({text, descending});
-            s = expand_arrays(nest);
+            s = interruptibly({}, [nest = std::move(nest)](const auto&) { return expand_arrays(nest); });
           },
           py::arg("places"), "Take the equations as statements of a loop nest and make them recurrences.")
       .def(

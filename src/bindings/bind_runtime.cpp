@@ -1,14 +1,13 @@
-// `_core.simulate`, `predict` and `run_local`: a program and its arrays in, numbers and measurements out.
+// `_core.simulate` and `run_local`: a program and its arrays in, numbers and measurements out.
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
-#include <cyclotron/runtime/predict.hpp>
 #include <cyclotron/runtime/runtime.hpp>
 
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "events.hpp"
-#include "progress.hpp"
+#include "interruptible.hpp"
 #include "typed.hpp"
 
 namespace py = pybind11;
@@ -62,6 +61,12 @@ std::vector<std::int64_t> skipped(const std::vector<program::ExitOutcome>& outco
   return result;
 }
 
+std::vector<py::object> owners_of(const program::Program& program, const std::vector<py::array>& arrays) {
+  std::vector<py::object> result{arrays.begin(), arrays.end()};
+  result.push_back(owner_of(program));
+  return result;
+}
+
 /// By its name in Python, which has checked it.
 runtime::Engine engine_of(const std::string& name) {
   if (name == "general") return runtime::Engine::general;
@@ -74,10 +79,12 @@ Dict simulate(const program::Program& program, const std::vector<py::array>& arr
   const runtime::SimulatorOptions options{
       .functional = functional, .event_limit = event_limit, .engine = engine_of(engine), .threads = threads};
   const auto views = functional ? to_views(program, arrays) : runtime::Arrays{};
-  Timing timing;
-  run_interruptibly(progress, [&](const runtime::Progress& call) {
-    timing = runtime::simulate(program, views, options, call);
-  });
+  auto timing = interruptibly(
+      owners_of(program, arrays),
+      [&program, views, options](const auto& call) {
+        return runtime::simulate(program, views, options, call);
+      },
+      progress);
   return py::dict(
       "cycles"_a = timing.cycles, "busy"_a = column(timing, [](const auto& pe) { return pe.busy; }),
       "stall_empty"_a = column(timing, [](const auto& pe) { return pe.stall_empty; }),
@@ -98,35 +105,15 @@ Dict simulate(const program::Program& program, const std::vector<py::array>& arr
       "pes_skipped"_a = timing.pes_skipped, "skipped"_a = skipped(timing.exits));
 }
 
-/// A number of each rank.
-py::array_t<std::int64_t> of_ranks(const runtime::Prediction& prediction,
-                                   std::int64_t runtime::RankTiming::* member) {
-  py::array_t<std::int64_t> result(static_cast<py::ssize_t>(prediction.ranks.size()));
-  for (std::size_t r = 0; r < prediction.ranks.size(); ++r)
-    result.mutable_at(r) = prediction.ranks[r].*member;
-  return result;
-}
-
-Dict predict(const program::Program& program, std::vector<std::uint32_t> owners, std::uint32_t ranks,
-             std::uint32_t cores, const ProgressCallback& progress) {
-  const runtime::Dealing dealing{.owners = std::move(owners), .ranks = ranks, .cores = cores};
-  runtime::Prediction found;
-  run_interruptibly(progress,
-                    [&](const runtime::Progress& call) { found = runtime::predict(program, dealing, call); });
-  return py::dict("cycles"_a = found.cycles, "busy"_a = of_ranks(found, &runtime::RankTiming::busy),
-                  "words_sent"_a = of_ranks(found, &runtime::RankTiming::words_sent),
-                  "words_received"_a = of_ranks(found, &runtime::RankTiming::words_received),
-                  "messages"_a = of_ranks(found, &runtime::RankTiming::messages));
-}
-
 std::vector<std::int64_t> run_local(const program::Program& program, const std::vector<py::array>& arrays,
                                     int threads, const ProgressCallback& progress) {
   const auto views = to_views(program, arrays);
-  std::vector<program::ExitOutcome> outcomes;
-  run_interruptibly(progress, [&](const runtime::Progress& call) {
-    outcomes = runtime::run_local(program, views, threads, call);
-  });
-  return skipped(outcomes);
+  return skipped(interruptibly(
+      owners_of(program, arrays),
+      [&program, views, threads](const auto& call) {
+        return runtime::run_local(program, views, threads, call);
+      },
+      progress));
 }
 
 }  // namespace
@@ -137,9 +124,6 @@ void bind_runtime(py::module_& module) {
              py::arg("functional") = true, py::arg("event_limit") = 200'000, py::arg("engine") = "auto",
              py::arg("threads") = 0, py::arg("progress") = py::none(),
              "Run on the cycle-accurate simulator; outputs are written into their arrays.");
-  module.def("predict", &predict, py::arg("program"), py::arg("owners"), py::kw_only(), py::arg("ranks"),
-             py::arg("cores"), py::arg("progress") = py::none(),
-             "Simulate the ranks that PEs are dealt out to, time alone.");
   module.def("run_local", &run_local, py::arg("program"), py::arg("arrays"), py::kw_only(),
              py::arg("threads") = 0, py::arg("progress") = py::none(),
              "Run on threads of this process; outputs are written into their arrays.\n\n"

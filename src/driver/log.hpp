@@ -6,13 +6,16 @@
 #include <vector>
 
 #include <cyclotron/driver/compile.hpp>
+#include <cyclotron/support/interrupt.hpp>
 
 namespace cyclotron::driver {
 
-/// Keeps name and time of each stage; texts are made on demand by the stages themselves.
+/// Keeps name and time of each stage; texts are made on demand by the stages themselves. Between stages the work may be
+/// called off.
 class Log {
  public:
   void stage(std::string name, std::string text = {}) {
+    check_interrupt();
     const auto now = std::chrono::steady_clock::now();
     stages_.push_back(
         {std::move(name), std::move(text), std::chrono::duration<double, std::milli>(now - last_).count()});

@@ -34,11 +34,9 @@ std::string other_terms(const schedule::Schedule& schedule) {
 void check_small(const program::Program& program, const recurrence::System& system,
                  const schedule::Schedule& schedule) {
   try {
-    (void)proof::prove(program, &system,
-                       {.limit = proof::compile_limit,
-                        .go_on = {},
-                        .other_terms = other_terms(schedule),
-                        .throw_deadlock = false});
+    (void)proof::prove(
+        program, &system,
+        {.limit = proof::compile_limit, .other_terms = other_terms(schedule), .throw_deadlock = false});
   } catch (const DeadlockError& error) {
     if (!schedule.folds.empty()) refuse_circle(error, schedule);
     throw InternalError(error.diagnostic());

@@ -26,6 +26,7 @@
 
 #include <cyclotron/poly/set.hpp>
 #include <cyclotron/support/error.hpp>
+#include <cyclotron/support/interrupt.hpp>
 
 namespace cyclotron::poly::detail {
 
@@ -43,8 +44,9 @@ namespace cyclotron::poly::detail {
   refuse(ctx, "the exact integer analysis of this kernel takes too long");
 }
 
-/// isl returned an error: out of operations, or a bug of ours.
+/// isl returned an error: the work was called off, out of operations, or a bug of ours.
 [[noreturn]] inline void isl_failed(isl_ctx* ctx) {
+  check_interrupt();
   if (isl_ctx_last_error(ctx) == isl_error_quota) out_of_operations(ctx);
   const char* text = isl_ctx_last_error_msg(ctx);
   isl_ctx_reset_error(ctx);
@@ -63,8 +65,9 @@ inline bool checked(const Context& context, isl_bool value) {
 inline void checked(const Context& context, isl_stat status) {
   if (status != isl_stat_ok) isl_failed(context.get());
 }
-/// Forgets that isl found fault with what it was given. That it is out of operations is thrown.
+/// Forgets that isl found fault with what it was given. That it is out of operations, or was called off, is thrown.
 inline void forgive(const Context& context) {
+  check_interrupt();
   if (isl_ctx_last_error(context.get()) == isl_error_quota) out_of_operations(context.get());
   isl_ctx_reset_error(context.get());
 }

@@ -98,6 +98,11 @@ bool is_well_formed(const Context& context, const std::string& text) {
 Context::Context(unsigned long operation_limit) : ctx_(isl_ctx_alloc(), isl_ctx_free) {
   isl_options_set_on_error(ctx_.get(), ISL_ON_ERROR_CONTINUE);
   isl_ctx_set_max_operations(ctx_.get(), operation_limit);
+  if (auto* interrupt = Interrupt::of_this_thread()) {
+    interrupt->on_raise([weak = std::weak_ptr(ctx_)] {
+      if (const auto ctx = weak.lock()) isl_ctx_abort(ctx.get());
+    });
+  }
 }
 
 Set::Set(Context context, isl_set* take) : context_(std::move(context)), set_(checked(context_, take)) {}
@@ -147,6 +152,7 @@ std::optional<Set> Set::parse(const Context& context, const std::vector<std::str
   const auto text = fmt::format("{{ [{}] : {} }}", fmt::join(names, ", "), constraints);
   isl_set* set = isl_set_read_from_str(context.get(), text.c_str());
   if (set == nullptr) {
+    check_interrupt();
     // isl finds fault with the text in both cases.
     if (is_well_formed(context, text)) detail::out_of_operations(context.get());
     return std::nullopt;

@@ -7,6 +7,7 @@
 
 #include <cyclotron/program/wires.hpp>
 
+#include "poll.hpp"
 #include "violations.hpp"
 
 namespace cyclotron::proof {
@@ -17,8 +18,8 @@ using Kind = ChannelAction::Kind;
 /// The run: who is where, and how many messages each queue holds.
 class Runner {
  public:
-  Runner(const ChannelProgram& channels, const std::vector<std::int64_t>& depths, const GoOn& go_on)
-      : channels_(channels), poll_(go_on), next_(channels.pes.size(), 0), queues_(channels.queues.size()) {
+  Runner(const ChannelProgram& channels, const std::vector<std::int64_t>& depths)
+      : channels_(channels), next_(channels.pes.size(), 0), queues_(channels.queues.size()) {
     for (std::size_t q = 0; q < queues_.size(); ++q) queues_[q].depth = depths[q];
   }
 
@@ -207,9 +208,8 @@ std::vector<std::int64_t> of_queues(const ChannelProgram& channels,
   return result;
 }
 
-ChannelRun run_channels(const ChannelProgram& channels, const std::vector<std::int64_t>& depths,
-                        const GoOn& go_on) {
-  return Runner(channels, depths, go_on).run();
+ChannelRun run_channels(const ChannelProgram& channels, const std::vector<std::int64_t>& depths) {
+  return Runner(channels, depths).run();
 }
 
 DeadlockError deadlock_error(const program::Program& program, const Trace& trace,

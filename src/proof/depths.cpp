@@ -13,13 +13,13 @@ namespace {
 /// Lowers one channel after the other as far as the rest allows, but not below its bound. A depth that blocks while
 /// the others are larger also blocks when they are smaller, so in the end none can shrink alone.
 std::vector<std::int64_t> lower_each(const ChannelProgram& channels, std::vector<std::int64_t> depths,
-                                     const std::vector<std::int64_t>& bounds, const GoOn& go_on) {
+                                     const std::vector<std::int64_t>& bounds) {
   for (std::size_t c = 0; c < depths.size(); ++c) {
     auto& depth = depths[c];
     std::int64_t blocks = bounds[c] - 1, passes = depth;
     const auto try_with = [&](std::int64_t guess) {
       depth = guess;
-      const bool enough = run_channels(channels, of_queues(channels, depths), go_on).finished();
+      const bool enough = run_channels(channels, of_queues(channels, depths)).finished();
       (enough ? passes : blocks) = guess;
       return enough;
     };
@@ -47,19 +47,18 @@ std::int64_t without_stall(const QueueTimes& times, std::int64_t response_latenc
 
 }  // namespace
 
-Depths least_depths(const program::Program& program, std::int64_t limit, const GoOn& go_on) {
+Depths least_depths(const program::Program& program, std::int64_t limit) {
   program::verify(program);
-  const Trace trace = unroll(program, limit, go_on);
+  const Trace trace = unroll(program, limit);
   const ChannelProgram channels = channels_of(program, trace);
   const std::vector<std::int64_t> free(trace.queues.size(), unbounded);
-  const auto freely = run_channels(channels, free, go_on);
+  const auto freely = run_channels(channels, free);
   if (!freely.finished()) {
     throw deadlock_error(program, trace, channels, freely, free,
                          "no channel depth helps: a message that is waited for is never sent");
   }
   TermTable terms(program.tensors);
-  const auto executed =
-      execute(program, trace, terms, {4 * limit, 0, go_on}, [](auto, auto, auto, auto, auto) {});
+  const auto executed = execute(program, trace, terms, {4 * limit, 0}, [](auto, auto, auto, auto, auto) {});
 
   const program::Wires wires(program);
   Depths result;
@@ -80,7 +79,7 @@ Depths least_depths(const program::Program& program, std::int64_t limit, const G
     enough[number] = std::max(enough[number], channel.messages);
   }
   const std::vector<std::int64_t> ones(enough.size(), 1);
-  const auto least = lower_each(channels, std::move(enough), ones, go_on);
+  const auto least = lower_each(channels, std::move(enough), ones);
   std::vector<std::int64_t> in_time, no_stall;
   for (std::size_t c = 0; c < least.size(); ++c) {
     result.channels[c].least = least[c];
@@ -88,7 +87,7 @@ Depths least_depths(const program::Program& program, std::int64_t limit, const G
     // Where hops take no time, a place may be free in time only because of the message that needs it.
     no_stall.push_back(std::max(in_time[c], least[c]));
   }
-  no_stall = lower_each(channels, std::move(no_stall), in_time, go_on);
+  no_stall = lower_each(channels, std::move(no_stall), in_time);
   for (std::size_t c = 0; c < no_stall.size(); ++c) result.channels[c].no_stall = no_stall[c];
   result.passes_as_given = run_channels(channels, depths_of(program, trace)).finished();
   result.rendezvous = run_channels(channels, std::vector<std::int64_t>(trace.queues.size(), 0)).finished();

@@ -10,6 +10,7 @@
 #include <cyclotron/support/error.hpp>
 #include <cyclotron/support/overloaded.hpp>
 
+#include "poll.hpp"
 #include "points.hpp"
 
 namespace cyclotron::proof {
@@ -41,9 +42,8 @@ struct Element {
 /// Computes elements on demand. No recursion from element to element, so that long chains cost no stack.
 class Equations {
  public:
-  Equations(const System& system, const program::Program& program, TermTable& terms, std::int64_t limit,
-            const GoOn& go_on)
-      : system_(system), program_(program), terms_(terms), limit_(limit), points_left_(limit), poll_(go_on) {
+  Equations(const System& system, const program::Program& program, TermTable& terms, std::int64_t limit)
+      : system_(system), program_(program), terms_(terms), limit_(limit), points_left_(limit) {
     match_tensors();
     for (std::uint32_t e = 0; e < system.equations.size(); ++e) define(e);
   }
@@ -310,8 +310,8 @@ class Equations {
 }  // namespace
 
 Expected terms_of(const System& system, const program::Program& program, TermTable& terms,
-                  const std::vector<recurrence::TensorId>& others, std::int64_t limit, const GoOn& go_on) {
-  Equations equations(system, program, terms, limit, go_on);
+                  const std::vector<recurrence::TensorId>& others, std::int64_t limit) {
+  Equations equations(system, program, terms, limit);
   Expected result{equations.outputs(), {}};
   for (const auto tensor : others) result.others.push_back(equations.of(tensor));
   return result;

@@ -2,7 +2,6 @@
 #pragma once
 #include <vector>
 
-#include <cyclotron/proof/poll.hpp>
 #include <cyclotron/proof/terms.hpp>
 #include <cyclotron/recurrence/system.hpp>
 
@@ -22,6 +21,6 @@ struct Expected {
 /// `limit` points to evaluate.
 [[nodiscard]] Expected terms_of(const recurrence::System& system, const program::Program& program,
                                 TermTable& terms, const std::vector<recurrence::TensorId>& others,
-                                std::int64_t limit, const GoOn& go_on = {});
+                                std::int64_t limit);
 
 }  // namespace cyclotron::proof

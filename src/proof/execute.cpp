@@ -12,6 +12,7 @@
 #include <cyclotron/support/overloaded.hpp>
 
 #include "memory.hpp"
+#include "poll.hpp"
 #include "violations.hpp"
 
 namespace cyclotron::proof {
@@ -79,7 +80,6 @@ class Executor {
         wires_(program),
         terms_(terms),
         allowed_(allowed),
-        poll_(allowed.go_on),
         on_store_(on_store),
         messages_(trace.queues.size()) {
     result_.times.resize(trace.queues.size());

@@ -32,7 +32,6 @@ struct Allowed {
   /// Terms of the table that the equations contain, the first ones; 0 where they are not known. An operator
   /// that fails on some values makes no others, so that no program fails where its equations do not.
   std::size_t known_terms = 0;
-  GoOn go_on{};
 };
 
 /// Called at each store, before it is recorded: tensor, element, term, PE and event.

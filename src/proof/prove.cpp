@@ -44,13 +44,13 @@ class Prover {
     proven("structure",
            "ids, types, sizes and addresses are consistent, and every PE's memory holds its slots");
     try {
-      trace_ = unroll(program_, options_.limit, options_.go_on);
+      trace_ = unroll(program_, options_.limit);
       result_.events = trace_.events;
       if (system_ != nullptr) {
         endings_ = recurrence::early_exits(*system_);
         std::vector<recurrence::TensorId> flags;
         for (const auto& ending : endings_) flags.push_back(ending.flag);
-        auto [outputs, others] = terms_of(*system_, program_, terms_, flags, options_.limit, options_.go_on);
+        auto [outputs, others] = terms_of(*system_, program_, terms_, flags, options_.limit);
         expected_ = std::move(outputs);
         flags_ = std::move(others);
         if (compares()) known_terms_ = std::max<std::size_t>(terms_.size(), 1);
@@ -82,13 +82,12 @@ class Prover {
   void check_channels() {
     channels_ = channels_of(program_, trace_);
     const auto depths = depths_of(program_, trace_);
-    auto run = run_channels(channels_, depths, options_.go_on);
+    auto run = run_channels(channels_, depths);
     if (run.finished()) {
       deadlock_ = {"deadlock", Status::proven,
                    "no deadlock with the program's channel depths, whatever the timing"};
     } else {
-      auto freely =
-          run_channels(channels_, std::vector<std::int64_t>(depths.size(), unbounded), options_.go_on);
+      auto freely = run_channels(channels_, std::vector<std::int64_t>(depths.size(), unbounded));
       const bool deeper_helps = freely.finished();
       const auto error =
           deadlock_error(program_, trace_, channels_, run, depths,
@@ -107,8 +106,7 @@ class Prover {
       if (compares()) compare_store(tensor, linear, term, pe, event);
     };
     const Executed executed =
-        execute(program_, trace_, terms_,
-                {std::min(4 * options_.limit, most_places), known_terms_, options_.go_on}, compare);
+        execute(program_, trace_, terms_, {std::min(4 * options_.limit, most_places), known_terms_}, compare);
     CYC_CHECK(executed.finished, "messages that are sent arrive");
     proven("bounds", "every access is inside its slot, its tensor and the grid");
     proven("reads", "every read finds a value of its own slot that was written before and not overwritten");
@@ -225,7 +223,7 @@ class Prover {
 
   void check_rendezvous() {
     const std::vector<std::int64_t> depths(channels_.queues.size(), 0);
-    const auto run = run_channels(channels_, depths, options_.go_on);
+    const auto run = run_channels(channels_, depths);
     if (run.finished()) {
       proven("rendezvous", "no deadlock with depth 0 either: a send may wait for its receive");
       return;

@@ -9,6 +9,7 @@
 #include <cyclotron/support/overloaded.hpp>
 
 #include "bounds.hpp"
+#include "poll.hpp"
 #include "queues.hpp"
 #include "violations.hpp"
 
@@ -30,10 +31,9 @@ constexpr std::int64_t hard_limit = std::int64_t{1} << 28;  // Numbers of events
 /// Runs the code of one PE after the other, with no data.
 class Unroller {
  public:
-  Unroller(const Program& program, std::int64_t limit, const GoOn& go_on)
+  Unroller(const Program& program, std::int64_t limit)
       : program_(program),
         limit_(std::min(limit, hard_limit)),
-        poll_(go_on),
         queues_(program, trace_, find_pes()),
         wires_(program) {
     for (const auto& pe_class : program.classes) ends_.push_back(matching_ends(pe_class.code));
@@ -276,8 +276,6 @@ std::string Trace::name(std::uint32_t pe) const {
   return fmt::format("PE ({})", fmt::join(pes[pe].coordinates, ", "));
 }
 
-Trace unroll(const Program& program, std::int64_t limit, const GoOn& go_on) {
-  return Unroller(program, limit, go_on).run();
-}
+Trace unroll(const Program& program, std::int64_t limit) { return Unroller(program, limit).run(); }
 
 }  // namespace cyclotron::proof

@@ -5,11 +5,11 @@
 #include <string>
 
 #include "../../bindings/bindings.hpp"
-#include "../../bindings/progress.hpp"
 #include "../../bindings/typed.hpp"
 #include "agreement.hpp"
 #include "accounts_to_python.hpp"
 #include "bind_distributed.hpp"
+#include "progress.hpp"
 #include "run_mpi.hpp"
 #include "transport.hpp"
 
@@ -75,7 +75,7 @@ std::vector<bindings::Dict> run(const py::bytes& program, int handle, const py::
     }
   }
   std::vector<runtime::mpi::Account> accounts;
-  bindings::run_interruptibly(progress, [&](const runtime::Progress& call) {
+  runtime::mpi::run_interruptibly(progress, [&](const runtime::Progress& call) {
     const auto make_tensors = [&](const program::Program& read) {
       const py::gil_scoped_acquire gil;
       return to_tensors(read, tensors);

@@ -3,6 +3,7 @@
 #include <cyclotron/poly/schedule_tree.hpp>
 #include <cyclotron/poly/set.hpp>
 #include <cyclotron/support/error.hpp>
+#include <cyclotron/support/interrupt.hpp>
 
 #include <gtest/gtest.h>
 
@@ -17,6 +18,25 @@
 
 namespace cyclotron::poly {
 namespace {
+
+TEST(Context, EndsWithTheWorkThatIsCalledOff) {
+  const Context of_nobody;
+  Interrupt interrupt;
+  const Interrupt::Scope scope(interrupt);
+  const Context before;
+  const auto work = [](const Context& context) {
+    const Set line = Set::where(context, 2, {{variable(2, 0) - variable(2, 1), false}});
+    return line.subtract(line.translate({1, 0})).sample();
+  };
+  (void)work(before);
+  interrupt.raise();
+  const Context after;
+  for (const auto* context : {&before, &after}) {
+    EXPECT_THROW((void)work(*context), Interrupted);
+    EXPECT_THROW((void)Set::parse(*context, {"i"}, "0 <= i < 4 and i mod 2 = 0"), Interrupted);
+  }
+  EXPECT_NO_THROW((void)work(of_nobody));
+}
 
 TEST(Context, StopsBeyondItsOperations) {
   const Context context(200);

@@ -132,7 +132,7 @@ Verdict judge(const Program& mutant, const recurrence::System& system, std::map<
     return Verdict::ill_formed;
   }
   try {
-    const Proof proof = prove(mutant, &system, Options{point_limit, {}, {}, true});
+    const Proof proof = prove(mutant, &system, Options{point_limit, {}, true});
     return proof.ok() ? Verdict::accepted : Verdict::too_large;
   } catch (const Error& error) {
     ++codes[error.diagnostic().code];
@@ -181,7 +181,7 @@ TEST(Mutants, EveryAcceptedOneRunsToTheSameBits) {
 
 TEST(Mutants, TheProgramsThemselvesAreProven) {
   for (const auto& [system, program] : subjects()) {
-    const Proof proof = prove(program, &system, Options{point_limit, {}, {}, true});
+    const Proof proof = prove(program, &system, Options{point_limit, {}, true});
     EXPECT_TRUE(proof.ok()) << to_string(program);
     EXPECT_EQ(proof.properties.size(), 8U);
   }

@@ -7,6 +7,7 @@
 #include <cyclotron/proof/channels.hpp>
 #include <cyclotron/proof/proof.hpp>
 #include <cyclotron/runtime/runtime.hpp>
+#include <cyclotron/support/interrupt.hpp>
 
 #include "golden.hpp"
 #include "runtime/programs.hpp"
@@ -333,7 +334,7 @@ TEST(Prove, ChannelsThatAreTooShallow) {
   EXPECT_EQ(found.code, "CYC802");
   EXPECT_EQ(found.message, "the program deadlocks: 2 PEs wait for each other in a circle");
   EXPECT_EQ(found.help, "deeper channels let it pass: `least_depths()` lists how deep");
-  const Proof proof = prove(program, &system, {default_limit, {}, {}, false});
+  const Proof proof = prove(program, &system, {default_limit, {}, false});
   EXPECT_FALSE(proof.ok());
   for (const auto& property : proof.properties) {
     const bool blocks = property.name == "deadlock" || property.name == "rendezvous";
@@ -378,25 +379,15 @@ TEST(Prove, UnionsAndDiagonalDomains) {
   EXPECT_TRUE(prove(doubled(), &system).ok());
 }
 
-TEST(Prove, CanBeStopped) {
+TEST(Prove, CanBeCalledOff) {
   const auto system = samples::matmul(20, 20, 20);
   const auto program = driver::compile(system, std::nullopt, {}).program;
-  int most = 0;
-  Options options;
-  options.go_on = [&] { return ++most > 0; };
-  EXPECT_TRUE(prove(program, &system, options).ok());
-  EXPECT_GT(most, 4);
-  for (int stop = 1; stop <= most; ++stop) {
-    int asked = 0;
-    options.go_on = [&] { return ++asked < stop; };
-    try {
-      (void)prove(program, &system, options);
-      ADD_FAILURE() << "went on after " << stop;
-    } catch (const ExecutionError& error) {
-      EXPECT_EQ(error.diagnostic().code, "CYC702");
-    }
-  }
-  EXPECT_THROW((void)least_depths(program, default_limit, [] { return false; }), ExecutionError);
+  Interrupt interrupt;
+  const Interrupt::Scope scope(interrupt);
+  EXPECT_TRUE(prove(program, &system).ok());
+  interrupt.raise();
+  EXPECT_THROW((void)prove(program, &system), Interrupted);
+  EXPECT_THROW((void)least_depths(program, default_limit), Interrupted);
 }
 
 TEST(Prove, EverySampleKernelUnderItsDefault) {

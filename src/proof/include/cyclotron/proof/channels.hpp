@@ -52,8 +52,8 @@ struct ChannelRun {
   std::vector<std::int64_t> left;  ///< Messages that stay in each queue at the end.
   [[nodiscard]] bool finished() const { return waits.empty(); }
 };
-[[nodiscard]] ChannelRun run_channels(const ChannelProgram& channels, const std::vector<std::int64_t>& depths,
-                                      const GoOn& go_on = {});
+[[nodiscard]] ChannelRun run_channels(const ChannelProgram& channels,
+                                      const std::vector<std::int64_t>& depths);
 
 /// DeadlockError CYC802 with the circle of waits: each PE, instruction, channel, full or empty. `help` says
 /// what to do. Depths are by queue.
@@ -83,7 +83,6 @@ struct Depths {
 
 /// Throws ProgramError as `execute` does where the program is ill-formed, DeadlockError CYC802 where no depth
 /// helps, CapacityError CYC669 where the program is larger than `limit`.
-[[nodiscard]] Depths least_depths(const program::Program& program, std::int64_t limit,
-                                  const GoOn& go_on = {});
+[[nodiscard]] Depths least_depths(const program::Program& program, std::int64_t limit);
 
 }  // namespace cyclotron::proof

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include <cyclotron/program/program.hpp>
-#include <cyclotron/proof/poll.hpp>
 #include <cyclotron/recurrence/system.hpp>
 
 namespace cyclotron::proof {
@@ -18,7 +17,6 @@ inline constexpr std::int64_t compile_limit = 20'000;
 
 struct Options {
   std::int64_t limit = default_limit;
-  GoOn go_on{};
   /// Why the terms are not checked though there are equations; empty: they are.
   std::string other_terms{};
   bool throw_deadlock = true;  ///< Else a program that only needs deeper channels is proven but for that.

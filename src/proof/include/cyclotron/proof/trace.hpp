@@ -5,7 +5,6 @@
 #include <vector>
 
 #include <cyclotron/program/program.hpp>
-#include <cyclotron/proof/poll.hpp>
 
 namespace cyclotron::proof {
 
@@ -48,7 +47,7 @@ struct Trace {
 /// Decides every loop, condition and index. Requires: program::verify(program).
 /// Throws ProgramError CYC660 where an index is outside its slot or tensor, or a message leaves the grid;
 /// CapacityError CYC669 where there are more than `limit` PEs or executed steps (loop turns count).
-[[nodiscard]] Trace unroll(const program::Program& program, std::int64_t limit, const GoOn& go_on = {});
+[[nodiscard]] Trace unroll(const program::Program& program, std::int64_t limit);
 
 /// The values of the loops around an event, for people: `k = 3, j = 0`; empty outside loops.
 [[nodiscard]] std::string loops_text(const program::Program& program, const Trace& trace, std::uint32_t pe,

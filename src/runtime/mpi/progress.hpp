@@ -1,4 +1,4 @@
-// A Python callback as the runtimes' Progress, which also lets Ctrl-C through; shared by `_core` and `_mpi`.
+// A Python callback as the runtime's Progress, which also lets Ctrl-C through: MPI is called by the thread that started it.
 #pragma once
 #include <pybind11/pybind11.h>
 
@@ -8,7 +8,7 @@
 #include <cyclotron/runtime/runtime.hpp>
 #include <cyclotron/support/error.hpp>
 
-namespace cyclotron::bindings {
+namespace cyclotron::runtime::mpi {
 
 /// Runs `run(progress)` without the GIL. What the callback raises, Ctrl-C included, stops the run and is
 /// raised again.
@@ -35,4 +35,4 @@ void run_interruptibly(const pybind11::object& callback, Run run) {
   }
 }
 
-}  // namespace cyclotron::bindings
+}  // namespace cyclotron::runtime::mpi

@@ -1,0 +1,122 @@
+#include "interruptible.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+#include <cyclotron/support/interrupt.hpp>
+
+namespace py = pybind11;
+namespace cyclotron::bindings {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto time_between_looks = std::chrono::milliseconds(20);
+constexpr auto time_to_end = std::chrono::milliseconds(50);  ///< Of work that was called off.
+
+/// Work, and what its thread shares with the one that waits. Holds nothing of Python's: the last of the two frees it.
+class Job {
+ public:
+  explicit Job(std::function<void(const runtime::Progress&)> work) : work_(std::move(work)) {}
+
+  void run() noexcept {
+    const Interrupt::Scope scope(interrupt);
+    try {
+      work_([this](double done) {
+        fraction = done;
+        return !interrupt.raised();
+      });
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+    const std::lock_guard lock(mutex_);
+    done_ = true;
+    ended_.notify_all();
+  }
+
+  /// Returns whether the work has ended, which may take a while.
+  bool wait() {
+    std::unique_lock lock(mutex_);
+    return ended_.wait_for(lock, time_between_looks, [this] { return done_; });
+  }
+  [[nodiscard]] bool has_ended() {
+    const std::lock_guard lock(mutex_);
+    return done_;
+  }
+  void rethrow() const {
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+  Interrupt interrupt;
+  std::atomic<double> fraction = -1;
+
+ private:
+  std::function<void(const runtime::Progress&)> work_;
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool done_ = false;
+  std::exception_ptr failure_;
+};
+
+struct Abandoned {
+  std::shared_ptr<Job> job;
+  std::vector<py::object> inputs;
+};
+
+/// Under the GIL. Never destroyed: at the end of the process there is no Python to give inputs back to.
+std::vector<Abandoned>& abandoned() {
+  static auto& jobs = *new std::vector<Abandoned>;
+  return jobs;
+}
+
+void start(const std::shared_ptr<Job>& job) {
+  try {
+    std::thread([job] { job->run(); }).detach();
+  } catch (const std::system_error&) {  // no more threads to be had: nobody can call it off
+    const py::gil_scoped_release release;
+    job->run();
+  }
+}
+
+/// Returns what a handler of signals or the callback raises; the callback may also end the work without an error.
+std::optional<py::error_already_set> look(Job& job, const py::object& callback) {
+  try {
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    if (!callback.is_none() && !py::bool_(callback(job.fraction.load()))) job.interrupt.raise();
+  } catch (py::error_already_set& error) {
+    return std::move(error);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void run_interruptibly(const py::object& callback, std::vector<py::object> inputs,
+                       std::function<void(const runtime::Progress&)> work) {
+  std::erase_if(abandoned(), [](const Abandoned& one) { return one.job->has_ended(); });
+  const auto job = std::make_shared<Job>(std::move(work));
+  start(job);
+  std::optional<py::error_already_set> raised;
+  auto until = Clock::time_point::max();
+  for (bool ended = false; !ended && Clock::now() < until;) {
+    {
+      const py::gil_scoped_release release;
+      ended = job->wait();
+    }
+    if (raised) continue;
+    raised = look(*job, ended ? py::none() : callback);
+    if (!raised) continue;
+    job->interrupt.raise();
+    until = Clock::now() + time_to_end;
+  }
+  if (!job->has_ended()) abandoned().push_back({job, std::move(inputs)});
+  if (raised) throw std::move(*raised);
+  job->rethrow();
+}
+
+}  // namespace cyclotron::bindings

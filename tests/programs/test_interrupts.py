@@ -1,0 +1,129 @@
+"""Ctrl-C gives control back long before the work would end, and the next run is right."""
+
+from __future__ import annotations
+
+import os
+import signal
+import statistics
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import kernels
+import numpy as np
+import pytest
+
+import cyclotron as cy
+from cyclotron import _core
+from cyclotron.linalg.kernels import matmul as tiled_matmul
+
+GRID = cy.Schedule().space("i", "j")
+
+
+@cy.kernel
+def sweeps(u, turns):
+    n = u.shape[0]
+    y = cy.zeros_like(u)
+    for _ in range(turns):
+        for i in range(n - 1, -1, -1):
+            for j in range(n - 1, 0, -1):
+                u[i, j] = u[i, j - 1] + u[n - 1 - i, j]
+                y[j, i] += u[i, j]
+    return y
+
+
+def _compiling(n: int) -> Callable[[], Any]:
+    return lambda: sweeps.compile(cy.spec((n, n)), 3)
+
+
+def _refused(n: int) -> Callable[[], Any]:
+    def compile_it() -> None:
+        try:
+            sweeps.compile(cy.spec((n, n)), 3, schedule=GRID, machine=cy.Machine(grid=(2, 2)))
+        except cy.CyclotronError:
+            return
+        raise AssertionError("not refused")
+
+    return compile_it
+
+
+def _proving(n: int) -> Callable[[], Any]:
+    program = kernels.matmul.compile(cy.spec((80, n)), cy.spec((n, 80)), schedule=GRID)
+    return lambda: cy.prove(program)
+
+
+def _one_long_call(n: int) -> Callable[[], Any]:
+    tile = np.ones((2600, 2600 + n))
+    tiles = cy.blocked(tile, tile.shape), cy.blocked(tile.T, tile.T.shape)
+    program = tiled_matmul.compile(*tiles)
+    return lambda: cy.run(program, tile, tile.T, backend="local")
+
+
+@pytest.mark.parametrize("work_of", [_compiling, _refused, _proving, _one_long_call])
+def test_control_comes_back_before_the_work_would_end(work_of: Callable[[int], Callable[[], Any]]) -> None:
+    works = [work_of(80 + n) for n in range(7)]  # equal ones would come from the cache
+    works[0]()
+    started = time.perf_counter()
+    works[1]()
+    whole = time.perf_counter() - started
+    parts = []
+    for work in works[2:]:
+        timer = threading.Timer(0.2 * whole, os.kill, (os.getpid(), signal.SIGINT))
+        started = time.perf_counter()
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            work()
+        parts.append(time.perf_counter() - started)
+        timer.join()
+    assert statistics.median(parts) < 0.7 * whole
+    works[2]()
+
+
+def test_what_a_dropped_run_used_lives_until_it_ends() -> None:
+    tile = np.full((1500, 1500), 2.0)
+    program = tiled_matmul.compile(cy.blocked(tile, tile.shape), cy.blocked(tile, tile.shape))
+    for _ in range(3):
+        arrays = [tile.copy(), tile.copy(), np.empty_like(tile)]
+        timer = threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            _core.run_local(program.core, arrays, threads=1)
+        del arrays
+    result = cy.run(program, tile, tile, backend="local")
+    assert np.array_equal(result.outputs["C"], np.full((1500, 1500), 6000.0))
+
+
+def test_a_handler_that_raises_nothing_interrupts_nothing() -> None:
+    calls: list[int] = []
+    handler = signal.signal(signal.SIGUSR1, lambda *_: calls.append(1))
+    program = kernels.matmul.compile(cy.spec((80, 80)), cy.spec((80, 80)), schedule=GRID)
+    timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGUSR1))
+    timer.start()
+    try:
+        assert cy.prove(program).ok
+        timer.join()
+        time.sleep(0.01)
+    finally:
+        timer.join()
+        signal.signal(signal.SIGUSR1, handler)
+    assert calls == [1]
+
+
+def test_progress_that_is_refused_ends_the_run() -> None:
+    program = kernels.matmul.compile(cy.spec((82, 400)), cy.spec((400, 82)), schedule=GRID)
+    with pytest.raises(cy.ExecutionError) as caught:
+        _core.simulate(program.core, [], functional=False, engine="general", progress=lambda _: False)
+    assert caught.value.code == "CYC702"
+
+
+def test_an_error_while_a_signal_waits_is_the_interrupt() -> None:
+    """The errors of the core are made by Python's code, which a waiting signal stops."""
+
+    def interrupt_then_fail(_: float) -> bool:
+        signal.raise_signal(signal.SIGINT)
+        return False
+
+    program = kernels.matmul.compile(cy.spec((80, 400)), cy.spec((400, 80)), schedule=GRID)
+    with pytest.raises(KeyboardInterrupt):
+        _core.simulate(program.core, [], functional=False, engine="general", progress=interrupt_then_fail)
