@@ -64,8 +64,8 @@ def check(
     Raises
     ------
     ExecutionError
-        If a backend differs from the reference by more, or in its bits from another backend, or the tolerance
-        is no number of at least 0 (CYC714); if there is no such number of ranks (CYC733).
+        If a backend differs from the reference by more or in a dtype, or in its bits from another backend, or
+        the tolerance is no number of at least 0 (CYC714); if there is no such number of ranks (CYC733).
     BackendUnavailable
         If there is no such backend (CYC720).
     """
@@ -93,14 +93,14 @@ def check(
         except BackendUnavailable as error:
             skipped[backend] = error.message
             continue
+        for name, array in expected.items():
+            if outputs[name].dtype != array.dtype:
+                raise _differs(f"`{name}` of {backend} has dtype {outputs[name].dtype}, not {array.dtype}")
         errors[backend] = max((_difference(expected[name], outputs[name]) for name in expected), default=0.0)
         limit = _tolerance(expected) if tolerance is None else tolerance
         if not errors[backend] <= limit:
-            raise ExecutionError(
-                f"{backend} differs from the reference by {errors[backend]:.1e}, more than {limit:.1e}",
-                code="CYC714",
-                help="compile the kernel again if globals or attributes that it reads have changed since;"
-                " else report this with the kernel and the schedule",
+            raise _differs(
+                f"{backend} differs from the reference by {errors[backend]:.1e}, more than {limit:.1e}"
             )
         if first is None:
             first = (backend, outputs)
@@ -113,11 +113,24 @@ def check(
     return Check(errors, skipped)
 
 
+def _differs(message: str) -> ExecutionError:
+    return ExecutionError(
+        message,
+        code="CYC714",
+        help="compile the kernel again if globals or attributes that it reads have changed since;"
+        " else report this with the kernel and the schedule",
+    )
+
+
 def _difference(expected: NDArray[Any], found: NDArray[Any]) -> float:
-    if expected.size == 0 or np.array_equal(expected, found, equal_nan=expected.dtype.kind in "fc"):
+    """The largest distance of numbers that differ, relative to the largest finite one; inf where NaN does."""
+    same = (expected == found) | ((expected != expected) & (found != found))
+    if same.all():
         return 0.0
-    scale = float(np.max(np.abs(expected))) or 1.0
-    return float(np.max(np.abs(expected - found))) / scale
+    wide = np.result_type(expected, np.float64)
+    sizes = np.abs(expected[np.isfinite(expected)].astype(wide))
+    away = np.abs(expected[~same].astype(wide) - found[~same].astype(wide))
+    return float(np.nan_to_num(away, nan=np.inf).max()) / (float(sizes.max(initial=0.0)) or 1.0)
 
 
 def _tolerance(expected: dict[str, NDArray[Any]]) -> float:

@@ -94,3 +94,55 @@ def test_calling_a_kernel_returns_what_the_function_returns():
     A, B = cases.integers(rng, 4, 3), cases.integers(rng, 3, 5)
     np.testing.assert_array_equal(cases.kernels.matmul(A, B), A @ B)
     assert str(cy.check(cases.kernels.matmul.compile(A, B), backends=("sim", "local"))).count("agrees") == 2
+
+
+KIND = "float64"
+
+
+@cy.kernel
+def of_a_kind(u):
+    return u.astype(KIND)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "differ"),
+    [("float64", "float32", "dtype float64, not float32"), ("bool", "int64", "bool, not int64")],
+)
+def test_a_check_compares_dtypes(before, after, differ, monkeypatch):
+    """Of equal numbers too: the reference reads a name that has changed since the program was compiled."""
+    monkeypatch.setitem(globals(), "KIND", before)
+    program = of_a_kind.compile(np.array([1.0, 0.0]))
+    cy.check(program, backends=("sim", "local"))
+    monkeypatch.setitem(globals(), "KIND", after)
+    with pytest.raises(cy.ExecutionError, match=differ) as caught:
+        cy.check(program, backends=("sim", "local"))
+    assert caught.value.code == "CYC714"
+
+
+SCALE = 1.0
+
+
+@cy.kernel
+def scaled(u):
+    return u * SCALE
+
+
+def test_a_check_compares_finite_numbers_beside_others(monkeypatch):
+    program = scaled.compile(np.array([np.inf, np.nan, 3.0]))
+    monkeypatch.setitem(globals(), "SCALE", 1.0 + 2**-52)
+    assert 0 < cy.check(program, backends=("local",)).errors["local"] < 1e-15
+    monkeypatch.setitem(globals(), "SCALE", -1.0)
+    with pytest.raises(cy.ExecutionError, match="local differs from the reference"):
+        cy.check(program, backends=("local",))
+
+
+@cy.kernel
+def compared(u):
+    return u > SCALE
+
+
+def test_a_check_compares_truth_values(monkeypatch):
+    program = compared.compile(np.array([1.5, 0.5]))
+    monkeypatch.setitem(globals(), "SCALE", 2.0)
+    with pytest.raises(cy.ExecutionError, match=r"differs from the reference by 1\.0e\+00"):
+        cy.check(program, backends=("local",))
