@@ -1,10 +1,10 @@
-"""Random programs of numpy_programs on every backend beside NumPy, each within its time; failures are made small.
+"""Random programs on every backend beside NumPy, each within its time; failures are made small.
 
     python tests/properties/numpy_search.py --programs 50000 --seed 7 [--jobs 2] [--show 1]
 
-prints the outcomes, the refusals by kind, how long compiling took, and for each kind of failure a script that
-shows it. A program is ok, refused with a reason (a `CyclotronError`), or fails: a wrong value, dtype or shape,
-another exception, a hang, a crash, or a result where NumPy has none.
+prints the outcomes, the refusals by kind, how long compiling took, and for each kind of failure scripts
+that show it. A program is ok, refused with a reason (a `CyclotronError`), or fails: a wrong value, dtype or
+shape, another exception, a hang, a crash, or a result where NumPy has none.
 """
 
 from __future__ import annotations
@@ -46,12 +46,13 @@ HANG_SECONDS = 20  # of processor time, for one program on all backends
 SLOW_SECONDS = 2.0  # of processor time, for one compilation: told
 SLOWEST_SECONDS = 10.0  # that fails
 SHRINK_SECONDS = 6.0
+MOST_SCRIPTS = 12  # of one kind, of one process
 SCHEDULED = 0.3  # the share of programs that run under a random schedule too
 
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """What became of a program: an outcome, its kind, and what is to be said."""
+    """The outcome of a program, its kind, and what is to be said."""
 
     outcome: str
     kind: str = ""
@@ -363,9 +364,9 @@ def work(seed: int, first: int, stop: int, step: int, without: frozenset[str], s
         }
         key = finding.outcome, finding.kind
         reported[key] += 1
-        if (finding.fails or finding.outcome == "refused") and reported[key] <= 2:
+        if (finding.fails or finding.outcome == "refused") and reported[key] <= MOST_SCRIPTS:
             resource.setrlimit(resource.RLIMIT_CPU, (hard, hard))
-            if shrink:
+            if shrink and finding.fails:
                 program, finding = shrunk(judge, program, number, finding)
             line["script"] = script(program, finding, name)
         print(json.dumps(line), flush=True)
@@ -373,7 +374,7 @@ def work(seed: int, first: int, stop: int, step: int, without: frozenset[str], s
 
 
 class Outcomes:
-    """What came of many programs."""
+    """The outcomes of many programs."""
 
     def __init__(self) -> None:
         self.outcomes: collections.Counter[str] = collections.Counter()

@@ -1,4 +1,4 @@
-"""The oracle of random programs: the text of a kernel run by NumPy, with a thin namespace in the place of `cy`.
+"""The oracle of random programs: a kernel's text run by NumPy, with a thin namespace in the place of `cy`.
 
 Nothing here is the package's. `expected` runs the very text. What NumPy may compute in another order or to
 other last bits than the package (sums of many, products of matrices, functions like `exp`, complex products)
@@ -24,7 +24,29 @@ import numpy as np
 RUNS = 4  # with noise
 SPREAD = 4.0
 ULPS = 4.0
-FUNCTIONS = ["exp", "log", "log1p", "expm1", "cbrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "arctan2", "hypot", "log2", "log10", "power", "arcsin", "arctan", "std", "var", "norm"]
+FUNCTIONS = [
+    "exp",
+    "log",
+    "log1p",
+    "expm1",
+    "cbrt",
+    "sin",
+    "cos",
+    "tan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "arctan2",
+    "hypot",
+    "log2",
+    "log10",
+    "power",
+    "arcsin",
+    "arctan",
+    "std",
+    "var",
+    "norm",
+]
 SUMS = ["sum", "mean", "prod", "dot", "trace", "einsum", "matmul"]
 HEAD = "import math\nimport numpy as np\nimport cyclotron as cy\n\n"
 
@@ -59,7 +81,7 @@ class Tiles:
 
 
 class Namespace:
-    """`cy` for NumPy: its functions, and those few that NumPy lacks; with noise where a source of it is given."""
+    """`cy` for NumPy: its functions, and those few that NumPy lacks; with noise where there is a source."""
 
     def __init__(self, noise: np.random.Generator | None = None) -> None:
         self._noise = noise
@@ -136,7 +158,7 @@ class Namespace:
         return self._blurred(result) if any(np.iscomplexobj(one) for one in operands) else result
 
     def _blurred(self, result: Any, amplitude: Any = None) -> Any:
-        """The result, each number moved by a random share of the amplitude: by default of some last places."""
+        """The result, each number moved by a share of the amplitude: by default of some last places."""
         if self._noise is None or np.asarray(result).dtype.kind not in "fc":
             return result
         kind = np.asarray(result).dtype
