@@ -37,7 +37,7 @@ import numpy_programs
 import numpy_shim
 import random_machines
 import random_schedules
-from numpy_programs import FEATURES, Program
+from numpy_values import FEATURES, Program
 from numpy_shim import HEAD, Tiles, Undefined, copied
 
 import cyclotron as cy
@@ -46,7 +46,6 @@ HANG_SECONDS = 20  # of processor time, for one program on all backends
 SLOW_SECONDS = 2.0  # of processor time, for one compilation: told
 SLOWEST_SECONDS = 10.0  # that fails
 SHRINK_SECONDS = 6.0
-MOST_SCRIPTS = 12  # of one kind, of one process
 SCHEDULED = 0.3  # the share of programs that run under a random schedule too
 
 
@@ -344,7 +343,9 @@ def script(program: Program, finding: Finding, seed: str) -> str:
 # Many programs: a process that judges them one by one, and one that watches it.
 
 
-def work(seed: int, first: int, stop: int, step: int, without: frozenset[str], shrink: bool) -> None:
+def work(
+    seed: int, first: int, stop: int, step: int, without: frozenset[str], shrink: bool, show: int
+) -> None:
     """Judge programs, one line of JSON before and after each."""
     judge = Judge()
     reported: collections.Counter[tuple[str, str]] = collections.Counter()
@@ -364,7 +365,7 @@ def work(seed: int, first: int, stop: int, step: int, without: frozenset[str], s
         }
         key = finding.outcome, finding.kind
         reported[key] += 1
-        if (finding.fails or finding.outcome == "refused") and reported[key] <= MOST_SCRIPTS:
+        if (finding.fails or finding.outcome == "refused") and reported[key] <= show:
             resource.setrlimit(resource.RLIMIT_CPU, (hard, hard))
             if shrink and finding.fails:
                 program, finding = shrunk(judge, program, number, finding)
@@ -415,13 +416,18 @@ class Outcomes:
 
 
 def search(
-    seed: int, programs: int, jobs: int = 1, without: frozenset[str] = frozenset(), shrink: bool = True
+    seed: int,
+    programs: int,
+    jobs: int = 1,
+    without: frozenset[str] = frozenset(),
+    shrink: bool = True,
+    show: int = 1,
 ) -> Outcomes:
     """Judge programs 0 .. programs - 1 of a seed in processes that are watched."""
     total = Outcomes()
     workers = {}
     for job in range(jobs):
-        workers[job] = _Worker(seed, job, programs, jobs, without, shrink)
+        workers[job] = _Worker(seed, job, programs, jobs, without, shrink, show)
     try:
         while workers:
             ready, _, _ = select.select([worker.process.stdout for worker in workers.values()], [], [], 1.0)
@@ -442,14 +448,23 @@ class _Worker:
 
     WALL_SECONDS = 300.0
 
-    def __init__(self, seed: int, first: int, stop: int, step: int, without: frozenset[str], shrink: bool):
-        self.options = (seed, stop, step, without, shrink)
+    def __init__(
+        self, seed: int, first: int, stop: int, step: int, without: frozenset[str], shrink: bool, show: int
+    ) -> None:
+        self.options = (seed, stop, step, without, shrink, show)
         self.start(first)
 
     def start(self, first: int) -> None:
-        seed, stop, step, without, shrink = self.options
+        seed, stop, step, without, shrink, show = self.options
         command = [sys.executable, __file__, "--seed", str(seed), "--programs", str(stop)]
-        command += ["--worker", str(first), str(step), *(["--without", *without] if without else [])]
+        command += [
+            "--worker",
+            str(first),
+            str(step),
+            "--show",
+            str(show),
+            *(["--without", *without] if without else []),
+        ]
         command += [] if shrink else ["--no-shrinking"]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE)
         self.current, self.since, self.rest = first, time.monotonic(), b""
@@ -478,7 +493,7 @@ class _Worker:
             return False
         if self.finished:
             return True
-        seed, stop, step, without, _ = self.options
+        seed, stop, step, without, *_ = self.options
         # The limit of processor time ends a process by its signal.
         hangs |= self.process.returncode == -24
         name = f"{seed}/{self.current}"
@@ -507,9 +522,9 @@ def main() -> None:
     without = frozenset(given.without)
     if given.worker is not None:
         first, step = given.worker
-        work(seed, first, given.programs, step, without, not given.no_shrinking)
+        work(seed, first, given.programs, step, without, not given.no_shrinking, given.show)
         return
-    found = search(seed, given.programs, given.jobs, without, not given.no_shrinking)
+    found = search(seed, given.programs, given.jobs, without, not given.no_shrinking, given.show)
     for (outcome, _), scripts in sorted(found.scripts.items()):
         if Finding(outcome).fails or given.refusals:
             print("\n\n".join(scripts[: given.show]), end="\n\n")

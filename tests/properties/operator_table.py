@@ -1,0 +1,180 @@
+"""Every operator and function of elements on every dtype, and pairs of those, beside NumPy.
+
+A cell is an operator's text with `x`, and `y` for two operands, and the arguments that take their places. All
+cells of the same arguments are one program; where that is refused each is one. DEVIATIONS is the one place that
+says where kernels differ from NumPy on purpose.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy_shim
+from numpy_search import Judge
+from numpy_values import DTYPES
+
+import cyclotron as cy
+
+CORNERS: dict[str, list[Any]] = {
+    "b": [False, True],
+    "i": [0, 1, -1, 2, -3, 7, "max", "min"],
+    "f": [0.0, -0.0, 1.0, -1.5, 2.0, np.inf, -np.inf, np.nan, "max", "smallest_subnormal"],
+    "c": [0j, complex(-0.0, -0.0), 1j, 2 - 1j, -1.5 + 0.5j, complex(np.inf, 1), complex(0, np.nan)],
+}
+BINARY = [f"x {op} y" for op in "+ - * / // % & | ^ << >> == != < <= > >=".split()]
+BINARY += ["x ** abs(y)"]  # whole numbers have no negative powers
+BINARY += [
+    f"cy.{name}(x, y)" for name in "maximum minimum logical_and logical_or logical_xor arctan2 hypot".split()
+]
+BINARY += ["cy.where(x != 0, x, y)", "cy.clip(x, y, None)", "cy.isclose(x, y)"]
+UNARY = ["-x", "+x", "~x", "abs(x)", "x ** 2", "x ** 0.5", "x.real", "x.imag", "x.conj()", "x.T", "x.copy()"]
+UNARY += [
+    f"cy.{name}(x)" for name in "abs sqrt exp log log1p expm1 cbrt sin cos tan sinh cosh tanh log2".split()
+]
+UNARY += [f"cy.{name}(x)" for name in "log10 sign floor ceil round square reciprocal real imag conj".split()]
+UNARY += [f"cy.{name}(x)" for name in "isnan isinf isfinite logical_not".split()]
+UNARY += [f"np.{name}(x)" for name in "negative rint fabs".split()]
+UNARY += [f"cy.{name}(x[1:6])" for name in "sum prod max min any all mean argmax argmin".split()]
+UNARY += [f"cy.where(cy.abs(x) < 1000, x, 0).astype({dtype!r})" for dtype in DTYPES]
+# Numbers in the text of a kernel or given as an argument, of Python and of NumPy, and arrays without axes.
+NUMBERS: list[Any] = [True, 2, -3, 0, 2.5, -0.0, 1j]
+NUMBERS += [np.dtype(name).type(2) for name in DTYPES]
+NUMBERS += [np.array(1, name) for name in DTYPES]
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """Cells that kernels refuse though NumPy computes them, and why."""
+
+    operators: str  # a pattern of the whole text
+    dtypes: str  # a pattern of the dtypes of the operands, as "int32 float64"
+    reason: str
+
+
+DEVIATIONS: list[Deviation] = []
+
+
+def shown(value: Any) -> str:
+    """A dtype, or the type of a number of Python."""
+    return value.dtype.name if isinstance(value, np.ndarray | np.generic) else type(value).__name__
+
+
+def corners(dtype: str) -> np.ndarray:
+    """The corner values of a dtype."""
+    kind = np.dtype(dtype).kind
+    limits: Any = np.iinfo(dtype) if kind == "i" else np.finfo(dtype) if kind == "f" else None
+    return np.array([getattr(limits, one) if isinstance(one, str) else one for one in CORNERS[kind]], dtype)
+
+
+def operands() -> Iterator[tuple[list[str], dict[str, Any]]]:
+    """The operators and the arguments of each program."""
+    for dtype in DTYPES:
+        yield UNARY, {"x": corners(dtype)}
+    for one, other in itertools.product(DTYPES, DTYPES):
+        x, y = (a.ravel() for a in np.meshgrid(corners(one), corners(other), indexing="ij"))
+        yield BINARY, {"x": x, "y": y}
+    swapped = [re.sub("[xy]", lambda name: {"x": "y", "y": "x"}[name[0]], text) for text in BINARY[:18]]
+    for dtype, number in itertools.product(DTYPES, NUMBERS):
+        yield [*BINARY, *swapped], {"x": corners(dtype), "y": number}
+
+
+@dataclass
+class Cell:
+    """What NumPy and the package make of an operator."""
+
+    operator: str
+    dtypes: str
+    differs: str = ""
+    refused: bool = False
+
+    @property
+    def deviation(self) -> Deviation | None:
+        """The deviation that says that it is refused."""
+        for one in DEVIATIONS:
+            if re.fullmatch(one.operators, self.operator) and re.fullmatch(one.dtypes, self.dtypes):
+                return one
+        return None
+
+
+class Table:
+    """Judges the cells."""
+
+    def __init__(self) -> None:
+        self.judge = Judge()
+        self.cells: list[Cell] = []
+
+    def fill(self, texts: list[str], arguments: dict[str, Any]) -> None:
+        dtypes = " ".join(map(shown, arguments.values()))
+        by_numpy: dict[str, Any] = {}
+        for text in texts:
+            try:
+                by_numpy[text] = numpy_shim.expected(
+                    self.kernel([text], arguments), list(arguments.values()), 0
+                )
+            except numpy_shim.Undefined:
+                continue
+            except Exception as error:
+                by_numpy[text] = error
+        together, alone = [], []
+        for text, right in by_numpy.items():
+            refuses = isinstance(right, Exception) or right.arrays[0].dtype.name not in DTYPES
+            (alone if refuses or Cell(text, dtypes).deviation else together).append(text)
+        found = self.run(together, arguments)
+        if isinstance(found, Exception):
+            alone, together, found = [*together, *alone], [], []
+        for text, one in zip(together, found, strict=True):
+            self.cells.append(self.compared(Cell(text, dtypes), by_numpy[text], one))
+        for text in alone:
+            one = self.run([text], arguments)
+            self.cells.append(
+                self.compared(
+                    Cell(text, dtypes), by_numpy[text], one if isinstance(one, Exception) else one[0]
+                )
+            )
+
+    @staticmethod
+    def kernel(texts: list[str], arguments: dict[str, Any]) -> str:
+        results = ", ".join(f"({text})" for text in texts)
+        return f"@cy.kernel\ndef kernel({', '.join(arguments)}):\n    return {results}\n"
+
+    def run(self, texts: list[str], arguments: dict[str, Any]) -> Any:
+        """The results, or what is raised."""
+        if not texts:
+            return []
+        kernel = self.judge.kernel(self.kernel(texts, arguments))
+        try:
+            program = kernel.compile(*map(numpy_shim.copied, arguments.values()))
+            return list(cy.run(program, backend="local", threads=1).outputs.values())
+        except Exception as error:
+            return error
+
+    @staticmethod
+    def compared(cell: Cell, right: Any, found: Any) -> Cell:
+        cell.refused = isinstance(found, cy.CyclotronError) and not isinstance(found, cy.InternalError)
+        if isinstance(found, Exception) and not cell.refused:
+            cell.differs = f"{type(found).__name__}: {found}"
+        elif isinstance(right, Exception) or right.arrays[0].dtype.name not in DTYPES:
+            why = type(right).__name__ if isinstance(right, Exception) else right.arrays[0].dtype
+            cell.differs = "" if cell.refused else f"NumPy: {why}, and it gives {found!r}"
+            cell.refused = False
+        elif cell.refused:
+            cell.differs = str(found).splitlines()[0]
+        else:
+            cell.differs = (right.difference([found]) or ("", ""))[1]
+        return cell
+
+
+def table() -> list[Cell]:
+    """All cells."""
+    filled = Table()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for texts, arguments in operands():
+            filled.fill(texts, arguments)
+    return filled.cells
