@@ -58,7 +58,7 @@ class Binding:
 
 @dataclass(frozen=True)
 class _State:
-    """What holds on a path: classes of names that hold one array, those with an old copy, branches taken."""
+    """The state of a path: classes of names that hold one array, those with an old copy, branches taken."""
 
     shared: frozenset[frozenset[Tensor]] = frozenset()
     old: frozenset[Tensor] = frozenset()
