@@ -6,9 +6,10 @@ import cyclotron as cy
 @cy.kernel
 def carried(x):
     X = cy.empty_like(x)
-    total = 0.0
     for i in range(len(x)):
-        total = total + x[i]  # error: CYC111
+        if i > 0:
+            total = total + x[i]  # error: CYC111
+        total = x[i]
         X[i] = total
     return X
 
@@ -16,9 +17,9 @@ def carried(x):
 @cy.kernel
 def carried_in_place(x):
     X = cy.empty_like(x)
-    total = 0.0
+    total = 0
     for i in range(len(x)):
-        total += x[i]  # error: CYC111
+        total += x[i]  # error: CYC120
         X[i] = total
     return X
 

@@ -36,6 +36,7 @@ class ArrayNames:
         self._perhaps = self._names - taken_apart  # may be numbers as well
         self._rows = any(map(self._is_of_arrays, walk(source.node)))  # whether `A[i]` may be a row
         self._parts = set(self._perhaps)  # may be parts of arrays, or elements
+        self._numbers: set[str] = set()  # hold something else, as numbers
         self._data: set[str] = set()  # are assigned somewhere what may be of data
         stores = [pair for node in walk(source.node) for pair in _stores(node)]
         size = -1
@@ -47,10 +48,9 @@ class ArrayNames:
 
     def store(self, name: str, value: ast.expr) -> None:
         """Note what a name is assigned."""
-        if self.may_be_array(value):
-            self._names.add(name)
-        else:
-            self._names.discard(name)
+        is_array = self.may_be_array(value)
+        (self._names if is_array else self._numbers).add(name)
+        (self._numbers if is_array else self._names).discard(name)
         self._perhaps.discard(name)
         of = value.value if isinstance(value, ast.Subscript) else None
         if (of is not None and self.may_be_array(of)) or (
@@ -60,9 +60,14 @@ class ArrayNames:
         else:
             self._parts.discard(name)
 
+    def is_number(self, name: str) -> bool:
+        """Return whether a name holds no array but what Python computes, as a number."""
+        return name in self._numbers
+
     def declare(self, name: str) -> None:
         """Note that a name holds a new array."""
         self._names.add(name)
+        self._numbers.discard(name)
         self._perhaps.discard(name)
         self._parts.discard(name)
 
@@ -70,6 +75,7 @@ class ArrayNames:
         """Note that a name may hold an array, a part of one, or a number."""
         for names in (self._names, self._perhaps, self._parts):
             names.add(name)
+        self._numbers.discard(name)
 
     def reads_data(self, node: ast.AST) -> bool:
         """Return whether an expression may read elements of arrays, not only shapes."""
@@ -93,6 +99,7 @@ class ArrayNames:
         """The same names, to go on with in one branch."""
         other = copy.copy(self)
         other._names, other._perhaps, other._parts = set(self._names), set(self._perhaps), set(self._parts)
+        other._numbers = set(self._numbers)
         return other
 
     def merge(self, other: ArrayNames) -> None:
@@ -101,6 +108,7 @@ class ArrayNames:
         self._perhaps |= other._perhaps | in_one
         self._parts |= other._parts | in_one
         self._names |= other._names
+        self._numbers &= other._numbers
 
     def with_updates(self, node: _Loop) -> _Loop:
         """A loop with `u += e` of arrays written as `u[...] += e`: the name keeps its array."""
@@ -112,6 +120,7 @@ class ArrayNames:
             elif self._is_update(part):
                 places.add((part.lineno, part.col_offset))
         self._names, self._perhaps, self._parts = before._names, before._perhaps, before._parts
+        self._numbers = before._numbers
         if not places:
             return node
         new = copied(node)

@@ -38,7 +38,7 @@ def condition(state: Rewriting, node: ast.If) -> list[ast.stmt]:
     chosen = _merged(node, lambda *parts: _is_new_array(state.arrays, *parts))
     if chosen is not None:
         return [new for one in chosen for new in assign(state, one)]
-    numbers = _makes_numbers(node.test, state.names.is_symbolic)
+    numbers = _makes_numbers(node.test, state.names.is_symbolic) or _reads_locals(state, node.test)
     if (numbers or _joined(state, node) or _left_alone(node)) and not _ends_python_loop(state, node):
         return _recorded_if(state, node)
     return _of_indices(state, node)
@@ -48,6 +48,12 @@ def _reads_data(state: Rewriting, test: ast.expr) -> bool:
     """Return whether a test may be of data: of arrays, also of the host's where an index subscripts them."""
     parts = [part.slice for part in ast.walk(test) if isinstance(part, ast.Subscript)]
     return state.arrays.reads_data(test) or any(map(state.names.is_symbolic, parts))
+
+
+def _reads_locals(state: Rewriting, test: ast.expr) -> bool:
+    """Return whether a test has names of what is computed of indices: only its value tells what that is."""
+    names = {part.id for part in walk(test) if isinstance(part, ast.Name) and state.names.is_symbolic(part)}
+    return bool(names.difference(state.indices))
 
 
 def _of_indices(state: Rewriting, node: ast.If) -> list[ast.stmt]:

@@ -19,6 +19,15 @@ def carried_names(body: Sequence[ast.AST], arrays: ArrayNames, needed: Collectio
     return sorted((read_first(parts) | set(needed)) & {one for one in assigned if one in arrays})
 
 
+def carried_numbers(body: Sequence[ast.AST], arrays: ArrayNames, needed: Collection[str]) -> set[str]:
+    """The names that hold numbers before a loop, as `carried_names`, and that no code of the host assigns."""
+    parts = [part for one in body for part in [*_updated(one), *_in_order(one)]]
+    blocks = (block for one in body for block in walk(one) if isinstance(block, ast.With))
+    hosts = {part.id for block in blocks for part in walk(block) if isinstance(part, ast.Name)}
+    assigned = {part.id for part in parts if isinstance(part.ctx, ast.Store)} - hosts
+    return {one for one in assigned & (read_first(parts) | set(needed)) if arrays.is_number(one)}
+
+
 def names_after(function: ast.FunctionDef, line: int) -> set[str]:
     """The names that a function reads in the text after a line before it assigns them there."""
     after = [one for one in function.body if _end(one) > line]
@@ -74,12 +83,13 @@ def _end(statement: ast.stmt) -> int:
     return statement.end_lineno or statement.lineno
 
 
-def before(il: str, names: Mapping[str, str], like: ast.AST) -> list[ast.stmt]:
+def before(il: str, names: Mapping[str, str], like: ast.AST, numbers: Collection[str] = ()) -> list[ast.stmt]:
     """`u_kept = u = il.kept(u, name="u")` for each name; `names` has both."""
     result: list[ast.stmt] = []
     for one, kept_one in names.items():
         targets: list[ast.expr] = [name(kept_one, store=True), name(one, store=True)]
-        kept = call(il, "kept", [name(one)], words(name=one))
+        options = {"is_number": True} if one in numbers else {}
+        kept = call(il, "kept", [name(one)], words(name=one, **options))
         result.append(located(ast.Assign(targets=targets, value=kept), like))
     return result
 
@@ -93,12 +103,22 @@ def within(il: str, names: Mapping[str, str], body: Sequence[ast.stmt]) -> list[
     return [located(ast.Expr(value=call(il, "keep", [], pairs(names))), place)]
 
 
-def after(names: Mapping[str, str], like: ast.AST) -> list[ast.stmt]:
-    """`u = u_kept` for each name."""
-    return [
-        located(ast.Assign(targets=[name(one, store=True)], value=name(kept_one)), like)
-        for one, kept_one in names.items()
-    ]
+def after(
+    names: Mapping[str, str], like: ast.AST, numbers: Collection[str] = (), il: str = ""
+) -> list[ast.stmt]:
+    """`u = u_kept` for each name; `s = s_kept[()]`, the element, for those that held numbers.
+
+    With `il` the element of a copy, which stays what it is where the loop ends early.
+    """
+    result: list[ast.stmt] = []
+    for one, kept_one in names.items():
+        value: ast.expr = name(kept_one)
+        if il:
+            value = call(il, "array", [call(kept_one, "copy", [])], words(name=one))
+        if one in numbers:
+            value = ast.Subscript(value=value, slice=ast.Tuple(elts=[], ctx=ast.Load()), ctx=ast.Load())
+        result.append(located(ast.Assign(targets=[name(one, store=True)], value=value), like))
+    return result
 
 
 def _in_order(statement: ast.AST) -> list[ast.Name]:

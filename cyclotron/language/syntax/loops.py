@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TypeVar
 
 from cyclotron.language.syntax import carried_names
@@ -61,8 +61,7 @@ def while_loop(state: Rewriting, node: ast.While) -> list[ast.stmt]:
         )
     index = state.unused("step")
     node = state.arrays.with_updates(node)
-    kept = _carried(state, node, [node.test, *node.body], early=True)
-    early_exit = EarlyExit(state.unused(f"{index}_runs"), kept)
+    early_exit = _early_exit(state, node, [node.test, *node.body], state.unused(f"{index}_runs"))
     body = _body(state, node.body, index, early_exit, test=node.test)
     steps = ast.Constant(state.max_steps)
     result = _loop(state, node.test, node, index, [steps], early_exit, body)
@@ -132,7 +131,7 @@ def _unrolled(state: Rewriting, node: ast.For) -> list[ast.stmt]:
             state.names.store(part.id, symbolic=any(map(state.names.is_symbolic, parts)))
             if any(map(state.arrays.may_be_array, parts)):
                 state.arrays.declare(part.id)
-    state.exits.append(EarlyExit("", {}, state.branches, node))
+    state.exits.append(EarlyExit("", {}, unrolled=state.branches, loop=node))
     body = state.block(node.body)
     state.exits.pop()
     return [ast.For(target=copied(node.target), iter=located(values, node.iter), body=body, orelse=[])]
@@ -176,35 +175,37 @@ def _over_range(state: Rewriting, node: ast.For) -> list[ast.stmt]:
     new_bounds = [state.rewrite(bound) for bound in bounds]
     breaks = any(isinstance(one, ast.Break) for one in jumps(node.body))
     flag = state.unused(f"{index}_runs") if breaks else ""
-    early_exit = EarlyExit(flag, _carried(state, node, node.body, early=bool(flag)))
+    early_exit = _early_exit(state, node, node.body, flag)
     body = _body(state, node.body, index, early_exit)
     return _loop(state, node.iter, node, index, new_bounds, early_exit, body)
 
 
-def _carried(state: Rewriting, node: ast.stmt, repeated: Sequence[ast.AST], *, early: bool) -> dict[str, str]:
+def _early_exit(state: Rewriting, node: ast.stmt, repeated: Sequence[ast.AST], flag: str) -> EarlyExit:
     """The names that a loop carries, with those of the arrays that keep them.
 
-    A loop that may end early keeps also what those around it carry: only what is kept stands still.
+    A loop that may end early, which has a flag, keeps also what those around it carry: only what is kept
+    stands still.
     """
-    if early:
+    after = carried_names.names_after(state.source.node, node.end_lineno or node.lineno)
+    outer = {one for early_exit in state.exits if flag for one in early_exit.carried}
+    numbers = carried_names.carried_numbers(repeated, state.arrays, after | outer)
+    numbers = {one for one in numbers if not state.names.is_stale(one)}
+    needed = after
+    if flag:
         needed = carried_names.names_perhaps_after(state.source.node, node, state.unrolled_loops())
-        _check_read_again(state, node)
-    else:
-        needed = carried_names.names_after(state.source.node, node.end_lineno or node.lineno)
-    for outer in state.exits if early else ():
-        needed |= outer.carried.keys()
-    found = carried_names.carried_names(repeated, state.arrays, needed)
-    return {one: state.unused(f"{one}_kept") for one in found}
+        _check_read_again(state, node, numbers)
+    found = carried_names.carried_names(repeated, state.arrays, needed | outer)
+    return EarlyExit(flag, {one: state.unused(f"{one}_kept") for one in sorted({*found, *numbers})}, numbers)
 
 
-def _check_read_again(state: Rewriting, node: ast.stmt) -> None:
+def _check_read_again(state: Rewriting, node: ast.stmt, numbers: Collection[str]) -> None:
     """Refuse a reading in the next iteration of a loop over values of the host, where no array keeps it.
 
     Its value would be of an iteration after the end.
     """
     assigned = {part.id for part in assigned_names([node])}
     for part in (part for loop in state.unrolled_loops() for part in carried_names.read_again(loop, node)):
-        if part.id in assigned and part.id not in state.arrays:
+        if part.id in assigned and part.id not in state.arrays and part.id not in numbers:
             raise state.source.error(
                 part,
                 "CYC111",
@@ -222,7 +223,11 @@ def _body(
     state.names.store(index, symbolic=True)
     state.indices.append(index)
     state.exits.append(early_exit)
-    first = [] if test is None else [located(_break_where(state, test, negated=True), test)]
+    numbers = {one: early_exit.carried[one] for one in sorted(early_exit.numbers)}
+    copied_by = state.il if early_exit.flag else ""
+    first = carried_names.after(numbers, test or body[0], early_exit.numbers, copied_by)
+    if test is not None:
+        first.append(located(_break_where(state, test, negated=True), test))
     result = [*first, *state.block(body), *carried_names.within(state.il, early_exit.carried, body)]
     state.exits.pop()
     state.indices.pop()
@@ -240,7 +245,7 @@ def _loop(
     body: list[ast.stmt],
 ) -> list[ast.stmt]:
     """`with il.loop(...)`, and what comes before and after it."""
-    before = carried_names.before(state.il, early_exit.carried, head)
+    before = carried_names.before(state.il, early_exit.carried, head, early_exit.numbers)
     flag: list[ast.keyword] = []
     if early_exit.flag:
         running = call(state.il, "running", [], words(name=index))
@@ -248,7 +253,7 @@ def _loop(
         flag = words(running=name(early_exit.flag))
     opened = ast.copy_location(call(state.il, "loop", [ast.Constant(index), *bounds], flag), head)
     block = with_node(opened, body, ast.copy_location(name(index, store=True), node))
-    return [*before, block, *carried_names.after(early_exit.carried, head)]
+    return [*before, block, *carried_names.after(early_exit.carried, head, early_exit.numbers)]
 
 
 def _break_where(state: Rewriting, test: ast.expr, *, negated: bool = False) -> ast.stmt:

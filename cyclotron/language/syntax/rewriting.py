@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from cyclotron.language.syntax.array_names import ArrayNames
@@ -24,6 +24,8 @@ class EarlyExit:
         The name of its flag in the intermediate language.
     carried : dict of str to str
         For each name that it assigns anew the one of the array that keeps it.
+    numbers : collection of str
+        Those of them that hold numbers before the loop.
     unrolled : int or None
         Of a loop that Python runs while tracing, under how many conditions on indices it stands.
     loop : ast.For or None
@@ -32,6 +34,7 @@ class EarlyExit:
 
     flag: str
     carried: dict[str, str]
+    numbers: Collection[str] = ()
     unrolled: int | None = None
     loop: ast.For | None = None
 
