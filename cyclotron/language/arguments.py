@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from cyclotron.language.values.blocked import Blocked, Spec
+from cyclotron.language.values.scalar_type import literal
 from cyclotron.support.errors import ShapeError, Span, TraceError
 
 
@@ -62,12 +63,12 @@ def normalize(name: str, value: Any, place: Callable[[str], Span | None]) -> Any
         if array.ndim:
             return array
         value = array[()]
-        if array.dtype.kind in "biufc" and array.dtype.char not in "gG":
+        if literal(value) is not None:
             return value
     raise _unsuited(
         f"argument `{name}` has type `{type(value).__name__}`",
         place(name),
-        "pass an array, cy.blocked(...), cy.spec(...) a number of Python or one of NumPy that arrays have",
+        "pass an array, cy.blocked(...), cy.spec(...) or a number of Python or NumPy",
     )
 
 

@@ -229,3 +229,45 @@ def test_reciprocals_of_the_whole_number_zero() -> None:
         expected = np.reciprocal(u)
         np.testing.assert_array_equal(reciprocals.reference(u), expected)
     np.testing.assert_array_equal(reciprocals(u), expected)
+
+
+@cy.kernel
+def counts_of_truths(u):
+    y = cy.empty_like(u)
+    for i in range(u.shape[0]):
+        y[i] = any(u[k] > 0 for k in range(3)) + any(u[k] > 1 for k in range(3))
+        y[i] += (any(u[k] > 0 for k in range(3)) + True) * 10 - (not u[i] > 0) - (not u[i] > 1)
+        y[i] += -any(u[k] > 0 for k in range(3)) * 100 + all(u[k] > 0 for k in range(3)) // True
+        y[i] += (bool(u[i]) + bool(u[i])) * 1000 + (not (u[i] > 0 and u[i] > 1)) * 7 + bool(u[i] > 0) ** 2
+        y[i] += sum(not u[k] > 0 for k in range(3)) * 3 + (any(u[k] > 5 for k in range(3)) or True) + 1
+        y[i] += max(any(u[k] > 0 for k in range(3)), not u[i] > 0) + abs(not u[i] > 0) * 5
+        y[i] += (
+            (u[i] > 0) + (u[i] > 1) + ((u[i] > 0) | (not u[i] > 1)) * 11 + any(u[k] > 0 for k in range(i)) % 2
+        )
+    return y
+
+
+@cy.kernel
+def truths_beside_arrays(u):
+    up = any(u[k] > 0 for k in range(3))
+    return u * up + (u > 0) * (not u[0] > 0) + up + up
+
+
+@cy.kernel
+def truths_in_conditions(u):
+    y = cy.zeros(u.shape[0], dtype="bool")
+    z = cy.zeros_like(u)
+    for i in range(u.shape[0]):
+        y[i] = any(u[k] > 0 for k in range(3)) == (not u[i] > 1)
+        if any(u[k] > 1 for k in range(i + 1)) + (not u[i] > 0) > 0:
+            z[i] = 1 if any(u[k] > 0 for k in range(3)) and not u[i] > 1 else 2
+    return z * 2 + y
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float16", "float32", "float64"])
+@pytest.mark.parametrize(
+    "kernel", [counts_of_truths, truths_beside_arrays, truths_in_conditions], ids=lambda kernel: kernel.name
+)
+def test_truth_values_of_python_are_whole_numbers_in_arithmetic(kernel: cy.Kernel, dtype: str) -> None:
+    for values in ([0, 1, 2], [0, 0, 0], [-1, 0, 1], [2, 3, 4]):
+        agree(kernel, np.array(values, dtype))

@@ -23,8 +23,9 @@ from cyclotron.language.values.array import (
 from cyclotron.language.values.broadcasting import text, whole_numbers
 from cyclotron.language.values.nodes import Constant, Element, FoldIndex, IndexValue, Reduce
 from cyclotron.language.values.operations import apply, where
-from cyclotron.language.values.promotion import explicit_cast
 from cyclotron.language.values.region import box
+from cyclotron.language.values.scalar_type import ScalarType
+from cyclotron.language.values.scalars import explicit_cast
 from cyclotron.language.values.source_span import here
 from cyclotron.support.errors import ShapeError
 
@@ -182,7 +183,7 @@ def _last_of(array: SymbolicArray, places: SymbolicArray, along: int | None) -> 
             own = flat_index(index[along : along + 1], array.shape[along : along + 1])
         number = where(
             apply("equal", read, own),
-            IndexValue(at, "int64", here()),
+            IndexValue(at, ScalarType("int64"), here()),
             explicit_cast(Constant(-1, here()), "int64"),
         )
         return Reduce("maximum", fold, (box([(fold, count)]),), number, here())

@@ -11,7 +11,7 @@ from cyclotron.language.functions import elementwise as f
 from cyclotron.language.functions.reductions import all
 from cyclotron.language.functions.registry import numpy_function, plain_result
 from cyclotron.language.values.dispatch import Arithmetic, Array, PartialArray
-from cyclotron.language.values.dtypes import own_dtype
+from cyclotron.language.values.nodes import Element
 from cyclotron.language.values.operations import element
 from cyclotron.language.values.source_span import here
 from cyclotron.support.errors import ShapeError
@@ -66,7 +66,7 @@ def isinf(x: Any) -> Any:
 @numpy_function(np.round, method="round", elementwise=True)
 def round(a: Any) -> Any:
     """The whole number nearest to each real scalar; of two as near the even one."""
-    kind = np.dtype(own_dtype(a) if a.dtype is None else a.dtype).kind
+    kind = np.dtype(a.dtype).kind
     if kind == "b":
         return a.astype("float16")
     if kind == "i":
@@ -85,8 +85,8 @@ def floating(ufunc: np.ufunc, x: Any) -> Any:
     ShapeError
         CYC121 if NumPy does not have it of such numbers, CYC120 if kernels do not have the dtype.
     """
-    value = x if isinstance(x, (Array, PartialArray)) else element(x)
-    dtype = value.dtype or "float64"  # type: ignore[union-attr]
+    value: Any = x if isinstance(x, (Array, PartialArray)) else element(x)
+    dtype = "float64" if isinstance(value, Element) and value.type.weak else value.dtype
     try:
         return f.cast(value, ufunc(np.empty(0, dtype)).dtype)
     except TypeError:

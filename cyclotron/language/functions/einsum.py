@@ -21,8 +21,9 @@ from cyclotron.language.values.context import ACTIVE
 from cyclotron.language.values.host_arrays import constant
 from cyclotron.language.values.nodes import Element
 from cyclotron.language.values.operations import apply, matmul
-from cyclotron.language.values.promotion import converted, sum_dtype
 from cyclotron.language.values.reference import plain, wrap
+from cyclotron.language.values.scalar_type import sum_dtype
+from cyclotron.language.values.scalars import converted
 from cyclotron.language.values.source_span import here
 from cyclotron.language.values.subscripts import Pick
 from cyclotron.language.values.tensor import SymbolicTensor

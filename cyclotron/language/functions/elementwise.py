@@ -16,12 +16,12 @@ from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.condition import Condition, Extremum
 from cyclotron.language.values.context import ACTIVE
 from cyclotron.language.values.dispatch import Arithmetic, Array, PartialArray
-from cyclotron.language.values.dtypes import of_numpy, own_dtype
 from cyclotron.language.values.nodes import Element
 from cyclotron.language.values.operations import where_of_numpy
 from cyclotron.language.values.operators import OPERATORS
-from cyclotron.language.values.promotion import unsupported
 from cyclotron.language.values.reference import ReferenceRagged
+from cyclotron.language.values.scalar_type import unsupported
+from cyclotron.language.values.scalars import of_numpy
 
 _HOSTS = (np.ndarray, np.generic, int, float, complex, list, tuple)
 
@@ -90,7 +90,7 @@ def reciprocal(x: Any) -> Any:
 
 def _number_dtype(op: str, x: Any) -> np.dtype[Any]:
     """The dtype of an operand of a function that NumPy computes of truth values in int8."""
-    dtype = np.dtype(own_dtype(x) if x.dtype is None else x.dtype)
+    dtype: np.dtype[Any] = np.dtype(x.dtype)
     if dtype.kind == "b":
         raise unsupported(op, "bool", "int8")
     return dtype

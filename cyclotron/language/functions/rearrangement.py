@@ -17,8 +17,8 @@ from cyclotron.language.values.broadcasting import text, whole_numbers
 from cyclotron.language.values.context import ACTIVE
 from cyclotron.language.values.nodes import Choose, Constant, Element
 from cyclotron.language.values.operators import named_dtype
-from cyclotron.language.values.promotion import explicit_cast
 from cyclotron.language.values.reference import ScalarView
+from cyclotron.language.values.scalars import explicit_cast
 from cyclotron.language.values.source_span import here
 from cyclotron.language.values.subscripts import Pick, count
 from cyclotron.support.errors import ShapeError

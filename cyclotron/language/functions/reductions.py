@@ -19,8 +19,8 @@ from cyclotron.language.values.array import LazyArray, SymbolicArray, axes_of, c
 from cyclotron.language.values.broadcasting import text, whole_numbers
 from cyclotron.language.values.nodes import Element, FoldIndex, Reduce
 from cyclotron.language.values.operations import apply
-from cyclotron.language.values.promotion import sum_dtype
 from cyclotron.language.values.region import box
+from cyclotron.language.values.scalar_type import sum_dtype
 from cyclotron.language.values.source_span import here
 from cyclotron.support.errors import ShapeError
 

@@ -25,10 +25,10 @@ from cyclotron.language.values.array import (
 from cyclotron.language.values.broadcasting import whole_numbers
 from cyclotron.language.values.context import ACTIVE
 from cyclotron.language.values.nodes import Element, IndexValue
-from cyclotron.language.values.operations import apply
+from cyclotron.language.values.operations import apply, element
 from cyclotron.language.values.operators import named_dtype
-from cyclotron.language.values.promotion import check_fit
 from cyclotron.language.values.reference import ScalarView
+from cyclotron.language.values.scalar_type import ScalarType, check_fit
 from cyclotron.language.values.source_span import here
 from cyclotron.support.errors import ShapeError
 
@@ -74,7 +74,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None 
     between = (first + apart) - first  # as NumPy, which fills in what lies between the first two
 
     def element_at(index: Sequence[Affine]) -> Element:
-        count = IndexValue(index[0], "float64", here())
+        count = IndexValue(index[0], ScalarType("float64"), here())
         return apply("add", float(first), apply("multiply", count, float(between)))
 
     return LazyArray((size,), "float64", element_at, ())
@@ -137,10 +137,10 @@ def _whole_numbers(first: int, apart: int, size: int, dtype: str) -> SymbolicArr
             span=here(),
             help="compare the numbers, e.g. `cy.arange(n) > 0`",
         )
-    check_fit(ends, dtype)
+    check_fit([element(end).type for end in ends], dtype)
 
     def element_at(index: Sequence[Affine]) -> Element:
-        return IndexValue(index[0].times(apart).plus(Affine({}, first)), "int64", here())
+        return IndexValue(index[0].times(apart).plus(Affine({}, first)), ScalarType("int64"), here())
 
     made = LazyArray((size,), "int64", element_at, ())
     return made if dtype == "int64" else made.astype(dtype)

@@ -12,7 +12,7 @@ from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.array import LazyArray, SymbolicArray, axis_of, whole_shift
 from cyclotron.language.values.broadcasting import whole_numbers
 from cyclotron.language.values.nodes import Choose, Constant, Element
-from cyclotron.language.values.promotion import explicit_cast
+from cyclotron.language.values.scalars import explicit_cast
 from cyclotron.language.values.source_span import here
 from cyclotron.support.errors import ShapeError
 

@@ -145,7 +145,7 @@ class _Splitter:
         tensor = Tensor(
             self._trace,
             name,
-            value.dtype or equation.target.dtype_name,
+            value.dtype,
             shape,
             tiles,
             is_input=False,

@@ -129,8 +129,8 @@ def _kind(value: object) -> str | None:
 def _dtype(value: object) -> np.dtype[Any] | None:
     """The dtype of a value of NumPy or of a traced one, where it has one."""
     if isinstance(value, (Element, Array, Blocked, Spec, np.ndarray, np.generic)):
-        dtype = value.dtype  # type: ignore[union-attr]
-        return None if dtype is None else np.dtype(dtype)
+        is_weak = isinstance(value, Element) and value.type.weak
+        return None if is_weak else np.dtype(value.dtype)  # type: ignore[union-attr]
     return None
 
 
@@ -144,6 +144,8 @@ def _is_scalar(value: object, declared: type[np.generic]) -> bool:
     """Return whether a value is a scalar of this type; numbers of Python are of any that is wide enough."""
     kind = _kind(value)
     if kind is None:
+        if isinstance(value, np.generic) and np.dtype(declared).type is declared:
+            return np.can_cast(value.dtype, declared)
         return not isinstance(value, _NO_NUMBERS) and _is_subtype(value, declared)
     wide = [_SCALARS[letter] for letter in "bifc"["bifc".index(kind) :]]
     return any(issubclass(declared, one) or issubclass(one, declared) for one in wide)

@@ -13,7 +13,7 @@ from typing import Any
 
 from cyclotron.language.values import broadcasting
 from cyclotron.language.values.affine import Affine, Constraint, Index
-from cyclotron.language.values.array import LazyArray, SymbolicArray, View, combine, number_of, operand
+from cyclotron.language.values.array import LazyArray, SymbolicArray, View, combine, operand
 from cyclotron.language.values.broadcasting import as_form
 from cyclotron.language.values.context import active_recorder
 from cyclotron.language.values.dispatch import SIGNS
@@ -30,8 +30,9 @@ from cyclotron.language.values.nodes import (
 )
 from cyclotron.language.values.operations import apply
 from cyclotron.language.values.products import matmul
-from cyclotron.language.values.promotion import check_fit, check_storable, converted, promoted
 from cyclotron.language.values.region import Conjunction, is_empty
+from cyclotron.language.values.scalar_type import check_fit, check_storable, promote
+from cyclotron.language.values.scalars import converted
 from cyclotron.language.values.source_span import here, shape_error
 from cyclotron.language.values.subscripts import Pick
 from cyclotron.language.values.tensor import SymbolicTensor
@@ -49,7 +50,7 @@ def assign(target: View, value: object) -> None:
     array = operand(value)
     broadcasting.check_fits(array.shape, target.shape)
     check_storable(array.dtype_name, target.dtype_name)
-    check_fit([number_of(array) or 0], target.dtype_name)
+    check_fit([array.type], target.dtype_name)
     _Statement(target, array).record(None)
 
 
@@ -235,8 +236,7 @@ class _Statement:
 
 def _result(op: str, target: View, value: SymbolicArray) -> str:
     """The dtype of an operator on the target and a value."""
-    number = number_of(value)
-    return promoted(op, (target.dtype_name, value.dtype_name if number is None else number))[1]
+    return promote(op, target.type, value.type)[1].dtype
 
 
 def _origin(value: SymbolicArray) -> tuple[int, ...]:

@@ -19,21 +19,13 @@ from cyclotron.language.trace.statement import Scope
 from cyclotron.language.trace.trace import Trace, active_trace
 from cyclotron.language.values import broadcasting
 from cyclotron.language.values.affine import EVERYWHERE, Affine
-from cyclotron.language.values.array import (
-    Chosen,
-    LazyArray,
-    SymbolicArray,
-    combine,
-    held_tensor,
-    number_of,
-    operand,
-)
+from cyclotron.language.values.array import Chosen, LazyArray, SymbolicArray, combine, held_tensor, operand
 from cyclotron.language.values.condition import Condition, Extremum, Rounded
 from cyclotron.language.values.dispatch import PartialArray
 from cyclotron.language.values.host_arrays import constant
 from cyclotron.language.values.nodes import Access, Element
 from cyclotron.language.values.operations import apply, element, where
-from cyclotron.language.values.promotion import promoted
+from cyclotron.language.values.scalar_type import ScalarType, promote
 from cyclotron.language.values.source_span import here, shape_error, trace_error
 from cyclotron.language.values.tensor import SymbolicTensor
 
@@ -48,7 +40,7 @@ class Unassigned(Element):
         self.span = here()
 
     @property
-    def dtype(self) -> str | None:
+    def type(self) -> ScalarType:  # type: ignore[override]
         raise trace_error(
             "CYC111",
             f"`{self.name}` is assigned in one branch of a condition only, and used after it",
@@ -296,16 +288,15 @@ def _expression(op: str, values: tuple[Any, ...]) -> LazyArray:
 
 def _is_number(value: object) -> bool:
     """Return whether a value is a number of Python's, or a choice between such, without a dtype."""
-    return value.dtype is None if isinstance(value, Element) else not isinstance(value, np.generic)
+    return value.type.weak if isinstance(value, Element) else not isinstance(value, np.generic)
 
 
 def _check_same(what: str, then: SymbolicArray, other: SymbolicArray) -> None:
     """Check that both have one shape and dtype, which numbers adopt."""
     same = len(then.shape) == len(other.shape) and all(map(broadcasting.same, then.shape, other.shape))
-    numbers = [number_of(one) for one in (then, other)]
-    given = [one.dtype_name if n is None else n for one, n in zip((then, other), numbers, strict=True)]
-    known = {one.dtype_name for one, n in zip((then, other), numbers, strict=True) if n is None}
-    if same and (not known or known == {promoted("where", ["bool", *given])[1]}):
+    strong = {one.dtype_name for one in (then, other) if not one.type.weak}
+    dtype, _ = promote("where", ScalarType("bool"), then.type, other.type)
+    if same and strong <= {dtype}:
         return
     texts = [f"{one.dtype_name} of shape {broadcasting.text(one.shape)}" for one in (then, other)]
     raise shape_error(

@@ -13,10 +13,9 @@ from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.array import SymbolicArray, operand
 from cyclotron.language.values.condition import Condition, tested
 from cyclotron.language.values.guarded import while_running
-from cyclotron.language.values.index_numbers import truth_element
 from cyclotron.language.values.nodes import Choose, Constant, Element
 from cyclotron.language.values.operations import apply
-from cyclotron.language.values.promotion import converted, explicit_cast
+from cyclotron.language.values.scalars import as_python, converted, explicit_cast, truth_number
 from cyclotron.language.values.source_span import here, trace_error
 from cyclotron.support.errors import TraceError
 
@@ -46,7 +45,7 @@ def no(test: object) -> object:
         return not value
     if isinstance(value, Parted):
         return Parted(value.condition, apply("logical_not", value.then), not value.elsewhere)
-    return value.negated() if isinstance(value, Condition) else apply("logical_not", value)
+    return value.negated() if isinstance(value, Condition) else as_python(apply("logical_not", value), "bool")
 
 
 not_ = no
@@ -98,7 +97,7 @@ def taken(value: Callable[[], object], test: Element | Condition | None, *, hold
 def as_element(value: Element | Condition | bool) -> Element:
     """A test as a bool of the kernel."""
     if isinstance(value, Condition):
-        return truth_element(value)
+        return truth_number(value)
     return value if isinstance(value, Element) else Constant(value, here())
 
 

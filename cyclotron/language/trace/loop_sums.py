@@ -9,10 +9,10 @@ import numpy as np
 from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.array import LazyArray, SymbolicArray, operand
 from cyclotron.language.values.dispatch import PartialArray
-from cyclotron.language.values.dtypes import number_of
 from cyclotron.language.values.nodes import Element, Reduce, accesses
 from cyclotron.language.values.operations import element
-from cyclotron.language.values.promotion import converted, promoted
+from cyclotron.language.values.scalar_type import promote
+from cyclotron.language.values.scalars import converted
 from cyclotron.language.values.source_span import trace_error
 
 
@@ -43,15 +43,11 @@ def loop_sum(value: Any, total: Any, *, name: str, negative: bool = False) -> An
 
 def _as_added(total: Any, value: Any) -> Any:
     """A sum in the dtype in which Python adds its terms to the value, one by one."""
-    if not isinstance(total, Reduce) or total.dtype is None:
+    if not isinstance(total, Reduce) or total.type.weak:
         return total
     if not isinstance(value, (Element, int, float, complex, np.generic)):
         return total
-    first = element(value)
-    number = number_of(first)
-    given = first.dtype if number is None else number
-    assert given is not None
-    dtype, _ = promoted("add", [given, total.dtype])
+    dtype, _ = promote("add", element(value).type, total.type)
     return total if dtype == total.dtype else _summed_in(total, dtype)
 
 

@@ -17,7 +17,6 @@ from cyclotron.language.values.affine import EVERYWHERE, Affine, Index, Region, 
 from cyclotron.language.values.array import SymbolicArray, View
 from cyclotron.language.values.condition import Condition
 from cyclotron.language.values.context import ACTIVE, active_recorder
-from cyclotron.language.values.dtypes import check_dtypes, stored, with_weak_dtype
 from cyclotron.language.values.guarded import while_running
 from cyclotron.language.values.host_arrays import assigned
 from cyclotron.language.values.nodes import (
@@ -33,6 +32,7 @@ from cyclotron.language.values.nodes import (
 )
 from cyclotron.language.values.operations import apply, element
 from cyclotron.language.values.operators import DTYPES
+from cyclotron.language.values.scalars import check_dtypes, converted, stored
 from cyclotron.language.values.source_span import here, shape_error
 from cyclotron.language.values.tensor import SymbolicTensor
 from cyclotron.support.errors import NO_SPAN, ShapeError, Span, TraceError
@@ -368,7 +368,7 @@ class Trace:
                     )
 
     def _check_value(self, target: Tensor, value: Element, span: Span) -> None:
-        if value.dtype is not None and value.dtype != target.dtype_name:
+        if not isinstance(value, Constant) and value.dtype != target.dtype_name:
             raise ShapeError(
                 f"a value of dtype {value.dtype} is assigned to `{target.name}`,"
                 f" which has {target.dtype_name}",
@@ -421,11 +421,11 @@ def _as_stored(target: Tensor, value: object) -> object:
     """A value in the dtype of the tensor that keeps it; a sum that has another is kept in each step."""
     if target.blocked:
         one = value if isinstance(value, Increment) else element(value)
-        return with_weak_dtype(one, target.dtype_name) if isinstance(one, Element) and one.is_index else one
+        return converted(one, target.dtype_name) if isinstance(one, Element) and one.type.weak else one
     if not isinstance(value, Increment):
         return stored(element(value), target.dtype_name)
     grown = value.element()
-    if grown.dtype in (None, target.dtype_name):
+    if grown.dtype == target.dtype_name:
         return replace(value, value=stored(value.value, target.dtype_name))
     return stored(grown, target.dtype_name)
 

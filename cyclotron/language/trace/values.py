@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,15 +17,16 @@ from cyclotron.language.trace.loops import as_condition, range_domain
 from cyclotron.language.trace.trace import Trace, active_trace
 from cyclotron.language.values import operations
 from cyclotron.language.values.affine import EVERYWHERE, Affine, Index, Region, affine, intersection
-from cyclotron.language.values.array import LazyArray, SymbolicArray, combine, number_of, operand
+from cyclotron.language.values.array import LazyArray, SymbolicArray, combine, operand
 from cyclotron.language.values.broadcasting import same, text
 from cyclotron.language.values.condition import Condition, Extremum, Rounded, tested
 from cyclotron.language.values.dispatch import Array, PartialArray, Term
-from cyclotron.language.values.index_numbers import as_python_scalar, counted, extremum, of_python, reduced
-from cyclotron.language.values.nodes import Choose, Constant, Element, IndexNumber, Reduce, Tensor
+from cyclotron.language.values.nodes import Choose, Constant, Element, Reduce, Tensor, accesses, retyped
 from cyclotron.language.values.operations import array_of, element, where_of_numpy
-from cyclotron.language.values.promotion import promoted
+from cyclotron.language.values.ranges import range_of_reduction
 from cyclotron.language.values.region import project
+from cyclotron.language.values.scalar_type import ScalarType, promote
+from cyclotron.language.values.scalars import as_python, explicit_cast
 from cyclotron.language.values.source_span import here, shape_error, trace_error
 from cyclotron.language.values.tensor import SymbolicTensor
 from cyclotron.support.errors import Span, TraceError
@@ -163,15 +165,13 @@ def _promoted(*values: object) -> list[object]:
     arrays = [operand(value) for value in values]
     if builtins.any(array.shape for array in arrays):
         return list(values)
-    numbers = [number_of(array) for array in arrays]
-    given = [a.dtype_name if number is None else number for a, number in zip(arrays, numbers, strict=True)]
-    dtype = promoted("where", ["bool", *given])[1]
+    dtype, _ = promote("where", ScalarType("bool"), *(array.type for array in arrays))
     return [array.astype(dtype) for array in arrays]
 
 
 def _is_truth(value: object) -> bool:
     if isinstance(value, (Element, SymbolicArray)):
-        return (as_python_scalar(value) if isinstance(value, Element) else value).dtype == "bool"
+        return value.dtype == "bool"
     return isinstance(value, (bool, np.bool_, Condition, Rounded))  # a remainder is no value but this
 
 
@@ -302,10 +302,10 @@ def _of_math(op: str, values: Sequence[object]) -> Any:
     """A function of Python's floating numbers, of which it gives one; of data it is that of elements."""
     if builtins.any(isinstance(value, (Array, PartialArray)) for value in values):
         return operations.apply(op, *values)
-    operands = [of_python(one, "float64") if one.dtype is None else one for one in map(element, values)]
+    operands = [one if accesses(one) else as_python(one, "float64") for one in map(element, values)]
     made = operations.apply(op, *operands)
-    of_numbers = builtins.all(one.dtype is None for one in operands)
-    return IndexNumber(made, made.span, None) if of_numbers and made.dtype is not None else made
+    of_numbers = builtins.all(one.type.weak for one in operands)
+    return retyped(made, ScalarType(made.dtype, True)) if of_numbers else made
 
 
 sqrt = _function("sqrt", math.sqrt, "The square root")
@@ -329,7 +329,7 @@ def power(base: object, exponent: object) -> object:
     """The power of elements or host values."""
     if _symbolic(base) or _symbolic(exponent):
         both = (base, exponent)
-        of_data = array_of(both) is not None or builtins.any(element(one).dtype for one in both)
+        of_data = array_of(both) is not None or builtins.any(accesses(element(one)) for one in both)
         return operations.power(base, exponent) if of_data else _of_math("power", both)
     return math.pow(base, exponent)  # type: ignore[arg-type]
 
@@ -342,13 +342,32 @@ def _extremum(op: str, values: tuple[object, ...]) -> object:
     if numbers or builtins.any(isinstance(value, (Element, SymbolicTensor)) for value in values):
         result = element(values[0])
         for value in map(element, values[1:]):
-            made = extremum if result.dtype is None and value.dtype is None else operations.apply
-            result = made(op, result, value)
+            _check_one_type(op, result, value)
+            text = f"{op[:3]}({_text(result)}, {_text(value)})"
+            result = operations.apply(op, result, value)
+            if result.is_index:
+                result.text = text
         return result
     if of_indices:
         return Extremum(largest, tuple(form for value in values for form in _forms(value, largest) or ()))
     host: Callable[..., Any] = builtins.max if largest else builtins.min
     return host(*values)
+
+
+def _text(value: Element) -> str:
+    return str(value.value) if isinstance(value, Constant) else value.text or "..."
+
+
+def _check_one_type(op: str, *values: Element) -> None:
+    """Check that numbers without data, of which Python takes one as it is, have one type."""
+    kinds = {"Python's" if one.type.weak else f"NumPy's {one.dtype}": one for one in values}
+    if len(kinds) > 1 and not builtins.any(map(accesses, values)):
+        raise shape_error(
+            "CYC120",
+            f"`{op[:3]}` chooses between numbers of different types, {' and '.join(kinds)}, and which one it"
+            " is decides the dtype",
+            help=f"convert what is chosen to one type, e.g. `{op[:3]}(np.float32(i), np.float32(1))`",
+        )
 
 
 def _forms(value: object, largest: bool) -> tuple[Affine, ...] | None:
@@ -375,7 +394,8 @@ def _reduce(
             scope.region = intersection(scope.region, condition.region)
         term = body(value)
         if data is not None:
-            term = operations.where(data, term, _NEUTRAL[kind])
+            neutral = bool(_NEUTRAL[kind]) if _is_truth(term) else _NEUTRAL[kind]
+            term = operations.where(data, term, neutral)
         expression = None if isinstance(term, Array) else element(term)
     finally:
         trace.scopes.pop()
@@ -384,9 +404,10 @@ def _reduce(
         return _of_arrays(kind, index, region, term, span)
     if skip_empty and isinstance(expression, Reduce):
         region = _not_empty(region, expression)
-    if expression.is_index:
-        return reduced(kind, index, region, expression, span)
-    return Reduce(kind, index, region, expression, span)
+    if isinstance(expression, Constant):
+        expression = retyped(explicit_cast(expression, expression.dtype), expression.type)
+    known = range_of_reduction(kind, index, region, expression.type.range)
+    return Reduce(kind, index, region, expression, span, replace(expression.type, range=known))
 
 
 def _filter(kind: str, test: object) -> tuple[Condition, Element | None]:
@@ -413,19 +434,19 @@ def _counted(body: Body) -> Body:
         if isinstance(value, Array):
             return operand(value).astype("int64") if value.dtype_name == "bool" else value
         one = element(value)
-        if one.is_index:
-            return counted(one)
-        return operations.cast(one, "int64") if one.dtype == "bool" else one
+        if one.dtype != "bool":
+            return one
+        return as_python(one, "int64") if one.type.weak else operations.cast(one, "int64")
 
     return term
 
 
 def _tested(body: Body) -> Body:
-    """Terms of `any` and `all`: what indices make is a truth value there, as in Python."""
+    """Terms of `any` and `all`: what numbers make is a truth value there, as in Python."""
 
     def term(at: Affine) -> object:
         value = body(at)
-        if isinstance(value, Array) or not element(value).is_index:
+        if isinstance(value, Array) or not element(value).type.weak:
             return value
         return as_element(truth(value))
 
@@ -463,11 +484,11 @@ def _not_empty(region: Region, inner: Reduce) -> Region:
 
 def _of_booleans(kind: str, reduction: Any) -> Any:
     """On bool elements the sum is the disjunction and the product the conjunction, in NumPy too."""
-    dtype = reduction.dtype_name if isinstance(reduction, Array) else reduction.body.dtype
-    if dtype not in (None, "bool"):
+    dtype = reduction.dtype_name if isinstance(reduction, Array) else reduction.dtype
+    if dtype != "bool":
         raise shape_error(
             "CYC121",
             f"`{kind}` folds {dtype} elements, and they are no truth values",
             help='convert the inputs, e.g. `A.astype("bool")`, or take a maximum or minimum',
         )
-    return reduction
+    return reduction if isinstance(reduction, Array) else as_python(reduction, "bool")

@@ -22,15 +22,15 @@ from cyclotron.language.values.broadcasting import Shape
 from cyclotron.language.values.condition import Condition
 from cyclotron.language.values.context import active_recorder
 from cyclotron.language.values.dispatch import Array, Method, Term, in_place
-from cyclotron.language.values.dtypes import number_of as _number
 from cyclotron.language.values.guarded import guarded_where, may_fail
 from cyclotron.language.values.host_arrays import constant
-from cyclotron.language.values.nodes import Access, Choose, Element, IndexValue, Tensor
+from cyclotron.language.values.nodes import Access, Element, IndexValue, Tensor
 from cyclotron.language.values.numpy_functions import called, check_options, refused
 from cyclotron.language.values.numpy_functions import ufunc as of_ufunc
 from cyclotron.language.values.operations import apply, cast, element
 from cyclotron.language.values.operators import named_dtype, result_dtype
-from cyclotron.language.values.promotion import converted, explicit_cast, promoted, unsupported
+from cyclotron.language.values.scalar_type import ScalarType, promote, unsupported
+from cyclotron.language.values.scalars import choose_by_indices, converted, explicit_cast
 from cyclotron.language.values.source_span import here, shape_error, trace_error
 from cyclotron.language.values.subscripts import Pick, count, has_bounds_of_data, subscripted
 from cyclotron.support.errors import Span
@@ -101,6 +101,11 @@ class SymbolicArray(ArrayRefusals, Array):
     def dtype(self) -> np.dtype[Any]:
         """The dtype."""
         return np.dtype(self.dtype_name)
+
+    @property
+    def type(self) -> ScalarType:
+        """The type of the elements."""
+        return ScalarType(self.dtype_name)
 
     @property
     def T(self) -> SymbolicArray:  # noqa: N802 (NumPy's name)
@@ -274,7 +279,7 @@ class View(SymbolicArray):
         self.picks = tuple(picks)
         self.span = span
         self.name = tensor.name
-        self.dtype_name = str(result_dtype(part, [tensor.dtype_name])) if part else tensor.dtype_name
+        self.dtype_name = result_dtype(part, tensor.dtype_name) if part else tensor.dtype_name
         self.part = part
         self.fixed = fixed
         self._shape = shape
@@ -541,10 +546,8 @@ def combine(op: str, values: Sequence[object]) -> SymbolicArray:
     operands = [computed_once(one, shape) for one in operands]
     if op == "where" and test is None and operands[0].costly and any(map(_may_fail, operands[1:])):
         operands[0] = materialized(operands[0])  # reductions in the branches have it in each of their terms
-    dtypes = [number_of(one) if number_of(one) is not None else one.dtype_name for one in operands]
-    if test is not None:
-        dtypes = ["bool", *dtypes]
-    inner, dtype = promoted(op, dtypes)  # type: ignore[arg-type]  # a number where it is not None
+    types = [one.type for one in operands]
+    inner, result = promote(op, *(types if test is None else [ScalarType("bool"), *types]))
 
     def element_at(index: Sequence[Affine]) -> Element:
         parts = [one.at(broadcasting.along(index, one.shape)) for one in operands]
@@ -553,14 +556,12 @@ def combine(op: str, values: Sequence[object]) -> SymbolicArray:
                 condition: Any = converted(parts.pop(0), "bool")
                 return guarded_where(condition, *(explicit_cast(part, inner) for part in parts))
             then, other = (explicit_cast(part, inner) for part in parts)
-            return (
-                Choose(test, then, other, here())
-                if isinstance(test, Condition)
-                else (then if test else other)
-            )
+            if isinstance(test, Condition):
+                return choose_by_indices(test, then, other)
+            return then if test else other
         return apply(op, *(converted(part, inner) for part in parts))
 
-    return LazyArray(shape, dtype, element_at, operands)
+    return LazyArray(shape, result.dtype, element_at, operands)
 
 
 def operand(value: object) -> SymbolicArray:
@@ -603,12 +604,15 @@ def _may_fail(value: SymbolicArray) -> bool:
 
 
 class _Scalar(SymbolicArray):
-    """An element or a number as an array without axes; of NumPy's numbers their dtype counts."""
+    """An element or a number as an array without axes."""
 
     def __init__(self, value: Element) -> None:
         self.value = value
-        number = _number(value)
-        self.dtype_name = value.dtype or np.result_type(0.0 if number is None else number).name
+        self.dtype_name = value.dtype
+
+    @property
+    def type(self) -> ScalarType:
+        return self.value.type
 
     @property
     def shape(self) -> Shape:
@@ -616,16 +620,6 @@ class _Scalar(SymbolicArray):
 
     def at(self, index: Sequence[Affine]) -> Element:
         return self.value
-
-
-def number_of(value: SymbolicArray) -> complex | np.generic | None:
-    """The number that an operand is, as NumPy promotes it: Python's adopt the dtype of others.
-
-    None for arrays and elements.
-    """
-    if not isinstance(value, _Scalar):
-        return None
-    return _number(value.value)
 
 
 def _simple_power(base: object, exponent: object) -> SymbolicArray | None:
@@ -665,4 +659,4 @@ def flat_index(index: Sequence[Affine], shape: Shape) -> Element:
     form = index[0] if index else Affine({}, 0)
     for at, size in zip(index[1:], broadcasting.whole_numbers(shape[1:], "the axes"), strict=True):
         form = form.times(size).plus(at)
-    return IndexValue(form, "int64", here())
+    return IndexValue(form, ScalarType("int64"), here())

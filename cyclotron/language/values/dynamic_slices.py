@@ -17,7 +17,7 @@ from cyclotron.language.values.nodes import Element, Tensor, accesses, same_valu
 from cyclotron.language.values.numpy_functions import ELEMENTWISE, called
 from cyclotron.language.values.numpy_functions import ufunc as of_ufunc
 from cyclotron.language.values.operations import element
-from cyclotron.language.values.promotion import check_storable
+from cyclotron.language.values.scalar_type import check_storable
 from cyclotron.language.values.source_span import shape_error, trace_error
 from cyclotron.language.values.subscripts import has_bounds_of_data
 from cyclotron.support.errors import TraceError

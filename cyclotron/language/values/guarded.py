@@ -23,7 +23,7 @@ from cyclotron.language.values.nodes import (
     transform,
     walk,
 )
-from cyclotron.language.values.promotion import explicit_cast
+from cyclotron.language.values.scalars import explicit_cast
 from cyclotron.language.values.source_span import here
 
 
@@ -91,7 +91,6 @@ def _guarded(value: Element, choose: Callable[[Element, Element], Element]) -> E
         needs = _needs(part)
         if needs is not None:
             operand = operands[needs.operand]
-            assert operand.dtype is not None
             safe = explicit_cast(Constant(needs.safe_value, here()), operand.dtype)
             operands[needs.operand] = choose(operand, safe)
         return rebuild(part, operands)
@@ -105,7 +104,7 @@ def _needs(part: Element) -> Partial | None:
     if needs is None or not isinstance(part, Apply) or needs.unless in part.flags:
         return None
     operand = part.operands[needs.operand]
-    if isinstance(operand, Constant) or operand.dtype is None:
+    if isinstance(operand, Constant):
         return None
     if np.dtype(operand.dtype).kind not in needs.kinds or (part.op == "sqrt" and _has_real_root(operand)):
         return None
@@ -126,7 +125,7 @@ def _has_real_root(value: Element) -> bool:
             return isinstance(part.value, (int, float)) and part.value >= 0
         if isinstance(part, Reduce):
             return of(part.body)
-        if not isinstance(part, Apply) or part.dtype is None or np.dtype(part.dtype).kind != "f":
+        if not isinstance(part, Apply) or np.dtype(part.dtype).kind != "f":
             return False
         if part.op in ("absolute", "sqrt", "exp"):
             return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,15 +18,9 @@ from cyclotron.language.values.context import Recorder
 from cyclotron.language.values.dispatch import Arithmetic
 from cyclotron.language.values.operators import evaluate, result_dtype
 from cyclotron.language.values.refusals import Refusals, not_an_operator
+from cyclotron.language.values.scalar_type import ScalarType, literal
 from cyclotron.language.values.source_span import here, trace_error
 from cyclotron.support.errors import Span
-
-ValueRange = tuple[int, int]
-"""The least and the largest value, or a little beyond."""
-
-
-class RangeBound(int):
-    """A whole number that one made of indices may reach: what is refused for it says so."""
 
 
 class Tensor:
@@ -121,6 +116,7 @@ class Element(Refusals, Arithmetic):
     """An expression for one element (a scalar or a tile) of a tensor; operators build larger ones."""
 
     span: Span
+    type: ScalarType
     text = ""  # how a number that indices make is written, as far as that is short
 
     @property
@@ -129,9 +125,9 @@ class Element(Refusals, Arithmetic):
         return ()
 
     @property
-    def dtype(self) -> str | None:
-        """NumPy's name of the dtype; None for constants, which adopt their neighbour's."""
-        return None
+    def dtype(self) -> str:
+        """NumPy's name of the dtype in which it is computed."""
+        return self.type.dtype
 
     @property
     def blocked(self) -> bool:
@@ -145,13 +141,8 @@ class Element(Refusals, Arithmetic):
 
     @property
     def is_index(self) -> bool:
-        """Return whether it is a number without dtype that indices make."""
-        return False
-
-    @property
-    def is_typed(self) -> bool:
-        """True for a number of NumPy's types, or made of some: neighbours do not decide its dtype."""
-        return False
+        """Return whether it is a number of Python's that indices make."""
+        return self.type.weak and not isinstance(self, Constant) and not accesses(self)
 
     @property
     def T(self) -> Element:  # noqa: N802 (NumPy's name)
@@ -207,17 +198,15 @@ class Element(Refusals, Arithmetic):
         raise not_an_operator(f"`np.{function.__name__}`")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Constant(Element):
-    """A number; one of NumPy's types promotes its neighbours as `typed`, the dtype, says."""
+    """A number, by default of the type that it has on the host; it adopts the dtype of its neighbours."""
 
-    value: complex
-    span: Span
-    typed: str | None = None
-
-    @property
-    def is_typed(self) -> bool:
-        return self.typed is not None
+    def __init__(self, value: complex, span: Span, type: ScalarType | None = None) -> None:
+        known = literal(value)
+        assert known is not None
+        self.value = value
+        self.span = span
+        self.type = type or known[1]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -233,10 +222,11 @@ class Access(Element):
     span: Span
     made: int | None = None
     depth: int = 0
+    weak: bool = False  # whether Python made a number of its own of it
 
     @property
-    def dtype(self) -> str:
-        return self.tensor.dtype_name
+    def type(self) -> ScalarType:  # type: ignore[override]
+        return ScalarType(self.tensor.dtype_name, self.weak)
 
     @property
     def blocked(self) -> bool:
@@ -257,22 +247,16 @@ class Access(Element):
 class Compound(Element):
     """An expression made of others; what it inherits from them is found once, as they may be shared."""
 
-    def __init__(self, operands: Sequence[Element], span: Span) -> None:
+    def __init__(self, operands: Sequence[Element], span: Span, type: ScalarType) -> None:
         self._operands = tuple(operands)
         self.span = span
-        self._dtype = next((o.dtype for o in self._operands if o.dtype is not None), None)
+        self.type = type
         self._blocked = any(operand.blocked for operand in self._operands)
         self._is_conditional = any(operand.is_conditional for operand in self._operands)
-        self._is_index = any(operand.is_index for operand in self._operands)
-        self._is_typed = any(operand.is_typed for operand in self._operands)
 
     @property
     def operands(self) -> tuple[Element, ...]:
         return self._operands
-
-    @property
-    def dtype(self) -> str | None:
-        return self._dtype
 
     @property
     def blocked(self) -> bool:
@@ -282,30 +266,36 @@ class Compound(Element):
     def is_conditional(self) -> bool:
         return self._is_conditional
 
-    @property
-    def is_index(self) -> bool:
-        return self._is_index and self.dtype is None
-
-    @property
-    def is_typed(self) -> bool:
-        return self._is_typed and self.dtype is None
-
 
 class Apply(Compound):
-    """An operator of the registry applied to elements."""
+    """An operator of the registry applied to elements; by default what it gives of operands of one dtype."""
 
-    def __init__(self, op: str, operands: Sequence[Element], span: Span, flags: Sequence[str] = ()) -> None:
-        super().__init__(operands, span)
+    def __init__(
+        self,
+        op: str,
+        operands: Sequence[Element],
+        span: Span,
+        flags: Sequence[str] = (),
+        type: ScalarType | None = None,
+    ) -> None:
+        super().__init__(operands, span, type or ScalarType(result_dtype(op, _common(op, operands))))
         self.op = op
         self.flags = tuple(flags)
-        self._dtype = result_dtype(op, [operand.dtype for operand in self._operands])
 
 
 class Reduce(Compound):
     """A fold of `body` over the values of `index` in `region`."""
 
-    def __init__(self, kind: str, index: Index, region: Region, body: Element, span: Span) -> None:
-        super().__init__((body,), span)
+    def __init__(
+        self,
+        kind: str,
+        index: Index,
+        region: Region,
+        body: Element,
+        span: Span,
+        type: ScalarType | None = None,
+    ) -> None:
+        super().__init__((body,), span, type or ScalarType(body.dtype, body.type.weak))
         self.kind = kind
         self.index = index
         self.region = region
@@ -315,8 +305,15 @@ class Reduce(Compound):
 class Choose(Compound):
     """`then` where the condition on indices holds, else `other`; split into two equations when assigned."""
 
-    def __init__(self, condition: Condition, then: Element, other: Element, span: Span) -> None:
-        super().__init__((then, other), span)
+    def __init__(
+        self,
+        condition: Condition,
+        then: Element,
+        other: Element,
+        span: Span,
+        type: ScalarType | None = None,
+    ) -> None:
+        super().__init__((then, other), span, type or (other if then.type.weak else then).type)
         self.condition = condition
         self.then = then
         self.other = other
@@ -338,61 +335,23 @@ class Increment:
 
 
 class IndexValue(Element):
-    """The value of an affine form of indices, as a number of a dtype."""
+    """The value of an affine form of indices, as a number of a type."""
 
-    def __init__(self, form: Affine, dtype: str, span: Span) -> None:
+    def __init__(self, form: Affine, type: ScalarType, span: Span) -> None:
         self.form = form
         self.span = span
-        self._dtype = dtype
-
-    @property
-    def dtype(self) -> str:
-        return self._dtype
+        self.type = type
 
 
-class IndexNumber(Element):
-    """A Python number that indices make: computed as Python does, it adopts the dtype of its neighbours.
-
-    Attributes
-    ----------
-    value : Element
-        What computes it, of dtype int64, float64, complex128 or bool.
-    text : str
-        How it is written, as far as that is short; else empty.
-    reach : ValueRange or None
-        Of integers.
-    is_typed : bool
-        Whether it is one of NumPy's, as `np.float32(i)`: then neighbours do not decide its dtype.
-    """
-
-    def __init__(
-        self, value: Element, span: Span, reach: ValueRange | None, text: str = "", *, is_typed: bool = False
-    ) -> None:
-        self.value = value
-        self._is_typed = is_typed
-        self.span = span
-        self.reach = reach if np.dtype(value.dtype).kind == "i" else None
-        self.text = text
-
-    @property
-    def operands(self) -> tuple[Element, ...]:
-        return (self.value,)
-
-    @property
-    def is_index(self) -> bool:
-        return True
-
-    @property
-    def is_typed(self) -> bool:
-        return self._is_typed
-
-    @property
-    def sample(self) -> list[complex]:
-        """Numbers of its type, for integers the least and the largest."""
-        if self.reach is not None:
-            return [RangeBound(end) for end in self.reach]
-        samples: dict[str, list[complex]] = {"b": [False, True], "f": [0.0], "c": [0j]}
-        return samples.get(np.dtype(self.value.dtype).kind, [0])
+def retyped(value: Element, type: ScalarType) -> Element:
+    """The same value under another type of its dtype."""
+    if value.type == type:
+        return value
+    if isinstance(value, Access):
+        return replace(value, weak=type.weak)
+    result = copy(value)
+    result.type = type
+    return result
 
 
 def rebuild(value: Element, operands: Sequence[Element]) -> Element:
@@ -400,19 +359,21 @@ def rebuild(value: Element, operands: Sequence[Element]) -> Element:
     if all(new is old for new, old in zip(operands, value.operands, strict=True)):
         return value
     if isinstance(value, Reduce):
-        return Reduce(value.kind, value.index, value.region, operands[0], value.span)
+        return Reduce(value.kind, value.index, value.region, operands[0], value.span, value.type)
     if isinstance(value, Choose):
-        return Choose(value.condition, operands[0], operands[1], value.span)
+        return Choose(value.condition, operands[0], operands[1], value.span, value.type)
     assert isinstance(value, Apply)
-    return applied(value.op, operands, value.span, value.flags)
+    return applied(value.op, operands, value.span, value.flags, value.type)
 
 
-def applied(op: str, operands: Sequence[Element], span: Span, flags: Sequence[str]) -> Element:
+def applied(
+    op: str, operands: Sequence[Element], span: Span, flags: Sequence[str], type: ScalarType
+) -> Element:
     """An operator on operands; on constants its value."""
     constants = [operand.value for operand in operands if isinstance(operand, Constant)]
     if len(constants) == len(operands):
-        return Constant(evaluate(op, constants), span)
-    return Apply(op, operands, span, flags)
+        return Constant(evaluate(op, constants), span, type)
+    return Apply(op, operands, span, flags, type)
 
 
 def walk(value: Element) -> Iterator[Element]:
@@ -430,6 +391,12 @@ def walk(value: Element) -> Iterator[Element]:
 def accesses(value: Element) -> list[Access]:
     """All accesses of an expression, each object once."""
     return [part for part in walk(value) if isinstance(part, Access)]
+
+
+def _common(op: str, operands: Sequence[Element]) -> str:
+    """The dtype of operands that agree: that of those that are no numbers of Python."""
+    values = operands[int(op == "where") :]
+    return next((one for one in values if not one.type.weak), values[0]).dtype
 
 
 def strip_transpose(value: Element) -> tuple[Element, bool]:
@@ -456,8 +423,6 @@ def same_value(one: Element, other: Element) -> bool:
         elif isinstance(a, Constant) and isinstance(b, Constant):
             if a.value != b.value:
                 return False
-        elif isinstance(a, IndexNumber) and isinstance(b, IndexNumber):
-            pairs.append((a.value, b.value))
         elif isinstance(a, Apply) and isinstance(b, Apply) and (a.op, a.flags) == (b.op, b.flags):
             pairs += zip(a.operands, b.operands, strict=True)
         else:
@@ -490,13 +455,14 @@ def map_forms(value: Element, change: Callable[[Affine], Affine]) -> Element:
 
     def changed(part: Element, operands: list[Element]) -> Element:
         if isinstance(part, IndexValue):
-            return IndexValue(change(part.form), part.dtype, part.span)
+            return IndexValue(change(part.form), part.type, part.span)
         if isinstance(part, Access):
             return replace(part, index=tuple(change(form) for form in part.index))
         if isinstance(part, Reduce):
-            return Reduce(part.kind, part.index, region_of(part.region), operands[0], part.span)
+            return Reduce(part.kind, part.index, region_of(part.region), operands[0], part.span, part.type)
         if isinstance(part, Choose):
-            return Choose(Condition(region_of(part.condition.region)), operands[0], operands[1], part.span)
+            test = Condition(region_of(part.condition.region))
+            return Choose(test, operands[0], operands[1], part.span, part.type)
         return rebuild(part, operands)
 
     return transform(value, changed)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from cyclotron.language.values import dispatch, operations
-from cyclotron.language.values.dtypes import of_numpy
+from cyclotron.language.values.scalars import of_numpy
 from cyclotron.language.values.source_span import trace_error
 from cyclotron.support.errors import TraceError
 

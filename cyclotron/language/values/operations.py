@@ -12,34 +12,23 @@ from cyclotron.language.values import dispatch
 from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.condition import Condition, Extremum, Rounded, tested
 from cyclotron.language.values.dispatch import Array, PartialArray
-from cyclotron.language.values.dtypes import checked, keeps_dtype, one_dtype, typed_number, with_weak_dtype
 from cyclotron.language.values.guarded import guarded_where
 from cyclotron.language.values.host_arrays import constant
-from cyclotron.language.values.index_numbers import computed, is_of_indices, number, truth_number
-from cyclotron.language.values.nodes import (
-    Access,
-    Choose,
-    Constant,
-    Element,
-    Reduce,
-    applied,
-    strip_transpose,
-)
+from cyclotron.language.values.nodes import Access, Constant, Element, Reduce, strip_transpose
 from cyclotron.language.values.operators import DTYPES, OPERATORS, named_dtype
-from cyclotron.language.values.promotion import converted, promoted, python_number
 from cyclotron.language.values.refusals import inverted
+from cyclotron.language.values.scalar_type import literal, promote
+from cyclotron.language.values.scalars import choose_by_indices, computed, number, of_numpy, truth_number
 from cyclotron.language.values.source_span import here, shape_error, trace_error
 
 
 def element(value: object) -> Element:
-    """Return an element as it is and a Python or NumPy number as a constant; anything else is an error."""
+    """Return an element as it is and a number of the host as a constant of its type; else raise an error."""
     if isinstance(value, Element):
         return value
-    if isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0 and value.dtype.kind in "biufc":
-        return Constant(value.item(), here(), value.dtype.name)
-    plain = python_number(value)
-    if plain is not None:
-        return Constant(plain, here())
+    known = literal(value)
+    if known is not None:
+        return Constant(known[0], here(), known[1])
     if isinstance(value, (Affine, Extremum, Rounded)):
         if isinstance(value, Affine) and not value.terms:
             return Constant(value.constant, here())
@@ -67,9 +56,7 @@ def apply(op: str, *values: object, flags: Sequence[str] = ()) -> Element:
         return array.combined(op, values)  # type: ignore[return-value]  # an array where operands are
     span = here()
     operands = [element(value) for value in values]
-    if is_of_indices(op, operands):
-        return computed(op, operands, span, flags)
-    return applied(op, checked(op, operands, span), span, flags)
+    return computed(op, operands, span, flags)
 
 
 def array_of(values: Sequence[object]) -> Array | PartialArray | None:
@@ -92,9 +79,14 @@ def add(left: object, right: object) -> Element:
         return apply("add", left, right)
     a, b = element(left), element(right)
     for zero, other in ((a, b), (b, a)):
-        if isinstance(zero, Constant) and zero.value == 0 and keeps_dtype(zero, other):
+        if isinstance(zero, Constant) and zero.value == 0 and _keeps_dtype(zero, other):
             return other
     return apply("add", a, b)
+
+
+def _keeps_dtype(number: Constant, other: Element) -> bool:
+    """Return whether what a number is added to has the dtype of the sum."""
+    return other.blocked or promote("add", number.type, other.type)[1].dtype == other.dtype
 
 
 def power(base: object, exponent: object) -> Element:
@@ -102,7 +94,7 @@ def power(base: object, exponent: object) -> Element:
     if array_of((base, exponent)) is not None:
         return apply("power", base, exponent)
     value = element(base)
-    whole = type(exponent) is int or value.dtype is None or np.dtype(value.dtype).kind in "fc"
+    whole = type(exponent) is int or value.type.weak or value.type.kind in "fc"
     if type(exponent) in (int, float) and whole:
         if exponent == 1:
             return value
@@ -154,38 +146,17 @@ def where(test: object, then: object, other: object) -> Element:
     if array is not None:
         return array.combined("where", (test, then, other))  # type: ignore[return-value]
     if isinstance(test, Condition):
-        return Choose(test, *_alike(element(then), element(other)), here())
+        return choose_by_indices(test, element(then), element(other))
     if not isinstance(test, Element):
         return element(then if test else other)
-    if test.is_index:
+    if test.type.weak:
         test = cast(test, "bool")
     return guarded_where(test, element(then), element(other))
 
 
 def where_of_numpy(condition: object, a: object, b: object) -> Element:
     """Choose as NumPy's ``where``: of two numbers, unlike `where`, an array without axes, of their dtype."""
-    if array_of((condition, a, b)) is not None:
-        return where(condition, a, b)
-    values = [element(a), element(b)]
-    if all(one.dtype is None for one in values):
-        dtype = promoted("where", ["bool", *map(one_dtype, values)])[1]
-        values = [typed_number(one, dtype) for one in values]
-    return where(condition, *values)
-
-
-def _alike(one: Element, other: Element) -> tuple[Element, Element]:
-    """Values in the dtype that NumPy promotes theirs to; numbers without one as they are."""
-
-    known = one.dtype or other.dtype
-    if known and (one.is_index or other.is_index or one.is_typed or other.is_typed):
-        given = [one_dtype(value) for value in (one, other)]
-        dtype = known if one.blocked or other.blocked else promoted("where", ["bool", *given])[1]
-        first, second = (with_weak_dtype(converted(v, dtype) if v.dtype else v, dtype) for v in (one, other))
-        return first, second
-    if one.dtype in (None, other.dtype) or other.dtype is None or one.blocked or other.blocked:
-        return one, other
-    dtype = promoted("where", ["bool", one.dtype, other.dtype])[1]
-    return converted(one, dtype), converted(other, dtype)
+    return of_numpy(where(condition, a, b))  # type: ignore[return-value]
 
 
 def cast(value: object, dtype: DTypeLike) -> Element:
@@ -200,8 +171,6 @@ def cast(value: object, dtype: DTypeLike) -> Element:
             f"a value is converted to dtype {name}",
             help=f"use {', '.join(DTYPES[:-1])} or {DTYPES[-1]}",
         )
-    if operand.dtype == name:
-        return operand
     return apply(f"to_{name}", operand)
 
 

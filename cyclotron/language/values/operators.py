@@ -90,30 +90,14 @@ OPERATORS: Mapping[str, Operator] = {
 }
 
 
-def result_dtype(op: str, dtypes: Sequence[str | None]) -> str | None:
-    """The dtype of a result; None where that is for a neighbour to say, as for numbers alone.
-
-    Parameters
-    ----------
-    op : str
-        The name of an operator.
-    dtypes : sequence of str or None
-        Those of the operands, which agree; None for numbers.
-
-    Returns
-    -------
-    str or None
-        NumPy's name.
-    """
+def result_dtype(op: str, dtype: str) -> str:
+    """The dtype of the result of an operator on operands of one dtype, by NumPy's name."""
     typing = OPERATORS[op].typing
     if typing == "truth":
         return "bool"
     if typing == "cast":
         return op.removeprefix("to_")
-    common = next((dtype for dtype in dtypes[typing == "select" :] if dtype is not None), None)
-    if typing == "part" and common is not None:
-        return {"complex64": "float32", "complex128": "float64"}.get(common, common)
-    return common
+    return {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype) if typing == "part" else dtype
 
 
 def named_dtype(dtype: object) -> str:

@@ -13,8 +13,9 @@ from cyclotron.language.values.array import LazyArray, SymbolicArray, combine, m
 from cyclotron.language.values.broadcasting import text
 from cyclotron.language.values.nodes import Element, FoldIndex, Reduce
 from cyclotron.language.values.operations import apply
-from cyclotron.language.values.promotion import converted, promoted, sum_dtype
 from cyclotron.language.values.region import box
+from cyclotron.language.values.scalar_type import promote, sum_dtype
+from cyclotron.language.values.scalars import converted
 from cyclotron.language.values.source_span import here, shape_error
 
 
@@ -44,7 +45,7 @@ def matmul(left: object, right: object) -> SymbolicArray:
         )
     rows, columns = a.shape[-2:-1], b.shape[-1:] if len(b.shape) > 1 else ()
     batch = broadcasting.broadcast([a.shape[:-2], b.shape[:-2]])
-    dtype = promoted("multiply", (a.dtype_name, b.dtype_name))[1]
+    dtype = promote("multiply", a.type, b.type)[1].dtype
     wide = sum_dtype(dtype)
     span = here()
 

@@ -1,0 +1,174 @@
+"""Types of scalars, and how operators promote them: as NumPy does, with Python's numbers weak (NEP 50)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cyclotron.language.values.dispatch import SIGNS
+from cyclotron.language.values.operators import OPERATORS, result_dtype
+from cyclotron.language.values.ranges import ValueRange, range_of_operator
+from cyclotron.language.values.source_span import shape_error
+from cyclotron.support.errors import ShapeError
+
+_ARITHMETIC = frozenset([*SIGNS, "negative", "absolute", "bit_not"]) - {"bit_and", "bit_or", "bit_xor"}
+_COMPARISONS = frozenset(["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"])
+_LOGIC = frozenset(["where", "maximum", "minimum", "logical_and", "logical_or", "logical_not"])
+_PYTHON = _COMPARISONS | _LOGIC | _ARITHMETIC | SIGNS.keys()
+"""Operators that are Python's, too: of its numbers they make such."""
+_WEAK = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
+_SAMPLES = {"b": True, "i": 1, "f": 1.0, "c": 1j}
+
+
+@dataclass(frozen=True)
+class ScalarType:
+    """The type of an element, of a number, or of the elements of an array.
+
+    Attributes
+    ----------
+    dtype : str
+        NumPy's name of the dtype in which it is computed.
+    weak : bool
+        Whether it is a number of Python's, which adopts the dtype of its neighbours.
+    range : ValueRange or None
+        Of weak whole numbers and truth values the least and the largest.
+    """
+
+    dtype: str
+    weak: bool = False
+    range: ValueRange | None = None
+
+    @property
+    def kind(self) -> str:
+        """NumPy's letter of the dtype: b(ool), i(nt), f(loat) or c(omplex)."""
+        return np.dtype(self.dtype).kind
+
+
+def literal(value: object) -> tuple[complex, ScalarType] | None:
+    """A number of the host as one of Python, and its type; None of other values.
+
+    Sizes, which remember tiles, and members of enumerations are numbers of Python.
+    """
+    if isinstance(value, (np.generic, np.ndarray)):
+        is_number = value.ndim == 0 and value.dtype.kind in "biufc" and value.dtype.char not in "gG"
+        return (value.item(), ScalarType(value.dtype.name)) if is_number else None
+    for kind, dtype in _WEAK.items():
+        if isinstance(value, kind):
+            number = kind(value)
+            return number, ScalarType(dtype, True, (number, number) if isinstance(number, int) else None)
+    return None
+
+
+def sum_dtype(dtype: str) -> str:
+    """The dtype in which sums and products of whole arrays are kept: of half precision single (MA-044)."""
+    return "float32" if dtype == "float16" else dtype
+
+
+@functools.lru_cache(1024)
+def promote(op: str, *types: ScalarType) -> tuple[str, ScalarType]:
+    """The dtype in which NumPy computes an operator, and the type of the result.
+
+    Of a selection's operands all but the first have that dtype. Of Python's numbers alone operators that
+    Python has make such, truth values in arithmetic as whole numbers; NumPy's functions make NumPy's.
+
+    Raises
+    ------
+    ShapeError
+        CYC121 if the operator is not defined on them, CYC120 if a number does not fit the others' dtype.
+    """
+    entry = OPERATORS[op]
+    if entry.typing == "cast":
+        if types[0].kind not in entry.kinds:
+            raise undefined(op, types[0].dtype)
+        return types[0].dtype, ScalarType(op.removeprefix("to_"))
+    values = types[entry.typing == "select" :]
+    first = values[0]
+    if all(one == first for one in values) and not first.weak and first.kind in entry.kinds:
+        return first.dtype, ScalarType(result_dtype(op, first.dtype))
+    weak = all(one.weak for one in values)
+    samples = [_sample(one, as_integer=weak and op in _ARITHMETIC) for one in values]
+    common = np.result_type(*(one.dtype if isinstance(one, np.ndarray) else one for one in samples))
+    result = common
+    if entry.typing != "select":
+        try:
+            result = entry.numpy(*samples).dtype
+        except TypeError:
+            raise undefined(op, common.name) from None
+    inner = common if entry.typing in ("truth", "part") else result
+    check_fit(values, inner.name)
+    if inner.kind not in entry.kinds:
+        raise undefined(op, common.name)
+    if f"to_{inner.name}" not in OPERATORS:
+        raise unsupported(op, next((one.dtype for one in values if not one.weak), inner.name), inner.name)
+    if not weak or op not in _PYTHON:
+        return inner.name, ScalarType(result.name)
+    known = (0, 1) if result.kind == "b" else range_of_operator(op, [one.range for one in values])
+    return inner.name, ScalarType(result.name, True, known if result.kind in "bi" else None)
+
+
+def unsupported(op: str, operand: str, dtype: str) -> ShapeError:
+    """The error for an operator that NumPy computes in a dtype that arrays do not have."""
+    return shape_error(
+        "CYC121",
+        f"`{op}` of {operand} arrays is {dtype} in NumPy, which arrays in kernels do not have",
+        help='convert them first, e.g. `x.astype("float64")`',
+    )
+
+
+def undefined(op: str, dtype: str) -> ShapeError:
+    """The error for an operator that is not defined on a dtype."""
+    floating = "f" in OPERATORS[op].kinds and np.dtype(dtype).kind in "bi"
+    return shape_error(
+        "CYC121",
+        f"`{op}` is not defined on {dtype} arrays",
+        help='convert them, e.g. `x.astype("float64")`'
+        if floating
+        else "convert them, or use an operator that is defined",
+    )
+
+
+def check_fit(types: Iterable[ScalarType], dtype: str) -> None:
+    """Raise `ShapeError` (CYC120) where a weak whole number does not fit arrays of integers."""
+    if np.dtype(dtype).kind != "i":
+        return
+    limits = np.iinfo(dtype)
+    for low, high in (one.range for one in types if one.range is not None):
+        number = low if low < limits.min else high
+        if limits.min <= number <= limits.max:
+            continue
+        text = (
+            f"the constant {number} does not fit"
+            if low == high
+            else f"a number that indices make may reach {number}, which does not fit"
+        )
+        raise shape_error(
+            "CYC120",
+            f"{text} arrays of dtype {dtype}, which end at {limits.max if number > 0 else limits.min}",
+            help='convert the array, e.g. `x.astype("int64")`',
+        )
+
+
+def check_storable(dtype: str, target: str, *, in_place: str | None = None) -> None:
+    """Raise `ShapeError` (CYC120) where NumPy does not store values of a dtype in an array of another."""
+    allowed = np.can_cast(dtype, target, "same_kind" if in_place else "unsafe")
+    if allowed and not (np.dtype(dtype).kind == "c" and np.dtype(target).kind not in "bc"):
+        return
+    what = f"`{in_place}` gives" if in_place else "the value has"
+    raise shape_error(
+        "CYC120",
+        f"{what} dtype {dtype}, and the array that keeps it has {target}",
+        help=f'convert it, e.g. with `.astype("{target}")`, or take `cy.real` of it'
+        if np.dtype(dtype).kind == "c"
+        else f'convert it with `.astype("{target}")`, or declare the array with dtype="{dtype}"',
+    )
+
+
+def _sample(one: ScalarType, *, as_integer: bool) -> Any:
+    """Return a value that NumPy promotes as a type; Python's truth values are whole numbers in arithmetic."""
+    if not one.weak:
+        return np.empty(0, one.dtype)
+    return _SAMPLES["i" if one.kind == "b" and as_integer else one.kind]

@@ -1,0 +1,290 @@
+"""Elements in the dtypes that operators demand, and indices as numbers: all conversions of scalars."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from cyclotron.language.values.affine import Affine, Constraint, Index, intersection
+from cyclotron.language.values.condition import Condition, Extremum, Rounded
+from cyclotron.language.values.context import active_recorder
+from cyclotron.language.values.dispatch import SIGNS
+from cyclotron.language.values.nodes import (
+    Apply,
+    Choose,
+    Constant,
+    Element,
+    IndexValue,
+    Reduce,
+    accesses,
+    applied,
+    retyped,
+)
+from cyclotron.language.values.operators import OPERATORS, result_dtype
+from cyclotron.language.values.ranges import ValueRange, range_of_form
+from cyclotron.language.values.region import extent
+from cyclotron.language.values.scalar_type import (
+    ScalarType,
+    check_fit,
+    check_storable,
+    promote,
+    undefined,
+)
+from cyclotron.language.values.source_span import here, shape_error
+from cyclotron.support.errors import ShapeError, Span
+
+
+def number(value: Affine | Rounded | Extremum) -> Element:
+    """Return an index, its remainder or quotient, or the largest or least of several as a number."""
+    if isinstance(value, Affine):
+        made: Element = IndexValue(value, ScalarType("int64", True, range_of_form(value)), here())
+    elif isinstance(value, Rounded):
+        made = computed(value.op, (number(value.form), Constant(value.divisor, here())), here())
+    else:
+        made = number(value.forms[0])
+        for form in value.forms[1:]:
+            made = computed("maximum" if value.largest else "minimum", (made, number(form)), here())
+    made.text = str(value)
+    return made
+
+
+def truth_number(condition: Condition) -> Element:
+    """Return a condition on indices as a truth value of Python's."""
+    type = ScalarType("bool", True, (0, 1))
+    true, false = (Apply("to_bool", (Constant(value, here()),), here()) for value in (True, False))
+    return Choose(condition, true, false, here(), type)
+
+
+def computed(op: str, operands: Sequence[Element], span: Span, flags: Sequence[str] = ()) -> Element:
+    """An operator on elements and numbers, in the dtype in which NumPy or Python computes it.
+
+    Raises
+    ------
+    ShapeError
+        CYC120 or CYC121 where there is none.
+    """
+    if op not in OPERATORS:
+        return Apply(op, operands, span, flags)
+    if any(operand.blocked for operand in operands):
+        return _on_tiles(op, operands, span, flags)
+    first = int(OPERATORS[op].typing == "select")
+    if first:
+        _check_condition(op, operands[0], span)
+    if op == "power" and _is_negative(*operands):
+        operands = (as_python(operands[0], "float64"), operands[1])
+    dtype, type = promote(op, *(operand.type for operand in operands))
+    values = [converted(operand, dtype) for operand in operands[first:]]
+    if OPERATORS[op].typing == "cast" and (operands[0].type.weak or dtype == type.dtype):
+        values[0] = converted(values[0], type.dtype)
+        if not isinstance(values[0], Constant) or dtype == type.dtype:
+            return retyped(values[0], type)
+    if first and all(isinstance(value, Constant) for value in values):
+        values[0] = retyped(explicit_cast(values[0], dtype), values[0].type if type.weak else type)
+    result = applied(op, (*operands[:first], *values), span, flags, type)
+    if isinstance(result, Constant) and type.weak:
+        result = Constant(result.value, span)
+    elif type.weak:
+        result.text = _text(op, operands)
+    return result
+
+
+def converted(value: Element, dtype: str) -> Element:
+    """An element in a dtype; a constant as it is, since it adopts its neighbour's.
+
+    Choices between numbers, and sums of such, are made in the dtype that they adopt.
+
+    Raises
+    ------
+    ShapeError
+        CYC120 where a whole number of Python's does not fit.
+    """
+    if isinstance(value, Constant) or value.dtype == dtype:
+        return value
+    if not value.type.weak:
+        return Apply(f"to_{dtype}", (value,), here())
+    check_fit([value.type], dtype)
+    if isinstance(value, IndexValue) and np.dtype(dtype).kind in "if":
+        return IndexValue(value.form, ScalarType(dtype), value.span)
+    if isinstance(value, Apply) and value.op.startswith("to_") and isinstance(value.operands[0], Constant):
+        return explicit_cast(value.operands[0], dtype)
+    if _is_choice(value) and np.can_cast(value.dtype, dtype, "same_kind"):
+        *test, then, other = value.operands
+        then, other = converted(then, dtype), converted(other, dtype)
+        if isinstance(value, Choose):
+            return Choose(value.condition, then, other, value.span, ScalarType(dtype))
+        return Apply("where", (*test, then, other), value.span, (), ScalarType(dtype))
+    wider = np.can_cast(value.dtype, dtype, "safe") and value.type.kind != "b"  # of which sums are others
+    if isinstance(value, Reduce) and wider and _is_of_constants(value.body):
+        body = converted(value.body, dtype)
+        return Reduce(value.kind, value.index, value.region, body, value.span)
+    return Apply(f"to_{dtype}", (value,), value.span)
+
+
+def explicit_cast(value: Element, dtype: str) -> Element:
+    """An element in a dtype, a number too."""
+    return (
+        Apply(f"to_{dtype}", (value,), value.span) if isinstance(value, Constant) else converted(value, dtype)
+    )
+
+
+def as_python(value: Element, dtype: str) -> Element:
+    """A number as one of Python's, of the type whose dtype this is: it adopts that of its neighbours."""
+    if isinstance(value, Constant):
+        return Constant(np.dtype(dtype).type(value.value).item(), value.span)
+    known = value.type.range if np.dtype(dtype).kind in "bi" else None
+    result = retyped(converted(value, dtype), ScalarType(dtype, True, known))
+    if value.text:
+        result.text = value.text
+    return result
+
+
+def of_numpy(value: object) -> object:
+    """Return a result of NumPy's functions: a number as one of NumPy's types."""
+    return retyped(value, ScalarType(value.dtype)) if isinstance(value, Element) else value
+
+
+def stored(value: Element, dtype: str) -> Element:
+    """A value as an array of a dtype holds it.
+
+    Raises
+    ------
+    ShapeError
+        CYC120 if NumPy does not store such values there, or a whole number is too large.
+    """
+    check_storable(value.dtype, dtype)
+    if not isinstance(value, Constant):
+        result = converted(value, dtype)
+        return retyped(result, ScalarType(dtype)) if result.type.weak else result
+    number = value.value
+    kind = np.dtype(dtype).kind
+    if kind == "b":
+        number = bool(number)
+    elif kind == "i" and isinstance(number, float) and math.isfinite(number):
+        number = int(number)
+    check_fit([Constant(number, value.span).type], dtype)
+    return Constant(number, value.span, ScalarType(dtype))
+
+
+def choose_by_indices(condition: Condition, then: Element, other: Element) -> Element:
+    """``then`` where a condition on indices holds, else ``other``, as NumPy promotes both."""
+    tile = next((one for one in (then, other) if one.blocked), None)
+    if tile is not None:
+        then, other = (converted(one, tile.dtype) if one.type.weak else one for one in (then, other))
+        return Choose(condition, then, other, here(), tile.type)
+    dtype, type = promote("where", ScalarType("bool"), then.type, other.type)
+    return Choose(condition, converted(then, dtype), converted(other, dtype), here(), type)
+
+
+def check_dtypes(op: str, operands: Sequence[Element], span: Span) -> None:
+    """Raise `ShapeError` where the dtypes of operands differ or do not have the operator."""
+    entry = OPERATORS.get(op)
+    if entry is not None and entry.typing == "select":
+        _check_condition(op, operands[0], span)
+        operands = operands[1:]
+    given = [operand for operand in operands if not (isinstance(operand, Constant) or operand.type.weak)]
+    if not given:
+        return
+    dtype = given[0].dtype
+    for operand in given[1:]:
+        if operand.dtype != dtype:
+            raise ShapeError(
+                f"`{op}` has operands of dtype {dtype} and {operand.dtype}",
+                code="CYC120",
+                span=span,
+                help="convert the inputs to one dtype, e.g. with `.astype`",
+            )
+    if entry is not None and np.dtype(dtype).kind not in entry.kinds:
+        raise undefined(op, dtype)
+    for operand in operands:
+        if isinstance(operand, Constant) and not _fits(operand.value, np.dtype(dtype)):
+            raise ShapeError(
+                f"the constant {operand.value!r} does not fit elements of dtype {dtype}",
+                code="CYC120",
+                span=operand.span,
+                help="convert the inputs to a dtype that holds the constant",
+            )
+
+
+def _check_condition(op: str, condition: Element, span: Span) -> None:
+    if condition.dtype != "bool":
+        raise ShapeError(
+            f"the condition of `{op}` has dtype {condition.dtype}",
+            code="CYC120",
+            span=span,
+            help="the condition is bool: compare, e.g. `cy.where(A[i] != 0, ...)`",
+        )
+
+
+def _fits(value: complex, dtype: np.dtype[Any]) -> bool:
+    if dtype.kind == "i":
+        return isinstance(value, int) and np.iinfo(dtype).min <= value <= np.iinfo(dtype).max
+    if dtype.kind == "b":
+        return isinstance(value, int)
+    return dtype.kind == "c" or not isinstance(value, complex)
+
+
+def _on_tiles(op: str, operands: Sequence[Element], span: Span, flags: Sequence[str]) -> Element:
+    """An operator some of whose operands are tiles, whose dtype numbers adopt."""
+    first = int(OPERATORS[op].typing == "select")
+    values = operands[first:]
+    dtype = next(one for one in (*values, *operands) if one.blocked).dtype
+    if not any(one.blocked for one in values):
+        dtype = next((one for one in values if not one.type.weak), values[0]).dtype
+    values = [one if one.blocked or accesses(one) else converted(one, dtype) for one in values]
+    operands = (*operands[:first], *values)
+    check_dtypes(op, operands, span)
+    return applied(op, operands, span, flags, ScalarType(result_dtype(op, dtype)))
+
+
+def _is_choice(value: Element) -> bool:
+    return isinstance(value, Choose) or (isinstance(value, Apply) and value.op == "where")
+
+
+def _is_of_constants(value: Element) -> bool:
+    """Return whether a value is a constant, or a choice between some, or a sum of those."""
+    if _is_choice(value):
+        return all(map(_is_of_constants, value.operands[-2:]))
+    explicit = isinstance(value, Apply) and value.op.startswith("to_")
+    return isinstance(value, Constant) or (
+        (explicit or isinstance(value, Reduce)) and _is_of_constants(value.operands[0])
+    )
+
+
+def _is_negative(base: Element, exponent: Element) -> bool:
+    """Return whether a whole number has a negative power, which is none; whether it does may not change."""
+    known = _range_of_exponent(exponent)
+    if known is None or known[0] >= 0 or not base.type.weak or base.type.kind not in "bi":
+        return False
+    if known[1] < 0:
+        return True
+    text = exponent.text or "n"
+    text = f"({text})" if text.startswith("-") or " " in text else text
+    raise shape_error(
+        "CYC120",
+        f"whole numbers are raised to powers between {known[0]} and {known[1]}: negative powers are float64,"
+        " the others int64",
+        help=f"make the base a floating number, e.g. `(i + 1.0)**{text}`, or write an `if` for one of both",
+    )
+
+
+def _range_of_exponent(exponent: Element) -> ValueRange | None:
+    """Of an index that may be negative exactly, where the value is taken."""
+    known = exponent.type.range
+    if known is None or known[0] >= 0 or not isinstance(exponent, IndexValue):
+        return known
+    power = Index("power", here())
+    equal = Constraint(exponent.form.plus(Affine({power: -1}, 0)), equality=True)
+    return extent(intersection(active_recorder().taken(), ((equal,),)), power) or (0, 0)
+
+
+def _text(op: str, operands: Sequence[Element]) -> str:
+    """How a number that indices make is written, as far as that is short."""
+    sign = SIGNS.get(op)
+    texts = [str(one.value) if isinstance(one, Constant) else one.text for one in operands]
+    if sign is None or op.startswith("bit") or len(texts) != 2 or not all(texts):
+        return ""
+    left, right = (f"({text})" if " " in text else text for text in texts)
+    return f"{left} {sign} {right}"
