@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,31 @@ os.environ.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 GOLDEN = Path(__file__).parent / "golden"
+QUICK = bool(os.environ.get("CYCLOTRON_QUICK"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files")
+
+
+def pytest_report_header() -> str | None:
+    return "quick: of tests marked `sampled` one case of several; all without CYCLOTRON_QUICK" if QUICK else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out cases of tests marked ``sampled(n)`` where CYCLOTRON_QUICK is set: all but one of n."""
+    if not QUICK:
+        return
+    kept: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
+    cases: Counter[str] = Counter()
+    for item in items:
+        marker = item.get_closest_marker("sampled")
+        test = item.nodeid.partition("[")[0]
+        (left_out if marker and cases[test] % marker.args[0] else kept).append(item)
+        cases[test] += 1
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = kept
 
 
 def pytest_collection_finish() -> None:

@@ -232,6 +232,7 @@ def test_one_point_a_pe(kernel: cy.Kernel, offsets: Offsets, pes: tuple[int, int
     assert words_a_step(kernel, shape, PLANE) == least_words(shape, offsets, (1, 1))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("kernel", "offsets", "shape", "pes"),
     [
@@ -250,6 +251,7 @@ def test_blocks(kernel: cy.Kernel, offsets: Offsets, shape: tuple[int, int], pes
     assert words_a_step(kernel, shape, schedule) == least_words(shape, offsets, blocks)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("offsets", "shape", "pes"),
     [
@@ -277,6 +279,7 @@ def test_blocks_of_wide_stencils(
     assert words_a_step(stencil(tmp_path, offsets), shape, schedule) == least_words(shape, offsets, blocks)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("shape", "pes"), [((12, 9), (3, 2)), ((12, 12), (4, 4)), ((8, 11), (1, 5))])
 @pytest.mark.parametrize(("kernel", "offsets"), STENCILS)
 def test_blocks_on_a_torus(
@@ -287,6 +290,7 @@ def test_blocks_on_a_torus(
     assert words_a_step(kernel, shape, schedule, torus) == least_words(shape, offsets, blocks)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("link", [cy.Link(latency=9, depth=2), cy.Link(latency=30, depth=40)], ids=str)
 @pytest.mark.parametrize(
     ("kernel", "offsets", "shape", "pes"),

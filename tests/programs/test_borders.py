@@ -233,6 +233,7 @@ def words(result: cy.Result) -> int:
     return sum(int(sent.sum()) for sent in result.stats["words_sent"].values())
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("name", "grid"), [(name, grid) for name, case in CASES.items() for grid in case[2]])
 def test_links_of_any_depth_carry_borders(name, grid):
     kernel, arguments, _ = CASES[name]

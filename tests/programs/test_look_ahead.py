@@ -67,6 +67,7 @@ def test_all_backends_give_the_same_bits(kernel, tensor, order):
     assert {"sim", "local"} <= set(found.errors)
 
 
+@pytest.mark.sampled(2)
 @BOTH
 def test_panels_are_factored_before_updates_that_nobody_waits_for(kernel, tensor):
     """So there is less waiting for them."""

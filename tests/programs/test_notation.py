@@ -37,6 +37,7 @@ def objects(name):
     return [program.recurrences, program.dataflow, *program.classes]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_latex_is_valid(name):
     """Every cell is read by matplotlib's TeX parser, which knows no arrays and no display style."""

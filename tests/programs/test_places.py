@@ -44,6 +44,7 @@ def integers(*shape):
     return np.random.default_rng(5).integers(-9, 9, shape).astype(float)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("n", [1, 2, 3, 5])
 @pytest.mark.parametrize(
     "schedule",
@@ -64,6 +65,7 @@ def test_product_of_resident_matrices(n, schedule):
     cy.check(program, backends=("sim", "local"))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("shape", [(1, 1, 1), (4, 4, 4), (7, 7, 7), (4, 6, 5), (6, 4, 5)])
 @pytest.mark.parametrize(
     "folds",
@@ -132,6 +134,7 @@ def test_what_is_placed_is_there_before_the_run():
     assert fed < 24 * 8 <= resident
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("shape", [(2, 3, 2), (4, 4, 4), (3, 7, 2), (1, 5, 1)])
 @pytest.mark.parametrize("panels", [1, 2, 3, 7, 9])
 def test_panels(shape, panels):

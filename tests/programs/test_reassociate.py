@@ -166,6 +166,7 @@ def test_layers_shorten_a_product():
     assert cycles == [53, 24 + 5 + 2, 12 + 5 + 6]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("parts", [2, 3, 7])
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("schedule", [S, S.space("i"), S.space("i", "l")], ids=str)

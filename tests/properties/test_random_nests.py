@@ -81,6 +81,7 @@ class Nest:
         )
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_nests(seed: int, tmp_path: Path) -> None:
     file = tmp_path / "nest.py"

@@ -214,6 +214,7 @@ def solvers(shape: tuple[int, int]) -> dict[str, Compile]:
     return {"plain": plain, "pipelined": in_a_pipeline, "inwards": inwards}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("solver", ["plain", "pipelined", "inwards"])
 @pytest.mark.parametrize("shape", [(1, 1), (1, 6), (4, 3)])
 def test_conjugate_gradients(solver, shape):
@@ -222,6 +223,7 @@ def test_conjugate_gradients(solver, shape):
     assert shared > 0 or 1 in shape
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("solver", ["plain", "pipelined", "inwards"])
 @pytest.mark.parametrize("backend", ["sim", "local"])
 def test_conjugate_gradients_on_the_wafer(solver, backend):

@@ -329,6 +329,7 @@ def test_products_of_products_are_spread(n, depth):
     assert cy.prove(program).ok
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("depth", [1, 2])
 @pytest.mark.parametrize("grid", [(3,), (2, 3), (1, 3)], ids=str)
 def test_products_of_products_are_folded(grid, depth):
