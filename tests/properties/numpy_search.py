@@ -37,8 +37,8 @@ import numpy_programs
 import numpy_shim
 import random_machines
 import random_schedules
-from numpy_values import FEATURES, Program
 from numpy_shim import HEAD, Tiles, Undefined, copied
+from numpy_values import FEATURES, Program
 
 import cyclotron as cy
 
