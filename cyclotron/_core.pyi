@@ -583,14 +583,27 @@ class Counters:
 def blas_version() -> str:
     """The BLAS and how it was configured."""
 
+def bounds(
+    variables: int, region: Sequence[Sequence[tuple[tuple[Sequence[int], int], str | int]]], variable: int
+) -> tuple[int, int] | None:
+    """Return the least and the largest value of a variable; None where there is none."""
+
 def compile(system: System, schedule: Schedule | None, machine: Machine) -> Compiled:
     """Compile recurrences to a verified program."""
 
 def dependences(system: System) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The statements of the loop nest that spells a system, and their dependences."""
 
+def has_gap(
+    variables: int, region: Sequence[Sequence[tuple[tuple[Sequence[int], int], str | int]]], variable: int
+) -> bool:
+    """Return whether a variable skips values between others; True, too, where that takes long to tell."""
+
 def index_names(system: System) -> list[str]:
     """Every index of the kernel, outermost first."""
+
+def is_empty(variables: int, region: Sequence[Sequence[tuple[tuple[Sequence[int], int], str | int]]]) -> bool:
+    """Return whether a region has no point; False, too, where that takes long to tell."""
 
 def isl_version() -> str:
     """Version of isl."""
@@ -610,6 +623,13 @@ def predict(
     progress: Callable[[float], bool] | None = None,
 ) -> dict[str, Any]:
     """Simulate the ranks that PEs are dealt out to, time alone."""
+
+def project(
+    variables: int,
+    region: Sequence[Sequence[tuple[tuple[Sequence[int], int], str | int]]],
+    keep: Sequence[int],
+) -> list[list[tuple[tuple[list[int], int], str | int]]] | None:
+    """Return the region of the variables to keep; None where it is no union of conjunctions."""
 
 def prove(program: Program, system: System | None, limit: int, other_terms: str = "") -> dict[str, Any]:
     """Check a program with the independent checker; without a system its terms are not checked."""
@@ -644,6 +664,18 @@ def simulate(
     progress: Callable[[float], bool] | None = None,
 ) -> dict[str, Any]:
     """Run on the cycle-accurate simulator; outputs are written into their arrays."""
+
+def unassigned(
+    extents: Sequence[int],
+    assignments: Sequence[
+        tuple[
+            Sequence[tuple[Sequence[int], int]],
+            Sequence[Sequence[tuple[tuple[Sequence[int], int], str | int]]],
+            int,
+        ]
+    ],
+) -> list[list[tuple[tuple[list[int], int], str | int]]] | None:
+    """Return the elements that no assignment (subscripts, domain, count of loops) reaches, or None."""
 
 def verify_machine(machine: Machine) -> None:
     """Raise ShapeError where programs cannot be compiled for the machine."""

@@ -2,6 +2,7 @@
 #pragma once
 #include <complex>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -46,6 +47,20 @@ inline recurrence::Region to_region(const PyRegion& region) {
       const auto* modulus = std::get_if<std::int64_t>(&relation);
       const bool equality = modulus == nullptr && std::get<std::string>(relation) == "==";
       all.push_back({to_affine(form), equality, modulus == nullptr ? 0 : *modulus});
+    }
+  }
+  return result;
+}
+
+inline std::optional<PyRegion> to_python(const std::optional<recurrence::Region>& region) {
+  if (!region) return std::nullopt;
+  PyRegion result;
+  for (const auto& conjunction : *region) {
+    auto& all = result.emplace_back();
+    for (const auto& [form, equality, modulus, most] : conjunction) {
+      PyConstraint constraint{{form.coefficients, form.constant}, equality ? "==" : ">="};
+      if (modulus != 0) constraint.second = modulus;
+      all.push_back(std::move(constraint));
     }
   }
   return result;

@@ -77,12 +77,4 @@ def difficult_range(x):
     return X
 
 
-@cy.kernel
-def strided_fill(x):
-    X = cy.zeros(8)
-    for i in range(len(x)):
-        X[2 * i] = x[i]  # error: CYC117
-    return X
-
-
 ARGUMENTS = {"A": cy.spec((8, 8), tile=(2, 2)), "x": cy.spec((8,), tile=(2,))}

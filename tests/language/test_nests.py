@@ -318,13 +318,12 @@ def no_first_value(x):
 @cy.kernel
 def of_another_stride(x):
     X = cy.zeros(8)
-    Y = cy.zeros(8)
     for i in range(4):
         for j in range(2):
             X[2 * i + j] += x[i]
     for i in range(8):
-        Y[i] = X[i]
-    return Y
+        X[i] = X[i] + 1
+    return X
 
 
 @cy.kernel

@@ -173,3 +173,24 @@ def test_writes_of_thirds() -> None:
     for backend in BACKENDS:
         program = thirds.compile(u.copy(), v, w)
         np.testing.assert_array_equal(cy.run(program, backend=backend).outputs["y"], expected)
+
+
+@cy.kernel
+def tiles_between_zeros(x):
+    X = cy.zeros(16, tile=(2,))
+    Y = cy.zeros(16, tile=(2,))
+    for i in range(len(x)):
+        X[2 * i] = x[i]
+    for i in range(8):
+        Y[i] = X[i] + X[i]
+    return Y
+
+
+def test_tiles_between_zeros() -> None:
+    x = cy.blocked(np.arange(8.0), (2,))
+    expected = tiles_between_zeros.reference(x)
+    np.testing.assert_array_equal(expected[:8], [0, 2, 0, 0, 4, 6, 0, 0])
+    for backend in BACKENDS:
+        np.testing.assert_array_equal(
+            cy.run(tiles_between_zeros.compile(x), backend=backend).output, expected
+        )

@@ -10,7 +10,7 @@ from cyclotron.language.lower.fill import completion
 from cyclotron.language.lower.read_order import find_early_read
 from cyclotron.language.trace.statement import Statement
 from cyclotron.language.trace.trace import Trace
-from cyclotron.language.values.affine import Affine, Index, Region
+from cyclotron.language.values.affine import Affine, Index
 from cyclotron.language.values.nodes import (
     Access,
     Apply,
@@ -22,16 +22,13 @@ from cyclotron.language.values.nodes import (
     accesses,
     substitute_indices,
 )
-from cyclotron.language.values.region import is_empty
+from cyclotron.language.values.region import AffineTuple, RegionList, affine_tuple, is_empty, region_list
 from cyclotron.language.values.source_span import block_of
 from cyclotron.support.errors import ShapeError, Span, TraceError
 
-AffineTuple = tuple[list[int], int]
 SpanTuple = tuple[str, int, int, int, int, int]
 """A span, and the number of its block: `block_of`."""
 _MOST_SCALARS = 2**62  # of an axis: where the core's arithmetic on sizes ends
-RegionList = list[list[tuple[AffineTuple, str | int]]]
-"""Any of (all of (form, relation)): ">=" 0, "==" 0, or divisible by a number."""
 
 
 class SystemBuilder(Protocol):
@@ -117,10 +114,7 @@ def recurrences(trace: Trace) -> list[Statement] | TraceError:
     needed |= set(trace.outputs.values())
     for tensor in trace.tensors:
         if tensor.initial is not None and tensor in needed:
-            filled = completion(tensor, [e for e in trace.equations if e.target is tensor])
-            if isinstance(filled, TraceError):
-                return filled
-            equations += filled
+            equations += completion(tensor, [e for e in trace.equations if e.target is tensor])
     return equations
 
 
@@ -207,9 +201,9 @@ class _Writer:
         value = self._expression(equation.value, scope)
         self._builder.add_equation(
             self._tensors[equation.target],
-            [_affine(form, scope) for form in equation.index],
+            [affine_tuple(form, scope) for form in equation.index],
             [index.name for index in scope],
-            _region(equation.region, scope),
+            region_list(equation.region, scope),
             value,
             _place(equation.span),
         )
@@ -225,9 +219,9 @@ class _Writer:
         if isinstance(value, Constant):
             return builder.add_constant(value.value, _place(value.span))
         if isinstance(value, IndexValue):
-            return builder.add_index(_affine(value.form, scope), value.dtype, _place(value.span))
+            return builder.add_index(affine_tuple(value.form, scope), value.dtype, _place(value.span))
         if isinstance(value, Access):
-            index = [_affine(form, scope) for form in value.index]
+            index = [affine_tuple(form, scope) for form in value.index]
             return builder.add_access(self._tensors[value.tensor], index, _place(value.span))
         if isinstance(value, Apply):
             operands = [self._expression(operand, scope) for operand in value.operands]
@@ -241,7 +235,7 @@ class _Writer:
         return builder.add_reduce(
             reduce.kind,
             inner[-1].name,
-            _region(region, inner),
+            region_list(region, inner),
             self._expression(body, inner),
             _place(reduce.span),
         )
@@ -257,14 +251,3 @@ def _named_apart(index: Index, scope: tuple[Index, ...]) -> Index:
     names = (index.name, *(f"{index.name}_{k}" for k in range(2, len(taken) + 3)))
     name = next(one for one in names if one not in taken)
     return index if name == index.name else Index(name, index.span)
-
-
-def _affine(form: Affine, scope: Sequence[Index]) -> AffineTuple:
-    return ([form.terms.get(index, 0) for index in scope], form.constant)
-
-
-def _region(region: Region, scope: Sequence[Index]) -> RegionList:
-    return [
-        [(_affine(c.form, scope), c.modulus or ("==" if c.equality else ">=")) for c in conjunction]
-        for conjunction in region
-    ]

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from cyclotron import _core
 from cyclotron.language.trace.statement import Statement
-from cyclotron.language.values.affine import Affine, Constraint, Index, Region, intersection
+from cyclotron.language.values.affine import Affine, Index
 from cyclotron.language.values.nodes import Constant, Tensor
-from cyclotron.language.values.region import (
-    Conjunction,
-    box,
-    is_empty,
-    project,
-    simplify,
-    substitute,
-    subtract,
-)
-from cyclotron.support.errors import TraceError
+from cyclotron.language.values.region import affine_tuple, region_list, region_of_list
+from cyclotron.support.errors import LegalityError
 
 
-def completion(tensor: Tensor, equations: Sequence[Statement]) -> list[Statement] | TraceError:
+def completion(tensor: Tensor, equations: Sequence[Statement]) -> list[Statement]:
     """Return the equation that fills the complement of what the equations assign, if that is not empty.
 
     Parameters
@@ -31,21 +24,28 @@ def completion(tensor: Tensor, equations: Sequence[Statement]) -> list[Statement
 
     Returns
     -------
-    list of Statement or TraceError
-        One equation or none; or CYC117 where the complement is not found.
+    list of Statement
+        One equation or none.
     """
-    names = axis_names(tensor, equations)
-    axes = [Index(name, tensor.span) for name in names]
-    inside = box([(axis, int(extent)) for axis, extent in zip(axes, tensor.shape, strict=True)])
-    missing: Region = () if is_empty(inside) else (inside,)
-    for equation in equations:
-        assigned = _assigned(equation, axes)
-        if isinstance(assigned, TraceError):
-            return assigned
-        missing = subtract(missing, simplify(assigned, inside))
+    axes = [Index(name, tensor.span) for name in axis_names(tensor, equations)]
+    missing = _core.unassigned(
+        [int(extent) for extent in tensor.shape],
+        [
+            ([affine_tuple(form, e.loops) for form in e.index], region_list(e.region, e.loops), len(e.loops))
+            for e in equations
+        ],
+    )
+    if missing is None:
+        raise LegalityError(
+            f"the elements of `{tensor.name}` that stay {tensor.initial} are no affine function of indices",
+            code="CYC216",
+            span=equations[-1].span,
+            notes=[(tensor.span, "it is declared with a fill value here")],
+            help="assign every element with equations of its own, and declare it with cy.empty",
+        )
     if not missing:
         return []
-    region = intersection((inside,), simplify(missing, inside))
+    region = region_of_list(missing, axes)
     index = tuple(Affine({axis: 1}, 0) for axis in axes)
     value = Constant(tensor.initial or 0, tensor.span)
     loops = tuple(axes)
@@ -70,44 +70,3 @@ def axis_names(tensor: Tensor, equations: Sequence[Statement]) -> list[str]:
         candidates = [*plain, *"ijkl"[axis : axis + 1], f"axis{axis}", f"{tensor.name}_axis{axis}"]
         names.append(next(name for name in candidates if name not in names))
     return names
-
-
-def _assigned(equation: Statement, axes: Sequence[Index]) -> Region | TraceError:
-    """The elements that an equation assigns, as a region over the axes."""
-    solved: dict[Index, Affine] = {}
-    pending = list(zip(axes, equation.index, strict=True))
-    equalities: list[Constraint] = []
-    progress = True
-    while pending and progress:
-        progress = False
-        for item in list(pending):
-            axis, form = item
-            known = form.substitute(solved)
-            unknown = [index for index in known.terms if index not in axes]
-            if len(unknown) > 1 or any(abs(known.terms[index]) != 1 for index in unknown):
-                continue
-            rest = Affine({axis: 1}, 0).plus(known.times(-1))  # axis - form = 0
-            if unknown:
-                sign = known.terms[unknown[0]]
-                solved[unknown[0]] = rest.plus(Affine({unknown[0]: sign}, 0)).times(sign)
-            else:
-                equalities.append(Constraint(rest, True))
-            pending.remove(item)
-            progress = True
-    tensor = equation.target
-    region: Region = ()
-    for conjunction in substitute(equation.region, solved):
-        part: Conjunction | None = (*conjunction, *equalities)
-        for loop in equation.loops:
-            if loop not in solved and part is not None:
-                part = project(part, loop)
-        if pending or part is None:
-            return TraceError(
-                f"the elements of `{tensor.name}` that stay {tensor.initial} cannot be determined",
-                code="CYC117",
-                span=equation.span,
-                notes=[(tensor.span, "it is declared with a fill value here")],
-                help="assign every element with equations of its own, and declare it with cy.empty",
-            )
-        region += (part,)
-    return region

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from cyclotron.language.lower.strides import has_residue
-from cyclotron.language.values.affine import EVERYWHERE, Affine, Constraint, Index, Region
+from cyclotron.language.values.affine import Constraint, Index, Region, intersection
 from cyclotron.language.values.nodes import Reduce
-from cyclotron.language.values.region import is_empty, substitute, subtract
+from cyclotron.language.values.region import has_gap
 
 
 def is_bound(constraint: Constraint, index: Index) -> bool:
@@ -29,7 +29,9 @@ def has_holes(region: Region, value: Reduce) -> bool:
     bool
         True also where that is not easily seen.
     """
-    return is_difficult(value) or (len(value.region) > 1 and _skips(region, value))
+    return is_difficult(value) or (
+        len(value.region) > 1 and has_gap(intersection(region, value.region), value.index)
+    )
 
 
 def is_difficult(value: Reduce) -> bool:
@@ -44,23 +46,3 @@ def _ends_between(constraint: Constraint, index: Index) -> bool:
     factor = constraint.form.terms.get(index, 0)
     upper = factor < -1 or (constraint.equality and abs(factor) > 1)
     return upper and len(constraint.form.terms) > 1
-
-
-def _skips(region: Region, value: Reduce) -> bool:
-    """Return whether conjunctions have a value below and one above, and none has one between."""
-    index = value.index
-    below, above = (Index(index.name, index.span) for _ in range(2))
-    apart = (
-        Constraint(Affine({index: 1, below: -1}, -1)),
-        Constraint(Affine({above: 1, index: -1}, -1)),
-    )
-    lower = substitute(value.region, {index: Affine({below: 1}, 0)})
-    upper = substitute(value.region, {index: Affine({above: 1}, 0)})
-    outside = [part for part in subtract(EVERYWHERE, value.region) if not is_empty((*part, *apart))]
-    return any(
-        not is_empty((*around, *apart, *between, *first, *last))
-        for around in region
-        for between in outside
-        for first in lower
-        for last in upper
-    )

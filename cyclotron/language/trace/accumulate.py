@@ -19,7 +19,7 @@ from cyclotron.language.values.nodes import (
 )
 from cyclotron.language.values.operations import add, apply
 from cyclotron.language.values.region import indices_of as indices_in
-from cyclotron.language.values.region import project, simplify
+from cyclotron.language.values.region import project
 from cyclotron.support.errors import Span, TraceError
 
 _ONE_LOOP = "write the reduction as `sum(... for k in range(...))`, or accumulate over exactly one loop"
@@ -154,22 +154,19 @@ def _split_region(scopes: Sequence[Scope], reduced: Index | None, span: Span) ->
     inner = scopes[position + 1 :]
     if not any(scope.index is not None for scope in inner):
         return region_of(scopes[:position]), region_of(scopes[position:])
-    outer: Region = ()
-    for conjunction in region:
-        projected = project(conjunction, reduced)
-        if projected is None:
-            raise TraceError(
-                f"the range of `{reduced.name}` depends on other indices in a way that is too difficult here",
-                code="CYC113",
-                span=span,
-                help=f"make the loop over `{reduced.name}` the innermost one",
-            )
-        outer += (projected,)
+    outer = project(region, reduced)
+    if outer is None:
+        raise TraceError(
+            f"the range of `{reduced.name}` depends on other indices in a way that is too difficult here",
+            code="CYC113",
+            span=span,
+            help=f"make the loop over `{reduced.name}` the innermost one",
+        )
     if reduced not in indices_in(region):
         return region, region
     if len(region) == 1:  # what does not concern the reduced index, the elements' domain says already
         region = (tuple(constraint for constraint in region[0] if reduced in constraint.form.terms),)
-    return simplify(outer), region
+    return outer, region
 
 
 def _grow(first: Element, term: Element, negative: bool) -> Element:

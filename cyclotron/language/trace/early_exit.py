@@ -95,7 +95,7 @@ def _leave_out_what_follows(trace: Trace, flag: SymbolicTensor, ends: Condition)
     if scope.index is None or scope.running is not flag:
         return
     region = intersection(scope.region, ends.region)
-    steps = extent(region, scope.index) if indices_of(region) <= {scope.index} else None
+    steps = extent(region, scope.index) if set(indices_of(region)) <= {scope.index} else None
     if steps is None or not any(map(_holds, substitute(region, {scope.index: Affine({}, steps[0])}))):
         return
     last = ((Constraint(Affine({scope.index: -1}, steps[0])),),)

@@ -467,18 +467,15 @@ def _of_arrays(kind: str, index: Index, region: Region, term: Any, span: Span) -
 
 def _not_empty(region: Region, inner: Reduce) -> Region:
     """The part of a reduction's domain where the one inside it has a term."""
-    shadow: Region = ()
-    for conjunction in inner.region:
-        part = project(conjunction, inner.index)
-        if part is None:
-            raise TraceError(
-                f"where the range of `{inner.index.name}` is empty depends on other indices in a way that is"
-                " too difficult here",
-                code="CYC112",
-                span=inner.span,
-                help="write two nested reductions, the outer one where the inner range has terms",
-            )
-        shadow += (part,)
+    shadow = project(inner.region, inner.index)
+    if shadow is None:
+        raise TraceError(
+            f"where the range of `{inner.index.name}` is empty depends on other indices in a way that is"
+            " too difficult here",
+            code="CYC112",
+            span=inner.span,
+            help="write two nested reductions, the outer one where the inner range has terms",
+        )
     return intersection(region, shadow)
 
 

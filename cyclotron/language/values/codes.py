@@ -24,7 +24,6 @@ CODES: Mapping[str, str] = MappingProxyType(
         "CYC114": "a return of something else than computed tensors",
         "CYC115": "a tensor declared in a way that the compiler cannot see",
         "CYC116": "a kernel signature or argument that cannot be traced",
-        "CYC117": "a constant filling that cannot be completed",
         "CYC118": "the intermediate language used outside a kernel or in a wrong form",
         "CYC120": "dtypes that do not agree",
         "CYC121": "an operation that is not defined for the dtype",
