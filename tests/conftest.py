@@ -32,7 +32,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_report_header() -> str | None:
-    return "quick: of tests marked `sampled` one case of several; all without CYCLOTRON_QUICK" if QUICK else None
+    return "CYCLOTRON_QUICK: a few cases of each test marked `sampled`" if QUICK else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

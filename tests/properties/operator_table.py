@@ -137,7 +137,7 @@ def operands() -> Iterator[tuple[list[str], dict[str, Any]]]:
 
 @dataclass
 class Cell:
-    """What NumPy and the package make of an operator."""
+    """The results of an operator by NumPy and by the package."""
 
     operator: str
     dtypes: str

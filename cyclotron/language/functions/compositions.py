@@ -103,7 +103,7 @@ def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08) -> Any:
     """True where scalars differ by at most ``atol + rtol * abs(b)``; infinite ones where they are equal."""
     if isinstance(b, int):
         b = float(b)
-    elif hasattr(b, "dtype") and np.dtype(b.dtype or own_dtype(b)).kind in "bi":
+    elif hasattr(b, "dtype") and np.dtype(b.dtype).kind in "bi":
         b = f.cast(b, "float64")  # as NumPy does: the least whole number has no absolute value
     near = f.logical_and(f.isfinite(b), abs(a - b) <= atol + rtol * abs(b))
     return f.logical_or(near, a == b)
