@@ -271,3 +271,68 @@ def truths_in_conditions(u):
 def test_truth_values_of_python_are_whole_numbers_in_arithmetic(kernel: cy.Kernel, dtype: str) -> None:
     for values in ([0, 1, 2], [0, 0, 0], [-1, 0, 1], [2, 3, 4]):
         agree(kernel, np.array(values, dtype))
+
+
+@cy.kernel
+def bounded(u, n):
+    y = cy.zeros_like(u)
+    for i in range(n):
+        y[i] = u[i]
+    return y
+
+
+@cy.kernel
+def placed(u, n):
+    return u * u[n]
+
+
+@cy.kernel
+def compared(u, n):
+    y = cy.zeros_like(u)
+    for i in range(u.shape[0]):
+        if i < n:
+            y[i] = u[i]
+    return y
+
+
+@pytest.mark.parametrize("number", [2**62, 2**63, -(2**80), np.uint64(2**63)], ids=repr)
+@pytest.mark.parametrize("kernel", [bounded, placed], ids=lambda kernel: kernel.name)
+def test_numbers_beyond_those_of_indices_are_refused(kernel: cy.Kernel, number: Any) -> None:
+    with pytest.raises(cy.ShapeError, match=r"end at 2\^62.*CYC120") as caught:
+        kernel.compile(np.arange(3.0), number)
+    assert caught.value.span is not None
+
+
+@pytest.mark.parametrize("number", [2**62, -(2**63), 2**80, np.uint64(2**63), 1e300, float("-inf")], ids=repr)
+def test_comparisons_with_large_numbers(number: Any) -> None:
+    agree(compared, np.arange(3.0), number)
+
+
+@cy.kernel
+def updated_elements(x):
+    y = cy.zeros(3, dtype="float64")
+    first = x[0]
+    other = first
+    first //= 2.0
+    y[0] = first
+    second = x[1]
+    second %= 3
+    y[1] = second + other
+    third = x[2]
+    third **= 2
+    y[2] = third + (x[2] & 3) + x[1]
+    x[0] //= 2.5
+    x[1] %= 2.5
+    return y, x
+
+
+def test_elements_are_updated_as_numbers() -> None:
+    x = np.array([7, 8, 9])
+    expected = updated_elements.__wrapped__(x.copy())  # type: ignore[attr-defined]
+    program = updated_elements.compile(x)
+    results = [updated_elements.reference(x)]
+    results += [tuple(cy.run(program, backend=one).outputs.values()) for one in ("sim", "local")]
+    for found in results:
+        for one, other in zip(found, expected, strict=True):
+            assert one.dtype == other.dtype
+            np.testing.assert_array_equal(one, other)

@@ -12,7 +12,7 @@ import numpy as np
 
 from cyclotron.language.values import dispatch
 from cyclotron.language.values.dispatch import Arithmetic, Method, binary, reflected
-from cyclotron.language.values.source_span import trace_error
+from cyclotron.language.values.source_span import shape_error, trace_error
 from cyclotron.support.errors import Span
 
 
@@ -54,6 +54,8 @@ class Constraint:
 Region = tuple[tuple[Constraint, ...], ...]
 """Any of (all of constraints). Empty: no point; one empty conjunction: every point."""
 
+LARGEST = 2**62 - 1
+"""Where the core's arithmetic on indices ends."""
 EVERYWHERE: Region = ((),)
 NOWHERE: Region = ()
 
@@ -248,10 +250,25 @@ def intersection(left: Region, right: Region) -> Region:
 
 
 def affine(value: object) -> Affine | None:
-    """Return an affine form for an integer or affine form, else None."""
+    """Return an affine form for an integer or affine form, else None.
+
+    Raises
+    ------
+    ShapeError
+        CYC120 for an integer beyond those of indices.
+    """
     if isinstance(value, Affine):
         return value
-    return Affine({}, as_integer(value)) if _is_integer(value) else None
+    if not _is_integer(value):
+        return None
+    number = as_integer(value)
+    if abs(number) > LARGEST:
+        raise shape_error(
+            "CYC120",
+            f"the whole number {number} stands beside indices, which end at 2^62",
+            help="make it smaller, or a floating number, e.g. `float(n)`",
+        )
+    return Affine({}, number)
 
 
 def _is_integer(value: object) -> TypeGuard[SupportsIndex]:

@@ -17,6 +17,7 @@ import numpy as np
 from cyclotron.language.values import dispatch
 from cyclotron.language.values.affine import (
     EVERYWHERE,
+    LARGEST,
     NOWHERE,
     Affine,
     Constraint,
@@ -254,9 +255,11 @@ def _compared(value: object, rounded: Callable[[float], int] | None = None) -> A
         value = value.item()
     if isinstance(value, float) or (isinstance(value, np.floating) and abs(value) < _EXACT):
         number = float(value)
-        if number.is_integer():
-            return Affine({}, int(number))
-        return Affine({}, rounded(number)) if rounded is not None and math.isfinite(number) else None
+        if not number.is_integer():
+            return Affine({}, rounded(number)) if rounded is not None and math.isfinite(number) else None
+        value = int(number)
+    if isinstance(value, (int, np.integer)):
+        value = max(-LARGEST, min(int(value), LARGEST))  # which no index reaches
     return affine(value)
 
 

@@ -11,6 +11,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
 from cyclotron.language.values.blocked import Blocked, Extent
+from cyclotron.language.values.dispatch import in_place
 from cyclotron.language.values.dynamic_slices import (
     Bound,
     bounds_of,
@@ -26,6 +27,7 @@ from cyclotron.language.values.subscripts import has_bounds_of_data
 from cyclotron.support.errors import TraceError
 
 
+@in_place(lambda op: lambda self, other: NotImplemented)
 class Value(np.ndarray):
     """An element in a plain run: a scalar (an array without axes) or a tile, never changed in place.
 
@@ -41,11 +43,6 @@ class Value(np.ndarray):
         if self.ndim == 0 or np.ndim(other) == 0:
             return np.multiply(other, self)
         return super().__rmatmul__(other)
-
-    def _new_value(self, other: Any) -> Any:
-        return NotImplemented
-
-    __iadd__ = __isub__ = __imul__ = __itruediv__ = __ipow__ = __imatmul__ = _new_value
 
 
 class ScalarView(np.ndarray):
