@@ -239,6 +239,7 @@ def counts_of_truths(u):
         y[i] += (any(u[k] > 0 for k in range(3)) + True) * 10 - (not u[i] > 0) - (not u[i] > 1)
         y[i] += -any(u[k] > 0 for k in range(3)) * 100 + all(u[k] > 0 for k in range(3)) // True
         y[i] += (bool(u[i]) + bool(u[i])) * 1000 + (not (u[i] > 0 and u[i] > 1)) * 7 + bool(u[i] > 0) ** 2
+        y[i] += +any(u[k] > 0 for k in range(3)) + +(not u[i] > 0)
         y[i] += sum(not u[k] > 0 for k in range(3)) * 3 + (any(u[k] > 5 for k in range(3)) or True) + 1
         y[i] += max(any(u[k] > 0 for k in range(3)), not u[i] > 0) + abs(not u[i] > 0) * 5
         y[i] += (
@@ -336,3 +337,24 @@ def test_elements_are_updated_as_numbers() -> None:
         for one, other in zip(found, expected, strict=True):
             assert one.dtype == other.dtype
             np.testing.assert_array_equal(one, other)
+
+
+@cy.kernel
+def plus_of_a_truth(u):
+    return +(u > 0)
+
+
+@cy.kernel
+def plus_of_elements(u):
+    y = cy.zeros_like(u)
+    for i in range(u.shape[0]):
+        y[i] = +(u[i] > 0)
+    return y
+
+
+@pytest.mark.parametrize("kernel", [plus_of_a_truth, plus_of_elements], ids=lambda kernel: kernel.name)
+def test_truth_values_of_numpy_have_no_sign(kernel: cy.Kernel) -> None:
+    with pytest.raises(TypeError):
+        kernel.__wrapped__(np.arange(3))  # type: ignore[attr-defined]
+    with pytest.raises(cy.ShapeError, match="CYC121"):
+        kernel.compile(np.arange(3))

@@ -108,7 +108,6 @@ OPEN = [
         "int.*|float.*",
         "roots of negative numbers are refused: NumPy gives NaN",
     ),
-    Deviation(r"\+x", "bool", "is accepted: NumPy refuses it", refused=False),
 ]
 
 

@@ -27,7 +27,7 @@ from cyclotron.language.values.host_arrays import constant
 from cyclotron.language.values.nodes import Access, Element, IndexValue, Tensor
 from cyclotron.language.values.numpy_functions import called, check_options, refused
 from cyclotron.language.values.numpy_functions import ufunc as of_ufunc
-from cyclotron.language.values.operations import apply, cast, element
+from cyclotron.language.values.operations import apply, cast, element, positive
 from cyclotron.language.values.operators import named_dtype, result_dtype
 from cyclotron.language.values.scalar_type import ScalarType, promote, unsupported
 from cyclotron.language.values.scalars import choose_by_indices, converted, explicit_cast
@@ -205,6 +205,7 @@ class SymbolicArray(ArrayRefusals, Array):
         return LazyArray(self.shape, name, lambda index: cast(self.at(index), name), (self,))
 
     def __pos__(self) -> SymbolicArray:
+        positive(self)
         return self.copy()
 
     def copy(self) -> SymbolicArray:

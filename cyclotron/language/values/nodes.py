@@ -153,6 +153,9 @@ class Element(Refusals, Arithmetic):
             return self.operands[0]
         return Apply("transpose", (self,), here())
 
+    def __pos__(self) -> Any:
+        return self.operate("positive", self)
+
     def operate(self, op: str, *values: object) -> Any:
         """Apply an operator to values of which this element is one."""
         return dispatch.call("operate_on_elements", op, *values)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -18,7 +19,14 @@ from cyclotron.language.values.nodes import Access, Constant, Element, Reduce, s
 from cyclotron.language.values.operators import DTYPES, OPERATORS, named_dtype
 from cyclotron.language.values.refusals import inverted
 from cyclotron.language.values.scalar_type import literal, promote
-from cyclotron.language.values.scalars import choose_by_indices, computed, number, of_numpy, truth_number
+from cyclotron.language.values.scalars import (
+    as_python,
+    choose_by_indices,
+    computed,
+    number,
+    of_numpy,
+    truth_number,
+)
 from cyclotron.language.values.source_span import here, shape_error, trace_error
 
 
@@ -103,6 +111,23 @@ def power(base: object, exponent: object) -> Element:
     return apply("power", value, exponent)
 
 
+def positive(value: Any) -> Any:
+    """The number itself, of a truth value of Python the whole number.
+
+    Raises
+    ------
+    ShapeError
+        CYC121 for NumPy's truth values, which refuse it too.
+    """
+    if value.dtype != "bool":
+        return value
+    if value.type.weak:
+        return as_python(value, "int64")
+    raise shape_error(
+        "CYC121", "`+` is not defined on bool arrays", help='convert them, e.g. `x.astype("int64")`'
+    )
+
+
 def invert(value: object) -> Element:
     """The inverse of the bits; a truth value's negation, but of those that are Python's."""
     if isinstance(value, Reduce) and value.dtype == "bool":
@@ -182,13 +207,14 @@ _SPELLED: Mapping[np.ufunc, Callable[..., Element]] = {
     np.add: add,
     np.power: power,
     np.matmul: matmul,
-    np.positive: lambda a: element(a) if array_of((a,)) is None else +a,
+    np.positive: lambda a: +element(a) if array_of((a,)) is None else +a,
 }
 _SPELLED_HERE: Mapping[str, Callable[..., Element]] = {
     "add": add,
     "power": power,
     "matmul": matmul,
     "bit_not": invert,
+    "positive": positive,
 }
 _MATRIX = ("matmul", "syrk", "inv_triangular", "cholesky")  # here NumPy's ufunc is what they are on scalars
 UFUNCS: Mapping[np.ufunc, Callable[..., Element]] = {
