@@ -358,3 +358,20 @@ def test_truth_values_of_numpy_have_no_sign(kernel: cy.Kernel) -> None:
         kernel.__wrapped__(np.arange(3))  # type: ignore[attr-defined]
     with pytest.raises(cy.ShapeError, match="CYC121"):
         kernel.compile(np.arange(3))
+
+
+TENTH, THIRD, LARGE = np.float32(0.1), np.float32(1 / 3), np.int32(2**30)
+
+
+@cy.kernel
+def chosen_numbers_of_numpy(x):
+    y = cy.empty((2, x.shape[0]), dtype="float64")
+    for i in range(x.shape[0]):
+        y[0, i] = (TENTH if i > 1 else THIRD) * np.float32(0.7) + x[i]
+        y[1, i] = (LARGE if i > 1 else np.int32(3)) * np.int32(7) + ((TENTH if i > 1 else THIRD) == 0.1)
+    return y
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered")
+def test_numbers_of_numpy_are_computed_in_their_dtype() -> None:
+    agree(chosen_numbers_of_numpy, np.zeros(4))

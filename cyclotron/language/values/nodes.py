@@ -375,7 +375,8 @@ def applied(
     """An operator on operands; on constants its value."""
     constants = [operand.value for operand in operands if isinstance(operand, Constant)]
     if len(constants) == len(operands):
-        return Constant(evaluate(op, constants), span, type)
+        weak = all(operand.type.weak for operand in operands[int(op == "where") :])
+        return Constant(evaluate(op, constants, None if weak else _common(op, operands)), span, type)
     return Apply(op, operands, span, flags, type)
 
 

@@ -114,11 +114,14 @@ def named_dtype(dtype: object) -> str:
         raise shape_error("CYC120", f"there is no dtype {dtype!r}", help=f"use {', '.join(DTYPES)}") from None
 
 
-def evaluate(op: str, constants: Sequence[complex]) -> complex:
-    """An operator on numbers, in Python's arithmetic where Python has it."""
-    if op in _PYTHON:
+def evaluate(op: str, constants: Sequence[complex], dtype: str | None) -> complex:
+    """An operator on numbers in a dtype; where that is None in Python's arithmetic, if Python has it."""
+    if dtype is None and op in _PYTHON:
         return _PYTHON[op](*constants)
-    value: complex = np.asarray(OPERATORS[op].numpy(*constants)).item()
+    first = int(op == "where")
+    values = [one if dtype is None else np.dtype(dtype).type(one) for one in constants[first:]]
+    with np.errstate(all="ignore"):  # as programs
+        value: complex = np.asarray(OPERATORS[op].numpy(*constants[:first], *values)).item()
     return value
 
 
