@@ -84,7 +84,17 @@ def locals_again(x):
     return y
 
 
-KERNELS = (converged, flagged_and_counted, other_names, largest, stopped, locals_again)
+@cy.kernel(max_steps=40)
+def in_place(x):
+    """The text does not tell whether `x` is an array."""
+    largest = cy.max(x)
+    while largest > 1:
+        x -= 1
+        largest = cy.max(x)
+    return largest * cy.ones(3)
+
+
+KERNELS = (in_place, converged, flagged_and_counted, other_names, largest, stopped, locals_again)
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=[one.name for one in KERNELS])

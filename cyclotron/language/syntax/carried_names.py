@@ -14,7 +14,7 @@ def carried_names(body: Sequence[ast.AST], arrays: ArrayNames, needed: Collectio
 
     It reads them before it assigns them, or they are `needed` after the loop.
     """
-    parts = [part for one in body for part in _in_order(one)]
+    parts = [part for one in body for part in [*_updated(one), *_in_order(one)]]
     assigned = {part.id for part in parts if isinstance(part.ctx, ast.Store)}
     return sorted((read_first(parts) | set(needed)) & {one for one in assigned if one in arrays})
 
