@@ -52,11 +52,11 @@ def trace_of_tiles(T):
 
 
 @cy.kernel
-def inside_a_loop(A, x):
-    R = cy.empty_like(x)
-    for i in range(4):
-        C = cy.einsum("ij->i", A)  # error: CYC115
-        R[i] = C[i]
+def inside_a_loop(T):
+    R = cy.empty_like(T)
+    for i in range(2):
+        C = cy.einsum("ij->ji", T)  # error: CYC115
+        R[i, 0] = C[i, 0]
     return R
 
 

@@ -200,3 +200,28 @@ def test_recipes_read_it() -> None:
 def test_outside_of_kernels_it_is_numpys() -> None:
     A, B = integers(2, 3), integers(3, 2)
     np.testing.assert_array_equal(cy.einsum("ik,kj->ij", A, B), A @ B)
+
+
+@cy.kernel
+def in_loops(u, A):
+    """New arrays in each iteration, under the index names of the loops too."""
+    for _t in range(3):
+        y = cy.einsum("i,j->ij", u, u)
+        z = cy.einsum("ij,j->i", A, u)
+        A = y - A
+        u = z + y[0]
+    for i in range(2):
+        u[i] += 1
+        u += cy.einsum("ij,j->i", A, u)
+    return u, A
+
+
+def test_in_loops():
+    u, A = np.arange(1.0, 4), np.arange(9.0).reshape(3, 3) - 4
+    wanted = in_loops.__wrapped__(u.copy(), A.copy())
+    program = in_loops.compile(u, A)
+    for backend in ("sim", "local"):
+        for found, expected in zip(cy.run(program, backend=backend).outputs.values(), wanted, strict=True):
+            np.testing.assert_array_equal(found, expected)
+    for found, expected in zip(in_loops.reference(u.copy(), A.copy()), wanted, strict=True):
+        np.testing.assert_array_equal(found, expected)

@@ -149,8 +149,11 @@ def _trace(
         return view
     scalars, tile = resolve_shape([extents[x] for x in parts.result], None)
     dtype = np.result_type(*(operand.dtype for operand in operands)).name
-    tensor = trace.declare(name, scalars, tile, dtype, None)
+    tensor = trace.declare(name, scalars, tile, dtype, None, anywhere=tile is None)
+    tensor.complete = bool(trace.indices())
     with ExitStack() as loops:
+        trace.calls.append("einsum")  # its indices are its own, whatever those of the loops around are called
+        loops.callback(trace.calls.pop)
         indices = {x: loops.enter_context(loop(x, extents[x])) for x in parts.result}
         tensor[tuple(indices[x] for x in parts.result)] = _sum(
             parts, operands, extents, parts.summed, indices
