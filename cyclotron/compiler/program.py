@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from cyclotron.graph import Graph
     from cyclotron.plot import ProgramPlots
 
+_LARGEST_FILE = 1 << 32  # bytes, of constants nearly all
 # Steps that `Program.verify` checks where nothing is said: below 10 ms.
 _VERIFY_LIMIT = 2 * _core.COMPILE_PROOF_LIMIT
 
@@ -436,7 +437,11 @@ def load(path: str | Path) -> Program:
         If its PEs use more channels than those of its machine have.
     """
     data = file_bytes(
-        path, error=ProgramError, code="CYC601", help="give the path of a file that Program.save wrote"
+        path,
+        error=ProgramError,
+        code="CYC601",
+        help="give the path of a file that Program.save wrote",
+        most=_LARGEST_FILE,
     )
     return _program_of(data)
 

@@ -124,7 +124,10 @@ def _texts(serves: str | tuple[str, ...]) -> tuple[str, ...]:
 
 def _serves(serves: object) -> str | tuple[str, ...]:
     """Return each text in its shortest form; one alone as it is."""
-    mask = np.asarray(serves)
+    try:
+        mask = np.asarray(serves)
+    except ValueError:  # lists of several lengths
+        raise wrong_type("machine `memory.serves`", serves, _EXAMPLE) from None
     if mask.dtype == bool and mask.ndim > 0:
         texts = _runs(mask)
     elif isinstance(serves, str):

@@ -42,13 +42,17 @@ _KILL_SECONDS = 1.0
 _LOG_LINES = 20
 _LOG_BYTES = 1 << 14
 _LOG_SECONDS = 0.3
+_LOOK_SECONDS = 0.2
+_STOPPED_VARIABLE = "CYCLOTRON_STOPPED_SECONDS"
+_STOPPED_SECONDS = 10.0
 
 
 class Pool:
     """Ranks that wait for programs and keep distributed tensors; a context manager.
 
     Each rank is a process of ``mpirun``, joined to this one by a local socket of its own. It costs no time
-    while it waits, ends when this process does, and its death is seen at once.
+    while it waits, ends when this process does, and its death is seen at once. One that is stopped (SIGSTOP)
+    while it works counts as dead after 10 seconds, or ``CYCLOTRON_STOPPED_SECONDS`` of the environment.
 
     Parameters
     ----------
@@ -229,6 +233,8 @@ class _Processes:
         self.gone = False
         self.pids: list[int] = []
         self._owner = os.getpid()
+        self._busy = threading.Event()
+        self._stopped: dict[int, float] = {}  # seconds, by rank, of those that were given up
         self._connections: list[Connection[Any, Any]] = []
         shared = shared_folder()
         launch.command(ranks, shared)  # where there is no launcher, nothing is left behind
@@ -256,6 +262,7 @@ class _Processes:
             self.kill()
             raise
         listener.close()
+        threading.Thread(target=self._watch, daemon=True).start()
 
     def _accept(self, listener: Listener, ranks: int, deadline: float) -> None:
         """Wait for every rank, for the launcher to give up, or for too long."""
@@ -296,6 +303,13 @@ class _Processes:
 
         A rank that failed alone ends this at once: the others may wait for it.
         """
+        self._busy.set()
+        try:
+            return self._run(job)
+        finally:
+            self._busy.clear()
+
+    def _run(self, job: Any) -> tuple[CyclotronError | None, Any]:
         open_connections = {connection: rank for rank, connection in enumerate(self._connections)}
         answers: dict[int, jobs.Answer] = {}
         for rank, connection in enumerate(self._connections):
@@ -317,7 +331,27 @@ class _Processes:
         failures = (answers[rank].failure for rank in range(len(answers)))
         return next((failure for failure in failures if failure is not None), None), answers[0].value
 
+    def _watch(self) -> None:
+        """End ranks that are stopped for too long while they should work, which who waits for them sees."""
+        since: dict[int, float] = {}
+        while not self.gone:
+            self._busy.wait()
+            time.sleep(_LOOK_SECONDS)
+            for rank, pid in enumerate(self.pids):
+                if not (self._busy.is_set() and _is_stopped(pid)):
+                    since.pop(rank, None)
+                elif time.monotonic() - since.setdefault(rank, time.monotonic()) >= _stopped_seconds():
+                    self._stopped[rank] = time.monotonic() - since[rank]
+                    os.kill(pid, signal.SIGKILL)
+
     def _died(self, rank: int) -> ExecutionError:
+        for stopped, seconds in self._stopped.items():
+            return ExecutionError(
+                f"rank {stopped} of {len(self._connections)} did not go on: process {self.pids[stopped]} was "
+                f"stopped for {seconds:.1f} s",
+                code="CYC732",
+                help=f"the next run starts new ranks; {_STOPPED_VARIABLE} says how many seconds to wait",
+            )
         return ExecutionError(
             f"rank {rank} of {len(self._connections)} died (process {self.pids[rank]})",
             code="CYC732",
@@ -341,6 +375,7 @@ class _Processes:
         if self.gone or os.getpid() != self._owner:
             return
         self.gone = True
+        self._busy.set()  # lets the thread that watches end
         if self._launcher.poll() is None:
             # Ranks that still hold their connection are still these processes.
             for connection, pid in zip(self._connections, self.pids, strict=True):
@@ -358,6 +393,21 @@ class _Processes:
         for connection in self._connections:
             connection.close()  # what lives on sees this and ends
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _is_stopped(pid: int) -> bool:
+    """Tell whether a process is stopped by a signal, where the system says so."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+    except OSError:
+        return False
+
+
+def _stopped_seconds() -> float:
+    try:
+        return float(os.environ[_STOPPED_VARIABLE])
+    except (KeyError, ValueError):
+        return _STOPPED_SECONDS
 
 
 class _Log:

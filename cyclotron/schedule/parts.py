@@ -80,12 +80,7 @@ class Fold:
     def __post_init__(self) -> None:
         if self.kind not in ("block", "cyclic"):
             raise ScheduleError(f"a fold is {self.kind!r}", code="CYC301", help="use cy.block or cy.cyclic")
-        if not isinstance(self.parts, int) or isinstance(self.parts, bool) or self.parts < 1:
-            raise ScheduleError(
-                f"a fold has {self.parts!r} parts",
-                code="CYC301",
-                help="give the number of PEs along the dimension, at least 1",
-            )
+        check_number(f"a fold has {self.parts!r} parts", self.parts, "the number of PEs along the dimension")
 
     def __str__(self) -> str:
         return f"{self.kind} {self.parts}"
@@ -112,12 +107,8 @@ class Reassociation:
     def __post_init__(self) -> None:
         check_name("the index of a reassociation", self.index)
         check_name(f"the index of the blocks of `{self.index}`", self.into)
-        if not isinstance(self.parts, int) or isinstance(self.parts, bool) or self.parts < 1:
-            raise ScheduleError(
-                f"`{self.index}` is reassociated into {self.parts!r} parts",
-                code="CYC301",
-                help="give the number of blocks, at least 1",
-            )
+        fault = f"`{self.index}` is reassociated into {self.parts!r} parts"
+        check_number(fault, self.parts, "the number of blocks")
 
     def __str__(self) -> str:
         return f"reassociate {self.index} into {self.into}, {self.parts} parts"
@@ -151,13 +142,8 @@ class Reduction:
             )
         if self.algorithm == "two_phase":
             object.__setattr__(self, "radix", 2)  # it has none; equal ones are equal
-        number = isinstance(self.radix, int) and not isinstance(self.radix, bool)
-        if not number or not 2 <= self.radix <= _MOST:
-            raise ScheduleError(
-                f"the tree over `{self.index}` has radix {self.radix!r}",
-                code="CYC301",
-                help=f"give how many partial results are joined at a time, 2 to {_MOST}",
-            )
+        fault = f"the tree over `{self.index}` has radix {self.radix!r}"
+        check_number(fault, self.radix, "how many partial results are joined at a time", least=2)
 
     def __str__(self) -> str:
         how = "two phases" if self.algorithm == "two_phase" else f"a tree of radix {self.radix}"
@@ -245,6 +231,12 @@ def wrong_type(what: str, value: object, wanted: str) -> CyclotronError:
     return READER.wrong_type(what, value, wanted)
 
 
+def check_number(fault: str, value: object, wanted: str, least: int = 1) -> None:
+    """Raise `ScheduleError` (CYC301) unless a value is a number that the compiler counts with."""
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= _MOST:
+        raise ScheduleError(fault, code="CYC301", help=f"give {wanted}, {least} to {_MOST}")
+
+
 def check_name(what: str, name: object) -> str:
     """Return the name if it is one."""
     if not isinstance(name, str):
@@ -297,7 +289,7 @@ def read_indices(
 def read_fold(item: tuple[str, Fold]) -> tuple[str, Fold]:
     """Return the fold of a dimension if it is one."""
     name, fold = item
-    (name,) = read_indices("fold", name, FORM)
+    name = _read_index(name, FORM, "an index of fold")
     if not isinstance(fold, Fold):
         raise wrong_type(f"the fold of `{name}`", fold, "cy.block(4), cy.cyclic(4) or a number of PEs")
     return name, fold
@@ -317,6 +309,8 @@ def read_fold_entry(item: tuple[Any, Any]) -> tuple[str, Fold]:
 def read_place(at: Iterable[str | int]) -> tuple[str, ...]:
     """Read the forms of a place; a number is one."""
     result: list[str] = []
+    if not isinstance(at, Iterable):
+        raise wrong_type("a place", at, "forms of the indices as strings, or numbers")
     for form in (at,) if isinstance(at, str) else at:
         number = isinstance(form, int) and not isinstance(form, bool)
         result += read_indices("place", str(form) if number else cast(str, form), FORM)
@@ -325,8 +319,5 @@ def read_place(at: Iterable[str | int]) -> tuple[str, ...]:
 
 def read_panels(item: tuple[str, int]) -> tuple[str, int]:
     name, count = item
-    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        raise ScheduleError(
-            f"`{name}` is cut into {count!r} panels", code="CYC301", help="give their number, at least 1"
-        )
+    check_number(f"`{name}` is cut into {count!r} panels", count, "their number")
     return check_name("an index", name), count

@@ -92,7 +92,7 @@ def require(value: Any, kind: type, call: str, *, error: type[CyclotronError], c
         raise error(f"{call} got a `{type(value).__name__}`", code=code, help=help)
 
 
-def file_bytes(path: Any, *, error: type[CyclotronError], code: str, help: str) -> bytes:
+def file_bytes(path: Any, *, error: type[CyclotronError], code: str, help: str, most: int = 1 << 24) -> bytes:
     """Return what a file holds.
 
     Parameters
@@ -102,9 +102,15 @@ def file_bytes(path: Any, *, error: type[CyclotronError], code: str, help: str) 
         Of the error where it cannot be read.
     code, help : str
         Of that error.
+    most : int
+        Bytes; a larger file is refused before it is read, and what is no file, such as a device, is empty.
     """
     try:
-        return Path(path).read_bytes()
+        with Path(path).open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size <= most:
+                return file.read(size)
+        what = f"it has {size:,} bytes, more than {most:,}"
     except OSError as reason:
         what = reason.strerror or str(reason)
     except (TypeError, ValueError) as reason:  # no path, or one with a null character

@@ -172,6 +172,33 @@ def test_rank_that_died_while_idle():
     run_matmul(4, 4, 4, 1, 2)
 
 
+def test_stopped_rank_is_named_and_replaced(golden, monkeypatch):
+    monkeypatch.setenv("CYCLOTRON_STOPPED_SECONDS", "1")
+    run_matmul(4, 4, 4, 1, 3)
+    pool = mpi.default_pool(3)
+    pids = pool.pids
+    program, tensors = programs.endless(6)
+    threading.Timer(0.3, os.kill, (pids[1], signal.SIGSTOP)).start()
+    begun = time.monotonic()
+    with pytest.raises(ExecutionError) as caught:
+        programs.run(program, tensors, [], 3)
+    assert 1.2 < time.monotonic() - begun < 6
+    text = re.sub(r"for [\d.]+ s", "for SECONDS s", str(caught.value)).replace(str(pids[1]), "PID")
+    golden("refusals/rank-that-was-stopped.txt", text)
+    assert pool.closed
+    assert_gone(pids)
+    run_matmul(4, 4, 4, 1, 3)
+
+
+def test_rank_that_is_stopped_for_a_moment_goes_on():
+    run_matmul(4, 4, 4, 1, 3)
+    pool = mpi.default_pool(3)
+    os.kill(pool.pids[1], signal.SIGSTOP)
+    threading.Timer(0.5, os.kill, (pool.pids[1], signal.SIGCONT)).start()
+    run_matmul(4, 4, 4, 1, 3)
+    assert not pool.closed
+
+
 def test_interrupt_ends_the_run_and_the_ranks():
     run_matmul(4, 4, 4, 1, 2)
     pool = mpi.default_pool(2)

@@ -401,7 +401,9 @@ class Expansion {
                        std::size_t variables, Copy& copy) {
     if (!writes_.is_assigned(access.tensor)) {
       const auto index = substituted(to_poly(access.index, old.size()), old, variables);
-      return add(Access{kept_[access.tensor.index()], from_poly(index)}, span);
+      auto& kept = kept_[access.tensor.index()];
+      if (!kept.valid()) kept = add(nest_.system.at(access.tensor));  // read by reductions that are empty, if at all
+      return add(Access{kept, from_poly(index)}, span);
     }
     const auto number = copy.next_read++;
     if (const auto* source = copy.one->sources[number]) return read_source(*source, old, variables, span);

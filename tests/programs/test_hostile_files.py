@@ -1,0 +1,80 @@
+"""Files that would take all memory are refused before they are read, or before they make what they name."""
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import kernels
+import mutants
+import pytest
+
+import cyclotron as cy
+
+ROOT = Path(__file__).parents[2]
+LARGE = (2**24 - 1, 2**30, 2**40, 2**61)
+
+
+@pytest.mark.parametrize(
+    "load", [cy.load, cy.Machine.load, cy.Schedule.load], ids=["program", "machine", "schedule"]
+)
+@pytest.mark.parametrize("size", [2**33, None], ids=["huge", "endless"])
+def test_a_huge_file_is_refused_unread(load, size, tmp_path):
+    path = tmp_path / "huge" if size else Path("/dev/zero")
+    if size:
+        path.touch()
+        os.truncate(path, size)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    if size or load is cy.load:
+        with pytest.raises(cy.CyclotronError, match="more than" if size else "not a Cyclotron program"):
+            load(path)
+    else:
+        load(path)  # empty
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # kilobytes
+
+
+def numbers(value, path=()):
+    """Where the numbers of a file's text are."""
+    entries = (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    )
+    for key, entry in entries:
+        yield from numbers(entry, (*path, key))
+    if isinstance(value, int) and not isinstance(value, bool):
+        yield path
+
+
+def read_with_large_numbers():
+    """Read files with one large number each; run in a process of little memory."""
+    tree = cy.machines.tree(8)
+    programs = [
+        kernels.matmul.compile(cy.spec((4, 4)), cy.spec((4, 4)), schedule=cy.Schedule().space("i", "j")),
+        kernels.matmul.compile(cy.spec((4, 4)), cy.spec((4, 4)), machine=cy.machines.wormhole()),
+        kernels.prefix_sum.compile(cy.spec((8,)), schedule=cy.Schedule().space("i")),
+    ]
+    assert tree
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 32, 1 << 32))
+    for program in programs:
+        data = program.core.to_bytes()
+        for path in numbers(mutants.text_of(data)[0]):
+            for large in LARGE:
+                text, values = mutants.text_of(data)
+                holder = text
+                for key in path[:-1]:
+                    holder = holder[key]
+                holder[path[-1]] = large
+                try:
+                    str(mutants.read(mutants.changed_file(data, text, values)))
+                except cy.InternalError:
+                    raise
+                except cy.CyclotronError:
+                    pass
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert used < 500_000, used
+
+
+def test_large_numbers_take_no_memory():
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join([str(ROOT), str(Path(__file__).parent)]))
+    script = "import test_hostile_files as t; t.read_with_large_numbers()"
+    subprocess.run([sys.executable, "-c", script], check=True, env=environment, timeout=300)
