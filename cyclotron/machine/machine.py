@@ -266,8 +266,13 @@ class Machine:
         maps = tuple(LinkMap(**records.fields_of_core(LinkMap, one)) for one in core.link_maps)
         names = fields["topology"]
         fields["topology"] = maps or (names if len(names) > 1 else names[0])
-        # A program's grid may be a part of the one that link maps are for.
-        fields["grid"] = None if maps else fields["grid"] or None
+        # A program's grid may be a part of that of link maps, or of what a memory's blocks tile.
+        cut = any(
+            extent % share
+            for memory in fields["memories"].values()
+            for extent, share in zip(core.grid, memory.shared_by or (), strict=False)
+        )
+        fields["grid"] = None if maps or cut else fields["grid"] or None
         return cls(**{**fields, **changes})
 
     def to_dict(self) -> dict[str, Any]:

@@ -197,13 +197,21 @@ Attachment attach(const Memories& memories, const Extents& grid) {
 }
 
 Memories on_part(Memories memories, const Extents& grid, const Extents& part) {
-  for (auto& [name, memory] : memories) {
+  const auto is_elsewhere = [&](Box box) {
+    for (std::size_t d = 0; d < box.size(); ++d) box[d] = on_axis(box[d], part[d]);
+    return is_empty(box);
+  };
+  for (auto entry = memories.begin(); entry != memories.end();) {
+    Memory& memory = entry->second;
     for (Box& box : memory.serves) {
       for (std::size_t d = 0; d < box.size(); ++d) {
         const bool counts_back = box[d].first < 0 || box[d].last.value_or(0) < 0;
         if (counts_back && grid[d] != part[d]) box[d] = on_axis(box[d], grid[d]);
       }
     }
+    // A memory that serves no box serves all PEs.
+    const bool all_elsewhere = std::erase_if(memory.serves, is_elsewhere) > 0 && memory.serves.empty();
+    entry = all_elsewhere ? memories.erase(entry) : std::next(entry);
   }
   return memories;
 }

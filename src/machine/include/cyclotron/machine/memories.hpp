@@ -48,7 +48,7 @@ struct Attachment {
 [[nodiscard]] Attachment attach(const Memories& memories, const std::vector<std::int64_t>& grid);
 
 /// The memories as a program on the PEs from 0 to `part` sees them: what counts from the far edge of `grid` counts
-/// from PE 0. Requires: both have the same rank.
+/// from PE 0, and those that serve no PE of the part are left out. Requires: both have the same rank.
 [[nodiscard]] Memories on_part(Memories memories, const std::vector<std::int64_t>& grid,
                                const std::vector<std::int64_t>& part);
 
