@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 
-def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a package some of whose names are those of modules in it.
+def lazy_names(package: str, homes: Mapping[str, Sequence[str]]) -> tuple[Callable[[str], Any], list[str]]:
+    """Return the ``__getattr__`` and the ``__all__`` of a package whose names are those of modules in it.
 
-    For type checkers the package imports them under ``TYPE_CHECKING``, too.
+    Type checkers read the package's stub, which `tools/checks/public_names.py` writes.
 
     Parameters
     ----------
     package : str
         Its ``__name__``.
-    homes : mapping of str to str
-        For each name the module below the package that defines it; of a module its own.
+    homes : mapping of str to sequence of str
+        For each module below the package the names that it defines; of a module alone its own.
     """
+    modules = {name: module for module, names in homes.items() for name in names}
 
     def find(name: str) -> Any:
-        if name not in homes:
+        if name not in modules:
             text = f"module {package!r} has no attribute {name!r}"
             raise AttributeError(text, name=name, obj=sys.modules[package])
-        home = f"{package}.{homes[name]}"
+        home = f"{package}.{modules[name]}"
         module = importlib.import_module(home)
-        value = module if homes[name] == name else getattr(module, name)
+        value = module if modules[name] == name else getattr(module, name)
         setattr(sys.modules[package], name, value)
         return value
 
-    return find
+    return find, sorted(modules)

@@ -3,9 +3,9 @@ imports of Python, by the table `[tool.cyclotron.layers]` of pyproject.toml.
 
 The build enforces the includes by include roots too; this also covers headers that no source includes yet,
 and who may use isl and pybind11. In Python every import counts: at the top, in functions, under
-`TYPE_CHECKING`, relative ones. A layer may import its own modules, `support`, `_core`, the layers that the
-table names and what those may import. No modules import each other in a circle. The only exceptions are the
-accessors that the table names, `Program.plot` and the like, which load `plot` when they are asked for.
+`TYPE_CHECKING`, in stubs, relative ones. A layer may import its own modules, `support`, `_core`, the layers
+that the table names and what those may import. No modules import each other in a circle. The only exceptions
+are the accessors that the table names, such as `Program.plot`, which load `plot` when they are asked for.
 
     tools/checks/layers.py            one line a fault
     tools/checks/layers.py --report   counts by pair of layers, circles by size
@@ -190,6 +190,9 @@ class _Reader:
         self.imports: list[Import] = []
         self.refused: list[tuple[int, str]] = []
         self._read(self.tree, (), for_types=False)
+        stub = path.with_suffix(".pyi")  # of a package, whose names are imported when they are asked for
+        if stub.exists():
+            self._read(ast.parse(stub.read_text()), (), for_types=False)
 
     def _read(self, node: ast.AST, scopes: tuple[str, ...], for_types: bool) -> None:
         """Read a node and all in it, which is in these classes and functions, or under `TYPE_CHECKING`."""

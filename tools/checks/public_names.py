@@ -1,7 +1,7 @@
-"""Checks that the stubs of the packages that export the functions of kernels have their public names.
+"""Checks that the stubs of the packages whose names type checkers cannot see have their public names.
 
-`cyclotron` and `cyclotron.language` take these functions from a registry when they are imported, which type
-checkers do not see: their stubs are written from the packages as imported.
+`cyclotron` and `cyclotron.language` take the functions of kernels from a registry when they are imported, and
+packages import names when they are asked for: their stubs are written from the packages as imported.
 
     python tools/checks/public_names.py [--update]
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("cyclotron", "cyclotron.language")
+PACKAGES = ("cyclotron", "cyclotron.compiler", "cyclotron.graph", "cyclotron.language", "cyclotron.mpi")
 
 
 def stub(package: ModuleType) -> str:
