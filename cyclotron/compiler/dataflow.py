@@ -9,8 +9,9 @@ from typing import Any
 
 from cyclotron import _core
 from cyclotron.compiler.flows import Flow, Node, Point, Rule, Rules, Space
-from cyclotron.support.errors import ShapeError, Span
+from cyclotron.support.errors import ShapeError
 from cyclotron.support.latex import aligned, to_latex, words
+from cyclotron.support.records import from_data
 from cyclotron.support.tables import html_table
 
 
@@ -52,7 +53,7 @@ class Dataflow:
     def spaces(self) -> tuple[Space, ...]:
         """The iteration spaces: where each operation happens."""
         return tuple(
-            Space(item["name"], tuple(item["tuple"]), item["domain"], number)
+            from_data(Space, item, coordinates=tuple(item["tuple"]), number=number)
             for number, item in enumerate(self.core.spaces)
         )
 
@@ -60,18 +61,7 @@ class Dataflow:
     def flows(self) -> tuple[Flow, ...]:
         """The values that the points of the spaces own."""
         return tuple(
-            Flow(
-                item["name"],
-                item["text"],
-                self.spaces[item["space"]],
-                item["tensor"],
-                item["variable"],
-                item["line"],
-                tuple(item["element"]),
-                item["prefetched"],
-                item["computed"],
-                number,
-            )
+            from_data(Flow, item, space=self.spaces[item["space"]], number=number)
             for number, item in enumerate(self.core.flows)
         )
 
@@ -84,17 +74,7 @@ class Dataflow:
         reads = tuple(
             (self.flows[flow], None if offset is None else tuple(offset)) for flow, offset in item["reads"]
         )
-        return Rule(
-            item["origin"],
-            item["statement"],
-            item["domain"],
-            item["action"],
-            item["kind"],
-            self.flows[item["flow"]],
-            reads,
-            Span(*item["span"]),
-            number,
-        )
+        return from_data(Rule, item, flow=self.flows[item["flow"]], reads=reads, number=number)
 
     @property
     def bounds(self) -> tuple[Point, Point]:

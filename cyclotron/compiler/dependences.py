@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 from cyclotron import _core
 from cyclotron.support.errors import Span
-from cyclotron.support.tables import html_table, text_table
+from cyclotron.support.records import from_data
+from cyclotron.support.tables import Listing, Row
 
 DependenceKind = Literal["flow", "anti", "output", "read"]
 StatementKind = Literal["start", "accumulate", "assign"]
@@ -167,23 +168,10 @@ def _direction(least: int, greatest: int) -> str:
     )
 
 
-class Dependences(Sequence[Dependence]):
+class Dependences(Listing[Dependence]):
     """Dependences, in the order flow, read, anti, output; prints as a table."""
 
-    _HEADER = ("kind", "tensor", "relation", "indices", "distance")
-
-    def __init__(self, items: Sequence[Dependence]) -> None:
-        self._items = tuple(items)
-
-    @overload
-    def __getitem__(self, index: int) -> Dependence: ...
-    @overload
-    def __getitem__(self, index: slice) -> Dependences: ...
-    def __getitem__(self, index: int | slice) -> Dependence | Dependences:
-        return Dependences(self._items[index]) if isinstance(index, slice) else self._items[index]
-
-    def __len__(self) -> int:
-        return len(self._items)
+    caption = "Dependences"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Dependences) and self._items == other._items
@@ -201,29 +189,19 @@ class Dependences(Sequence[Dependence]):
         source, target : str, optional
             Names of statements.
         """
-        return Dependences(
-            [
-                item
-                for item in self._items
-                if (not kinds or item.kind in kinds)
-                and source in (None, item.source)
-                and target in (None, item.target)
-            ]
+        return self._of(
+            item
+            for item in self
+            if (not kinds or item.kind in kinds)
+            and source in (None, item.source)
+            and target in (None, item.target)
         )
 
-    def _rows(self) -> list[tuple[str, ...]]:
-        return [
+    def _table(self) -> tuple[Row, list[Row]]:
+        return ("kind", "tensor", "relation", "indices", "distance"), [
             (item.kind, item.tensor, item.relation, ", ".join(item.indices), item.distance_text)
-            for item in self._items
+            for item in self
         ]
-
-    def __str__(self) -> str:
-        return text_table(self._HEADER, self._rows())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_table(self._HEADER, self._rows(), "Dependences")
 
 
 @dataclass(frozen=True)
@@ -283,28 +261,17 @@ def _obstacles(index: str, dependences: Dependences) -> Iterator[str]:
 
 
 def _statement(item: dict[str, Any]) -> Statement:
-    accesses = tuple(
-        Access(a["cell"], a["write"], a["text"], a["relation"], Span(*a["span"])) for a in item["references"]
-    )
-    return Statement(
-        item["name"],
-        item["kind"],
-        tuple(item["indices"]),
-        item["domain"],
-        item["schedule"],
-        accesses,
-        Span(*item["span"]),
-    )
+    accesses = tuple(from_data(Access, one, tensor=one["cell"]) for one in item["references"])
+    return from_data(Statement, item, accesses=accesses)
 
 
 def _dependence(item: dict[str, Any], names: list[str]) -> Dependence:
-    return Dependence(
-        item["kind"],
-        item["cell"],
-        names[item["source"]],
-        names[item["target"]],
-        item["relation"],
-        tuple(index for index, _, _ in item["distances"]),
-        tuple((least, greatest) for _, least, greatest in item["distances"]),
-        Span(*item["span"]),
+    return from_data(
+        Dependence,
+        item,
+        tensor=item["cell"],
+        source=names[item["source"]],
+        target=names[item["target"]],
+        indices=tuple(index for index, _, _ in item["distances"]),
+        ranges=tuple((least, greatest) for _, least, greatest in item["distances"]),
     )

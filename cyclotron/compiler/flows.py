@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, overload
+from typing import Literal
 
 from cyclotron.support.errors import Span
-from cyclotron.support.tables import html_table, text_table
+from cyclotron.support.tables import Listing, Row
 
 Point = tuple[int, ...]
 RuleKind = Literal["inject", "transfer", "broadcast", "compute", "export"]
@@ -137,23 +136,10 @@ class Rule:
         return f"{self.statement}    {self.domain}    {self.action}    [{self.origin}]"
 
 
-class Rules(Sequence[Rule]):
+class Rules(Listing[Rule]):
     """The rules of a dataflow in order: the log of the lowering; prints as a table."""
 
-    _HEADER = ("rule", "line", "where", "source")
-
-    def __init__(self, items: Sequence[Rule]) -> None:
-        self._items = tuple(items)
-
-    @overload
-    def __getitem__(self, index: int) -> Rule: ...
-    @overload
-    def __getitem__(self, index: slice) -> Rules: ...
-    def __getitem__(self, index: int | slice) -> Rule | Rules:
-        return Rules(self._items[index]) if isinstance(index, slice) else self._items[index]
-
-    def __len__(self) -> int:
-        return len(self._items)
+    caption = "Rules"
 
     def of(self, *origins: str) -> Rules:
         """Return those that some rewrite rules made.
@@ -163,18 +149,12 @@ class Rules(Sequence[Rule]):
         *origins : str
             E.g. ``"Inject"``, ``"Propagate"``.
         """
-        return Rules([item for item in self._items if item.origin in origins])
+        return self._of(item for item in self if item.origin in origins)
 
-    def _rows(self) -> list[tuple[str, ...]]:
-        return [(item.origin, item.statement, item.domain, item.source_line) for item in self._items]
-
-    def __str__(self) -> str:
-        return text_table(self._HEADER, self._rows())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_table(self._HEADER, self._rows(), "Rules")
+    def _table(self) -> tuple[Row, list[Row]]:
+        return ("rule", "line", "where", "source"), [
+            (item.origin, item.statement, item.domain, item.source_line) for item in self
+        ]
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import html
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from cyclotron.compiler.constants import check_constants
 from cyclotron.machine.machine import UNBOUNDED
 from cyclotron.schedule.schedule import Schedule
 from cyclotron.schedule.text import reduction_orders
+from cyclotron.support.tables import html_table
 
 _ROTATED = "the schedule rotates a reduction, which then starts elsewhere than its equation says"
 
@@ -83,7 +84,7 @@ class Proof:
 
     def _repr_html_(self) -> str:
         rows = [(p.name, p.status, p.text) for p in self.properties]
-        return f"<b>{html.escape(self._title)}</b>{_html_table(('property', 'status', ''), rows)}"
+        return f"<b>{html.escape(self._title)}</b>{html_table(('property', 'status', ''), rows)}"
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,7 @@ class Depths:
         return "\n".join([*lines, self._footer])
 
     def _repr_html_(self) -> str:
-        return f"{_html_table(_HEADER, self._rows)}{html.escape(self._footer)}"
+        return f"{html_table(_HEADER, self._rows)}{html.escape(self._footer)}"
 
 
 def _depth_text(depth: int) -> str:
@@ -212,10 +213,3 @@ def least_depths(program: _core.Program, limit: int | None) -> Depths:
     result = _core.least_depths(program, _core.PROOF_LIMIT if limit is None else limit)
     channels = tuple(ChannelDepth(**c) for c in result["channels"])
     return Depths(channels, result["passes_as_given"], result["rendezvous"])
-
-
-def _html_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    def line(cells: tuple[str, ...], tag: str) -> str:
-        return f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"
-
-    return f"<table>{line(header, 'th')}{''.join(line(row, 'td') for row in rows)}</table>"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cyclotron import _core
+from cyclotron.support.records import from_data
 from cyclotron.support.tables import Row, Table
 
 _HEADER = ("section", "call", "lines", "computes", "arguments", "instructions", "classes", "sent")
@@ -34,18 +35,6 @@ class Call:
     arguments: tuple[str, ...]
     instructions: int
     classes: tuple[int, ...]
-
-    @classmethod
-    def from_core(cls, data: dict[str, Any]) -> Call:
-        """Return the call of the core's plain data.
-
-        Parameters
-        ----------
-        data : dict
-            As in ``Program.core.sections``.
-        """
-        lists = {name: tuple(data[name]) for name in ("lines", "operators", "arguments", "classes")}
-        return cls(instructions=data["instructions"], **lists)
 
     @property
     def lines_text(self) -> str:
@@ -93,7 +82,7 @@ class Section:
         """
         file, line = data["flag"]
         where = f" ({Path(file).name}:{line})" if line else ""
-        calls = tuple(Call.from_core(call) for call in data["calls"])
+        calls = tuple(from_data(Call, call) for call in data["calls"])
         return cls(data["loop"], calls, data["waits_for"] and data["waits_for"] + where)
 
     @property

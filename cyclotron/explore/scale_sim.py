@@ -15,7 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, get_args, overload
+from typing import Literal, get_args
 
 from cyclotron.compiler.program import Program
 from cyclotron.explore.scale_sim_topology import Layer, read_topology
@@ -28,7 +28,7 @@ from cyclotron.support.arguments import shown
 from cyclotron.support.call_site import errors_at_call
 from cyclotron.support.errors import ShapeError
 from cyclotron.support.files import write_file
-from cyclotron.support.tables import html_table, text_table
+from cyclotron.support.tables import Listing, Row
 
 __all__ = ["ScaleSimFold", "ScaleSimLayer", "ScaleSimReport", "scale_sim"]
 
@@ -164,7 +164,7 @@ class ScaleSimLayer:
         return math.prod(self.extents[:2]) / (math.prod(self.array) * math.prod(self.fold_grid))
 
 
-class ScaleSimReport(Sequence[ScaleSimLayer]):
+class ScaleSimReport(Listing[ScaleSimLayer]):
     """The layers of a network on the array; prints as a table.
 
     Attributes
@@ -172,18 +172,9 @@ class ScaleSimReport(Sequence[ScaleSimLayer]):
     layers : tuple of ScaleSimLayer
     """
 
-    def __init__(self, layers: Sequence[ScaleSimLayer]) -> None:
-        self.layers = tuple(layers)
-
-    @overload
-    def __getitem__(self, index: int) -> ScaleSimLayer: ...
-    @overload
-    def __getitem__(self, index: slice) -> ScaleSimReport: ...
-    def __getitem__(self, index: int | slice) -> ScaleSimLayer | ScaleSimReport:
-        return ScaleSimReport(self.layers[index]) if isinstance(index, slice) else self.layers[index]
-
-    def __len__(self) -> int:
-        return len(self.layers)
+    @property
+    def layers(self) -> tuple[ScaleSimLayer, ...]:
+        return self._items
 
     @property
     def cycles(self) -> int:
@@ -224,7 +215,7 @@ class ScaleSimReport(Sequence[ScaleSimLayer]):
             write_file(path, text.getvalue())
         return text.getvalue()
 
-    def _table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    def _table(self) -> tuple[Row, list[Row]]:
         header = ("layer", "M", "N", "K", "folds", "cycles a fold", "cycles", "mapping", "utilization")
         return header, [
             (
@@ -239,13 +230,10 @@ class ScaleSimReport(Sequence[ScaleSimLayer]):
             for layer in self.layers
         ]
 
-    def __str__(self) -> str:
-        return text_table(*self._table())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._table(), f"{self.cycles} cycles")
+    @property
+    def caption(self) -> str:
+        """The cycles of all layers, in words."""
+        return f"{self.cycles} cycles"
 
 
 def scale_sim(

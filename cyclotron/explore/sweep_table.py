@@ -8,13 +8,13 @@ import io
 import numbers
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cyclotron.support.errors import BackendUnavailable, ExecutionError
 from cyclotron.support.files import write_file
-from cyclotron.support.tables import html_table, text_table
+from cyclotron.support.tables import Listing, Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +25,7 @@ Record = dict[str, Any]
 _MOST_ROWS = 40
 
 
-class Sweep(Sequence[Record]):
+class Sweep(Listing[Record]):
     """The measures of a sweep, one record a design; prints as a table.
 
     Attributes
@@ -40,20 +40,12 @@ class Sweep(Sequence[Record]):
     """
 
     def __init__(self, records: Iterable[Record], *, complete: bool = True) -> None:
-        self.records = tuple(records)
+        super().__init__(records)
+        self.records = self._items
         self.complete = complete
 
-    @overload
-    def __getitem__(self, index: int) -> Record: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sweep: ...
-    def __getitem__(self, index: int | slice) -> Record | Sweep:
-        if isinstance(index, slice):
-            return Sweep(self.records[index], complete=self.complete)
-        return self.records[index]
-
-    def __len__(self) -> int:
-        return len(self.records)
+    def _of(self, items: Iterable[Record]) -> Sweep:
+        return Sweep(items, complete=self.complete)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -71,14 +63,14 @@ class Sweep(Sequence[Record]):
         """
         found = [record for record in self.records if record["error"] is None]
         if not found:
-            return Sweep((), complete=self.complete)
+            return self._of(())
         values = self._values(found, objectives or ("cycles", "pes"))
         best = [
             record
             for record, own in zip(found, values, strict=True)
             if not np.any(np.all(values <= own, axis=1) & np.any(values < own, axis=1))
         ]
-        return Sweep(best, complete=self.complete)
+        return self._of(best)
 
     def _values(self, records: Sequence[Record], objectives: Sequence[str]) -> Any:
         columns = []
@@ -151,10 +143,9 @@ class Sweep(Sequence[Record]):
 
         return pareto(self, x, y, by=by, ax=ax, path=path)
 
-    def _table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    def _table(self) -> tuple[Row, list[Row]]:
         shown = [name for name in self.columns if name != "error" or any(r["error"] for r in self.records)]
-        rows = [tuple(cell(record[name]) for name in shown) for record in self.records[:_MOST_ROWS]]
-        return tuple(shown), rows
+        return shown, [[cell(record[name]) for name in shown] for record in self.records[:_MOST_ROWS]]
 
     def _rest(self) -> str:
         rest = len(self.records) - _MOST_ROWS
@@ -164,12 +155,15 @@ class Sweep(Sequence[Record]):
     def __str__(self) -> str:
         if not self.records:
             return "no designs"
-        return "\n".join(part for part in (text_table(*self._table()), self._rest()) if part)
+        return "\n".join(part for part in (super().__str__(), self._rest()) if part)
 
-    __repr__ = __str__
+    @property
+    def caption(self) -> str:
+        """How many designs there are, in words."""
+        return f"{len(self)} designs"
 
     def _repr_html_(self) -> str:
-        return html_table(*self._table(), f"{len(self.records)} designs") + self._rest()
+        return super()._repr_html_() + self._rest()
 
 
 def _text(value: Any) -> Any:

@@ -12,9 +12,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from cyclotron import _core
 from cyclotron.support.arguments import file_bytes
-from cyclotron.support.errors import CyclotronError
-
-__all__ = ["Reader", "core_fields", "field", "fields_of_core", "load_toml", "to_core", "to_dict", "to_toml"]
+from cyclotron.support.errors import CyclotronError, Span
 
 Record = TypeVar("Record")
 
@@ -86,6 +84,17 @@ def fields_of_core(kind: type, record: Any) -> dict[str, Any]:
             convert = one.metadata.get("from_core")
             result[one.name] = convert(item) if convert else value(item, _record_in(hints[one.name]))
     return result
+
+
+def from_data(kind: type[Record], data: Mapping[str, Any], **given: Any) -> Record:
+    """Return the record of a class from the core's plain data, which has an entry for each field not given."""
+    hints = _hints(kind)  # type: ignore[arg-type]
+
+    def value(name: str) -> Any:
+        item = data[name]
+        return Span(*item) if hints[name] is Span else tuple(item) if isinstance(item, list) else item
+
+    return kind(**{name: value(name) for name in hints if name not in given}, **given)
 
 
 def to_dict(value: Any) -> Any:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar, overload
 
 Row = Sequence[str]
+_Item = TypeVar("_Item")
+_Own = TypeVar("_Own", bound="Listing[Any]")
 
 
 class Table:
@@ -30,6 +33,39 @@ class Table:
 
     def _repr_html_(self) -> str:
         return html_table(*self._table(), self.caption)
+
+
+class Listing(Table, Sequence[_Item]):
+    """A sequence that prints as a table without its caption; slices are listings of the same kind.
+
+    Parameters
+    ----------
+    items : iterable
+        A row each.
+    """
+
+    def __init__(self, items: Iterable[_Item]) -> None:
+        self._items = tuple(items)
+
+    def _of(self: _Own, items: Iterable[Any]) -> _Own:
+        """Return a listing of this kind with other items."""
+        return type(self)(items)
+
+    @overload
+    def __getitem__(self, index: int) -> _Item: ...
+    @overload
+    def __getitem__(self: _Own, index: slice) -> _Own: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        return self._of(self._items[index]) if isinstance(index, slice) else self._items[index]
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __str__(self) -> str:
+        return text_table(*self._table())
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
 def text_table(header: Row, rows: Sequence[Row]) -> str:
