@@ -24,6 +24,7 @@ from cyclotron.explore.sweep_axes import (
     schedules_of,
     several,
     topologies_of,
+    unfit,
 )
 from cyclotron.explore.sweep_table import Record, Sweep
 from cyclotron.kernel import Kernel
@@ -31,7 +32,7 @@ from cyclotron.machine.machine import Machine, topology_text
 from cyclotron.schedule.schedule import Schedule
 from cyclotron.support.arguments import index_of
 from cyclotron.support.call_site import errors_at_call
-from cyclotron.support.errors import CyclotronError, ExecutionError
+from cyclotron.support.errors import CyclotronError
 from cyclotron.support.progress import progress_bar
 
 __all__ = ["Sweep", "sweep"]
@@ -302,10 +303,9 @@ def _workers(threads: Any) -> int:
 
 def _check(design: Any, args: tuple[Any, ...], given: Mapping[str, Sequence[Any]], named: Named) -> None:
     if not isinstance(design, (Program, Kernel)):
-        raise ExecutionError(
+        raise unfit(
             f"sweep() got a `{type(design).__name__}`",
-            code="CYC716",
-            help="pass a kernel with its arguments, or a compiled program",
+            "pass a kernel with its arguments, or a compiled program",
         )
     for name, values in given.items():
         if not values:
@@ -314,17 +314,15 @@ def _check(design: Any, args: tuple[Any, ...], given: Mapping[str, Sequence[Any]
     swept = [name for name in given if name in _MEMORY_FIELDS]
     machines: list[Machine | None] = [*named.machines.values()] or [machine]
     if swept and not any(one is not None and one.memories for one in machines):
-        raise ExecutionError(
+        raise unfit(
             f"`{swept[0]}` varies memories, and the machine has none",
-            code="CYC716",
-            help='pass a machine that has: machine=cy.Machine(memories={"dram": cy.Memory()})',
+            'pass a machine that has: machine=cy.Machine(memories={"dram": cy.Memory()})',
         )
     fixed = [name for name in given if name not in (*_TIMED, "machine")]
     if isinstance(design, Program) and (fixed or args):
-        raise ExecutionError(
+        raise unfit(
             f"a program has its {fixed[0] if fixed else 'arguments'} already",
-            code="CYC716",
-            help="pass the kernel, with its arguments after it",
+            "pass the kernel, with its arguments after it",
         )
     if isinstance(design, Kernel):
         with errors_at_call():

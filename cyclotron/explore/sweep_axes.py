@@ -67,18 +67,19 @@ def grids_of(grid: Any) -> list[Any] | None:
     return grids and [tuple(one) if isinstance(one, Iterable) else one for one in grids]
 
 
+def unfit(message: str, help: str) -> ExecutionError:
+    """Return the error of a sweep that cannot be."""
+    return ExecutionError(message, code="CYC716", help=help)
+
+
 def no_value(name: str) -> ExecutionError:
     """Return the error of an axis without a value (CYC716)."""
-    return ExecutionError(f"`{name}` has no value", code="CYC716", help="give one or more, or leave it out")
+    return unfit(f"`{name}` has no value", "give one or more, or leave it out")
 
 
 def invalid(what: str, value: object, wanted: str) -> ExecutionError:
     """Return the error of an argument of another type (CYC716)."""
-    return ExecutionError(
-        f"{what} of a sweep is {value!r}, of type {type(value).__name__}",
-        code="CYC716",
-        help=f"give {wanted}",
-    )
+    return unfit(f"{what} of a sweep is {value!r}, of type {type(value).__name__}", f"give {wanted}")
 
 
 def _require(what: str, values: Iterable[Any], kinds: tuple[type, ...], wanted: str) -> None:

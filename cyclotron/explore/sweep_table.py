@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cyclotron.support.errors import BackendUnavailable, ExecutionError
+from cyclotron.explore.sweep_axes import unfit
+from cyclotron.support.errors import BackendUnavailable
 from cyclotron.support.files import write_file
 from cyclotron.support.tables import Listing, Row
 
@@ -79,11 +80,7 @@ class Sweep(Listing[Record]):
             cells = [record.get(name) for record in records]
             if not all(isinstance(cell, numbers.Real) for cell in cells):
                 numeric = [key for key, cell in records[0].items() if isinstance(cell, numbers.Real)]
-                raise ExecutionError(
-                    f"`{name}` is no column of numbers",
-                    code="CYC716",
-                    help=f"use one of: {', '.join(numeric)}",
-                )
+                raise unfit(f"`{name}` is no column of numbers", f"use one of: {', '.join(numeric)}")
             columns.append(sign * np.array(cells, dtype=np.float64))
         return np.array(columns).T
 

@@ -24,10 +24,10 @@ from cyclotron.machine.parts import (
     code,
     integer,
     positive,
+    unfit,
     wrong_type,
 )
 from cyclotron.support import records
-from cyclotron.support.errors import ShapeError
 from cyclotron.support.files import write_file
 
 __all__ = [
@@ -55,10 +55,10 @@ def _read_offset(key: object) -> tuple[int, ...]:
     try:
         return tuple(int(step) for step in str(key).split(","))
     except ValueError:
-        raise ShapeError(
+        raise unfit(
             f"machine `links` has the key `{key}`",
+            'give the offset of a hop, for example "0,1"',
             code="CYC402",
-            help='give the offset of a hop, for example "0,1"',
         ) from None
 
 
@@ -161,16 +161,13 @@ class Machine:
         rank = next(map(len, self.links), self._rank)
         object.__setattr__(self, "broadcasts", _broadcasts(self.broadcasts, rank))
         if self.spread not in _SPREADS:
-            raise ShapeError(
-                f"machine `spread` is {self.spread!r}",
-                code="CYC402",
-                help=f"it is one of: {', '.join(_SPREADS)}",
+            raise unfit(
+                f"machine `spread` is {self.spread!r}", f"it is one of: {', '.join(_SPREADS)}", code="CYC402"
             )
         if self.chiplets is not None and rank not in (None, len(self.chiplets.shape)):
-            raise ShapeError(
+            raise unfit(
                 f"machine `chiplets.shape` has rank {len(self.chiplets.shape)}, and the grid rank {rank}",
-                code="CYC401",
-                help="give the PEs of a chip along each dimension of the grid",
+                "give the PEs of a chip along each dimension of the grid",
             )
         if self.clock is not None:
             object.__setattr__(self, "clock", positive("clock", self.clock))
@@ -363,11 +360,10 @@ def _broadcasts(broadcasts: object, rank: int | None) -> FrozenDict:
         dimension = integer("broadcasts", axis, -MOST, MOST)
         dimensions = rank or _MOST_DIMENSIONS
         if not 0 <= dimension < dimensions:
-            raise ShapeError(
+            raise unfit(
                 f"machine `broadcasts` has a network along dimension {dimension}, and the grid has "
                 f"{'at most ' if rank is None else ''}{dimensions} dimensions",
-                code="CYC401",
-                help="give a dimension of the grid, counted from 0",
+                "give a dimension of the grid, counted from 0",
             )
         if not isinstance(link, Link):
             raise wrong_type(f"machine `broadcasts[{axis}]`", link, "a cy.Link(...)")
@@ -393,32 +389,28 @@ def _topology(
     each = tuple(topology) if isinstance(topology, list | tuple) else (topology,)
     for name in each or (topology,):
         if name not in _TOPOLOGIES:
-            raise ShapeError(
-                f"machine `topology` is {name!r}",
-                code="CYC402",
-                help=f"it is one of: {', '.join(_TOPOLOGIES)}",
+            raise unfit(
+                f"machine `topology` is {name!r}", f"it is one of: {', '.join(_TOPOLOGIES)}", code="CYC402"
             )
     rank = len(grid) if grid else None
     if each == ("ring",) and rank not in (None, 1):
-        raise ShapeError(
+        raise unfit(
             f"machine `grid` has {rank} dimensions, and a ring has 1",
-            code="CYC401",
-            help='give the PEs along it, for example grid=(8,), or topology="torus"',
+            'give the PEs along it, for example grid=(8,), or topology="torus"',
         )
     if not isinstance(topology, list | tuple):
         return cast(Topology, topology)
     for name in each:
         if name not in ("mesh", "torus"):
-            raise ShapeError(
+            raise unfit(
                 f"machine `topology` has {name!r} along one dimension",
+                'along each dimension it is "mesh" or "torus"',
                 code="CYC402",
-                help='along each dimension it is "mesh" or "torus"',
             )
     if rank not in (None, len(each)):
-        raise ShapeError(
+        raise unfit(
             f"machine `topology` has {len(each)} dimensions, and the grid {rank}",
-            code="CYC401",
-            help="give one for each dimension of the grid, or one for all",
+            "give one for each dimension of the grid, or one for all",
         )
     return cast("Topology | tuple[Topology, ...]", each if len(set(each)) > 1 else each[0])
 
@@ -442,7 +434,7 @@ def _links(links: object, topology: tuple[Topology, ...], dimensions: int | None
             wrong = f"is no hop of a {topology_text(topology)}"
         if wrong:
             help = "give the offset of a neighbour, receiver minus sender, for example (0, 1)"
-            raise ShapeError(f"machine `{field}` {wrong}", code="CYC401", help=help)
+            raise unfit(f"machine `{field}` {wrong}", help)
         result[steps] = link
     return FrozenDict(result)
 

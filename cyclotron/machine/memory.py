@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from cyclotron import _core
-from cyclotron.machine.parts import MOST, code, integer, wrong_type
+from cyclotron.machine.parts import MOST, code, integer, unfit, wrong_type
 from cyclotron.support import records
-from cyclotron.support.errors import ShapeError
 
 __all__ = ["Memory"]
 
@@ -137,7 +136,7 @@ def _serves(serves: object) -> str | tuple[str, ...]:
     else:
         texts = list(serves)
     if not texts:
-        raise ShapeError("machine `memory.serves` is no PE", code="CYC401", help=f"give {_EXAMPLE}")
+        raise unfit("machine `memory.serves` is no PE", f"give {_EXAMPLE}")
     found = tuple(", ".join(map(_text, _box(text))) for text in texts)
     return found[0] if len(found) == 1 else found
 
@@ -164,10 +163,8 @@ def _box(text: object) -> list[_Slice]:
 def _slice(part: str, text: str) -> _Slice:
     found = _SLICE.fullmatch(part)
     if found is None or found[4] == "0":
-        raise ShapeError(
-            f'machine `memory.serves` has "{part.strip()}" in "{text}"',
-            code="CYC402",
-            help=f"give {_EXAMPLE}",
+        raise unfit(
+            f'machine `memory.serves` has "{part.strip()}" in "{text}"', f"give {_EXAMPLE}", code="CYC402"
         )
     if found[1] is not None:
         at = int(found[1])

@@ -88,10 +88,10 @@ class Chiplets:
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", _extents("chiplets.shape", self.shape))
         if not self.shape:
-            raise ShapeError(
+            raise unfit(
                 "machine `chiplets.shape` is empty",
+                "give the PEs of a chip along each dimension of the grid, for example (4, 4)",
                 code="CYC402",
-                help="give the PEs of a chip along each dimension of the grid, for example (4, 4)",
             )
         if not isinstance(self.link, Link):
             raise wrong_type("machine `chiplets.link`", self.link, "a cy.Link(...)")
@@ -306,16 +306,20 @@ def wrong_type(what: str, value: object, wanted: str) -> CyclotronError:
     return READER.wrong_type(what, value, wanted)
 
 
+def unfit(message: str, help: str, code: str = "CYC401") -> ShapeError:
+    """Return the error of a machine that there cannot be."""
+    return ShapeError(message, code=code, help=help)
+
+
 def integer(field: str, value: object, least: int, most: int) -> int:
     """Return an integer in a range; ShapeError of another type (CYC402) or outside of it (CYC401)."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise wrong_type(f"machine `{field}`", value, "an integer")
     number = operator.index(value)
     if not least <= number <= most:
-        raise ShapeError(
+        raise unfit(
             f"machine `{field}` is {number}, outside {least} .. {most}",
-            code="CYC401",
-            help=f"give `{field}` a value of at least {least}" if number < least else f"give at most {most}",
+            f"give `{field}` a value of at least {least}" if number < least else f"give at most {most}",
         )
     return int(number)
 
@@ -329,11 +333,7 @@ def positive(field: str, value: object) -> float:
     except OverflowError:
         number = math.inf
     if not 0 < number < math.inf:
-        raise ShapeError(
-            f"machine `{field}` is {value}, not a positive number",
-            code="CYC401",
-            help="give one, for example 1.2e9",
-        )
+        raise unfit(f"machine `{field}` is {value}, not a positive number", "give one, for example 1.2e9")
     return number
 
 
@@ -349,10 +349,9 @@ def _set_integer(target: Control | Link | Unit | PE, prefix: str, field: str, le
 
 def _check_banks(memory: int, banks: int) -> None:
     if memory % banks:
-        raise ShapeError(
+        raise unfit(
             f"machine `pe.memory` is {memory} bytes, which are no {banks} equal banks",
-            code="CYC401",
-            help=f"give a memory of {max(1, memory // banks) * banks} bytes",
+            f"give a memory of {max(1, memory // banks) * banks} bytes",
         )
 
 
@@ -363,8 +362,8 @@ def _check_unit(name: str, unit: object, sizes: tuple[str, ...]) -> None:
     if not isinstance(unit, Unit):
         raise wrong_type(f"machine `pe.{name}`", unit, f"a {example}, or None")
     if len(unit.shape) != len(sizes):
-        raise ShapeError(
+        raise unfit(
             f"machine `pe.{name}` has a shape of {len(unit.shape)} sizes instead of {len(sizes)}",
+            f"give a {example}",
             code="CYC402",
-            help=f"give a {example}",
         )

@@ -6,7 +6,6 @@ import functools
 import itertools
 import os
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from cyclotron.mpi import extension
 from cyclotron.mpi.layout import Layout
 from cyclotron.mpi.ranks import Outcome
-from cyclotron.mpi.store import Bound, Deal, Source, Store, StoredTensor, Tensors
+from cyclotron.mpi.store import Source, Store, StoredTensor, Work
 
 
 def is_collective() -> bool:
@@ -91,16 +90,9 @@ class World:
         """See `Ranks`."""
         self._store.drop([number])
 
-    def run(
-        self,
-        program: bytes,
-        tensors: Tensors,
-        bound: Sequence[Bound],
-        deal: Deal | None = None,
-        event_limit: int = 0,
-    ) -> Outcome:
+    def run(self, work: Work) -> Outcome:
         """See `Ranks`; arrays hold the same values on every rank, and so do outputs."""
-        return Outcome(*self._store.run(program, tensors, bound, deal, event_limit))
+        return Outcome(*self._store.run(work))
 
     def same(self, text: str, root: int = 0) -> str:
         """See `Ranks`."""

@@ -13,7 +13,7 @@ from cyclotron.compiler.program import Program
 from cyclotron.mpi.distributed import Distributed, ranks_of
 from cyclotron.mpi.layout import Layout, layout_of
 from cyclotron.mpi.select import current
-from cyclotron.mpi.store import Bound, StoredTensor
+from cyclotron.mpi.store import Bound, StoredTensor, Work
 from cyclotron.support.errors import ExecutionError, ShapeError
 
 Input = NDArray[Any] | Distributed
@@ -69,7 +69,7 @@ def run_on_ranks(
             bound.append(value)
     core = program.core.without_constants().to_bytes()  # ranks are given the arrays, as those of inputs
     try:
-        accounts, owners = found.run(core, program.tensors, bound, dealt(program, deal), event_limit)
+        accounts, owners = found.run(Work(core, program.tensors, bound, dealt(program, deal), event_limit))
     except BaseException:
         for number in numbers.values():
             found.forget(number)

@@ -16,7 +16,8 @@ import tempfile
 import threading
 import time
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, Listener, wait
 from pathlib import Path
@@ -30,7 +31,7 @@ from cyclotron.mpi.arena import Arena, Memory, shared_folder
 from cyclotron.mpi.layout import Layout
 from cyclotron.mpi.ranks import Outcome
 from cyclotron.mpi.sources import File, Mapped, rank_among, require_numbers
-from cyclotron.mpi.store import Bound, Deal, Source, StoredTensor, Tensors
+from cyclotron.mpi.store import Source, Store, StoredTensor, Tensors, Work
 from cyclotron.support.arguments import rank_count
 from cyclotron.support.environment import threads
 from cyclotron.support.errors import BackendUnavailable, CyclotronError, ExecutionError
@@ -117,26 +118,27 @@ class Pool:
             rank_among(root, self.ranks)
         fixed = None if layout is None else layout.tabled(array.shape)
         with self._new_tensor() as number:
+            keep = partial(Store.distribute, number=number, layout=fixed, root=None)
             if isinstance(source, File):  # each rank reads its part
-                return number, self._do(jobs.Distribute(number, source, fixed))
+                return number, self._do(partial(keep, source=source))
             with self._arena([{"role": "input"}], [array]) as arena:
-                return number, self._do(jobs.Distribute(number, Mapped(arena.mapped), fixed))
+                return number, self._do(partial(keep, source=Mapped(arena.mapped)))
 
     def relayout(self, number: int, form: StoredTensor, layout: Layout) -> tuple[int, StoredTensor]:
         """Keep another layout of a tensor."""
         fixed = layout.tabled(form.shape)
         with self._new_tensor() as new:
-            return new, self._do(jobs.Relayout(number, new, form, fixed))
+            return new, self._do(partial(Store.relayout, number=number, new=new, form=form, layout=fixed))
 
     def reshape(self, number: int, form: StoredTensor, shaped: StoredTensor) -> int:
         """Keep a tensor with more or fewer axes of extent 1."""
         with self._new_tensor() as new:
-            self._do(jobs.Reshape(number, new, form, shaped))
+            self._do(partial(Store.reshape, number=number, new=new, form=form, shaped=shaped))
             return new
 
     def diagonal(self, number: int, form: StoredTensor) -> NDArray[Any]:
         """Return the diagonal of a matrix."""
-        diagonal: NDArray[Any] = self._do(jobs.Diagonal(number, form))
+        diagonal: NDArray[Any] = self._do(partial(Store.diagonal, number=number, form=form))
         return diagonal
 
     def gather(self, number: int, form: StoredTensor) -> NDArray[Any]:
@@ -157,20 +159,16 @@ class Pool:
         self._kept.discard(number)
         self._forgotten.append(number)
 
-    def run(
-        self,
-        program: bytes,
-        tensors: Tensors,
-        bound: Sequence[Bound],
-        deal: Deal | None = None,
-        event_limit: int = 0,
-    ) -> Outcome:
+    def run(self, work: Work) -> Outcome:
         """Run a program on arrays, of which those of outputs are written, and on tensors that are kept."""
-        arrays = [value for value in bound if not isinstance(value, int)]
-        numbers = tuple(value if isinstance(value, int) else None for value in bound)
-        mapped = [tensor for tensor, value in zip(tensors, bound, strict=False) if not isinstance(value, int)]
-        with self._arena(mapped, arrays) as arena:
-            done = self._do(jobs.Run(program, tensors, numbers, arena.mapped, deal, event_limit))
+        given = [
+            (tensor, value)
+            for tensor, value in zip(work.tensors, work.bound, strict=False)
+            if isinstance(value, np.ndarray)
+        ]
+        numbers = [value if isinstance(value, int) else None for value in work.bound]
+        with self._arena([tensor for tensor, _ in given], [array for _, array in given]) as arena:
+            done = self._do(jobs.Run(work._replace(bound=numbers), arena.mapped))
             arena.outputs()
         return Outcome(*done)
 
@@ -197,7 +195,7 @@ class Pool:
             with Arena(tensors, arrays, self._memory, written) as arena:
                 yield arena
 
-    def _do(self, job: Any) -> Any:
+    def _do(self, job: Callable[[Store], Any]) -> Any:
         """Have all ranks do a job; return what the first of them answers."""
         with self._lock:
             self._require_open()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cyclotron.mpi.layout import Layout
-from cyclotron.mpi.store import Bound, Deal, Source, StoredTensor, Tensors
+from cyclotron.mpi.store import Source, StoredTensor, Work
 
 
 class Outcome(NamedTuple):
@@ -60,14 +59,7 @@ class Ranks(Protocol):
     def forget(self, number: int) -> None:
         """Drop a tensor, at some time."""
 
-    def run(
-        self,
-        program: bytes,
-        tensors: Tensors,
-        bound: Sequence[Bound],
-        deal: Deal | None = None,
-        event_limit: int = 0,
-    ) -> Outcome:
+    def run(self, work: Work) -> Outcome:
         """Run a program on arrays, of which those of outputs are written, and on tensors that are kept."""
 
     def same(self, text: str, root: int = 0) -> str:

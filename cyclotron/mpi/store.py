@@ -18,8 +18,8 @@ from cyclotron.support.errors import ExecutionError
 
 Tensors = Sequence[Mapping[str, Any]]
 Deal = Sequence[tuple[int, int]]
-# An array; or the number of a tensor that the ranks keep, or will keep.
-Bound = NDArray[Any] | int
+# An array; or the number of a tensor that the ranks keep, or will keep; or None, for one mapped there.
+Bound = NDArray[Any] | int | None
 # Gives the array; is called where a failure reaches all ranks.
 Source = Callable[[], NDArray[Any]]
 
@@ -32,6 +32,29 @@ class StoredTensor(NamedTuple):
     tile: tuple[int, ...]
     owners: NDArray[np.int32]
     layout: Layout
+
+
+class Work(NamedTuple):
+    """A run of a program.
+
+    Attributes
+    ----------
+    program : bytes
+    tensors : sequence of dict
+        Those of the program.
+    bound : sequence
+        An array, of which those of outputs are written, or a tensor that is kept, for each of them.
+    deal : sequence of (int, int), optional
+        From `dealt`.
+    event_limit : int
+        Of each rank.
+    """
+
+    program: bytes
+    tensors: Tensors
+    bound: Sequence[Bound]
+    deal: Deal | None = None
+    event_limit: int = 0
 
 
 def place_of(tile: NDArray[Any], index: tuple[int, ...], sides: tuple[int, ...]) -> tuple[slice, ...]:
@@ -105,19 +128,12 @@ class Store:
         return planned
 
     def run(
-        self,
-        program: bytes,
-        tensors: Tensors,
-        bound: Sequence[Bound],
-        deal: Deal | None,
-        event_limit: int = 0,
-        *,
-        shared_outputs: bool = False,
+        self, work: Work, *, shared_outputs: bool = False
     ) -> tuple[list[dict[str, Any]], dict[int, NDArray[np.int32]]]:
         """Run a program; return the account of each rank, and the owners of the outputs that are kept."""
         given: list[Any] = []
         made = {}
-        for tensor, value in zip(tensors, bound, strict=False):
+        for tensor, value in zip(work.tensors, work.bound, strict=False):
             if not isinstance(value, int):
                 given.append(value)
             elif tensor["role"] == "output":
@@ -126,12 +142,12 @@ class Store:
             else:
                 given.append(self._tensors[value])
         accounts: list[dict[str, Any]] = self._mpi.run(
-            program,
+            work.program,
             self._communicator,
             given,
             shared_outputs=shared_outputs,
-            deal=None if deal is None else list(deal),
-            event_limit=event_limit,
+            deal=None if work.deal is None else list(work.deal),
+            event_limit=work.event_limit,
         )
         self._tensors |= made
         return accounts, {number: np.array(core.owners, np.int32) for number, core in made.items()}

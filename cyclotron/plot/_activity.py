@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cyclotron.analysis.events import all_events
 from cyclotron.plot import _common as common
+from cyclotron.plot._common import Axes, Figure
 from cyclotron.plot._operators import keys, legend, operators_of
 from cyclotron.support.svg import COLORS
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _MOST_BINS = 400  # each wide enough to be seen
 
@@ -47,8 +44,7 @@ def activity(result: common.ResultLike, *, ax: Axes | None = None, path: str | P
         If matplotlib is not installed.
     """
     events = all_events(result)
-    if ax is None:
-        ax = common.new_figure(9, 4.0).add_subplot()
+    ax = common.axes(ax, 9, 4.0)
     common.quiet_frame(ax)
     count = common.pe_count(result)
     mean = float(np.sum(result.stats["busy"])) / max(int(result.cycles), 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,11 +11,9 @@ from typing import TYPE_CHECKING
 from cyclotron.compiler.explain import Explainable, Explanation, Motion
 from cyclotron.plot import _arrows as arrows
 from cyclotron.plot import _common as common
+from cyclotron.plot._common import Axes, Figure
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from cyclotron.compiler.flows import Rule
 
 _MOST_PES = {1: 8, 2: 4}  # a side
@@ -52,8 +51,7 @@ def array(program: Explainable, *, ax: Axes | None = None, path: str | Path | No
     )
     picture = _Picture(program)
     places = [arrows.place(pe) for pe in picture.pes]
-    if ax is None:
-        ax = common.new_figure(*arrows.size_of(places, 1.15)).add_subplot()
+    ax = common.axes(ax, *arrows.size_of(places, 1.15))
     picture.draw(ax)
     arrows.bare(ax, places, 0.65)
     count = "×".join(map(str, program.grid))
@@ -76,7 +74,7 @@ class _Picture:
         self.most = _MOST_PES[len(program.grid)]
         shown = [min(extent, self.most) for extent in program.grid]
         self.is_cut = tuple(shown) != program.grid
-        self.pes = [pe for pe in _box(shown) if self._is_used(program, pe)]
+        self.pes = [pe for pe in itertools.product(*map(range, shown)) if self._is_used(program, pe)]
         self._colors = arrows.colors(flow.variable for flow in self._dataflow.flows)
         self._least, greatest = self._dataflow.bounds
         self._greatest = tuple(
@@ -227,10 +225,3 @@ class _Picture:
             dashed = any(motion.kind == "broadcast" for motion in motions)
             lines.append((f"{name} {', '.join(words) or 'stays where it is loaded or made'}", color, dashed))
         return lines
-
-
-def _box(extents: list[int]) -> list[tuple[int, ...]]:
-    points: list[tuple[int, ...]] = [()]
-    for extent in extents:
-        points = [(*point, n) for point in points for n in range(extent)]
-    return points

@@ -6,12 +6,10 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from cyclotron.plot import _common as common
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from cyclotron.plot._common import Axes
 
 Point = tuple[int, ...]
 Place = tuple[float, float]
@@ -92,26 +90,14 @@ def draw_arrows(ax: Axes, arrows: Iterable[Arrow], radius: float, *, square: boo
 
 
 def _draw_arrow(ax: Axes, arrow: Arrow, shift: Place, radius: float) -> None:
-    from matplotlib.patches import FancyArrowPatch
-
     length = math.dist(arrow.start, arrow.end)
     along = [(b - a) / length for a, b in zip(arrow.start, arrow.end, strict=True)]
     start = [a + u * radius + s for a, u, s in zip(arrow.start, along, shift, strict=True)]
     end = [b - u * (radius + 0.02) + s for b, u, s in zip(arrow.end, along, shift, strict=True)]
-    ax.add_patch(
-        FancyArrowPatch(
-            (start[0], start[1]),
-            (end[0], end[1]),
-            arrowstyle="-|>",
-            mutation_scale=9,
-            shrinkA=0,
-            shrinkB=0,
-            color=arrow.color,
-            linewidth=1.3,
-            linestyle=(0, (3, 2)) if arrow.dashed else "-",
-            connectionstyle="arc3,rad=0.25" if arrow.curved else "arc3",
-            zorder=2,
-        )
+    connection = "arc3,rad=0.25" if arrow.curved else "arc3"
+    ends = (start[0], start[1]), (end[0], end[1])
+    draw_line(
+        ax, ends, arrow.color, head=True, dashed=arrow.dashed, mutation_scale=9, connectionstyle=connection
     )
 
 
@@ -143,9 +129,16 @@ def draw_stubs(ax: Axes, stubs: Iterable[Stub], radius: float, *, square: bool =
 
 
 def draw_line(
-    ax: Axes, ends: Sequence[Place], color: str, *, head: bool, width: float = 1.3, dashed: bool = False
+    ax: Axes,
+    ends: Sequence[Place],
+    color: str,
+    *,
+    head: bool,
+    width: float = 1.3,
+    dashed: bool = False,
+    **style: Any,
 ) -> None:
-    """Draw a straight line, with an arrow head at its end or without.
+    """Draw a line, with an arrow head at its end or without.
 
     Parameters
     ----------
@@ -161,6 +154,8 @@ def draw_line(
         In points.
     dashed : bool
         Whether it is dashed.
+    **style
+        Of `FancyArrowPatch`: ``mutation_scale``, by default 7, and ``connectionstyle``.
     """
     from matplotlib.patches import FancyArrowPatch
 
@@ -169,13 +164,13 @@ def draw_line(
             ends[0],
             ends[1],
             arrowstyle="-|>" if head else "-",
-            mutation_scale=7,
             shrinkA=0,
             shrinkB=0,
             color=color,
             linewidth=width,
             linestyle=(0, (3, 2)) if dashed else "-",
             zorder=2,
+            **{"mutation_scale": 7, **style},
         )
     )
 

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cyclotron.plot import _common as common
+from cyclotron.plot._common import Axes
 from cyclotron.support.svg import shrink
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.image import AxesImage
 
 _MOST_LINES = 32  # a side, up to which the cells are set apart

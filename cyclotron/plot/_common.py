@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -12,10 +13,13 @@ from numpy.typing import NDArray
 from cyclotron.analysis.events import HasEvents
 from cyclotron.support.errors import BackendUnavailable, ShapeError
 
+# In annotations alone: matplotlib is imported where something is drawn, and need not be installed.
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes as Axes
+    from matplotlib.figure import Figure as Figure
     from matplotlib.text import Annotation
+else:
+    Axes = Figure = Any
 
 # Of small text, on average.
 INCHES_A_CHARACTER = 0.085
@@ -59,6 +63,11 @@ def new_figure(width: float, height: float) -> Figure:
             return buffer.getvalue()
 
     return NotebookFigure(figsize=(width, height), layout="constrained")
+
+
+def axes(ax: Axes | None, width: float, height: float) -> Axes:
+    """Return the axes, or those of a new figure of that size in inches."""
+    return new_figure(width, height).add_subplot() if ax is None else ax
 
 
 def figure_of(ax: Axes) -> Figure:
@@ -162,6 +171,26 @@ def slices(values: NDArray[Any]) -> list[tuple[tuple[int, ...], NDArray[Any]]]:
 def pe_labels(grid: tuple[int, ...]) -> list[str]:
     """Return the coordinates of each PE as text, last dimension fastest."""
     return [", ".join(map(str, index)) for index in np.ndindex(grid)]
+
+
+def row_axis(ax: Axes, label: str, names: Sequence[str], step: int) -> None:
+    """Let rows run down, one for each name and with a tick at each of some; draw light lines across them."""
+    ax.set_ylim(max(len(names), 1) - 0.5, -0.5)
+    ax.set_yticks(np.arange(0, len(names), step), names[::step])
+    ax.set_ylabel(label, color=INK)
+    ax.grid(axis="x", color="#eeeeee")
+    ax.set_axisbelow(True)
+
+
+def draw_bars(
+    ax: Axes, left: NDArray[Any], right: NDArray[Any], rows: NDArray[Any], half: float, **style: Any
+) -> None:
+    """Draw a bar from left to right in each row, of twice the half height, in a style of `PolyCollection`."""
+    from matplotlib.collections import PolyCollection
+
+    top, bottom = rows - half, rows + half
+    ends: Any = np.stack([left, top, right, top, right, bottom, left, bottom], axis=1)
+    ax.add_collection(PolyCollection(ends.reshape(-1, 4, 2), **style))
 
 
 def cycle_axis(ax: Axes, result: ResultLike) -> None:

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from cyclotron.plot import _common as common
+from cyclotron.plot._common import Axes, Figure
 from cyclotron.plot._operators import IDLE, legend
 from cyclotron.support.svg import COLORS
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from cyclotron.analysis.critical_path import CriticalPath, Step
 
 # Okabe and Ito's colours; a wait is dashed.
@@ -62,38 +60,25 @@ def critical_path(result: Any, *, ax: Axes | None = None, path: str | Path | Non
     found: CriticalPath = result.critical_path()
     visited = sorted({pe for step in found.steps for pe in (step.source, step.pe)})
     rows = {pe: row for row, pe in enumerate(visited)}
-    if ax is None:
-        height = 1.7 + min(0.24 * max(len(rows), 3), 9.0)
-        ax = common.new_figure(9, height).add_subplot()
+    ax = common.axes(ax, 9, 1.7 + min(0.24 * max(len(rows), 3), 9.0))
     _background(ax, result, rows)
     _steps(ax, found, rows)
     common.quiet_frame(ax)
     subtitle = f"critical path: {found.cycles:,} cycles in {len(found.steps):,} steps over {len(rows):,} PEs"
     common.set_title(ax, common.headline(result), subtitle)
-    _rows(ax, result, visited)
+    names = [", ".join(map(str, np.unravel_index(pe, result.grid))) for pe in visited]
+    step = -(-max(len(visited), 1) // common.MOST_SINGLE_PES)
+    common.row_axis(ax, f"PE ({', '.join(common.axis_names(result))})", names, step)
     common.cycle_axis(ax, result)
     return common.finish(common.figure_of(ax), path)
 
 
-def _rows(ax: Axes, result: Any, visited: list[int]) -> None:
-    ax.set_ylim(max(len(visited), 1) - 0.5, -0.5)
-    step = -(-max(len(visited), 1) // common.MOST_SINGLE_PES)
-    places = [", ".join(map(str, np.unravel_index(pe, result.grid))) for pe in visited[::step]]
-    ax.set_yticks(np.arange(0, len(visited), step), places)
-    ax.set_ylabel(f"PE ({', '.join(common.axis_names(result))})", color=common.INK)
-    ax.grid(axis="x", color="#eeeeee")
-    ax.set_axisbelow(True)
-
-
 def _background(ax: Axes, result: Any, rows: dict[int, int]) -> None:
-    from matplotlib.collections import PolyCollection
-
     events = result.events
     events = events[np.isin(events["pe"], list(rows))]
-    top = np.array([rows[int(pe)] for pe in events["pe"]], dtype=np.float64) - 0.3
+    row = np.array([rows[int(pe)] for pe in events["pe"]], dtype=np.float64)
     start, end = events["start"].astype(np.float64), events["end"].astype(np.float64)
-    corners = np.stack([start, top, end, top, end, top + 0.6, start, top + 0.6], axis=1).reshape(-1, 4, 2)
-    ax.add_collection(PolyCollection(list(corners), facecolors=IDLE, edgecolors="white", linewidths=0.4))
+    common.draw_bars(ax, start, end, row, 0.3, facecolors=IDLE, edgecolors="white", linewidths=0.4)
 
 
 def _steps(ax: Axes, found: CriticalPath, rows: dict[int, int]) -> None:

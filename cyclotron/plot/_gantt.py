@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cyclotron.plot import _common as common
 from cyclotron.plot._activity import draw_activity
+from cyclotron.plot._common import Axes, Figure
 from cyclotron.plot._operators import keys, legend, operators_of
 from cyclotron.support.svg import COLORS
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 def timeline(result: common.ResultLike, *, ax: Axes | None = None, path: str | Path | None = None) -> Figure:
@@ -42,9 +39,7 @@ def timeline(result: common.ResultLike, *, ax: Axes | None = None, path: str | P
     """
     count = common.pe_count(result)
     rows = count <= common.MOST_SINGLE_PES
-    if ax is None:
-        height = 1.5 + (0.24 if count <= 24 else 0.15) * max(count, 2) if rows else 4.0
-        ax = common.new_figure(9, height).add_subplot()
+    ax = common.axes(ax, 9, 1.5 + (0.24 if count <= 24 else 0.15) * max(count, 2) if rows else 4.0)
     events = np.asarray(result.events)
     common.quiet_frame(ax)
     common.set_title(ax, common.headline(result), _subtitle(result, events))
@@ -66,8 +61,6 @@ def _subtitle(result: common.ResultLike, events: NDArray[Any]) -> str:
 
 
 def _draw_rows(ax: Axes, result: common.ResultLike, events: NDArray[Any]) -> None:
-    from matplotlib.collections import PolyCollection
-
     count = common.pe_count(result)
     start = events["start"].astype(np.float64)
     end = events["end"].astype(np.float64)
@@ -75,18 +68,14 @@ def _draw_rows(ax: Axes, result: common.ResultLike, events: NDArray[Any]) -> Non
     thin = max(int(result.cycles), 1) / 800
     gap = 0.04 if result.cycles <= 300 else 0.0
     right = np.maximum(end - gap, start + thin)
-    top = events["pe"].astype(np.float64) - 0.4
-    corners = np.stack([start, top, right, top, right, top + 0.8, start, top + 0.8], axis=1).reshape(-1, 4, 2)
+    row = events["pe"].astype(np.float64)
     labels, codes = operators_of(events)
     for code, name in enumerate(labels):
-        color = COLORS[code]
-        ax.add_collection(PolyCollection(corners[codes == code], facecolors=color, linewidths=0, label=name))
-    ax.set_ylim(count - 0.5, -0.5)
-    step = 1 if count <= 32 else 2
-    ax.set_yticks(np.arange(0, count, step), common.pe_labels(result.grid)[::step])
-    ax.set_ylabel(f"PE ({', '.join(common.axis_names(result))})", color=common.INK)
-    ax.grid(axis="x", color="#eeeeee")
-    ax.set_axisbelow(True)
+        style = {"facecolors": COLORS[code], "linewidths": 0, "label": name}
+        some = codes == code
+        common.draw_bars(ax, start[some], right[some], row[some], 0.4, **style)
+    label = f"PE ({', '.join(common.axis_names(result))})"
+    common.row_axis(ax, label, common.pe_labels(result.grid), 1 if count <= 32 else 2)
     if len(result.grid) > 1:
         for border in range(result.grid[-1], count, result.grid[-1]):
             ax.axhline(border - 0.5, color="#dddddd", linewidth=0.8, zorder=0)

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from cyclotron.plot import _common as common
 from cyclotron.plot._cells import draw_cells, size_of_cells
+from cyclotron.plot._common import Axes, Figure
+from cyclotron.support.svg import plane_of
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
 
 _COLORS = "viridis"
@@ -53,9 +53,7 @@ def utilization(
     first = common.headline(result)
     second = f"{result.cycles:,} cycles, mean utilisation {common.percent(float(shares.mean()))}"
     if ax is not None:
-        if shares.ndim > 2:
-            shares = shares.mean(axis=tuple(range(shares.ndim - 2)))
-        image = draw_map(ax, shares, common.axis_names(result)[-2:])
+        image = draw_map(ax, plane_of(shares), common.axis_names(result)[-2:])
         common.set_title(ax, first, second)
         figure = common.figure_of(ax)
         _color_bar(figure, image, [ax])
@@ -112,20 +110,17 @@ def draw_map(ax: Axes, shares: NDArray[Any], names: list[str]) -> AxesImage:
 
 
 def _color_bar(figure: Figure, image: AxesImage, axes: list[Axes]) -> None:
-    from matplotlib.ticker import PercentFormatter
-
     low, high = image.get_extent()[2:]
     flat = len(axes) == 1 and image.get_extent()[1] + 0.5 > 4 * abs(high - low)
-    bar = figure.colorbar(
-        image,
-        ax=axes,
-        format=PercentFormatter(1, decimals=0),
-        **(
-            {"location": "bottom", "shrink": 0.5, "aspect": 40, "anchor": (0.0, 0.5)}
-            if flat
-            else {"shrink": 0.9, "pad": 0.02}
-        ),
-    )
-    bar.set_label("cycles computing", color=common.INK, fontsize=9)
+    below = {"location": "bottom", "shrink": 0.5, "aspect": 40, "anchor": (0.0, 0.5)}
+    color_bar(figure, image, axes, "cycles computing", **(below if flat else {"shrink": 0.9, "pad": 0.02}))
+
+
+def color_bar(figure: Figure, image: AxesImage, axes: list[Axes], label: str, **place: Any) -> None:
+    """Draw the scale of shares in [0, 1] beside axes, where `place` says, as of `Figure.colorbar`."""
+    from matplotlib.ticker import PercentFormatter
+
+    bar = figure.colorbar(image, ax=axes, format=PercentFormatter(1, decimals=0), **place)
+    bar.set_label(label, color=common.INK, fontsize=9)
     bar.ax.tick_params(colors=common.INK, labelsize=8)
     bar.outline.set_visible(False)

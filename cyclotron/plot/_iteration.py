@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from cyclotron.plot import _arrows as arrows
 from cyclotron.plot import _common as common
+from cyclotron.plot._common import Axes, Figure
 from cyclotron.support.errors import ShapeError
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from cyclotron.compiler.dataflow import Dataflow
     from cyclotron.compiler.flows import Rule, Space
     from cyclotron.compiler.program import Program
@@ -59,8 +57,7 @@ def iteration_space(program: Program, *, ax: Axes | None = None, path: str | Pat
         )
     picture = _Picture(dataflow)
     places = list(picture.places())
-    if ax is None:
-        ax = common.new_figure(*arrows.size_of(places, 1.15 if dimensions < 3 else 1.3)).add_subplot()
+    ax = common.axes(ax, *arrows.size_of(places, 1.15 if dimensions < 3 else 1.3))
     picture.draw(ax)
     arrows.bare(ax, places, 0.55)
     names = ", ".join(dataflow.indices)

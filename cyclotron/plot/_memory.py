@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 
 from cyclotron.compiler.memory_map import bytes_text, colors_of
 from cyclotron.plot import _common as common
+from cyclotron.plot._common import Axes, Figure
 from cyclotron.support.errors import ShapeError
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from cyclotron.compiler.memory_map import ClassMemory, MemoryMap
 
 _PARTS = ("data", "queues", "code")

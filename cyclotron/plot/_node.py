@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 
 from cyclotron.plot import _arrows as arrows
 from cyclotron.plot import _common as common
+from cyclotron.plot._common import Axes, Figure
 from cyclotron.support.errors import ShapeError
 from cyclotron.support.latex import to_latex
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from cyclotron.compiler.program import Program
 
 _RADIUS = 0.42
@@ -54,8 +52,7 @@ def node(program: Program, *point: int, ax: Axes | None = None, path: str | Path
         )
     lines = [*found.loads, *found.computes, *found.stores]
     height = 2 * _REACH + 1.2 + _LINE * len(lines)
-    if ax is None:
-        ax = common.new_figure(6.4, 0.75 * height + 0.8).add_subplot()
+    ax = common.axes(ax, 6.4, 0.75 * height + 0.8)
     spellings = dataflow.spellings()
     _draw_node(ax, point)
     for moves, inward in ((found.receives, True), (found.sends, False)):

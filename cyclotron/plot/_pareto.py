@@ -6,15 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cyclotron.explore.sweep_axes import unfit
 from cyclotron.explore.sweep_table import cell
 from cyclotron.plot import _common as common
-from cyclotron.support.errors import ExecutionError
+from cyclotron.plot._common import Axes, Figure
 from cyclotron.support.svg import COLORS
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
     from cyclotron.explore.sweep_table import Sweep
 
 _FRONT = "#c8553d"
@@ -37,10 +35,8 @@ def _groups(
     if by is None:
         return [(f"{len(records)} designs", _OTHERS, "o", records)]
     if by not in sweep.columns:
-        raise ExecutionError(
-            f"the sweep has no column `{by}`",
-            code="CYC716",
-            help=f"tell designs apart by one of: {', '.join(sweep.columns)}",
+        raise unfit(
+            f"the sweep has no column `{by}`", f"tell designs apart by one of: {', '.join(sweep.columns)}"
         )
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for record in records:

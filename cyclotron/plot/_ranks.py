@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cyclotron.analysis.rank_profile import Profile
 from cyclotron.plot import _common as common
+from cyclotron.plot._common import Axes, Figure
 from cyclotron.plot._operators import legend, ranked
 from cyclotron.support.svg import COLORS
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # Of waits, lighter than what operators have; then of the others together.
 _TINTS = ("#f7d0cd", "#cfe3f5", "#fdeccb", "#d8eed8", "#e6dcf0")
@@ -54,36 +51,27 @@ def rank_timeline(profile: Profile, *, ax: Axes | None = None, path: str | Path 
         If matplotlib is not installed.
     """
     events = profile.kept_events()
-    if ax is None:
-        ax = common.new_figure(9, min(1.5 + 0.4 * max(len(profile), 2), 12)).add_subplot()
+    ax = common.axes(ax, 9, min(1.5 + 0.4 * max(len(profile), 2), 12))
     common.quiet_frame(ax)
     more = f", {profile.events_dropped:,} more not recorded" if profile.events_dropped else ""
     common.set_title(ax, profile.caption, f"{len(events):,} events{more}")
     entries = _draw(ax, events)
     legend(ax, entries)
-    ax.set_ylim(len(profile) - 0.5, -0.5)
     step = -(-len(profile) // common.MOST_SINGLE_PES)
-    ax.set_yticks(np.arange(0, len(profile), step))
-    ax.set_ylabel("rank", color=common.INK)
+    common.row_axis(ax, "rank", list(map(str, range(len(profile)))), step)
     ax.set_xlabel("ms", color=common.INK)
     ax.set_xlim(0, 1e3 * max(rank["seconds"] for rank in profile))
-    ax.grid(axis="x", color="#eeeeee")
-    ax.set_axisbelow(True)
     return common.finish(common.figure_of(ax), path)
 
 
 def _draw(ax: Axes, events: NDArray[Any]) -> list[Any]:
     """Draw what takes time, by colour; return the legend."""
-    from matplotlib.collections import PolyCollection
     from matplotlib.patches import Patch
 
     entries: dict[str, Patch] = {}
     for label, color, half, some in _groups(events):
         left, right = 1e3 * some["start"], 1e3 * some["end"]
-        top, bottom = some["rank"] - half, some["rank"] + half
-        ends = np.stack([left, top, right, top, right, bottom, left, bottom], axis=1)
-        corners: Any = ends.reshape(-1, 4, 2)
-        ax.add_collection(PolyCollection(corners, facecolors=color, linewidths=0))
+        common.draw_bars(ax, left, right, some["rank"], half, facecolors=color, linewidths=0)
         entries.setdefault(label, Patch(color=color, label=label))
     return list(entries.values())
 

@@ -5,20 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cyclotron.compiler.program import Program
 from cyclotron.plot import _common as common
+from cyclotron.plot._common import Axes, Figure
 from cyclotron.runtime.result import Result
 from cyclotron.support.arguments import require
 from cyclotron.support.errors import ExecutionError
 from cyclotron.support.svg import COLORS
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 MEMORY, LINKS = "memory", "links"
 _MARKERS = {MEMORY: "o", LINKS: "s"}
@@ -171,8 +168,7 @@ def roofline(
             )
     if labels is None:
         labels = [f"{common.headline(result)}, {result.cycles:,} cycles" for result in results]
-    if ax is None:
-        ax = common.new_figure(8.5, 5.2).add_subplot()
+    ax = common.axes(ax, 8.5, 5.2)
     _frame(ax, lines)
     drawn: set[Any] = set()
     for number, line in enumerate(lines):

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cyclotron.plot import _common as common
-from cyclotron.plot._heatmap import draw_map
+from cyclotron.plot._common import Axes, Figure
+from cyclotron.plot._heatmap import color_bar, draw_map
 from cyclotron.plot._operators import legend
-from cyclotron.support.svg import shrink
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from cyclotron.support.svg import plane_of, shrink
 
 # Key in the statistics, what it means, colour.
 CAUSES = (
@@ -57,9 +53,7 @@ def occupancy(result: common.ResultLike, *, ax: Axes | None = None, path: str | 
     count = common.pe_count(result)
     if ax is None and len(result.grid) > 1 and count > common.MOST_SINGLE_PES:
         return common.finish(_maps(result, shares), path)
-    if ax is None:
-        width = min(max(4.8, 1.6 + 0.2 * count), 10.0)
-        ax = common.new_figure(width, 3.8).add_subplot()
+    ax = common.axes(ax, min(max(4.8, 1.6 + 0.2 * count), 10.0), 3.8)
     flat = {key: values.reshape(-1) for key, values in shares.items()}
     if count <= common.MOST_SINGLE_PES:
         _bars(ax, result, flat)
@@ -138,16 +132,12 @@ def _dress(ax: Axes, result: common.ResultLike, shares: dict[str, NDArray[np.flo
 
 
 def _maps(result: common.ResultLike, shares: dict[str, NDArray[np.float64]]) -> Figure:
-    from matplotlib.ticker import PercentFormatter
-
     causes = causes_of(result)
     columns = (len(causes) + 1) // 2
     figure = common.new_figure(4.2 * columns, 7.4)
     names = common.axis_names(result)[-2:]
     for position, (key, name, _) in enumerate(causes):
-        values = shares[key]
-        if values.ndim > 2:
-            values = values.mean(axis=tuple(range(values.ndim - 2)))
+        values = plane_of(shares[key])
         ax = figure.add_subplot(2, columns, position + 1)
         image = draw_map(ax, values, names)
         mean = common.percent(float(values.mean()))
@@ -159,8 +149,5 @@ def _maps(result: common.ResultLike, shares: dict[str, NDArray[np.float64]]) -> 
         fontweight="bold",
         color=common.INK,
     )
-    bar = figure.colorbar(image, ax=figure.axes, shrink=0.6, pad=0.02, format=PercentFormatter(1, decimals=0))
-    bar.set_label("share of cycles", color=common.INK, fontsize=9)
-    bar.ax.tick_params(colors=common.INK, labelsize=8)
-    bar.outline.set_visible(False)
+    color_bar(figure, image, figure.axes, "share of cycles", shrink=0.6, pad=0.02)
     return figure

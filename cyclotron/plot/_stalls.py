@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cyclotron.plot import _common as common
+from cyclotron.plot._common import Axes, Figure
 from cyclotron.plot._operators import IDLE, legend, ranked
 from cyclotron.plot._shares import causes_of
 from cyclotron.support.svg import COLORS
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _MOST_CHANNELS = 12
 _CHANNEL = "#2a788e"

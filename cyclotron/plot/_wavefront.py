@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 from cyclotron.analysis.events import all_events
 from cyclotron.plot import _common as common
 from cyclotron.plot._cells import cells_of, draw_cells, size_of_cells
+from cyclotron.plot._common import Axes, Figure
 from cyclotron.plot._operators import IDLE, keys, legend, operators_of
 from cyclotron.support.errors import ExecutionError
 from cyclotron.support.svg import COLORS
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 def wavefront(

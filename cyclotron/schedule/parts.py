@@ -50,9 +50,8 @@ class Movement:
     def __post_init__(self) -> None:
         check_name("a tensor", self.tensor)
         if self.kind not in KINDS:
-            raise ScheduleError(
+            raise unfit(
                 f"the movement of `{self.tensor}` is {self.kind!r}",
-                code="CYC301",
                 help=f"use one of: {', '.join(KINDS)}",
             )
         object.__setattr__(self, "along", read_indices(f"{self.kind} of `{self.tensor}`", self.along, AXIS))
@@ -79,7 +78,7 @@ class Fold:
 
     def __post_init__(self) -> None:
         if self.kind not in ("block", "cyclic"):
-            raise ScheduleError(f"a fold is {self.kind!r}", code="CYC301", help="use cy.block or cy.cyclic")
+            raise unfit(f"a fold is {self.kind!r}", help="use cy.block or cy.cyclic")
         check_number(f"a fold has {self.parts!r} parts", self.parts, "the number of PEs along the dimension")
 
     def __str__(self) -> str:
@@ -135,9 +134,8 @@ class Reduction:
     def __post_init__(self) -> None:
         check_name("the index of a reduction", self.index)
         if self.algorithm not in ("tree", "two_phase"):
-            raise ScheduleError(
+            raise unfit(
                 f"the reduction over `{self.index}` is {self.algorithm!r}",
-                code="CYC301",
                 help='use one of: "chain", "two_phase", "tree"',
             )
         if self.algorithm == "two_phase":
@@ -226,6 +224,17 @@ def cyclic(parts: int) -> Fold:
     return Fold("cyclic", parts)
 
 
+def unfit(message: str, help: str) -> ScheduleError:
+    """Return the error of a schedule that says something which there is not."""
+    return ScheduleError(message, code="CYC301", help=help)
+
+
+def is_count(value: object, least: int = 1, most: int | None = None) -> bool:
+    """Tell if a value is a whole number, no truth value, within bounds."""
+    number = isinstance(value, int) and not isinstance(value, bool)
+    return number and least <= cast(int, value) and (most is None or cast(int, value) <= most)
+
+
 def wrong_type(what: str, value: object, wanted: str) -> CyclotronError:
     """Return the error of a value of another type (CYC301)."""
     return READER.wrong_type(what, value, wanted)
@@ -242,9 +251,7 @@ def check_name(what: str, name: object) -> str:
     if not isinstance(name, str):
         raise wrong_type(what, name, 'a name as a string, for example "k"')
     if not name.isidentifier():
-        raise ScheduleError(
-            f"{what} is named `{name}`", code="CYC301", help="give one name of the kernel a string"
-        )
+        raise unfit(f"{what} is named `{name}`", help="give one name of the kernel a string")
     return name
 
 

@@ -87,7 +87,7 @@ def fields_of_core(kind: type, record: Any) -> dict[str, Any]:
 
 
 def from_data(kind: type[Record], data: Mapping[str, Any], **given: Any) -> Record:
-    """Return the record of a class from the core's plain data, which has an entry for each field not given."""
+    """Return the record of a class from the core's plain data, with an entry for each field not given."""
     hints = _hints(kind)  # type: ignore[arg-type]
 
     def value(name: str) -> Any:

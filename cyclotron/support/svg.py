@@ -44,8 +44,7 @@ def heat_map_svg(shares: NDArray[Any]) -> str:
     str
         At most 64×64 cells, neighbours of one whole percentage in one piece.
     """
-    flat = shares.mean(axis=tuple(range(shares.ndim - 2))) if shares.ndim > 2 else np.atleast_2d(shares)
-    cells, _ = shrink(flat, _MOST_CELLS)
+    cells, _ = shrink(np.atleast_2d(plane_of(shares)), _MOST_CELLS)
     rows, columns = cells.shape
     pixels = min(_MOST_PIXELS, _SIDE / max(rows, columns))
     pieces: dict[int, str] = {}
@@ -73,6 +72,12 @@ def color_scale_svg() -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="90" height="10" viewBox="0 0 {steps} 1" '
         f'preserveAspectRatio="none" shape-rendering="crispEdges">{rects}</svg>'
     )
+
+
+def plane_of(values: NDArray[Any]) -> NDArray[Any]:
+    """Return the means over all dimensions but the last two."""
+    plane: NDArray[Any] = values.mean(axis=tuple(range(values.ndim - 2)))
+    return plane
 
 
 def shrink(values: NDArray[Any], most: int) -> tuple[NDArray[np.float64], tuple[int, ...]]:

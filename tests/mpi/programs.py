@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from cyclotron import mpi
+from cyclotron.mpi.store import Work
 
 LINK = {"latency_cycles": 1, "response_latency_cycles": 1, "words_per_cycle": 1, "depth": 2}
 
 
 def run(program: bytes, tensors: Any, arrays: list[Any], ranks: int | None = None) -> Any:
     """Run on the ranks of the launcher, or of a pool; the arrays of outputs are written."""
-    return mpi.current(ranks).run(program, tensors, arrays)
+    return mpi.current(ranks).run(Work(program, tensors, arrays))
 
 
 def program_file(

@@ -20,6 +20,7 @@ from cyclotron import mpi
 from cyclotron.mpi import jobs
 from cyclotron.mpi import pool as pool_module
 from cyclotron.mpi.arena import MappedArrays
+from cyclotron.mpi.store import Work
 from cyclotron.support.errors import BackendUnavailable, DeadlockError, ExecutionError, ShapeError
 
 ROOT = Path(__file__).parents[2]
@@ -120,7 +121,7 @@ def test_wrong_arrays_and_programs():
 def test_arrays_that_cannot_be_mapped(golden):
     program, tensors = programs.matmul(2, 2, 2)
     processes = mpi.default_pool(2)._processes
-    run = jobs.Run(program, tensors, (None, None, None), MappedArrays("/nonexistent", ()), None)
+    run = jobs.Run(Work(program, tensors, (None, None, None)), MappedArrays("/nonexistent", ()))
     failure, _ = processes.run(([], run))
     assert failure.code == "CYC730"
     assert "No such file" in failure.message
@@ -219,7 +220,7 @@ def test_ranks_end_when_their_owner_is_killed():
         import programs
         pool = mpi.Pool(2)
         print(*pool.pids, flush=True)
-        pool.run(*programs.endless(4), [])
+        pool.run(Work(*programs.endless(4), []))
     """
     source = textwrap.dedent(script).format(tests=str(Path(__file__).parent))
     owner = subprocess.Popen(
@@ -255,14 +256,14 @@ def test_pool_is_a_context_manager():
     a, b, c = np.ones((2, 4)), np.ones((4, 3)), np.zeros((2, 3))
     with mpi.Pool(2) as pool:
         folder = pool._processes.folder
-        pool.run(program, tensors, [a, b, c])
+        pool.run(Work(program, tensors, [a, b, c]))
         pids = pool.pids
     assert (c == 4).all()
     assert pool.closed
     assert not folder.exists()
     assert_gone(pids)
     with pytest.raises(ExecutionError, match="closed"):
-        pool.run(program, tensors, [a, b, c])
+        pool.run(Work(program, tensors, [a, b, c]))
 
 
 def test_without_mpirun(monkeypatch, golden):

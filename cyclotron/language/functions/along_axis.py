@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.values import broadcasting
 from cyclotron.language.values.affine import Affine
@@ -105,11 +106,10 @@ def _checked(
     array, given = operand(arr), operand(indices)
     along = None if axis is None else axis_of(axis, array.ndim, what)
     if given.dtype.kind != "i":
-        raise ShapeError(
+        raise unfit(
             f"the indices of `{what}` have dtype {given.dtype_name}",
+            "indices are integers, e.g. int64",
             code="CYC120",
-            span=here(),
-            help="indices are integers, e.g. int64",
         )
     sizes, own = whole_numbers(array.shape, "the array"), whole_numbers(given.shape, "the indices")
     others = [(a, b) for n, (a, b) in enumerate(zip(sizes, own, strict=False)) if n != along]
@@ -118,22 +118,18 @@ def _checked(
         raise _nonconforming(what, array.shape, given.shape)
     size = math.prod(sizes) if along is None else sizes[along]
     if size == 0 and 0 not in own:
-        raise ShapeError(
+        raise unfit(
             f"`{what}` has indices of shape {text(given.shape)} into an axis without elements",
-            code="CYC122",
-            span=here(),
-            help="an index is less than the size of the axis",
+            "an index is less than the size of the axis",
         )
     wide = given if given.dtype_name == "int64" else given.astype("int64")
     return array, materialized(combine("normalize_index", (wide, size))), along
 
 
 def _nonconforming(what: str, shape: Any, other: Any) -> ShapeError:
-    return ShapeError(
+    return unfit(
         f"`{what}` has arrays of shapes {text(shape)} and {text(other)}",
-        code="CYC122",
-        span=here(),
-        help="both have as many axes, and as many elements along all but the one that is named; with"
+        "both have as many axes, and as many elements along all but the one that is named; with"
         " axis=None the indices have one axis",
     )
 

@@ -9,12 +9,11 @@ import numpy as np
 
 from cyclotron.language.functions import elementwise as f
 from cyclotron.language.functions.reductions import all
+from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function, plain_result
 from cyclotron.language.values.dispatch import Arithmetic, Array, PartialArray
 from cyclotron.language.values.nodes import Element
 from cyclotron.language.values.operations import element
-from cyclotron.language.values.source_span import here
-from cyclotron.support.errors import ShapeError
 
 
 @numpy_function(np.clip, method="clip", elementwise=True)
@@ -90,11 +89,10 @@ def floating(ufunc: np.ufunc, x: Any) -> Any:
     try:
         return f.cast(value, ufunc(np.empty(0, dtype)).dtype)
     except TypeError:
-        raise ShapeError(
+        raise unfit(
             f"`np.{ufunc.__name__}` is not defined on {dtype} arrays",
+            "take cy.real, cy.imag or cy.abs of them",
             code="CYC121",
-            span=here(),
-            help="take cy.real, cy.imag or cy.abs of them",
         ) from None
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.trace import values
 from cyclotron.language.trace.loops import loop
@@ -27,7 +28,7 @@ from cyclotron.language.values.scalars import converted
 from cyclotron.language.values.source_span import here
 from cyclotron.language.values.subscripts import Pick
 from cyclotron.language.values.tensor import SymbolicTensor
-from cyclotron.support.errors import ShapeError, TraceError
+from cyclotron.support.errors import TraceError
 
 
 @dataclass(frozen=True)
@@ -126,11 +127,9 @@ def _extents(parts: Subscripts, shapes: Sequence[tuple[int, ...]]) -> dict[str, 
         for x, size in zip(letters, shape, strict=True):
             known = found.setdefault(x, size)
             if _sizes(known) != _sizes(size):
-                raise ShapeError(
+                raise unfit(
                     f"the index `{x}` runs over {_text(known)} and over {_text(size)}",
-                    code="CYC122",
-                    span=here(),
-                    help="give both axes the same size, or different letters",
+                    "give both axes the same size, or different letters",
                 )
     return found
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from cyclotron.language.functions.creation import default_dtype_here
+from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.trace.trace import Trace
 from cyclotron.language.values.affine import Affine
@@ -45,7 +46,7 @@ def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
     """The differences of neighbours along an axis, `n` times."""
     along, times = axis_of(axis, a.ndim, "diff"), whole_shift(n, "diff")
     if times < 0:
-        raise ShapeError(f"`diff` is taken {times} times", code="CYC122", span=here(), help="give 0 or more")
+        raise unfit(f"`diff` is taken {times} times", "give 0 or more")
     for _ in range(min(times, whole_numbers(a.shape, f"`{a.name}`")[along])):  # then nothing is left
         before = (slice(None),) * along
         later, earlier = (a[before + (part,)] for part in (slice(1, None), slice(None, -1)))  # noqa: RUF005
@@ -121,11 +122,9 @@ def concatenate(arrays: Sequence[Any], axis: int = 0) -> Any:
     along = axis_of(axis, wholes[0].ndim, "concatenate")
     shapes = [whole_numbers(one.shape, f"`{one.name}`") for one in wholes]
     if len({(len(shape), *shape[:along], -1, *shape[along + 1 :]) for shape in shapes}) > 1:
-        raise ShapeError(
+        raise unfit(
             f"`concatenate` has arrays of shapes {' and '.join(map(text, shapes))}",
-            code="CYC122",
-            span=here(),
-            help=f"they may differ along axis {along} only",
+            f"they may differ along axis {along} only",
         )
     dtype = np.result_type(*(one.dtype for one in wholes)).name
     wholes = [one.astype(dtype) if one.dtype_name != dtype else one for one in wholes]
@@ -166,11 +165,9 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: Any
     if not isinstance(array, SymbolicArray):
         return np.pad(array, pad_width, mode, constant_values=constant_values)  # type: ignore[call-overload]
     if not isinstance(mode, str) or mode != "constant":
-        raise ShapeError(
+        raise unfit(
             f"`pad` has the mode {mode!r}",
-            code="CYC122",
-            span=here(),
-            help='use "constant", or `cy.shift(x, by, boundary="reflect")` for neighbours beyond the ends',
+            'use "constant", or `cy.shift(x, by, boundary="reflect")` for neighbours beyond the ends',
         )
     widths = _by_side(pad_width, np.int64, array.ndim)
     if widths is None or any(width < 0 for pair in widths for width in pair):
@@ -204,22 +201,18 @@ def _by_side(values: Any, dtype: DTypeLike, ndim: int) -> list[list[Any]] | None
 
 
 def _sides(array: SymbolicArray, what: str, given: object) -> ShapeError:
-    return ShapeError(
+    return unfit(
         f"`pad` of an array that has {count(array.ndim, 'axis', 'axes')} has the {what} {given!r}",
-        code="CYC122",
-        span=here(),
-        help="give one number, a pair (before, after), or a pair for each axis",
+        "give one number, a pair (before, after), or a pair for each axis",
     )
 
 
 def _matrix(a: SymbolicArray, what: str) -> tuple[int, int]:
     sizes = whole_numbers(a.shape, f"`{a.name}`")
     if len(sizes) != 2:
-        raise ShapeError(
+        raise unfit(
             f"`{what}` of an array that has {count(len(sizes), 'axis', 'axes')}",
-            code="CYC122",
-            span=here(),
-            help="take it of a matrix, e.g. of `A[0]`",
+            "take it of a matrix, e.g. of `A[0]`",
         )
     return sizes[0], sizes[1]
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.values import dispatch
 from cyclotron.language.values.affine import Affine
@@ -22,7 +23,6 @@ from cyclotron.language.values.operations import apply
 from cyclotron.language.values.region import box
 from cyclotron.language.values.scalar_type import sum_dtype
 from cyclotron.language.values.source_span import here
-from cyclotron.support.errors import ShapeError
 
 _KINDS = {"sum": "sum", "max": "maximum", "min": "minimum", "any": "sum", "all": "product", "prod": "product"}
 
@@ -48,19 +48,16 @@ def fold(kind: str, array: SymbolicArray, axis: Any, keepdims: bool) -> Symbolic
     if kind in ("sum", "prod") and array.dtype_name in ("bool", "int32"):
         array = array.astype("int64")  # as NumPy's
     if kind in ("max", "min") and array.dtype.kind == "c":
-        raise ShapeError(
+        raise unfit(
             f"`{kind}` is not defined on {array.dtype_name} arrays",
+            "take it of the absolute values, e.g. `cy.max(cy.abs(x))`",
             code="CYC121",
-            span=here(),
-            help="take it of the absolute values, e.g. `cy.max(cy.abs(x))`",
         )
     folded = axes_of(axis, array.ndim, kind)
     if kind in ("max", "min") and builtins.any(array.shape[one] == 0 for one in folded):
-        raise ShapeError(
+        raise unfit(
             f"`{kind}` of an array of shape {text(array.shape)} has no elements to choose from",
-            code="CYC122",
-            span=here(),
-            help="fold over axes that have elements",
+            "fold over axes that have elements",
         )
     kept = [one for one in range(array.ndim) if one not in folded]
     shape = (1 if n in folded else array.shape[n] for n in range(array.ndim) if keepdims or n in kept)
@@ -207,18 +204,14 @@ def norm(x: Any, ord: float | None = None, axis: Any = None, keepdims: bool = Fa
         return np.linalg.norm(x, ord, axis, keepdims)
     folded = axes_of(axis, x.ndim, "norm")
     if axis is not None and len(folded) not in (1, 2):
-        raise ShapeError(
+        raise unfit(
             f"`norm` is taken over {len(folded)} axes",
-            code="CYC122",
-            span=here(),
-            help="name one axis, that of vectors, or two, those of matrices",
+            "name one axis, that of vectors, or two, those of matrices",
         )
     if ord not in (None, 1, 2, np.inf, -np.inf) or (ord is not None and len(folded) != 1):
-        raise ShapeError(
+        raise unfit(
             f"`norm` has ord={ord!r} over {len(folded)} axes",
-            code="CYC122",
-            span=here(),
-            help="of vectors there are 1, 2, inf and -inf, e.g. `cy.norm(A, ord=1, axis=0)`",
+            "of vectors there are 1, 2, inf and -inf, e.g. `cy.norm(A, ord=1, axis=0)`",
         )
     size = abs(x) if x.dtype.kind == "c" else x.astype("float64") if x.dtype.kind in "bi" else x
     if ord in (None, 2):

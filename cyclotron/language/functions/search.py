@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from cyclotron.language.functions.reductions import fold
+from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.trace.trace import Trace
 from cyclotron.language.values.affine import Affine
@@ -30,7 +31,6 @@ from cyclotron.language.values.operators import named_dtype
 from cyclotron.language.values.reference import ScalarView
 from cyclotron.language.values.scalar_type import ScalarType, check_fit
 from cyclotron.language.values.source_span import here
-from cyclotron.support.errors import ShapeError
 
 _MOST = 1 << 62  # as the program's forms of indices
 
@@ -65,11 +65,10 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None 
     if all(isinstance(one, int) for one in (first, last, apart)):
         return _whole_numbers(int(first), int(apart), size, "int64" if dtype is None else named_dtype(dtype))
     if dtype is not None and named_dtype(dtype) != "float64":
-        raise ShapeError(
+        raise unfit(
             f"`arange` counts from {first} by {apart} in {named_dtype(dtype)}",
+            'convert the numbers, e.g. `cy.arange(0, 1, 0.1).astype("float32")`',
             code="CYC120",
-            span=here(),
-            help='convert the numbers, e.g. `cy.arange(0, 1, 0.1).astype("float32")`',
         )
     between = (first + apart) - first  # as NumPy, which fills in what lies between the first two
 
@@ -124,18 +123,16 @@ def _extremum(kind: Literal["max", "min"], a: Any, axis: int | None, keepdims: b
 def _whole_numbers(first: int, apart: int, size: int, dtype: str) -> SymbolicArray:
     ends = [first, first + apart * (size - 1)] if size > 0 else []
     if any(abs(end) > _MOST for end in ends):
-        raise ShapeError(
+        raise unfit(
             f"`arange` counts from {ends[0]} to {ends[1]}, and programs count to 2^62",
+            "count from 0 and scale it, e.g. `a + b * cy.arange(0.0, n)`",
             code="CYC120",
-            span=here(),
-            help="count from 0 and scale it, e.g. `a + b * cy.arange(0.0, n)`",
         )
     if dtype == "bool" and size > 2:
-        raise ShapeError(
+        raise unfit(
             f"`arange` counts {size} truth values, of which there are two",
+            "compare the numbers, e.g. `cy.arange(n) > 0`",
             code="CYC120",
-            span=here(),
-            help="compare the numbers, e.g. `cy.arange(n) > 0`",
         )
     check_fit([element(end).type for end in ends], dtype)
 
@@ -153,15 +150,11 @@ def _known(value: Any) -> int | float:
         return number
     if hasattr(type(number), "__index__") and not isinstance(number, (SymbolicArray, Affine)):
         return int(number.__index__())
-    raise ShapeError(
+    raise unfit(
         "`arange` has a bound or step that is no number before the program runs",
-        code="CYC122",
-        span=here(),
-        help="how many elements an array has may not depend on data: give sizes and numbers",
+        "how many elements an array has may not depend on data: give sizes and numbers",
     )
 
 
 def _refuse_step(step: object) -> int:
-    raise ShapeError(
-        f"`arange` has the step {step}", code="CYC122", span=here(), help="give a step other than 0"
-    )
+    raise unfit(f"`arange` has the step {step}", "give a step other than 0")

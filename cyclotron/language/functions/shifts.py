@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from cyclotron.language.functions.refusals import unfit
 from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.values.affine import Affine
 from cyclotron.language.values.array import LazyArray, SymbolicArray, axis_of, whole_shift
@@ -14,7 +15,6 @@ from cyclotron.language.values.broadcasting import whole_numbers
 from cyclotron.language.values.nodes import Choose, Constant, Element
 from cyclotron.language.values.scalars import explicit_cast
 from cyclotron.language.values.source_span import here
-from cyclotron.support.errors import ShapeError
 
 Boundary = Literal["zero", "periodic", "reflect", "edge"]
 _BOUNDARIES = ("zero", "periodic", "reflect", "edge")
@@ -46,11 +46,9 @@ def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = 
         CYC122 if there is no such axis, or none is given for several.
     """
     if axis is None and a.ndim != 1:
-        raise ShapeError(
+        raise unfit(
             f"`roll` of an array with {a.ndim} axes does not say along which",
-            code="CYC122",
-            span=here(),
-            help="name it, e.g. `cy.roll(x, 1, axis=0)`",
+            "name it, e.g. `cy.roll(x, 1, axis=0)`",
         )
     total: dict[int, int] = {}
     for along, by in _moves("roll", shift, 0 if axis is None else axis, a.ndim):
@@ -66,11 +64,9 @@ def _moves(what: str, places: Any, axes: Any, ndim: int) -> list[tuple[int, int]
     given = axes if isinstance(axes, (tuple, list)) else (axes,)
     along = [axis_of(one, ndim, what) for one in given]
     if len(numbers) != len(along) and 1 not in (len(numbers), len(along)):
-        raise ShapeError(
+        raise unfit(
             f"`{what}` has {len(numbers)} numbers of places and {len(along)} axes",
-            code="CYC122",
-            span=here(),
-            help="give one number for each axis, or one for all",
+            "give one number for each axis, or one for all",
         )
     moves = max(len(numbers), len(along)) if numbers and along else 0
     return [(along[n % len(along)], whole_shift(numbers[n % len(numbers)], what)) for n in range(moves)]
@@ -104,11 +100,8 @@ def shift(a: Any, by: int | Sequence[int], axis: int | Sequence[int] = 0, bounda
         CYC122 if there is no such axis or boundary, or the mirror image does not reach as far.
     """
     if not isinstance(boundary, str) or boundary not in _BOUNDARIES:
-        raise ShapeError(
-            f"`shift` has the boundary {boundary!r}",
-            code="CYC122",
-            span=here(),
-            help=f"use one of {', '.join(map(repr, _BOUNDARIES))}",
+        raise unfit(
+            f"`shift` has the boundary {boundary!r}", f"use one of {', '.join(map(repr, _BOUNDARIES))}"
         )
     if not isinstance(a, SymbolicArray):
         a = np.asanyarray(a)
@@ -162,11 +155,9 @@ def _pieces(size: int, by: int, boundary: Boundary) -> list[Piece]:
     else:
         low, high = min(max(by, 0), size), max(min(size + by, size), 0)
     if boundary == "reflect" and abs(by) >= max(size, 1):
-        raise ShapeError(
+        raise unfit(
             f"an axis of {size} elements is moved by {by}, farther than its mirror image reaches",
-            code="CYC122",
-            span=here(),
-            help=f"move it by at most {max(size - 1, 0)}",
+            f"move it by at most {max(size - 1, 0)}",
         )
     outside: dict[str, tuple[Callable[[Affine], Affine] | None, Callable[[Affine], Affine] | None]] = {
         "zero": (None, None),
