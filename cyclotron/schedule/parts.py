@@ -229,12 +229,6 @@ def unfit(message: str, help: str) -> ScheduleError:
     return ScheduleError(message, code="CYC301", help=help)
 
 
-def is_count(value: object, least: int = 1, most: int | None = None) -> bool:
-    """Tell if a value is a whole number, no truth value, within bounds."""
-    number = isinstance(value, int) and not isinstance(value, bool)
-    return number and least <= cast(int, value) and (most is None or cast(int, value) <= most)
-
-
 def wrong_type(what: str, value: object, wanted: str) -> CyclotronError:
     """Return the error of a value of another type (CYC301)."""
     return READER.wrong_type(what, value, wanted)
@@ -243,7 +237,7 @@ def wrong_type(what: str, value: object, wanted: str) -> CyclotronError:
 def check_number(fault: str, value: object, wanted: str, least: int = 1) -> None:
     """Raise `ScheduleError` (CYC301) unless a value is a number that the compiler counts with."""
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= _MOST:
-        raise ScheduleError(fault, code="CYC301", help=f"give {wanted}, {least} to {_MOST}")
+        raise unfit(fault, help=f"give {wanted}, {least} to {_MOST}")
 
 
 def check_name(what: str, name: object) -> str:
