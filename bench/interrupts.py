@@ -87,10 +87,10 @@ def seconds_to_return(activity: Callable[[], object], longest: float) -> float |
         sent = time.perf_counter()
         os.kill(os.getpid(), signal.SIGINT)
 
-    timer = threading.Timer(random.uniform(0.0, longest), send)
-    timer.start()
+    timer = threading.Timer(random.uniform(0.02, max(0.02, longest)), send)
     finished = 0.0
     try:
+        timer.start()
         activity()
         finished = time.perf_counter()
         timer.join()

@@ -25,7 +25,7 @@ def fault_of(action):
 def test_wrong_instructions_are_refused_or_run(case):
     program = case.compile()
     generator = random.Random(f"{SEED} {case.name}")
-    for what, data in mutants.sample(program, 12, generator):
+    for what, data in mutants.sample(program, 6, generator):
         fault = fault_of(lambda data=data: mutants.read(data))
         if fault is None:
             read = mutants.read(data)
