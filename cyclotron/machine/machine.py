@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -47,6 +48,14 @@ Topology = Literal["mesh", "torus", "hexagonal", "ring"]
 _TOPOLOGIES: tuple[Topology, ...] = ("mesh", "torus", "hexagonal", "ring")
 Spread = Literal["constant", "distance", "tree"]
 _SPREADS: tuple[Spread, ...] = ("constant", "distance", "tree")
+# Fields that hold one part, with its class, and what an error shows of its arguments.
+_PARTS = (
+    ("link", Link, "..."),
+    ("broadcast", Link, "..."),
+    ("pe", PE, "..."),
+    ("chiplets", Chiplets, "shape=..., link=..."),
+    ("control", Control, "latency=..., setup=..."),
+)
 _MOST_DIMENSIONS = 8
 _MOST_PES = 2**62
 
@@ -145,18 +154,12 @@ class Machine:
         if self.grid is not None:
             object.__setattr__(self, "grid", _grid(self.grid))
         object.__setattr__(self, "topology", _topology(self.topology, self.grid))
-        for field, kind in (("link", Link), ("broadcast", Link), ("pe", PE)):
+        for field, kind, fields in _PARTS:
             value = getattr(self, field)
-            if not isinstance(value, kind):
-                raise wrong_type(f"machine `{field}`", value, f"a cy.{kind.__name__}(...)")
-        if self.chiplets is not None and not isinstance(self.chiplets, Chiplets):
-            raise wrong_type(
-                "machine `chiplets`", self.chiplets, "a cy.Chiplets(shape=..., link=...), or None"
-            )
-        if self.control is not None and not isinstance(self.control, Control):
-            raise wrong_type(
-                "machine `control`", self.control, "a cy.Control(latency=..., setup=...), or None"
-            )
+            optional = getattr(Machine, field, kind) is None  # by default
+            if not isinstance(value, kind) and not (optional and value is None):
+                wanted = f"a cy.{kind.__name__}({fields}){', or None' if optional else ''}"
+                raise wrong_type(f"machine `{field}`", value, wanted)
         object.__setattr__(self, "links", _links(self.links, self.topologies, self._rank))
         rank = next(map(len, self.links), self._rank)
         object.__setattr__(self, "broadcasts", _broadcasts(self.broadcasts, rank))
@@ -235,10 +238,7 @@ class Machine:
         """Number of PEs, or None where the grid is as large as the program needs."""
         if self.grid is None:
             return None
-        count = 1
-        for extent in self.grid:
-            count *= extent
-        return count
+        return math.prod(self.grid)
 
     def to_core(self) -> _core.Machine:
         """Return the machine as the C++ core has it: names with units, an empty grid for one of any size."""
@@ -352,11 +352,14 @@ class Machine:
         return text if self.clock is None else f"{text}, {self.clock / 1e6:g} MHz"
 
 
+def _entries(field: str, table: object, example: str) -> Iterable[tuple[Any, Any]]:
+    """Return the entries of a field that is a mapping."""
+    return READER.mapping(f"machine `{field}`", table, f"a mapping, for example {example}").items()
+
+
 def _broadcasts(broadcasts: object, rank: int | None) -> FrozenDict:
-    if not isinstance(broadcasts, Mapping):
-        raise wrong_type("machine `broadcasts`", broadcasts, "a mapping, for example {1: cy.Link(latency=4)}")
     result = {}
-    for axis, link in broadcasts.items():
+    for axis, link in _entries("broadcasts", broadcasts, "{1: cy.Link(latency=4)}"):
         dimension = integer("broadcasts", axis, -MOST, MOST)
         dimensions = rank or _MOST_DIMENSIONS
         if not 0 <= dimension < dimensions:
@@ -416,10 +419,8 @@ def _topology(
 
 
 def _links(links: object, topology: tuple[Topology, ...], dimensions: int | None) -> FrozenDict:
-    if not isinstance(links, Mapping):
-        raise wrong_type("machine `links`", links, "a mapping, for example {(0, 1): cy.Link(latency=4)}")
     result = {}
-    for offset, link in links.items():
+    for offset, link in _entries("links", links, "{(0, 1): cy.Link(latency=4)}"):
         field = f"links[{offset}]"
         if not isinstance(offset, tuple):
             raise wrong_type(f"machine `{field}`: the offset", offset, "a tuple, for example (0, 1)")
@@ -440,14 +441,14 @@ def _links(links: object, topology: tuple[Topology, ...], dimensions: int | None
 
 
 def _memories(memories: object) -> FrozenDict:
-    if not isinstance(memories, Mapping):
-        raise wrong_type("machine `memories`", memories, 'a mapping, for example {"dram": cy.Memory()}')
-    for name, memory in memories.items():
+    result = {}
+    for name, memory in _entries("memories", memories, '{"dram": cy.Memory()}'):
         if not isinstance(name, str):
             raise wrong_type("a name in machine `memories`", name, "a string")
         if not isinstance(memory, Memory):
             raise wrong_type(f'machine `memories["{name}"]`', memory, "a cy.Memory(...)")
-    return FrozenDict(memories)
+        result[name] = memory
+    return FrozenDict(result)
 
 
 def _is_hop(offset: tuple[int, ...], topology: tuple[Topology, ...]) -> bool:
@@ -460,10 +461,6 @@ def _grid(grid: object) -> tuple[int, ...]:
         raise wrong_type("machine `grid`", grid, "a tuple of integers, for example (8, 8), or None")
     extents = tuple(grid)
     integer("grid dimensions", len(extents), 1, _MOST_DIMENSIONS)
-    count = 1
-    result = []
-    for dimension, extent in enumerate(extents):
-        result.append(integer(f"grid[{dimension}]", extent, 1, MOST))
-        count *= result[-1]
-    integer("grid size", count, 1, _MOST_PES)
-    return tuple(result)
+    result = tuple(integer(f"grid[{dimension}]", extent, 1, MOST) for dimension, extent in enumerate(extents))
+    integer("grid size", math.prod(result), 1, _MOST_PES)
+    return result

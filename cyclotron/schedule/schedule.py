@@ -41,6 +41,40 @@ from cyclotron.support.files import write_file
 __all__ = ["Fold", "Movement", "MovementKind", "Reassociation", "Reduction", "Schedule", "block", "cyclic"]
 
 
+def _pairs(kind: type, name: str, value: str) -> Any:
+    """Return a field of pairs, which the core has as records of two fields."""
+
+    def from_core(items: list[Any]) -> tuple[tuple[Any, Any], ...]:
+        found = [(getattr(item, name), getattr(item, value)) for item in items]
+        return tuple((key, tuple(entry) if isinstance(entry, list) else entry) for key, entry in found)
+
+    return records.field(
+        default=(),
+        to_core=lambda pairs: [kind(**{name: key, value: entry}) for key, entry in pairs],
+        from_core=from_core,
+    )
+
+
+def _folds_to_core(folds: tuple[tuple[str, Fold], ...]) -> list[_core.Fold]:
+    return [_core.Fold(dimension=name, kind=fold.kind, parts=fold.parts) for name, fold in folds]
+
+
+def _folds_from_core(items: list[_core.Fold]) -> tuple[tuple[str, Fold], ...]:
+    return tuple((item.dimension, Fold(cast(FoldKind, item.kind), item.parts)) for item in items)
+
+
+def _reductions_to_core(items: tuple[Reduction, ...]) -> list[_core.Reduction]:
+    """A reduction in two phases is one of radix 0 there."""
+    return [
+        _core.Reduction(index=item.index, radix=item.radix if item.algorithm == "tree" else 0)
+        for item in items
+    ]
+
+
+def _reductions_from_core(items: list[_core.Reduction]) -> tuple[Reduction, ...]:
+    return tuple(Reduction(i.index, "tree" if i.radix else "two_phase", i.radix or 2) for i in items)
+
+
 @dataclasses.dataclass(frozen=True, repr=False)
 class Schedule:
     """A plan of where and when the points of a kernel run, and how its tensors move.
@@ -84,15 +118,19 @@ class Schedule:
     space_indices: tuple[str, ...] = ()
     time_indices: tuple[str, ...] = ()
     movements: tuple[Movement, ...] = ()
-    folds: tuple[tuple[str, Fold], ...] = ()
-    rotations: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    folds: tuple[tuple[str, Fold], ...] = records.field(
+        default=(), to_core=_folds_to_core, from_core=_folds_from_core
+    )
+    rotations: tuple[tuple[str, tuple[str, ...]], ...] = _pairs(_core.Rotation, "index", "by")
     reassociations: tuple[Reassociation, ...] = ()
-    places: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    panel_counts: tuple[tuple[str, int], ...] = ()
+    places: tuple[tuple[str, tuple[str, ...]], ...] = _pairs(_core.Place, "tensor", "at")
+    panel_counts: tuple[tuple[str, int], ...] = _pairs(_core.PanelCount, "index", "count")
     inward_indices: tuple[str, ...] = ()
     descending_indices: tuple[str, ...] = ()
     stage_indices: tuple[str, ...] = ()
-    reductions: tuple[Reduction, ...] = ()
+    reductions: tuple[Reduction, ...] = records.field(
+        default=(), to_core=_reductions_to_core, from_core=_reductions_from_core
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "space_indices", read_indices("space", self.space_indices, FORM))
@@ -486,51 +524,13 @@ class Schedule:
 
     def to_core(self) -> _core.Schedule:
         """Return the schedule as the C++ core has it."""
-        return _core.Schedule(
-            space_indices=self.space_indices,
-            time_indices=self.time_indices,
-            movements=[records.to_core(movement) for movement in self.movements],
-            folds=[_core.Fold(dimension=name, kind=fold.kind, parts=fold.parts) for name, fold in self.folds],
-            rotations=[_core.Rotation(index=name, by=by) for name, by in self.rotations],
-            reassociations=[records.to_core(item) for item in self.reassociations],
-            places=[_core.Place(tensor=name, at=at) for name, at in self.places],
-            panel_counts=[_core.PanelCount(index=name, count=count) for name, count in self.panel_counts],
-            inward_indices=self.inward_indices,
-            descending_indices=self.descending_indices,
-            stage_indices=self.stage_indices,
-            reductions=[
-                _core.Reduction(index=item.index, radix=item.radix if item.algorithm == "tree" else 0)
-                for item in self.reductions
-            ],
-        )
+        core: _core.Schedule = records.to_core(self)
+        return core
 
     @classmethod
     def from_core(cls, core: _core.Schedule) -> Schedule:
         """Return the schedule that the C++ core reports; the inverse of `to_core`."""
-        return cls(
-            space_indices=tuple(core.space_indices),
-            time_indices=tuple(core.time_indices),
-            movements=tuple(
-                Movement(item.tensor, cast(MovementKind, item.kind), tuple(item.along))
-                for item in core.movements
-            ),
-            folds=tuple((item.dimension, Fold(cast(FoldKind, item.kind), item.parts)) for item in core.folds),
-            rotations=tuple((item.index, tuple(item.by)) for item in core.rotations),
-            reassociations=tuple(
-                Reassociation(item.index, item.parts, item.into) for item in core.reassociations
-            ),
-            places=tuple((item.tensor, tuple(item.at)) for item in core.places),
-            panel_counts=tuple((item.index, item.count) for item in core.panel_counts),
-            inward_indices=tuple(core.inward_indices),
-            descending_indices=tuple(core.descending_indices),
-            stage_indices=tuple(core.stage_indices),
-            reductions=tuple(
-                Reduction(item.index, "tree", item.radix)
-                if item.radix
-                else Reduction(item.index, "two_phase")
-                for item in core.reductions
-            ),
-        )
+        return cls(**records.fields_of_core(cls, core))
 
     def __repr__(self) -> str:
         return as_code(self)

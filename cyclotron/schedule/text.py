@@ -23,16 +23,6 @@ from cyclotron.schedule.parts import (
 )
 from cyclotron.support.errors import ScheduleError
 
-__all__ = [
-    "as_code",
-    "as_html",
-    "as_line",
-    "entries",
-    "read_entries",
-    "reduction_orders",
-    "reduction_sentences",
-]
-
 _WIDEST_LINE = 100
 _TABLES = ("fold", "rotate", "reassociate", "place", "panels", "reduce")
 _KEYS = ("space", "time", *KINDS, *_TABLES, "inwards", "descending", "stages")
@@ -73,19 +63,12 @@ def as_code(schedule: Fields) -> str:
         f".reassociate({_quoted(item.index)}, parts={item.parts}, into={_quoted(item.into)})"
         for item in schedule.reassociations
     ]
-    if schedule.stage_indices:
-        calls.append(f".stages({_arguments(schedule.stage_indices)})")
-    if schedule.inward_indices:
-        calls.append(f".inwards({_arguments(schedule.inward_indices)})")
-    if schedule.descending_indices:
-        calls.append(f".descending({_arguments(schedule.descending_indices)})")
+    calls += [f".{verb}({_arguments(names)})" for verb, names in _reordered(schedule).items()]
     for tree in schedule.reductions:
         radix = f", radix={tree.radix}" if tree.algorithm == "tree" and tree.radix != 2 else ""
         calls.append(f".reduce({_quoted(tree.index)}, {_quoted(tree.algorithm)}{radix})")
-    if schedule.space_indices:
-        calls.append(f".space({_arguments(schedule.space_indices)})")
-    if schedule.time_indices:
-        calls.append(f".time({_arguments(schedule.time_indices)})")
+    where = {"space": schedule.space_indices, "time": schedule.time_indices}
+    calls += [f".{verb}({_arguments(names)})" for verb, names in where.items() if names]
     for movement in schedule.movements:
         along = ""
         if movement.along:
@@ -104,6 +87,16 @@ def as_code(schedule: Fields) -> str:
     return "\n    ".join(["(cy.Schedule()", *calls]) + ")"
 
 
+def _reordered(schedule: Fields) -> dict[str, tuple[str, ...]]:
+    """Return the indices whose terms are in another order, by the verbs that say so."""
+    orders = {
+        "stages": schedule.stage_indices,
+        "inwards": schedule.inward_indices,
+        "descending": schedule.descending_indices,
+    }
+    return {verb: names for verb, names in orders.items() if names}
+
+
 def _parts(schedule: Fields) -> Iterable[tuple[str, str]]:
     """Yield the verb and the rest of each part besides space and time."""
     for movement in schedule.movements:
@@ -118,12 +111,8 @@ def _parts(schedule: Fields) -> Iterable[tuple[str, str]]:
         yield "fold", f"{name} {fold}"
     for item in schedule.reassociations:
         yield "reassociate", str(item).removeprefix("reassociate ")
-    if schedule.stage_indices:
-        yield "stages", ", ".join(schedule.stage_indices)
-    if schedule.inward_indices:
-        yield "inwards", ", ".join(schedule.inward_indices)
-    if schedule.descending_indices:
-        yield "descending", ", ".join(schedule.descending_indices)
+    for verb, names in _reordered(schedule).items():
+        yield verb, ", ".join(names)
     for tree in schedule.reductions:
         yield "reduce", str(tree).removeprefix("reduce ")
 
