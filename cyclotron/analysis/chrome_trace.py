@@ -180,9 +180,9 @@ class _Ports:
             ids = self._ids(port)
             memory = self._memories[port]
             if not records or records[-1]["pid"] != ids["pid"]:
-                records += _metadata("process", ids, f"memory {memory}", ids["pid"])
+                records += metadata("process", ids, f"memory {memory}", ids["pid"])
             number = port - self._memories.index(memory)
-            records += _metadata("thread", ids, f"{memory} port {number}", ids["tid"])
+            records += metadata("thread", ids, f"{memory} port {number}", ids["tid"])
         return records
 
     def records(self, requests: Any) -> list[Record]:
@@ -224,12 +224,12 @@ def _tracks(pes: list[int], grid: tuple[int, ...], names: tuple[str, ...]) -> li
         if ids["pid"] != row:
             row = ids["pid"]
             where = ", ".join(f"{name} = {at}" for name, at in zip(names, place[:-1], strict=False))
-            records += _metadata("process", ids, where or "PEs", row)
-        records += _metadata("thread", ids, f"PE {', '.join(map(str, place))}", ids["tid"])
+            records += metadata("process", ids, where or "PEs", row)
+        records += metadata("thread", ids, f"PE {', '.join(map(str, place))}", ids["tid"])
     return records
 
 
-def _metadata(kind: str, ids: dict[str, int], name: str, place: int) -> list[Record]:
+def metadata(kind: str, ids: dict[str, int], name: str, place: int) -> list[Record]:
     return [
         {"ph": "M", "ts": 0, **ids, "name": f"{kind}_name", "args": {"name": name}},
         {"ph": "M", "ts": 0, **ids, "name": f"{kind}_sort_index", "args": {"sort_index": place}},

@@ -5,11 +5,8 @@ from __future__ import annotations
 import collections
 from typing import Any
 
-from cyclotron.analysis.chrome_trace import microseconds
+from cyclotron.analysis.chrome_trace import Record, metadata, microseconds
 from cyclotron.analysis.rank_profile import Profile
-
-Record = dict[str, Any]
-_PROCESS = 1  # 0 is the idle task
 
 
 def trace_of_ranks(profile: Profile, message_limit: int) -> Record:
@@ -35,9 +32,9 @@ def trace_of_ranks(profile: Profile, message_limit: int) -> Record:
         If the ranks kept no events (CYC717).
     """
     events = profile.kept_events()
-    records = _metadata("process", 0, "MPI ranks")
+    records = metadata("process", _ids(0), "MPI ranks", 0)
     for rank in range(len(profile)):
-        records += _metadata("thread", rank, f"rank {rank}")
+        records += metadata("thread", _ids(rank), f"rank {rank}", rank)
     arrows = _arrows(events, message_limit)
     slices: list[Record] = []
     for place, event in enumerate(events):
@@ -45,9 +42,9 @@ def trace_of_ranks(profile: Profile, message_limit: int) -> Record:
         if place not in arrows:
             continue
         # An arrow's end belongs to the slice on its track that is before it in the file.
-        where = {"name": str(event["name"]), "cat": "message", "id": arrows[place], "pid": _PROCESS}
+        where = {"name": str(event["name"]), "cat": "message", "id": arrows[place], **_ids(event["rank"])}
         end = {"ph": "s"} if event["kind"] == "send" else {"ph": "f", "bp": "e"}
-        slices.append({**end, **where, "tid": _thread(event), "ts": slices[-1]["ts"]})
+        slices.append({**end, **where, "ts": slices[-1]["ts"]})
     return {
         "traceEvents": records + sorted(slices, key=lambda record: float(record["ts"])),
         "displayTimeUnit": "ms",
@@ -88,21 +85,13 @@ def _slice(event: Any) -> Record:
         "ph": "X",
         "cat": kind,
         "name": name if kind == "compute" else f"{kind} {name}".strip(),
-        "pid": _PROCESS,
-        "tid": _thread(event),
+        **_ids(event["rank"]),
         "ts": microseconds(start),
         "dur": microseconds(end - start),
         "args": {"to rank" if field == "peer" else field: int(event[field]) for field in arguments},
     }
 
 
-def _thread(event: Any) -> int:
-    return 1 + int(event["rank"])
-
-
-def _metadata(kind: str, rank: int, name: str) -> list[Record]:
-    where = {"ph": "M", "ts": 0, "pid": _PROCESS, "tid": 1 + rank}
-    return [
-        {**where, "name": f"{kind}_name", "args": {"name": name}},
-        {**where, "name": f"{kind}_sort_index", "args": {"sort_index": rank}},
-    ]
+def _ids(rank: int) -> dict[str, int]:
+    """All ranks are threads of one process; 0 is the idle task."""
+    return {"pid": 1, "tid": 1 + int(rank)}

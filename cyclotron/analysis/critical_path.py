@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from cyclotron.analysis.events import HasEvents, all_events, all_memory_requests, all_messages
 from cyclotron.analysis.memory_waits import Cause, MemoryWaits
-from cyclotron.support.tables import html_table, text_table
+from cyclotron.support.tables import Row, Table
 
 StepKind = Literal["compute", "data", "broadcast", "capacity", "bandwidth", "memory", "port", "control"]
 # What each kind of step is, and what would shorten it.
@@ -66,7 +66,7 @@ class Step(NamedTuple):
         return self.end - self.start
 
 
-class CriticalPath:
+class CriticalPath(Table):
     """The chain of steps whose cycles add up to a run's: each begins when the one before ends.
 
     A longer step makes the run longer by as much. What is not on the path has slack, or ties with it: to
@@ -118,14 +118,14 @@ class CriticalPath:
             sums[key(step)] += step.cycles
         return dict(sums.most_common())
 
-    def _rows(self) -> list[list[str]]:
+    def _table(self) -> tuple[Row, list[list[str]]]:
         """The operators and channels of the path, the longest first."""
         cycles: Counter[tuple[StepKind, str, str]] = Counter()
         steps: Counter[tuple[StepKind, str, str]] = Counter()
         for step in self.steps:
             cycles[step.kind, step.name, step.line] += step.cycles
             steps[step.kind, step.name, step.line] += 1
-        return [
+        return _HEADER, [
             [
                 kind,
                 name,
@@ -137,7 +137,9 @@ class CriticalPath:
             for (kind, name, line), total in cycles.most_common()
         ]
 
-    def _caption(self) -> str:
+    @property
+    def caption(self) -> str:
+        """The run that the path is of, and how long it is, in a line."""
         count = "×".join(map(str, self.result.grid))
         visited = len({step.pe for step in self.steps} | {step.source for step in self.steps})
         pes = f"{visited:,} PE" + ("" if visited == 1 else "s")
@@ -150,17 +152,11 @@ class CriticalPath:
         ]
 
     def __str__(self) -> str:
-        parts = [self._caption()]
-        if self.steps:
-            parts += [text_table(_HEADER, self._rows()), "\n".join(self._advice())]
-        return "\n\n".join(parts)
-
-    def __repr__(self) -> str:
-        return f"<{self._caption()}>"
+        return "\n\n".join([super().__str__(), "\n".join(self._advice())]) if self.steps else self.caption
 
     def _repr_html_(self) -> str:
         advice = "".join(f"<li>{html.escape(line)}</li>" for line in self._advice())
-        return f"<div>{html_table(_HEADER, self._rows(), self._caption())}<ul>{advice}</ul></div>"
+        return f"<div>{super()._repr_html_()}<ul>{advice}</ul></div>"
 
 
 _HEADER = ("kind", "through", "line", "steps", "cycles", "share")

@@ -62,12 +62,9 @@ def all_events(result: HasEvents) -> NDArray[Any]:
         return events
     # A run with event_limit=0 does not count what it drops.
     needed = f"={len(events) + result.events_dropped}" if result.events_dropped else " large enough"
-    raise ExecutionError(
-        f"the events tell of {told:,} cycles of computing, and the PEs compute for {busy:,}",
-        code="CYC717",
-        notes=[(None, f"{len(events):,} computations were recorded, {result.events_dropped:,} dropped")],
-        help=f"run again with event_limit{needed} to keep them all",
-    )
+    what = f"the events tell of {told:,} cycles of computing, and the PEs compute for {busy:,}"
+    note = f"{len(events):,} computations were recorded, {result.events_dropped:,} dropped"
+    raise _incomplete(what, note, needed)
 
 
 def all_messages(result: HasEvents) -> NDArray[Any]:
@@ -92,17 +89,9 @@ def all_messages(result: HasEvents) -> NDArray[Any]:
     sent = sum(int(channel["messages"]) for channel in result.stats["channels"])
     if len(messages) == sent:
         return messages
-    raise ExecutionError(
-        f"{len(messages):,} messages were recorded, and the PEs sent {sent:,}",
-        code="CYC717",
-        notes=[
-            (
-                None,
-                f"event_limit bounds messages as it does computations; {result.messages_dropped:,} dropped",
-            )
-        ],
-        help=f"run again with event_limit={sent} to keep them all",
-    )
+    what = f"{len(messages):,} messages were recorded, and the PEs sent {sent:,}"
+    note = f"event_limit bounds messages as it does computations; {result.messages_dropped:,} dropped"
+    raise _incomplete(what, note, f"={sent}")
 
 
 def all_memory_requests(result: HasEvents) -> NDArray[Any]:
@@ -128,12 +117,14 @@ def all_memory_requests(result: HasEvents) -> NDArray[Any]:
     if len(requests) == made:
         return requests
     dropped = result.memory_requests_dropped
-    raise ExecutionError(
-        f"{len(requests):,} requests to memories were recorded, and the PEs made {made:,}",
-        code="CYC717",
-        notes=[(None, f"event_limit bounds requests as it does computations; {dropped:,} dropped")],
-        help=f"run again with event_limit={made} to keep them all",
-    )
+    what = f"{len(requests):,} requests to memories were recorded, and the PEs made {made:,}"
+    note = f"event_limit bounds requests as it does computations; {dropped:,} dropped"
+    raise _incomplete(what, note, f"={made}")
+
+
+def _incomplete(what: str, note: str, needed: str) -> ExecutionError:
+    help = f"run again with event_limit{needed} to keep them all"
+    return ExecutionError(what, code="CYC717", notes=[(None, note)], help=help)
 
 
 def active_pes(result: HasEvents) -> NDArray[np.int64]:

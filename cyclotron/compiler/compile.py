@@ -11,7 +11,8 @@ from cyclotron.compiler.constants import with_constants
 from cyclotron.compiler.program import Program, require_machine
 from cyclotron.compiler.recurrences import Recurrences, recurrences_of
 from cyclotron.language import Kernel
-from cyclotron.machine.machine import PE, UNBOUNDED, Link, Machine
+from cyclotron.machine.machine import Machine
+from cyclotron.machine.parts import PE, UNBOUNDED, Link
 from cyclotron.schedule.schedule import Schedule
 from cyclotron.support.call_site import errors_at_call
 from cyclotron.support.errors import ScheduleError

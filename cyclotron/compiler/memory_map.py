@@ -122,18 +122,16 @@ class MemoryMap:
                 if s["address"] >= 0
             ]
             slots.sort(key=lambda slot: (slot.address, slot.live))
-            bytes_of: dict[str, Any] = core.footprint
+            footprint: dict[str, Any] = core.footprint
             found.append(
                 ClassMemory(
-                    core.name,
-                    count,
-                    bytes_of["data"],
-                    bytes_of["queues"],
-                    bytes_of["code"],
-                    core.instructions,
-                    tuple(core.loops),
-                    tuple(slots),
-                    core.memory_map.rstrip(),
+                    name=core.name,
+                    pe_count=count,
+                    instructions=core.instructions,
+                    loops=tuple(core.loops),
+                    slots=tuple(slots),
+                    text=core.memory_map.rstrip(),
+                    **footprint,
                 )
             )
         return tuple(found)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cyclotron import _core
 from cyclotron.compiler.constants import check_constants
-from cyclotron.machine.machine import UNBOUNDED
+from cyclotron.machine.parts import UNBOUNDED
 from cyclotron.schedule.schedule import Schedule
 from cyclotron.schedule.text import reduction_orders
 from cyclotron.support.tables import html_table

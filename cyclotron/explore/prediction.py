@@ -11,9 +11,8 @@ from cyclotron import _core
 from cyclotron.compiler.program import Program, require_program
 from cyclotron.mpi.execution import dealt
 from cyclotron.mpi.layout import Layout
-from cyclotron.support.arguments import rank_count, whole_number
+from cyclotron.support.arguments import invalid_option, rank_count, whole_number
 from cyclotron.support.call_site import errors_at_call
-from cyclotron.support.errors import ExecutionError
 from cyclotron.support.progress import progress_bar
 
 _MOST_CORES = 2**31 - 1
@@ -110,16 +109,13 @@ def _owners(program: Program, ranks: int, deal: Layout | None) -> list[int]:
     if deal is None:
         return []
     if not isinstance(deal, Layout):
-        raise ExecutionError(
-            f"deal={deal!r} is no layout",
-            code="CYC733",
-            help="give a cy.Layout of the PEs, for example cy.Layout((2, 1), 1)",
+        raise invalid_option(
+            f"deal={deal!r} is no layout", "give a cy.Layout of the PEs, for example cy.Layout((2, 1), 1)"
         )
     if (deal.ranks or 0) > ranks:
-        raise ExecutionError(
+        raise invalid_option(
             f"PEs are dealt out to {deal.ranks} ranks, and there are {ranks}",
-            code="CYC733",
-            help="give as many ranks as the layout's grid has",
+            "give as many ranks as the layout's grid has",
         )
     owners = np.zeros(program.grid, np.int64)
     for at, (count, block) in zip(np.indices(program.grid), dealt(program, deal) or (), strict=True):

@@ -15,13 +15,11 @@ from cyclotron.machine.parts import (
     MOST,
     PE,
     READER,
-    UNBOUNDED,
     UNITS,
     Chiplets,
     Control,
     FrozenDict,
     Link,
-    Unit,
     code,
     integer,
     positive,
@@ -31,18 +29,7 @@ from cyclotron.machine.parts import (
 from cyclotron.support import records
 from cyclotron.support.files import write_file
 
-__all__ = [
-    "PE",
-    "UNBOUNDED",
-    "Chiplets",
-    "Control",
-    "Link",
-    "LinkMap",
-    "Machine",
-    "Memory",
-    "Topology",
-    "Unit",
-]
+__all__ = ["Machine", "Topology", "topology_text"]
 
 Topology = Literal["mesh", "torus", "hexagonal", "ring"]
 _TOPOLOGIES: tuple[Topology, ...] = ("mesh", "torus", "hexagonal", "ring")
@@ -323,8 +310,7 @@ class Machine:
         """
         write_file(path, records.to_toml(self.to_dict()))
 
-    def __repr__(self) -> str:
-        return code(self)
+    __repr__ = code
 
     def __str__(self) -> str:
         grid = " of any size" if self.grid is None else " " + "×".join(map(str, self.grid))

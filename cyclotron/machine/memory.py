@@ -105,8 +105,7 @@ class Memory:
         if self.size is not None:
             object.__setattr__(self, "size", integer("memory.size", self.size, 1, _MOST_BYTES))
 
-    def __repr__(self) -> str:
-        return code(self)
+    __repr__ = code
 
     def __str__(self) -> str:
         text = f"bandwidth {self.bandwidth} latency {self.latency} depth {self.depth}"

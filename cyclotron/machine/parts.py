@@ -29,6 +29,17 @@ _MOST_CHANNELS = 2**20
 _KIB = 1024
 
 
+def code(value: Any) -> str:
+    """Return the code that rebuilds a part or a machine; fields that have their default are left out."""
+    default = type(value)()
+    given = [
+        f"{field.name}={getattr(value, field.name)!r}"
+        for field in dataclasses.fields(value)
+        if getattr(value, field.name) != getattr(default, field.name)
+    ]
+    return f"cy.{type(value).__name__}({', '.join(given)})"
+
+
 @dataclasses.dataclass(frozen=True, repr=False)
 class Link:
     """One hop between neighbouring PEs: a bounded first-in-first-out channel.
@@ -55,8 +66,7 @@ class Link:
         for field, least in (("latency", 0), ("response_latency", 0), ("words_per_cycle", 1), ("depth", 1)):
             _set_integer(self, "link", field, least, MOST)
 
-    def __repr__(self) -> str:
-        return code(self)
+    __repr__ = code
 
     @property
     def depth_text(self) -> str:
@@ -96,8 +106,7 @@ class Chiplets:
         if not isinstance(self.link, Link):
             raise wrong_type("machine `chiplets.link`", self.link, "a cy.Link(...)")
 
-    def __repr__(self) -> str:
-        return code(self)
+    __repr__ = code
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -141,8 +150,7 @@ class Control:
         for field in ("latency", "hop", "setup"):
             _set_integer(self, "control", field, 0, MOST)
 
-    def __repr__(self) -> str:
-        return code(self)
+    __repr__ = code
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -168,8 +176,7 @@ class Unit:
         object.__setattr__(self, "shape", _extents("unit.shape", self.shape))
         _set_integer(self, "unit", "cycles", 1, _MOST_OF_A_PASS)
 
-    def __repr__(self) -> str:
-        return code(self)
+    __repr__ = code
 
     def __str__(self) -> str:
         return f"{'×'.join(map(str, self.shape))} cycles {self.cycles}".lstrip()
@@ -259,8 +266,7 @@ class PE:
         if self.channels is not None:
             _set_integer(self, "pe", "channels", 1, _MOST_CHANNELS)
 
-    def __repr__(self) -> str:
-        return code(self)
+    __repr__ = code
 
     @property
     def memory_text(self) -> str:
@@ -288,17 +294,6 @@ class FrozenDict(dict[Any, Any]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (FrozenDict, (dict(self),))
-
-
-def code(value: Any) -> str:
-    """Return the code that rebuilds a part or a machine; fields that have their default are left out."""
-    default = type(value)()
-    given = [
-        f"{field.name}={getattr(value, field.name)!r}"
-        for field in dataclasses.fields(value)
-        if getattr(value, field.name) != getattr(default, field.name)
-    ]
-    return f"cy.{type(value).__name__}({', '.join(given)})"
 
 
 def wrong_type(what: str, value: object, wanted: str) -> CyclotronError:

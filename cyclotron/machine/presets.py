@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from cyclotron.machine.machine import PE, UNBOUNDED, Control, Link, LinkMap, Machine, Memory, Topology, Unit
-from cyclotron.machine.parts import MOST, integer, positive
+from cyclotron.machine.link_map import LinkMap
+from cyclotron.machine.machine import Machine, Topology
+from cyclotron.machine.memory import Memory
+from cyclotron.machine.parts import MOST, PE, UNBOUNDED, Control, Link, Unit, integer, positive
 
 __all__ = [
     "cluster",

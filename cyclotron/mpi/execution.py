@@ -14,7 +14,8 @@ from cyclotron.mpi.distributed import Distributed, ranks_of
 from cyclotron.mpi.layout import Layout, layout_of
 from cyclotron.mpi.select import current
 from cyclotron.mpi.store import Bound, StoredTensor, Work
-from cyclotron.support.errors import ExecutionError, ShapeError
+from cyclotron.support.arguments import invalid_option
+from cyclotron.support.errors import ShapeError
 
 Input = NDArray[Any] | Distributed
 
@@ -122,9 +123,7 @@ def dealt(program: Program, deal: Layout | None) -> list[tuple[int, int]] | None
     if deal is None:
         return None
     if deal.grid is None or any(deal.source or ()):
-        raise ExecutionError(
-            f"PEs are dealt out by {deal}",
-            code="CYC733",
-            help="use a layout with a grid of ranks, and without a source",
+        raise invalid_option(
+            f"PEs are dealt out by {deal}", "use a layout with a grid of ranks, and without a source"
         )
     return list(zip(deal.grid, deal.tile(program.grid), strict=True))

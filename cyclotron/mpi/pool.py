@@ -32,7 +32,7 @@ from cyclotron.mpi.layout import Layout
 from cyclotron.mpi.ranks import Outcome
 from cyclotron.mpi.sources import File, Mapped, rank_among, require_numbers
 from cyclotron.mpi.store import Source, Store, StoredTensor, Tensors, Work
-from cyclotron.support.arguments import rank_count
+from cyclotron.support.arguments import invalid_option, rank_count
 from cyclotron.support.environment import threads
 from cyclotron.support.errors import BackendUnavailable, CyclotronError, ExecutionError
 
@@ -73,10 +73,9 @@ class Pool:
     def __init__(self, ranks: int, *, start_seconds: float = 60.0) -> None:
         ranks = rank_count(ranks)
         if ranks > _MOST_RANKS_PER_CORE * threads():
-            raise ExecutionError(
+            raise invalid_option(
                 f"ranks={ranks} in a pool on {threads()} cores",
-                code="CYC733",
-                help=f"use at most {_MOST_RANKS_PER_CORE} ranks a core, or more computers under mpirun",
+                f"use at most {_MOST_RANKS_PER_CORE} ranks a core, or more computers under mpirun",
             )
         extension.load()
         self.ranks = ranks
@@ -211,7 +210,7 @@ class Pool:
 
     def _require_open(self) -> None:
         if self.closed:
-            raise ExecutionError("the pool is closed", code="CYC733", help="make a new one: Pool(ranks)")
+            raise invalid_option("the pool is closed", "make a new one: Pool(ranks)")
 
     def close(self) -> None:
         """End the ranks."""

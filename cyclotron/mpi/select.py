@@ -8,7 +8,7 @@ from cyclotron.mpi.collective import is_collective, the_world
 from cyclotron.mpi.pool import default_pool
 from cyclotron.mpi.ranks import Ranks
 from cyclotron.support import arguments
-from cyclotron.support.errors import ExecutionError
+from cyclotron.support.arguments import invalid_option
 
 
 def current(ranks: int | None = None) -> Ranks:
@@ -32,10 +32,9 @@ def current(ranks: int | None = None) -> Ranks:
         return default_pool(rank_count(ranks))
     world = the_world()
     if ranks is not None and ranks != world.ranks:
-        raise ExecutionError(
+        raise invalid_option(
             f"ranks={ranks} under a launcher that started {world.ranks}",
-            code="CYC733",
-            help=f"leave ranks out, or start the script with: mpirun -n {ranks} python ...",
+            f"leave ranks out, or start the script with: mpirun -n {ranks} python ...",
         )
     return world
 

@@ -17,7 +17,7 @@ from cyclotron.runtime.backend import Backend, Engine, Options
 from cyclotron.runtime.backends import backend_of
 from cyclotron.runtime.early_exit import pop_exit_flags
 from cyclotron.runtime.result import Result
-from cyclotron.support.arguments import array_of, rank_count, shown, whole_number
+from cyclotron.support.arguments import array_of, invalid_option, rank_count, shown, whole_number
 from cyclotron.support.call_site import errors_at_call
 from cyclotron.support.errors import ExecutionError, ShapeError
 
@@ -129,10 +129,9 @@ def _check_options(backend: Backend, options: Options) -> None:
             help='only backend="sim" can leave numbers out',
         )
     if deal is not None and not isinstance(deal, Layout):
-        raise ExecutionError(
+        raise invalid_option(
             f"deal={shown(deal)} is no layout",
-            code="CYC733",
-            help="give a cy.Layout of the PEs, for example cy.Layout((2, 1), 1)",
+            "give a cy.Layout of the PEs, for example cy.Layout((2, 1), 1)",
         )
     if options.ranks is not None:
         rank_count(options.ranks)
@@ -142,7 +141,7 @@ def _check_options(backend: Backend, options: Options) -> None:
     for name, help in _HELP.items():
         value = getattr(options, name)
         if name not in backend.options and value != getattr(Options, name):
-            raise ExecutionError(f"{name}={value} on the {backend.name} backend", code="CYC733", help=help)
+            raise invalid_option(f"{name}={value} on the {backend.name} backend", help)
     _check_engine(backend, options)
 
 

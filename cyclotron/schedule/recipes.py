@@ -327,14 +327,15 @@ def _product(kernel: Kernel, recipe: str) -> _Product:
         raise unfit
     row, column = target
     inner = equation.reductions[0]
-    left = [
-        tensor for tensor, indices in reads if indices is not None and sorted(indices) == sorted((row, inner))
-    ]
-    right = [
-        tensor
-        for tensor, indices in reads
-        if indices is not None and sorted(indices) == sorted((column, inner))
-    ]
+    sides = [{row, inner}, {column, inner}]
+    left, right = (
+        [
+            tensor
+            for tensor, indices in reads
+            if indices is not None and len(indices) == 2 and set(indices) == side
+        ]
+        for side in sides
+    )
     if len(reads) != 2 or len(left) != 1 or len(right) != 1 or left == right:
         raise unfit
     return _Product(row, column, inner, left[0], right[0])

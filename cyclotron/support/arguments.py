@@ -43,6 +43,11 @@ def whole_number(name: str, value: Any, *, code: str, least: int = 1, most: int 
     raise ExecutionError(f"{name}={shown(value)} is {fault}", code=code, help=f"give a whole number {bounds}")
 
 
+def invalid_option(message: str, help: str) -> ExecutionError:
+    """Return the error of an option of a run that is not valid."""
+    return ExecutionError(message, code="CYC733", help=help)
+
+
 def rank_count(ranks: Any) -> int:
     """Return a number of MPI ranks; raise `ExecutionError` CYC733 where it is none."""
     return whole_number("ranks", ranks, code="CYC733", most=MOST_RANKS)

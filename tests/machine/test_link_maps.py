@@ -7,7 +7,7 @@ import pytest
 from test_topologies import DEEP, ROOM, ROUND_ROWS, STATIONARY, A, B, judge, product
 
 import cyclotron as cy
-from cyclotron.machine.machine import Chiplets, Link, LinkMap, Machine
+from cyclotron import Chiplets, Link, LinkMap, Machine
 
 # TL's torus (section 2.4), as interconnects with a modulo for the wrap; on 3x4 PEs.
 ROWS = LinkMap("(i, j) -> (i, (j + 1) % 4)")

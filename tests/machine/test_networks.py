@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cyclotron as cy
-from cyclotron.machine.machine import PE, Link, Machine
+from cyclotron import PE, Link, Machine
 
 ROOM = PE(memory=1 << 20)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cyclotron as cy
-from cyclotron.machine.machine import PE, Chiplets, Link, Machine
+from cyclotron import PE, Chiplets, Link, Machine
 
 ENGINES = ("general", "fast-forward")
 DEEP = Link(depth=64)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cyclotron as cy
-from cyclotron.machine.machine import UNBOUNDED
+from cyclotron.machine.parts import UNBOUNDED
 
 rng = np.random.default_rng(7)
 

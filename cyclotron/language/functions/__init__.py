@@ -1,6 +1,6 @@
 """NumPy's functions on values of traced kernels; the modules fill the tables of `registry`."""
 
-from cyclotron.language.functions import (
+from cyclotron.language.functions import (  # noqa: F401 - imported for what they register
     along_axis,
     attributes,
     compositions,
@@ -13,17 +13,3 @@ from cyclotron.language.functions import (
     search,
     shifts,
 )
-
-__all__ = [
-    "along_axis",
-    "attributes",
-    "compositions",
-    "creation",
-    "einsum",
-    "elementwise",
-    "linalg",
-    "rearrangement",
-    "reductions",
-    "search",
-    "shifts",
-]
