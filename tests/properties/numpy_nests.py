@@ -263,6 +263,8 @@ class Nest:
         place = self.access(self.assigned)
         if place is None:
             place = self.assigned + "[" + ", ".join("0" * w.env[self.assigned].ndim) + "]"
+        if w.chance(0.1):
+            return [f"{place} -= {self.read()}"]
         operator = rng.choice(["=", "=", "+=", "-=", "+=", "*="])
         lines = [f"{place} {operator} {self.element(rng.choice([0, 1, 1, 1, 2]))}"]
         if w.features & {"conditions", "index tests"} and w.chance(0.35):

@@ -250,6 +250,13 @@ class Writer(Expressions):
         last = self.whole(2)
         if isinstance(self.value(last), np.ndarray | np.generic) and (not results or self.chance(0.4)):
             results += [] if last in self.env else [last]
+        if self.on("generators", 0.3) and self.vectors():
+            text = f"({self.fold_of(self.rng.choice(self.vectors()))} + {self.rng.choice(self.arrays())})"
+            results += [text] if self.value(text) is not None else []
+        for name in [one for one in ("a", "b") if one in self.others]:
+            pair = {self.others[name], self.arguments[name]}
+            if pair == {"0.0", "-0.0"} and self.arrays():
+                results.append(f"({self.rng.choice(self.arrays())} * {name})")
         if not results:
             return None
         self.lines.append(f"    return {', '.join(results)}")

@@ -38,7 +38,7 @@ import numpy_shim
 import random_machines
 import random_schedules
 from numpy_shim import HEAD, Tiles, Undefined, copied
-from numpy_values import FEATURES, Program
+from numpy_values import DTYPES, FEATURES, Program
 
 import cyclotron as cy
 
@@ -46,6 +46,7 @@ HANG_SECONDS = 20  # of processor time, for one program on all backends
 SLOW_SECONDS = 2.0  # of processor time, for one compilation: told
 SLOWEST_SECONDS = 10.0  # that fails
 SHRINK_SECONDS = 6.0
+COMMAND = [sys.executable, __file__]
 SCHEDULED = 0.3  # the share of programs that run under a random schedule too
 
 
@@ -59,7 +60,13 @@ class Finding:
 
     @property
     def fails(self) -> bool:
-        return self.outcome not in ("ok", "refused", "refused, as by NumPy", "undefined")
+        return self.outcome not in (
+            "ok",
+            "refused",
+            "refused, as by NumPy",
+            "refused, as it says",
+            "undefined",
+        )
 
 
 class Judge:
@@ -112,7 +119,8 @@ class Judge:
         except cy.CyclotronError as error:
             if isinstance(error, cy.InternalError):
                 return Finding("internal error", numpy_shim.generalized(error.message), str(error))
-            return Finding("refused", refusal(error), str(error))
+            odd = any(isinstance(one, np.generic) and one.dtype.name not in DTYPES for one in arguments)
+            return Finding("refused, as it says" if odd else "refused", refusal(error), str(error))
         except Exception as error:
             return exception("compile", error)
         finally:
@@ -362,7 +370,10 @@ def work(
             "outcome": finding.outcome,
             "kind": finding.kind,
             "seconds": max(judge.compile_seconds, default=0.0),
+            "schedules": judge.schedules,
+            "refused": judge.refused_schedules,
         }
+        judge.schedules = judge.refused_schedules = 0
         key = finding.outcome, finding.kind
         reported[key] += 1
         if (finding.fails or finding.outcome == "refused") and reported[key] <= show:
@@ -371,7 +382,7 @@ def work(
                 program, finding = shrunk(judge, program, number, finding)
             line["script"] = script(program, finding, name)
         print(json.dumps(line), flush=True)
-    print(json.dumps({"schedules": judge.schedules, "refused": judge.refused_schedules}), flush=True)
+    print(json.dumps({"finished": True}), flush=True)
 
 
 class Outcomes:
@@ -392,9 +403,8 @@ class Outcomes:
             self.seconds.append(line["seconds"])
             if "script" in line:
                 self.scripts[key].append(line["script"])
-        elif "schedules" in line:
-            self.schedules += line["schedules"]
-            self.refused_schedules += line["refused"]
+            self.schedules += line.get("schedules", 0)
+            self.refused_schedules += line.get("refused", 0)
 
     @property
     def failures(self) -> int:
@@ -456,7 +466,7 @@ class _Worker:
 
     def start(self, first: int) -> None:
         seed, stop, step, without, shrink, show = self.options
-        command = [sys.executable, __file__, "--seed", str(seed), "--programs", str(stop)]
+        command = [*COMMAND, "--seed", str(seed), "--programs", str(stop)]
         command += [
             "--worker",
             str(first),
@@ -478,7 +488,7 @@ class _Worker:
             line = json.loads(text)
             if "start" in line:
                 self.current, self.since = line["start"], time.monotonic()
-            self.finished |= "schedules" in line
+            self.finished |= "finished" in line
             total.take(line)
         if not data:
             self.process.wait()

@@ -111,8 +111,12 @@ def number(rng: random.Random, dtype: str, corners: bool) -> str:
             float(info.smallest_subnormal),
             float(info.eps),
         ]
-        return repr(rng.choice([math.nan, math.inf, -math.inf, -0.0, 0.0, -0.0, *extreme, -extreme[0]]))
-    return repr(rng.choice([0.0, 1.0, -1.0, 0.5, 2.0, -2.5, 3.0, 0.1, -0.75, 1.5, -3.0, 0.3]))
+        return repr(
+            rng.choice(
+                [math.nan, math.nan, math.nan, math.inf, -math.inf, -0.0, 0.0, -0.0, *extreme, -extreme[0]]
+            )
+        )
+    return repr(rng.choice([0.0, 0.0, 0.0, 1.0, -1.0, 0.5, 2.0, -2.5, 3.0, 0.1, -0.75, 1.5, -3.0, 0.3]))
 
 
 def array_text(rng: random.Random, shape: tuple[int, ...], dtype: str, corners: bool) -> str:
@@ -168,6 +172,8 @@ class Expressions:
             self.others["u"] = f"np.ma.masked_less({self.others['u']}, 0)"
         for name in ("a", "b")[: rng.choice([0, 1, 1, 2])]:
             self.arguments[name], self.others[name] = self.scalar_argument(corners)
+        if self.chance(0.5) and {"a", "b"} <= set(self.others):
+            self.others["b"] = self.arguments["b"]
 
     def scalar_argument(self, corners: bool) -> tuple[str, str]:
         """Two numbers of one kind: of Python, of NumPy, or arrays without axes."""
