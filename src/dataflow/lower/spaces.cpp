@@ -256,11 +256,22 @@ bool Placement::is_later(const recurrence::Scope& scope, const poly::Affine& for
   return scope.points.is_subset(scope.points.intersect({local, false}));
 }
 
+/// Remembered for the system's own equations: whatever else asks may be gone before the next.
+poly::Affine Placement::free_coordinate(const Equation& equation, std::size_t d, std::size_t chain) const {
+  const auto own =
+      std::ranges::find(system_.equations, &equation, [](const Equation& each) { return &each; });
+  if (own == system_.equations.end()) return find_free_coordinate(equation, d, chain);
+  const std::tuple key{&equation, d, chain};
+  if (const auto known = known_.find(key); known != known_.end()) return known->second;
+  return known_.emplace(key, find_free_coordinate(equation, d, chain)).first->second;
+}
+
 /// The coordinate of an index that the equation lacks: what another equation of the tensor has at the place
 /// of that index in its subscripts (Cholesky's diagonal L[j, j] sits at i = j because another equation
 /// writes L[i, j]); else where the last of the computed tensors that it reads is made (the end of an inner
 /// sum); else 0, or where it is first read if that is before.
-poly::Affine Placement::free_coordinate(const Equation& equation, std::size_t d, std::size_t chain) const {
+poly::Affine Placement::find_free_coordinate(const Equation& equation, std::size_t d,
+                                             std::size_t chain) const {
   for (const auto& other : system_.equations) {
     if (other.target != equation.target) continue;
     for (std::size_t s = 0; s < other.index.size(); ++s) {

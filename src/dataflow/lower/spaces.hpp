@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <cyclotron/dataflow/graph.hpp>
@@ -61,6 +62,8 @@ class Placement {
   [[nodiscard]] bool has_terms(const recurrence::Equation& equation, const recurrence::Reduce& reduce) const;
   [[nodiscard]] poly::Affine free_coordinate(const recurrence::Equation& equation, std::size_t dim,
                                              std::size_t chain = 0) const;
+  [[nodiscard]] poly::Affine find_free_coordinate(const recurrence::Equation& equation, std::size_t dim,
+                                                  std::size_t chain) const;
   [[nodiscard]] std::int64_t first_use(const recurrence::Equation& equation, std::size_t dim,
                                        std::size_t chain) const;
   [[nodiscard]] std::optional<poly::Affine> where_read(const recurrence::Equation& reader,
@@ -78,6 +81,8 @@ class Placement {
     std::int64_t least, greatest;
   };
   std::map<std::size_t, Range> grid_;
+  /// Free coordinates that were asked for, by equation, dim and chain: each depends on those of its neighbours.
+  mutable std::map<std::tuple<const recurrence::Equation*, std::size_t, std::size_t>, poly::Affine> known_;
 };
 
 }  // namespace cyclotron::dataflow::detail
