@@ -47,8 +47,9 @@ class Finder {
 std::vector<std::string> reduced_indices(const System& system) { return Finder(system).run(); }
 
 void require_reduction(const System& system, const std::string& index, const std::string& what) {
-  const auto reduced = reduced_indices(system);
+  auto reduced = reduced_indices(system);
   if (std::ranges::find(reduced, index) != reduced.end()) return;
+  std::ranges::sort(reduced);
   const auto known = reduced.empty() ? "nothing" : fmt::format("{}", fmt::join(reduced, ", "));
   throw ScheduleError({.code = "CYC318",
                        .span = {},
