@@ -402,7 +402,8 @@ class Expansion {
     if (!writes_.is_assigned(access.tensor)) {
       const auto index = substituted(to_poly(access.index, old.size()), old, variables);
       auto& kept = kept_[access.tensor.index()];
-      if (!kept.valid()) kept = add(nest_.system.at(access.tensor));  // read by reductions that are empty, if at all
+      if (!kept.valid())
+        kept = add(nest_.system.at(access.tensor));  // read by reductions that are empty, if at all
       return add(Access{kept, from_poly(index)}, span);
     }
     const auto number = copy.next_read++;
