@@ -12,7 +12,7 @@ from common import medians, options, write
 from kernels import matmul
 
 import cyclotron as cy
-from cyclotron.machine.machine import UNBOUNDED
+from cyclotron.machine.parts import UNBOUNDED
 
 DAM_OPERATIONS = 3.3e6  # a second, on one core (the simulator that the Cyclotron paper uses)
 DAM_PE_BYTES = 49e3

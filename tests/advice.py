@@ -6,7 +6,7 @@ import itertools
 import re
 
 import cyclotron as cy
-from cyclotron.machine.machine import UNBOUNDED
+from cyclotron.machine.parts import UNBOUNDED
 
 
 def changes(error):

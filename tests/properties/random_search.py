@@ -24,7 +24,7 @@ import random_kernels
 import random_schedules
 
 import cyclotron as cy
-from cyclotron.machine.machine import UNBOUNDED
+from cyclotron.machine.parts import UNBOUNDED
 
 # CYCLOTRON_SEED=0 draws a fresh one.
 SEED = int(os.environ.get("CYCLOTRON_SEED", "20261121")) or random.SystemRandom().randrange(1, 1 << 31)
