@@ -1,8 +1,13 @@
 #include "interruptible.hpp"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <mutex>
 #include <system_error>
@@ -74,6 +79,19 @@ std::vector<Abandoned>& abandoned() {
   return jobs;
 }
 
+/// Called by exit(), before what was registered earlier: the destructors of the libraries that abandoned work still uses.
+void leave(int status, void*) {
+  if (std::ranges::all_of(abandoned(), [](const Abandoned& one) { return one.job->has_ended(); })) return;
+  std::fflush(nullptr);
+  _exit(status);
+}
+
+/// Under the GIL.
+void abandon(const std::shared_ptr<Job>& job, std::vector<py::object> inputs) {
+  [[maybe_unused]] static const int registered = on_exit(leave, nullptr);
+  abandoned().push_back({job, std::move(inputs)});
+}
+
 void start(const std::shared_ptr<Job>& job) {
   try {
     std::thread([job] { job->run(); }).detach();
@@ -114,7 +132,7 @@ void run_interruptibly(const py::object& callback, std::vector<py::object> input
     job->interrupt.raise();
     until = Clock::now() + time_to_end;
   }
-  if (!job->has_ended()) abandoned().push_back({job, std::move(inputs)});
+  if (!job->has_ended()) abandon(job, std::move(inputs));
   if (raised) throw std::move(*raised);
   job->rethrow();
 }

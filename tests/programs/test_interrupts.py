@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import statistics
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -127,3 +129,35 @@ def test_an_error_while_a_signal_waits_is_the_interrupt() -> None:
     program = kernels.matmul.compile(cy.spec((80, 400)), cy.spec((400, 80)), schedule=GRID)
     with pytest.raises(KeyboardInterrupt):
         _core.simulate(program.core, [], functional=False, engine="general", progress=interrupt_then_fail)
+
+
+LEAVES_WITH_A_CALL_UNDER_WAY = """
+import os, signal, sys, threading
+import numpy as np
+import cyclotron as cy
+from cyclotron.linalg.kernels import matmul
+
+X = np.ones((4000, 4000))
+tile = cy.blocked(X, (4000, 4000))
+product = matmul.compile(tile, tile)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+for _ in range(4):
+    timer = threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        cy.run(product, X, X, backend="local")
+        timer.join()
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+sys.exit(7)
+"""
+
+
+def test_a_process_may_leave_with_dropped_runs_under_way() -> None:
+    """Destructors of libraries that these runs still use would end it by a signal, one time in three."""
+    for _ in range(4):
+        left = subprocess.run(
+            [sys.executable, "-c", LEAVES_WITH_A_CALL_UNDER_WAY], capture_output=True, text=True, check=False
+        )
+        assert left.returncode == 7, left.stderr
+        assert "interrupted" in left.stdout
