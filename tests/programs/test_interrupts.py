@@ -113,7 +113,7 @@ def test_a_handler_that_raises_nothing_interrupts_nothing() -> None:
 
 
 def test_progress_that_is_refused_ends_the_run() -> None:
-    program = kernels.matmul.compile(cy.spec((82, 400)), cy.spec((400, 82)), schedule=GRID)
+    program = kernels.matmul.compile(cy.spec((182, 2000)), cy.spec((2000, 182)), schedule=GRID)
     with pytest.raises(cy.ExecutionError) as caught:
         _core.simulate(program.core, [], functional=False, engine="general", progress=lambda _: False)
     assert caught.value.code == "CYC702"
@@ -126,7 +126,7 @@ def test_an_error_while_a_signal_waits_is_the_interrupt() -> None:
         signal.raise_signal(signal.SIGINT)
         return False
 
-    program = kernels.matmul.compile(cy.spec((80, 400)), cy.spec((400, 80)), schedule=GRID)
+    program = kernels.matmul.compile(cy.spec((180, 2000)), cy.spec((2000, 180)), schedule=GRID)
     with pytest.raises(KeyboardInterrupt):
         _core.simulate(program.core, [], functional=False, engine="general", progress=interrupt_then_fail)
 
