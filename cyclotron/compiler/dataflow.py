@@ -9,6 +9,7 @@ from typing import Any
 
 from cyclotron import _core
 from cyclotron.compiler.flows import Flow, Node, Point, Rule, Rules, Space
+from cyclotron.support.arguments import index_of, shown
 from cyclotron.support.errors import ShapeError
 from cyclotron.support.latex import aligned, to_latex, words
 from cyclotron.support.records import from_data
@@ -178,6 +179,12 @@ class Dataflow:
                     f"a point has {len(corner)} coordinates, `{self.kernel_name}` has {len(self.indices)}",
                     code="CYC241",
                     help=f"give one for each of: {', '.join(self.indices)}",
+                )
+            if any(index_of(coordinate) is None for coordinate in corner):
+                raise ShapeError(
+                    f"a point of `{self.kernel_name}` is {shown(corner)}",
+                    code="CYC241",
+                    help=f"give a whole number for each of: {', '.join(self.indices)}",
                 )
         return list(box[0]), list(box[1])
 

@@ -197,7 +197,14 @@ class Kernel:
 
     def bind(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Return one value for each parameter, in order: ndarray, `Blocked`, `Spec` or host value."""
-        bound = self._complete(args, kwargs)
+        try:
+            bound = self._complete(args, kwargs)
+        except TypeError as error:
+            raise TraceError(
+                f"`{self.name}` does not take these arguments: {error}",
+                code="CYC116",
+                help=f"it has {', '.join(f'`{name}`' for name in self.signature.parameters) or 'none'}",
+            ) from None
         values = {name: normalize(name, v, self._argument_span) for name, v in bound.arguments.items()}
         self._check_types(values)
         return tuple(values.values())

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from pathlib import Path
 from types import TracebackType
 
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
 _FULL = "CYCLOTRON_FULL_TRACEBACK"
+_GLUE = ("contextlib", "dataclasses", "functools")  # of Python, between frames of the package
 
 
 def trimmed(traceback: TracebackType | None) -> TracebackType | None:
@@ -24,12 +26,13 @@ def trimmed(traceback: TracebackType | None) -> TracebackType | None:
     entries = []
     entry = traceback
     while entry is not None:
-        if not _is_hidden(entry):
-            entries.append(entry)
+        entries.append(entry)
         entry = entry.tb_next
-    rest = None
-    for entry in reversed(entries):
-        rest = TracebackType(rest, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    rest, is_hidden = None, False
+    for number, entry in reversed(list(enumerate(entries))):
+        is_hidden = _is_own(entry) or (_is_glue(entry) and (is_hidden or _is_called_by_own(entries[:number])))
+        if not is_hidden:
+            rest = TracebackType(rest, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return rest or traceback
 
 
@@ -41,20 +44,42 @@ def trim_uncaught(errors: type[BaseException]) -> None:
     errors : type
         Others are shown as before.
     """
-    show = sys.excepthook
+    show, show_in_thread = sys.excepthook, threading.excepthook
+
+    def trim(error: BaseException | None, traceback: TracebackType | None) -> TracebackType | None:
+        if not isinstance(error, errors):
+            return traceback
+        error.__traceback__ = trimmed(traceback)
+        return error.__traceback__
 
     def show_trimmed(
         kind: type[BaseException], error: BaseException, traceback: TracebackType | None
     ) -> None:
-        if isinstance(error, errors):
-            traceback = trimmed(traceback)
-            error = error.with_traceback(traceback)
-        show(kind, error, traceback)
+        show(kind, error, trim(error, traceback))
 
-    sys.excepthook = show_trimmed
+    def show_trimmed_in_thread(args: threading.ExceptHookArgs, /) -> None:
+        traceback = trim(args.exc_value, args.exc_traceback)
+        fields = (args.exc_type, args.exc_value, traceback, args.thread)
+        show_in_thread(threading.ExceptHookArgs(fields))
+
+    sys.excepthook, threading.excepthook = show_trimmed, show_trimmed_in_thread
 
 
-def _is_hidden(entry: TracebackType) -> bool:
+def _is_own(entry: TracebackType) -> bool:
+    """Tell frames of the package, methods that `dataclasses` writes for it included, and of IPython."""
     frame = entry.tb_frame
-    module = str(frame.f_globals.get("__name__", ""))
-    return frame.f_code.co_filename.startswith(_PACKAGE) or module.partition(".")[0] == "IPython"
+    package = _module(entry).partition(".")[0]
+    return frame.f_code.co_filename.startswith(_PACKAGE) or package in ("cyclotron", "IPython")
+
+
+def _is_glue(entry: TracebackType) -> bool:
+    return _module(entry) in _GLUE
+
+
+def _is_called_by_own(callers: list[TracebackType]) -> bool:
+    caller = next((entry for entry in reversed(callers) if not _is_glue(entry)), None)
+    return caller is not None and _is_own(caller)
+
+
+def _module(entry: TracebackType) -> str:
+    return str(entry.tb_frame.f_globals.get("__name__", ""))

@@ -221,5 +221,5 @@ def test_arguments_that_are_no_arrays(argument: object) -> None:
 
 
 def test_a_missing_argument() -> None:
-    with pytest.raises(TypeError, match="missing"):
+    with pytest.raises(cy.TraceError, match=r"missing.*\[CYC116\]"):
         record(aliased)

@@ -1,6 +1,7 @@
 """Tracebacks of errors end in the user's text; CYCLOTRON_FULL_TRACEBACK=1 shows all frames."""
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -72,6 +73,49 @@ def test_all_frames(text: str) -> None:
     assert "in work" in shown
     assert PACKAGE in shown
     assert "[CYC601]" in shown
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "cy.Machine(grid=(0,))",  # a dataclass, whose `__init__` is generated text
+        "cy.Schedule().space(3)",  # by `dataclasses.replace`
+        "dataclasses.replace(cy.Link(), latency=-1)",
+        "f(1.0)",  # its text is asked for through `functools`
+        "f()",
+        "cy.blocked([[1.0]], 'x')",
+        "in_thread(cy.Layout, -1)",
+    ],
+)
+def test_nothing_between_the_call_and_the_error(call: str) -> None:
+    """Neither frames of Python's own modules nor of text that they generate; those of the user stay."""
+    script = f"""
+import dataclasses
+import threading
+import cyclotron as cy
+
+@cy.kernel
+def f(x):
+    return x
+
+def in_thread(function, *args):
+    thread = threading.Thread(target=lambda: function(*args))
+    thread.start()
+    thread.join()
+
+@dataclasses.dataclass
+class OfUser:
+    value: int
+
+    def __post_init__(self):
+        {call}
+
+OfUser(1)
+"""
+    frames = re.findall(r"File (.*), line \d+, in (\S+)", output(script, full=False))
+    user = [(file, function) for file, function in frames if "threading.py" not in file]
+    called = ("<lambda>",) if "in_thread" in call else ("<module>", "__init__", "__post_init__")
+    assert user == [('"<string>"' if name == "__init__" else '"<stdin>"', name) for name in called]
 
 
 def test_only_own_errors() -> None:

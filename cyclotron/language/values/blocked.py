@@ -253,7 +253,14 @@ def _size(entry: object) -> int:
 
 
 def _tile_shape(tile: int | Sequence[int], rank: int) -> tuple[int, ...]:
-    sizes = (int(tile),) * rank if isinstance(tile, SupportsIndex) else tuple(int(size) for size in tile)
+    given = tuple(tile) if isinstance(tile, Iterable) else (tile,) * rank
+    sizes = tuple(size for size in map(index_of, given) if size is not None)
+    if len(sizes) != len(given):
+        raise ShapeError(
+            f"a tile shape is {shown(tile)}",
+            code="CYC122",
+            help="give a whole number for each axis, e.g. `(64, 64)`, or one for all",
+        )
     if len(sizes) != rank:
         raise ShapeError(
             f"tile shape {sizes} has {len(sizes)} axes, the array has {rank}",
