@@ -75,6 +75,39 @@ def test_a_new_ufunc_of_elements_takes_elements_slices_by_data_and_indices() -> 
     np.testing.assert_allclose(all_of_x, expected)
 
 
+@pytest.mark.usefixtures("tables")
+def test_a_new_function_of_elements_takes_them_by_the_name_of_numpy() -> None:
+    @registry.numpy_function(np.nan_to_num, elementwise=True)
+    def nan_to_num(x):
+        return cy.where(cy.isnan(x), 0.0, x)
+
+    @cy.kernel
+    def numbers(x):
+        y = cy.zeros_like(x)
+        for i in range(3):
+            y[i] = np.nan_to_num(x[i]) + np.nan_to_num(i)
+        return y
+
+    x = np.array([2.0, np.nan, -1.0])
+    np.testing.assert_array_equal(numbers(x), np.nan_to_num(x) + np.arange(3))
+
+
+@cy.kernel
+def of_elements_by_numpy(x, k):
+    y, z, u = cy.zeros_like(x), cy.zeros_like(x), cy.zeros_like(x)
+    for i in range(x.shape[0]):
+        y[i] = np.clip(x[i], 0, 1) + np.clip(x[i], min=-1) + np.clip(a=x[i], a_min=None, a_max=i)
+        z[i] = np.round(x[i]) + np.round(k[i]) + np.clip(i, 1, 2) + np.round(i % 3)
+        u[i] = np.isclose(x[i], 1.0) + np.where(x[i] > 0, 3, 5) + 7 * np.isclose(i, x[i]) + np.real(x[i])
+    return y, z, u
+
+
+def test_functions_of_elements_by_the_names_of_numpy() -> None:
+    x, k = np.array([1.0, -0.5, 2.0, 0.3, 4.0]), np.arange(5)
+    for found, expected in zip(of_elements_by_numpy(x, k), of_elements_by_numpy.reference(x, k), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
 @cy.kernel
 def of_indices(x):
     y = cy.zeros_like(x)

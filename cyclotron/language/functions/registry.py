@@ -117,7 +117,8 @@ def _or_numpy(function: _Function, numpy: Callable[..., Any], elementwise: bool)
     def of_elements(*args: Any, **kwargs: Any) -> Any:
         values = (*args, *kwargs.values())
         if any(isinstance(value, (Arithmetic, *_INDICES)) for value in values):
-            return function(*map(_operand, args), **kwargs)
+            named = {name: _operand(value) for name, value in kwargs.items()}
+            return function(*map(_operand, args), **named)
         return plain_result(numpy(*args, **kwargs), *values)
 
     known: Any = of_elements if elementwise else of_arrays

@@ -241,6 +241,9 @@ class Affine:
         assert known is not None
         return known(*inputs)
 
+    def __array_function__(self, *call: Any) -> Any:
+        return dispatch.call("element", self).__array_function__(*call)
+
 
 _OPERATORS = {"add": add, "subtract": sub, "multiply": mul}  # of which NumPy's numbers keep forms affine
 

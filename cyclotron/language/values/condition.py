@@ -56,6 +56,9 @@ class OfIndices(Arithmetic):
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: object) -> Any:
         return dispatch.call("element", self).__array_ufunc__(ufunc, method, *inputs, **options)
 
+    def __array_function__(self, *call: Any) -> Any:
+        return dispatch.call("element", self).__array_function__(*call)
+
 
 class Condition(OfIndices):
     """A condition on indices: a union of conjunctions of affine constraints; in arithmetic it is 0 or 1."""

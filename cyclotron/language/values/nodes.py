@@ -194,11 +194,11 @@ class Element(Refusals, Arithmetic):
             return first.T
         if function in (np.sum, np.max, np.min) and len(args) == 1 and isinstance(first, Element):
             return _fold(function.__name__.removeprefix("a"), first, **kwargs)
-        if function is np.where and len(args) == 3 and not kwargs:
-            return dispatch.call("where_of_numpy", *args)
-        if function in (np.real, np.imag, np.copy) and len(args) == 1:
-            return dispatch.apply(function.__name__, first)
-        raise not_an_operator(f"`np.{function.__name__}`")
+        if function is np.copy and len(args) == 1:
+            return dispatch.apply("copy", first)
+        if not dispatch.call("is_elementwise", function):
+            raise not_an_operator(f"`np.{function.__name__}`")
+        return dispatch.call("call_of_numpy", function, args, kwargs)
 
 
 class Constant(Element):

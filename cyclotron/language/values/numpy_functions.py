@@ -146,4 +146,4 @@ def method(name: str) -> Callable[..., Any] | None:
     return METHODS.get(name)
 
 
-dispatch.implement(ufunc=ufunc)
+dispatch.implement(ufunc=ufunc, is_elementwise=lambda function: function in ELEMENTWISE, call_of_numpy=called)

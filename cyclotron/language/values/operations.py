@@ -236,5 +236,4 @@ dispatch.implement(
     cast=cast,
     element=element,
     operate_on_elements=_operate_on_elements,
-    where_of_numpy=where_of_numpy,
 )
