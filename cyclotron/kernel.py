@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 _P = ParamSpec("_P")
 _Q = ParamSpec("_Q")
 _R = TypeVar("_R")
+_PUBLIC = (
+    *("name", "file", "first_line", "number", "signature", "source"),
+    *("compile", "graph", "il", "recurrences", "reference"),
+)
 
 
 class Kernel(language.Kernel, Generic[_P, _R]):
@@ -132,6 +136,10 @@ class Kernel(language.Kernel, Generic[_P, _R]):
             Prints one node a line and draws itself (``to_svg``, ``to_dot``); ``evaluate`` runs it in NumPy.
         """
         return graph.graph_of(self, self.bind(*args, **kwargs))
+
+    def __dir__(self) -> list[str]:
+        """The names for users; others are for the layers that compile and run kernels."""
+        return [name for name in super().__dir__() if name.startswith("_") or name in _PUBLIC]
 
     def _run(self, values: tuple[Any, ...]) -> Any:
         """Compile for the threads of this process, run, and return arrays as the function does."""

@@ -27,3 +27,7 @@ __all__ = [
     "spec",
     *PUBLIC,
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

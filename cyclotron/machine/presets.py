@@ -26,6 +26,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def unit(*grid: int, topology: Topology = "mesh", memory: int = 2**30) -> Machine:
     """Return the ideal array of the systolic-array literature: every operation and every hop takes one cycle.
 

@@ -17,6 +17,10 @@ __all__ = ["cholesky", "inv_triangular", "ldl", "lu", "solve_triangular"]
 NAMES.update(f"linalg.{name}" for name in __all__)
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def solve_triangular(
     a: Any,
     b: Any,
