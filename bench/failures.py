@@ -137,7 +137,9 @@ def next_run(found: Found) -> None:
         found.wrong.append("the next run is wrong")
 
 
-def ended(found: Found, begun: float, error: BaseException | None, right: bool, pids: list[int]) -> None:
+def record_outcome(
+    found: Found, begun: float, error: BaseException | None, right: bool, pids: list[int]
+) -> None:
     """Note what came of a fault, and when."""
     now = time.monotonic()
     found.seconds.append(now - begun)
@@ -163,7 +165,7 @@ def of_a_rank(kind: str, found: Found) -> None:
         code = "CYC730" if kind == "exception" else "CYC732"
         right = isinstance(error, cy.ExecutionError) and error.code == code
         right = right and f"rank 1 of {RANKS}" in str(error) and not processes.folder.exists()
-        ended(found, float(Path(stamp).read_text()), error, right, pids)
+        record_outcome(found, float(Path(stamp).read_text()), error, right, pids)
 
 
 def of_the_user(found: Found) -> None:
@@ -181,7 +183,7 @@ def of_the_user(found: Found) -> None:
         cy.run(endless(), backend="mpi", ranks=RANKS)
     except BaseException as raised:
         error = raised
-    ended(found, begun[0], error, isinstance(error, KeyboardInterrupt), pids)
+    record_outcome(found, begun[0], error, isinstance(error, KeyboardInterrupt), pids)
 
 
 def of_slots(found: Found) -> None:
@@ -199,7 +201,7 @@ def of_slots(found: Found) -> None:
         for name, value in before.items():
             os.environ.pop(name) if value is None else os.environ.update({name: value})
     right = isinstance(error, cy.BackendUnavailable) and "slots" in str(error)
-    ended(found, begun, error, right, [])
+    record_outcome(found, begun, error, right, [])
 
 
 def endless() -> cy.Program:

@@ -9,7 +9,7 @@ import cyclotron as cy
 BOUND_NANOSECONDS = 200
 
 
-def time_alone(program: cy.Program) -> cy.Result:
+def timing_only(program: cy.Program) -> cy.Result:
     return cy.run(program, backend="sim", functional=False, event_limit=0, engine="general")
 
 
@@ -19,7 +19,7 @@ def main() -> None:
     rng = np.random.default_rng(0)
     A, B = rng.standard_normal((size, steps)), rng.standard_normal((steps, size))
     program = matmul.compile(A, B, schedule=cy.schedules.output_stationary(matmul))
-    timing = time_alone(program)
+    timing = timing_only(program)
     instructions, pe_cycles = timing.stats["instructions"], timing.cycles * timing.utilization.size
     measures = {}
     try:
@@ -31,7 +31,7 @@ def main() -> None:
         runs,
         **measures,
         sim=lambda: cy.run(program, backend="sim", event_limit=0).seconds,
-        sim_timing_only=lambda: time_alone(program).seconds,
+        sim_timing_only=lambda: timing_only(program).seconds,
         local=lambda: cy.run(program).seconds,
     )
     figures = {}

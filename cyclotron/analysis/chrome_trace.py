@@ -93,8 +93,8 @@ class _Time(NamedTuple):
         return microseconds(max(first, after - 1))
 
 
-class _Place(NamedTuple):
-    """Where in the file."""
+class _SortKey(NamedTuple):
+    """Order of a record in the file."""
 
     cycle: int
     order: int
@@ -107,7 +107,7 @@ class _Drawing:
 
     def __init__(self, time: _Time, columns: int) -> None:
         self._time, self._columns = time, columns
-        self._records: list[tuple[_Place, Record]] = []
+        self._records: list[tuple[_SortKey, Record]] = []
 
     @property
     def pes(self) -> list[int]:
@@ -140,9 +140,9 @@ class _Drawing:
             self._slice("wait", f"wait {channel}", receiver, then, waiting, {})
         self._slice("receive", f"receive {channel}", receiver, then, (received, received), words)
         arrow = {"cat": "message", "name": channel, "id": number}
-        self._add(_Place(sent, order, 1, sender), {"ph": "s", **arrow, "ts": self._time.last(*sending)})
+        self._add(_SortKey(sent, order, 1, sender), {"ph": "s", **arrow, "ts": self._time.last(*sending)})
         end = {"ph": "f", "bp": "e", **arrow, "ts": self._time.at(received)}
-        self._add(_Place(received, then, 1, receiver), end)
+        self._add(_SortKey(received, then, 1, receiver), end)
 
     def request(self, request: Any, memory: str) -> None:
         """How long its PE waits, if the PE came to it."""
@@ -159,10 +159,10 @@ class _Drawing:
         start, end = cycles
         times = {"ts": self._time.at(start), "dur": self._time.between(start, end)}
         record = {"ph": "X", "cat": kind, "name": name, **times, "args": arguments}
-        self._add(_Place(start, order, 0, pe), record)
+        self._add(_SortKey(start, order, 0, pe), record)
 
-    def _add(self, place: _Place, record: Record) -> None:
-        self._records.append((place, {**record, **_ids(place.pe, self._columns)}))
+    def _add(self, key: _SortKey, record: Record) -> None:
+        self._records.append((key, {**record, **_ids(key.pe, self._columns)}))
 
 
 class _Ports:

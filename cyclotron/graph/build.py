@@ -117,7 +117,7 @@ class _Statement:
         self._statement = statement
         self._axes = tuple(loop for loop in statement.loops if isinstance(loop, AxisIndex))
         self._domain = Domain(self._axes, statement.region)
-        self._made: dict[tuple[int, Domain], Edge] = {}
+        self._temporaries: dict[tuple[int, Domain], Edge] = {}
         self._nodes: list[Node] = []
 
     def nodes(self) -> list[Node]:
@@ -154,9 +154,9 @@ class _Statement:
             source = self._scope.get(value.tensor, -1)
             return Edge(source, value.tensor.name, access, value.tensor, value.index)
         key = (id(value), domain)  # the statement keeps the expression
-        if key not in self._made:
-            self._made[key] = self._temporary(value, domain, value.dtype or dtype)
-        return self._made[key]
+        if key not in self._temporaries:
+            self._temporaries[key] = self._temporary(value, domain, value.dtype or dtype)
+        return self._temporaries[key]
 
     def _temporary(self, value: Element, domain: Domain, dtype: str | None) -> Edge:
         flags: tuple[str, ...] = ()

@@ -88,7 +88,7 @@ class _Run:
         self._arrays = arrays
         self._loops: dict[Index, int] = {}
         self._points: dict[Domain, Points] = {}
-        self._made: dict[int, Operand] = {}
+        self._results: dict[int, Operand] = {}
 
     def block(self, nodes: tuple[Node, ...]) -> None:
         """Run nodes in order."""
@@ -123,12 +123,12 @@ class _Run:
                 help=f"look at what node N{node.id} reads; the operator is not defined for these data",
             ) from None
         if node.kind == "temporary":
-            self._made[node.id] = value
+            self._results[node.id] = value
             return
         assert node.target is not None
         self._write(node.target, node.index, points, value)
         self._points.clear()
-        self._made.clear()
+        self._results.clear()
 
     def _value(self, node: Node, points: Points) -> Operand:
         domains = node.inner or (node.domain,) * len(node.operands)
@@ -147,7 +147,7 @@ class _Run:
         if isinstance(operand, Number):
             return points.of(operand.form).astype(operand.dtype)
         if operand.tensor is None:
-            return self._made[operand.source]
+            return self._results[operand.source]
         array = self._arrays[operand.tensor]
         places = self._places(operand.tensor, operand.index, points)
         if operand.tensor.tile is None:

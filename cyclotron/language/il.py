@@ -10,6 +10,8 @@ A program is a function under `@il.program` that runs once on symbolic tensors. 
             with il.loop("j", B.shape[1]) as j:
                 C[i, j] = il.sum("k", 0, A.shape[1], lambda k: A[i, k] * B[k, j])
         return il.outputs(C=C)
+
+Its names stay while those of the modules behind them change, since users have files of what `f.il()` printed.
 """
 
 from __future__ import annotations

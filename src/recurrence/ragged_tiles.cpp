@@ -49,7 +49,7 @@ class RaggedTiles {
   RaggedTiles(const System& system, const Equation& equation) : system_(system), equation_(equation) {}
 
   void check(const poly::Set& domain) const {
-    Known known;
+    PiecesById known;
     const auto values = shapes(equation_.expr, {equation_.indices, domain}, known);
     const auto tiles = shapes_of(equation_.target, equation_.index, domain);
     for (const auto& value : values) {
@@ -71,13 +71,13 @@ class RaggedTiles {
   }
 
  private:
-  using Known = std::map<ExprId, Pieces>;
+  using PiecesById = std::map<ExprId, Pieces>;
   static constexpr auto help =
       "the last tiles of a dimension are smaller where the tile does not divide it: use a tile that does, or "
       "give the last one an equation of its own";
 
   /// The shapes of an expression's value, at all points in scope.
-  Pieces shapes(ExprId id, const Scope& scope, Known& known) const {
+  Pieces shapes(ExprId id, const Scope& scope, PiecesById& known) const {
     if (const auto found = known.find(id); found != known.end()) return found->second;
     const Expr& expr = system_.at(id);
     auto result = std::visit(
@@ -115,7 +115,7 @@ class RaggedTiles {
     return result;
   }
 
-  Pieces shapes_of(const Apply& apply, const Span& span, const Scope& scope, Known& known) const {
+  Pieces shapes_of(const Apply& apply, const Span& span, const Scope& scope, PiecesById& known) const {
     struct Combination {
       poly::Set points;
       std::vector<Shape> operands;
@@ -153,7 +153,7 @@ class RaggedTiles {
     names.push_back(reduce.index);
     const auto terms = scope.points.preimage(around, outer + 1)
                            .intersect(to_set(scope.points.context(), reduce.domain, outer + 1));
-    Known known;
+    PiecesById known;
     Pieces result;
     for (const auto& term : shapes(reduce.body, {names, terms}, known)) {
       auto points = term.points.project(keep).coalesce();

@@ -127,7 +127,7 @@ def bound_reached(flag: SymbolicTensor, test: object, steps: int) -> None:
     ever = trace.declare(name, (), None, "bool", 0, anywhere=True)
     more = both(_now(flag), while_running(as_element(truth(test)), _now(flag)))
     trace.assign(ever, (), apply("logical_or", _now(ever), more))
-    trace.unfinished.append(ever)
+    trace.reached_bounds.append(ever)
 
 
 def is_ending(name: str) -> bool:

@@ -52,7 +52,7 @@ class Trace:
         The recurrences that they spell, unless `refusal` says why they spell none.
     bindings : list of Binding
         Where the arrays of names get what other arrays hold.
-    unfinished : list of Tensor
+    reached_bounds : list of Tensor
         For each `while` whether it was left at its most steps; they become outputs.
     flags : dict of Index to Tensor
         For each loop that may end early the flag that says whether it still runs.
@@ -75,7 +75,7 @@ class Trace:
     refusal: TraceError | None = None
     outputs: dict[str, Tensor] = field(default_factory=dict)
     bindings: list[Binding] = field(default_factory=list)
-    unfinished: list[Tensor] = field(default_factory=list)
+    reached_bounds: list[Tensor] = field(default_factory=list)
     flags: dict[Index, Tensor] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     entered: int = 0
@@ -424,10 +424,10 @@ def _as_stored(target: Tensor, value: object) -> object:
         return converted(one, target.dtype_name) if isinstance(one, Element) and one.type.weak else one
     if not isinstance(value, Increment):
         return stored(element(value), target.dtype_name)
-    grown = value.element()
-    if grown.dtype == target.dtype_name:
+    accumulated = value.element()
+    if accumulated.dtype == target.dtype_name:
         return replace(value, value=stored(value.value, target.dtype_name))
-    return stored(grown, target.dtype_name)
+    return stored(accumulated, target.dtype_name)
 
 
 def _while_running(value: object, running: Access) -> object:

@@ -253,8 +253,8 @@ def outputs(**tensors: object) -> dict[str, Tensor]:
             raise _bad_output(f"`{name}` is returned twice, also as `{tensor.name}`")
         is_taken = builtins.any(t.is_input and t.name == name and t is not tensor for t in trace.tensors)
         result[f"{name}_out" if is_taken else name] = tensor  # `x = x + 1` is another x than the input
-    for ending in trace.unfinished:
-        result[ending.name] = ending
+    for flag in trace.reached_bounds:
+        result[flag.name] = flag
     _rename(trace, result)
     trace.outputs = result
     return result

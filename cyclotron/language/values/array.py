@@ -417,7 +417,7 @@ class LazyArray(SymbolicArray):
         self.costly = costly or any(operand.costly for operand in operands)
         self._element_at = element_at
         self._read = [tensor for operand in operands for tensor in operand.read_tensors()]
-        self._made = len(active_recorder().statements)
+        self._recorded_statements = len(active_recorder().statements)
         self.chosen: Chosen | None = None  # the arrays one of which it is in Python
         self.operations = 1 + sum(operand.operations for operand in operands)
         if self.operations > MOST_OPERATIONS:
@@ -435,7 +435,7 @@ class LazyArray(SymbolicArray):
 
     def at(self, index: Sequence[Affine]) -> Element:
         for tensor in self._read:
-            if tensor.assigned > self._made:
+            if tensor.assigned > self._recorded_statements:
                 raise trace_error(
                     "CYC107",
                     f"`{tensor.name}` is assigned between an expression of it and the use of the expression",

@@ -39,7 +39,7 @@ class Ragged(PartialArray):
     def __init__(self, whole: SymbolicArray, bounds: Sequence[Bound]) -> None:
         self.whole = whole
         self.bounds = tuple(bounds)
-        self._made = _versions(self.bounds)
+        self._bound_versions = _versions(self.bounds)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -126,7 +126,7 @@ class Ragged(PartialArray):
     def check(self, bounds: Sequence[Bound]) -> None:
         """Raise `TraceError` (CYC107) where the bounds are other ones, or were assigned since."""
         check_together(self.bounds, bounds)
-        if _versions(self.bounds) != self._made:
+        if _versions(self.bounds) != self._bound_versions:
             raise _unlike("the bounds of a slice, which are data, are assigned before what it read is used")
 
 

@@ -84,7 +84,7 @@ class ReferenceRagged(NDArrayOperatorsMixin):
 
     def astype(self, dtype: Any) -> ReferenceRagged:
         """A copy in another dtype."""
-        return self._made(lambda one: one.astype(dtype), self)
+        return self._apply(lambda one: one.astype(dtype), self)
 
     def copy(self) -> ReferenceRagged:
         """A copy."""
@@ -93,18 +93,18 @@ class ReferenceRagged(NDArrayOperatorsMixin):
     @property
     def real(self) -> ReferenceRagged:
         """The real parts."""
-        return self._made(np.real, self)
+        return self._apply(np.real, self)
 
     @property
     def imag(self) -> ReferenceRagged:
         """The imaginary parts."""
-        return self._made(np.imag, self)
+        return self._apply(np.imag, self)
 
     def conj(self) -> ReferenceRagged:
         """The complex conjugates."""
-        return self._made(np.conj, self)
+        return self._apply(np.conj, self)
 
-    def _made(self, function: Callable[..., Any], *values: Any) -> ReferenceRagged:
+    def _apply(self, function: Callable[..., Any], *values: Any) -> ReferenceRagged:
         """Apply a function to the elements that are selected."""
         parts = [value for value in values if isinstance(value, ReferenceRagged)]
         for part in parts:
@@ -151,7 +151,7 @@ class ReferenceRagged(NDArrayOperatorsMixin):
         if method != "__call__" or (options and not in_place) or ufunc.nout != 1 or ufunc.signature:
             raise unknown_shape()
         function = operator.pow if ufunc is np.power else ufunc  # which has powers that are exact
-        return self._changed(ufunc, inputs[1]) if in_place else self._made(function, *inputs)
+        return self._changed(ufunc, inputs[1]) if in_place else self._apply(function, *inputs)
 
     def __array_function__(
         self, function: Callable[..., Any], _types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
@@ -164,7 +164,7 @@ class ReferenceRagged(NDArrayOperatorsMixin):
         def call(*values: Any) -> Any:
             return function(*values[:count], **dict(zip(names, values[count:], strict=True)))
 
-        return self._made(call, *args, *kwargs.values())
+        return self._apply(call, *args, *kwargs.values())
 
     def refused(self) -> TraceError:
         """The error where it is used as an array."""
