@@ -124,7 +124,7 @@ def alive(pid: int) -> bool:
 
 
 def left(pids: list[int], deadline: float) -> int:
-    """How many of the processes are still there some time later."""
+    """The number of processes that are still there some time later."""
     while time.monotonic() < deadline and any(map(alive, pids)):
         os.sched_yield()
     return sum(map(alive, pids))

@@ -1,4 +1,4 @@
-"""How soon Ctrl-C gives control back: in compilation, refusals, `prove`, on sim and local. Bound: 0.2 s.
+"""Time until Ctrl-C gives control back: in compilation, refusals, `prove`, on sim and local. Bound: 0.2 s.
 
 Each is interrupted at random moments, local within one call of BLAS, which may go on alone.
 """

@@ -1,4 +1,4 @@
-"""Does each installed part work? A small run of each, and what to install where a part is missing."""
+"""A check of the installed parts: a small run of each, and what to install where a part is missing."""
 
 from __future__ import annotations
 

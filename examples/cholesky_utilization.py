@@ -1,4 +1,4 @@
-"""Where an array is busy that factorises tile by tile: a wavefront that widens on its way down (Fig. 16a).
+"""The busy PEs of an array that factorises tile by tile: a wavefront that widens on its way down (Fig. 16a).
 
 PE (i, j) updates its tile j times and then solves, so lower rows and later diagonals have longer chains of
 updates. `python examples/cholesky_utilization.py map.png` draws the map and the widest wavefront.
@@ -35,7 +35,7 @@ def by_row(result):
 
 
 def computing(result, cycle):
-    """How many PEs of each row compute at a cycle."""
+    """The number of PEs of each row that compute at a cycle."""
     now = (result.events["start"] <= cycle) & (cycle < result.events["end"])
     return np.bincount(result.events["pe"][now] // result.grid[1], minlength=result.grid[0])
 

@@ -1,4 +1,4 @@
-"""How busy each PE of a triangular solve is: the more, the further down the array (Fig. 17b).
+"""The utilization of each PE of a triangular solve: the more, the further down the array (Fig. 17b).
 
 Row i of L X = B needs i updates by the rows above it, then a division. `python examples/trsm_utilization.py
 map.png` draws the map.

@@ -38,7 +38,7 @@ class Tensor:
         return tuple(-(-n // t) for n, t in zip(self.shape, tile, strict=True))
 
     def slices(self, index: Point) -> tuple[slice, ...] | Point:
-        """Where an element is in the array of scalars."""
+        """The place of an element in the array of scalars."""
         if self.tile is None:
             return index
         return tuple(slice(i * t, (i + 1) * t) for i, t in zip(index, self.tile, strict=True))

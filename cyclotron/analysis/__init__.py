@@ -1,1 +1,1 @@
-"""Where cycles, messages and seconds went: counters, events, critical paths, traces."""
+"""Accounts of cycles, messages and seconds: counters, events, critical paths, traces."""

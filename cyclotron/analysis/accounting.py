@@ -1,4 +1,4 @@
-"""Where each cycle of each PE went: to which operator, and waiting for which channel."""
+"""An account of each cycle of each PE: the operator that it went to, or the channel that was waited for."""
 
 from __future__ import annotations
 

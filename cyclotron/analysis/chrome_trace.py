@@ -145,7 +145,7 @@ class _Drawing:
         self._add(_SortKey(received, then, 1, receiver), end)
 
     def request(self, request: Any, memory: str) -> None:
-        """How long its PE waits, if the PE came to it."""
+        """The time that its PE waits, if the PE came to it."""
         if request["passed"] < 0:
             return
         kind = "store" if request["stores"] else "load"

@@ -62,7 +62,7 @@ class Step(NamedTuple):
 
     @property
     def cycles(self) -> int:
-        """How long it takes; the steps of a path add up to the run's cycles."""
+        """Its length; the steps of a path add up to the run's cycles."""
         return self.end - self.start
 
 
@@ -343,7 +343,7 @@ class _Log:
         raise AssertionError(f"message {number} waited for nothing")
 
     def _group(self, number: int) -> tuple[int, int]:
-        """Where in `port` the messages of one send lie: several of a broadcast."""
+        """The positions in `port` of the messages of one send: several of a broadcast."""
         order = self.messages["send_order"][number]
         first = last = int(self.port_place[number])
         while first > 0 and self._is_in(first - 1, number, order):

@@ -1,4 +1,4 @@
-"""Where the time of MPI ranks went, how fast they computed, and the words that they moved."""
+"""An account of the time of MPI ranks, their speed, and the words that they moved."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ MotionKind = Literal["stationary", "resident", "stream", "broadcast", "local"]
 
 @dataclass(frozen=True)
 class Motion:
-    """How the values of one flow get to the PEs that use them.
+    """The way of the values of one flow to the PEs that use them.
 
     Attributes
     ----------

@@ -143,7 +143,7 @@ class Program:
 
     @property
     def roles(self) -> Roles:
-        """Who does what: the controller, if any, workers, reduction PEs and relays, with what each holds."""
+        """The roles of PEs: controller, if any, workers, reduction PEs and relays, with what each holds."""
         return compiler.Roles.of(self.core)
 
     @property

@@ -120,7 +120,7 @@ class Recurrences:
 
     @property
     def space_loops(self) -> tuple[SpaceLoop, ...]:
-        """Which indices may be space loops of a systolic array, with the reasons of those that may not.
+        """The indices that may be space loops of a systolic array, with the reasons of those that may not.
 
         AutoSA's conditions: every dependence that involves the index is uniform in it, of whatever kind; and
         flow and read dependences, which become messages, are at most 1 long in it. Anti and output

@@ -1,4 +1,4 @@
-"""Which machines a compiled program runs on."""
+"""The machines that a compiled program runs on."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ class Role:
 
 @dataclass(frozen=True, repr=False)
 class Roles(Table):
-    """Who does what: iterable, the roles of the PE classes; a table as text.
+    """A table of who does what: iterable, the roles of the PE classes; a table as text.
 
     Attributes
     ----------

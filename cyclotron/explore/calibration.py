@@ -291,7 +291,7 @@ def _message_times(dtype: str) -> tuple[float, float]:
 
 
 def _file(dtype: str, hosts: tuple[str, str]) -> Path:
-    """Where the figures of this machine, its BLAS and its MPI are kept, and of messages between two hosts."""
+    """The file of the figures of this machine, its BLAS and its MPI, and of messages between two hosts."""
     found = (_METHOD, hosts, platform.machine(), _core.blas_version(), threads(), _mpi_library())
     key = hashlib.sha256(repr(found).encode()).hexdigest()[:16]
     folder = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"

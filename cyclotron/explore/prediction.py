@@ -1,4 +1,4 @@
-"""How long MPI ranks will take for a program: the simulator, with PEs that share ranks."""
+"""A prediction of the time of a program on MPI ranks: the simulator, with PEs that share ranks."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ class Sweep(Listing[Record]):
 
     @property
     def caption(self) -> str:
-        """How many designs there are, in words."""
+        """The number of designs, in words."""
         return f"{len(self)} designs"
 
     def _repr_html_(self) -> str:

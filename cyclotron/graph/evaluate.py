@@ -181,7 +181,7 @@ class _Run:
 
 
 def _tiles(tensor: Tensor, places: Places) -> Iterator[tuple[slice, ...]]:
-    """Where tiles lie among the scalars."""
+    """The positions of tiles among the scalars."""
     assert tensor.tile is not None
     for corner in zip(*places, strict=True):
         yield tuple(slice(int(c) * t, (int(c) + 1) * t) for c, t in zip(corner, tensor.tile, strict=True))

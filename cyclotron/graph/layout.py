@@ -1,4 +1,4 @@
-"""Where the nodes of a graph are drawn: in layers, sources above what reads them, loops around theirs."""
+"""The positions of nodes in a picture: in layers, sources above what reads them, loops around theirs."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """Where a node is computed: for each point of `outer`, the values of `indices` that lie in `region`.
+    """The points of a node: for each point of `outer`, the values of `indices` that lie in `region`.
 
     The indices of the loops around are numbers when the node runs.
     """

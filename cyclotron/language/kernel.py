@@ -247,7 +247,7 @@ class Kernel:
 
     @property
     def returns(self) -> str:
-        """How results are returned: "single", "tuple" or "dict"."""
+        """The form of the results: "single", "tuple" or "dict"."""
         return "dict" if self._is_il else self._rewritten.form
 
     @property

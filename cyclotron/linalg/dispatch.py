@@ -51,7 +51,7 @@ _SOLVERS: dict[tuple[bool, bool], Kernel[..., Any]] = {
 
 @dataclass(frozen=True)
 class Options:
-    """Where and how an operation is done: the options of `cyclotron.linalg.matmul`, checked."""
+    """The options of `cyclotron.linalg.matmul`, checked."""
 
     backend: str
     ranks: int | None
@@ -65,7 +65,7 @@ class Options:
 
 @dataclass(frozen=True)
 class TriangularForm:
-    """Which triangular system: the flags of `cyclotron.linalg.solve_triangular`."""
+    """The flags of `cyclotron.linalg.solve_triangular`."""
 
     side: str
     lower: bool
@@ -310,7 +310,7 @@ def _run(
 
 
 def _count(options: Options, *operands: Any) -> int:
-    """How many ranks, or threads, there will be."""
+    """The number of ranks, or threads."""
     if options.backend == "numpy":
         return 1
     if options.backend != "mpi":

@@ -27,7 +27,7 @@ _MOST_KEPT = 1 << 28
 
 @dataclass(frozen=True)
 class MappedArrays:
-    """Where arrays are.
+    """The addresses of arrays.
 
     Attributes
     ----------

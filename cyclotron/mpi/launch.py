@@ -1,4 +1,4 @@
-"""How the workers of a pool are started."""
+"""The start of a pool's workers."""
 
 from __future__ import annotations
 

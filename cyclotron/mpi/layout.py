@@ -1,4 +1,4 @@
-"""How the elements of an array lie on ranks."""
+"""The layout of an array's elements on ranks."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Layout:
 
     @property
     def ranks(self) -> int | None:
-        """How many ranks the grid has; None where an owner decides."""
+        """The number of ranks of the grid; None where an owner decides."""
         return None if self.grid is None else math.prod(self.grid)
 
     def tile(self, shape: Sequence[int]) -> tuple[int, ...]:

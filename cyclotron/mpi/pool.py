@@ -100,7 +100,7 @@ class Pool:
 
     @property
     def keeps(self) -> int:
-        """How many distributed arrays it has."""
+        """The number of its distributed arrays."""
         return len(self._kept)
 
     def new_number(self) -> int:

@@ -1,4 +1,4 @@
-"""Where ranks get an array from that is to be distributed: callables, which raise CyclotronError."""
+"""Sources of an array that ranks are to hold: callables, which raise CyclotronError."""
 
 from __future__ import annotations
 

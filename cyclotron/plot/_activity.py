@@ -1,4 +1,4 @@
-"""How many PEs compute when."""
+"""The number of PEs that compute, over time."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class _Picture:
         return self._dataflow.points(space, self._least, self._greatest) if self._least else []
 
     def places(self) -> Iterator[arrows.Place]:
-        """Where the nodes are."""
+        """The positions of the nodes."""
         for space in self._dataflow.spaces:
             for point in self._points[space.number]:
                 yield self._place(point, space)

@@ -1,4 +1,4 @@
-"""How each PE spends its cycles."""
+"""The shares of each PE's cycles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the cycles of a whole array go."""
+"""The account of a whole array's cycles."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ class Result:
 
     @functools.cached_property
     def active(self) -> NDArray[np.int64]:
-        """How many PEs compute in each cycle, int64, shape ``(cycles,)``; from `events`.
+        """The number of PEs that compute in each cycle, int64, shape ``(cycles,)``; from `events`.
 
         A PE executes one operator at a time: this is the number of active instructions, too.
 

@@ -30,7 +30,7 @@ READER = records.Reader(ScheduleError, "CYC301")
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Movement:
-    """How one tensor reaches the points that use it.
+    """The way in which one tensor reaches the points that use it.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Movement:
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Fold:
-    """How a grid dimension is shared out over fewer PEs; made by `block` and `cyclic`.
+    """The sharing of a grid dimension over fewer PEs; made by `block` and `cyclic`.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class Reassociation:
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Reduction:
-    """How the reductions over an index in space are done; made by `Schedule.reduce`.
+    """The form of the reductions over an index in space; made by `Schedule.reduce`.
 
     Parameters
     ----------

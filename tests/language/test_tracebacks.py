@@ -68,7 +68,7 @@ def test_frames_of_the_user(text: str) -> None:
 
 
 def test_all_frames(text: str) -> None:
-    """Where they are asked for."""
+    """Those of the package too, on request."""
     shown = output(text, full=True)
     assert "in work" in shown
     assert PACKAGE in shown

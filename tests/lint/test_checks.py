@@ -133,7 +133,7 @@ def test_functions_of_awkward_sources_are_found():
 
 
 def test_braces_of_all_sources_are_read():
-    """Where the blanked text of a file did not balance, functions of it would go unseen."""
+    """If the blanked text of a file did not balance, functions of it would go unseen."""
     for path in sorted([*(ROOT / "src").rglob("*.?pp"), *(ROOT / "tests/cpp").rglob("*.?pp")]):
         text = path.read_text()
         blanked = cxx_functions.blank(text)
@@ -156,6 +156,9 @@ def test_lines_of_code_are_those_with_code():
         ("a.pyi", 'class A:\n    """What it is."""', 2),
         ("a.hpp", "/// A set.\n/// What of it.\n\n/// Whether it is empty.\nbool empty();", 4),
         ("a.hpp", "/// A set.\nint a;  ///< What it holds.\n", 2),
+        ("a.py", '"""A file."""\ndef f():\n    """Where it is."""', 3),
+        ("a.pyi", 'def f():\n    """How many there are."""', 2),
+        ("a.py", '"""Does it work?"""', 1),
         ("a.py", 'def f():\n    """Return what it is."""\n    # What?\n    x = """What"""', None),
         ("a.hpp", "/// Whatever.\n// What a comment\n/// Tells\n/// What it is.\n", None),
     ],

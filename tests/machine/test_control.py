@@ -209,7 +209,7 @@ def folded(size, setup, kernel=shrunk):
 
 
 def calls_of(program, section, pe):
-    """How many procedures of a section the PE takes part in."""
+    """The number of procedures of a section in which the PE takes part in."""
     return sum(program.core.class_of(pe) in call.classes for call in section.calls)
 
 

@@ -63,7 +63,7 @@ def documents():
 
 
 def places(value, path=()):
-    """Where a document's entries and keys are, of all depths."""
+    """The places of a document's entries and keys, of all depths."""
     yield path
     entries = (
         value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()

@@ -1,4 +1,4 @@
-"""Which hops a machine's wiring allows, and which link a message takes: wraps by dimension, and chiplets."""
+"""Hops that a machine's wiring allows, and links that messages take: wraps by dimension, and chiplets."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Where the time of ranks went: against counts by hand, and in pictures and traces."""
+"""The account of the time of ranks: against counts by hand, and in pictures and traces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which PE computes when: wavefronts, films of them, activity and stalls."""
+"""Pictures of PEs over time: wavefronts, films of them, activity and stalls."""
 
 import base64
 import builtins

@@ -35,7 +35,7 @@ def test_a_huge_file_is_refused_unread(load, size, tmp_path):
 
 
 def numbers(value, path=()):
-    """Where the numbers of a file's text are."""
+    """The places of the numbers in a file's text."""
     entries = (
         value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     )

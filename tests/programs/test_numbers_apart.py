@@ -1,4 +1,4 @@
-"""Where no events are kept, numbers and time are computed apart: the same bits, cycles and failures."""
+"""Without events numbers and time are computed apart: the same bits, cycles and failures."""
 
 import cases
 import kernels

@@ -188,7 +188,7 @@ def test_words_of_cannon(side):
 
 
 def test_a_rank_of_each_pe_is_the_simulator():
-    """Where each rank has one PE, which sends no faster than its link, nothing is shared."""
+    """With one PE on each rank, which sends no faster than its link, nothing is shared."""
     ring = cy.Schedule().space("i").time("j", "k").stream("B", along="i").rotate("k", by="i")
     for latency, tiles in itertools.product((1e-7, 3e-6, 1e-3), (1, 2, 5)):
         program = matmul.compile(

@@ -1,4 +1,4 @@
-"""How refusals of tiles, schedules, machines, files and sweeps read: the whole text, at most 15 lines."""
+"""The refusals of tiles, schedules, machines, files and sweeps: the whole text, at most 15 lines."""
 
 import struct
 import zlib
@@ -260,6 +260,6 @@ def test_a_refused_file_is_read_again():
 
 
 def test_sums_that_move_are_streams():
-    """Which says what they do anyhow."""
+    """Says what they do anyhow."""
     plain = S.space("i", "k")
     assert str(compiled(plain.stream("C", along="k")).dataflow) == str(compiled(plain).dataflow)

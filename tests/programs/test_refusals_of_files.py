@@ -1,4 +1,4 @@
-"""How refusals of changed program files read, and of proofs and runs of programs that are wrong."""
+"""The refusals of changed program files, and of proofs and runs of programs that are wrong."""
 
 import json
 import struct

@@ -1,4 +1,4 @@
-"""Where arrays are busy: the claims of the paper's sections 10.2 and 10.3, on the examples that draw them."""
+"""Utilization of arrays: the claims of the paper's sections 10.2 and 10.3, on the examples that draw them."""
 
 import sys
 from pathlib import Path

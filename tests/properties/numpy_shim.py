@@ -330,7 +330,7 @@ def _parts(a: np.ndarray) -> list[np.ndarray]:
 
 
 def _same(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Where numbers are the same, with the signs of zeros; NaN is as good as any other."""
+    """True for numbers that are the same, with the signs of zeros; NaN is as good as any other."""
     result = np.ones(a.shape, bool)
     wide = np.promote_types(a.dtype, b.dtype)
     for one, other in zip(_parts(a.astype(wide)), _parts(b.astype(wide)), strict=True):

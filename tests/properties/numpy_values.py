@@ -582,7 +582,7 @@ def base(array: Any) -> Any:
 
 
 def fits(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
-    """Does a shape broadcast to another?"""
+    """Tell if a shape broadcasts to another."""
     try:
         return np.broadcast_shapes(shape, wanted) == wanted
     except ValueError:

@@ -135,7 +135,7 @@ def shifted(text: str, offset: int) -> str:
 
 @dataclass
 class Storage:
-    """How a tensor lies in memory: the order of its axes and which of them are turned round."""
+    """The layout of a tensor in memory: the order of its axes and which of them are turned round."""
 
     order: tuple[int, ...]
     flipped: tuple[bool, ...]

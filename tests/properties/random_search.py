@@ -98,7 +98,7 @@ class Judge:
         return self.loaded[1]
 
     def judge(self, problem: Problem) -> int:
-        """How many programs ran right; raises `Failure`."""
+        """The number of programs that ran right; raises `Failure`."""
         kernel = self.kernel(problem.kernel.source)
         arguments = problem.kernel.arguments(problem.sizes, np.random.default_rng(problem.data))
         with warnings.catch_warnings():

@@ -60,7 +60,7 @@ class Controller:
         self.called.add(pe)
 
     def call(self, pe: Pe, clock: Any) -> None:
-        """Where a procedure of a PE begins."""
+        """The beginning of a procedure of a PE."""
         if pe in self.called:
             clock.stall_control += self.machine["control"]["setup_cycles"]
             clock.now += self.machine["control"]["setup_cycles"]

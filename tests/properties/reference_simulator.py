@@ -381,7 +381,7 @@ class _Simulation:
         return next(maps, {}).get("link", link)
 
     def spread(self, axis: int, sender: tuple[int, ...], receiver: tuple[int, ...]) -> int:
-        """How many times the latency of its network a broadcast takes."""
+        """The multiple of its network's latency that a broadcast takes."""
         away = abs(sender[axis] - receiver[axis])
         if self.wraps[axis]:
             away = min(away, self.program["grid"][axis] - away)
@@ -420,7 +420,7 @@ def _values(loop: Json, environment: list[int]) -> Iterator[int]:
 
 
 def _lead(text: str, sender: tuple[int, ...]) -> tuple[int, ...] | None:
-    """Where a link map leads from a PE: it is written as Python."""
+    """The PE to which a link map leads from another: it is written as Python."""
     names, right = text.split("->")
     receiver, _, where = right.partition(" if ")
     at = dict(zip(names.strip(" ()").replace(" ", "").split(","), sender, strict=True))

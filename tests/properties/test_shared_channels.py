@@ -138,7 +138,7 @@ def as_deep(machine: cy.Machine, depth: int) -> cy.Machine:
 
 
 def judge(compile_on: Compile, machine: cy.Machine, rng: random.Random) -> int:
-    """How many links are shared."""
+    """The number of shared links."""
     many = compile_on(machine, None)
     few = with_few(compile_on, machine, many)
     if few is None:

@@ -1,4 +1,4 @@
-"""Checks that docstrings and `///` comments begin with a verb or a noun phrase, not with What or Whether."""
+"""Check that docstrings and `///` comments begin with a verb or a noun phrase, not with What, Where or Is."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from sizes import CXX, tracked_files
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = {".py", ".pyi"}
-IDLE = re.compile(r"(?:What|Whether)\b")
+IDLE = {
+    ".hpp": re.compile(r"(?:What|Whether)\b"),
+    ".py": re.compile(r"(?:What|Whether|How|Where|Which|Who|Does|Is|Are)\b"),
+}
 COMMENT = re.compile(r"///<?\s*(.*)")
 
 
@@ -43,9 +46,10 @@ def violations(root: Path, paths: list[str]) -> list[str]:
         file = root / path
         if not file.is_file() or file.suffix not in PYTHON | CXX:
             continue
-        texts = python_texts if file.suffix in PYTHON else cxx_texts
+        is_python = file.suffix in PYTHON
+        texts, idle = (python_texts, IDLE[".py"]) if is_python else (cxx_texts, IDLE[".hpp"])
         for line, text in texts(file.read_text()):
-            if IDLE.match(text):
+            if idle.match(text):
                 faults.append(f"{path}:{line}: begins with {text.split()[0]!r}: {text.splitlines()[0]}")
     return faults
 

@@ -1,4 +1,4 @@
-"""Where the index of a reduction does not simply run from a first to a last value."""
+"""Reductions whose index does not simply run from a first to a last value."""
 
 from __future__ import annotations
 

@@ -240,7 +240,7 @@ def _result(op: str, target: View, value: SymbolicArray) -> str:
 
 
 def _origin(value: SymbolicArray) -> tuple[int, ...]:
-    """Where element 0 of a new array lies: where arrays as long do, or amid what its elements come from."""
+    """Position of element 0 of a new array: that of arrays as long, or amid what its elements come from."""
     steps = [Index("step", here()) for _ in value.shape]
     element = value.at([Affine({step: 1}, 0) for step in steps])
     result = []

@@ -137,7 +137,7 @@ def _pair(one: Element | Condition, other: Element | Condition, stops_at: bool) 
 
 
 def _open(test: Element | Condition, stops_at: bool) -> Condition | None:
-    """Where a test leaves the result to other ones, or to data, as far as indices tell; None everywhere."""
+    """The indices for which a test leaves the result to other ones, or to data; None for all."""
     if isinstance(test, Condition):
         return test.negated() if stops_at else test
     return test.condition if isinstance(test, Parted) and test.elsewhere is stops_at else None

@@ -166,7 +166,7 @@ class _Flow:
         return {tensor: statement.span for tensor in read if tensor in self._tensors}
 
     def _ends(self) -> tuple[dict[Tensor, int], dict[object, int]]:
-        """Where names matter last, in loops beyond the end of the outermost, and what conditions chose."""
+        """The last uses of names, in loops beyond the end of the outermost, and what conditions chose."""
         loops: dict[Index, int] = {}
         outermost = [
             next((one for one in item.scopes if isinstance(one, Index)), None) for item in self._items

@@ -411,7 +411,7 @@ def _reduce(
 
 
 def _filter(kind: str, test: object) -> tuple[Condition, Element | None]:
-    """Where a reduction has terms: a condition on indices, and data that choose between them and nothing."""
+    """The filter of a reduction: a condition on indices, and data that choose between a term and nothing."""
     known = truth(test)
     if isinstance(known, (bool, Condition)):
         return as_condition(known), None

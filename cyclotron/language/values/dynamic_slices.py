@@ -243,7 +243,7 @@ def _assign_inside(part: View, bounds: Sequence[Bound], new: SymbolicArray) -> N
 
 
 def _inside(shape: Sequence[Any], bounds: Sequence[Bound]) -> SymbolicArray:
-    """Which elements of an array lie inside of bounds."""
+    """The elements of an array that lie inside of bounds."""
     inside: SymbolicArray | None = None
     for at, start, stop in bounds:
         for bound, op in ((stop, "less"), (start, "greater_equal")):

@@ -198,7 +198,7 @@ def _assign_by_bounds(array: np.ndarray[Any, Any], key: object, value: object) -
 
 
 def selected(shape: Sequence[int], bounds: Sequence[Bound]) -> np.ndarray[Any, Any]:
-    """Which elements of an array lie inside of bounds."""
+    """The elements of an array that lie inside of bounds."""
     inside = np.ones(tuple(shape), bool)
     for at, start, stop in bounds:
         size = shape[at]

@@ -281,7 +281,7 @@ def _range_of_exponent(exponent: Element) -> ValueRange | None:
 
 
 def _text(op: str, operands: Sequence[Element]) -> str:
-    """How a number that indices make is written, as far as that is short."""
+    """The text of a number that indices make, as far as that is short."""
     sign = SIGNS.get(op)
     texts = [str(one.value) if isinstance(one, Constant) else one.text for one in operands]
     if sign is None or op.startswith("bit") or len(texts) != 2 or not all(texts):

@@ -1,4 +1,4 @@
-"""Where in the user's source the running code is: the span of the expression under evaluation."""
+"""The place of the running code in the user's source: the span of the expression under evaluation."""
 
 from __future__ import annotations
 
