@@ -280,6 +280,7 @@ class System:
         shape: Sequence[int],
         tile: Sequence[int] | None,
         span: tuple[str, int, int, int, int, int],
+        variable: str = "",
     ) -> int: ...
     def assigns_once(self) -> bool:
         """Return whether no element is assigned twice: else the equations are statements of a loop nest."""

@@ -66,7 +66,14 @@ class RecordedSystem:
     idle_nests: list[list[str]] = field(default_factory=list)
 
     def add_tensor(
-        self, name: str, dtype: str, role: str, shape: list[int], tile: list[int] | None, span: SpanTuple
+        self,
+        name: str,
+        dtype: str,
+        role: str,
+        shape: list[int],
+        tile: list[int] | None,
+        span: SpanTuple,
+        variable: str,
     ) -> int:
         assert role in ("input", "output", "local")
         self.tensors.append(Tensor(name, dtype, role, shape, tile))

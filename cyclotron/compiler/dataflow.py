@@ -111,6 +111,18 @@ class Dataflow:
         box = self._box(least, greatest)
         return [tuple(point) for point in self.core.space_points(names.index(name), *box)]
 
+    def statement(self, space: Space) -> str:
+        """The line of the text whose statement a space has the points of; where not known the space's name.
+
+        Parameters
+        ----------
+        space : Space
+            One of `spaces`.
+        """
+        own = [flow for flow in self.flows if flow.space == space and flow.line]
+        lines = [flow.line for flow in own if flow.computed] or [flow.line for flow in own]
+        return f"the statement at line {max(lines)}" if lines else f"the points of {space.name}"
+
     def rule_points(
         self, rule: Rule, least: Point | None = None, greatest: Point | None = None
     ) -> list[Point]:

@@ -217,9 +217,8 @@ class Explanation:
         for rule in self._dataflow.rules:
             if rule.kind == "export":
                 where = "" if rule.domain == "everywhere" else f" where {rule.domain}"
-                lines.append(
-                    f"{self._subject(rule.flow)} is stored by the points of {rule.flow.space.name}{where}"
-                )
+                statement = self._dataflow.statement(rule.flow.space)
+                lines.append(f"{self._subject(rule.flow)} is stored by {statement}{where}")
         time_function = self.program.notes.get("time", "")
         point = ", ".join(self._dataflow.indices)
         lines.append(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import html
 import operator
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -40,6 +41,11 @@ if TYPE_CHECKING:
 _LARGEST_FILE = 1 << 32  # bytes, of constants nearly all
 # Steps that `Program.verify` checks where nothing is said: below 10 ms.
 _VERIFY_LIMIT = 2 * _core.COMPILE_PROOF_LIMIT
+
+# What tells channels of one name apart, and what a channel's flows have beside their names.
+_NUMBER, _LINE, _OPERATION = map(
+    re.compile, (r", number \d+\)$", r" \((line \d+)?(, )?(number \d+)?\)$", r"\^\w+")
+)
 
 _Stage = TypeVar("_Stage")
 
@@ -261,7 +267,8 @@ class Program:
         depths : mapping of str or int to int
             Messages that each queue of a channel holds; 0: as the machine says. A name, as in `channels`, is
             that of all channels that share it; a number, its place there, is that of one alone, and comes
-            before its name. Its flows, as in `channel_flows`, name a channel too. Others keep their depth.
+            before its name. A name without the line, or the number, in brackets is that of all alike;
+            its flows, as in `channel_flows`, name a channel too. Others keep their depth.
 
         Raises
         ------
@@ -270,13 +277,18 @@ class Program:
         """
         names = [channel["name"] for channel in self.channels]
         flows = names if self._compiled is None else self.channel_flows
+        # Without its number, its line or the operations of its flows, a name is that of all alike.
+        known = [
+            (name, _NUMBER.sub(")", name), _LINE.sub("", name), flow, _OPERATION.sub("", flow))
+            for name, flow in zip(names, flows, strict=True)
+        ]
         given = {}
         if not isinstance(depths, Mapping):
             raise wrong_type("`depths`", depths, 'a mapping, for example {"A along j": 4}')
         for name, depth in depths.items():
             if not isinstance(name, str) and (isinstance(name, bool) or not hasattr(name, "__index__")):
                 raise wrong_type("a channel in `depths`", name, "its name, or its number in `channels`")
-            if name not in names and name not in flows and name not in range(len(names)):
+            if not any(name in own for own in known) and name not in range(len(names)):
                 raise ShapeError(
                     f"`{self.kernel_name}` has no channel `{name}`",
                     code="CYC403",
@@ -288,8 +300,8 @@ class Program:
         return self._with(
             self.core.with_depths(
                 [
-                    given.get(number, given.get(channel["name"], given.get(flow, channel["depth"])))
-                    for number, (channel, flow) in enumerate(zip(self.channels, flows, strict=True))
+                    next((given[name] for name in (number, *own) if name in given), channel["depth"])
+                    for number, (channel, own) in enumerate(zip(self.channels, known, strict=True))
                 ]
             ),
             self.machine,

@@ -174,4 +174,4 @@ def recurrences_of(kernel: Kernel, values: tuple[Any, ...]) -> Recurrences:
         From `Kernel.bind`.
     """
     system, trace = kernel.verified(*values)
-    return Recurrences(system, {t.name: t.values for t in trace.tensors if t.values is not None})
+    return Recurrences(system, {t.unique_name: t.values for t in trace.tensors if t.values is not None})

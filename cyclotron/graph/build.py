@@ -67,7 +67,7 @@ class _Builder:
     def _declared(self, tensor: Tensor, number: int) -> Node:
         operands = () if tensor.is_input else (Literal(tensor.initial or 0, tensor.dtype_name),)
         kind = "input" if tensor.is_input else "full"
-        return Node(number, kind, kind, tensor.name, "", operands, tensor.span, target=tensor)
+        return Node(number, kind, kind, tensor.unique_name, "", operands, tensor.span, target=tensor)
 
     def _block(self, statements: Sequence[Statement], depth: int, scope: dict[Tensor, int]) -> Iterator[Node]:
         """The nodes of statements under the same loops, of which `depth` are those of the graph."""
@@ -84,10 +84,9 @@ class _Builder:
         nodes = []
         for tensor in _transferred(body, outer):
             scope[tensor] = next(self._numbers)
-            nodes.append(
-                Node(scope[tensor], "transfer", "transfer", tensor.name, "", (), body[0].span, target=tensor)
-            )
-        operands = tuple(Edge(outer[tensor], tensor.name, "") for tensor in scope if tensor in outer)
+            name, span = tensor.unique_name, body[0].span
+            nodes.append(Node(scope[tensor], "transfer", "transfer", name, "", (), span, target=tensor))
+        operands = tuple(Edge(outer[tensor], tensor.unique_name, "") for tensor in scope if tensor in outer)
         nodes += self._block(body, depth + 1, scope)
         assigned: _Tensors = dict.fromkeys(statement.target for statement in body)
         outer.update(dict.fromkeys(assigned, number))
@@ -95,8 +94,8 @@ class _Builder:
         op = loop_text(loop, regions, _inner(body, depth))
         flag = self._trace.flags.get(loop)
         if flag is not None:
-            op += f" while {flag.name}"
-        names = ", ".join(tensor.name for tensor in assigned)
+            op += f" while {flag.unique_name}"
+        names = ", ".join(tensor.unique_name for tensor in assigned)
         graph = Graph(f"loop {loop.name}", tuple(nodes))
         return Node(
             number, "loop", op, names, "", operands, loop.span, body=graph, loop=loop, regions=regions
@@ -134,7 +133,7 @@ class _Statement:
         assigning = replace(
             last,
             kind="operation",
-            address=own.target.name,
+            address=own.target.unique_name,
             access=access,
             updates=before if access else None,
             target=own.target,
@@ -152,7 +151,7 @@ class _Statement:
         if isinstance(value, Access):
             access = slices(value.tensor, value.index, domain)
             source = self._scope.get(value.tensor, -1)
-            return Edge(source, value.tensor.name, access, value.tensor, value.index)
+            return Edge(source, value.tensor.unique_name, access, value.tensor, value.index)
         key = (id(value), domain)  # the statement keeps the expression
         if key not in self._temporaries:
             self._temporaries[key] = self._temporary(value, domain, value.dtype or dtype)

@@ -185,10 +185,14 @@ class _Picture:
                 markersize=9,
                 markerfacecolor=_FILLS[space.number % len(_FILLS)],
                 markeredgecolor=common.INK,
-                label=f"{space.name} at ({', '.join(space.coordinates)})",
+                label=f"{self._operation(space)} at ({', '.join(space.coordinates)})",
             )
             for space in self._dataflow.spaces
         ]
+
+    def _operation(self, space: Any) -> str:
+        """The operation's name, or where others have that too the statement."""
+        return str(space.name if space.name.isalpha() else self._dataflow.statement(space))
 
     def _lines(self, moves: list[arrows.Arrow]) -> list[tuple[str, str, bool]]:
         lines = [(name, color, False) for name, color in self._colors.items()]

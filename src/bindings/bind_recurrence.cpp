@@ -29,7 +29,7 @@ DType to_dtype(const std::string& text) {
 
 std::uint32_t add_tensor(System& system, std::string name, const std::string& dtype, const std::string& role,
                          std::vector<std::int64_t> shape, std::optional<std::vector<std::int64_t>> tile,
-                         const PySpan& span) {
+                         const PySpan& span, std::string variable) {
   const bool blocked = tile.has_value();
   const auto rank = shape.size();
   system.tensors.push_back({std::move(name), to_dtype(dtype),
@@ -37,7 +37,7 @@ std::uint32_t add_tensor(System& system, std::string name, const std::string& dt
                             : role == "output" ? Role::output
                                                : Role::local,
                             std::move(shape), blocked ? *tile : std::vector<std::int64_t>(rank, 1), blocked,
-                            to_span(span)});
+                            to_span(span), std::move(variable)});
   return static_cast<std::uint32_t>(system.tensors.size() - 1);
 }
 std::uint32_t add_expr(System& system, decltype(Expr::node) node, const PySpan& span) {
@@ -52,7 +52,7 @@ void bind_recurrence(py::module_& module) {
            py::arg("kernel"))
       .def_readwrite("idle_nests", &System::idle_nests)
       .def("add_tensor", &add_tensor, py::arg("name"), py::arg("dtype"), py::arg("role"), py::arg("shape"),
-           py::arg("tile"), py::arg("span"))
+           py::arg("tile"), py::arg("span"), py::arg("variable") = "")
       .def(
           "add_constant",
           [](System& s, const PyNumber& value, const PySpan& span) {

@@ -454,15 +454,24 @@ class ClassWriter {
   std::vector<FlagValue> flag_values_;
 };
 
-/// The labels of channels; those that would be the same have the lines of the text whose values they move.
+/// The labels of channels. Those that would be the same have the lines of the text whose values they move, and
+/// those of one line a number: `u along i (line 7, number 2)`.
 std::vector<std::string> channel_labels(const Mapping& mapping) {
   const auto line = [&](const mapping::Channel& channel) { return mapping.graph.at(channel.flow).span.line; };
-  std::map<std::string, std::set<int>> lines;
-  for (const auto& channel : mapping.channels) lines[channel.label].insert(line(channel));
+  std::map<std::string, std::map<int, std::size_t>> lines;  // How many channels there are of each.
+  for (const auto& channel : mapping.channels) ++lines[channel.label][line(channel)];
+  auto left = lines;
   std::vector<std::string> labels;
   for (const auto& channel : mapping.channels) {
-    const bool apart = lines[channel.label].size() > 1 && line(channel) > 0;
-    labels.push_back(apart ? fmt::format("{} (line {})", channel.label, line(channel)) : channel.label);
+    std::vector<std::string> parts;
+    const auto& alike = lines[channel.label];
+    const auto count = alike.at(line(channel));
+    if ((alike.size() > 1 || count > 1) && line(channel) > 0)
+      parts.push_back(fmt::format("line {}", line(channel)));
+    if (count > 1)
+      parts.push_back(fmt::format("number {}", count + 1 - left[channel.label][line(channel)]--));
+    labels.push_back(parts.empty() ? channel.label
+                                   : fmt::format("{} ({})", channel.label, fmt::join(parts, ", ")));
   }
   return labels;
 }

@@ -34,17 +34,18 @@ class Printer {
   Printer(const System& system, const poly::Context& context) : system_(system), context_(context) {}
 
   std::string expr(ExprId id, const std::vector<std::string>& names, bool nested) const {
-    return std::visit(
-        Overloaded{
-            [](const Constant& value) { return number_text(value); },
-            [&](const Index& index) {
-              const auto form = to_poly(index.form, names.size());
-              return fmt::format("{}⟨{}⟩", operators::name(index.dtype), poly::to_string(form, names));
-            },
-            [&](const Access& access) { return access_text(system_, access.tensor, access.index, names); },
-            [&](const Apply& apply) { return apply_text(apply, names, nested); },
-            [&](const Reduce& reduce) { return reduce_text(reduce, names); }},
-        system_.at(id).node);
+    return std::visit(Overloaded{[](const Constant& value) { return number_text(value); },
+                                 [&](const Index& index) {
+                                   const auto form = to_poly(index.form, names.size());
+                                   return fmt::format("{}⟨{}⟩", operators::name(index.dtype),
+                                                      poly::to_string(form, names));
+                                 },
+                                 [&](const Access& access) {
+                                   return access_text(system_.at(access.tensor).name, access.index, names);
+                                 },
+                                 [&](const Apply& apply) { return apply_text(apply, names, nested); },
+                                 [&](const Reduce& reduce) { return reduce_text(reduce, names); }},
+                      system_.at(id).node);
   }
 
  private:
@@ -88,7 +89,7 @@ std::string to_string(const System& system) {
   }
   for (const auto& equation : system.equations) {
     text += fmt::format("  {} = {}    {}\n",
-                        access_text(system, equation.target, equation.index, equation.indices),
+                        access_text(system.at(equation.target).name, equation.index, equation.indices),
                         printer.expr(equation.expr, equation.indices, false),
                         domain_of(context, equation).constraints_text(equation.indices));
   }

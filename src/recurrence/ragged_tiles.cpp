@@ -62,7 +62,7 @@ class RaggedTiles {
                           .span = equation_.span,
                           .message = fmt::format(
                               "a tile of {}x{} is assigned to `{}`, whose tile at {} is {}x{}",
-                              value.shape.rows, value.shape.columns, tensor.name,
+                              value.shape.rows, value.shape.columns, tensor.user_name(),
                               point_text(equation_.indices, *point), tile.shape.rows, tile.shape.columns),
                           .notes = {{tensor.span, "it is declared here"}},
                           .help = help});

@@ -178,11 +178,11 @@ std::vector<std::string> nesting_order(std::vector<std::vector<std::string>> nes
   return consistent_order(nests).value_or(order);
 }
 
-std::string access_text(const System& system, TensorId tensor, const std::vector<Affine>& index,
+std::string access_text(const std::string& tensor, const std::vector<Affine>& index,
                         const std::vector<std::string>& names) {
   std::vector<std::string> parts;
   for (const auto& form : index) parts.push_back(to_string(to_poly(form, names.size()), names));
-  return fmt::format("{}[{}]", system.at(tensor).name, fmt::join(parts, ", "));
+  return fmt::format("{}[{}]", tensor, fmt::join(parts, ", "));
 }
 
 std::string point_text(const std::vector<std::string>& names, const std::vector<std::int64_t>& point) {
@@ -205,7 +205,7 @@ operators::Shape tile_shape(const Tensor& tensor) {
       throw ShapeError({.code = "CYC206",
                         .span = tensor.span,
                         .message = fmt::format("tile of `{}` is {} in dimension {}, and tiles are matrices",
-                                               tensor.name, sizes[d], d),
+                                               tensor.user_name(), sizes[d], d),
                         .notes = {},
                         .help = "use tile size 1 in all but the last two dimensions"});
     }

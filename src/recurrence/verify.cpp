@@ -77,17 +77,17 @@ class Verifier {
         throw LegalityError(
             {.code = "CYC201",
              .span = equation.span,
-             .message = fmt::format("`{}` is an input and cannot be assigned", tensor.name),
+             .message = fmt::format("`{}` is an input and cannot be assigned", tensor.user_name()),
              .notes = {{tensor.span, "it is declared here"}},
              .help = fmt::format("assign a tensor of your own, for example `X = cy.empty_like({})`",
-                                 tensor.name)});
+                                 tensor.user_name())});
       }
     }
   }
 
   void check_target(const Assignment& assignment) const {
     const auto& equation = *assignment.equation;
-    const auto text = access_text(system_, equation.target, equation.index, equation.indices);
+    const auto text = access_text(system_.at(equation.target).user_name(), equation.index, equation.indices);
     const auto outside = assignment.elements.subtract(elements_of(context_, system_.at(equation.target)));
     if (!outside.is_empty()) {
       const auto point = assignment.target.restrict_range(outside).sample();
@@ -112,14 +112,14 @@ class Verifier {
                                         const std::vector<std::string>& names,
                                         const std::vector<std::int64_t>& point,
                                         const std::vector<std::int64_t>& element) const {
-    throw LegalityError(
-        {.code = "CYC203",
-         .span = span,
-         .message = fmt::format("`{}` is `{}[{}]` at {}, but `{}` has shape ({})", text,
-                                system_.at(tensor).name, fmt::join(element, ", "), point_text(names, point),
-                                system_.at(tensor).name, fmt::join(system_.at(tensor).extents(), ", ")),
-         .notes = {},
-         .help = "shrink the range of the index or shift the subscript"});
+    throw LegalityError({.code = "CYC203",
+                         .span = span,
+                         .message = fmt::format("`{}` is `{}[{}]` at {}, but `{}` has shape ({})", text,
+                                                system_.at(tensor).user_name(), fmt::join(element, ", "),
+                                                point_text(names, point), system_.at(tensor).user_name(),
+                                                fmt::join(system_.at(tensor).extents(), ", ")),
+                         .notes = {},
+                         .help = "shrink the range of the index or shift the subscript"});
   }
 
   void check_disjoint() const {
@@ -132,7 +132,7 @@ class Verifier {
             {.code = "CYC201",
              .span = second.equation->span,
              .message = fmt::format("`{}[{}]` is assigned twice, by two equations",
-                                    system_.at(first.equation->target).name, fmt::join(*both, ", ")),
+                                    system_.at(first.equation->target).user_name(), fmt::join(*both, ", ")),
              .notes = {{first.equation->span, "it is assigned here first"}},
              .help = "make the domains disjoint, for example with `if`"});
       }
@@ -156,10 +156,11 @@ class Verifier {
       throw LegalityError(
           {.code = "CYC202",
            .span = tensor.span,
-           .message = fmt::format("`{}[{}]` is never assigned, and `{}` is returned", tensor.name,
-                                  fmt::join(*missing, ", "), tensor.name),
+           .message = fmt::format("`{}[{}]` is never assigned, and `{}` is returned", tensor.user_name(),
+                                  fmt::join(*missing, ", "), tensor.user_name()),
            .notes = {},
-           .help = fmt::format("add an equation for it, or start from `{} = cy.zeros(...)`", tensor.name)});
+           .help = fmt::format("add an equation for it, or start from `{} = cy.zeros(...)`",
+                               tensor.user_name())});
     }
   }
 
@@ -174,7 +175,7 @@ class Verifier {
 
   void check_access(const Expr& expr, const Access& access, const Scope& scope) const {
     const auto& tensor = system_.at(access.tensor);
-    const auto text = access_text(system_, access.tensor, access.index, scope.names);
+    const auto text = access_text(system_.at(access.tensor).user_name(), access.index, scope.names);
     const auto map = poly::Map::function(scope.points, to_poly(access.index, scope.names.size()));
     const auto elements = map.range();
     const auto outside = elements.subtract(elements_of(context_, tensor));
@@ -186,13 +187,13 @@ class Verifier {
     const auto undefined = elements.subtract(assigned(access.tensor));
     if (undefined.is_empty()) return;
     const auto point = map.restrict_range(undefined).sample();
-    throw LegalityError(
-        {.code = "CYC204",
-         .span = expr.span,
-         .message = fmt::format("`{}` reads `{}[{}]` at {}, which no equation assigns", text, tensor.name,
-                                fmt::join(point->second, ", "), point_text(scope.names, point->first)),
-         .notes = {{tensor.span, "the tensor is declared here"}},
-         .help = "add an equation for the missing elements or restrict the index"});
+    throw LegalityError({.code = "CYC204",
+                         .span = expr.span,
+                         .message = fmt::format("`{}` reads `{}[{}]` at {}, which no equation assigns", text,
+                                                tensor.user_name(), fmt::join(point->second, ", "),
+                                                point_text(scope.names, point->first)),
+                         .notes = {{tensor.span, "the tensor is declared here"}},
+                         .help = "add an equation for the missing elements or restrict the index"});
   }
 
   /// Of numbers only those of 32 bits may be too small for what a form is.
@@ -240,7 +241,7 @@ class Verifier {
           {.code = "CYC206",
            .span = equation.span,
            .message = fmt::format("a tile of {}x{} is assigned to `{}`, whose tiles are {}x{}", shape.rows,
-                                  shape.columns, tensor.name, wanted.rows, wanted.columns),
+                                  shape.columns, tensor.user_name(), wanted.rows, wanted.columns),
            .notes = {{tensor.span, "it is declared here"}},
            .help = "give the tensor the tile shape of the result, or transpose"});
     }
@@ -250,7 +251,7 @@ class Verifier {
           {.code = "CYC206",
            .span = equation.span,
            .message = fmt::format("a {} value is assigned to `{}`, which is {}", operators::name(dtype),
-                                  tensor.name, operators::name(tensor.dtype)),
+                                  tensor.user_name(), operators::name(tensor.dtype)),
            .notes = {{tensor.span, "it is declared here"}},
            .help = "declare it with that dtype"});
     }

@@ -141,8 +141,14 @@ void check_movement_of_result(const Movement& move, const recurrence::Tensor& te
 void check_movements(const System& system, const Schedule& schedule, const std::vector<std::string>& names) {
   std::vector<std::string> tensors;
   for (const auto& tensor : system.tensors) tensors.push_back(tensor.name);
+  std::vector<std::string> variables;  // Versions of one have its name, and words are none.
+  for (const auto& tensor : system.tensors) {
+    const auto& name = contains(tensors, tensor.user_name()) ? tensor.user_name() : tensor.name;
+    if (!contains(variables, name) && tensor.user_name().find(' ') == std::string::npos)
+      variables.push_back(name);
+  }
   for (const auto& move : schedule.movements) {
-    if (!contains(tensors, move.tensor)) unknown("tensor", move.tensor, tensors);
+    if (!contains(tensors, move.tensor)) unknown("tensor", move.tensor, variables);
     for (const auto& axis : move.along) check_index(axis.starts_with('-') ? axis.substr(1) : axis, names);
     const auto& tensor =
         system.tensors[static_cast<std::size_t>(std::ranges::find(tensors, move.tensor) - tensors.begin())];

@@ -49,9 +49,16 @@ class SystemBuilder(Protocol):
     idle_nests: list[list[str]]
 
     def add_tensor(
-        self, name: str, dtype: str, role: str, shape: list[int], tile: list[int] | None, span: SpanTuple
+        self,
+        name: str,
+        dtype: str,
+        role: str,
+        shape: list[int],
+        tile: list[int] | None,
+        span: SpanTuple,
+        variable: str,
     ) -> int:
-        """Add a tensor; shape and tile in scalars, tile None where elements are scalars."""
+        """Add a tensor, `variable` to users; shape and tile in scalars, tile None where elements are."""
 
     def add_constant(self, value: int | complex, span: SpanTuple) -> int:
         """Add a number."""
@@ -155,18 +162,18 @@ def _write(trace: Trace, equations: Sequence[Statement], builder: SystemBuilder)
             continue
         tensor = next(results) if declared in names else declared
         role = "input" if tensor.is_input else "output" if tensor in names else "local"
-        name = names.get(tensor, tensor.name)
+        name = names.get(tensor, tensor.unique_name)
         for size in tensor.scalars:
             if size >= _MOST_SCALARS:
                 raise ShapeError(
-                    f"an axis of `{name}` has {size} elements, not fewer than 2^62",
+                    f"an axis of `{tensor.name}` has {size} elements, not fewer than 2^62",
                     code="CYC122",
                     span=tensor.span,
                     help="make it smaller",
                 )
         tile = None if tensor.tile is None else list(tensor.tile)
         ids[tensor] = builder.add_tensor(
-            name, tensor.dtype_name, role, list(tensor.scalars), tile, _place(tensor.span)
+            name, tensor.dtype_name, role, list(tensor.scalars), tile, _place(tensor.span), tensor.name
         )
     for equation in equations:
         _Writer(builder, ids).write(equation)

@@ -141,7 +141,7 @@ class _Splitter:
             tiles = (*(1 for _ in shape), *tile)
             shape += tile
             index += (Affine({}, 0), Affine({}, 0))
-        name = _new_name(self._trace, f"{equation.target.name}_{value.index.name}")
+        name = _new_name(self._trace, f"{equation.target.unique_name}_{value.index.name}")
         tensor = Tensor(
             self._trace,
             name,
@@ -151,6 +151,7 @@ class _Splitter:
             is_input=False,
             fill=None,
             span=value.span,
+            variable=equation.target.name,
         )
         self._trace.tensors.append(tensor)
         whole = replace(
@@ -202,5 +203,5 @@ def _with(value: Reduce, region: Region, body: Element) -> Reduce:
 
 
 def _new_name(trace: Trace, base: str) -> str:
-    taken = {tensor.name for tensor in trace.tensors}
+    taken = {tensor.unique_name for tensor in trace.tensors}
     return next(n for n in (base, *(f"{base}{k}" for k in range(2, len(taken) + 3))) if n not in taken)

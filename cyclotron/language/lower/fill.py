@@ -67,6 +67,6 @@ def axis_names(tensor: Tensor, equations: Sequence[Statement]) -> list[str]:
             for form in (equation.index[axis] for equation in equations)
             if list(form.terms.values()) == [1]
         ]
-        candidates = [*plain, *"ijkl"[axis : axis + 1], f"axis{axis}", f"{tensor.name}_axis{axis}"]
+        candidates = [*plain, *"ijkl"[axis : axis + 1], f"axis{axis}", f"{tensor.unique_name}_axis{axis}"]
         names.append(next(name for name in candidates if name not in names))
     return names

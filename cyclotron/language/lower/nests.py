@@ -71,13 +71,14 @@ def text_position(part: Statement) -> list[int]:
 def _array_for(tensor: Tensor) -> Tensor:
     return Tensor(
         tensor.owner,
-        tensor.name,
+        tensor.unique_name,
         tensor.dtype_name,
         tensor.scalars,
         tensor.tile,
         is_input=False,
         fill=None,
         span=tensor.span,
+        variable=tensor.name,
     )
 
 

@@ -94,11 +94,11 @@ def multiply(target: View, value: object) -> None:
     assign(target, product)
 
 
-def new_array(value: SymbolicArray, name: str) -> SymbolicTensor:
-    """A new tensor that holds an array, positioned as what that is computed from."""
+def new_array(value: SymbolicArray, name: str, variable: str = "") -> SymbolicTensor:
+    """A new tensor that holds an array, positioned as what that is computed from; names as in `declare`."""
     shape = broadcasting.whole_numbers(value.shape, f"`{name}`")
     tensor: SymbolicTensor = active_recorder().declare(
-        name, shape, None, value.dtype_name, None, anywhere=True
+        name, shape, None, value.dtype_name, None, anywhere=True, variable=variable
     )
     tensor.origin, tensor.complete = _origin(value), True
     _Statement(tensor.whole(), value).record(None)
@@ -197,9 +197,9 @@ class _Statement:
             return
         if isinstance(value, Increment):
             value = apply("subtract" if negative else "add", own, self.element)
-        name = f"{self.tensor.name}_new"
+        name, variable = f"{self.tensor.unique_name}_new", self.tensor.name
         shape, dtype = self.tensor.scalars, self.tensor.dtype_name
-        temporary = self.trace.declare(name, shape, None, dtype, None, anywhere=True)
+        temporary = self.trace.declare(name, shape, None, dtype, None, anywhere=True, variable=variable)
         temporary.origin = self.tensor.origin
         self._loop(temporary, value)
         self._loop(self.tensor, Access(temporary, self.index, self.span))

@@ -184,13 +184,14 @@ def _of_data(trace: Trace, value: Element) -> tuple[Access, list[Scope]]:
         )
     around = trace.guard()
 
-    def flag(name: str, test: Element) -> SymbolicTensor:
-        made = trace.declare(name, (), None, "bool", None, anywhere=True)
+    def flag(name: str, branch: str, test: Element) -> SymbolicTensor:
+        words = f"whether the {branch} at line {here().line} is taken"
+        made = trace.declare(name, (), None, "bool", None, anywhere=True, variable=words)
         trace.assign(made, (), test if around is None else both(Access(around, (), here()), test))
         return made
 
-    taken = flag("taken", value)
-    rest = flag("not_taken", apply("logical_not", Access(taken, (), here())))
+    taken = flag("taken", "branch", value)
+    rest = flag("not_taken", "other branch", apply("logical_not", Access(taken, (), here())))
     regions = [EVERYWHERE, EVERYWHERE]
     if isinstance(value, Parted):  # `i > 0 and x[i - 1] > 0`: the branch is taken there only
         regions[value.elsewhere] = value.condition.region

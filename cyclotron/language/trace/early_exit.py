@@ -30,7 +30,8 @@ _NAMED = re.compile(r"while_at_line_(?P<line>\d+)_goes_on_after_(?P<steps>\d+)(_
 def loop_flag(*, name: str) -> SymbolicTensor:
     """``t_runs = il.running(name="t")``: the flag of a loop that may end early, before the loop."""
     trace = active_trace()
-    flag = trace.declare(f"{name}_runs", (), None, "bool", None, anywhere=True)
+    words = f"whether the loop at line {here().line} goes on"
+    flag = trace.declare(f"{name}_runs", (), None, "bool", None, anywhere=True, variable=words)
     around = trace.guard()
     trace.assign(flag, (), Constant(True, here()) if around is None else _now(around), guarded=False)
     return flag
@@ -75,7 +76,8 @@ def break_if(flag: SymbolicTensor, test: object, **pairs: Any) -> None:
         _leave_out_what_follows(trace, flag, ends)
     runs = trace.guard()
     assert runs is not None
-    hit = trace.declare(f"{flag.name}_hit", (), None, "bool", None, anywhere=True)
+    words = f"whether the loop ends at line {here().line}"
+    hit = trace.declare(f"{flag.unique_name}_hit", (), None, "bool", None, anywhere=True, variable=words)
     trace.assign(hit, (), both(_now(runs), as_element(ends)))
     trace.scopes.append(Scope(None, EVERYWHERE, tensors=len(trace.tensors), running=hit))
     try:
@@ -124,7 +126,8 @@ def bound_reached(flag: SymbolicTensor, test: object, steps: int) -> None:
     """
     trace = active_trace()
     name = _NAME.format(here().line, steps)
-    ever = trace.declare(name, (), None, "bool", 0, anywhere=True)
+    words = f"whether the loop at line {here().line} goes on after {steps} steps"
+    ever = trace.declare(name, (), None, "bool", 0, anywhere=True, variable=words)
     more = both(_now(flag), while_running(as_element(truth(test)), _now(flag)))
     trace.assign(ever, (), apply("logical_or", _now(ever), more))
     trace.reached_bounds.append(ever)

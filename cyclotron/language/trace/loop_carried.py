@@ -67,7 +67,7 @@ def keep_values(pairs: Mapping[str, tuple[SymbolicTensor, Any]], **options: Any)
     }
     changed = {one: target for one, (target, value) in pairs.items() if not _is_kept(value, target)}
     if len(changed) > 1:  # what one name keeps may be what another one had
-        values |= {one: new_array(values[one].copy(), f"{one}_next") for one in changed}
+        values |= {one: new_array(values[one].copy(), f"{one}_next", one) for one in changed}
     for one, target in changed.items():
         target[...] = values[one]
     if pairs:

@@ -277,7 +277,7 @@ class _Flow:
         changed, where = self._changes[read]
         own, other = (read, changed) if changed not in self._names else (changed, read)
         name = self._names[own]
-        former = self._names.get(other, other.name.removesuffix("_local"))
+        former = self._names.get(other, other.name)
         is_chosen = own in self._conditions
         notes = [] if is_chosen else [(own.span, f"the loop that assigns `{name}` is here")]
         bound = "a condition chooses" if is_chosen else "a loop assigns anew"

@@ -93,8 +93,9 @@ class Trace:
         span: Span,
         *,
         what: str = "argument",
+        variable: str = "",
     ) -> SymbolicTensor:
-        """Add an argument."""
+        """Add an argument; `variable` as in `declare`."""
         if dtype not in DTYPES:
             raise ShapeError(
                 f"{what} `{name}` has dtype {dtype}",
@@ -102,7 +103,9 @@ class Trace:
                 span=span,
                 help=f"use {', '.join(DTYPES)}",
             )
-        tensor = SymbolicTensor(self, name, dtype, scalars, tile, is_input=True, fill=None, span=span)
+        tensor = SymbolicTensor(
+            self, name, dtype, scalars, tile, is_input=True, fill=None, span=span, variable=variable
+        )
         self.tensors.append(tensor)
         return tensor
 
@@ -119,14 +122,16 @@ class Trace:
         key = (name, snapshot.dtype.name, snapshot.shape, tile, numbers)
         if key not in self.constants:
             dtype, span = snapshot.dtype.name, here()
-            tensor = self.add_input(self._unused(name), dtype, snapshot.shape, tile, span, what="array")
+            tensor = self.add_input(
+                self._unused(name), dtype, snapshot.shape, tile, span, what="array", variable=name
+            )
             tensor.values = snapshot
             self.constants[key] = tensor
         return self.constants[key]
 
     def _unused(self, name: str) -> str:
         """A name like this that no tensor has."""
-        taken = {tensor.name for tensor in self.tensors}
+        taken = {tensor.unique_name for tensor in self.tensors}
         return next(n for n in (name, *(f"{name}_{k}" for k in range(2, len(taken) + 3))) if n not in taken)
 
     def declare(
@@ -138,8 +143,13 @@ class Trace:
         fill: complex | None,
         *,
         anywhere: bool = False,
+        variable: str = "",
     ) -> SymbolicTensor:
-        """Add a tensor that the kernel computes; with `anywhere` in loops too, which assign all of it."""
+        """Add a tensor that the kernel computes; with `anywhere` in loops too, which assign all of it.
+
+        Users know it by `variable`, the name of which it is a version or words for what it holds; by default
+        by `name`. The system has it under a name that no other tensor has.
+        """
         span = here()
         if self.indices() and not anywhere:
             raise TraceError(
@@ -158,8 +168,11 @@ class Trace:
         chosen = dtype or default_dtype(self.dtypes_of_arguments())
         if chosen == "bool" and fill is not None:
             fill = bool(fill)
+        variable = variable or name or "T"
         unique = self._unused(name or "T")
-        tensor = SymbolicTensor(self, unique, chosen, scalars, tile, is_input=False, fill=fill, span=span)
+        tensor = SymbolicTensor(
+            self, unique, chosen, scalars, tile, is_input=False, fill=fill, span=span, variable=variable
+        )
         if fill is not None:
             check_dtypes("assignment", (Constant(fill, span), Access(tensor, (), span)), span)
         self.tensors.append(tensor)

@@ -251,10 +251,13 @@ def outputs(**tensors: object) -> dict[str, Tensor]:
             tensor = new_array(tensor.copy(), name)
         if builtins.any(tensor is other for other in result.values()):
             raise _bad_output(f"`{name}` is returned twice, also as `{tensor.name}`")
-        is_taken = builtins.any(t.is_input and t.name == name and t is not tensor for t in trace.tensors)
+        is_taken = builtins.any(
+            t.is_input and t.unique_name == name and t is not tensor for t in trace.tensors
+        )
+        tensor.name = name
         result[f"{name}_out" if is_taken else name] = tensor  # `x = x + 1` is another x than the input
     for flag in trace.reached_bounds:
-        result[flag.name] = flag
+        result[flag.unique_name] = flag
     _rename(trace, result)
     trace.outputs = result
     return result
@@ -268,9 +271,9 @@ def _rename(trace: Trace, result: dict[str, Tensor]) -> None:
     """Give results their names; other tensors that had them step aside."""
     for name, tensor in result.items():
         for other in trace.tensors:
-            if other.name == name and other is not tensor:
-                other.name = f"{name}_local"
-        tensor.name = name
+            if other.unique_name == name and other is not tensor:
+                other.unique_name = f"{name}_local"
+        tensor.unique_name = name
 
 
 def maximum(*values: object) -> object:

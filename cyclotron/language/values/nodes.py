@@ -31,7 +31,7 @@ class Tensor:
     owner : Recorder
         The recording that the tensor belongs to.
     name : str
-        The name in the kernel.
+        The name in the system of equations, where each has one of its own: `unique_name`.
     dtype : str
         NumPy's name of the dtype.
     scalars : tuple of int
@@ -44,6 +44,8 @@ class Tensor:
         The value of elements without equation; None where all need one.
     span : Span
         The declaration.
+    variable : str
+        The name in the kernel's text, or words where it has none: `name`; by default the other one.
     """
 
     def __init__(
@@ -57,9 +59,11 @@ class Tensor:
         is_input: bool,
         fill: complex | None,
         span: Span,
+        variable: str = "",
     ) -> None:
         self.owner = owner
-        self.name = name
+        self.unique_name = name
+        self.name = variable or name
         self.dtype_name = dtype
         self.scalars = scalars
         self.tile = tile

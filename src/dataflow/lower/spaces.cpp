@@ -32,7 +32,7 @@ std::optional<recurrence::ExprId> reduction_of(const System& system, const Equat
         throw LegalityError({.code = "CYC210",
                              .span = expr.span,
                              .message = fmt::format("the equation of `{}` has a second reduction, over `{}`",
-                                                    system.at(equation.target).name, reduce->index),
+                                                    system.at(equation.target).user_name(), reduce->index),
                              .notes = {{system.at(*found).span, "the first is here"}},
                              .help = "give the second reduction a tensor of its own"});
       }

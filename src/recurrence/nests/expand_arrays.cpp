@@ -217,8 +217,9 @@ class Expansion {
       throw LegalityError(
           {.code = "CYC216",
            .span = at(s).span,
-           .message = fmt::format("the elements of `{}` that keep this value are {}, which is not affine",
-                                  nest_.system.at(at(s).target).name, points.constraints_text(at(s).indices)),
+           .message =
+               fmt::format("the elements of `{}` that keep this value are {}, which is not affine",
+                           nest_.system.at(at(s).target).user_name(), points.constraints_text(at(s).indices)),
            .notes = {},
            .help = "assign elements one stride apart in tensors or loops of their own"});
     }

@@ -170,9 +170,10 @@ std::vector<Source> LastWrites::sources(std::size_t reader, const Expr& expr, co
     throw LegalityError(
         {.code = "CYC215",
          .span = expr.span,
-         .message = fmt::format("`{}` reads `{}[{}]` at {}, to which nothing is assigned yet",
-                                access_text(nest_.system, access.tensor, access.index, scope.names),
-                                tensor.name, fmt::join(element, ", "), point_text(scope.names, *undefined)),
+         .message =
+             fmt::format("`{}` reads `{}[{}]` at {}, to which nothing is assigned yet",
+                         access_text(nest_.system.at(access.tensor).user_name(), access.index, scope.names),
+                         tensor.user_name(), fmt::join(element, ", "), point_text(scope.names, *undefined)),
          .notes = {{tensor.span, "the tensor is declared here"}},
          .help = "assign the element before it is read, or declare the tensor by cy.zeros"});
   }
@@ -258,7 +259,7 @@ std::vector<Source> LastWrites::pieces_of(const poly::Map& last, std::size_t wri
   }
   if (affine) return merged(std::move(result));
   if (auto source = of_a_stride(mine, writer, access, scope)) return {std::move(*source)};
-  const auto& text = access_text(nest_.system, access.tensor, access.index, scope.names);
+  const auto& text = access_text(nest_.system.at(access.tensor).user_name(), access.index, scope.names);
   throw LegalityError(
       {.code = "CYC216",
        .span = expr.span,

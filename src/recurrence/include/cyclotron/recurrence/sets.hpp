@@ -43,7 +43,7 @@ void for_each_expr(const System& system, const Equation& equation, const poly::S
                    const std::function<void(ExprId, const Scope&)>& visit);
 
 /// `A[i, k-1]` for an access with these names in scope.
-[[nodiscard]] std::string access_text(const System& system, TensorId tensor, const std::vector<Affine>& index,
+[[nodiscard]] std::string access_text(const std::string& tensor, const std::vector<Affine>& index,
                                       const std::vector<std::string>& names);
 /// `i = 3, k = 0` for a point.
 [[nodiscard]] std::string point_text(const std::vector<std::string>& names,
