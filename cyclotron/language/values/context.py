@@ -47,6 +47,7 @@ class Recorder(Protocol):
         fill: complex | None,
         *,
         anywhere: bool = False,
+        variable: str = "",
     ) -> Any:
         """Add a tensor that the kernel computes; with `anywhere` in loops too, which assign all of it."""
 
