@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import cyclotron as cy
 from cyclotron import _core
-from cyclotron.machine.machine import PE, Chiplets, Control, Link, Machine, Unit
+from cyclotron.machine.machine import Machine
+from cyclotron.machine.parts import PE, Chiplets, Control, Link, Unit
 
 links = st.builds(
     Link,

@@ -94,7 +94,7 @@ def mutants(document):
             yield changed(document, path, lambda holder, key: holder.__delitem__(key))
 
 
-@pytest.mark.parametrize(("kind", "document"), documents())
+@pytest.mark.parametrize(("kind", "document"), list(documents()))
 def test_a_wrong_entry_is_refused(kind, document):
     assert kind.from_dict(document).to_dict() == document
     bare = {}

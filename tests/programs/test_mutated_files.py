@@ -21,6 +21,7 @@ def fault_of(action):
     return None
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 def test_wrong_instructions_are_refused_or_run(case):
     program = case.compile()
