@@ -563,7 +563,7 @@ class Compiled:
     def system(self) -> System: ...
 
 class Counters:
-    """What each PE did; arrays over the grid, last dimension fastest."""
+    """Activity of each PE; arrays over the grid, last dimension fastest."""
     def bytes_loaded(self) -> NDArray[numpy.int64]:
         """Their bytes."""
     def bytes_stored(self) -> NDArray[numpy.int64]:

@@ -38,7 +38,8 @@ py::typing::Dict<py::str, py::array_t<std::int64_t>> instructions(const Counters
 }  // namespace
 
 void bind_counters(py::module_& module) {
-  py::class_<Counters>(module, "Counters", "What each PE did; arrays over the grid, last dimension fastest.")
+  py::class_<Counters>(module, "Counters",
+                       "Activity of each PE; arrays over the grid, last dimension fastest.")
       .def("instructions", &instructions, "Executed, by kind.")
       .def("flops", &total<&Work::flops>, "Floating-point operations.")
       .def("words_loaded", &total<&Work::words_loaded>, "Elements that LOADs read.")

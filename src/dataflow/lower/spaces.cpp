@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include <cyclotron/recurrence/sets.hpp>
@@ -258,9 +259,10 @@ bool Placement::is_later(const recurrence::Scope& scope, const poly::Affine& for
 
 /// Remembered for the system's own equations: whatever else asks may be gone before the next.
 poly::Affine Placement::free_coordinate(const Equation& equation, std::size_t d, std::size_t chain) const {
-  const auto own =
-      std::ranges::find(system_.equations, &equation, [](const Equation& each) { return &each; });
-  if (own == system_.equations.end()) return find_free_coordinate(equation, d, chain);
+  const auto* first = system_.equations.data();
+  const bool own =
+      std::greater_equal{}(&equation, first) && std::less{}(&equation, first + system_.equations.size());
+  if (!own) return find_free_coordinate(equation, d, chain);
   const std::tuple key{&equation, d, chain};
   if (const auto known = known_.find(key); known != known_.end()) return known->second;
   return known_.emplace(key, find_free_coordinate(equation, d, chain)).first->second;
