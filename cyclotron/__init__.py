@@ -36,7 +36,7 @@ _HOMES = {
     "machine.memory": ["Memory"],
     "machine.parts": ["PE", "Chiplets", "Control", "Link", "Unit"],
     "mpi.distribute": ["distribute"],
-    "mpi.distributed": ["Distributed"],
+    "mpi.distributed_array": ["Distributed"],
     "mpi.layout": ["Layout"],
     "runtime.check": ["Check", "check"],
     "runtime.result": ["Result"],

@@ -95,7 +95,7 @@ from cyclotron.language.functions.rearrangement import (
 from cyclotron.language.functions.reductions import all, any, max, mean, min, norm, prod, std, sum, var
 from cyclotron.language.functions.search import arange, argmax, argmin
 from cyclotron.language.functions.shifts import roll, shift
-from cyclotron.language.trace.markers import fuse, host, ignore
+from cyclotron.language.trace.with_blocks import fuse, host, ignore
 from cyclotron.language.values.blocked import Blocked, Spec, blocked, spec
 from cyclotron.language.values.products import dot
 from cyclotron.machine import presets as machines
@@ -104,7 +104,7 @@ from cyclotron.machine.machine import Machine
 from cyclotron.machine.memory import Memory
 from cyclotron.machine.parts import PE, Chiplets, Control, Link, Unit
 from cyclotron.mpi.distribute import distribute
-from cyclotron.mpi.distributed import Distributed
+from cyclotron.mpi.distributed_array import Distributed
 from cyclotron.mpi.layout import Layout
 from cyclotron.runtime.check import Check, check
 from cyclotron.runtime.result import Result

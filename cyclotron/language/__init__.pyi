@@ -83,7 +83,7 @@ from cyclotron.language.functions.reductions import all, any, max, mean, min, no
 from cyclotron.language.functions.search import arange, argmax, argmin
 from cyclotron.language.functions.shifts import roll, shift
 from cyclotron.language.kernel import Kernel
-from cyclotron.language.trace.markers import fuse, host, ignore
+from cyclotron.language.trace.with_blocks import fuse, host, ignore
 from cyclotron.language.values.blocked import Blocked, Extent, Spec, blocked, spec
 from cyclotron.language.values.products import dot
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from cyclotron.language.syntax.source import Source, managers
 from cyclotron.language.syntax.trees import walk
-from cyclotron.language.trace.markers import fuse
+from cyclotron.language.trace.with_blocks import fuse
 from cyclotron.language.values.numpy_functions import refused
 from cyclotron.language.values.source_span import ours_raise, user_frame
 from cyclotron.support.errors import Span, TraceError

@@ -40,7 +40,6 @@ from cyclotron.language.trace.loop_carried import update_carried as keep
 from cyclotron.language.trace.loop_sums import changed
 from cyclotron.language.trace.loop_sums import loop_sum as added
 from cyclotron.language.trace.loops import items, loop, otherwise, unrolled, where
-from cyclotron.language.trace.markers import fuse
 from cyclotron.language.trace.values import (
     absolute,
     all,
@@ -75,6 +74,7 @@ from cyclotron.language.trace.values import (
     tanh,
     term,
 )
+from cyclotron.language.trace.with_blocks import fuse
 from cyclotron.language.values.host_functions import outer as captured
 
 __all__ = [

@@ -33,7 +33,7 @@ from cyclotron.linalg.operands import (
     unfit,
 )
 from cyclotron.linalg.plans import Plan
-from cyclotron.mpi.distributed import Distributed, ranks_of
+from cyclotron.mpi.distributed_array import Distributed, ranks_of
 from cyclotron.runtime.backends import backend_of
 from cyclotron.runtime.run import run
 from cyclotron.support import arguments

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cyclotron.explore.calibration import DTYPES as FLOATING
 from cyclotron.language import Spec
 from cyclotron.language.values.operators import DTYPES
-from cyclotron.mpi.distributed import Distributed
+from cyclotron.mpi.distributed_array import Distributed
 from cyclotron.support.arguments import array_of, shown
 from cyclotron.support.errors import ShapeError
 

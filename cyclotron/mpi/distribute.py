@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cyclotron.language import Blocked
 from cyclotron.mpi.collective import is_collective
-from cyclotron.mpi.distributed import Distributed
+from cyclotron.mpi.distributed_array import Distributed
 from cyclotron.mpi.layout import Layout, require_layout
 from cyclotron.mpi.select import current
 from cyclotron.mpi.sources import File, Given

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cyclotron.compiler.program import Program
-from cyclotron.mpi.distributed import Distributed, ranks_of
+from cyclotron.mpi.distributed_array import Distributed, ranks_of
 from cyclotron.mpi.layout import Layout, layout_of
 from cyclotron.mpi.select import current
 from cyclotron.mpi.store import Bound, StoredTensor, Work

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cyclotron.compiler.program import Program, require_program
 from cyclotron.language import Blocked
-from cyclotron.mpi.distributed import Distributed
+from cyclotron.mpi.distributed_array import Distributed
 from cyclotron.mpi.layout import Layout
 from cyclotron.runtime.backend import Backend, Engine, Options
 from cyclotron.runtime.backends import backend_of

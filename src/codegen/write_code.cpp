@@ -14,7 +14,7 @@
 #include <cyclotron/support/error.hpp>
 #include <cyclotron/support/overloaded.hpp>
 
-#include "forms.hpp"
+#include "to_program.hpp"
 
 namespace cyclotron::codegen {
 

@@ -11,7 +11,7 @@
 
 #include "box_loops.hpp"
 #include "detail.hpp"
-#include "families.hpp"
+#include "group_regions.hpp"
 
 namespace cyclotron::poly {
 
@@ -415,17 +415,17 @@ std::optional<Node> reachable(const Node& nest, const Set& known, std::size_t de
 
 std::vector<Node> generate_loops(const std::vector<Region>& regions, std::size_t times) {
   std::vector<Node> result(regions.size());
-  for (const auto& family : detail::families_of(regions, times)) {
-    if (const auto nest = detail::box_nest(family.statements, family.parameters.dimensions(), times)) {
-      for (const auto r : family.regions) result[r] = *nest;
+  for (const auto& group : detail::group_regions(regions, times)) {
+    if (const auto nest = detail::box_nest(group.statements, group.parameters.dimensions(), times)) {
+      for (const auto r : group.regions) result[r] = *nest;
       continue;
     }
-    const Node nest = nest_of(family.statements, mentioned(family.parameters, family.statements), times);
-    if (family.regions.size() == 1) {
-      result[family.regions.front()] = nest;
+    const Node nest = nest_of(group.statements, mentioned(group.parameters, group.statements), times);
+    if (group.regions.size() == 1) {
+      result[group.regions.front()] = nest;
       continue;
     }
-    for (const auto r : family.regions) {
+    for (const auto r : group.regions) {
       const Set& parameters = regions[r].parameters;
       const auto known = with_times(parameters, loop_variables(times));
       result[r] = reachable(nest, known, parameters.dimensions()).value_or(Node{});

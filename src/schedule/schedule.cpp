@@ -240,7 +240,7 @@ void check_places(const System& system, const Schedule& schedule, const std::vec
       for (const auto& each : system.tensors) known.push_back(each.name);
       unknown("tensor", place.tensor, known);
     }
-    for (const auto& form : place.at) (void)parse_form(form, names);
+    for (const auto& form : place.at) (void)parse_affine(form, names);
     std::string fault;
     if (tensor->role != recurrence::Role::input) fault = "it is computed by the kernel";
     if (place.at.size() != schedule.space_indices.size())
@@ -265,7 +265,7 @@ void check_panels(const Schedule& schedule, const std::vector<std::string>& name
     check_index(panels.index, names);
     std::string fault;
     const auto uses = [&](const std::string& form) {
-      return parse_form(form, names)
+      return parse_affine(form, names)
                  .coefficients[static_cast<std::size_t>(std::ranges::find(names, panels.index) -
                                                         names.begin())] != 0;
     };
@@ -288,7 +288,7 @@ void normalise(Schedule& schedule, const std::vector<std::string>& names) {
   std::set<std::string> seen;
   for (auto* list : {&schedule.space_indices, &schedule.time_indices}) {
     for (auto& text : *list) {
-      const auto form = parse_form(text, names);
+      const auto form = parse_affine(text, names);
       text = poly::to_string(form, names);
       if (poly::is_constant(form) || seen.insert(text).second) continue;
       throw ScheduleError({.code = "CYC311",
@@ -299,7 +299,7 @@ void normalise(Schedule& schedule, const std::vector<std::string>& names) {
     }
   }
   for (auto& fold : schedule.folds)
-    fold.dimension = poly::to_string(parse_form(fold.dimension, names), names);
+    fold.dimension = poly::to_string(parse_affine(fold.dimension, names), names);
 }
 
 /// The indices that have to be added to time for each point to have its own PE and step, in nesting order.
@@ -386,7 +386,7 @@ std::vector<Schedule> wavefronts(const System& system, const Schedule& schedule)
   for (const auto& form : frame(given, names).space) place = place + form;
   std::vector<Schedule> result;
   for (const auto& index : missing) {
-    const auto form = place + parse_form(index, names);
+    const auto form = place + parse_affine(index, names);
     if (poly::is_constant(form)) continue;
     auto& skewed = result.emplace_back(given);
     skewed.time_indices.push_back(poly::to_string(form, names));

@@ -12,7 +12,7 @@ import pytest
 from oracle import record
 
 import cyclotron as cy
-from cyclotron.language.values.codes import CODES
+from cyclotron.language.values.error_codes import CODES
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

@@ -48,6 +48,11 @@ OLD_PATHS = {
     "cyclotron/language/*/captured_functions.py": "values/host_functions.py",
     "cyclotron/language/*/partial.py": "values/guarded.py",
     "cyclotron/language/*/whole.py": "values/array.py",
+    "cyclotron/language/*/fill.py": "lower/fill_unassigned.py",
+    "cyclotron/language/*/codes.py": "values/error_codes.py",
+    "cyclotron/language/*/markers.py": "trace/with_blocks.py",
+    "cyclotron/language/*/rewriting.py": "syntax/rewrite_state.py",
+    "cyclotron/mpi/distributed.py": "mpi/distributed_array.py",
     "src/*/kept.?pp": "mapping/live_range",
     "src/*/circles.cpp": "mapping/wait_cycles.cpp",
     "src/*/transients.cpp": "mapping/split_short_lived.cpp",
@@ -62,6 +67,10 @@ OLD_PATHS = {
     "src/runtime/*time_alone.?pp": "timing_only",
     "src/runtime/*collapse.?pp": "replicate_rows",
     "src/runtime/*expansion.hpp": "replicate_rows",
+    "src/*enter_folds.?pp": "dataflow/receive_at_first_use",
+    "src/poly/families.?pp": "poly/group_regions",
+    "src/schedule/forms.cpp": "schedule/parse_affine.cpp",
+    "src/codegen/forms.?pp": "codegen/to_program",
     "tests/cpp/*_test.cpp": "test_*.cpp, as all others",
 }
 
@@ -134,6 +143,12 @@ OLD_DEFINITIONS = [
     ("src/recurrence", "Places", "VariableMap"),
     ("src/runtime", "Full", "RanAheadTooFar"),
     ("src/runtime", "Irregular", "NeedsInterpreter"),
+    ("cyclotron/language", "Rewriting", "RewriteState"),
+    ("src/poly", "Family", "RegionGroup"),
+    ("src/poly", "families_of", "group_regions"),
+    ("src/dataflow", "Entry", "FirstUses"),
+    ("src/dataflow", "enter_folds", "receive_at_first_use"),
+    ("src/schedule", "parse_form", "parse_affine"),
 ]
 
 

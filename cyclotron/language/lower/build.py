@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Protocol, cast
 
 from cyclotron.language.lower import cases, nests
-from cyclotron.language.lower.fill import completion
+from cyclotron.language.lower.fill_unassigned import completion
 from cyclotron.language.lower.read_order import find_early_read
 from cyclotron.language.trace.statement import Statement
 from cyclotron.language.trace.trace import Trace

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from cyclotron.language.lower.fill import axis_names
+from cyclotron.language.lower.fill_unassigned import axis_names
 from cyclotron.language.lower.stale_reads import check_stale_reads
 from cyclotron.language.trace.statement import Statement
 from cyclotron.language.trace.trace import Trace

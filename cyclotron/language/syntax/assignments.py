@@ -8,7 +8,7 @@ from typing import Any
 from cyclotron.language.functions.registry import DECLARATIONS, HOST_ARRAYS
 from cyclotron.language.syntax.annotations import resolved
 from cyclotron.language.syntax.globals import module_of
-from cyclotron.language.syntax.rewriting import Rewriting
+from cyclotron.language.syntax.rewrite_state import RewriteState
 from cyclotron.language.syntax.source import MISSING, lookup
 from cyclotron.language.syntax.trees import call, copied, located, name, walk, words
 from cyclotron.language.values.array import SymbolicArray
@@ -16,7 +16,7 @@ from cyclotron.language.values.array import SymbolicArray
 ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign)
 
 
-def assign(state: Rewriting, node: ast.Assign) -> list[ast.stmt]:
+def assign(state: RewriteState, node: ast.Assign) -> list[ast.stmt]:
     """Rewrite an assignment; `C = cy.empty(...)` declares a tensor."""
     symbolic = state.names.is_symbolic(node.value)
     declared = _declaration(state, node)
@@ -27,7 +27,7 @@ def assign(state: Rewriting, node: ast.Assign) -> list[ast.stmt]:
     return [ast.Assign(targets=targets, value=value)]
 
 
-def computed(state: Rewriting, target: ast.expr, value: ast.expr, *, apart: bool = False) -> ast.expr:
+def computed(state: RewriteState, target: ast.expr, value: ast.expr, *, apart: bool = False) -> ast.expr:
     """A value that a name gets; a new array is computed here, under this name.
 
     Of values that are assigned together, `apart`, slices get such arrays too.
@@ -46,19 +46,19 @@ def computed(state: Rewriting, target: ast.expr, value: ast.expr, *, apart: bool
     return new_array(state, rewritten, named) if is_new else rewritten
 
 
-def may_be_of_host(state: Rewriting, value: ast.expr) -> bool:
+def may_be_of_host(state: RewriteState, value: ast.expr) -> bool:
     """Return whether a value comes from functions that may make an array of the host."""
     functions = [state.source.meaning(part.func) for part in walk(value) if isinstance(part, ast.Call)]
     others = ("cyclotron", "builtins", "math", "cmath")
     return any(one is MISSING or module_of(one).partition(".")[0] not in others for one in functions)
 
 
-def new_array(state: Rewriting, value: ast.expr, named: str) -> ast.expr:
+def new_array(state: RewriteState, value: ast.expr, named: str) -> ast.expr:
     """`il.array(value, name="u")`: the value, in an array of its own where it is one."""
     return located(call(state.il, "array", [value], words(name=named)), value)
 
 
-def _note_arrays(state: Rewriting, target: ast.expr, value: ast.expr, declared: bool) -> None:
+def _note_arrays(state: RewriteState, target: ast.expr, value: ast.expr, declared: bool) -> None:
     """Note which of the names that are assigned may hold arrays."""
     if isinstance(target, ast.Name) and declared:
         state.arrays.declare(target.id)
@@ -70,7 +70,7 @@ def _note_arrays(state: Rewriting, target: ast.expr, value: ast.expr, declared: 
             _note_arrays(state, one, part, declared)
 
 
-def annotated(state: Rewriting, node: ast.AnnAssign) -> list[ast.stmt]:
+def annotated(state: RewriteState, node: ast.AnnAssign) -> list[ast.stmt]:
     """Rewrite an assignment with a type, and note the type."""
     if isinstance(node.target, ast.Name) and _is_type(state, node.annotation):
         declared = state.types.setdefault(node.target.id, node.annotation)
@@ -89,7 +89,7 @@ def annotated(state: Rewriting, node: ast.AnnAssign) -> list[ast.stmt]:
     return assign(state, plain)
 
 
-def _is_type(state: Rewriting, annotation: ast.expr) -> bool:
+def _is_type(state: RewriteState, annotation: ast.expr) -> bool:
     """Return whether an annotation, which Python does not evaluate, can be where the kernel is recorded."""
     parts = list(walk(annotation))
     names = [part for part in parts if isinstance(part, ast.Name)]
@@ -101,7 +101,7 @@ def _is_type(state: Rewriting, annotation: ast.expr) -> bool:
     return resolved(ast.unparse(annotation), outer) is not Any
 
 
-def type_checks(state: Rewriting, statement: ast.stmt) -> list[ast.stmt]:
+def type_checks(state: RewriteState, statement: ast.stmt) -> list[ast.stmt]:
     """`il.typed(total, float, name="total")` for each name with a declared type that is assigned."""
     if not state.types or not isinstance(statement, ASSIGNMENTS):
         return []
@@ -117,7 +117,7 @@ def type_checks(state: Rewriting, statement: ast.stmt) -> list[ast.stmt]:
     return checks
 
 
-def augmented(state: Rewriting, node: ast.AugAssign) -> list[ast.stmt]:
+def augmented(state: RewriteState, node: ast.AugAssign) -> list[ast.stmt]:
     """Rewrite an assignment as `C[i] += e`."""
     symbolic = state.names.is_symbolic(node.value)
     value = state.rewrite(node.value)
@@ -134,7 +134,7 @@ def augmented(state: Rewriting, node: ast.AugAssign) -> list[ast.stmt]:
     return [ast.AugAssign(target=target, op=node.op, value=value)]
 
 
-def _target(state: Rewriting, node: ast.expr, symbolic: bool) -> ast.expr:
+def _target(state: RewriteState, node: ast.expr, symbolic: bool) -> ast.expr:
     """A target of an assignment, rewritten and noted."""
     if isinstance(node, ast.Name):
         if node.id in state.indices:
@@ -163,7 +163,7 @@ def _target(state: Rewriting, node: ast.expr, symbolic: bool) -> ast.expr:
     return state.rewrite(node)
 
 
-def _declaration(state: Rewriting, node: ast.Assign) -> ast.expr | None:
+def _declaration(state: RewriteState, node: ast.Assign) -> ast.expr | None:
     """`C = cy.empty(...)` gets the name of its tensor."""
     value = node.value
     if not isinstance(value, ast.Call):

@@ -11,7 +11,7 @@ from cyclotron.language.syntax.assignments import assign
 from cyclotron.language.syntax.jumps import jumps
 from cyclotron.language.syntax.loops import break_if
 from cyclotron.language.syntax.names import assigned_names
-from cyclotron.language.syntax.rewriting import Rewriting
+from cyclotron.language.syntax.rewrite_state import RewriteState
 from cyclotron.language.syntax.trees import (
     call,
     copied,
@@ -24,7 +24,7 @@ from cyclotron.language.syntax.trees import (
 )
 
 
-def condition(state: Rewriting, node: ast.If) -> list[ast.stmt]:
+def condition(state: RewriteState, node: ast.If) -> list[ast.stmt]:
     """Rewrite a condition on values of the host, on indices or on data."""
     ended = break_if(state, node)
     if ended is not None:
@@ -44,19 +44,19 @@ def condition(state: Rewriting, node: ast.If) -> list[ast.stmt]:
     return _of_indices(state, node)
 
 
-def _reads_data(state: Rewriting, test: ast.expr) -> bool:
+def _reads_data(state: RewriteState, test: ast.expr) -> bool:
     """Return whether a test may be of data: of arrays, also of the host's where an index subscripts them."""
     parts = [part.slice for part in ast.walk(test) if isinstance(part, ast.Subscript)]
     return state.arrays.reads_data(test) or any(map(state.names.is_symbolic, parts))
 
 
-def _reads_locals(state: Rewriting, test: ast.expr) -> bool:
+def _reads_locals(state: RewriteState, test: ast.expr) -> bool:
     """Return whether a test has names of what is computed of indices: only its value tells what that is."""
     names = {part.id for part in walk(test) if isinstance(part, ast.Name) and state.names.is_symbolic(part)}
     return bool(names.difference(state.indices))
 
 
-def _of_indices(state: Rewriting, node: ast.If) -> list[ast.stmt]:
+def _of_indices(state: RewriteState, node: ast.If) -> list[ast.stmt]:
     """`with il.where(test)` and `with il.otherwise()`."""
     test = state.rewrite(node.test)
     state.branches += 1
@@ -76,7 +76,7 @@ def _of_indices(state: Rewriting, node: ast.If) -> list[ast.stmt]:
     return result
 
 
-def _branches_apart(state: Rewriting, node: ast.If) -> tuple[list[ast.stmt], list[ast.stmt]]:
+def _branches_apart(state: RewriteState, node: ast.If) -> tuple[list[ast.stmt], list[ast.stmt]]:
     """The statements of both branches, each with the names as they are before."""
     before, arrays = state.names, state.arrays.copy()
     state.names = before.copy()
@@ -90,12 +90,12 @@ def _branches_apart(state: Rewriting, node: ast.If) -> tuple[list[ast.stmt], lis
     return body, orelse
 
 
-def _ends_python_loop(state: Rewriting, node: ast.If) -> bool:
+def _ends_python_loop(state: RewriteState, node: ast.If) -> bool:
     """Return whether a condition ends a loop that Python runs while tracing, or an iteration of it."""
     return state.in_python_loop() and any(jumps([*node.body, *node.orelse]))
 
 
-def _recorded_if(state: Rewriting, node: ast.If) -> list[ast.stmt]:
+def _recorded_if(state: RewriteState, node: ast.If) -> list[ast.stmt]:
     """`branch = il.branches(test, u=lambda: u)`, and after each branch `(u,) = branch.leave(...)`."""
     read = {part.id for part in walk(node.test) if isinstance(part, ast.Name)}
     alike = _merged(node, lambda target, *_: _is_element(target, read))
@@ -129,7 +129,7 @@ def _recorded_if(state: Rewriting, node: ast.If) -> list[ast.stmt]:
     return [located(one, node.test) for one in result]
 
 
-def _joined(state: Rewriting, node: ast.If) -> list[str]:
+def _joined(state: RewriteState, node: ast.If) -> list[str]:
     """The names that the branches assign and that may be read after them, also by loops around them."""
     assigned = {part.id for part in assigned_names([*node.body, *node.orelse])}
     after = carried_names.names_perhaps_after(state.source.node, node, state.unrolled_loops())

@@ -10,13 +10,13 @@ from cyclotron.language.syntax.assignments import ASSIGNMENTS, assign, may_be_of
 from cyclotron.language.syntax.jumps import jumps
 from cyclotron.language.syntax.names import assigned_names
 from cyclotron.language.syntax.purity import impure_calls, impure_error, read_before_assigned
-from cyclotron.language.syntax.rewriting import Rewriting
+from cyclotron.language.syntax.rewrite_state import RewriteState
 from cyclotron.language.syntax.source import managers
 from cyclotron.language.syntax.trees import call, copied, located, name, walk, with_node
-from cyclotron.language.trace.markers import fuse, host, ignore
+from cyclotron.language.trace.with_blocks import fuse, host, ignore
 
 
-def with_block(state: Rewriting, node: ast.With) -> list[ast.stmt]:
+def with_block(state: RewriteState, node: ast.With) -> list[ast.stmt]:
     """Rewrite `with cy.fuse():`, `with cy.host():` or `with cy.ignore():`."""
     blocks = managers(state.source, node)
     if len(blocks) > 1 and {fuse, host, ignore}.issuperset(blocks):
@@ -52,7 +52,7 @@ def with_block(state: Rewriting, node: ast.With) -> list[ast.stmt]:
     )
 
 
-def _check_host(state: Rewriting, body: Sequence[ast.stmt]) -> None:
+def _check_host(state: RewriteState, body: Sequence[ast.stmt]) -> None:
     """Refuse code of the host, in a loop, that Python would run otherwise: the loop is recorded once."""
     for one in jumps(body):
         raise state.source.error(
@@ -71,7 +71,7 @@ def _check_host(state: Rewriting, body: Sequence[ast.stmt]) -> None:
         state.names.load(part)
 
 
-def _labels(state: Rewriting, statement: ast.stmt) -> list[ast.stmt]:
+def _labels(state: RewriteState, statement: ast.stmt) -> list[ast.stmt]:
     """`w = il.array(w, name="w")` where the host assigns what may be an array, so that it has a name."""
     if not isinstance(statement, ast.Assign) or not may_be_of_host(state, statement.value):
         return []
@@ -82,7 +82,7 @@ def _labels(state: Rewriting, statement: ast.stmt) -> list[ast.stmt]:
     ]
 
 
-def expression_statement(state: Rewriting, node: ast.Expr) -> list[ast.stmt]:
+def expression_statement(state: RewriteState, node: ast.Expr) -> list[ast.stmt]:
     """Rewrite an expression that stands alone: a docstring, `u.fill(c)`, or a call that Python makes."""
     if isinstance(node.value, ast.Constant):
         return []  # a docstring
@@ -92,7 +92,7 @@ def expression_statement(state: Rewriting, node: ast.Expr) -> list[ast.stmt]:
     return host_statement(state, node)
 
 
-def _filled(state: Rewriting, node: ast.expr) -> ast.Assign | None:
+def _filled(state: RewriteState, node: ast.expr) -> ast.Assign | None:
     """`u.fill(c)` of an array as `u[...] = c`; None for other expressions."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or len(node.args) != 1:
         return None
@@ -103,7 +103,7 @@ def _filled(state: Rewriting, node: ast.expr) -> ast.Assign | None:
     return located(ast.Assign(targets=[located(whole, node)], value=value), node)
 
 
-def host_statement(state: Rewriting, node: ast.stmt) -> list[ast.stmt]:
+def host_statement(state: RewriteState, node: ast.stmt) -> list[ast.stmt]:
     """Rewrite a statement that Python runs while tracing."""
     if state.indices or state.branches:
         raise state.source.error(
@@ -120,7 +120,7 @@ def host_statement(state: Rewriting, node: ast.stmt) -> list[ast.stmt]:
     return [*_unconditional(state, node, ast.unparse(node).splitlines()[0]), copied(node)]
 
 
-def _unconditional(state: Rewriting, node: ast.stmt, text: str) -> list[ast.stmt]:
+def _unconditional(state: RewriteState, node: ast.stmt, text: str) -> list[ast.stmt]:
     """`il.unconditional(...)` before code of the host under a condition that may be of data."""
     if not state.recorded:
         return []

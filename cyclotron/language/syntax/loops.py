@@ -13,15 +13,15 @@ from cyclotron.language.syntax.assignments import computed
 from cyclotron.language.syntax.jumps import is_break, jumps, without_continue
 from cyclotron.language.syntax.loop_sums import loop_sums
 from cyclotron.language.syntax.names import assigned_names
-from cyclotron.language.syntax.rewriting import EarlyExit, Rewriting
+from cyclotron.language.syntax.rewrite_state import EarlyExit, RewriteState
 from cyclotron.language.syntax.source import MISSING, managers
 from cyclotron.language.syntax.trees import call, copied, located, name, pairs, walk, with_node, words
-from cyclotron.language.trace.markers import fuse
+from cyclotron.language.trace.with_blocks import fuse
 
 _Loop = TypeVar("_Loop", ast.For, ast.While)
 
 
-def for_loop(state: Rewriting, node: ast.For) -> list[ast.stmt]:
+def for_loop(state: RewriteState, node: ast.For) -> list[ast.stmt]:
     """Rewrite a loop over a range, the items of an array, or values of the host."""
     node = _apart(state, _structured(state, node))
     function = state.source.meaning(node.iter.func) if isinstance(node.iter, ast.Call) else MISSING
@@ -47,7 +47,7 @@ def for_loop(state: Rewriting, node: ast.For) -> list[ast.stmt]:
     )
 
 
-def while_loop(state: Rewriting, node: ast.While) -> list[ast.stmt]:
+def while_loop(state: RewriteState, node: ast.While) -> list[ast.stmt]:
     """Rewrite a `while` as a loop over as many steps as there may be, which ends where the test fails."""
     node = _structured(state, node)
     _check_no_else(state, node)
@@ -69,7 +69,7 @@ def while_loop(state: Rewriting, node: ast.While) -> list[ast.stmt]:
     return [*result, located(ast.Expr(value=call(state.il, "unfinished", arguments)), node.test)]
 
 
-def break_loop(state: Rewriting, node: ast.Break) -> list[ast.stmt]:
+def break_loop(state: RewriteState, node: ast.Break) -> list[ast.stmt]:
     """Rewrite a `break` that stands alone, or under conditions."""
     unrolled = state.exits[-1].unrolled
     if unrolled is not None:
@@ -84,7 +84,7 @@ def break_loop(state: Rewriting, node: ast.Break) -> list[ast.stmt]:
     return [_break_where(state, ast.copy_location(ast.Constant(True), node))]
 
 
-def break_if(state: Rewriting, node: ast.If) -> list[ast.stmt] | None:
+def break_if(state: RewriteState, node: ast.If) -> list[ast.stmt] | None:
     """Rewrite `if test: break ...` and `if test: ... else: break`; None for other conditions."""
     if state.in_python_loop():
         return None
@@ -97,7 +97,7 @@ def break_if(state: Rewriting, node: ast.If) -> list[ast.stmt] | None:
     return [located(stop, node), *(state.block(rest) if rest else [])]
 
 
-def _apart(state: Rewriting, node: ast.For) -> ast.For:
+def _apart(state: RewriteState, node: ast.For) -> ast.For:
     """A loop with an index of its own, where nothing reads the one that a loop around it has too: `_`."""
     index = node.target
     if not isinstance(index, ast.Name) or index.id not in state.indices:
@@ -110,7 +110,7 @@ def _apart(state: Rewriting, node: ast.For) -> ast.For:
     return new
 
 
-def _structured(state: Rewriting, node: _Loop) -> _Loop:
+def _structured(state: RewriteState, node: _Loop) -> _Loop:
     """The loop without `continue`."""
 
     def guard() -> str:
@@ -121,7 +121,7 @@ def _structured(state: Rewriting, node: _Loop) -> _Loop:
     return without_continue(node, guard, lambda block: managers(state.source, block) == [fuse])
 
 
-def _unrolled(state: Rewriting, node: ast.For) -> list[ast.stmt]:
+def _unrolled(state: RewriteState, node: ast.For) -> list[ast.stmt]:
     """A loop over values of the host, which Python runs while tracing."""
     values = call(state.il, "unrolled", [state.rewrite(node.iter)])
     parts = node.iter.elts if isinstance(node.iter, (ast.Tuple, ast.List)) else []
@@ -137,7 +137,7 @@ def _unrolled(state: Rewriting, node: ast.For) -> list[ast.stmt]:
     return [ast.For(target=copied(node.target), iter=located(values, node.iter), body=body, orelse=[])]
 
 
-def _over_array(state: Rewriting, node: ast.For, target: ast.Name) -> list[ast.stmt]:
+def _over_array(state: RewriteState, node: ast.For, target: ast.Name) -> list[ast.stmt]:
     """`for v in x` as `for v_at in range(x.shape[0])`, where v is x[v_at]."""
     _check_new_index(state, target)
     array, index = state.unused(f"{target.id}_of"), state.unused(f"{target.id}_at")
@@ -165,7 +165,7 @@ def _over_array(state: Rewriting, node: ast.For, target: ast.Name) -> list[ast.s
     return [first, *_over_range(state, ranged)]
 
 
-def _over_range(state: Rewriting, node: ast.For) -> list[ast.stmt]:
+def _over_range(state: RewriteState, node: ast.For) -> list[ast.stmt]:
     """A loop over a range, or the sums that it is."""
     index, bounds = _range_of(state, node)
     node = state.arrays.with_updates(node)
@@ -180,7 +180,7 @@ def _over_range(state: Rewriting, node: ast.For) -> list[ast.stmt]:
     return _loop(state, node.iter, node, index, new_bounds, early_exit, body)
 
 
-def _early_exit(state: Rewriting, node: ast.stmt, repeated: Sequence[ast.AST], flag: str) -> EarlyExit:
+def _early_exit(state: RewriteState, node: ast.stmt, repeated: Sequence[ast.AST], flag: str) -> EarlyExit:
     """The names that a loop carries, with those of the arrays that keep them.
 
     A loop that may end early, which has a flag, keeps also what those around it carry: only what is kept
@@ -198,7 +198,7 @@ def _early_exit(state: Rewriting, node: ast.stmt, repeated: Sequence[ast.AST], f
     return EarlyExit(flag, {one: state.unused(f"{one}_kept") for one in sorted({*found, *numbers})}, numbers)
 
 
-def _check_read_again(state: Rewriting, node: ast.stmt, numbers: Collection[str]) -> None:
+def _check_read_again(state: RewriteState, node: ast.stmt, numbers: Collection[str]) -> None:
     """Refuse a reading in the next iteration of a loop over values of the host, where no array keeps it.
 
     Its value would be of an iteration after the end.
@@ -215,7 +215,7 @@ def _check_read_again(state: Rewriting, node: ast.stmt, numbers: Collection[str]
 
 
 def _body(
-    state: Rewriting, body: list[ast.stmt], index: str, early_exit: EarlyExit, test: ast.expr | None = None
+    state: RewriteState, body: list[ast.stmt], index: str, early_exit: EarlyExit, test: ast.expr | None = None
 ) -> list[ast.stmt]:
     """The body of a loop over an index, which goes on while a test holds."""
     assigned = [one for one in assigned_names(body) if one.id not in early_exit.carried]
@@ -236,7 +236,7 @@ def _body(
 
 
 def _loop(
-    state: Rewriting,
+    state: RewriteState,
     head: ast.expr,
     node: ast.stmt,
     index: str,
@@ -256,7 +256,7 @@ def _loop(
     return [*before, block, *carried_names.after(early_exit.carried, head, early_exit.numbers)]
 
 
-def _break_where(state: Rewriting, test: ast.expr, *, negated: bool = False) -> ast.stmt:
+def _break_where(state: RewriteState, test: ast.expr, *, negated: bool = False) -> ast.stmt:
     """`il.stop(t_runs, test, u=(u_kept, u))`."""
     for part in walk(test):
         if isinstance(part, ast.Name) and part.id in state.of_host:
@@ -275,14 +275,14 @@ def _break_where(state: Rewriting, test: ast.expr, *, negated: bool = False) -> 
     return located(ast.Expr(value=located(stop, test)), test)
 
 
-def _check_no_else(state: Rewriting, node: ast.For | ast.While) -> None:
+def _check_no_else(state: RewriteState, node: ast.For | ast.While) -> None:
     if node.orelse:
         raise state.source.error(
             node.orelse[0], "CYC101", "`else` of a loop is no recurrence", "write it after the loop"
         )
 
 
-def _range_of(state: Rewriting, node: ast.For) -> tuple[str, list[ast.expr]]:
+def _range_of(state: RewriteState, node: ast.For) -> tuple[str, list[ast.expr]]:
     """The index and the bounds of a loop over a range."""
     source = state.source
     _check_no_else(state, node)
@@ -304,7 +304,7 @@ def _range_of(state: Rewriting, node: ast.For) -> tuple[str, list[ast.expr]]:
     return node.target.id, node.iter.args
 
 
-def _check_new_index(state: Rewriting, target: ast.Name) -> None:
+def _check_new_index(state: RewriteState, target: ast.Name) -> None:
     if target.id in state.indices:
         raise state.source.error(
             target,
@@ -314,7 +314,9 @@ def _check_new_index(state: Rewriting, target: ast.Name) -> None:
         )
 
 
-def _local_sums(state: Rewriting, node: ast.For, index: str, bounds: list[ast.expr]) -> list[ast.stmt] | None:
+def _local_sums(
+    state: RewriteState, node: ast.For, index: str, bounds: list[ast.expr]
+) -> list[ast.stmt] | None:
     """`for k in range(...): acc += e` over a local variable is a sum; None for any other loop."""
     body, tests = node.body, []
     while len(body) == 1 and isinstance(body[0], ast.If) and not body[0].orelse:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 
 from cyclotron.language.syntax.assignments import assign
-from cyclotron.language.syntax.rewriting import Rewriting
+from cyclotron.language.syntax.rewrite_state import RewriteState
 from cyclotron.language.syntax.source import Source
 from cyclotron.language.syntax.trees import call, copied, located, name, words
 
 _NAMED = (ast.Name, ast.Constant, ast.Tuple, ast.List, ast.Dict)  # what is returned as it is
 
 
-def return_results(state: Rewriting, node: ast.Return) -> list[ast.stmt]:
+def return_results(state: RewriteState, node: ast.Return) -> list[ast.stmt]:
     """Rewrite a `return`, and note its form and the names of the results."""
     if state.indices or state.branches:
         raise state.source.error(
@@ -40,7 +40,7 @@ def return_results(state: Rewriting, node: ast.Return) -> list[ast.stmt]:
     return [*before, ast.Return(value=call(state.il, "outputs", [], results))]
 
 
-def _named(state: Rewriting, value: ast.expr, named: str, before: list[ast.stmt]) -> ast.expr:
+def _named(state: RewriteState, value: ast.expr, named: str, before: list[ast.stmt]) -> ast.expr:
     """A result by a name: expressions are assigned to one before."""
     if isinstance(value, _NAMED):
         return value

@@ -13,7 +13,7 @@ from cyclotron.language.syntax.factories import strip_signature
 from cyclotron.language.syntax.host import expression_statement, headline, host_statement, with_block
 from cyclotron.language.syntax.loops import break_loop, for_loop, while_loop
 from cyclotron.language.syntax.returns import return_results
-from cyclotron.language.syntax.rewriting import Rewriting
+from cyclotron.language.syntax.rewrite_state import RewriteState
 from cyclotron.language.syntax.source import Source
 from cyclotron.language.values.refusals import HOST_HELP, STATEMENTS
 
@@ -66,7 +66,7 @@ def rewrite(source: Source, max_steps: int | None = None) -> Rewritten:
         raise source.error(
             extra, "CYC116", f"`{extra.arg}` takes any number of arguments", "name each tensor as a parameter"
         )
-    state = Rewriting(source, max_steps, _statement)
+    state = RewriteState(source, max_steps, _statement)
     body = state.block(node.body)
     if state.form is None:
         raise source.error(
@@ -78,7 +78,7 @@ def rewrite(source: Source, max_steps: int | None = None) -> Rewritten:
     return Rewritten(strip_signature(node, body), state.il, state.form, state.results)
 
 
-_KINDS: Mapping[type[ast.stmt], Callable[[Rewriting, Any], list[ast.stmt]]] = {
+_KINDS: Mapping[type[ast.stmt], Callable[[RewriteState, Any], list[ast.stmt]]] = {
     ast.For: for_loop,
     ast.While: while_loop,
     ast.Break: break_loop,
@@ -97,7 +97,7 @@ _KINDS: Mapping[type[ast.stmt], Callable[[Rewriting, Any], list[ast.stmt]]] = {
 }
 
 
-def _statement(state: Rewriting, node: ast.stmt) -> list[ast.stmt]:
+def _statement(state: RewriteState, node: ast.stmt) -> list[ast.stmt]:
     """Rewrite one statement, with the checks of declared types behind it."""
     rewritten = _KINDS.get(type(node))
     if rewritten is not None:

@@ -35,7 +35,7 @@ class Resident {
       if (!(graph.at(user).element == graph.at(users_.front()).element))
         refuse("it is read by different subscripts");
     }
-    for (const auto& text : residence.at) at_.push_back(schedule::parse_form(text, graph.dims));
+    for (const auto& text : residence.at) at_.push_back(schedule::parse_affine(text, graph.dims));
     value_.assign(rank, std::nullopt);
     point_.assign(rank, std::nullopt);
     for (const auto dim : indices_) solve(dim);

@@ -1,6 +1,6 @@
 #include <cyclotron/dataflow/place.hpp>
 #include <cyclotron/dataflow/distribute.hpp>
-#include <cyclotron/dataflow/enter_folds.hpp>
+#include <cyclotron/dataflow/receive_at_first_use.hpp>
 
 #include <fmt/format.h>
 
@@ -498,7 +498,7 @@ class CoordinateChange {
 }  // namespace
 
 Placed place(const Graph& graph, const schedule::Schedule& schedule, const std::vector<std::int64_t>& grid) {
-  return enter_folds(CoordinateChange(graph, schedule, grid).run());
+  return receive_at_first_use(CoordinateChange(graph, schedule, grid).run());
 }
 
 }  // namespace cyclotron::dataflow

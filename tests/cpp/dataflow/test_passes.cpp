@@ -9,7 +9,7 @@
 #include <string>
 
 #include <cyclotron/dataflow/distribute.hpp>
-#include <cyclotron/dataflow/enter_folds.hpp>
+#include <cyclotron/dataflow/receive_at_first_use.hpp>
 #include <cyclotron/dataflow/share_arrivals.hpp>
 
 #include "evaluate.hpp"
@@ -62,10 +62,10 @@ TEST(Passes, ShareArrivals) {
   });
 }
 
-TEST(Passes, EnterFolds) {
-  expect_golden_pass("dataflow", "enter_folds", [](const PassInput& input) {
+TEST(Passes, ReceiveAtFirstUse) {
+  expect_golden_pass("dataflow", "receive_at_first_use", [](const PassInput& input) {
     const auto before = placed(input);
-    return checked_text(before, dataflow::enter_folds(before));
+    return checked_text(before, dataflow::receive_at_first_use(before));
   });
 }
 
@@ -99,7 +99,7 @@ TEST(Passes, NoFolderIsUnused) {
        std::filesystem::directory_iterator(std::filesystem::path(CYCLOTRON_GOLDEN_DIR) / "dataflow")) {
     if (entry.is_directory()) folders.insert(entry.path().filename());
   }
-  EXPECT_EQ(folders, (std::set<std::string>{"distribute", "enter_folds", "share_arrivals"}));
+  EXPECT_EQ(folders, (std::set<std::string>{"distribute", "receive_at_first_use", "share_arrivals"}));
 }
 
 }  // namespace

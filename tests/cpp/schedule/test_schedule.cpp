@@ -47,8 +47,8 @@ TEST(Schedule, UnknownNames) {
 
 TEST(Schedule, Forms) {
   const std::vector<std::string> names{"i", "j", "k"};
-  EXPECT_EQ(schedule::parse_form("2*i - k + 1", names), (poly::Affine{{2, 0, -1}, 1}));
-  EXPECT_EQ(schedule::parse_form(" -j+3j", names), (poly::Affine{{0, 2, 0}, 0}));
+  EXPECT_EQ(schedule::parse_affine("2*i - k + 1", names), (poly::Affine{{2, 0, -1}, 1}));
+  EXPECT_EQ(schedule::parse_affine(" -j+3j", names), (poly::Affine{{0, 2, 0}, 0}));
   const auto system = matmul(2, 2, 2);
   for (const char* text : {"", "i*j", "i j", "2*", "i+", "--i", "i/2", "99999999999*i"})
     expect_fault(system, {{text}, {}, {}}, "CYC314", "is not an affine form", "whole factors");

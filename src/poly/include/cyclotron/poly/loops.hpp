@@ -40,7 +40,7 @@ struct Region {
   std::vector<Set> statements;
 };
 
-/// A nest for each region. Regions whose statements are one family share a nest: what runs for k < j where
+/// A nest for each region. Regions whose statements are one group share a nest: what runs for k < j where
 /// j >= 2 also runs so on the diagonal i = j, and in the last row.
 ///
 /// Requires: every domain has its region's dimensions plus `times` coordinates and is bounded. The result does

@@ -91,7 +91,7 @@ struct Frame {
 
 /// Reads `2i-k+1` or `2*i - k + 1` over the names. Throws ScheduleError CYC310 for an unknown name, CYC314
 /// where it is no affine form.
-[[nodiscard]] poly::Affine parse_form(const std::string& text, const std::vector<std::string>& names);
+[[nodiscard]] poly::Affine parse_affine(const std::string& text, const std::vector<std::string>& names);
 [[nodiscard]] Frame frame(const Schedule& schedule, const std::vector<std::string>& names);
 
 /// How many values of an index make a panel, for an index with that many values; 1 where it is not cut.

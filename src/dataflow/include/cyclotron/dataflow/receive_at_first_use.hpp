@@ -9,6 +9,6 @@ namespace cyclotron::dataflow {
 /// goes from first point to first point, once. Operands that come in the PEs' order are left as they are.
 ///
 /// Requires: verify(placed.graph). Ensures: verify(result.graph), the same values at the same points.
-[[nodiscard]] Placed enter_folds(Placed placed);
+[[nodiscard]] Placed receive_at_first_use(Placed placed);
 
 }  // namespace cyclotron::dataflow

@@ -1,4 +1,4 @@
-#include "families.hpp"
+#include "group_regions.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -18,8 +18,8 @@ std::size_t free_dimensions(const Set& set) {
   return set.dimensions() - std::min(rows, set.dimensions());
 }
 
-bool belongs(const Region& region, const Set& everywhere, const Family& family) {
-  return std::ranges::equal(region.statements, family.statements, [&](const Set& own, const Set& general) {
+bool belongs(const Region& region, const Set& everywhere, const RegionGroup& group) {
+  return std::ranges::equal(region.statements, group.statements, [&](const Set& own, const Set& general) {
     return own == general.intersect(everywhere);
   });
 }
@@ -37,27 +37,27 @@ Set with_times(const Set& parameters, std::size_t times) {
                   isl_set_add_dims(parameters.copy(), isl_dim_set, static_cast<unsigned>(times)))};
 }
 
-std::vector<Family> families_of(const std::vector<Region>& regions, std::size_t times) {
+std::vector<RegionGroup> group_regions(const std::vector<Region>& regions, std::size_t times) {
   // The largest first: the others are likely to be special cases.
   std::vector<std::pair<std::size_t, std::size_t>> order;
   for (std::size_t r = 0; r < regions.size(); ++r) {
     if (!regions[r].statements.empty()) order.emplace_back(free_dimensions(regions[r].parameters), r);
   }
   std::ranges::stable_sort(order, std::greater{}, &std::pair<std::size_t, std::size_t>::first);
-  std::vector<Family> result;
+  std::vector<RegionGroup> result;
   for (const auto& [dimensions, r] : order) {
     const Region& region = regions[r];
     const auto everywhere = with_times(region.parameters, times);
     const auto found = std::ranges::find_if(
-        result, [&](const Family& family) { return belongs(region, everywhere, family); });
+        result, [&](const RegionGroup& group) { return belongs(region, everywhere, group); });
     if (found != result.end()) {
       found->parameters = simple_hull(found->parameters, region.parameters);
       found->regions.push_back(r);
       continue;
     }
-    Family family{{}, region.parameters, {r}};
-    for (const auto& domain : region.statements) family.statements.push_back(domain.gist(everywhere));
-    result.push_back(std::move(family));
+    RegionGroup group{{}, region.parameters, {r}};
+    for (const auto& domain : region.statements) group.statements.push_back(domain.gist(everywhere));
+    result.push_back(std::move(group));
   }
   return result;
 }

@@ -1,4 +1,4 @@
-// Private to this folder: which regions can share a loop nest.
+// Private to this folder: regions that can share a loop nest.
 #pragma once
 #include <vector>
 
@@ -6,8 +6,8 @@
 
 namespace cyclotron::poly::detail {
 
-/// Regions with the same statements, as far as the points of each go.
-struct Family {
+/// Regions with the same statements within their own points: they share a loop nest.
+struct RegionGroup {
   std::vector<Set> statements;  ///< Without what the first region says.
   Set parameters;               ///< A superset of all its regions, by affine constraints.
   std::vector<std::size_t> regions;
@@ -16,7 +16,7 @@ struct Family {
 /// The parameters as the first coordinates of points with times.
 [[nodiscard]] Set with_times(const Set& parameters, std::size_t times);
 
-/// Each region with statements is in one family.
-[[nodiscard]] std::vector<Family> families_of(const std::vector<Region>& regions, std::size_t times);
+/// Puts each region with statements in one group.
+[[nodiscard]] std::vector<RegionGroup> group_regions(const std::vector<Region>& regions, std::size_t times);
 
 }  // namespace cyclotron::poly::detail

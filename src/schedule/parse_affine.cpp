@@ -1,4 +1,4 @@
-// Affine forms over a kernel's indices, as schedules write them.
+// Reads affine forms over a kernel's indices, as schedules write them.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,9 +12,9 @@ namespace cyclotron::schedule {
 
 namespace {
 
-class FormReader {
+class AffineReader {
  public:
-  FormReader(const std::string& text, const std::vector<std::string>& names)
+  AffineReader(const std::string& text, const std::vector<std::string>& names)
       : text_(text), names_(names), form_(poly::constant(names.size(), 0)) {}
 
   poly::Affine read() {
@@ -109,14 +109,14 @@ class FormReader {
 
 }  // namespace
 
-poly::Affine parse_form(const std::string& text, const std::vector<std::string>& names) {
-  return FormReader(text, names).read();
+poly::Affine parse_affine(const std::string& text, const std::vector<std::string>& names) {
+  return AffineReader(text, names).read();
 }
 
 Frame frame(const Schedule& schedule, const std::vector<std::string>& names) {
   Frame result;
-  for (const auto& text : schedule.space_indices) result.space.push_back(parse_form(text, names));
-  for (const auto& text : schedule.time_indices) result.time.push_back(parse_form(text, names));
+  for (const auto& text : schedule.space_indices) result.space.push_back(parse_affine(text, names));
+  for (const auto& text : schedule.time_indices) result.time.push_back(parse_affine(text, names));
   return result;
 }
 

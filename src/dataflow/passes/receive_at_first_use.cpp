@@ -1,4 +1,4 @@
-#include <cyclotron/dataflow/enter_folds.hpp>
+#include <cyclotron/dataflow/receive_at_first_use.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -10,10 +10,10 @@ namespace cyclotron::dataflow {
 
 namespace {
 
-/// Of one operand.
-class Entry {
+/// The points of a PE that receive one operand, and its rules from there.
+class FirstUses {
  public:
-  Entry(const Placed& placed, FlowId flow)
+  FirstUses(const Placed& placed, FlowId flow)
       : graph_(placed.graph), flow_(flow), rank_(graph_.dims.size()), all_(empty()) {
     for (auto t = placed.time.size() - placed.within; t < placed.time.size(); ++t) {
       const auto place = std::ranges::find(graph_.dims, placed.time[t]);
@@ -151,12 +151,12 @@ class Entry {
 
 }  // namespace
 
-Placed enter_folds(Placed placed) {
+Placed receive_at_first_use(Placed placed) {
   if (placed.within == 0) return placed;
   std::vector<std::optional<std::vector<Rule>>> changed;
   for (std::size_t f = 0; f < placed.graph.flows.size(); ++f) {
     const bool operand = !placed.graph.flows[f].computed;
-    changed.push_back(operand ? Entry(placed, FlowId(f)).rules() : std::nullopt);
+    changed.push_back(operand ? FirstUses(placed, FlowId(f)).rules() : std::nullopt);
   }
   // In place of each operand's first rule, so that the order of spaces and flows stays.
   std::vector<Rule> rules;

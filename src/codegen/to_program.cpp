@@ -1,4 +1,4 @@
-#include "forms.hpp"
+#include "to_program.hpp"
 
 namespace cyclotron::codegen {
 

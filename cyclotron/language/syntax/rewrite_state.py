@@ -1,4 +1,4 @@
-"""The state of a rewriting of a kernel's text: where in it the rewriting stands, and its names."""
+"""State of the rewriting of a kernel's text: its open loops and branches, and its names."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class EarlyExit:
 
 
 @dataclass
-class Rewriting:
-    """The state of a rewriting, which statements change in the order of the text.
+class RewriteState:
+    """State of a rewriting, which statements change in the order of the text.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Rewriting:
 
     source: Source
     max_steps: int | None
-    statement: Callable[[Rewriting, ast.stmt], list[ast.stmt]]
+    statement: Callable[[RewriteState, ast.stmt], list[ast.stmt]]
     names: Names = field(init=False)
     arrays: ArrayNames = field(init=False)
     indices: list[str] = field(default_factory=list)

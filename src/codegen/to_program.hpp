@@ -1,4 +1,4 @@
-// Private to this folder: forms and conditions of sets as programs have them.
+// Private to this folder: affine forms, operands and conditions, translated to those of programs.
 #pragma once
 #include <vector>
 
