@@ -107,14 +107,6 @@ def over_values_until_data(x):
 
 
 @cy.kernel
-def item_changed(x):
-    for v in x:  # error: CYC107
-        x[0] = 7
-        x[1] = v
-    return x
-
-
-@cy.kernel
 def item_after_the_loop(x):
     y = cy.zeros_like(x)
     for v in x:

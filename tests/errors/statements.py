@@ -93,27 +93,3 @@ def generator(x):
     for i in range(len(x)):
         X[i] = yield x[i]  # error: CYC101
     return X
-
-
-@cy.kernel
-def exchanged(x):
-    kept = x[0]  # error: CYC107
-    x[0] = x[1]
-    x[1] = kept
-    return x
-
-
-@cy.kernel
-def used_in_a_later_iteration(x):
-    first = x[0]  # error: CYC107
-    for i in range(4):
-        x[i] = first + x[i]
-    return x
-
-
-@cy.kernel
-def exchanged_through_a_view(x):
-    kept = x[1:][0]  # error: CYC107
-    x[1] = 2.0
-    X = x * kept
-    return X

@@ -85,26 +85,6 @@ def returns_nothing(x):
 
 
 @cy.kernel
-def returns_input(x):
-    return x  # error: CYC114
-
-
-@cy.kernel
-def returns_number(x):
-    n = m = len(x)
-    return n, m  # error: CYC114
-
-
-@cy.kernel
-def returns_alias(x):
-    X = cy.empty_like(x)
-    for i in range(len(x)):
-        X[i] = x[i]
-    Y = X
-    return X, Y  # error: CYC114
-
-
-@cy.kernel
 def any_arguments(*arrays):  # error: CYC116
     X = cy.empty_like(arrays[0])
     X[0] = arrays[0][0]

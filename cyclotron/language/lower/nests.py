@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from cyclotron.language.lower.fill_unassigned import axis_names
-from cyclotron.language.lower.stale_reads import check_stale_reads
+from cyclotron.language.lower.stale_reads import with_kept_reads
 from cyclotron.language.trace.statement import Statement
 from cyclotron.language.trace.trace import Trace
 from cyclotron.language.values.affine import Affine, Index
@@ -27,14 +27,9 @@ def with_arrays(trace: Trace) -> Trace:
     """Return a recording of statements that assign no input, in order: equations not yet expanded.
 
     Arrays of their own stand for inputs that are assigned in place. The first statements copy these inputs
-    and fill tensors declared by zeros or full.
-
-    Raises
-    ------
-    TraceError
-        CYC107 if a value that a name holds is used after its element is assigned.
+    and fill tensors declared by zeros or full. Names of elements hold what those were when they were read.
     """
-    check_stale_reads(trace.statements)
+    trace = with_kept_reads(trace)
     assigned = {statement.target for statement in trace.statements}
     arrays = {
         tensor: _array_for(tensor) for tensor in trace.tensors if tensor.is_input and tensor in assigned

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from cyclotron.language.trace.statement import Statement
 from cyclotron.language.values.affine import Affine, Constraint, Index, Region, intersection
-from cyclotron.language.values.nodes import Access, Element, Reduce
+from cyclotron.language.values.nodes import Access, Choose, Element, Reduce
 from cyclotron.language.values.region import is_empty, substitute
 from cyclotron.support.errors import Span, TraceError
 
@@ -26,7 +26,7 @@ def find_early_read(statements: Sequence[Sequence[Statement]]) -> TraceError | N
     """
     for position, parts in enumerate(statements):
         for reader in parts:
-            for access, region in _readings(reader.value, reader.region):
+            for access, region in readings(reader.value, reader.region):
                 for other, writers in enumerate(statements):
                     for writer in writers:
                         if writer.target is access.tensor:
@@ -36,7 +36,7 @@ def find_early_read(statements: Sequence[Sequence[Statement]]) -> TraceError | N
     return None
 
 
-def _readings(value: Element, region: Region) -> Iterator[tuple[Access, Region]]:
+def readings(value: Element, region: Region) -> Iterator[tuple[Access, Region]]:
     """All readings of an expression, each with the points where it happens."""
     pending = [(value, region)]
     seen: dict[tuple[int, int], Region] = {}  # keeps the regions, so that their ids stay theirs
@@ -49,6 +49,10 @@ def _readings(value: Element, region: Region) -> Iterator[tuple[Access, Region]]
             yield part, where
         if isinstance(part, Reduce):
             where = intersection(where, part.region)
+        if isinstance(part, Choose):
+            pending.append((part.then, intersection(where, part.condition.region)))
+            pending.append((part.other, intersection(where, part.condition.negated().region)))
+            continue
         pending += [(operand, where) for operand in part.operands]
 
 

@@ -3,36 +3,136 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from cyclotron.language.lower.read_order import readings
 from cyclotron.language.trace.statement import Statement
-from cyclotron.language.values.affine import Affine, Constraint, Index
-from cyclotron.language.values.nodes import Access, AxisIndex, accesses
+from cyclotron.language.trace.trace import Trace
+from cyclotron.language.values.affine import Affine, Constraint, Index, Region
+from cyclotron.language.values.nodes import (
+    Access,
+    AxisIndex,
+    Element,
+    Reduce,
+    Tensor,
+    accesses,
+    rebuild,
+    transform,
+    walk,
+)
 from cyclotron.language.values.region import is_empty, substitute
-from cyclotron.support.errors import TraceError
 
 
-def check_stale_reads(statements: Sequence[Statement]) -> None:
-    """Refuse statements that run one after the other and use an element which has been assigned since.
+@dataclass(frozen=True)
+class _Copy:
+    """The statement that keeps what an element is, and the number of the one before which it stands."""
 
-    A recorded expression reads its elements where it is used.
+    statement: Statement
+    before: int
 
-    Raises
-    ------
-    TraceError
-        CYC107 where one of the statements between may assign the element.
+
+def with_kept_reads(trace: Trace) -> Trace:
+    """Return a recording that uses what elements were when the kernel read them.
+
+    A recorded expression reads its elements where it is used; where another statement may assign one in
+    between, an array of its own keeps it.
     """
-    for number, statement in enumerate(statements):
-        for access in accesses(statement.value):
-            for other in _between(statements, number, access):
-                if other.target is access.tensor and _may_assign(other, statement, access):
-                    raise TraceError(
-                        f"`{access!r}` is assigned between where it is read and where that value is used",
-                        code="CYC107",
-                        span=access.span,
-                        notes=[(other.span, "it is assigned here"), (statement.span, "and used here")],
-                        help="keep the value in an array of its own, e.g. `kept = cy.empty((1,))` before the"
-                        f" loops and `kept[0] = {access!r}` here",
-                    )
+    statements = list(trace.statements)
+    copies: dict[Access, _Copy] = {}
+    for number, statement in enumerate(trace.statements):
+        stale = [a for a in accesses(statement.value) if _is_stale(trace.statements, number, a)]
+        for access in stale:
+            if access not in copies:
+                copies[access] = _Copy(_copy(trace, statement, access, len(copies)), access.made or 0)
+            kept = copies[access].statement
+            kept.region = tuple(dict.fromkeys((*kept.region, *_uses(statement, access, kept.loops))))
+        if stale:
+            kept_in = {access: copies[access].statement.target for access in stale}
+            statements[number] = replace(statement, value=_replaced(statement.value, kept_in))
+    return _with_copies(trace, statements, list(copies.values())) if copies else trace
+
+
+def _with_copies(trace: Trace, statements: Sequence[Statement], copies: Sequence[_Copy]) -> Trace:
+    """The recording with copies where they belong, and all places in the text counted anew."""
+    scale = len(copies) + 1
+    result = [replace(one, text=tuple((place + 1) * scale for place in one.text)) for one in statements]
+    for rank, copy in enumerate(copies, 1):
+        kept = copy.statement
+        depth = len(kept.text)
+        around = kept.text
+        following = next(s for s in statements[copy.before :] if s.text[:depth] == around)
+        place = (following.text[depth] + 1) * scale - rank
+        inner = (0,) * (len(kept.loops) - depth)
+        kept.text = (*((outer + 1) * scale for outer in around), place, *inner)
+        result.append(kept)
+    result.sort(key=lambda one: one.text)
+    targets = (copy.statement.target for copy in copies)
+    return replace(trace, statements=result, tensors=[*trace.tensors, *targets])
+
+
+def _copy(trace: Trace, statement: Statement, access: Access, number: int) -> Statement:
+    """The assignment that keeps an element in the loops that were open; `text` has their places only."""
+    tensor = Tensor(
+        trace,
+        f"{access.tensor.unique_name}_kept{number or ''}",
+        access.tensor.dtype_name,
+        access.tensor.scalars,
+        None,
+        is_input=False,
+        fill=None,
+        span=access.span,
+        variable=access.tensor.name,
+    )
+    open_loops = [index for index in statement.loops if index in access.loops]
+    folded = [part.index for part in walk(statement.value) if isinstance(part, Reduce)]
+    bound = {
+        index for conjunction in _domain(statement, access) for c in conjunction for index in c.form.terms
+    }
+    bound |= {index for form in access.index for index in form.terms}
+    loops = (*open_loops, *(index for index in folded if index in bound))
+    return Statement(
+        tensor,
+        access.index,
+        loops,
+        (),
+        access,
+        access.span,
+        loops,
+        text=statement.text[: len(open_loops)],
+    )
+
+
+def _uses(statement: Statement, access: Access, loops: Sequence[Index]) -> Region:
+    """The points of loops where a statement uses an element, or where the kernel reads it more often."""
+    inside = set(loops)
+    return tuple(
+        tuple(c for c in conjunction if inside.issuperset(c.form.terms))
+        for conjunction in _domain(statement, access)
+    )
+
+
+def _domain(statement: Statement, access: Access) -> Region:
+    found = (region for one, region in readings(statement.value, statement.region) if one is access)
+    return tuple(conjunction for region in found for conjunction in region)
+
+
+def _replaced(value: Element, kept: dict[Access, Tensor]) -> Element:
+    """An expression that reads the arrays in which elements are kept."""
+
+    def changed(part: Element, operands: list[Element]) -> Element:
+        if isinstance(part, Access) and part in kept:
+            return replace(part, tensor=kept[part], made=None)
+        return rebuild(part, operands)
+
+    return transform(value, changed)
+
+
+def _is_stale(statements: Sequence[Statement], number: int, access: Access) -> bool:
+    """Return whether an element may be assigned after it is read and before the statement uses it."""
+    return any(
+        other.target is access.tensor and _may_assign(other, statements[number], access)
+        for other in _between(statements, number, access)
+    )
 
 
 def _between(statements: Sequence[Statement], number: int, access: Access) -> Iterator[Statement]:
@@ -42,7 +142,7 @@ def _between(statements: Sequence[Statement], number: int, access: Access) -> It
     yield from statements[access.made : number]
     statement = statements[number]
     # Opened since, so that the statement and others run again; those of whole arrays read before they assign.
-    loops = [one for one in statement.loops[access.depth :] if not isinstance(one, AxisIndex)]
+    loops = [one for one in statement.loops if not (one in access.loops or isinstance(one, AxisIndex))]
     read_inside = any(index in loops for form in access.index for index in form.terms)
     if loops and not read_inside:
         for other in statements[number:]:
@@ -53,7 +153,7 @@ def _between(statements: Sequence[Statement], number: int, access: Access) -> It
 
 def _may_assign(other: Statement, statement: Statement, access: Access) -> bool:
     """Return whether `other` assigns, in any iteration of loops of its own, what the statement uses."""
-    own = {one: Affine({Index(one.name, one.span): 1}, 0) for one in other.loops[access.depth :]}
+    own = {one: Affine({Index(one.name, one.span): 1}, 0) for one in other.loops if one not in access.loops}
     same = tuple(
         Constraint(ours.substitute(own).plus(theirs.times(-1)), equality=True)
         for ours, theirs in zip(other.index, access.index, strict=True)

@@ -9,7 +9,7 @@ from cyclotron.language.syntax.rewrite_state import RewriteState
 from cyclotron.language.syntax.source import Source
 from cyclotron.language.syntax.trees import call, copied, located, name, words
 
-_NAMED = (ast.Name, ast.Constant, ast.Tuple, ast.List, ast.Dict)  # what is returned as it is
+_NAMED = (ast.Name, ast.Tuple, ast.List, ast.Dict)  # what is returned as it is
 
 
 def return_results(state: RewriteState, node: ast.Return) -> list[ast.stmt]:
@@ -23,10 +23,13 @@ def return_results(state: RewriteState, node: ast.Return) -> list[ast.stmt]:
         )
     value = node.value
     before: list[ast.stmt] = []
-    if isinstance(value, ast.Tuple) and not all(isinstance(item, _NAMED) for item in value.elts):
+    if isinstance(value, ast.Tuple):
         value = copied(value)
+        seen: set[str] = set()
         for number, item in enumerate(value.elts, 1):
-            value.elts[number - 1] = _named(state, item, f"result_{number}", before)
+            again = isinstance(item, ast.Name) and item.id in seen
+            value.elts[number - 1] = one = _named(state, item, f"result_{number}", before, again=again)
+            seen.add(one.id if isinstance(one, ast.Name) else "")
     elif value is not None:
         value = _named(state, value, "result", before)
     form, pairs = _returned(state.source, node, value)
@@ -40,9 +43,11 @@ def return_results(state: RewriteState, node: ast.Return) -> list[ast.stmt]:
     return [*before, ast.Return(value=call(state.il, "outputs", [], results))]
 
 
-def _named(state: RewriteState, value: ast.expr, named: str, before: list[ast.stmt]) -> ast.expr:
-    """A result by a name: expressions are assigned to one before."""
-    if isinstance(value, _NAMED):
+def _named(
+    state: RewriteState, value: ast.expr, named: str, before: list[ast.stmt], *, again: bool = False
+) -> ast.expr:
+    """A result by a name: expressions, and what is returned `again`, are assigned to one before."""
+    if isinstance(value, _NAMED) and not again:
         return value
     plain = ast.Assign(targets=[name(named, store=True)], value=value)
     before += assign(state, located(plain, value))
@@ -78,6 +83,6 @@ def _returned(
             value or node,
             "CYC114",
             f"`{source.text_of(node)}` does not return distinct tensors by name",
-            'write `return X`, `return X, Y` or `return {"X": X}` with tensors that the kernel computes',
+            'write `return X`, `return X, Y` or `return {"X": X}` with arrays and numbers',
         )
     return form, pairs

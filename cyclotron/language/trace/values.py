@@ -33,6 +33,7 @@ from cyclotron.support.errors import Span, TraceError
 
 Body = Callable[[Affine], object]
 _NEUTRAL = {"sum": 0, "product": 1}
+_NUMBERS = (bool, int, float, complex, np.generic, Affine)
 
 
 def sum(
@@ -240,17 +241,13 @@ def outputs(**tensors: object) -> dict[str, Tensor]:
     for name, value in tensors.items():
         if isinstance(value, PartialArray):
             raise value.refused()
-        tensor = value
-        if isinstance(value, (SymbolicArray, Element, np.ndarray)) and not isinstance(value, SymbolicTensor):
-            tensor = new_array(operand(value), name)
-        if not isinstance(tensor, SymbolicTensor):
-            raise _bad_output(f"`{name}` is returned but is no tensor")
-        if tensor.is_input and tensor not in {statement.target for statement in trace.statements}:
-            raise _bad_output(f"`{name}` is returned but is an input")
-        if tensor.is_input and tensor.name != name:  # inputs keep their names
+        if not isinstance(value, (SymbolicArray, Element, np.ndarray, *_NUMBERS)):
+            raise _bad_output(f"`{name}` is returned but is no array and no number")
+        tensor = value if isinstance(value, SymbolicTensor) else new_array(operand(value), name)
+        unchanged = tensor.is_input and tensor not in {statement.target for statement in trace.statements}
+        again = builtins.any(tensor is other for other in result.values())
+        if unchanged or again or (tensor.is_input and tensor.name != name):  # inputs keep their names
             tensor = new_array(tensor.copy(), name)
-        if builtins.any(tensor is other for other in result.values()):
-            raise _bad_output(f"`{name}` is returned twice, also as `{tensor.name}`")
         is_taken = builtins.any(
             t.is_input and t.unique_name == name and t is not tensor for t in trace.tensors
         )
@@ -264,7 +261,7 @@ def outputs(**tensors: object) -> dict[str, Tensor]:
 
 
 def _bad_output(message: str) -> TraceError:
-    return trace_error("CYC114", message, help="return tensors that the kernel computes")
+    return trace_error("CYC114", message, help="return arrays and numbers, e.g. `return X, s`")
 
 
 def _rename(trace: Trace, result: dict[str, Tensor]) -> None:

@@ -96,7 +96,7 @@ class Tensor:
 
     def read(self, index: Sequence[Affine], span: Span) -> Access:
         """An element as the kernel reads it now."""
-        return Access(self, tuple(index), span, len(self.owner.statements), len(self.owner.indices()))
+        return Access(self, tuple(index), span, len(self.owner.statements), self.owner.indices())
 
 
 class AxisIndex(Index):
@@ -220,7 +220,7 @@ class Constant(Element):
 class Access(Element):
     """One element of a tensor at affine subscripts.
 
-    Where the kernel reads it, `made` statements had been recorded, with `depth` loops open; `made` is None
+    Where the kernel reads it, `made` statements had been recorded, with `loops` open; `made` is None
     for what the recording reads by itself.
     """
 
@@ -228,7 +228,7 @@ class Access(Element):
     index: tuple[Affine, ...]
     span: Span
     made: int | None = None
-    depth: int = 0
+    loops: tuple[Index, ...] = ()
     weak: bool = False  # whether Python made a number of its own of it
 
     @property

@@ -1,4 +1,4 @@
-"""A return of something else than computed tensors."""
+"""A return of what is no array and no number."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ def bad(A):
     X = cy.empty_like(A)
     for i in range(4):
         X[i] = A[i]
-    return 3  # error: CYC114
+    return "X"  # error: CYC114
 
 
 ARGUMENTS = (np.ones(4),)
