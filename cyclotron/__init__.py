@@ -9,12 +9,12 @@ from cyclotron.schedule import recipes as schedules
 from cyclotron.support.environment import VERSION
 from cyclotron.support.errors import CyclotronError
 from cyclotron.support.lazy import lazy_names
-from cyclotron.support.tracebacks import trim_uncaught
+from cyclotron.support.tracebacks import trim_shown
 
 __version__ = VERSION
 
 globals().update(PUBLIC)  # type checkers read __init__.pyi
-trim_uncaught(CyclotronError)
+trim_shown(CyclotronError)
 
 _HOMES = {
     "compiler.dataflow": ["Dataflow"],

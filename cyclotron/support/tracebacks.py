@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import threading
 from pathlib import Path
+from traceback import TracebackException
 from types import TracebackType
+from typing import Any
 
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
 _FULL = "CYCLOTRON_FULL_TRACEBACK"
@@ -36,21 +39,33 @@ def trimmed(traceback: TracebackType | None) -> TracebackType | None:
     return rest or traceback
 
 
-def trim_uncaught(errors: type[BaseException]) -> None:
-    """Let Python show uncaught errors of a class with the user's frames only.
+def trim_shown(errors: type[BaseException]) -> None:
+    """Let Python show errors of a class with the user's frames only.
+
+    Those that nobody catches, and those that `traceback` formats, for `logging` too.
 
     Parameters
     ----------
     errors : type
         Others are shown as before.
     """
-    show, show_in_thread = sys.excepthook, threading.excepthook
+    show, show_in_thread, read = sys.excepthook, threading.excepthook, TracebackException.__init__
 
     def trim(error: BaseException | None, traceback: TracebackType | None) -> TracebackType | None:
         if not isinstance(error, errors):
             return traceback
         error.__traceback__ = trimmed(traceback)
         return error.__traceback__
+
+    @functools.wraps(read)
+    def read_trimmed(
+        self: TracebackException,
+        kind: type[BaseException],
+        error: BaseException,
+        traceback: TracebackType | None,
+        **options: Any,
+    ) -> None:
+        read(self, kind, error, trimmed(traceback) if isinstance(error, errors) else traceback, **options)
 
     def show_trimmed(
         kind: type[BaseException], error: BaseException, traceback: TracebackType | None
@@ -63,6 +78,7 @@ def trim_uncaught(errors: type[BaseException]) -> None:
         show_in_thread(threading.ExceptHookArgs(fields))
 
     sys.excepthook, threading.excepthook = show_trimmed, show_trimmed_in_thread
+    setattr(TracebackException, "__init__", read_trimmed)  # noqa: B010 (mypy refuses to assign a method)
 
 
 def _is_own(entry: TracebackType) -> bool:

@@ -48,11 +48,35 @@ def output(text: str, full: bool) -> str:
     return done.stderr + done.stdout
 
 
-@pytest.fixture(params=["script", "notebook"])
+HANDLED = """
+import logging
+import traceback
+import cyclotron as cy
+
+def work():
+    return cy.load("no such file")
+
+try:
+    try:
+        work()
+    except cy.CyclotronError as error:
+        raise KeyError("of the user") from error
+except KeyError:
+    {show}
+"""
+SCRIPTS = {
+    "script": SCRIPT,
+    "print_exc": HANDLED.format(show="traceback.print_exc()"),
+    "format_exc": HANDLED.format(show="print(traceback.format_exc())"),
+    "logging": HANDLED.format(show="logging.exception('it failed')"),
+}
+
+
+@pytest.fixture(params=[*SCRIPTS, "notebook"])
 def text(request: pytest.FixtureRequest) -> str:
-    """The script, alone and as a cell."""
-    if request.param == "script":
-        return SCRIPT
+    """The script, alone and as a cell, and those that handle the error and show it."""
+    if request.param in SCRIPTS:
+        return SCRIPTS[request.param]
     pytest.importorskip("IPython")
     return CELL.format(script=SCRIPT)
 
