@@ -47,7 +47,11 @@ class Kernel(language.Kernel, Generic[_P, _R]):
         That of no other kernel of this process.
     """
 
-    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+    @overload
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
+    @overload
+    def __call__(self, first: Blocked, /, *args: Any, **kwargs: Any) -> _R: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> _R:
         """Compile for these arguments (cached) and run on threads; returns arrays as the function does.
 
         Tiles are computed by an array of PEs, which threads share; scalars by one PE, in vectors. A kernel
@@ -91,7 +95,11 @@ class Kernel(language.Kernel, Generic[_P, _R]):
         """
         return compile_kernel(self, self.bind(*args, **kwargs), schedule, machine)
 
-    def reference(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+    @overload
+    def reference(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
+    @overload
+    def reference(self, first: Blocked, /, *args: Any, **kwargs: Any) -> _R: ...
+    def reference(self, *args: Any, **kwargs: Any) -> _R:
         """Run the function's own body in plain Python and NumPy: the oracle of every test.
 
         Parameters

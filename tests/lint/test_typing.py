@@ -38,8 +38,8 @@ def test_mypy(tmp_path: Path) -> None:
     finally:
         wrong.unlink()
     assert [line.rpartition("[")[2] for line in text.splitlines() if "error" in line][:3] == [
-        "call-arg]",
-        "arg-type]",
+        "call-overload]",
+        "call-overload]",
         "assignment]",
     ], text
 

@@ -1,5 +1,7 @@
 """A user's script, as type checkers see it: `test_typing.py` runs it, and mypy and pyright over it."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import assert_type
@@ -17,6 +19,16 @@ def matmul(A: Matrix, B: Matrix) -> Matrix:
         for j in range(B.shape[1]):
             C[i, j] = sum(A[i, k] * B[k, j] for k in range(A.shape[1]))
     return C
+
+
+@cy.kernel
+def softened(x: Matrix, weight: float) -> Matrix:
+    """Functions of arrays and of numbers."""
+    y = cy.zeros_like(x)
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            y[i, j] = cy.tanh(x[i, j]) + cy.exp(weight) * cy.abs(x[i, j])
+    return y
 
 
 @cy.kernel(max_steps=100)
@@ -43,6 +55,13 @@ A = np.ones((2, 3))
 B = np.ones((3, 4))
 assert_type(matmul(A, B), Matrix)
 assert_type(matmul.reference(A, B), Matrix)
+assert_type(softened(cy.blocked(A, 1), 0.5), Matrix)
+assert_type(softened.reference(cy.blocked(A, 1), 0.5), Matrix)
+assert_type(softened(A, 0.5), Matrix)
+assert_type(cy.zeros((2, 3)), NDArray[Any])
+assert_type(cy.exp(A), Matrix)
+assert_type(cy.exp(0.5), float)
+assert_type(cy.isnan(A), NDArray[np.bool_])
 assert_type(halved(A), Matrix)
 assert_type(Scaling().scaled(A), Matrix)
 program = matmul.compile(A, B, schedule=cy.Schedule().space("i", "j"))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 
 from cyclotron.language.functions.registry import numpy_function
 from cyclotron.language.trace.trace import Trace, default_dtype
@@ -30,7 +30,7 @@ Tile = int | Sequence[int]
 @numpy_function(np.empty, or_numpy=False, role="creation")
 def empty(
     shape: Shape, dtype: DTypeLike | None = None, tile: Tile | None = None, *, name: str | None = None
-) -> Any:
+) -> NDArray[Any]:
     """Return a new array whose elements the kernel assigns.
 
     Parameters
@@ -56,7 +56,7 @@ def empty(
 @numpy_function(np.zeros, or_numpy=False, role="creation")
 def zeros(
     shape: Shape, dtype: DTypeLike | None = None, tile: Tile | None = None, *, name: str | None = None
-) -> Any:
+) -> NDArray[Any]:
     """Return a new array of zeros; elements without assignment stay zero. Parameters as for `empty`."""
     return _new(shape, dtype, tile, 0, name)
 
@@ -64,7 +64,7 @@ def zeros(
 @numpy_function(np.ones, or_numpy=False, role="creation")
 def ones(
     shape: Shape, dtype: DTypeLike | None = None, tile: Tile | None = None, *, name: str | None = None
-) -> Any:
+) -> NDArray[Any]:
     """Return a new array of ones; elements without assignment stay one. Parameters as for `empty`."""
     return _new(shape, dtype, tile, 1, name)
 
@@ -77,25 +77,25 @@ def full(
     tile: Tile | None = None,
     *,
     name: str | None = None,
-) -> Any:
+) -> NDArray[Any]:
     """Return a new array of one value; elements without assignment keep it. Parameters as for `empty`."""
     return _new(shape, dtype, tile, fill_value, name)
 
 
 @numpy_function(np.empty_like, or_numpy=False, role="creation")
-def empty_like(prototype: Any, dtype: DTypeLike | None = None, *, name: str | None = None) -> Any:
+def empty_like(prototype: Any, dtype: DTypeLike | None = None, *, name: str | None = None) -> NDArray[Any]:
     """Return a new array shaped, tiled and typed as `prototype`, whose elements the kernel assigns."""
     return _new_like(prototype, dtype, None, name)
 
 
 @numpy_function(np.zeros_like, or_numpy=False, role="creation")
-def zeros_like(prototype: Any, dtype: DTypeLike | None = None, *, name: str | None = None) -> Any:
+def zeros_like(prototype: Any, dtype: DTypeLike | None = None, *, name: str | None = None) -> NDArray[Any]:
     """Return a new array of zeros shaped, tiled and typed as `prototype`."""
     return _new_like(prototype, dtype, 0, name)
 
 
 @numpy_function(np.ones_like, or_numpy=False, role="creation")
-def ones_like(prototype: Any, dtype: DTypeLike | None = None, *, name: str | None = None) -> Any:
+def ones_like(prototype: Any, dtype: DTypeLike | None = None, *, name: str | None = None) -> NDArray[Any]:
     """Return a new array of ones shaped, tiled and typed as `prototype`."""
     return _new_like(prototype, dtype, 1, name)
 
@@ -103,7 +103,7 @@ def ones_like(prototype: Any, dtype: DTypeLike | None = None, *, name: str | Non
 @numpy_function(np.full_like, or_numpy=False, role="creation")
 def full_like(
     prototype: Any, fill_value: complex, dtype: DTypeLike | None = None, *, name: str | None = None
-) -> Any:
+) -> NDArray[Any]:
     """Return a new array of one value shaped, tiled and typed as `prototype`."""
     return _new_like(prototype, dtype, fill_value, name)
 
@@ -118,28 +118,34 @@ def default_dtype_here() -> str:
 
 def _new(
     shape: Shape, dtype: DTypeLike | None, tile: Tile | None, fill: complex | None, name: str | None
-) -> Any:
+) -> NDArray[Any]:
     context = ACTIVE.get()
     if isinstance(context, Trace):
         scalars, tiles = resolve_shape(shape, tile)
-        return _declared(context, name, scalars, tiles, None if dtype is None else named_dtype(dtype), fill)
+        chosen = None if dtype is None else named_dtype(dtype)
+        symbolic: NDArray[Any] = _declared(context, name, scalars, tiles, chosen, fill)
+        return symbolic
     scalars, tiles = resolve_shape(shape, tile)
     dtype = default_dtype_here() if dtype is None else dtype
-    array = np.empty(scalars, dtype)
+    array: Any = np.empty(scalars, dtype)
     if fill is not None:
         array[...] = fill
     if tiles is not None:
-        return wrap(Blocked(array, tiles)) if context else Blocked(array, tiles)
-    return wrap(array) if context else array
+        array = Blocked(array, tiles)
+    made: NDArray[Any] = wrap(array) if context else array
+    return made
 
 
-def _new_like(prototype: Any, dtype: DTypeLike | None, fill: complex | None, name: str | None) -> Any:
+def _new_like(
+    prototype: Any, dtype: DTypeLike | None, fill: complex | None, name: str | None
+) -> NDArray[Any]:
     if isinstance(prototype, SymbolicTensor):
         context = ACTIVE.get()
         if not isinstance(context, Trace) or prototype.owner is not context:
             raise ShapeError(f"`{prototype.name}` belongs to another kernel", code="CYC118", span=here())
         chosen = prototype.dtype_name if dtype is None else named_dtype(dtype)
-        return _declared(context, name, prototype.scalars, prototype.tile, chosen, fill)
+        symbolic: NDArray[Any] = _declared(context, name, prototype.scalars, prototype.tile, chosen, fill)
+        return symbolic
     if isinstance(prototype, SymbolicArray):
         scalars = whole_numbers(prototype.shape, f"`{prototype.name}`")
         return _new(scalars, dtype or prototype.dtype, None, fill, name)
@@ -160,7 +166,7 @@ def _declared(
     tile: tuple[int, ...] | None,
     dtype: str | None,
     fill: complex | None,
-) -> SymbolicTensor:
+) -> Any:
     """A new tensor; in a loop every iteration makes it anew, and fills it, as with data anywhere."""
     if isinstance(fill, np.ndarray) and fill.ndim:
         fill = constant(fill)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from cyclotron.language.functions.registry import numpy_function, plain_result
+from cyclotron.language.functions.signatures import Elementwise, Magnitude, Test
 from cyclotron.language.trace.trace import Trace
 from cyclotron.language.values import operations, products
 from cyclotron.language.values.affine import Affine
@@ -26,7 +27,7 @@ from cyclotron.language.values.scalars import of_numpy
 _HOSTS = (np.ndarray, np.generic, int, float, complex, list, tuple)
 
 
-def _elementwise(name: str, about: str, op: str = "") -> Callable[..., Any]:
+def _elementwise(name: str, about: str, op: str = "") -> Any:
     """The function of an elementwise operator of the registry, by default of the same name."""
     known = op or name
     numpy = OPERATORS[known].numpy
@@ -40,36 +41,36 @@ def _elementwise(name: str, about: str, op: str = "") -> Callable[..., Any]:
     return numpy_function()(function)
 
 
-sqrt = _elementwise("sqrt", "The square root of each scalar, floating or complex.")
-exp = _elementwise("exp", "The exponential of each scalar, floating or complex.")
-log = _elementwise("log", "The natural logarithm of each scalar, floating or complex.")
-log1p = _elementwise("log1p", "log(1 + x) of each scalar x, exact for small ones, floating.")
-expm1 = _elementwise("expm1", "exp(x) - 1 of each scalar x, exact for small ones, floating.")
-cbrt = _elementwise("cbrt", "The cube root of each scalar, floating.")
-arctan = _elementwise("arctan", "The angle of each tangent, in radians, floating.")
-sin = _elementwise("sin", "The sine of each scalar, in radians, floating or complex.")
-cos = _elementwise("cos", "The cosine of each scalar, in radians, floating or complex.")
-sinh = _elementwise("sinh", "The hyperbolic sine of each scalar, floating or complex.")
-cosh = _elementwise("cosh", "The hyperbolic cosine of each scalar, floating or complex.")
-tanh = _elementwise("tanh", "The hyperbolic tangent of each scalar, floating or complex.")
-arctan2 = _elementwise("arctan2", "The angle of each point (y, x), in radians, floating.")
-hypot = _elementwise("hypot", "The length of each vector (a, b), floating.")
-abs = _elementwise("abs", "The absolute value of each scalar; real for complex ones.", op="absolute")
-sign = _elementwise("sign", "-1, 0 or 1 by the sign of each real scalar.")
-floor = _elementwise("floor", "The largest whole number not above each scalar, floating.")
-ceil = _elementwise("ceil", "The least whole number not below each scalar, floating.")
-conj = _elementwise("conj", "The complex conjugate of each scalar.")
-copy = _elementwise(
+sqrt: Elementwise = _elementwise("sqrt", "The square root of each scalar, floating or complex.")
+exp: Elementwise = _elementwise("exp", "The exponential of each scalar, floating or complex.")
+log: Elementwise = _elementwise("log", "The natural logarithm of each scalar, floating or complex.")
+log1p: Elementwise = _elementwise("log1p", "log(1 + x) of each scalar x, exact for small ones, floating.")
+expm1: Elementwise = _elementwise("expm1", "exp(x) - 1 of each scalar x, exact for small ones, floating.")
+cbrt: Elementwise = _elementwise("cbrt", "The cube root of each scalar, floating.")
+arctan: Elementwise = _elementwise("arctan", "The angle of each tangent, in radians, floating.")
+sin: Elementwise = _elementwise("sin", "The sine of each scalar, in radians, floating or complex.")
+cos: Elementwise = _elementwise("cos", "The cosine of each scalar, in radians, floating or complex.")
+sinh: Elementwise = _elementwise("sinh", "The hyperbolic sine of each scalar, floating or complex.")
+cosh: Elementwise = _elementwise("cosh", "The hyperbolic cosine of each scalar, floating or complex.")
+tanh: Elementwise = _elementwise("tanh", "The hyperbolic tangent of each scalar, floating or complex.")
+arctan2: Elementwise = _elementwise("arctan2", "The angle of each point (y, x), in radians, floating.")
+hypot: Elementwise = _elementwise("hypot", "The length of each vector (a, b), floating.")
+abs: Magnitude = _elementwise("abs", "The absolute value of each scalar, real.", op="absolute")
+sign: Elementwise = _elementwise("sign", "-1, 0 or 1 by the sign of each real scalar.")
+floor: Elementwise = _elementwise("floor", "The largest whole number not above each scalar, floating.")
+ceil: Elementwise = _elementwise("ceil", "The least whole number not below each scalar, floating.")
+conj: Elementwise = _elementwise("conj", "The complex conjugate of each scalar.")
+copy: Elementwise = _elementwise(
     "copy", "Each scalar, through a register: it takes the time of an operator, where assigning takes none."
 )
-maximum = _elementwise("maximum", "The larger of each pair of scalars; NaN where one is NaN.")
-minimum = _elementwise("minimum", "The smaller of each pair of scalars; NaN where one is NaN.")
-isnan = _elementwise("isnan", "True where a scalar is NaN.", op="is_nan")
-isfinite = _elementwise("isfinite", "True where a scalar is neither infinite nor NaN.", op="is_finite")
-logical_and = _elementwise("logical_and", "True where both of each pair of scalars are not zero.")
-logical_or = _elementwise("logical_or", "True where one of each pair of scalars is not zero.")
-logical_xor = _elementwise("logical_xor", "True where exactly one of each pair is not zero.")
-logical_not = _elementwise("logical_not", "True where a scalar is zero.")
+maximum: Elementwise = _elementwise("maximum", "The larger of each pair of scalars; NaN where one is NaN.")
+minimum: Elementwise = _elementwise("minimum", "The smaller of each pair of scalars; NaN where one is NaN.")
+isnan: Test = _elementwise("isnan", "True where a scalar is NaN.", op="is_nan")
+isfinite: Test = _elementwise("isfinite", "True where a scalar is neither infinite nor NaN.", op="is_finite")
+logical_and: Test = _elementwise("logical_and", "True where both of each pair of scalars are not zero.")
+logical_or: Test = _elementwise("logical_or", "True where one of each pair of scalars is not zero.")
+logical_xor: Test = _elementwise("logical_xor", "True where exactly one of each pair is not zero.")
+logical_not: Test = _elementwise("logical_not", "True where a scalar is zero.")
 
 
 @numpy_function(np.square, elementwise=True)
