@@ -6,11 +6,14 @@ import io
 import time
 import traceback
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import cyclotron as cy
+from cyclotron.runtime.backend import Backend
+from cyclotron.runtime.backends import registered
 from cyclotron.support.environment import show_config
 from cyclotron.support.errors import BackendUnavailable
 
@@ -37,13 +40,7 @@ def doctor() -> int:
     """
     show_config()
     print()
-    checks: dict[str, Callable[[], None]] = {
-        "numpy": lambda: _run("numpy"),
-        "local": lambda: _run("local"),
-        "sim": lambda: _run("sim"),
-        "mpi": lambda: _run("mpi", ranks=_RANKS),
-        "pictures": _draw,
-    }
+    checks = {backend.name: partial(_run, backend) for backend in registered()} | {"pictures": _draw}
     return max([_report(name, check) for name, check in checks.items()])
 
 
@@ -70,9 +67,10 @@ def _program() -> tuple[Any, np.ndarray[Any, Any]]:
     return _matmul.compile(left, right), left @ right
 
 
-def _run(backend: Any, **options: Any) -> None:
+def _run(backend: Backend) -> None:
     program, expected = _program()
-    found = cy.run(program, backend=backend, **options).output
+    ranks = _RANKS if "ranks" in backend.options else None
+    found = cy.run(program, backend=backend.name, ranks=ranks).output
     if not np.array_equal(found, expected):
         raise AssertionError(f"the product is\n{found}\nand not\n{expected}")
 

@@ -34,11 +34,12 @@ from cyclotron.linalg.operands import (
 )
 from cyclotron.linalg.plans import Plan
 from cyclotron.mpi.distributed_array import Distributed, ranks_of
+from cyclotron.runtime.backend import Backend
 from cyclotron.runtime.backends import backend_of
 from cyclotron.runtime.run import run
 from cyclotron.support import arguments
 from cyclotron.support.environment import threads
-from cyclotron.support.errors import CyclotronError, ExecutionError
+from cyclotron.support.errors import ExecutionError
 
 # By whether the matrix is lower, and transposed.
 _SOLVERS: dict[tuple[bool, bool], Kernel[..., Any]] = {
@@ -53,14 +54,21 @@ _SOLVERS: dict[tuple[bool, bool], Kernel[..., Any]] = {
 class Options:
     """The options of `cyclotron.linalg.matmul`, checked."""
 
-    backend: str
+    backend: Backend
     ranks: int | None
     plan: Plan | None
     verbose: bool
 
     def placed(self, value: Any) -> Any:
-        """An operand as the backend takes it: only ``mpi`` leaves distributed ones where they are."""
-        return value.gather() if isinstance(value, Distributed) and self.backend != "mpi" else value
+        """An operand as the backend takes it."""
+        return value.gather() if isinstance(value, Distributed) and not self.backend.distributed else value
+
+    def workers(self, *operands: Any) -> int:
+        """The number of ranks or threads that the backend runs on; 1 where it has neither."""
+        if "ranks" in self.backend.options:
+            holders = ranks_of(operands, self.ranks)
+            return mpi.rank_count(self.ranks) if holders is None else holders.ranks
+        return (self.ranks or threads()) if "threads" in self.backend.options else 1
 
 
 @dataclass(frozen=True)
@@ -104,20 +112,21 @@ def options_of(backend: Any, ranks: Any, plan: Any, verbose: bool, *operands: An
                     help='say where the whole matrix is computed: backend="mpi" or "local"',
                 )
         return None
-    backend = "mpi" if backend is None else backend
-    backend_of(backend)
+    chosen = backend_of("mpi" if backend is None else backend)
     if ranks is not None:
         arguments.rank_count(ranks)
-        if backend == "numpy":
+        if not {"ranks", "threads"} & set(chosen.options):
             raise ExecutionError(
-                f"ranks={ranks} on the numpy backend", code="CYC733", help='use backend="mpi" or "local"'
+                f"ranks={ranks} on the {chosen.name} backend",
+                code="CYC733",
+                help='use backend="mpi" or "local"',
             )
     if plan is not None:
         if not isinstance(plan, Plan):
             raise unfit(f"the plan is {arguments.shown(plan)}", "make a plan: cy.linalg.plan(...)")
         if ranks not in (None, plan.ranks):
             raise unfit(f"ranks={ranks} and a plan for {plan.ranks}", "leave ranks out, or make another plan")
-    return Options(backend, ranks, plan, verbose)
+    return Options(chosen, ranks, plan, verbose)
 
 
 def form_of(side: Any, lower: Any, trans: Any, unit_diagonal: Any) -> TriangularForm:
@@ -181,13 +190,13 @@ def plan(
             f"lower={lower}, trans={trans!r}, unit_diagonal={unit_diagonal} of {operation}",
             "these describe the matrix of solve_triangular",
         )
-    backend_of(backend)
+    backend_of(backend)  # None is no backend here
     options = options_of(backend, ranks, None, False)
     assert options is not None
     first, *rest = operands
     product = operation == "matmul"
     given = (matrix(first, 0)[0] if product else array(first), *(matrix(value, 1)[0] for value in rest))
-    return planners[operation][1](*common(*given, floating=not product), _count(options, *operands))
+    return planners[operation][1](*common(*given, floating=not product), options.workers(*operands))
 
 
 def run_matmul(a: Any, b: Any, options: Options) -> Any:
@@ -196,7 +205,7 @@ def run_matmul(a: Any, b: Any, options: Options) -> Any:
     (a, row), (b, column) = matrix(options.placed(a), 0), matrix(options.placed(b), 1)
     a, b = common(a, b)
     check_product(a, b)
-    chosen = options.plan or _plan_matmul(a, b, _count(options, a, b))
+    chosen = options.plan or _plan_matmul(a, b, options.workers(a, b))
     result = _run(chosen, (kernels.matmul,), (), (a, b), options)
     return reshaped(result, result.shape[row : 2 - column]) if row or column else result
 
@@ -212,13 +221,13 @@ def run_solve(a: Any, b: Any, form: TriangularForm, options: Options) -> Any:
         trans_refused(form.trans, "distributed arrays")
     if isinstance(a, np.ndarray) and not form.unit_diagonal:
         _require_no_zero(np.diagonal(a))
-    chosen = options.plan or _plan_solve(a, b, form, _count(options, a, b))
+    chosen = options.plan or _plan_solve(a, b, form, options.workers(a, b))
     # op(a) x = b with the conjugate transpose is the conjugate of a.T x = b with b's.
     given = (a, b.conj() if conjugated else b)
     try:
         result = _run(chosen, (form.solver,), (form.unit_diagonal,), given, options)
     except ExecutionError as error:
-        if error.code == "CYC701" and isinstance(a, Distributed):
+        if error.operator_failed and isinstance(a, Distributed):
             _require_no_zero(a._diagonal())  # the error tells which of its tile
         raise
     result = result.conj() if conjugated else result
@@ -230,7 +239,7 @@ def run_cholesky(a: Any, options: Options) -> Any:
     require_numbers("cholesky", a)
     (a,) = common(array(options.placed(a)), floating=True)
     check_square(a, "cholesky")
-    chosen = options.plan or _plan_cholesky(a, _count(options, a))
+    chosen = options.plan or _plan_cholesky(a, options.workers(a))
     try:
         return _run(chosen, (kernels.cholesky, kernels.cholesky_hermitian), (), (a,), options)
     except ExecutionError as error:
@@ -302,21 +311,11 @@ def _run(
     if options.verbose:
         print(chosen)
     more: dict[str, Any] = {}
-    if options.backend == "mpi":
+    if "ranks" in options.backend.options:
         more = {"ranks": chosen.ranks, "deal": chosen.deal}
-    elif options.backend in ("local", "sim"):
+    elif "threads" in options.backend.options:
         more = {"threads": chosen.ranks}
-    return run(chosen.compile(), *operands, backend=options.backend, **more).output
-
-
-def _count(options: Options, *operands: Any) -> int:
-    """The number of ranks, or threads."""
-    if options.backend == "numpy":
-        return 1
-    if options.backend != "mpi":
-        return options.ranks or threads()
-    kept = ranks_of(operands, options.ranks)
-    return mpi.rank_count(options.ranks) if kept is None else kept.ranks
+    return run(chosen.compile(), *operands, backend=options.backend.name, **more).output
 
 
 def _require_no_zero(diagonal: Any) -> None:
@@ -329,14 +328,14 @@ def _require_no_zero(diagonal: Any) -> None:
         )
 
 
-def _with_minor(error: CyclotronError, chosen: Plan, a: Any) -> CyclotronError:
+def _with_minor(error: ExecutionError, chosen: Plan, a: Any) -> ExecutionError:
     """The error of a tile's pivot with the pivot's number in the whole matrix, as LAPACK tells it."""
     found = re.search(r"its pivot (\d+) is not (?:positive|finite), in PE \((\d+), ", error.message)
     n = a.shape[0]
     if found is not None:
         tile = (chosen.operands[0].tile or (1,))[0]
         minor = int(found[2]) * tile + int(found[1])
-    elif error.code == "CYC701" and isinstance(a, np.ndarray):
+    elif error.operator_failed and isinstance(a, np.ndarray):
         minor = _first_minor(a)  # NumPy does not tell
     else:
         return error

@@ -123,6 +123,11 @@ class ExecutionError(CyclotronError, RuntimeError):
 
     result: Any = None
 
+    @property
+    def operator_failed(self) -> bool:
+        """True where an operator is not defined for the numbers that it was given (CYC701)."""
+        return self.code == "CYC701"
+
 
 class InternalError(CyclotronError, RuntimeError):
     """A bug of Cyclotron's own."""

@@ -22,6 +22,11 @@ def register(backend: Backend) -> None:
     _BACKENDS[backend.name] = backend
 
 
+def registered() -> tuple[Backend, ...]:
+    """Return all backends, those that come with Cyclotron first."""
+    return tuple(_BACKENDS.values())
+
+
 def backend_of(name: Any) -> Backend:
     """Return the backend of a name.
 
