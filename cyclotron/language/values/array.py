@@ -6,18 +6,18 @@ statement that assigns it computes it, element by element (`cyclotron.language.t
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from cyclotron.language.values import broadcasting, dispatch
 from cyclotron.language.values.affine import Affine, Index
-from cyclotron.language.values.array_refusals import ArrayRefusals, refused_in_place
 from cyclotron.language.values.broadcasting import Shape
 from cyclotron.language.values.condition import Condition
 from cyclotron.language.values.context import active_recorder
@@ -25,10 +25,11 @@ from cyclotron.language.values.dispatch import Array, Method, Term, in_place
 from cyclotron.language.values.guarded import guarded_where, may_fail
 from cyclotron.language.values.host_arrays import constant
 from cyclotron.language.values.nodes import Access, Element, IndexValue, Tensor
-from cyclotron.language.values.numpy_functions import called, check_options, refused
+from cyclotron.language.values.numpy_functions import called, check_options, method, refused
 from cyclotron.language.values.numpy_functions import ufunc as of_ufunc
 from cyclotron.language.values.operations import apply, cast, element, positive
 from cyclotron.language.values.operators import named_dtype, result_dtype
+from cyclotron.language.values.refusals import DATA_HELP, refuse_of_arrays, refused_in_place
 from cyclotron.language.values.scalar_type import ScalarType, promote, unsupported
 from cyclotron.language.values.scalars import choose_by_indices, converted, explicit_cast
 from cyclotron.language.values.source_span import here, shape_error, trace_error
@@ -36,6 +37,7 @@ from cyclotron.language.values.subscripts import Pick, count, has_bounds_of_data
 from cyclotron.support.errors import Span
 
 ElementAt = Callable[[Sequence[Affine]], Element]
+READ_ONLY = frozenset({"T", "shape", "dtype", "real", "imag", "ndim", "size"})
 MOST_OPERATIONS = 10_000  # of an element of an expression: operands are evaluated wherever they occur
 
 
@@ -62,7 +64,7 @@ def _folded(kind: str, about: str) -> Callable[..., Any]:
     return method
 
 
-class SymbolicArray(ArrayRefusals, Array):
+class SymbolicArray(Array):
     """A whole array: its shape, its dtype and what its elements are."""
 
     name: str = "the array"
@@ -239,6 +241,50 @@ class SymbolicArray(ArrayRefusals, Array):
         self, function: Callable[..., Any], _types: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
         return called(function, args, kwargs)
+
+    # Operators and conversions of Python that whole arrays do not have.
+
+    __lshift__ = __rshift__ = __rlshift__ = __rrshift__ = refuse_of_arrays(
+        "a shift of bits", "multiply by a power of two, or divide by one with `//`"
+    )
+    __divmod__ = __rdivmod__ = refuse_of_arrays("`divmod`", "write `x // y` and `x % y`")
+    __round__ = refuse_of_arrays("`round`", "write `cy.round(x)`")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        known = method(name)
+        if known is not None:
+            return functools.partial(known, self)
+        raise refused(f"{self.name}.{name}" if self.name.isidentifier() else f".{name}")
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in READ_ONLY:
+            raise trace_error(
+                "CYC107",
+                f"`.{name}` of an array is assigned",
+                help="assign to elements, e.g. `x[...] = y` or `x.T[...] = y`; arrays keep shape and dtype",
+            )
+        object.__setattr__(self, name, value)
+
+    def __bool__(self) -> bool:
+        raise trace_error("CYC104", "a condition depends on the data of an array", help=DATA_HELP)
+
+    def _as_number(self, *_: object, **__: object) -> NoReturn:
+        raise trace_error(
+            "CYC107",
+            "an array is converted to what Python computes with, and it has no values yet",
+            help="use the operators of arrays, cy.sum and the like; run other code in `with cy.host():`",
+        )
+
+    __float__ = __int__ = __complex__ = __index__ = __array__ = _as_number
+
+    def __iter__(self) -> Iterator[Any]:
+        raise trace_error(
+            "CYC107",
+            "an array is taken apart by iteration",
+            help="write `for i in range(len(x)): ...` with x[i], or cy.sum and the like for Python's sum",
+        )
 
 
 def update_in_place(op: str) -> Method:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -17,10 +17,10 @@ from cyclotron.language.values.condition import Condition
 from cyclotron.language.values.context import Recorder
 from cyclotron.language.values.dispatch import Arithmetic
 from cyclotron.language.values.operators import evaluate, result_dtype
-from cyclotron.language.values.refusals import Refusals, not_an_operator
+from cyclotron.language.values.refusals import DATA_HELP, not_an_operator, refuse, refuse_rounding
 from cyclotron.language.values.scalar_type import ScalarType, literal
 from cyclotron.language.values.source_span import here, trace_error
-from cyclotron.support.errors import Span
+from cyclotron.support.errors import Span, TraceError
 
 
 class Tensor:
@@ -116,7 +116,7 @@ class FoldIndex(Index):
     __slots__ = ()
 
 
-class Element(Refusals, Arithmetic):
+class Element(Arithmetic):
     """An expression for one element (a scalar or a tile) of a tensor; operators build larger ones."""
 
     span: Span
@@ -203,6 +203,56 @@ class Element(Refusals, Arithmetic):
         if not dispatch.call("is_elementwise", function):
             raise not_an_operator(f"`np.{function.__name__}`")
         return dispatch.call("call_of_numpy", function, args, kwargs)
+
+    # Operators and conversions of Python that elements do not have.
+
+    def _data_dependent(self, *_: object) -> NoReturn:
+        raise TraceError(
+            "a condition depends on the data of a tensor",
+            code="CYC104",
+            span=self.span,
+            help=DATA_HELP,
+        )
+
+    __bool__ = _data_dependent
+    __divmod__ = refuse("`divmod`")
+    __lshift__ = __rshift__ = refuse("a shift of bits")
+
+    def __getitem__(self, key: object) -> NoReturn:
+        raise trace_error(
+            "CYC108",
+            "an element of a tensor is subscripted again",
+            help="give all subscripts at once, e.g. `A[i, k]`; a tile is used as a whole",
+        )
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise not_an_operator(f"`.{name}`")
+
+    def __float__(self) -> float:
+        raise not_an_operator("a function of Python numbers")
+
+    __complex__ = __float__
+
+    __round__ = refuse_rounding("Python's `round`", "write `cy.round` of it")
+    __floor__ = refuse_rounding("`math.floor`", "write `cy.floor` of it, or divide by `//`")
+    __ceil__ = refuse_rounding("`math.ceil`", "write `cy.ceil` of it, or divide by `//`: `-(-i // 2)`")
+    __trunc__ = refuse_rounding("`math.trunc`", "write `cy.floor` or `cy.ceil` of it, or divide by `//`")
+
+    def __int__(self) -> int:
+        raise trace_error(
+            "CYC105",
+            "a number is made of an element, whose value is known only when the program runs",
+            help="sizes, bounds and shapes are those of arguments, or host values that are passed; data are"
+            ' converted by `.astype("int64")`',
+        )
+
+    def __iter__(self) -> Iterator[Any]:
+        raise not_an_operator("iteration")
+
+    def __array__(self, *_: object, **__: object) -> NoReturn:
+        raise not_an_operator("conversion to an array")
 
 
 class Constant(Element):

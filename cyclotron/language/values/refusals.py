@@ -1,13 +1,14 @@
-"""Statements of Python that kernels refuse, and operators that elements refuse while a kernel is traced."""
+"""Statements of Python that kernels refuse, and operators that elements and arrays refuse while traced."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
+from cyclotron.language.values.dispatch import SIGNS
 from cyclotron.language.values.source_span import trace_error
-from cyclotron.support.errors import Span, TraceError
+from cyclotron.support.errors import TraceError
 
 OPERATORS = (
     "+ - * / // % @ ** .T, comparisons, & | ^ ~, cy.where, cy.maximum, cy.minimum, cy.linalg.*"
@@ -41,7 +42,7 @@ def inverted(what: str) -> TraceError:
     )
 
 
-def _refuse(operator: str) -> Callable[..., NoReturn]:
+def refuse(operator: str) -> Callable[..., NoReturn]:
     """A method that says that elements do not have an operator."""
 
     def method(self: object, *_: object) -> NoReturn:
@@ -50,7 +51,7 @@ def _refuse(operator: str) -> Callable[..., NoReturn]:
     return method
 
 
-def _refuse_rounding(function: str, help: str) -> Callable[..., NoReturn]:
+def refuse_rounding(function: str, help: str) -> Callable[..., NoReturn]:
     """A method that says that a function of Python makes no whole number of an element."""
 
     def method(self: object, *_: object) -> NoReturn:
@@ -68,55 +69,25 @@ DATA_HELP = (
 )
 
 
-class Refusals:
-    """The operators and conversions of Python that elements do not have."""
+def refuse_of_arrays(operator: str, help: str) -> Callable[..., Any]:
+    """A method that says that arrays do not have an operator."""
 
-    span: Span
+    def method(self: object, *_: object) -> NoReturn:
+        raise trace_error("CYC105", f"{operator} is not known of arrays while a kernel is traced", help=help)
 
-    def _data_dependent(self, *_: object) -> NoReturn:
-        raise TraceError(
-            "a condition depends on the data of a tensor",
-            code="CYC104",
-            span=self.span,
-            help=DATA_HELP,
-        )
+    return method
 
-    __bool__ = _data_dependent
-    __divmod__ = _refuse("`divmod`")
-    __lshift__ = __rshift__ = _refuse("a shift of bits")
 
-    def __getitem__(self, key: object) -> NoReturn:
+def refused_in_place(op: str) -> Callable[..., Any]:
+    """A method that says that an expression is no array that an operator could change."""
+    sign = SIGNS[op]
+
+    def method(self: object, _: object) -> NoReturn:
         raise trace_error(
-            "CYC108",
-            "an element of a tensor is subscripted again",
-            help="give all subscripts at once, e.g. `A[i, k]`; a tile is used as a whole",
+            "CYC107",
+            f"an expression is changed in place by `{sign}=`, and no array holds it yet",
+            help=f"write `b = b {sign} c`; or give the expression a name of its own in the kernel, where it"
+            " is an array, and change that",
         )
 
-    def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise not_an_operator(f"`.{name}`")
-
-    def __float__(self) -> float:
-        raise not_an_operator("a function of Python numbers")
-
-    __complex__ = __float__
-
-    __round__ = _refuse_rounding("Python's `round`", "write `cy.round` of it")
-    __floor__ = _refuse_rounding("`math.floor`", "write `cy.floor` of it, or divide by `//`")
-    __ceil__ = _refuse_rounding("`math.ceil`", "write `cy.ceil` of it, or divide by `//`: `-(-i // 2)`")
-    __trunc__ = _refuse_rounding("`math.trunc`", "write `cy.floor` or `cy.ceil` of it, or divide by `//`")
-
-    def __int__(self) -> int:
-        raise trace_error(
-            "CYC105",
-            "a number is made of an element, whose value is known only when the program runs",
-            help="sizes, bounds and shapes are those of arguments, or host values that are passed; data are"
-            ' converted by `.astype("int64")`',
-        )
-
-    def __iter__(self) -> Iterator[Any]:
-        raise not_an_operator("iteration")
-
-    def __array__(self, *_: object, **__: object) -> NoReturn:
-        raise not_an_operator("conversion to an array")
+    return method
