@@ -1,0 +1,37 @@
+"""Draws the animation of the landing page while the site is built."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import cyclotron as cy
+
+
+@cy.kernel
+def matmul(A, B):  # type: ignore[no-untyped-def]
+    C = cy.empty((A.shape[0], B.shape[1]))
+    for i in range(A.shape[0]):
+        for j in range(B.shape[1]):
+            C[i, j] = sum(A[i, k] * B[k, j] for k in range(A.shape[1]))
+    return C
+
+
+def draw(path: Path) -> None:
+    """Draw the wavefronts of a product on 10 by 10 PEs as a GIF."""
+    A, B = np.ones((10, 10)), np.ones((10, 10))
+    program = matmul.compile(A, B, schedule=cy.schedules.output_stationary(matmul))
+    cy.run(program, backend="sim").plot.animation(path, frames=40, frames_per_second=5)
+
+
+def write_animation(app: Any) -> None:
+    folder = Path(app.outdir) / "_images"
+    folder.mkdir(parents=True, exist_ok=True)
+    draw(folder / "wavefront.gif")
+
+
+def setup(app: Any) -> dict[str, bool]:
+    app.connect("builder-inited", write_animation)
+    return {"parallel_read_safe": True}
