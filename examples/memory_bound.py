@@ -1,4 +1,4 @@
-"""When memory is too slow for the PEs: products of larger and larger tiles, from DRAM at the array's edges.
+"""Memory that is too slow for the PEs: products of larger and larger tiles, from DRAM at the array's edges.
 
 The product of t×t tiles has t operations for each element that is loaded, so that from some tile on the PEs
 are the bound. `python examples/memory_bound.py roofline.png stalls.png` draws all of them below the machine's

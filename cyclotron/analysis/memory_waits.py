@@ -11,7 +11,7 @@ from cyclotron import _core
 
 
 class Cause(NamedTuple):
-    """Why something did not happen earlier.
+    """Reason for which something did not happen earlier.
 
     Attributes
     ----------

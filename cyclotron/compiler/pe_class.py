@@ -21,7 +21,8 @@ class PeClass:
     pe_count : int
         How many there are.
     text : str
-        The program, in the paper's notation.
+        The program, in the paper's notation. A name that several slots have has the line of its statement
+        (`u@36`), and the slots of operands of one statement have letters (`u.a`).
     """
 
     name: str

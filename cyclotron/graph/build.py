@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -52,6 +53,7 @@ class _Builder:
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
+        self._names = _listed_names(trace)
         self._numbers = itertools.count()
 
     def nodes(self) -> Iterator[Node]:
@@ -67,14 +69,14 @@ class _Builder:
     def _declared(self, tensor: Tensor, number: int) -> Node:
         operands = () if tensor.is_input else (Literal(tensor.initial or 0, tensor.dtype_name),)
         kind = "input" if tensor.is_input else "full"
-        return Node(number, kind, kind, tensor.unique_name, "", operands, tensor.span, target=tensor)
+        return Node(number, kind, kind, self._names[tensor], "", operands, tensor.span, target=tensor)
 
     def _block(self, statements: Sequence[Statement], depth: int, scope: dict[Tensor, int]) -> Iterator[Node]:
         """The nodes of statements under the same loops, of which `depth` are those of the graph."""
         for loop, group in itertools.groupby(statements, lambda s: _loop_at(s, depth)):
             if loop is None:
                 for statement in group:
-                    yield from _Statement(self._numbers, scope, statement).nodes()
+                    yield from _Statement(self._names, self._numbers, scope, statement).nodes()
             else:
                 yield self._loop(loop, list(group), depth, scope)
 
@@ -84,9 +86,9 @@ class _Builder:
         nodes = []
         for tensor in _transferred(body, outer):
             scope[tensor] = next(self._numbers)
-            name, span = tensor.unique_name, body[0].span
+            name, span = self._names[tensor], body[0].span
             nodes.append(Node(scope[tensor], "transfer", "transfer", name, "", (), span, target=tensor))
-        operands = tuple(Edge(outer[tensor], tensor.unique_name, "") for tensor in scope if tensor in outer)
+        operands = tuple(Edge(outer[tensor], self._names[tensor], "") for tensor in scope if tensor in outer)
         nodes += self._block(body, depth + 1, scope)
         assigned: _Tensors = dict.fromkeys(statement.target for statement in body)
         outer.update(dict.fromkeys(assigned, number))
@@ -94,8 +96,8 @@ class _Builder:
         op = loop_text(loop, regions, _inner(body, depth))
         flag = self._trace.flags.get(loop)
         if flag is not None:
-            op += f" while {flag.unique_name}"
-        names = ", ".join(tensor.unique_name for tensor in assigned)
+            op += f" while {self._names[flag]}"
+        names = ", ".join(self._names[tensor] for tensor in assigned)
         graph = Graph(f"loop {loop.name}", tuple(nodes))
         return Node(
             number, "loop", op, names, "", operands, loop.span, body=graph, loop=loop, regions=regions
@@ -107,10 +109,12 @@ class _Statement:
 
     def __init__(
         self,
+        names: Mapping[Tensor, str],
         numbers: Iterator[int],
         scope: dict[Tensor, int],
         statement: Statement,
     ) -> None:
+        self._names = names
         self._numbers = numbers
         self._scope = scope
         self._statement = statement
@@ -133,7 +137,7 @@ class _Statement:
         assigning = replace(
             last,
             kind="operation",
-            address=own.target.unique_name,
+            address=self._names[own.target],
             access=access,
             updates=before if access else None,
             target=own.target,
@@ -151,7 +155,7 @@ class _Statement:
         if isinstance(value, Access):
             access = slices(value.tensor, value.index, domain)
             source = self._scope.get(value.tensor, -1)
-            return Edge(source, value.tensor.unique_name, access, value.tensor, value.index)
+            return Edge(source, self._names[value.tensor], access, value.tensor, value.index)
         key = (id(value), domain)  # the statement keeps the expression
         if key not in self._temporaries:
             self._temporaries[key] = self._temporary(value, domain, value.dtype or dtype)
@@ -189,6 +193,24 @@ def _dtypes(value: Apply, adopted: str | None) -> Iterator[str | None]:
         common = adopted
     for number, dtype in enumerate(given):
         yield dtype or ("bool" if typing == "select" and number == 0 else common)
+
+
+def _listed_names(trace: Trace) -> dict[Tensor, str]:
+    """The names of tensors as the core lists them: with the line where several tensors have one name."""
+    alike = Counter(tensor.name for tensor in trace.tensors)
+    numbers: Counter[str] = Counter()
+    results = set(trace.outputs.values())
+    names: dict[Tensor, str] = {}
+    for tensor in trace.tensors:
+        name = tensor.name
+        if tensor.is_input or tensor in results:
+            name = tensor.unique_name
+        elif alike[name] > 1:
+            name += f"@{tensor.span.line}"
+            numbers[name] += 1
+            name += f"_{numbers[name]}" if numbers[name] > 1 else ""
+        names[tensor] = name.replace(" ", "_")
+    return names
 
 
 def _loop_at(statement: Statement, depth: int) -> Index | None:

@@ -85,11 +85,11 @@ class Distributed:
             If this process is no rank.
         """
         self._rank()
-        return self._alive().part(self._number, self._form)
+        return self.ranks.part(self._number, self._form)
 
     def gather(self) -> NDArray[Any]:
         """Return the whole array, under ``mpirun`` on every rank."""
-        return self._alive().gather(self._number, self._form)
+        return self.ranks.gather(self._number, self._form)
 
     def relayout(self, layout: Layout) -> Distributed:
         """Return the same array in another layout; each rank sends each other at most one message.
@@ -106,16 +106,16 @@ class Distributed:
             If the ranks disagree (CYC731), or are gone (CYC736).
         """
         require_layout(layout)
-        ranks = self._alive()
+        ranks = self.ranks
         return Distributed(ranks, *ranks.relayout(self._number, self._form, layout))
 
     def _diagonal(self) -> NDArray[Any]:
         """The diagonal of a matrix, on every rank."""
-        return self._alive().diagonal(self._number, self._form)
+        return self.ranks.diagonal(self._number, self._form)
 
     def _reshaped(self, shape: tuple[int, ...]) -> Distributed:
         """The same array in a shape that has more or fewer axes of extent 1; no number leaves its rank."""
-        ranks = self._alive()
+        ranks = self.ranks
         tiles = iter([t for n, t in zip(self.shape, self.tile, strict=True) if n != 1])
         tile = tuple(1 if n == 1 else next(tiles) for n in shape)
         owners = self.owners.reshape([-(-n // t) for n, t in zip(shape, tile, strict=True)])
@@ -135,10 +135,9 @@ class Distributed:
         ExecutionError
             If other ranks keep it.
         """
-        own = self._alive()
-        if ranks is not own:
+        if ranks is not self.ranks:
             raise ExecutionError(
-                f"an array is kept by {own.ranks} other ranks than those of this run",
+                f"an array is kept by {self.ranks.ranks} other ranks than those of this run",
                 code="CYC736",
                 help="distribute all arrays on the same ranks, or pass gather()",
             )
@@ -153,9 +152,6 @@ class Distributed:
         ExecutionError
             If they are gone.
         """
-        return self._alive()
-
-    def _alive(self) -> Ranks:
         if self._ranks.closed:
             raise ExecutionError(
                 f"the {self._ranks.ranks} ranks that kept the array are gone",

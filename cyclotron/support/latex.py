@@ -11,7 +11,9 @@ import re
 from collections.abc import Mapping, Sequence
 
 _TOKEN = re.compile(
-    r"(?P<space>\s+)|(?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?j?)|(?P<name>(?!ᵀ)[^\W\d](?:(?!ᵀ)[\w'])*)"
+    r"(?P<space>\s+)|(?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?j?)|"
+    # With the line and number of a version, and the letter of an operand: `u@36_2.a`.
+    r"(?P<name>(?!ᵀ)[^\W\d](?:(?!ᵀ)[\w'])*(?:@\d+(?:_\d+)?)?(?:\.[a-z](?!\w))?)"
     r"|(?P<two><=|>=|\.\.)|(?P<one>.)",
     re.DOTALL,
 )

@@ -12,7 +12,7 @@ class Any : public pybind11::object {
 };
 using Dict = pybind11::typing::Dict<pybind11::str, Any>;  ///< Plain data by the names of its fields.
 using Dicts = pybind11::typing::List<Dict>;
-/// Is called with the fraction that is done, and returns whether to go on.
+/// A function that is called with the fraction that is done, and returns whether to go on.
 using ProgressCallback = pybind11::typing::Optional<pybind11::typing::Callable<bool(double)>>;
 
 }  // namespace cyclotron::bindings

@@ -130,7 +130,7 @@ std::optional<Use> use_of(const std::vector<Instruction>& code, std::size_t chan
   return found;
 }
 
-/// Who uses a link's channel in loops of one name, and the iterations in which all do.
+/// Users of a link's channel in loops of one name, and the iterations in which all use it.
 struct Users {
   std::vector<std::optional<Use>> senders, receivers;  // By class.
   std::int64_t first = std::numeric_limits<std::int64_t>::min();
@@ -250,9 +250,9 @@ std::optional<Code> with_exits(const Code& draft, const ExitFlag& flag, Exits ex
   for (std::size_t c = 0; c < exits.size(); ++c) {
     if (exits[c]) insert(result, c, exits[c]->end, program::Exit{plan, exits[c]->slot});
   }
-  const auto [widest, fault] = program::range_of(program, plan);
-  if (fault || widest.last - flag.settle <= widest.first) return std::nullopt;
-  program.exit_plans.back() = widest;
+  const auto widest = program::range_of(program, plan);
+  if (!widest || widest->last - flag.settle <= widest->first) return std::nullopt;
+  program.exit_plans.back() = *widest;
   program.exit_plans.back().last -= flag.settle;  // iterations that are run to see the last values
   return result;
 }

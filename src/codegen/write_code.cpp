@@ -416,8 +416,8 @@ class ClassWriter {
       }
     }
     Slot slot{SlotId(result_.slots.size()), slot_layout(storage, defined)};
-    result_.slots.push_back(
-        {flow.name, graph_.dtype_of(id), flow.tile, slot.layout.count, -1, flow.prefetched});
+    result_.slots.push_back({dataflow::listed_name(graph_, flow, "."), graph_.dtype_of(id), flow.tile,
+                             slot.layout.count, -1, flow.prefetched});
     return slot;
   }
 

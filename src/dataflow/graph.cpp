@@ -76,11 +76,19 @@ bool crosses_spaces(const Graph& graph, const Rule& rule) {
   return transfer != nullptr && graph.at(transfer->source).space != graph.at(rule.flow).space;
 }
 
+std::string listed_name(const Graph& graph, const Flow& flow, std::string_view separator) {
+  const auto& tensor = graph.at(flow.tensor);
+  if (tensor.listed.empty() || !flow.name.starts_with(tensor.name)) return flow.name;
+  const auto letter = flow.name.substr(tensor.name.size());
+  return letter.empty() ? tensor.listed : fmt::format("{}{}{}", tensor.listed, separator, letter);
+}
+
 std::string flow_text(const Graph& graph, FlowId id, const std::vector<poly::Affine>& point) {
   const auto& flow = graph.at(id);
   std::vector<std::string> parts;
   for (const auto& form : point) parts.push_back(poly::to_string(form, graph.dims));
-  return fmt::format("({})_{}^{}", fmt::join(parts, ", "), flow.name, graph.at(flow.space).name);
+  return fmt::format("({})_{}^{}", fmt::join(parts, ", "), listed_name(graph, flow),
+                     graph.at(flow.space).name);
 }
 
 std::string flow_text(const Graph& graph, FlowId id) {

@@ -24,7 +24,7 @@ namespace cyclotron::driver {
 
 namespace {
 
-/// How many PEs there are along an index in space, at most; 0: any number.
+/// Number of PEs along an index in space, at most; 0: any number.
 std::int64_t parts_along(const std::string& index, const schedule::Schedule& schedule,
                          const machine::Machine& machine) {
   const auto fold = std::ranges::find(schedule.folds, index, &schedule::Fold::dimension);

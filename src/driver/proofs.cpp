@@ -11,7 +11,7 @@ namespace cyclotron::driver {
 
 namespace {
 
-/// Why the terms of a schedule's programs are others than the equations', or nothing.
+/// Reason for which the terms of a schedule's programs are others than the equations', or nothing.
 std::string other_terms(const schedule::Schedule& schedule) {
   return schedule.rotations.empty() ? "" : "a rotated reduction starts elsewhere than its equation says";
 }

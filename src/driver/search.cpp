@@ -77,7 +77,7 @@ std::optional<std::string> help_for_dealing(const Refusal& refusal, const recurr
                      far ? refusal.diagnostic.help + ", or " : "", other->second);
 }
 
-/// Where no order of time was found and that may be for it: what last terms first want of a folded index.
+/// Refuses an order of time that was not found, maybe for what last terms first want of a folded index.
 std::optional<std::string> help_for_order(const Refusal& refusal, const schedule::Schedule& schedule) {
   if (refusal.obstacle() != Obstacle::late_value) return std::nullopt;
   std::optional<std::string> result;

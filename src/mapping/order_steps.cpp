@@ -25,7 +25,7 @@ struct Order {
   Skew skew{};                      ///< Of the PEs; empty: none.
 };
 
-/// How far the use lies after the making, in that order.
+/// Distance from the making to the use, in that order.
 std::vector<poly::Affine> advance(const Mapping& mapping, const Dependence& dependence, const Order& order) {
   const auto& graph = mapping.graph;
   const auto& tuple = graph.at(graph.at(dependence.rule->flow).space).tuple;

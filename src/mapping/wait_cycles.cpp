@@ -44,7 +44,7 @@ std::size_t loop_of(const Wire& wire) {
 
 /// The loops by which a message is made after the receive that gives it room.
 struct Release {
-  std::size_t loops;  ///< How many of the outermost may be in the same step then.
+  std::size_t loops;  ///< Number of outermost ones that may be in the same step then.
   bool turns_back;    ///< It may be made before that receive by the next loop, or there is none.
 };
 
@@ -82,7 +82,7 @@ class LinkRoom {
   }
 
  private:
-  /// How many steps of a loop lie between at most; none where nothing limits them.
+  /// Number of steps of a loop that lie between at most; none where nothing limits them.
   [[nodiscard]] std::optional<std::int64_t> most_steps(const LateMessage& message, std::size_t loop) const {
     const auto& steps = message.later[loop];
     if (poly::is_constant(steps)) return steps.constant;
@@ -90,7 +90,7 @@ class LinkRoom {
     return domain.is_empty() ? 0 : domain.image({steps}).maximum(0);
   }
 
-  /// Where PEs receive from a link.
+  /// Points at which PEs receive from a link.
   [[nodiscard]] poly::Set receives(const Wire& wire) const {
     auto result = poly::Set::empty(mapping_.graph.context, mapping_.graph.dims.size());
     const auto& link = mapping_.channels[mapping_.statements[wire.front().receive].channel];
@@ -127,7 +127,7 @@ class LinkRoom {
     return {message.later.size(), true};
   }
 
-  /// How many messages a PE makes in a step of a loop at most; one more than `enough` where there are more.
+  /// Most messages that a PE makes in a step of a loop; one more than `enough` where there are more.
   [[nodiscard]] std::int64_t most_in_step(const Wire& wire, std::size_t loop, std::int64_t enough) const {
     const auto points = receives(wire);
     if (points.is_empty()) return 0;
@@ -211,7 +211,7 @@ class WaitGraph {
   static constexpr auto all = static_cast<std::size_t>(-1);
   struct MessageKind {
     std::size_t receive = 0, send = 0;  ///< Statements.
-    std::size_t loops = all;            ///< How many of the outermost may be in one step when it comes.
+    std::size_t loops = all;            ///< Number of outermost ones that may be in one step when it comes.
     Release release{all, false};
   };
 

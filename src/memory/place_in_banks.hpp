@@ -11,7 +11,7 @@
 
 namespace cyclotron::memory {
 
-/// Which slots come into registers first: those that operators use most for each register that they take, or those
+/// Order in which slots come into registers: those that operators use most for each register that they take, or those
 /// of which operators read and write most words.
 enum class Preference : std::uint8_t { uses_a_register, words };
 

@@ -18,7 +18,7 @@ struct Gap {
   std::int64_t end = 0;
 };
 
-/// Who has what, when. Refers to the lifetimes.
+/// Owners of each address over time. Refers to the lifetimes.
 class Space {
  public:
   explicit Space(const std::vector<Lifetime>& live) : live_(&live) {}

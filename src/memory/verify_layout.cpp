@@ -39,7 +39,7 @@ std::vector<Stay> by_begin(const std::vector<Lifetime>& lifetimes) {
   return stays;
 }
 
-/// Where a slot lies: bytes of the memory, or words of the registers.
+/// Extent of a slot: bytes of the memory, or words of the registers.
 struct Extent {
   std::string_view unit, where;
   std::int64_t first, size;

@@ -98,7 +98,7 @@ std::optional<Conjunction> plainly(const std::vector<Line>& lines) {
   return result;
 }
 
-/// Where a coordinate goes in steps: the form that is divisible by their length.
+/// Form that is divisible by the length of a coordinate's steps, if it goes in steps.
 std::optional<std::pair<Affine, std::int64_t>> steps_along(const Context& context, std::size_t dimensions,
                                                            isl_set* set, std::size_t coordinate) {
   const auto info = own(context, isl_set_get_stride_info(set, static_cast<int>(coordinate)));

@@ -327,8 +327,9 @@ class Reader {
   std::size_t parameters_;
   std::size_t variables_;
   std::size_t depth_ = 0;
-  std::vector<Node> lets_;              ///< Loops of one step around the node that is being read.
-  std::optional<std::string> refused_;  ///< Why no loops with affine bounds do what the tree says.
+  std::vector<Node> lets_;  ///< Loops of one step around the node that is being read.
+  std::optional<std::string>
+      refused_;  ///< Reason for which no loops with affine bounds do what the tree says.
   std::map<std::string, Affine> names_;
 };
 

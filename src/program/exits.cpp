@@ -5,6 +5,7 @@
 #include <set>
 
 #include <cyclotron/support/division.hpp>
+#include <cyclotron/support/expected.hpp>
 #include <cyclotron/support/overloaded.hpp>
 
 namespace cyclotron::program {
@@ -26,7 +27,7 @@ struct ExitLoop {
   std::size_t variable = 0;
 };
 
-/// Thrown and caught in this file only.
+/// Instruction of a class that keeps its iterations from being left out.
 struct Unfit {
   std::size_t instruction;
   std::string what;
@@ -41,8 +42,9 @@ std::size_t end_of(const std::vector<Instruction>& code, std::size_t begin) {
   }
 }
 
-/// In a class; nothing where it has no such EXIT.
-std::optional<ExitLoop> exit_loop(const Program& program, const PeClass& pe_class, ExitPlanId plan) {
+/// The loop of a class that the exit plan ends; nothing where it has no such EXIT.
+Expected<std::optional<ExitLoop>, Unfit> exit_loop(const Program& program, const PeClass& pe_class,
+                                                   ExitPlanId plan) {
   std::vector<OpenBlock> open;
   std::size_t variable = program.grid.size();
   std::optional<ExitLoop> found;
@@ -56,11 +58,11 @@ std::optional<ExitLoop> exit_loop(const Program& program, const PeClass& pe_clas
       if (open.back().is_loop) --variable;
       open.pop_back();
     } else if (const auto* exit = std::get_if<Exit>(&action); exit != nullptr && exit->plan == plan) {
-      if (found) throw Unfit{at, "is a second exit of one ending"};
+      if (found) return Unfit{at, "is a second exit of one ending"};
       if (open.empty() || !open.back().is_loop || !std::holds_alternative<End>(pe_class.code[at + 1].action))
-        throw Unfit{at, "is an exit that is not at the end of a loop"};
-      if (open.size() > 1) throw Unfit{at, "is an exit of a loop inside another block"};
-      found = {at, open.back().at, end_of(pe_class.code, open.back().at), open.back().variable};
+        return Unfit{at, "is an exit that is not at the end of a loop"};
+      if (open.size() > 1) return Unfit{at, "is an exit of a loop inside another block"};
+      found = ExitLoop{at, open.back().at, end_of(pe_class.code, open.back().at), open.back().variable};
     }
   }
   return found;
@@ -71,16 +73,18 @@ class Uniformity {
  public:
   Uniformity(const PeClass& pe_class, const ExitLoop& loop) : code_(pe_class.code), loop_(loop) {}
 
-  void collect() {
+  /// Returns the first instruction that has no such structure, if there is one.
+  std::optional<Unfit> collect() {
     at_ = loop_.begin;
     const auto& loop = std::get<Loop>(code_[at_].action);
-    if (loop.step != 1) throw Unfit{at_, "is a loop that ends early and has another step than 1"};
+    if (loop.step != 1) refuse("is a loop that ends early and has another step than 1");
     for (const Bound& bound : loop.lower)
       first = std::max(first, ceil_divide(constant_of(bound), bound.divisor));
     for (const Bound& bound : loop.upper)
       last = std::min(last, floor_divide(constant_of(bound), bound.divisor));
-    for (at_ = loop_.begin + 1; at_ < loop_.end; ++at_)
+    for (at_ = loop_.begin + 1; at_ < loop_.end && !unfit_; ++at_)
       std::visit([this](const auto& action) { look(action); }, code_[at_].action);
+    return unfit_;
   }
 
   std::int64_t first = INT64_MIN;
@@ -89,27 +93,30 @@ class Uniformity {
   std::set<std::int64_t> breaks;  ///< Iterations that do not the same as those before them.
 
  private:
-  [[nodiscard]] std::int64_t constant_of(const Bound& bound) const {
+  /// Keeps the first reason.
+  void refuse(const char* what) {
+    if (!unfit_) unfit_ = Unfit{at_, what};
+  }
+  [[nodiscard]] std::int64_t constant_of(const Bound& bound) {
     for (const std::int64_t coefficient : bound.numerator.coefficients) {
-      if (coefficient != 0)
-        throw Unfit{at_, "is a loop that ends early and has bounds that are not constant"};
+      if (coefficient != 0) refuse("is a loop that ends early and has bounds that are not constant");
     }
     return bound.numerator.constant;
   }
   [[nodiscard]] std::int64_t own(const Affine& form) const {
     return loop_.variable < form.coefficients.size() ? form.coefficients[loop_.variable] : 0;
   }
-  void require_same(const Affine& form) const {
-    if (own(form) != 0) throw Unfit{at_, "depends on the iteration of a loop that ends early"};
+  void require_same(const Affine& form) {
+    if (own(form) != 0) refuse("depends on the iteration of a loop that ends early");
   }
-  void require_same(const std::vector<Bound>& bounds) const {
+  void require_same(const std::vector<Bound>& bounds) {
     for (const Bound& bound : bounds) require_same(bound.numerator);
   }
   void repeats_every(std::int64_t modulus, std::int64_t coefficient) {
-    if (coefficient == 0) return;
+    if (coefficient == 0 || unfit_) return;
     period = std::lcm(period, modulus / std::gcd(modulus, coefficient));
     if (period > longest_period)
-      throw Unfit{at_, "makes iterations of a loop that ends early the same after too many only"};
+      refuse("makes iterations of a loop that ends early the same after too many only");
   }
 
   void look(const SlotRef& reference) {
@@ -173,7 +180,7 @@ class Uniformity {
     for (const Operand& operand : compute.operands) look(operand);
   }
   void look(const Exit& exit) {
-    if (depth_ == 0 && at_ != loop_.exit) throw Unfit{at_, "is a second exit of one loop"};
+    if (depth_ == 0 && at_ != loop_.exit) refuse("is a second exit of one loop");
     look(exit.runs);
   }
 
@@ -181,6 +188,7 @@ class Uniformity {
   const ExitLoop& loop_;
   std::size_t at_ = 0;
   std::size_t depth_ = 0;  // Of blocks in the loop.
+  std::optional<Unfit> unfit_;
 };
 
 std::optional<ChannelId> channel_of(const Action& action) {
@@ -190,14 +198,15 @@ std::optional<ChannelId> channel_of(const Action& action) {
   return std::nullopt;
 }
 
-/// Throws where a class without the EXIT may count on messages of iterations that are left out: its own iterations may
-/// be written out.
-void require_apart(const PeClass& pe_class, const std::set<std::uint32_t>& channels) {
+/// The use of these channels in a class without the EXIT, which may count on messages of iterations that are left out:
+/// its own iterations may be written out.
+std::optional<Unfit> use_of(const std::set<std::uint32_t>& channels, const PeClass& pe_class) {
   for (std::size_t at = 0; at < pe_class.code.size(); ++at) {
     const auto channel = channel_of(pe_class.code[at].action);
     if (channel && channels.contains(channel->value))
-      throw Unfit{at, "uses a channel of a loop that ends early, and ends none"};
+      return Unfit{at, "uses a channel of a loop that ends early, and ends none"};
   }
+  return std::nullopt;
 }
 
 /// The iterations between two breaks that are the most.
@@ -217,41 +226,6 @@ void widen(ExitPlan& plan, const std::set<std::int64_t>& breaks, std::int64_t fi
   offer(from, last);
 }
 
-/// Collects what the classes say; `pe_class` is where it stands. Throws Unfit.
-void collect(const Program& program, ExitPlanId plan, ExitRange& result, std::size_t& pe_class) {
-  constexpr std::int64_t far = std::int64_t{1} << 61;
-  std::int64_t first = -far, last = far;
-  std::set<std::int64_t> breaks;
-  std::set<std::uint32_t> channels;
-  std::vector<std::size_t> others;
-  for (pe_class = 0; pe_class < program.classes.size(); ++pe_class) {
-    const PeClass& own = program.classes[pe_class];
-    const auto loop = exit_loop(program, own, plan);
-    if (!loop) {
-      others.push_back(pe_class);
-      continue;
-    }
-    Uniformity same(own, *loop);
-    same.collect();
-    first = std::max(first, same.first);
-    last = std::min(last, same.last);
-    result.widest.period = std::lcm(result.widest.period, same.period);
-    if (result.widest.period > longest_period)
-      throw Unfit{loop->begin, "is a loop that ends early whose iterations are the same after too many only"};
-    breaks.merge(same.breaks);
-    for (std::size_t at = loop->begin; at < loop->end; ++at) {
-      if (const auto channel = channel_of(own.code[at].action)) channels.insert(channel->value);
-    }
-  }
-  pe_class = 0;
-  if (others.size() == program.classes.size()) throw Unfit{0, "has no exit"};
-  for (const std::size_t other : others) {
-    pe_class = other;
-    require_apart(program.classes[other], channels);
-  }
-  widen(result.widest, breaks, first, std::max(first, last));
-}
-
 /// Of a loop with constant bounds.
 std::int64_t last_of(const Loop& loop) {
   std::int64_t result = INT64_MAX;
@@ -267,45 +241,69 @@ ExitFault fault_at(const Program& program, std::size_t pe_class, const Unfit& un
   return result;
 }
 
-/// Throws Unfit where the exit plan leaves out other iterations of the class than it may.
-void require_within(const Program& program, const PeClass& pe_class, ExitPlanId number) {
+/// The loop of the class, if it has the EXIT, that leaves out other iterations than it may.
+std::optional<Unfit> differing_iterations(const Program& program, const PeClass& pe_class,
+                                          ExitPlanId number) {
   const auto loop = exit_loop(program, pe_class, number);
-  if (!loop) return;
+  if (!loop) return loop.error();
+  if (!*loop) return std::nullopt;
   const ExitPlan& plan = program.exit_plans[number.index()];
-  Uniformity same(pe_class, *loop);
-  same.collect();
+  Uniformity same(pe_class, **loop);
+  if (auto unfit = same.collect()) return unfit;
   const auto next = same.breaks.upper_bound(plan.first);
   const bool breaks = next != same.breaks.end() && *next <= plan.last;
   if (plan.first < same.first || plan.last > same.last || breaks || plan.period % same.period != 0)
-    throw Unfit{loop->begin, "is a loop that leaves out iterations that differ"};
+    return Unfit{(*loop)->begin, "is a loop that leaves out iterations that differ"};
+  return std::nullopt;
 }
 
 }  // namespace
 
-ExitRange range_of(const Program& program, ExitPlanId plan) {
-  ExitRange result{program.exit_plans[plan.index()], std::nullopt};
-  result.widest.period = 1;
-  std::size_t pe_class = 0;
-  try {
-    collect(program, plan, result, pe_class);
-  } catch (const Unfit& unfit) {
-    result.fault.emplace(fault_at(program, pe_class, unfit));
+Expected<ExitPlan, ExitFault> range_of(const Program& program, ExitPlanId plan) {
+  constexpr std::int64_t far = std::int64_t{1} << 61;
+  ExitPlan widest = program.exit_plans[plan.index()];
+  widest.period = 1;
+  std::int64_t first = -far, last = far;
+  std::set<std::int64_t> breaks;
+  std::set<std::uint32_t> channels;
+  std::vector<std::size_t> others;
+  for (std::size_t c = 0; c < program.classes.size(); ++c) {
+    const PeClass& own = program.classes[c];
+    const auto loop = exit_loop(program, own, plan);
+    if (!loop) return fault_at(program, c, loop.error());
+    if (!*loop) {
+      others.push_back(c);
+      continue;
+    }
+    Uniformity same(own, **loop);
+    if (const auto unfit = same.collect()) return fault_at(program, c, *unfit);
+    first = std::max(first, same.first);
+    last = std::min(last, same.last);
+    widest.period = std::lcm(widest.period, same.period);
+    if (widest.period > longest_period) {
+      constexpr auto what = "is a loop that ends early whose iterations are the same after too many only";
+      return fault_at(program, c, {(*loop)->begin, what});
+    }
+    breaks.merge(same.breaks);
+    for (std::size_t at = (*loop)->begin; at < (*loop)->end; ++at) {
+      if (const auto channel = channel_of(own.code[at].action)) channels.insert(channel->value);
+    }
   }
-  return result;
+  if (others.size() == program.classes.size()) return fault_at(program, 0, {0, "has no exit"});
+  for (const std::size_t other : others) {
+    if (const auto unfit = use_of(channels, program.classes[other])) return fault_at(program, other, *unfit);
+  }
+  widen(widest, breaks, first, std::max(first, last));
+  return widest;
 }
 
 std::optional<ExitFault> fault_of(const Program& program, ExitPlanId plan) {
-  ExitRange range = range_of(program, plan);
-  if (range.fault) return std::move(range.fault);
-  std::optional<ExitFault> result;
-  std::size_t pe_class = 0;
-  try {
-    for (; pe_class < program.classes.size(); ++pe_class)
-      require_within(program, program.classes[pe_class], plan);
-  } catch (const Unfit& unfit) {
-    result.emplace(fault_at(program, pe_class, unfit));
+  if (const auto range = range_of(program, plan); !range) return range.error();
+  for (std::size_t c = 0; c < program.classes.size(); ++c) {
+    if (const auto unfit = differing_iterations(program, program.classes[c], plan))
+      return fault_at(program, c, *unfit);
   }
-  return result;
+  return std::nullopt;
 }
 
 Unrolled without_skipped(const Program& program, const std::vector<ExitOutcome>& outcomes) {
@@ -330,7 +328,7 @@ Unrolled without_skipped(const Program& program, const std::vector<ExitOutcome>&
     std::vector<std::pair<ExitLoop, ExitOutcome>> loops;  // Outermost ones, so one after the other.
     for (std::size_t e = 0; e < outcomes.size(); ++e) {
       const auto loop = exit_loop(program, program.classes[c], ExitPlanId(e));
-      if (loop && outcomes[e].skipped > 0) loops.emplace_back(*loop, outcomes[e]);
+      if (*loop && outcomes[e].skipped > 0) loops.emplace_back(**loop, outcomes[e]);
     }
     std::ranges::sort(loops, {}, [](const auto& one) { return one.first.begin; });
     std::size_t done = 0;

@@ -42,7 +42,7 @@ const SlotRef* destination(const Action& action) {
   return nullptr;
 }
 
-/// Where each exit plan's loop comes among those of all: classes run theirs in one order, and have some of them.
+/// Place of each exit plan's loop among those of all: classes run theirs in one order, and have some of them.
 std::vector<std::size_t> positions_of(const Program& program) {
   std::vector<std::size_t> before(program.exit_plans.size(), 0), order(before.size()), result(before.size());
   for (const PeClass& pe_class : program.classes) {

@@ -11,7 +11,7 @@
 
 namespace cyclotron::proof {
 
-/// When the messages of a queue enter and leave it, in cycles, if no queue is ever full.
+/// Cycles at which the messages of a queue enter and leave it, if no queue is ever full.
 struct QueueTimes {
   std::vector<std::int64_t> sent;
   std::vector<std::int64_t> received;

@@ -9,7 +9,7 @@
 
 namespace cyclotron::proof {
 
-/// How a class's slots lie in memory and registers, in granules: the largest unit that no slot element cuts.
+/// Layout of a class's slots in memory and registers, in granules: the largest unit that no slot element cuts.
 struct MemoryMap {
   explicit MemoryMap(const program::PeClass& pe_class) {
     std::int64_t unit = 0;

@@ -175,7 +175,7 @@ class Prover {
   /// That what all PEs look at is a flag of the equations, of this iteration or one before it.
   void check_exit_plan(std::uint32_t number, const Executed& executed) {
     const auto& plan = program_.exit_plans[number];
-    const auto widest = program::range_of(program_, program::ExitPlanId(number)).widest;
+    const auto widest = *program::range_of(program_, program::ExitPlanId(number));
     const auto is = [&](std::size_t n, std::int64_t lag) {
       for (const auto& [at, term] : executed.flags) {
         if (at.first != number || at.second < plan.first || at.second > plan.last) continue;

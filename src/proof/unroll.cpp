@@ -111,7 +111,7 @@ class Unroller {
     }
   }
 
-  /// Where to go on after the End at `at`.
+  /// Next instruction after the End at `at`.
   std::size_t end(const std::vector<Instruction>& code, std::vector<OpenLoop>& open, std::size_t at) {
     const OpenLoop& block = open.back();
     if (const auto* loop = std::get_if<Loop>(&code[block.at].action)) {

@@ -31,7 +31,8 @@ std::string number_text(const Constant& value) {
 
 class Printer {
  public:
-  Printer(const System& system, const poly::Context& context) : system_(system), context_(context) {}
+  Printer(const System& system, const std::vector<std::string>& tensors, const poly::Context& context)
+      : system_(system), tensors_(tensors), context_(context) {}
 
   std::string expr(ExprId id, const std::vector<std::string>& names, bool nested) const {
     return std::visit(Overloaded{[](const Constant& value) { return number_text(value); },
@@ -41,7 +42,7 @@ class Printer {
                                                       poly::to_string(form, names));
                                  },
                                  [&](const Access& access) {
-                                   return access_text(system_.at(access.tensor).name, access.index, names);
+                                   return access_text(tensors_[access.tensor.index()], access.index, names);
                                  },
                                  [&](const Apply& apply) { return apply_text(apply, names, nested); },
                                  [&](const Reduce& reduce) { return reduce_text(reduce, names); }},
@@ -75,6 +76,7 @@ class Printer {
   }
 
   const System& system_;
+  const std::vector<std::string>& tensors_;
   const poly::Context& context_;
 };
 
@@ -82,14 +84,16 @@ class Printer {
 
 std::string to_string(const System& system) {
   const poly::Context context;
-  const Printer printer(system, context);
+  const auto tensors = listed_names(system);
+  const Printer printer(system, tensors, context);
   std::string text = fmt::format("recurrences {}\n", system.kernel);
-  for (const auto& tensor : system.tensors) {
-    text += fmt::format("  {} : {} {}\n", tensor.name, role_text(tensor.role), shape_text(tensor));
+  for (std::size_t t = 0; t < tensors.size(); ++t) {
+    const auto& tensor = system.tensors[t];
+    text += fmt::format("  {} : {} {}\n", tensors[t], role_text(tensor.role), shape_text(tensor));
   }
   for (const auto& equation : system.equations) {
     text += fmt::format("  {} = {}    {}\n",
-                        access_text(system.at(equation.target).name, equation.index, equation.indices),
+                        access_text(tensors[equation.target.index()], equation.index, equation.indices),
                         printer.expr(equation.expr, equation.indices, false),
                         domain_of(context, equation).constraints_text(equation.indices));
   }

@@ -178,6 +178,26 @@ std::vector<std::string> nesting_order(std::vector<std::vector<std::string>> nes
   return consistent_order(nests).value_or(order);
 }
 
+std::vector<std::string> listed_names(const System& system) {
+  std::map<std::string, int> alike;
+  for (const auto& tensor : system.tensors) ++alike[tensor.user_name()];
+  std::map<std::string, int> numbers;
+  std::vector<std::string> names;
+  for (const auto& tensor : system.tensors) {
+    auto name = tensor.user_name();
+    const bool alone = alike.at(name) == 1;
+    if (tensor.role != Role::local || (!alone && tensor.span.line == 0)) {
+      name = tensor.name;
+    } else if (!alone) {
+      name += fmt::format("@{}", tensor.span.line);
+      if (const auto number = ++numbers[name]; number > 1) name += fmt::format("_{}", number);
+    }
+    std::ranges::replace(name, ' ', '_');  // of the words for a loop's flag
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
 std::string access_text(const std::string& tensor, const std::vector<Affine>& index,
                         const std::vector<std::string>& names) {
   std::vector<std::string> parts;

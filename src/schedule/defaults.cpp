@@ -189,7 +189,7 @@ class Sequential {
     });
   }
 
-  /// How many iterations of the reader's loop lie between writing and reading, by what one subscript says: none where it
+  /// Number of iterations of the reader's loop between writing and reading, by what one subscript says: none where it
   /// is not that loop's; within, none where it does not tell.
   [[nodiscard]] static std::optional<std::optional<std::int64_t>> iterations_back(const Equation& writer,
                                                                                   const Read& read,

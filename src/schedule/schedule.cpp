@@ -138,17 +138,20 @@ void check_movement_of_result(const Movement& move, const recurrence::Tensor& te
                             : fmt::format("leave it out, or use stream(\"{}\")", move.tensor)});
 }
 
+/// The tensors that have the name that users know them by: versions and loops' flags have none to give.
+std::vector<std::string> variables(const System& system) {
+  std::vector<std::string> names;
+  for (const auto& tensor : system.tensors) {
+    if (tensor.name == tensor.user_name()) names.push_back(tensor.name);
+  }
+  return names;
+}
+
 void check_movements(const System& system, const Schedule& schedule, const std::vector<std::string>& names) {
   std::vector<std::string> tensors;
   for (const auto& tensor : system.tensors) tensors.push_back(tensor.name);
-  std::vector<std::string> variables;  // Versions of one have its name, and words are none.
-  for (const auto& tensor : system.tensors) {
-    const auto& name = contains(tensors, tensor.user_name()) ? tensor.user_name() : tensor.name;
-    if (!contains(variables, name) && tensor.user_name().find(' ') == std::string::npos)
-      variables.push_back(name);
-  }
   for (const auto& move : schedule.movements) {
-    if (!contains(tensors, move.tensor)) unknown("tensor", move.tensor, variables);
+    if (!contains(tensors, move.tensor)) unknown("tensor", move.tensor, variables(system));
     for (const auto& axis : move.along) check_index(axis.starts_with('-') ? axis.substr(1) : axis, names);
     const auto& tensor =
         system.tensors[static_cast<std::size_t>(std::ranges::find(tensors, move.tensor) - tensors.begin())];
@@ -236,9 +239,7 @@ void check_places(const System& system, const Schedule& schedule, const std::vec
   for (const auto& place : schedule.places) {
     const auto tensor = std::ranges::find(system.tensors, place.tensor, &recurrence::Tensor::name);
     if (tensor == system.tensors.end()) {
-      std::vector<std::string> known;
-      for (const auto& each : system.tensors) known.push_back(each.name);
-      unknown("tensor", place.tensor, known);
+      unknown("tensor", place.tensor, variables(system));
     }
     for (const auto& form : place.at) (void)parse_affine(form, names);
     std::string fault;

@@ -421,8 +421,9 @@ def test_letters_of_loops_are_not_used_again() -> None:
 def test_a_new_array_lies_where_its_operands_do() -> None:
     """So that the Laplacian of a point is computed where the point is."""
     found = str(heat_by_a_local.recurrences(numbers(5, 6), 3, 2.0))
-    assert "lap_1[t, i-1, j-1] = " in found
-    assert "u_1[t, i-1, j-1] = u[i, j] + (2 · lap_1[t, i-1, j-1])" in found
+    line = heat_by_a_local.__wrapped__.__code__.co_firstlineno + 4
+    assert "lap[t, i-1, j-1] = " in found
+    assert f"u@{line}[t, i-1, j-1] = u[i, j] + (2 · lap[t, i-1, j-1])" in found
 
 
 def test_what_a_name_holds_is_computed_once() -> None:
@@ -436,7 +437,8 @@ def test_no_temporary_where_nothing_overlaps() -> None:
         for line in str(red_black.recurrences(numbers(8), numbers(8), 2)).splitlines()
         if " : local" in line
     ]
-    assert names == ["u_1", "u_2"]
+    line = red_black.__wrapped__.__code__.co_firstlineno
+    assert names == [f"u@{line + 3}", f"u@{line + 4}"]
 
 
 def test_the_intermediate_language_keeps_the_statements(tmp_path: Path) -> None:

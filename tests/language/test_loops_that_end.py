@@ -339,8 +339,11 @@ def test_printed_text_runs(tmp_path: Path) -> None:
         found = cy.run(again.compile(np.array([first, 2.0]))).outputs.values()
         for array, wanted in zip(found, halve.reference(np.array([first, 2.0])), strict=True):
             np.testing.assert_array_equal(array, wanted)
-    assert "il.stop(step_runs, il.no(il.every(lambda: x[0] > 1, lambda: n[0] < 100)), x=(x_kept, x))" in text
-    assert "il.unfinished(step_runs, " in text
+    assert (
+        "il.stop(iteration_runs, il.no(il.every(lambda: x[0] > 1, lambda: n[0] < 100)), x=(x_kept, x))"
+        in text
+    )
+    assert "il.unfinished(iteration_runs, " in text
 
 
 @pytest.mark.parametrize("steps", [-1, 2.5, True, "10"])

@@ -78,7 +78,7 @@ def test_trees_that_are_not_full(leaves, tmp_path):
     for text, offset in (("(2(-p)+1)", [-1]), ("(2(-p)+2)", [-2])):
         assert (senders[text]["scale"], senders[text]["offset"]) == ([2], offset)
     assert "PE [-p] receives it from PE [2(-p)+2]" in str(program.explain())
-    assert "[2*(-p)+2]_Sb   receive" in str(program)
+    assert "[2*(-p)+2]_S.b   receive" in str(program)
 
 
 def test_sums_follow_each_other_up_the_tree():

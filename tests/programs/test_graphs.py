@@ -150,7 +150,7 @@ def test_a_loop_is_a_graph_in_the_graph(golden: Callable[[str, str], None]) -> N
         "LA",
         "GA",
         "GS",
-        "gs_at_runs",
+        "whether_the_loop_at_line_37_goes_on",
     }
     assert running_sum.compile(LA, GA, 2.0).graph.evaluate()["total"] == graph.evaluate()["total"]
 

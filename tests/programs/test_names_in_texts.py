@@ -1,9 +1,11 @@
 """Texts for users name tensors as the kernel's text does: no version of a name, no number of an operation."""
 
+import inspect
 import re
 
 import numpy as np
 import pytest
+import test_corpus
 
 import cyclotron as cy
 
@@ -122,6 +124,16 @@ def smoothed(u):
         for i in range(1, 7):
             u[i] = 0.5 * (v[i - 1] + v[i + 1])
     return u
+
+
+@cy.kernel
+def awkward(copy3, u_1):
+    t0 = copy3 + u_1
+    for part in range(3):
+        for step in range(1, 7):
+            t0[step] = t0[step - 1] * u_1[step + 1] if step > 3 else u_1[step]
+        u_1[1:] = t0[:-1] - u_1[1:]
+    return t0, u_1
 
 
 CASES = {
@@ -253,3 +265,73 @@ def test_errors_name_what_the_kernel_names(kernel, options, message):
         kernel.compile(LINE, **options)
     assert message in str(caught.value)
     check({"error": str(caught.value)})
+
+
+# A name, with the line and number that tell versions apart, and the letter of an operand's slot.
+NAME = re.compile(r"[^\W\d]\w*(?:@\d+(?:_\d+)?)?(?:\.[a-z]\b)?")
+NUMBERED = re.compile(r"(?:t|tmp|N|Φ)\d+|Σ|Π")  # temporaries, nodes of a graph, interfaces
+OF_LOOPS = re.compile(r"whether_the_(?:loop|branch|other_branch)_\w+|while_at_line_\d+_goes_on_after_\d+")
+WORDS = set(
+    re.findall(
+        r"\w+",
+        """
+    Export Inject InnerSend LowerSum Outer OuterSend PE PEs Propagate Relay Send True Turn a
+    absolute add address adds affine after again all along and anew arrive as at b bool bound by
+    bytes c calls carries choose class code compute computed computes controller copy costs cycle
+    data dataflow divide does each ends equal everywhere exit false first float64 flows for form
+    from full function goes graph greater grid growing handed holds hop i if in induced input int64
+    interfaces is it iteration its j keeps line live load loaded local logical_and logical_not
+    logical_or loop lower matmul maximum minimum multiply negative no none number of on one operands
+    or outermost output over own partial pe point queues range receive receives recurrences relay
+    result right_side role rules run runs send sends slot space spaces statement stationary step
+    steps store stored streams subtract sum temporary tensors that the their tiles time to to_int64
+    transfer transpose_b true unit unless uses value way where whether while with worker workers
+        """,
+    )
+)
+
+
+def listings(kernel, arguments):
+    program = kernel.compile(*arguments)
+    texts = {
+        "classes": "\n".join(map(str, program.classes)),
+        "recurrences": str(program.recurrences),
+        "dataflow": str(program.dataflow).replace("ᵀ", " "),
+        "memory": str(program.memory),
+        "graph": str(kernel.graph(*arguments)),
+        "explain": str(program.explain()),
+        "channels": "\n".join(channel["name"] for channel in program.channels),
+        "roles": str(program.roles),
+        "schedule": str(program.schedule),
+    }
+    # Spaces of the dataflow are numbered operators, and its flows have a letter, as in the paper.
+    for space in program.dataflow.spaces:
+        texts["dataflow"] = re.sub(rf"\b{space.name}\b", "", texts["dataflow"])
+    return texts
+
+
+def unknown_names(what, text, own):
+    """Names that are neither the kernel's own nor words."""
+    text = re.sub(r"(?<=[\])])_|_(?={)|(?<=\d)x(?=\d)|[ᵀ⟨⟩]", " ", text)  # `[i]_u`, `max_{i}`, 2x2
+    for name in sorted(set(NAME.findall(text))):
+        # The output of a kernel that assigns its input is `u_out` in `Result.outputs`, too.
+        base = re.split(r"[@.]", name)[0].removeprefix("statement_in_").removesuffix("_out")
+        is_known = base in own | WORDS or (what == "dataflow" and base[:-1] in own)
+        if not is_known and not NUMBERED.fullmatch(name) and not OF_LOOPS.fullmatch(base):
+            yield name
+
+
+CASES_OF_NAMES = {**CASES, awkward: (LINE, LINE)}
+ALL = {kernel.name: (kernel, arguments) for kernel, arguments in CASES_OF_NAMES.items()} | {
+    name: (entry.kernel, test_corpus.arguments(entry, entry.sizes[0]))
+    for name, entry in test_corpus.ENTRIES.items()
+}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_listings_have_the_names_of_the_kernel_and_words(name):
+    kernel, arguments = ALL[name]
+    own = set(NAME.findall(inspect.getsource(kernel.__wrapped__)))
+    texts = listings(kernel, arguments)
+    found = {what: list(unknown_names(what, text, own)) for what, text in texts.items()}
+    assert not {what: names for what, names in found.items() if names}

@@ -99,6 +99,10 @@ def test_classes_look_like_figure_14():
         ("i' - 1", "i' - 1"),
         ("x[]", "x"),
         ("1.5e-3 · a", r"1.5e-3 \cdot a"),
+        (
+            "[i]_u@36_2 ← [i]_A.a @ u@36[i]",
+            r"[i]_{\mathit{u@36\_2}} \leftarrow [i]_{\mathit{A.a}} \, \mathit{u@36}_{i}",
+        ),
     ],
 )
 def test_notation(text, latex):

@@ -85,7 +85,7 @@ class Memories:
         return self.port_of[pe] < 0 or len(loads.passed) < len(loads.arrivals)
 
     def take(self, pe: PE, now: int) -> int:
-        """When the PE goes on with its next load."""
+        """Cycle at which the PE goes on with its next load."""
         if self.port_of[pe] < 0:
             return now
         loads = self.loads[pe]
@@ -96,7 +96,7 @@ class Memories:
         return self.port_of[pe] < 0 or len(self.stores[pe].words) < len(self.stores[pe].ends) + self.depth(pe)
 
     def leave(self, pe: PE, now: int, words: int) -> int:
-        """When the PE goes on after its next store."""
+        """Cycle at which the PE goes on after its next store."""
         if self.port_of[pe] < 0:
             return now
         stores = self.stores[pe]

@@ -1,5 +1,7 @@
 """The schedule of those who give none: what is in space on each grid, and that every backend equals NumPy."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -239,11 +241,12 @@ def test_names_of_indices_follow_the_data():
 
     def sides(kernel, *shapes):
         lines = str(kernel.recurrences(*(integers(*shape) for shape in shapes))).splitlines()
-        return [line.split("  ")[1].split(" = ")[0] for line in lines if " = " in line]
+        sides = [line.split("  ")[1].split(" = ")[0] for line in lines if " = " in line]
+        return [re.sub(r"@\d+(_\d+)?", "", side) for side in sides]
 
     assert sides(three_times, (5, 5), (5, 5), (5,)) == ["y[i]", "z[j]", "result[i]"]
     matrices = sides(of_matrices, (3, 4), (4, 5), (5, 2))
-    assert matrices == ["product[i, j]", "result_1[k, j]", "product_2[i, j]", "result_2[i, k]"]
+    assert matrices == ["product[i, j]", "result_1[k, j]", "product[i, j]", "result_2[i, k]"]
     assert sides(scaled_rows, (4, 5)) == [
         "E[i, j]",
         "value[i, k]",

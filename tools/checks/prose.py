@@ -15,8 +15,8 @@ from sizes import CXX, tracked_files
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = {".py", ".pyi"}
 IDLE = {
-    ".hpp": re.compile(r"(?:What|Whether)\b"),
-    ".py": re.compile(r"(?:What|Whether|How|Where|Which|Who|Does|Is|Are)\b"),
+    ".hpp": re.compile(r"(?:What|Whether|How|Where|When|Which|Who|Why|Is|Are)\b"),
+    ".py": re.compile(r"(?:What|Whether|How|Where|When|Which|Who|Why|Does|Is|Are)\b"),
 }
 COMMENT = re.compile(r"///<?\s*(.*)")
 

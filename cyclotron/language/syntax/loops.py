@@ -59,7 +59,7 @@ def while_loop(state: RewriteState, node: ast.While) -> list[ast.stmt]:
             "give the kernel one, e.g. `@cy.kernel(max_steps=1000)`; or write `for t in range(steps):`"
             " and `if ...: break` in it",
         )
-    index = state.unused("step")
+    index = state.unused("iteration")
     node = state.arrays.with_updates(node)
     early_exit = _early_exit(state, node, [node.test, *node.body], state.unused(f"{index}_runs"))
     body = _body(state, node.body, index, early_exit, test=node.test)

@@ -168,7 +168,7 @@ class Trace:
         chosen = dtype or default_dtype(self.dtypes_of_arguments())
         if chosen == "bool" and fill is not None:
             fill = bool(fill)
-        variable = variable or name or "T"
+        variable = variable or name or "value"
         unique = self._unused(name or "T")
         tensor = SymbolicTensor(
             self, unique, chosen, scalars, tile, is_input=False, fill=fill, span=span, variable=variable

@@ -36,9 +36,11 @@ class Lowering {
                    detail::grid_dimensions(schedule, graph_.dims)) {}
 
   Graph run() {
-    for (const auto& tensor : system_.tensors) {
+    const auto listed = recurrence::listed_names(system_);
+    for (std::size_t t = 0; t < listed.size(); ++t) {
+      const auto& tensor = system_.tensors[t];
       graph_.tensors.push_back({tensor.name, tensor.dtype, static_cast<Role>(tensor.role), tensor.shape,
-                                tensor.tile, tensor.blocked, tensor.user_name()});
+                                tensor.tile, tensor.blocked, tensor.user_name(), listed[t]});
     }
     for (const auto& equation : system_.equations) lower_equation(equation);
     detail::Router router(graph_, schedule_, holders_, relays_);

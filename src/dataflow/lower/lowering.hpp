@@ -9,7 +9,7 @@
 
 namespace cyclotron::dataflow::detail {
 
-/// Where complete values of a tensor are: the points of `domain` of `flow`.
+/// Place of complete values of a tensor: the points of `domain` of `flow`.
 struct Holder {
   FlowId flow;
   poly::Set domain;
@@ -64,7 +64,7 @@ class Router {
                        std::vector<Rule>& rules) const;
   [[nodiscard]] bool comes_in_panels(const Flow& flow, const std::vector<Axis>& axes) const;
   FlowId follow(FlowId id, const Axis& axis, poly::Set& starts, std::vector<Rule>& rules);
-  /// Where on its line along a dim the value of each of `users` is made.
+  /// Maker's coordinate along a dim, on its line, of the value of each of `users`.
   struct Root {
     poly::Set users;
     poly::Affine place;

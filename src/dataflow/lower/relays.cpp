@@ -35,7 +35,7 @@ void Router::hand_over_far(FlowId id, bool earlier, poly::Set& starts, std::vect
   }
 }
 
-/// Where on each line one point alone uses such a value: one relay for each axis that the value travels, however
+/// Finds one relay, where on each line one point alone uses such a value: for each axis that the value travels, however
 /// far. Along other axes it goes first, a relay for each hop, where that alone would be too far (a roll along the
 /// diagonal, back over the grid). Returns whether that is so.
 bool Router::relay_for_one(FlowId id, FlowId source, const poly::Set& domain,
@@ -123,8 +123,8 @@ bool Router::relay_for_each(FlowId id, FlowId source, const poly::Set& domain,
   return true;
 }
 
-/// Where on each line a few points next to each other use such values (a roll by several, back over the grid): each
-/// as if it were alone. Returns false where they are many.
+/// Relays for a few points next to each other on each line (a roll by several, back over the grid), for each as if it
+/// were alone. Returns false where they are many.
 bool Router::relay_for_few(FlowId id, FlowId source, const poly::Set& domain,
                            const std::vector<std::int64_t>& offset, std::vector<Rule>& rules) const {
   for (std::size_t d = 0; d < offset.size(); ++d) {

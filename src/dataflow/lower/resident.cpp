@@ -12,7 +12,7 @@ namespace cyclotron::dataflow::detail {
 
 namespace {
 
-/// Where the elements of one tensor live. An element is told by the values v of the indices in its
+/// Home of the elements of one tensor. An element is told by the values v of the indices in its
 /// subscripts.
 class Resident {
  public:

@@ -61,7 +61,7 @@ poly::Set rotation_starts(const Rotation& rotation, const poly::Set& domain) {
   return result.coalesce();
 }
 
-/// How an operand that varies with a rotated index moves along one of the axes that it turns by.
+/// Movement of an operand that varies with a rotated index along one of the axes that it turns by.
 std::optional<Rotation> Router::operand_rotation(const Flow& flow, std::size_t axis) const {
   for (std::size_t dim = 0; dim < graph_.dims.size(); ++dim) {
     const auto& space = graph_.at(flow.space);

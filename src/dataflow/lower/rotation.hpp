@@ -15,7 +15,7 @@ struct Rotation {
   std::size_t dim;
   std::vector<std::size_t> by;
   std::int64_t low = 0, extent = 0;  ///< Of the index, and of each that it turns by.
-  /// How far the index is from its start, before wrapping.
+  /// Distance of the index from its start, before wrapping.
   [[nodiscard]] poly::Affine form(std::size_t rank) const;
 };
 /// The rotation of the dim that the schedule asks for, for a reduction over `domain`. Throws ScheduleError

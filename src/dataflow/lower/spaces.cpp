@@ -224,7 +224,7 @@ poly::Affine Placement::end_of(const Equation& equation, const Reduce& reduce) c
   return ends.front();
 }
 
-/// Where the outer expression is: at r_end(i), or at the last term where that is beyond all other points along a grid
+/// Point of the outer expression: r_end(i), or at the last term where that is beyond all other points along a grid
 /// dimension, which would have a PE more for it.
 poly::Affine Placement::place_of_total(const Equation& equation, const Reduce& reduce) const {
   auto end = end_of(equation, reduce);

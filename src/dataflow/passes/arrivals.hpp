@@ -11,7 +11,7 @@ namespace cyclotron::dataflow::detail {
 /// Numbers one a dim of the grid, or of time, outermost first.
 using Offset = std::vector<std::int64_t>;
 
-/// Which dims of a placed graph are the grid's and which time's, in order.
+/// Dims of a placed graph that are the grid's and that are time's, in order.
 struct Coordinates {
   explicit Coordinates(const Placed& placed);
 

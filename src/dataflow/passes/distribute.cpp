@@ -33,7 +33,7 @@ bool is_carried(const Placed& placed, std::size_t level, const Rule& rule, const
   return false;
 }
 
-/// Which space hands values to which within one step of the loops before `level`.
+/// Pairs of spaces, the first of which hands values to the second within one step of the loops before `level`.
 Relation transfers(const Placed& placed, std::size_t level) {
   const auto& graph = placed.graph;
   Relation result(graph.spaces.size(), std::vector<bool>(graph.spaces.size(), false));

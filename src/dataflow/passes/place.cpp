@@ -30,7 +30,7 @@ struct Axis {
   std::size_t remainder = unfolded;
 };
 
-/// Where a rule's values come from, for a part of its points.
+/// Source of a rule's values, for a part of its points.
 struct Piece {
   poly::Set domain;
   std::vector<poly::Affine> from;
@@ -491,7 +491,7 @@ class CoordinateChange {
   std::vector<poly::Affine> values_;  ///< Of the axes' forms, over the new coordinates.
   std::vector<poly::Affine> old_of_new_;
   std::vector<poly::Affine> equalities_;   ///< Forms that vanish at every point.
-  std::vector<std::size_t> panel_levels_;  ///< Where in time the steps of a panel are counted.
+  std::vector<std::size_t> panel_levels_;  ///< Place in time of the counter of a panel's steps.
   Placed result_;
 };
 

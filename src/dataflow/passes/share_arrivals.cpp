@@ -15,7 +15,7 @@ namespace {
 using detail::Arrival;
 using detail::Offset;
 
-/// Where values of a source are in the PEs at an offset from their makers'.
+/// Values of a source in the PEs at an offset from their makers'.
 struct Holder {
   FlowId flow;
   Offset offset, steps;  ///< As an arrival's.

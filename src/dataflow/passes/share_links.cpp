@@ -135,7 +135,7 @@ class Sharing {
     return links > std::ssize(stops);
   }
 
-  /// Where the values have to come, and to pass.
+  /// Points to which the values have to come, and that they pass.
   [[nodiscard]] Stops stops_of(const std::vector<LaterArrival>& arrivals) const {
     Stops stops;
     for (const auto& arrival : arrivals) {
@@ -175,7 +175,7 @@ class Sharing {
     return result.value();
   }
 
-  /// How many steps after they are made values are received at each stop: so many that PEs do not wait for links on
+  /// Number of steps from the making of values to their receipt at each stop: so many that PEs do not wait for links on
   /// the way, as far as these hold the messages meanwhile. None where some value would come too late.
   [[nodiscard]] std::map<Offset, Offset> steps_that_hide(FlowId source, const Stops& stops,
                                                          const std::vector<LaterArrival>& arrivals) const {

@@ -73,8 +73,9 @@ class Printer {
 
   static std::string tensor_text(const Tensor& tensor) {
     static constexpr const char* roles[] = {"input", "output", "local"};
-    auto text = fmt::format("{} : {} {}[{}]", tensor.name, roles[static_cast<std::size_t>(tensor.role)],
-                            operators::name(tensor.dtype), fmt::join(tensor.shape, ", "));
+    auto text =
+        fmt::format("{} : {} {}[{}]", tensor.listed_name(), roles[static_cast<std::size_t>(tensor.role)],
+                    operators::name(tensor.dtype), fmt::join(tensor.shape, ", "));
     if (tensor.blocked) text += fmt::format(" in tiles of {}", fmt::join(tensor.tile, "x"));
     return text;
   }
@@ -86,7 +87,7 @@ class Printer {
   }
 
   std::string element_text(const Flow& flow) const {
-    return fmt::format("{}[{}]", graph_.at(flow.tensor).name, tuple_text(flow.element));
+    return fmt::format("{}[{}]", graph_.at(flow.tensor).listed_name(), tuple_text(flow.element));
   }
 
   std::string flow_line(FlowId id) const {
@@ -152,7 +153,7 @@ class Printer {
   }
 
   std::string note(const Rule& rule) const {
-    const auto& tensor = graph_.at(graph_.at(rule.flow).tensor).name;
+    const auto& tensor = graph_.at(graph_.at(rule.flow).tensor).listed_name();
     return std::visit(Overloaded{[&](const Inject&) { return fmt::format("load {}", tensor); },
                                  [&](const Transfer& transfer) {
                                    const char* verb = transfer.broadcast ? "broadcast" : "receive";

@@ -82,7 +82,7 @@ std::optional<Loop> loop_of(const Equation& equation, std::size_t variable) {
   return result;
 }
 
-/// Where a tensor that a loop computes has the loop's index.
+/// Place of a loop's index in a tensor that the loop computes.
 struct Axis {
   std::size_t dimension;
   std::int64_t offset;
@@ -161,7 +161,7 @@ class ExitAnalysis {
     return coefficient(access.index[axis.dimension], variable_) == 0;
   }
 
-  /// How many iterations before its own an equation of the loop reads; none where that is no one number.
+  /// Number of iterations before its own that an equation of the loop reads; none where that is no one number.
   [[nodiscard]] std::optional<std::int64_t> lag_of(const Access& access, const Axis& axis) const {
     const Affine& form = access.index[axis.dimension];
     if (coefficient(form, variable_) != 1 || only_variable(form) != variable_) return std::nullopt;

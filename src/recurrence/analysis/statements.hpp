@@ -33,7 +33,7 @@ struct Chain {
   bool descending = false;
 };
 
-/// Where complete elements of a tensor are written.
+/// Writes of complete elements of a tensor.
 struct Writer {
   std::size_t statement = 0;
   poly::Set domain;

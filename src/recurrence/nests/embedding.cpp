@@ -118,7 +118,7 @@ void Embedding::name_orders() {
       const auto loop = depth == 0 ? Loop{} : loop_of(s, depth - 1);
       if (order_names_.contains(loop)) continue;
       // Loops that share an index share its order.
-      order_names_[loop] = depth == 0 ? unused("part") : unused(loop_names_.at(loop) + "_part");
+      order_names_[loop] = unused(depth == 0 ? "statement" : "statement_in_" + loop_names_.at(loop));
     }
   }
 }
@@ -217,7 +217,7 @@ std::optional<poly::Affine> Embedding::beside(std::size_t statement, const std::
   return std::nullopt;
 }
 
-/// Where some value is read before it is made, gives what the loop around both holds an order, or, where it has one,
+/// Gives what the loop around a value's reader and its later maker holds an order, or, where it has one,
 /// takes them from beside other loops. Returns true where this changed anything.
 bool Embedding::add_orders(const std::vector<std::vector<Read>>& reads) {
   std::vector<std::vector<std::string>> nests;

@@ -324,7 +324,7 @@ class Expansion {
     return tensor;
   }
 
-  /// Where the copying of an expression is: its readings come in the order of `reads_`.
+  /// State of the copying of an expression: its readings come in the order of `reads_`.
   struct Copy {
     std::size_t statement;
     const Case* one;

@@ -83,7 +83,7 @@ bool LastWrites::is_assigned(TensorId tensor) const {
   return std::ranges::any_of(nest_.system.equations, [&](const Equation& e) { return e.target == tensor; });
 }
 
-/// When the statement runs at the point of the first variables.
+/// Time of the statement at the point of the first variables.
 std::vector<poly::Affine> LastWrites::time(std::size_t statement, std::size_t variables) const {
   const auto& place = nest_.positions[statement];
   std::vector<poly::Affine> result{poly::constant(variables, place.text[0])};

@@ -50,7 +50,7 @@ struct Sum {
   Region points = {};  ///< Of its terms, in the scope of the group.
 };
 
-/// Where the values of a tensor are along indices that it lacks: those of trees that it is made from.
+/// Coordinates of the values of a tensor along indices that it lacks: those of trees that it is made from.
 using Pins = std::map<std::string, std::int64_t>;
 
 /// Reductions of one target that go the same way, of parts of its elements.
@@ -266,7 +266,7 @@ class Planter {
     form.constant = (group.to_the_highest ? group.high : -group.low) + plus;
     return form;
   }
-  /// Where the distance from the root is less than `below` and, divided by `modulus`, leaves `first` to `last`.
+  /// Constraints: the distance from the root is less than `below` and, divided by `modulus`, leaves `first` to `last`.
   [[nodiscard]] static std::vector<Constraint> leaving(const Group& group, std::int64_t first,
                                                        std::int64_t last, std::int64_t modulus,
                                                        std::int64_t below) {

@@ -6,7 +6,7 @@
 
 namespace cyclotron::recurrence {
 
-/// Where each variable of a scope is in the scope that it gets.
+/// Number of each variable of a scope in the scope that it gets.
 using VariableMap = std::vector<std::size_t>;
 
 /// A form over the old scope as one over the new, which has no coefficients after the last that is not zero.

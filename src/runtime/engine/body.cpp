@@ -28,7 +28,7 @@ std::int64_t iterations_around(std::int64_t element, std::int64_t by, std::int64
 
 }  // namespace
 
-/// Where a value stands whose next ones are so far apart; negative where it is not there.
+/// Place of a value whose next ones are so far apart; negative where it is not there.
 std::int64_t BodyRunner::Indices::offset_of(std::int64_t value, std::int64_t apart) const {
   if (apart != step || count == 0) return -1;
   if (apart == 0) return value == first ? 0 : -1;

@@ -59,7 +59,7 @@ struct SlotAccess {
   std::int64_t stride = 0;   ///< Bytes of one element.
   std::int64_t count = 0;
   TileSize tile;            ///< Largest.
-  std::uint32_t sizes = 0;  ///< Where the sizes of the slot's tiles start; `scalar` slots have none.
+  std::uint32_t sizes = 0;  ///< First of the sizes of the slot's tiles; `scalar` slots have none.
   std::uint32_t slot = 0;
   std::uint32_t wrap = no_wrap;
   bool scalar = false;
@@ -82,7 +82,7 @@ struct Range {
   std::uint32_t count = 0;
 };
 
-/// How a PE's code names a queue; the host resolves it for each PE.
+/// Name of a queue in a PE's code; the host resolves it for each PE.
 struct Port {
   enum class Kind : std::uint8_t { link_out, link_in, network_out, network_in };
   std::uint32_t channel = 0;
@@ -116,7 +116,7 @@ struct Step {
   std::uint8_t element = 0;  ///< Bytes of a scalar.
   Flags flags = 0;
   std::uint32_t variable = 0;  ///< Of a loop; of an exit, that of the loop around.
-  std::uint32_t target = 0;    ///< Where to go: past the End (loop, branch), the loop's first step (repeat).
+  std::uint32_t target = 0;    ///< Next step: past the End (loop, branch), the loop's first one (repeat).
   std::uint32_t access = 0;    ///< Destination, or what is stored or sent.
   std::uint32_t tensor = 0;
   std::uint32_t plan = 0;        ///< Of an exit.

@@ -116,7 +116,7 @@ class PeArray {
   [[nodiscard]] LoopExits& loop_exits() { return loop_exits_; }
   [[nodiscard]] const LoopExits& loop_exits() const { return loop_exits_; }
 
-  /// How far the part has come, in [0, 1]; a guess from the outermost loops.
+  /// Progress of the part, in [0, 1]; a guess from the outermost loops.
   [[nodiscard]] double fraction_done() const;
   [[nodiscard]] static double fraction_done(const Pe& pe);
 

@@ -48,7 +48,7 @@ class alignas(64) Queue {
 
   /// Once, before the rest.
   void set_up(const QueueShape& shape);
-  /// Where there is no place, the receiver is to wake the sender.
+  /// True of a queue with a place; else the receiver is to wake the sender.
   bool has_place() { return sees_place() || (ask(sender_waits), sees_place()); }
   /// Requires: has_place(). `fill(place)` writes the numbers.
   template <class Fill>
@@ -69,7 +69,7 @@ class alignas(64) Queue {
 
   // For the receiver.
 
-  /// Where there is no message, the sender is to wake the receiver.
+  /// True of a queue with a message; else the sender is to wake the receiver.
   bool has_message() { return sees_message() || (ask(receiver_waits), sees_message()); }
   /// Requires: has_message(). `use(size, numbers)` reads the first message, which then leaves.
   template <class Use>

@@ -64,7 +64,7 @@ class Tile {
   std::byte* data_ = nullptr;
 };
 
-/// Who may map a block: this process, which has it in large pages where the system has them (a product goes through
+/// Owner of a block's mapping: this process, which has it in large pages where there are some (a product goes through
 /// many pages in a moment, and finding a small one takes longer), or all of this computer.
 enum class Reach : std::uint8_t { process, computer };
 

@@ -46,7 +46,7 @@ class Rank {
     ticker_.beat([] { return -1.0; });
   }
 
-  /// Which tiles of each tensor this rank stored.
+  /// Tiles of each tensor that this rank stored.
   [[nodiscard]] const std::vector<std::vector<std::uint8_t>>& stored_tiles() const { return stored_; }
   [[nodiscard]] const std::vector<TensorAccess>& tensors() const { return tensors_; }
   [[nodiscard]] bool distributed(std::size_t tensor) const { return distributed_[tensor] != nullptr; }
@@ -81,7 +81,7 @@ class Rank {
   void computing(std::span<const Shape> operands);
   void started() { started_ = wall_seconds(); }
   void accessed(const Pe& pe, const Step& step);
-  /// Where the time since `begun` went, of a run that ends now; but for `processor_seconds`. Once.
+  /// Account of the time since `begun`, of a run that ends now; but for `processor_seconds`. Once.
   [[nodiscard]] Account account(double begun);
 
  private:

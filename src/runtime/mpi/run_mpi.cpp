@@ -25,7 +25,7 @@
 namespace cyclotron::runtime::mpi {
 namespace {
 
-/// How a run ended; all ranks agree.
+/// Outcome of a run; all ranks agree.
 enum class End : std::uint8_t { finished, failed, deadlocked };
 
 /// Waiting costs little, since others may need the core: first yields, then sleeps. Where ranks are more than

@@ -14,7 +14,7 @@ class ScalarQueue {
   [[nodiscard]] std::size_t size() const { return last_ - first_; }
   [[nodiscard]] std::byte* front() { return bytes_.data() + first_; }
   void pop(std::size_t bytes) { first_ += bytes; }
-  /// Where the next ones are to be written; valid until it is asked for again.
+  /// Address to write the next ones to; valid until it is asked for again.
   [[nodiscard]] std::byte* room(std::size_t bytes) {
     if (bytes_.size() - last_ < bytes) make_room(bytes);
     return bytes_.data() + last_;

@@ -19,7 +19,7 @@ namespace cyclotron::runtime::mpi {
 
 /// The header of a tile's numbers on the wire.
 struct Record {
-  /// Where the numbers are: behind the record; behind it at a multiple of 64 bytes of the message, for use in
+  /// Place of the numbers: behind the record; behind it at a multiple of 64 bytes of the message, for use in
   /// place; or in memory that both ranks have mapped, and a `Loan` is behind the record.
   enum class Numbers : std::uint32_t { packed, aligned, lent };
   Numbers numbers = Numbers::packed;
@@ -111,7 +111,7 @@ class Transport {
   /// Tells whether nothing is on its way here or from here, as all ranks ring where they send: `poll` would find nothing.
   /// False where some ranks do not ring.
   [[nodiscard]] bool quiet() const { return quiet_after(rings()); }
-  /// Where it is quiet until a rank sends something, else perhaps less; but at most so long.
+  /// Sleeps until a rank sends something, in quiet times; else perhaps less; but at most so long.
   void sleep(std::chrono::microseconds most_quiet, std::chrono::microseconds most_else);
 
  private:

@@ -13,9 +13,9 @@ class Doorbell {
  public:
   using Rings = std::uint32_t;
 
-  /// How often it was rung, modulo 2^31.
+  /// Number of times that it was rung, modulo 2^31.
   [[nodiscard]] Rings rings() const { return word_.load(std::memory_order_acquire) >> 1; }
-  /// How many rings `a` is ahead of `b`, negative where it is behind.
+  /// Number of rings that `a` is ahead of `b`, negative where it is behind.
   [[nodiscard]] static std::int32_t ahead(Rings a, Rings b) {
     return static_cast<std::int32_t>((a - b) << 1) / 2;
   }

@@ -37,7 +37,7 @@ inline std::uint64_t fresh_seed(const char* test) {
   return seed;
 }
 
-/// How many cases to try: `usual`, or what the environment says, for longer campaigns.
+/// Number of cases to try: `usual`, or what the environment says, for longer campaigns.
 inline int how_many(const char* variable, int usual) {
   const char* given = std::getenv(variable);
   return given != nullptr ? std::atoi(given) : usual;

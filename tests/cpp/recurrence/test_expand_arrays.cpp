@@ -39,12 +39,12 @@ TEST(ExpandArrays, TwoLoopsInOne) {
       b, {{{-2, 0}, {false}}, {{-1, 0}, {false}}, {{0, 0, 0}, {false, false}}, {{0, 1, 0}, {false, false}}});
   EXPECT_EQ(text,
             "  a[i] = x[i]    (i = 4) or (i = 0)\n"
-            "  b_1[t, i-1] = sqrt(x[i-1])    (1 <= t <= 2 and t_part = 0 and i = 1) or "
-            "(t = 0 and t_part = 0 and 1 <= i <= 3)\n"
-            "  b_1[t, i-1] = sqrt(a_1[t-1, i-2])    1 <= t <= 2 and t_part = 0 and 2 <= i <= 3\n"
-            "  a_1[t, i-1] = exp(to_float64(0))    0 <= t <= 2 and t_part = 1 and i = 3\n"
-            "  a_1[t, i-1] = exp(b_1[t, i])    0 <= t <= 2 and t_part = 1 and 1 <= i <= 2\n"
-            "  a[i] = a_1[t, i-1]    t = 2 and t_part = 1 and 1 <= i <= 3\n");
+            "  b[t, i-1] = sqrt(x[i-1])    (1 <= t <= 2 and statement_in_t = 0 and i = 1) or "
+            "(t = 0 and statement_in_t = 0 and 1 <= i <= 3)\n"
+            "  b[t, i-1] = sqrt(a@13[t-1, i-2])    1 <= t <= 2 and statement_in_t = 0 and 2 <= i <= 3\n"
+            "  a@13[t, i-1] = exp(to_float64(0))    0 <= t <= 2 and statement_in_t = 1 and i = 3\n"
+            "  a@13[t, i-1] = exp(b[t, i])    0 <= t <= 2 and statement_in_t = 1 and 1 <= i <= 2\n"
+            "  a[i] = a@13[t, i-1]    t = 2 and statement_in_t = 1 and 1 <= i <= 3\n");
 }
 
 /// for i from 3 down to 0: a[i] = a[i+1] + x[i]
@@ -87,9 +87,9 @@ TEST(ExpandArrays, ReadsElementsOfAStride) {
   b.equation("c", {"2i"}, 1, "0 <= i < 4", b.apply(Op::sqrt, {b.at("x", {"i"})}));
   b.equation("y", {"i"}, 1, "0 <= i < 7", b.apply(Op::sqrt, {b.at("c", {"i"})}));
   EXPECT_EQ(expanded(b, {{{0, 0}, {false}}, {{1, 0}, {false}}, {{2, 0}, {false}}}),
-            "  c_1[2i] = sqrt(x[i])    0 <= i <= 3\n"
+            "  c[2i] = sqrt(x[i])    0 <= i <= 3\n"
             "  y[i] = sqrt(to_float64(1))    0 <= i <= 6 and i mod 2 = 1\n"
-            "  y[i] = sqrt(c_1[i])    0 <= i <= 6 and i mod 2 = 0\n");
+            "  y[i] = sqrt(c[i])    0 <= i <= 6 and i mod 2 = 0\n");
 }
 
 /// Of two loops along one axis the element does not tell when it was made.

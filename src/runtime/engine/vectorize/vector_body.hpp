@@ -24,7 +24,7 @@ class VectorBody {
   struct alignas(64) CacheLine {
     std::array<std::byte, 64> bytes;
   };
-  /// Where the first run of iterations finds a scalar, and how much farther the next one.
+  /// Address of a scalar in the first run of iterations, and the step to that in the next one.
   struct Bound {
     std::byte* at = nullptr;
     std::ptrdiff_t advance = 0, step = 0;

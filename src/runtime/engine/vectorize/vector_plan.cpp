@@ -217,7 +217,7 @@ class VectorPlanner {
     return true;
   }
 
-  /// Where a vector is copied to memory, what makes it writes there at once.
+  /// Lets what makes a vector that is copied to memory write there at once.
   void write_through() {
     for (std::size_t copier = 0; copier < plan_.operations.size(); ++copier) {
       const auto copy = plan_.operations[copier];

@@ -128,7 +128,7 @@ DeadlockError make_error(const program::Program& program, const std::vector<Wait
                         .help = std::move(help)});
 }
 
-/// Where the PEs of a program that is known to block wait in the end.
+/// Waits of the PEs of a program that is known to block, in the end.
 std::vector<Wait> blocked(const program::Program& program, const Progress& progress) {
   try {
     if (auto timed = time_program(program)) {

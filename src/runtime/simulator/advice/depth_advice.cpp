@@ -14,11 +14,11 @@ namespace {
 using Channels = std::vector<std::uint32_t>;  // in order, each once; the first one stands for all of its name
 using Depths = std::vector<std::int64_t>;     // by the first channel of a name; 0: its queues keep their own
 
-/// How a run ended in which the channels of a set became deeper where it blocked.
+/// Outcome of a run in which the channels of a set became deeper where it blocked.
 struct Attempt {
   std::optional<Depths> passes;  ///< With these depths.
   bool least = true;  ///< Each step was forced: no channel of the set can be less, whatever the others are.
-  Channels blocked_by{};  ///< Where it blocks: one of these has to be deeper, too.
+  Channels blocked_by{};  ///< Channels on which it blocks: one of these has to be deeper, too.
 };
 
 constexpr std::int64_t any_places = std::numeric_limits<std::int64_t>::max();

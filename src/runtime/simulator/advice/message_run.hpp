@@ -14,7 +14,7 @@
 
 namespace cyclotron::runtime::simulator {
 
-/// How many messages queues hold: their own depth, or what their channel is given here; none less than `least`.
+/// Numbers of messages that queues hold: their own depth, or what their channel is given here; none less than `least`.
 struct QueueDepths {
   std::vector<std::int64_t> given{};  ///< By channel; 0: the queue's own. Empty: for all their own.
   std::int64_t least = 0;

@@ -33,13 +33,13 @@ struct Message {
 struct Queue {
   Ring<Message> messages;
   Ring<std::int64_t>
-      departures;  ///< When messages left, from number `first_departure` on; older ones bind nobody.
+      departures;  ///< Cycles at which messages left, from number `first_departure` on; older ones bind nobody.
   std::int64_t first_departure = 0;
   std::int64_t sent = 0;
   std::int64_t received = 0;
   std::int64_t words = 0;      ///< Sent.
   std::int64_t busy = 0;       ///< Cycles that messages kept its link busy.
-  std::int64_t last_sent = 0;  ///< When.
+  std::int64_t last_sent = 0;  ///< Cycle.
   std::int64_t link_free = 0;
   const machine::Link* link = nullptr;
   std::int64_t latency = 1;
@@ -114,8 +114,8 @@ class Simulation {
   std::vector<Queue> links_;
   std::deque<Queue> network_queues_;
   std::vector<QueueRow<Queue>> rows_;
-  std::vector<std::int64_t> port_free_;        ///< When a network's sender may send again, by port number.
-  std::vector<BufferPool> buffers_;            ///< By channel.
+  std::vector<std::int64_t> port_free_;  ///< Cycle from which a network's sender may send, by port number.
+  std::vector<BufferPool> buffers_;      ///< By channel.
   std::vector<const machine::Link*> network_;  ///< By channel: the link that its broadcasts travel on.
   std::vector<Clock> clocks_;                  ///< By ordinal.
   std::vector<Work> work_;                     ///< By ordinal.
@@ -128,7 +128,7 @@ class Simulation {
   std::vector<MessageRecord> messages_;
   std::uint32_t actions_ = 0;  ///< Computations, sends and receives; may wrap around where none is recorded.
   std::int64_t messages_dropped_ = 0;
-  std::int64_t ready_at_ = 0;  ///< When the PE came to the instruction that sends.
+  std::int64_t ready_at_ = 0;  ///< Cycle at which the PE came to the instruction that sends.
 };
 
 extern template class Simulation<true>;

@@ -31,7 +31,7 @@ class LoadCursor {
   /// The words of the next LOAD; nullopt after the last.
   std::optional<std::int64_t> next();
 
-  /// How many more times it will go on as it has since `then`: by whole iterations of a loop, whose iterations take the
+  /// Number of times that it will go on as it has since `then`: by whole iterations of a loop, which take the
   /// same steps; 0: it need not.
   [[nodiscard]] std::int64_t repeats(const LoadCursor& then) const;
   /// Goes on like that so many times. Requires: times <= repeats(then).

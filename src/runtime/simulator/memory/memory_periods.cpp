@@ -41,7 +41,7 @@ bool MemoryPorts::Stores::shifted(Stores then, std::int64_t by) {
 
 namespace {
 
-/// How many more times a port that is free at a time and moves on by `shift` stays behind the clock of a PE.
+/// Number of times that a port that is free at a time and moves on by `shift` stays behind a PE's clock.
 std::int64_t times_behind(std::int64_t free, std::int64_t shift, const MemoryPorts::Progress& pe) {
   if (shift <= pe.shift) return std::numeric_limits<std::int64_t>::max();
   return std::max<std::int64_t>(0, pe.now - free) / (shift - pe.shift);

@@ -117,7 +117,7 @@ void MemoryPorts::require_size(const program::Program& program, const std::vecto
   }
 }
 
-/// When there is room for the next load, once that is known.
+/// Cycle from which there is room for the next load, once that is known.
 std::int64_t MemoryPorts::load_room(Client& client, std::int64_t depth) {
   Loads& loads = client.loads;
   while (!loads.departures.last.empty() &&
@@ -192,7 +192,7 @@ void MemoryPorts::ask(Port& port, const Request& request) {
   next_.emplace(next_time(port), port.number);
 }
 
-/// Where there is a next load, and room for it.
+/// Enqueues the next load, if there is one and room for it.
 void MemoryPorts::ask_load(std::uint32_t number) {
   Client& client = clients_[number];
   Port& port = ports_[client.port];

@@ -80,7 +80,7 @@ class MemoryPorts {
     std::int64_t shift = 0;  ///< Cycles since then.
     Kind kind = Kind::moves;
   };
-  /// How many more times what has happened since `then` will happen again, each time later by the shift of each PE, as
+  /// Number of times that what has happened since `then` will happen again, each time later by each PE's shift, as
   /// far as the memories are concerned; 0: it need not. `pes`: by ordinal.
   [[nodiscard]] std::int64_t repeats(const MemoryPorts& then, const std::vector<Progress>& pes) const;
   /// Lets it happen so many times at once. Requires: times <= repeats(then, shifts), and the products fit.
@@ -146,7 +146,7 @@ class MemoryPorts {
     std::int64_t taken = 0;   ///< By the PE.
     std::int64_t end = 0;     ///< Of the last transfer.
     Ring<Moment> arrivals{};  ///< Of those that the PE has not taken.
-    Times departures{};       ///< When it took the others.
+    Times departures{};       ///< Cycles at which it took the others.
     [[nodiscard]] bool shifted(Loads then, std::int64_t by);
   };
   struct Stores {
@@ -154,7 +154,7 @@ class MemoryPorts {
       std::int64_t words = 0;
       Moment left{};  ///< The PE.
     };
-    std::int64_t left = 0;  ///< How many.
+    std::int64_t left = 0;  ///< Number of them.
     std::int64_t served = 0;
     std::int64_t arrival = 0;   ///< Of the last one served.
     std::int64_t asked_at = 0;  ///< Of the one at the port.

@@ -88,7 +88,7 @@ class RowReplicator {
     return result;
   }
 
-  /// How the cropped array that has run stands for the whole one, if it does.
+  /// Rows of the whole array that those of the cropped one that has run stand for, if they do.
   [[nodiscard]] std::optional<RowReplicas> replicas(const TimedArray& array, const Recorder& recorder,
                                                     const Crop& crop) const {
     RowReplicas result{.cuts = {}, .steady = {}, .skipped = recorder.skipped};

@@ -15,9 +15,8 @@ namespace cyclotron::runtime::simulator {
 
 /// Repetition since a snapshot.
 struct Period {
-  std::int64_t repeats =
-      0;               ///< How many more times what has happened since will happen again; 0: it need not.
-  bool outer = false;  ///< A loop went on that holds another one in which a PE is.
+  std::int64_t repeats = 0;  ///< Times that what has happened since will happen again; 0: it need not.
+  bool outer = false;        ///< A loop went on that holds another one in which a PE is.
 };
 
 class Snapshot {

@@ -40,7 +40,7 @@ class Controller {
  private:
   /// A section that has left the controller.
   struct Section {
-    std::int64_t left = 0;       ///< When.
+    std::int64_t left = 0;       ///< Cycle.
     std::uint32_t expected = 0;  ///< PEs that it has not come to.
   };
   struct Loop {

@@ -65,7 +65,7 @@ class Ranks {
   std::optional<std::int64_t> turn(std::uint32_t resource, std::uint32_t ordinal, std::int64_t now,
                                    std::int64_t cycles);
   std::optional<std::uint32_t> serve_first();
-  /// When it could serve its first request. Requires: it has one.
+  /// Cycle at which it could serve its first request. Requires: it has one.
   [[nodiscard]] std::int64_t start_of(std::uint32_t resource) const;
   void enqueue(std::uint32_t resource);
 

@@ -15,7 +15,7 @@ struct Cut {
   [[nodiscard]] std::int64_t row_of(std::int64_t x) const {
     return x <= row ? x : x <= row + copies ? row : x - copies;
   }
-  /// How much later than that it is. Where times fall from row to row, those before the cut are later.
+  /// Delay of it against that. Where times fall from row to row, those before the cut are later.
   [[nodiscard]] std::int64_t shift_of(std::int64_t x) const {
     const std::int64_t n = x <= row ? 0 : x <= row + copies ? x - row : copies;
     return shift >= 0 ? shift * n : -shift * (copies - n);

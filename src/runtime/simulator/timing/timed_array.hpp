@@ -17,14 +17,14 @@ struct TimedPe {
   std::int64_t stall_full = 0;
   std::uint32_t counter = 0;  ///< The next op.
   std::uint32_t pe_class = 0;
-  std::uint32_t ports = 0;      ///< Where its part of `queue_of_port` starts.
-  std::uint32_t registers = 0;  ///< Where its part of `registers` starts.
+  std::uint32_t ports = 0;      ///< First of its part of `queue_of_port`.
+  std::uint32_t registers = 0;  ///< First of its part of `registers`.
 };
 
 /// A queue's times are a ring of places: place `m` holds when message m arrives, and once it has been received
 /// when it departed. Counts wrap around; only differences of near ones are formed.
 struct TimedQueue {
-  std::uint32_t ring = 0;  ///< Where its places start in `times`.
+  std::uint32_t ring = 0;  ///< First of its places in `times`.
   std::uint32_t mask = 0;  ///< Places - 1; a power of two of them.
   std::uint32_t sent = 0;
   std::uint32_t received = 0;
@@ -36,7 +36,7 @@ struct TimedQueue {
   bool receiver_waits = false;
   std::uint32_t sender = 0;  ///< Ordinals, or `TimedArray::none`.
   std::uint32_t receiver = 0;
-  std::int64_t link_free = 0;  ///< When the link is free again.
+  std::int64_t link_free = 0;  ///< Cycle from which the link is free.
 };
 
 /// Everything that a run changes: a copy of it is a snapshot.
@@ -44,9 +44,10 @@ struct TimedState {
   std::vector<TimedPe> pes;  ///< By ordinal: PEs that have a program, in the order of the grid.
   std::vector<std::int64_t> registers;
   std::vector<TimedQueue> queues;
-  std::vector<std::int64_t> times;      ///< The rings of all queues.
-  std::vector<std::int64_t> port_free;  ///< When a network's sender may send again, by port; empty if none.
-  std::vector<std::int64_t> messages;   ///< By channel: those that its queues no longer count.
+  std::vector<std::int64_t> times;  ///< The rings of all queues.
+  std::vector<std::int64_t>
+      port_free;  ///< Cycle from which a network's sender may send, by port; empty if none.
+  std::vector<std::int64_t> messages;  ///< By channel: those that its queues no longer count.
 };
 
 class TimedArray {

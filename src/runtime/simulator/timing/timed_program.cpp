@@ -57,7 +57,7 @@ class Compactor {
     return op;
   }
 
-  /// Where the instructions since the last control are counted.
+  /// Counter of the instructions since the last control.
   std::uint32_t end_block() {
     if (!in_block_) return TimedOp::uncounted;
     in_block_ = false;

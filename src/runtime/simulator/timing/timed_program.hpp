@@ -33,8 +33,8 @@ struct TimedOp {
     repeat,      ///< Goes to `target` while iterations remain.
     branch,      ///< Goes to `target` where the condition does not hold.
     skip,
-    call,    ///< Where a procedure begins: sets it up. As the next, only where there is a controller.
-    decide,  ///< Where a loop may end: waits for the controller.
+    call,    ///< Start of a procedure: sets it up. As the next, only where there is a controller.
+    decide,  ///< Possible end of a loop: waits for the controller.
     halt
   };
   Kind kind = Kind::halt;
@@ -136,7 +136,7 @@ struct TimedProgram {
 /// Iterations of a loop from `first` to `last`; at most 2^62 + 1.
 [[nodiscard]] std::int64_t loop_trips(std::int64_t first, std::int64_t last, std::int64_t step);
 
-/// When a sender goes on.
+/// Events after which a sender goes on.
 enum class Senders : std::uint8_t {
   kept,  ///< Once the message that it takes the place of has left.
   ahead,  ///< At once, as if there were a place in time; the receiver sees later whether there was. Where no queue is

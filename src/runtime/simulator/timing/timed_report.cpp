@@ -68,7 +68,7 @@ class ReplicatedArray {
   void for_each_pe(F f) const {
     for_each_row(0, 0, 0, 0, f);
   }
-  /// How many PEs one that was simulated stands for.
+  /// Number of PEs that one that was simulated stands for.
   [[nodiscard]] std::int64_t copies(std::uint32_t ordinal) const {
     std::int64_t result = 1;
     for (std::uint32_t d = 0; d < cuts_.size(); ++d)

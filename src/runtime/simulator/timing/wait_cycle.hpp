@@ -7,7 +7,7 @@
 
 namespace cyclotron::runtime::simulator {
 
-/// Why a PE cannot go on.
+/// Reason for which a PE cannot go on.
 struct Wait {
   std::uint32_t pe = PeArray::none;    ///< Grid index.
   std::uint32_t peer = PeArray::none;  ///< Of the PE that it waits for; none: there is no such PE.

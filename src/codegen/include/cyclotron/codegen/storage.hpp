@@ -41,7 +41,7 @@ struct SlotLayout {
   /// The sum of its axes' coordinates, modulo the number of places.
   struct ModuloAxis {
     std::vector<Axis> axes;
-    std::int64_t modulus = 0, stride = 1;  ///< Where the modulus is 0 there is none.
+    std::int64_t modulus = 0, stride = 1;  ///< A modulus of 0: there is none.
   };
   std::vector<Axis> axes;
   ModuloAxis modulo;

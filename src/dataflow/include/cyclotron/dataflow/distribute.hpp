@@ -7,7 +7,7 @@
 
 namespace cyclotron::dataflow {
 
-/// When computed values are passed on; inputs always are when they are needed.
+/// Times at which computed values are passed on; inputs always are when they are needed.
 enum class DistributionPolicy : std::uint8_t { when_made, when_needed };
 
 /// For each space its part of the time loops from `level` on: how many computed tensors have to be complete,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -52,8 +53,10 @@ struct Tensor {
   std::vector<std::int64_t> tile;   ///< In scalars.
   bool blocked = false;
   std::string variable{};  ///< As `recurrence::Tensor::variable`; text does not have it.
+  std::string listed{};    ///< As of `recurrence::listed_names`.
   /// The name that users know it by.
   [[nodiscard]] const std::string& user_name() const { return variable.empty() ? name : variable; }
+  [[nodiscard]] const std::string& listed_name() const { return listed.empty() ? name : listed; }
 };
 /// True of tensors with the same text.
 [[nodiscard]] bool operator==(const Tensor& a, const Tensor& b);
@@ -64,7 +67,7 @@ struct Flow {
   SpaceId space;
   TensorId tensor;                    ///< Whose elements (or partial results) it carries.
   Shape tile;                         ///< Largest tile.
-  std::vector<poly::Affine> element;  ///< Which element, at each point.
+  std::vector<poly::Affine> element;  ///< The element at each point.
   bool prefetched = false;            ///< Resident: loaded before the time loop.
   bool computed = false;              ///< Made by Compute rules, else it carries an operand.
   Span span;
@@ -163,6 +166,8 @@ struct Graph {
 /// between spaces.
 [[nodiscard]] bool crosses_spaces(const Graph& graph, const Rule& rule);
 
+/// A flow's name in listings: that of its tensor there, and behind the separator the flow's letter, if it has one.
+[[nodiscard]] std::string listed_name(const Graph& graph, const Flow& flow, std::string_view separator = "");
 /// `(i, j-1, k)_A^mul`: a flow at a point given by forms over the dims.
 [[nodiscard]] std::string flow_text(const Graph& graph, FlowId id, const std::vector<poly::Affine>& point);
 /// The flow at its own point, with the space's fixed coordinates written out: `(i, r, i)_X^div`.

@@ -6,11 +6,11 @@
 
 namespace cyclotron::dataflow {
 
-/// Where the points of an equation lie along an index that it lacks: where the last tensor that it reads is
-/// made, or at 0.
+/// Place of the points of an equation along an index that it lacks: where the last tensor that it reads is
+/// made, or 0.
 enum class FreeIndexPlacement : std::uint8_t { where_read, zero };
 
-/// How values of earlier steps come from several hops away: straight from where they are made, as `share_links` wants
+/// Ways of values of earlier steps from several hops away: straight from where they are made, as `share_links` wants
 /// them, by relays of each user's own, or straight however far, where the machine may have such links.
 enum class Relays : std::uint8_t { shared, between_neighbours, none };
 

@@ -14,7 +14,7 @@ struct Placed {
   Graph graph;
   std::vector<std::string> space;  ///< Names of the dims that are grid dimensions, in order.
   std::vector<std::string> time;   ///< The other dims, outermost first.
-  std::size_t within = 0;  ///< How many of the innermost dims of time tell the points of a folded PE apart.
+  std::size_t within = 0;  ///< Number of innermost dims of time that tell the points of a folded PE apart.
 };
 
 /// Rewrites points (i, j, k) as (PE, time): forms such as `i-k` become coordinates, a folded dimension

@@ -4,8 +4,8 @@
 
 namespace cyclotron::dataflow {
 
-/// Where points of a PE would take an operand from later points of it (a value that comes from the far end of a folded
-/// line), the first of those that share the value receives it, and hands it on in the PE's own order. From PE to PE it
+/// Lets the first of a PE's points that share a value receive it, and hand it on in the PE's own order, where they would
+/// take it from later points of the PE (a value that comes from the far end of a folded line). From PE to PE it
 /// goes from first point to first point, once. Operands that come in the PEs' order are left as they are.
 ///
 /// Requires: verify(placed.graph). Ensures: verify(result.graph), the same values at the same points.

@@ -12,7 +12,7 @@
 
 namespace cyclotron::machine {
 
-/// How the PEs are wired: neighbours along each grid dimension, without or with wrap-around; hexagonal is a
+/// Wiring of the PEs: neighbours along each grid dimension, without or with wrap-around; hexagonal is a
 /// mesh whose PEs are also joined to those at (1, 1) and (-1, -1) (Kung and Leiserson's arrays), a ring is a
 /// torus of one dimension; custom: as the machine's link maps say.
 enum class Topology : std::uint8_t { mesh, torus, hexagonal, ring, custom };
@@ -40,7 +40,7 @@ struct LinkMap {
   bool operator==(const LinkMap&) const = default;
 };
 
-/// How long a broadcast takes to a PE so far away along its line: as the network's latency says; that for each PE of
+/// Latency of a broadcast to a PE so far away along its line: as the network's latency says; that for each PE of
 /// the way; or that for each level of a binary tree over so many PEs, rooted at the sender.
 enum class Spread : std::uint8_t { constant, distance, tree };
 [[nodiscard]] std::string_view name(Spread spread);

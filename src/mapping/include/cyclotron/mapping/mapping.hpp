@@ -12,7 +12,7 @@ namespace cyclotron::mapping {
 
 using dataflow::FlowId;
 
-/// Where and when a point runs: PE = space coordinates - origin, time = time coordinates, lexicographic.
+/// Place and time of a point: PE = space coordinates - origin, time = time coordinates, lexicographic.
 struct Grid {
   std::vector<std::size_t> space;     ///< Dims of the graph, one a grid dimension; empty: a single PE.
   std::vector<std::size_t> time;      ///< The other dims, outermost first.
@@ -67,7 +67,7 @@ struct PeClass {
   std::vector<std::size_t> statements;  ///< Indices, ascending.
 };
 
-/// How far PEs run apart: by how many steps of each loop of time (0 and more, or less) a PE comes after the one before it
+/// Delays between PEs: numbers of steps of each loop of time (0 and more, or less) that a PE comes after the one before it
 /// along each grid dimension.
 using Skew = std::vector<std::vector<std::int64_t>>;
 

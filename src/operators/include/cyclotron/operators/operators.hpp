@@ -51,7 +51,7 @@ enum class Op : std::uint8_t {
 // clang-format on
 inline constexpr std::size_t operator_count = static_cast<std::size_t>(Op::syrk_subtract) + 1;
 
-/// How the dtypes of operands and result follow from the one dtype that an operator works on.
+/// Rules by which the dtypes of operands and result follow from the one dtype that an operator works on.
 enum class Typing : std::uint8_t {
   same,    ///< all operands and the result
   truth,   ///< all operands; the result is bool

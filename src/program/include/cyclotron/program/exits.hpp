@@ -7,10 +7,11 @@
 #include <vector>
 
 #include <cyclotron/program/program.hpp>
+#include <cyclotron/support/expected.hpp>
 
 namespace cyclotron::program {
 
-/// Why the PEs cannot leave the iterations of an exit plan out.
+/// Reason for which the PEs cannot leave the iterations of an exit plan out.
 struct ExitFault {
   std::size_t pe_class = 0;
   std::size_t instruction = 0;
@@ -18,18 +19,14 @@ struct ExitFault {
   Span span;  ///< Of the instruction.
 };
 
-/// The most iterations that the EXITs of an exit plan can leave out, as its `first`, `last` and `period`; the first fault
-/// where there is one whatever the iterations. So checked are: no class has two EXITs; each lies at the end of a loop of
+/// The exit plan with the most iterations that its EXITs can leave out as its `first`, `last` and `period`; the first
+/// fault where there is one whatever the iterations. So checked are: no class has two EXITs; each lies at the end of a loop of
 /// step 1 between constants, which is in no other one; nothing in the loop but the indices of loads and stores depends
 /// on its variable, conditions and circular buffers excepted; and PEs without the EXIT use no channel of such a loop.
 /// Requires: each class's code is verified.
-struct ExitRange {
-  ExitPlan widest;
-  std::optional<ExitFault> fault;
-};
-[[nodiscard]] ExitRange range_of(const Program& program, ExitPlanId plan);
+[[nodiscard]] Expected<ExitPlan, ExitFault> range_of(const Program& program, ExitPlanId plan);
 
-/// Why an exit plan leaves out other iterations than it can, if it does. Requires: as above.
+/// Reason for which an exit plan leaves out other iterations than it can, if it does. Requires: as above.
 [[nodiscard]] std::optional<ExitFault> fault_of(const Program& program, ExitPlanId plan);
 
 /// The outcome of a loop.

@@ -73,7 +73,7 @@ struct Tensor {
 /// Bytes of all scalars; none where a size is negative or the product reaches 2^62.
 [[nodiscard]] std::optional<std::size_t> scalar_bytes(const Tensor& tensor);
 
-/// How messages travel. A link joins each PE to one other: along each grid dimension, sender = scale * receiver -
+/// Ways of messages. A link joins each PE to one other: along each grid dimension, sender = scale * receiver -
 /// offset. A network joins the sender to any PE of its line along one grid dimension; each (sender, receiver) pair is a
 /// first-in-first-out queue of its own.
 struct Channel {
@@ -223,7 +223,7 @@ struct PeClass {
   bool operator==(const PeClass&) const = default;
 };
 
-/// How a loop ends early. In its iterations first .. last all PEs do the same, but for elements of tensors, as `period`
+/// Plan of a loop's early end. In its iterations first .. last all PEs do the same, but for elements of tensors, as `period`
 /// iterations before; with its flag false they change nothing that is seen after it. So PEs that all leave out the same
 /// iterations, as many as are a multiple of the period, go on as if the loop had had fewer.
 struct ExitPlan {

@@ -16,7 +16,7 @@ enum class Duty : std::uint8_t {
 [[nodiscard]] std::string_view name(Duty duty);
 [[nodiscard]] Duty duty_of(const PeClass& pe_class);
 
-/// Where a controller stands: the middle of the grid.
+/// Place of a controller: the middle of the grid.
 [[nodiscard]] std::vector<std::int64_t> control_place(const Program& program);
 
 /// From a PE of the grid, as its linear index, to that place.

@@ -24,7 +24,7 @@ struct Section {
   std::vector<Call> calls;  ///< In order.
   std::string
       waits_for;  ///< The flag that it is sent by; empty: it is sent ahead, whatever the data (MA-030, MA-032).
-  Span flag_span;  ///< Where that is computed, in the first class that says.
+  Span flag_span;  ///< Place of its computation, in the first class that says.
 };
 
 /// In the order in which they are sent; those without a call are left out. Requires: verify(program).

@@ -35,7 +35,7 @@ inline constexpr std::int64_t unbounded = std::int64_t{1} << 40;
 [[nodiscard]] std::vector<std::int64_t> of_queues(const ChannelProgram& channels,
                                                   const std::vector<std::int64_t>& of_channels);
 
-/// Why a PE cannot go on.
+/// Reason for which a PE cannot go on.
 struct Wait {
   std::uint32_t pe = none;
   std::uint32_t peer = none;  ///< The PE that would have to go on first; none: it has no program.
@@ -64,7 +64,7 @@ struct ChannelRun {
 /// The depths of one channel of the program's table.
 struct ChannelDepth {
   std::string name;
-  std::int64_t queues = 0;    ///< How many queues it is, one a pair of PEs that use it.
+  std::int64_t queues = 0;    ///< Number of its queues, one a pair of PEs that use it.
   std::int64_t messages = 0;  ///< Most through one queue.
   std::int64_t given = 0;     ///< As the program and its machine say; of any queue, the least.
   std::int64_t least = 0;     ///< See `Depths`.

@@ -17,7 +17,7 @@ inline constexpr std::int64_t compile_limit = 20'000;
 
 struct Options {
   std::int64_t limit = default_limit;
-  /// Why the terms are not checked though there are equations; empty: they are.
+  /// Reason for which the terms are not checked though there are equations; empty: they are.
   std::string other_terms{};
   bool throw_deadlock = true;  ///< Else a program that only needs deeper channels is proven but for that.
 };

@@ -38,7 +38,7 @@ struct Statement {
 enum class DependenceKind : std::uint8_t { flow, anti, output, read };
 [[nodiscard]] std::string_view name(DependenceKind kind);
 
-/// How far apart the two ends of a dependence are in one index.
+/// Distance of the two ends of a dependence in one index.
 struct Distance {
   std::string index;
   std::int64_t least = 0;

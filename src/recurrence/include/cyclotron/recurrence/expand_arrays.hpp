@@ -9,7 +9,8 @@ namespace cyclotron::recurrence {
 /// Outputs get the last write of each element; one that is named as an input becomes `A_out`. Statements
 /// that only fill or copy an input are read through, those that nothing needs are dropped. Descending loops
 /// count up from their last value, loops that others cross get an index of their own (`j_2`), and where what
-/// a loop holds must run one after the other, an index says what comes first (`t_part`; `part` around all).
+/// a loop holds must run one after the other, an index says what comes first (`statement_in_t`; `statement`
+/// around all).
 ///
 /// Requires: elements are scalars. Ensures: evaluating the result gives what running the statements gives.
 /// Throws LegalityError CYC203 (outside a tensor), CYC215 (an element read before anything is assigned to

@@ -7,7 +7,7 @@
 
 namespace cyclotron::recurrence {
 
-/// Where a statement stands in the text, and how its loops run.
+/// Place of a statement in the text, and directions of its loops.
 struct TextPosition {
   /// For each loop around the statement, and then for the statement: which one it is of those that the same
   /// loops hold.

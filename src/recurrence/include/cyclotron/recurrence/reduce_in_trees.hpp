@@ -8,7 +8,7 @@
 
 namespace cyclotron::recurrence {
 
-/// How the reductions over an index are done.
+/// Order of the reductions over an index.
 struct Tree {
   std::string index;
   /// Partial results that are joined at a time; 0: two levels, of about as many each.

@@ -42,6 +42,9 @@ struct Scope {
 void for_each_expr(const System& system, const Equation& equation, const poly::Set& domain,
                    const std::function<void(ExprId, const Scope&)>& visit);
 
+/// The name of each tensor in listings: of an input or output its own, of others the one that users know, with the
+/// line of its statement (`u@36`) where that is not the name of one tensor alone, and a number within the line.
+[[nodiscard]] std::vector<std::string> listed_names(const System& system);
 /// `A[i, k-1]` for an access with these names in scope.
 [[nodiscard]] std::string access_text(const std::string& tensor, const std::vector<Affine>& index,
                                       const std::vector<std::string>& names);

@@ -4,7 +4,7 @@
 
 namespace cyclotron::recurrence {
 
-/// Where the elements of one stride have an equation of their own (`u[2i] = a[i]`, `u[2i+1] = b[i]`), an equation that
+/// Splits readings: if elements of one stride have an equation (`u[2i] = a[i]`, `u[2i+1] = b[i]`), an equation that
 /// reads them at every index (`y[i] = u[i]`) becomes one for each remainder: `y[2i] = u[2i]`, `y[2i+1] = u[2i+1]`. Then
 /// the point that made an element is an affine function of the point that reads it.
 ///

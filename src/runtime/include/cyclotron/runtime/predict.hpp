@@ -8,7 +8,7 @@
 
 namespace cyclotron::runtime {
 
-/// Who runs which PEs.
+/// Assignment of PEs to ranks or threads.
 struct Dealing {
   std::vector<std::uint32_t> owners;  ///< The rank of each PE, last grid dimension fastest. Where it is
                                       ///< empty each rank has a block of PEs, as on the mpi backend.

@@ -128,7 +128,7 @@ struct Timing {
       exits;  ///< Of loops that may end early; empty where only time was simulated.
 };
 
-/// How timing-only runs are simulated. All measure the same, bit for bit.
+/// Ways to simulate timing-only runs. All measure the same, bit for bit.
 enum class Engine : std::uint8_t {
   automatic,     ///< Fast-forward, which does no harm where nothing repeats itself.
   general,       ///< Each instruction of each PE.
@@ -161,7 +161,7 @@ struct SimulatorOptions {
 /// comes to its EXIT at cycle t; the next section leaves at s = t + hop * its hops + latency; each PE of the loop:
 /// t = max(t, s + hop * its hops). From there to its next EXIT it calls procedures (`program::procedures`), each after a
 /// set-up: t += setup. After the iteration in which it ended the loop needs no controller.
-/// When a loop ends early numbers say: a timing-only run goes through all of its iterations.
+/// Numbers decide when a loop ends early: a timing-only run goes through all of its iterations.
 /// A timing-only run does not look at tensors and slots, so it does not tell indices outside them.
 /// Throws DeadlockError with the cycle of waits (PE, channel, full or empty, source line) and a depth that
 /// would break it if one would; ExecutionError where an operator fails (for example a matrix that is not

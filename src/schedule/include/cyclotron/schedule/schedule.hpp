@@ -19,7 +19,7 @@ enum class MovementKind : std::uint8_t { stream, broadcast, prefetch };
 enum class FoldKind : std::uint8_t { block, cyclic };
 [[nodiscard]] std::string_view name(FoldKind kind);
 
-/// How one tensor moves. An empty `along` means: chosen by the compiler.
+/// Movement of one tensor. An empty `along` means: chosen by the compiler.
 struct Movement {
   std::string tensor;
   MovementKind kind = MovementKind::stream;
@@ -94,7 +94,7 @@ struct Frame {
 [[nodiscard]] poly::Affine parse_affine(const std::string& text, const std::vector<std::string>& names);
 [[nodiscard]] Frame frame(const Schedule& schedule, const std::vector<std::string>& names);
 
-/// How many values of an index make a panel, for an index with that many values; 1 where it is not cut.
+/// Number of values of an index in a panel, for an index with that many values; 1 where it is not cut.
 [[nodiscard]] std::int64_t panel_width(const Schedule& schedule, const std::string& index,
                                        std::int64_t extent);
 
