@@ -200,15 +200,35 @@ class _Evaluation:
             return np.dtype(node[1]).type(self.affine(node[0], point))
         if kind == "access":
             return self.element(node[0], self.affines(node[1], point))
+        if kind == "apply" and "onward" in node[2] and self.system.exprs[node[1][1]][0] == "reduce":
+            first = self.expression(node[1][0], point)
+            return self.folded(node[0], [first, *self.terms(node[1][1], point)])
         if kind == "apply":
             return _apply(node[0], [self.expression(operand, point) for operand in node[1]], set(node[2]))
-        name, _, domain, body = node
-        points = [(*point, k) for k in self.range if self.inside((*point, k), domain)]
-        terms = [self.expression(body, inner) for inner in points]
+        name = node[0]
+        terms = self.terms(number, point)
         if not terms:
             assert name in ("sum", "product"), "an empty maximum or minimum"
             return 0.0 if name == "sum" else 1.0
-        fold = {"sum": np.add, "product": np.multiply, "maximum": np.maximum, "minimum": np.minimum}[name]
+        return self.folded(name, terms)
+
+    def terms(self, number: int, point: Point) -> list[Any]:
+        _, _, _, domain, body = self.system.exprs[number]
+        points = [(*point, k) for k in self.range if self.inside((*point, k), domain)]
+        return [self.expression(body, inner) for inner in points]
+
+    @staticmethod
+    def folded(name: str, terms: list[Any]) -> Any:
+        fold = {
+            "sum": np.add,
+            "add": np.add,
+            "subtract": np.subtract,
+            "product": np.multiply,
+            "maximum": np.maximum,
+            "minimum": np.minimum,
+            "first_maximum": lambda a, b: b if b > a else a,
+            "first_minimum": lambda a, b: b if b < a else a,
+        }[name]
         result = terms[0]
         for value in terms[1:]:
             result = fold(result, value)
@@ -229,6 +249,8 @@ def _apply(op: str, operands: list[Any], flags: set[str]) -> Any:
         "divide": np.divide,
         "maximum": np.maximum,
         "minimum": np.minimum,
+        "first_maximum": lambda a, b: np.where(b > a, b, a),
+        "first_minimum": lambda a, b: np.where(b < a, b, a),
         "power": np.power,
         "negative": np.negative,
         "sqrt": np.sqrt,
@@ -237,7 +259,7 @@ def _apply(op: str, operands: list[Any], flags: set[str]) -> Any:
         "absolute": np.absolute,
     }
     if op in elementwise:
-        assert not flags
+        assert flags <= {"checked", "onward"}
         return elementwise[op](*operands)
     a, *rest = (np.atleast_2d(np.asarray(operand)) for operand in operands)
     scalar = np.ndim(operands[0]) == 0

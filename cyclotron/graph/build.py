@@ -29,7 +29,14 @@ from cyclotron.language.values.nodes import (
 )
 from cyclotron.language.values.operators import OPERATORS
 
-_FOLDS = {"sum": "sum", "product": "prod", "maximum": "max", "minimum": "min"}
+_FOLDS = {
+    "sum": "sum",
+    "product": "prod",
+    "maximum": "max",
+    "minimum": "min",
+    "first_maximum": "first_max",
+    "first_minimum": "first_min",
+}
 _Tensors = dict[Tensor, None]  # a set in the order in which it was filled
 
 
@@ -165,7 +172,13 @@ class _Statement:
         flags: tuple[str, ...] = ()
         inner: tuple[Domain, ...] = ()
         dtypes: Iterable[str | None] = itertools.repeat(dtype)
-        if isinstance(value, Reduce):
+        if isinstance(value, Apply) and "onward" in value.flags:
+            total = value.operands[1]
+            assert isinstance(total, Reduce)
+            op, flags = "sum" if value.op == "add" else "difference", (f"over {total.index.name}",)
+            inner = (domain, Domain((total.index,), total.region, domain))
+            value = Apply(value.op, (value.operands[0], total.body), value.span, (), value.type)
+        elif isinstance(value, Reduce):
             op, flags = _FOLDS[value.kind], (f"over {value.index.name}",)
             inner = (Domain((value.index,), value.region, domain),)
         elif isinstance(value, Choose):

@@ -137,7 +137,8 @@ class _Run:
         if node.op == "choose":
             return chosen(values, [at.parents for at in places], points.count)
         if node.inner:
-            return folded(node.op, values[0], places[0].parents, points.count)
+            first = values[0] if len(values) > 1 else None
+            return folded(node.op, values[-1], places[-1].parents, points.count, first)
         return applied(node.op, values, node.flags)
 
     def _operand(self, operand: Edge | Literal | Number, points: Points) -> Operand:

@@ -14,11 +14,14 @@ from cyclotron.language.functions import linalg
 from cyclotron.language.values.operators import OPERATORS
 
 Operand = NDArray[Any] | list[Any]
-_ADD: Mapping[str, np.ufunc] = {
+_ADD: Mapping[str, Callable[..., Any]] = {
     "sum": np.add,
+    "difference": np.subtract,
     "prod": np.multiply,
     "max": np.maximum,
     "min": np.minimum,
+    "first_max": OPERATORS["first_maximum"].numpy,
+    "first_min": OPERATORS["first_minimum"].numpy,
 }
 
 
@@ -33,18 +36,25 @@ def applied(op: str, operands: Sequence[Operand], flags: Sequence[str]) -> Opera
     return [np.asarray(function(set(flags), *parts)) for parts in zip(*operands, strict=True)]
 
 
-def folded(kind: str, terms: Operand, parents: Numbers, count: int) -> Operand:
-    """The terms of each point around, folded in their order; the first one is what it starts from."""
+def folded(kind: str, terms: Operand, parents: Numbers, count: int, onset: Operand | None = None) -> Operand:
+    """The terms of each point around, folded in their order onto the onset, or onto the first one."""
     function = _ADD[kind]
     many = np.bincount(parents, minlength=count)
     first = np.cumsum(many) - many
     if isinstance(terms, list):
         empty = int(kind == "prod")
+        starts = [[]] * count if onset is None else [[one] for one in onset]
         return [
-            functools.reduce(function, terms[a : a + n]) if n else empty
-            for a, n in zip(first, many, strict=True)
+            functools.reduce(function, [*start, *terms[a : a + n]] or [empty])
+            for start, a, n in zip(starts, first, many, strict=True)
         ]
-    if count and (many == many[0]).all() and many[0]:
+    if onset is not None:
+        total = np.array(onset, terms.dtype)
+        for k in range(int(many.max(initial=0))):
+            longer = many > k
+            total[longer] = function(total[longer], terms[first[longer] + k])
+        return total
+    if isinstance(function, np.ufunc) and count and (many == many[0]).all() and many[0]:
         rows = terms.reshape(count, many[0])
         result: NDArray[Any] = function.accumulate(rows, axis=1, dtype=terms.dtype)[:, -1]
         return result

@@ -15,6 +15,7 @@ from cyclotron.language.values.source_span import ours_raise, user_frame
 from cyclotron.support.errors import Span, TraceError
 
 OF_TYPES = (TypeError, AttributeError)  # what values of the host say where arrays were meant
+OF_NUMBERS = (ZeroDivisionError,)  # what they say of each other
 OF_VALUES = (ValueError, IndexError, OverflowError)  # what functions say of arguments that they do not take
 
 
@@ -24,8 +25,8 @@ def told(error: Exception, source: Source, hosts: Mapping[str, Any]) -> TraceErr
     Parameters
     ----------
     error : Exception
-        One of `OF_TYPES` or `OF_VALUES`, caught while a kernel was recorded; of the latter only those are
-        told that a function of the compiler raises.
+        One of `OF_TYPES`, `OF_NUMBERS` or `OF_VALUES`, caught while a kernel was recorded; of the last only
+        those are told that a function of the compiler raises.
     source : Source
         The kernel.
     hosts : dict
@@ -40,9 +41,12 @@ def told(error: Exception, source: Source, hosts: Mapping[str, Any]) -> TraceErr
         if is_of_kernel and isinstance(error, ValueError) and str(error).endswith("is read-only"):
             return _of_a_constant(error, found[1])  # `w.sort()`, `np.add(w, 1, out=w)`
         return _of_arguments(error, found[1]) if ours_raise(error) else None
+    if found is not None and isinstance(error, OF_NUMBERS):
+        return _of_numbers(error, found[1]) if _is_within(found[1], source) else None
     if found is None or not is_of_kernel:
         return None
     span = found[1]
+
     of_user = [node for node in walk(source.node) if _is_of_user(node, source)]
     if any(place.line <= span.line <= place.end_line for place in map(source.span, of_user)):
         return None
@@ -89,6 +93,22 @@ def _of_arguments(error: Exception, span: Span) -> TraceError:
         help="the function does not take these arguments; those that NumPy's function of this name documents"
         " are numbers of the host",
     )
+
+
+def _of_numbers(error: Exception, span: Span) -> TraceError:
+    return TraceError(
+        str(error),
+        code="CYC105",
+        span=span,
+        help="Python computes with numbers of the host when the kernel is compiled; data divided by 0 are"
+        " infinite or NaN, as in NumPy",
+    )
+
+
+def _is_within(span: Span, source: Source) -> bool:
+    """Return whether a place is in the kernel's text, its sums and branches included."""
+    whole = source.span(source.node)
+    return span.file == whole.file and whole.line <= span.line <= whole.end_line
 
 
 def _of_a_constant(error: Exception, span: Span) -> TraceError:

@@ -84,10 +84,12 @@ void bind_recurrence(py::module_& module) {
           "add_reduce",
           [](System& s, const std::string& kind, std::string index, const PyRegion& domain,
              std::uint32_t body, const PySpan& span) {
-            const auto reduction = kind == "sum"       ? Reduction::sum
-                                   : kind == "product" ? Reduction::product
-                                   : kind == "maximum" ? Reduction::maximum
-                                                       : Reduction::minimum;
+            const auto reduction = kind == "sum"             ? Reduction::sum
+                                   : kind == "product"       ? Reduction::product
+                                   : kind == "maximum"       ? Reduction::maximum
+                                   : kind == "minimum"       ? Reduction::minimum
+                                   : kind == "first_maximum" ? Reduction::first_maximum
+                                                             : Reduction::first_minimum;
             return add_expr(s, Reduce{reduction, std::move(index), to_region(domain), ExprId(body)}, span);
           },
           py::arg("kind"), py::arg("index"), py::arg("domain"), py::arg("body"), py::arg("span"))

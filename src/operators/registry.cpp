@@ -31,11 +31,13 @@ constexpr std::array<DTypeInfo, 8> dtypes{{
     {DType::complex128, "complex128", 16, 'c', Op::to_complex128},
 }};
 
-constexpr std::array<std::pair<Flag, std::string_view>, 5> flag_names{{{transpose_a, "transpose_a"},
+constexpr std::array<std::pair<Flag, std::string_view>, 7> flag_names{{{transpose_a, "transpose_a"},
                                                                        {transpose_b, "transpose_b"},
                                                                        {lower, "lower"},
                                                                        {right_side, "right_side"},
-                                                                       {unit_diagonal, "unit_diagonal"}}};
+                                                                       {unit_diagonal, "unit_diagonal"},
+                                                                       {checked, "checked"},
+                                                                       {onward, "onward"}}};
 
 constexpr auto same = Typing::same;
 constexpr auto truth = Typing::truth;
@@ -52,6 +54,8 @@ constexpr std::array<Info, operator_count> registry{{
     {Op::maximum, "maximum", 2, "", "np.maximum(a, b)", "max", "bifc", same, elementwise, 1},
     {Op::minimum, "minimum", 2, "", "np.minimum(a, b)", "min", "bifc", same, elementwise, 1},
     {Op::power, "power", 2, "**", "a ** b", "pow", "ifc", same, elementwise, 1},
+    {Op::first_maximum, "first_maximum", 2, "", "np.where(b > a, b, a)", "max", "fc", same, elementwise, 1},
+    {Op::first_minimum, "first_minimum", 2, "", "np.where(b < a, b, a)", "min", "fc", same, elementwise, 1},
     {Op::floor_divide, "floor_divide", 2, "", "a // b", "div", "if", same, elementwise, 1},
     {Op::remainder, "remainder", 2, "", "a % b", "mod", "if", same, elementwise, 1},
     {Op::arctan2, "arctan2", 2, "", "np.arctan2(a, b)", "arctan2", "f", same, elementwise, 1},

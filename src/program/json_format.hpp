@@ -30,11 +30,12 @@ inline constexpr EnumNames<Condition::Kind, 3> condition_kinds{
     {{"non_negative", Condition::Kind::non_negative},
      {"zero", Condition::Kind::zero},
      {"divisible", Condition::Kind::divisible}}};
-inline constexpr EnumNames<operators::Flag, 5> flags{{{"transpose_a", operators::transpose_a},
+inline constexpr EnumNames<operators::Flag, 6> flags{{{"transpose_a", operators::transpose_a},
                                                       {"transpose_b", operators::transpose_b},
                                                       {"lower", operators::lower},
                                                       {"right_side", operators::right_side},
-                                                      {"unit_diagonal", operators::unit_diagonal}}};
+                                                      {"unit_diagonal", operators::unit_diagonal},
+                                                      {"checked", operators::checked}}};
 
 /// The JSON text of a program, and its inverse. Throw ProgramError (CYC604 … CYC608) for text that cannot be.
 [[nodiscard]] std::string to_json(const Program& program);

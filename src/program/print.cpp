@@ -316,7 +316,8 @@ class ClassPrinter {
                                                                  {operators::transpose_b, "transpose_b"},
                                                                  {operators::lower, "lower"},
                                                                  {operators::right_side, "right_side"},
-                                                                 {operators::unit_diagonal, "unit_diagonal"}};
+                                                                 {operators::unit_diagonal, "unit_diagonal"},
+                                                                 {operators::checked, "checked"}};
     for (const auto& [flag, name] : flag_names) {
       if ((flags & flag) != 0) arguments.emplace_back(name);
     }

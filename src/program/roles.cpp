@@ -10,7 +10,7 @@ namespace {
 
 bool joins(Op op) {
   return op == Op::add || op == Op::multiply || op == Op::maximum || op == Op::minimum ||
-         op == Op::logical_and || op == Op::logical_or;
+         op == Op::first_maximum || op == Op::first_minimum || op == Op::logical_and || op == Op::logical_or;
 }
 
 bool is_slot(const Operand& operand) { return std::holds_alternative<SlotRef>(operand); }

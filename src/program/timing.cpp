@@ -55,7 +55,10 @@ auto busiest_bank(const std::vector<Access>& accesses, Part part) {
 
 std::optional<std::int64_t> given_cycles(const machine::Pe& pe, Op op) {
   if (pe.cycles.empty()) return std::nullopt;
-  const auto found = pe.cycles.find(std::string(operators::info(op).name));
+  auto found = pe.cycles.find(std::string(operators::info(op).name));
+  // A comparator is one of either kind, unless both are given.
+  if (found == pe.cycles.end() && op == Op::first_maximum) found = pe.cycles.find("maximum");
+  if (found == pe.cycles.end() && op == Op::first_minimum) found = pe.cycles.find("minimum");
   return found == pe.cycles.end() ? std::nullopt : std::optional(found->second);
 }
 

@@ -182,7 +182,7 @@ class CodeChecker {
                   static_cast<std::int64_t>(operators::operator_count) - 1, Path(path, "op"), *span_);
     const operators::Info& op = operators::info(compute.op);
     constexpr Flags known = operators::transpose_a | operators::transpose_b | operators::lower |
-                            operators::right_side | operators::unit_diagonal;
+                            operators::right_side | operators::unit_diagonal | operators::checked;
     require_range(compute.flags, 0, known, Path(path, "flags"), *span_);
     const Slot& destination = check(compute.destination, Path(path, "destination"));
     const Path list(path, "operands");

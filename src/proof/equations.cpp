@@ -213,26 +213,31 @@ class Equations {
   TermId evaluate_expr(ExprId id) {
     const auto& expr = system_.at(id);
     return std::visit(
-        Overloaded{
-            [&](const Number& value) { return terms_.constant(value); },
-            [&](const recurrence::Index& index) {
-              return terms_.index(evaluate(index.form, point_), index.dtype);
-            },
-            [&](const recurrence::Access& access) {
-              return read(access.tensor, linear(access.tensor, access.index, point_, expr.span), expr.span);
-            },
-            [&](const recurrence::Apply& apply) {
-              std::array<TermId, 8> operands;
-              CYC_CHECK(apply.operands.size() <= operands.size());
-              bool known = true;
-              for (std::size_t i = 0; i < apply.operands.size(); ++i) {
-                operands[i] = evaluate_expr(apply.operands[i]);
-                known = known && operands[i] != no_term;
-              }
-              if (!known) return no_term;
-              return terms_.apply(apply.op, apply.flags, std::span(operands.data(), apply.operands.size()));
-            },
-            [&](const Reduce& reduce) { return fold(reduce, expr.span); }},
+        Overloaded{[&](const Number& value) { return terms_.constant(value); },
+                   [&](const recurrence::Index& index) {
+                     return terms_.index(evaluate(index.form, point_), index.dtype);
+                   },
+                   [&](const recurrence::Access& access) {
+                     return read(access.tensor, linear(access.tensor, access.index, point_, expr.span),
+                                 expr.span);
+                   },
+                   [&](const recurrence::Apply& apply) {
+                     if ((apply.flags & operators::onward) != 0) {
+                       if (const auto* reduce = std::get_if<Reduce>(&system_.at(apply.operands[1]).node))
+                         return fold(*reduce, expr.span, &apply);
+                     }
+                     std::array<TermId, 8> operands;
+                     CYC_CHECK(apply.operands.size() <= operands.size());
+                     bool known = true;
+                     for (std::size_t i = 0; i < apply.operands.size(); ++i) {
+                       operands[i] = evaluate_expr(apply.operands[i]);
+                       known = known && operands[i] != no_term;
+                     }
+                     if (!known) return no_term;
+                     return terms_.apply(apply.op, apply.flags & ~operators::onward,
+                                         std::span(operands.data(), apply.operands.size()));
+                   },
+                   [&](const Reduce& reduce) { return fold(reduce, expr.span); }},
         expr.node);
   }
 
@@ -250,18 +255,18 @@ class Equations {
     return no_term;
   }
 
-  TermId fold(const Reduce& reduce, const Span& span) {
-    static constexpr Op combine[] = {Op::add, Op::multiply, Op::maximum, Op::minimum};
+  /// `onto`: the sum or difference that goes on from its first operand with the terms.
+  TermId fold(const Reduce& reduce, const Span& span, const recurrence::Apply* onto = nullptr) {
+    const Op combine = onto != nullptr ? onto->op : combining(reduce.kind);
+    TermId total = onto != nullptr ? evaluate_expr(onto->operands[0]) : no_term;
+    bool known = onto == nullptr || total != no_term;
     auto values = values_after(reduce.domain, point_, span);
     if (reduce.descending) std::ranges::reverse(values);
     spend(static_cast<std::int64_t>(values.size()));
-    if (values.empty()) {
-      if (reduce.kind == Reduction::maximum || reduce.kind == Reduction::minimum)
-        fail(span, "a maximum or minimum over nothing has no value");
+    if (values.empty() && onto == nullptr) {
+      if (!has_neutral(reduce.kind)) fail(span, "a maximum or minimum over nothing has no value");
       return terms_.constant({reduce.kind == Reduction::product ? 1.0 : 0.0, 0, 0});
     }
-    TermId total = no_term;
-    bool known = true;
     point_.push_back(0);
     for (std::size_t n = 0; n < values.size(); ++n) {
       point_.back() = values[n];
@@ -269,7 +274,7 @@ class Equations {
       known = known && term != no_term;
       if (!known) continue;
       const std::array<TermId, 2> both{total, term};
-      total = n == 0 ? term : terms_.apply(combine[static_cast<std::size_t>(reduce.kind)], 0, both);
+      total = n == 0 && onto == nullptr ? term : terms_.apply(combine, 0, both);
     }
     point_.pop_back();
     return known ? total : no_term;

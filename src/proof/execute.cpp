@@ -33,6 +33,8 @@ bool is_total(Op op) {
     case Op::multiply:
     case Op::maximum:
     case Op::minimum:
+    case Op::first_maximum:
+    case Op::first_minimum:
     case Op::negative:
     case Op::absolute:
     case Op::exp:

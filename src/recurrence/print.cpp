@@ -53,7 +53,12 @@ class Printer {
   std::string apply_text(const Apply& apply, const std::vector<std::string>& names, bool nested) const {
     const auto& info = operators::info(apply.op);
     std::vector<std::string> operands;
-    for (const auto operand : apply.operands) operands.push_back(expr(operand, names, !info.symbol.empty()));
+    for (const auto operand : apply.operands) {
+      const auto* reduce = std::get_if<Reduce>(&system_.at(operand).node);
+      const bool onward = (apply.flags & operators::onward) != 0 && reduce != nullptr && !operands.empty();
+      operands.push_back(onward ? reduce_text(*reduce, names, ", onward")
+                                : expr(operand, names, !info.symbol.empty()));
+    }
     if (!info.symbol.empty() && operands.size() == 2) {
       auto text =
           fmt::format("{}{} {} {}{}", operands[0], (apply.flags & operators::transpose_a) != 0 ? "ᵀ" : "",
@@ -63,16 +68,17 @@ class Printer {
     return fmt::format("{}({})", info.name, fmt::join(operands, ", "));
   }
 
-  std::string reduce_text(const Reduce& reduce, std::vector<std::string> names) const {
-    static constexpr std::string_view symbols[] = {"Σ", "Π", "max", "min"};
+  std::string reduce_text(const Reduce& reduce, std::vector<std::string> names,
+                          std::string_view onward = "") const {
+    static constexpr std::string_view symbols[] = {"Σ", "Π", "max", "min", "max", "min"};
     // Over truth values, as they are written.
     static constexpr std::string_view of_booleans[] = {"any", "all", "any", "all"};
     const bool boolean = dtype_of(system_, reduce.body, DType::float64) == DType::boolean;
     names.push_back(reduce.index);
     const auto domain = to_set(context_, reduce.domain, names.size()).constraints_text(names);
-    return fmt::format("{}_{{{}{}}} {}",
+    return fmt::format("{}_{{{}{}{}}} {}",
                        (boolean ? of_booleans : symbols)[static_cast<std::size_t>(reduce.kind)], domain,
-                       reduce.descending ? ", descending" : "", expr(reduce.body, names, true));
+                       reduce.descending ? ", descending" : "", onward, expr(reduce.body, names, true));
   }
 
   const System& system_;

@@ -217,7 +217,7 @@ class Verifier {
 
   void check_reduction(const Expr& expr, const Reduce& reduce, const Scope& scope) const {
     CYC_CHECK(std::ranges::find(scope.names, reduce.index) == scope.names.end(), reduce.index);
-    if (reduce.kind == Reduction::sum || reduce.kind == Reduction::product) return;
+    if (has_neutral(reduce.kind)) return;
     const auto outer = scope.names.size();
     std::vector<std::size_t> keep(outer);
     for (std::size_t v = 0; v < outer; ++v) keep[v] = v;

@@ -188,7 +188,7 @@ def _tile_of(value: Reduce, found: list[Case]) -> tuple[int, int]:
 def _gaps_of_extremum(value: Reduce) -> TraceError:
     name = value.index.name
     return TraceError(
-        f"the {value.kind} over `{name}` takes some values of a range only",
+        f"the {value.kind.removeprefix('first_')} over `{name}` takes some values of a range only",
         code="CYC112",
         span=value.span,
         help="run over the whole range, with a term that does not matter for the others:"

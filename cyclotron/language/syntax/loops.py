@@ -335,12 +335,10 @@ def _local_sums(
         )
         total = state.expressions().reduction(statement, "sum", statement.value, [comprehension])
         first = state.rewrite(ast.copy_location(name(target), statement.target))
-        value: ast.expr = ast.BinOp(left=first, op=statement.op, right=total)
-        if state.arrays.may_be_part(target):
-            named = words(name=target)
-            if isinstance(statement.op, ast.Sub):
-                named += words(negative=True)
-            value = call(state.il, "added", [first, total], named)
+        named = words(name=target)
+        if isinstance(statement.op, ast.Sub):
+            named += words(negative=True)
+        value = call(state.il, "added", [first, total], named)
         state.names.store(target, symbolic=True)
         new = ast.Assign(targets=[name(target, store=True)], value=value)
         result.append(located(new, statement))

@@ -14,6 +14,7 @@ from cyclotron.language.values.nodes import (
     Reduce,
     Tensor,
     accesses,
+    onward,
     rebuild,
     transform,
 )
@@ -61,16 +62,17 @@ def record(
                 span=access.span,
                 help="every element has one equation; read other elements, or other tensors",
             )
+    in_order = increment.is_loop or reduced is not None
     if reduced is not None:
         term = Reduce("sum", reduced, inner, term, span)
     if initial is not None:
-        initial.value = _grow(initial.value, term, increment.negative)
+        initial.value = _grow(initial.value, term, increment.negative, in_order)
         initial.inside = indices_of(scopes)
         initial.reduced = reduced
         initial.folded = True
         return
     first = Constant(target.initial or 0, target.span)
-    value = _grow(first, term, increment.negative)
+    value = _grow(first, term, increment.negative, in_order)
     equations.append(Statement(target, index, loops, outer, value, span, indices_of(scopes), reduced))
 
 
@@ -169,5 +171,6 @@ def _split_region(scopes: Sequence[Scope], reduced: Index | None, span: Span) ->
     return outer, region
 
 
-def _grow(first: Element, term: Element, negative: bool) -> Element:
-    return apply("subtract", first, term) if negative else add(first, term)
+def _grow(first: Element, term: Element, negative: bool, in_order: bool) -> Element:
+    result = apply("subtract", first, term) if negative else add(first, term)
+    return onward(result) if in_order else result

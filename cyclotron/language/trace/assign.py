@@ -28,7 +28,6 @@ from cyclotron.language.values.nodes import (
     accesses,
     map_forms,
 )
-from cyclotron.language.values.operations import apply
 from cyclotron.language.values.products import matmul
 from cyclotron.language.values.region import Conjunction, is_empty
 from cyclotron.language.values.scalar_type import check_fit, check_storable, promote
@@ -54,15 +53,15 @@ def assign(target: View, value: object) -> None:
     _Statement(target, array).record(None)
 
 
-def grow(target: View, value: object, *, negative: bool) -> None:
-    """Record `target += value`, or `target -= value`."""
+def grow(target: View, value: object, *, negative: bool, is_loop: bool = False) -> None:
+    """Record `target += value`, or `target -= value`; of a loop that does so the sum."""
     array = operand(value)
     op = "subtract" if negative else "add"
     broadcasting.check_fits(array.shape, target.shape, in_place=f"{SIGNS[op]}=")
     if _result(op, target, array) != target.dtype_name:
         update(target, op, array)
     else:
-        _Statement(target, array).record(negative)
+        _Statement(target, array).record(negative, is_loop)
 
 
 def update(target: View, op: str, value: object) -> None:
@@ -186,17 +185,17 @@ class _Statement:
         index = next(i for i, _ in self.loops if isinstance(i, AxisIndex) and i.axis == d)
         return Affine({index: 1}, -self.tensor.origin[d])
 
-    def record(self, negative: bool | None) -> None:
+    def record(self, negative: bool | None, is_loop: bool = False) -> None:
         """Record the assignment, or where `negative` is given the addition or subtraction in place."""
         own = Access(self.tensor, self.index, self.span)
         value: Element | Increment = self.element
         if negative is not None:
-            value = Increment(own, self.element, negative)
+            value = Increment(own, self.element, negative, is_loop)
         if not self._overlaps():
             self._loop(self.tensor, value)
             return
         if isinstance(value, Increment):
-            value = apply("subtract" if negative else "add", own, self.element)
+            value = value.element()
         name, variable = f"{self.tensor.unique_name}_new", self.tensor.name
         shape, dtype = self.tensor.scalars, self.tensor.dtype_name
         temporary = self.trace.declare(name, shape, None, dtype, None, anywhere=True, variable=variable)

@@ -14,6 +14,7 @@ from cyclotron.language.values.condition import Condition, Extremum, OfIndices, 
 from cyclotron.language.values.condition import condition as condition_of
 from cyclotron.language.values.host_arrays import captured
 from cyclotron.language.values.nodes import Element
+from cyclotron.language.values.region import is_empty
 from cyclotron.language.values.source_span import trace_error
 from cyclotron.language.values.tensor import SymbolicTensor
 
@@ -29,8 +30,9 @@ class _Block:
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    ) -> bool | None:
         self._trace.scopes.pop()
+        return None
 
 
 class loop(_Block):  # noqa: N801 (reads as a statement)
@@ -55,6 +57,13 @@ class loop(_Block):  # noqa: N801 (reads as a statement)
     def __enter__(self) -> Affine:
         self._trace.open_loop(self._index, self._region, self._running)
         return self._value
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool:
+        """Close the loop; an error of Python's arithmetic in one that never runs does not matter."""
+        super().__exit__(kind, error, traceback)
+        return isinstance(error, ArithmeticError) and all(map(is_empty, self._region))
 
 
 class where(_Block):  # noqa: N801

@@ -301,9 +301,9 @@ class Trace:
         else:
             assign.update(target, op, value)
 
-    def accumulate_view(self, target: View, value: object, *, negative: bool) -> None:
-        """Record `target += value` as an accumulation, or `-=` where `negative`."""
-        assign.grow(target, value, negative=negative)
+    def accumulate_view(self, target: View, value: object, **options: bool) -> None:
+        """Record `target += value` as an accumulation; `assign.grow` has options."""
+        assign.grow(target, value, **options)
 
     def new_array(self, value: SymbolicArray, name: str) -> SymbolicTensor:
         """A new tensor that holds an array, positioned as what that is computed from."""

@@ -24,7 +24,7 @@ from cyclotron.language.values.dispatch import Array, PartialArray, Term
 from cyclotron.language.values.nodes import Choose, Constant, Element, Reduce, Tensor, accesses, retyped
 from cyclotron.language.values.operations import array_of, element, where_of_numpy
 from cyclotron.language.values.ranges import range_of_reduction
-from cyclotron.language.values.region import project
+from cyclotron.language.values.region import is_empty, project
 from cyclotron.language.values.scalar_type import ScalarType, promote
 from cyclotron.language.values.scalars import as_python, explicit_cast
 from cyclotron.language.values.source_span import here, shape_error, trace_error
@@ -303,7 +303,7 @@ def _of_math(op: str, values: Sequence[object]) -> Any:
     if builtins.any(isinstance(value, (Array, PartialArray)) for value in values):
         return operations.apply(op, *values)
     operands = [one if accesses(one) else as_python(one, "float64") for one in map(element, values)]
-    made = operations.apply(op, *operands)
+    made = operations.apply(op, *operands, flags=("checked",) if op in ("sqrt", "log") else ())
     of_numbers = builtins.all(one.type.weak for one in operands)
     return retyped(made, ScalarType(made.dtype, True)) if of_numbers else made
 
@@ -344,7 +344,7 @@ def _extremum(op: str, values: tuple[object, ...]) -> object:
         for value in map(element, values[1:]):
             _check_one_type(op, result, value)
             text = f"{op[:3]}({_text(result)}, {_text(value)})"
-            result = operations.apply(op, result, value)
+            result = operations.apply(_of_python(op, value), result, value)
             if result.is_index:
                 result.text = text
         return result
@@ -352,6 +352,12 @@ def _extremum(op: str, values: tuple[object, ...]) -> object:
         return Extremum(largest, tuple(form for value in values for form in _forms(value, largest) or ()))
     host: Callable[..., Any] = builtins.max if largest else builtins.min
     return host(*values)
+
+
+def _of_python(kind: str, value: Element | SymbolicArray) -> str:
+    """Python's maximum or minimum where NumPy's differs: the first value, unless the next is more or less."""
+    number = isinstance(value, Constant) and value.value == value.value
+    return kind if number or value.type.kind in "bi" else f"first_{kind}"
 
 
 def _text(value: Element) -> str:
@@ -392,7 +398,7 @@ def _reduce(
         if where is not None:
             condition, data = _filter(kind, where(value))
             scope.region = intersection(scope.region, condition.region)
-        term = body(value)
+        term = _term_of(body, value, kind, scope.region)
         if data is not None:
             neutral = bool(_NEUTRAL[kind]) if _is_truth(term) else _NEUTRAL[kind]
             term = operations.where(data, term, neutral)
@@ -400,6 +406,8 @@ def _reduce(
     finally:
         trace.scopes.pop()
     region = scope.region
+    if kind not in _NEUTRAL:
+        kind = _of_python(kind, operand(term) if expression is None else expression)
     if expression is None:
         return _of_arrays(kind, index, region, term, span)
     if skip_empty and isinstance(expression, Reduce):
@@ -408,6 +416,16 @@ def _reduce(
         expression = retyped(explicit_cast(expression, expression.dtype), expression.type)
     known = range_of_reduction(kind, index, region, expression.type.range)
     return Reduce(kind, index, region, expression, span, replace(expression.type, range=known))
+
+
+def _term_of(body: Body, at: Affine, kind: str, region: Region) -> object:
+    """A term; where there are none, Python's error in making one does not matter."""
+    try:
+        return body(at)
+    except ArithmeticError:
+        if kind in _NEUTRAL and builtins.all(map(is_empty, region)):
+            return _NEUTRAL[kind]
+        raise
 
 
 def _filter(kind: str, test: object) -> tuple[Condition, Element | None]:
@@ -436,7 +454,9 @@ def _counted(body: Body) -> Body:
         one = element(value)
         if one.dtype != "bool":
             return one
-        return as_python(one, "int64") if one.type.weak else operations.cast(one, "int64")
+        counted = as_python(one, "int64") if one.type.weak else operations.cast(one, "int64")
+        counted.counts = True
+        return counted
 
     return term
 

@@ -396,9 +396,9 @@ class View(SymbolicArray):
         elif not part.is_same(value.whole() if isinstance(value, SymbolicArray) else None):
             self.tensor.owner.assign_view(part, value)
 
-    def accumulated(self, value: object, *, negative: bool) -> View:
-        """Add a value in place, or subtract it."""
-        self.tensor.owner.accumulate_view(self, value, negative=negative)
+    def accumulated(self, value: object, *, negative: bool, is_loop: bool = False) -> View:
+        """Add a value in place, or subtract it; `is_loop`: the sum of what a loop adds."""
+        self.tensor.owner.accumulate_view(self, value, negative=negative, is_loop=is_loop)
         return self
 
     def _in_place(self, op: str, value: object) -> View:

@@ -63,7 +63,7 @@ class Recorder(Protocol):
     def update_view(self, target: Any, op: str, value: object) -> None:
         """Record `target += value` and the like."""
 
-    def accumulate_view(self, target: Any, value: object, *, negative: bool) -> None:
+    def accumulate_view(self, target: Any, value: object, **options: bool) -> None:
         """Record `target += il.term(value)`, or `-=` where `negative`."""
 
     def new_array(self, value: Any, name: str) -> Any:

@@ -95,7 +95,7 @@ class Arithmetic:
         """Nothing that a kernel computes with holds by default, as Python's objects do."""
         raise NotImplementedError
 
-    def accumulated(self, value: object, *, negative: bool) -> Any:
+    def accumulated(self, value: object, *, negative: bool, is_loop: bool = False) -> Any:
         """Return `self += il.term(value)`; less the value where `negative`."""
         return self - value if negative else self + value
 

@@ -1,8 +1,8 @@
 """Operators that have no result for some values, where nothing uses the result: on values that suit.
 
 A loop that has ended counts on, `and` makes tests that Python would not make, and `where` computes both of
-its branches: what is dropped there may be the root of a negative number, or a division by the 0 by which a
-loop ended. NumPy warns of these; here they would end the run.
+its branches: what is dropped there may be the factor of a matrix that has none, the root of a negative
+number, or a division by the 0 by which a loop ended. Of those that have no result the run would end.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ class Partial:
         NumPy's letters of the dtypes for which it matters.
     unless : str
         A flag with which it does not matter.
+    only : str
+        A flag with which alone it matters.
     safe_value : int
         A value that is safe for all of them.
     """
@@ -46,10 +48,13 @@ class Partial:
     operand: int
     kinds: str
     unless: str = ""
+    only: str = ""
     safe_value: int = 1
 
 
 _PARTIAL: Mapping[str, Partial] = {
+    "divide": Partial(1, "fc", only="checked"),
+    "log": Partial(0, "f", only="checked"),
     "floor_divide": Partial(1, "i"),
     "remainder": Partial(1, "i"),
     "power": Partial(1, "i"),
@@ -103,6 +108,8 @@ def _needs(part: Element) -> Partial | None:
     needs = _PARTIAL.get(part.op) if isinstance(part, Apply) else None
     if needs is None or not isinstance(part, Apply) or needs.unless in part.flags:
         return None
+    if needs.only and needs.only not in part.flags:
+        return None
     operand = part.operands[needs.operand]
     if isinstance(operand, Constant):
         return None
@@ -131,9 +138,9 @@ def _has_real_root(value: Element) -> bool:
             return True
         if part.op == "multiply" and same_value(*part.operands):
             return True
-        if part.op == "maximum":
+        if part.op in ("maximum", "first_maximum"):
             return any(map(of, part.operands))
-        if part.op in ("add", "multiply", "minimum"):
+        if part.op in ("add", "multiply", "minimum", "first_minimum"):
             return all(map(of, part.operands))
         return part.op == "where" and all(map(of, part.operands[1:]))
 

@@ -122,6 +122,7 @@ class Element(Arithmetic):
     span: Span
     type: ScalarType
     text = ""  # how a number that indices make is written, as far as that is short
+    counts = False  # whether it is a truth value as a whole number, because Python's sums count it
 
     @property
     def operands(self) -> tuple[Element, ...]:
@@ -289,9 +290,9 @@ class Access(Element):
     def blocked(self) -> bool:
         return self.tensor.blocked
 
-    def accumulated(self, value: object, *, negative: bool) -> Increment:
+    def accumulated(self, value: object, *, negative: bool, is_loop: bool = False) -> Increment:
         """The element less or plus a value: an accumulation where it is assigned."""
-        return Increment(self, dispatch.call("element", value), negative)
+        return Increment(self, dispatch.call("element", value), negative, is_loop)
 
     def __repr__(self) -> str:
         return f"{self.tensor.name}[{', '.join(map(str, self.index))}]"
@@ -384,11 +385,12 @@ class Increment:
     target: Access
     value: Element
     negative: bool
+    is_loop: bool = False  # the value is the sum of what a loop adds one by one
 
     def element(self) -> Element:
         """The new value."""
         result: Element = dispatch.apply("subtract" if self.negative else "add", self.target, self.value)
-        return result
+        return onward(result) if self.is_loop else result
 
 
 class IndexValue(Element):
@@ -409,6 +411,16 @@ def retyped(value: Element, type: ScalarType) -> Element:
     result = copy(value)
     result.type = type
     return result
+
+
+def onward(value: Element) -> Element:
+    """A value plus or less a sum, whose terms are added one by one: in another order they round otherwise."""
+    if not isinstance(value, Apply) or value.op not in ("add", "subtract") or value.type.kind not in "fc":
+        return value
+    first, total = value.operands
+    if not isinstance(total, Reduce) or (isinstance(first, Constant) and first.value == 0):
+        return value
+    return Apply(value.op, value.operands, value.span, ("onward",), value.type)
 
 
 def rebuild(value: Element, operands: Sequence[Element]) -> Element:

@@ -56,6 +56,8 @@ def _itself(a: Any) -> Any:
 # Where NumPy has another name for it, and what operators on tiles do to scalars.
 _ON_SCALARS: Mapping[str, Callable[..., Any]] = {
     "normalize_index": _normalized_index,
+    "first_maximum": lambda a, b: np.where(b > a, b, a),
+    "first_minimum": lambda a, b: np.where(b < a, b, a),
     "bit_and": np.bitwise_and,
     "bit_or": np.bitwise_or,
     "bit_xor": np.bitwise_xor,
@@ -133,6 +135,8 @@ _PYTHON: Mapping[str, Callable[..., complex]] = {
     "power": operator.pow,
     "maximum": max,
     "minimum": min,
+    "first_maximum": max,
+    "first_minimum": min,
     "negative": operator.neg,
     "absolute": abs,
     "sqrt": math.sqrt,

@@ -17,7 +17,8 @@ from cyclotron.support.errors import ShapeError
 
 _ARITHMETIC = frozenset([*SIGNS, "negative", "absolute", "bit_not"]) - {"bit_and", "bit_or", "bit_xor"}
 _COMPARISONS = frozenset(["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"])
-_LOGIC = frozenset(["where", "maximum", "minimum", "logical_and", "logical_or", "logical_not"])
+_EXTREMA = frozenset(["maximum", "minimum", "first_maximum", "first_minimum"])
+_LOGIC = frozenset(["where", "logical_and", "logical_or", "logical_not"]) | _EXTREMA
 _PYTHON = _COMPARISONS | _LOGIC | _ARITHMETIC | SIGNS.keys()
 """Operators that are Python's, too: of its numbers they make such."""
 _WEAK = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}

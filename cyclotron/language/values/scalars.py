@@ -36,6 +36,8 @@ from cyclotron.language.values.scalar_type import (
 from cyclotron.language.values.source_span import here, shape_error
 from cyclotron.support.errors import ShapeError, Span
 
+_DIVISIONS = ("divide", "floor_divide", "remainder")  # of Python's numbers by 0 they are errors
+
 
 def number(value: Affine | Rounded | Extremum) -> Element:
     """Return an index, its remainder or quotient, or the largest or least of several as a number."""
@@ -76,6 +78,8 @@ def computed(op: str, operands: Sequence[Element], span: Span, flags: Sequence[s
     if op == "power" and _is_negative(*operands):
         operands = (as_python(operands[0], "float64"), operands[1])
     dtype, type = promote(op, *(operand.type for operand in operands))
+    if type.weak and op in _DIVISIONS and not _is_nonzero(operands[1]):
+        flags = ("checked",)
     values = [converted(operand, dtype) for operand in operands[first:]]
     if OPERATORS[op].typing == "cast" and (operands[0].type.weak or dtype == type.dtype):
         values[0] = converted(values[0], type.dtype)
@@ -251,6 +255,14 @@ def _is_of_constants(value: Element) -> bool:
     return isinstance(value, Constant) or (
         (explicit or isinstance(value, Reduce)) and _is_of_constants(value.operands[0])
     )
+
+
+def _is_nonzero(divisor: Element) -> bool:
+    """Return whether a number of Python's is known not to be 0."""
+    if isinstance(divisor, Constant):
+        return divisor.value != 0
+    known = divisor.type.range
+    return known is not None and not known[0] <= 0 <= known[1]
 
 
 def _is_negative(base: Element, exponent: Element) -> bool:

@@ -87,10 +87,10 @@ class SymbolicTensor(Tensor, SymbolicArray):
     def taken(self, picks: Sequence[Pick], shape: Shape, fixed: str = "") -> View:
         return self.whole().taken(picks, shape, fixed)
 
-    def accumulated(self, value: object, *, negative: bool) -> SymbolicTensor:
-        """Add a value to all elements in place, or subtract it."""
+    def accumulated(self, value: object, *, negative: bool, is_loop: bool = False) -> SymbolicTensor:
+        """Add a value to all elements in place, or subtract it; `is_loop`: the sum of what a loop adds."""
         check_scalars(self)
-        self.whole().accumulated(value, negative=negative)
+        self.whole().accumulated(value, negative=negative, is_loop=is_loop)
         return self
 
     def _in_place(self, op: str, value: object) -> SymbolicTensor:

@@ -43,7 +43,7 @@ class Lowering {
                                 tensor.tile, tensor.blocked, tensor.user_name(), listed[t]});
     }
     for (const auto& equation : system_.equations) lower_equation(equation);
-    detail::Router router(graph_, schedule_, holders_, relays_);
+    detail::Router router(graph_, schedule_, holders_, relays_, demands_);
     std::vector<Rule> computes = std::move(graph_.rules);
     std::vector<Rule> routes;
     detail::add_residents(graph_, schedule_, operands_, holders_, routes);
@@ -61,26 +61,46 @@ class Lowering {
   void lower_equation(const Equation& equation) {
     const auto reduction = detail::reduction_of(system_, equation);
     if (!reduction) {
-      lower_outer(equation, nullptr, {}, std::nullopt);
+      lower_outer(equation, nullptr, std::nullopt);
       return;
     }
-    const auto& reduce = std::get<Reduce>(system_.at(*reduction).node);
-    Space inner = placement_.inner(equation, reduce);
-    inner.name = space_name(reduce.body, "sum");
+    const Fold fold = fold_of(equation, *reduction);
+    Space inner = placement_.inner(equation, fold.reduce);
+    inner.name = space_name(fold.reduce.body, "sum");
     std::optional<detail::Holder> total;
-    if (!inner.domain.is_empty())
-      total = lower_sum(equation, *reduction, reduce, add_space(std::move(inner)));
-    const bool identity = equation.expr == *reduction;
+    if (!inner.domain.is_empty()) total = lower_sum(equation, fold, add_space(std::move(inner)));
+    const bool identity = equation.expr == fold.id;
     if (!identity) {
-      lower_outer(equation, &reduce, *reduction, total);
+      lower_outer(equation, &fold, total);
       return;
     }
     if (total) holders_.push_back(*total);
-    lower_empty(equation, reduce, *reduction, total);
+    lower_empty(equation, fold, total);
   }
 
-  /// LowerSum: the first term starts the accumulator, every further one is added to the predecessor's (E5).
-  detail::Holder lower_sum(const Equation& equation, ExprId id, const Reduce& reduce, SpaceId space) {
+  /// A reduction, or one that goes on from a value.
+  struct Fold {
+    ExprId id;
+    const Reduce& reduce;
+    std::optional<ExprId> onset;  ///< The value that it goes on from.
+    bool subtracts = false;
+  };
+
+  [[nodiscard]] Fold fold_of(const Equation& equation, ExprId reduction) const {
+    Fold fold{detail::whole_of(system_, equation, reduction), std::get<Reduce>(system_.at(reduction).node),
+              std::nullopt};
+    if (fold.id == reduction) return fold;
+    const auto& apply = std::get<recurrence::Apply>(system_.at(fold.id).node);
+    fold.onset = apply.operands[0];
+    fold.subtracts = apply.op == Op::subtract;
+    return fold;
+  }
+
+  /// LowerSum: the first term starts the accumulator, or goes on from its onset; every further one is added to the
+  /// predecessor's (E5).
+  detail::Holder lower_sum(const Equation& equation, const Fold& fold, SpaceId space) {
+    const auto& reduce = fold.reduce;
+    const ExprId id = fold.id;
     const auto& domain = graph_.at(space).domain;
     const auto dim = placement_.dim(reduce.index);
     const auto rotation = detail::rotation_of(schedule_, graph_.dims, dim, domain);
@@ -94,13 +114,20 @@ class Lowering {
     const FlowId sum = add_flow(equation, space, id);
     const auto names = scope_names(equation, &reduce);
     Compute start;
-    emit(reduce.body, space, names, start.terms, {});
+    if (fold.onset) {
+      demand_ = first;
+      const auto onset = emit(*fold.onset, space, names, start.terms, {});
+      demand_.reset();
+      accumulate(fold, space, names, start.terms, onset);
+    } else {
+      emit(reduce.body, space, names, start.terms, {});
+    }
     add_rule({start, sum, first, Origin::lower_sum, system_.at(id).span});
     const auto continue_from = [&](const std::vector<std::int64_t>& offset, const poly::Set& where) {
       if (where.is_empty()) return;
       Compute further;
       further.terms.push_back(FlowRef{sum, offset});
-      accumulate(reduce, space, names, further.terms);
+      accumulate(fold, space, names, further.terms, 0);
       add_rule({further, sum, where, Origin::lower_sum, system_.at(id).span});
     };
     const auto further = domain.subtract(first);
@@ -131,9 +158,8 @@ class Lowering {
   }
 
   /// OuterSend: totals go to the outer space at r_end, which applies the outer expression (B - Sum, E11).
-  void lower_outer(const Equation& equation, const Reduce* reduce, ExprId reduction,
-                   const std::optional<detail::Holder>& total) {
-    Space outer = placement_.outer(equation, reduce);
+  void lower_outer(const Equation& equation, const Fold* fold, const std::optional<detail::Holder>& total) {
+    Space outer = placement_.outer(equation, fold == nullptr ? nullptr : &fold->reduce);
     if (outer.domain.is_empty()) return;
     outer.name = space_name(equation.expr, "copy");
     const SpaceId space = add_space(std::move(outer));
@@ -141,38 +167,36 @@ class Lowering {
     poly::Set nonempty = poly::Set::empty(graph_.context, graph_.dims.size());
     std::optional<FlowId> sum;
     if (total) {
-      sum = add_flow(equation, space, reduction);
+      sum = add_flow(equation, space, fold->id);
       graph_.flows[sum->index()].computed = false;
       sums_.push_back(*sum);
       const auto received = totals_at(domain, *total, equation.span);
       for (const auto& piece : received) {
         add_rule({Transfer{total->flow, piece.forms, false}, *sum, piece.domain, Origin::outer_send,
-                  system_.at(reduction).span});
+                  system_.at(fold->id).span});
         nonempty = nonempty.unite(piece.domain);
       }
       nonempty = nonempty.coalesce();
     }
     const FlowId result = add_flow(equation, space, equation.expr);
     results_.push_back(result);
-    const auto add_compute = [&](const poly::Set& part, Total value) {
+    const auto add_compute = [&](const poly::Set& part, std::optional<FlowId> value) {
       if (part.is_empty()) return;
       Compute compute;
-      value.reduction = reduction;
-      value.adopts = keeps_dtype(equation.expr);
-      emit(equation.expr, space, scope_names(equation, nullptr), compute.terms, value);
+      emit(equation.expr, space, scope_names(equation, nullptr), compute.terms,
+           {fold, value, keeps_dtype(equation.expr), part});
       add_rule({compute, result, part, Origin::outer, equation.span});
     };
-    add_compute(domain.subtract(nonempty).coalesce(), {{}, std::nullopt, reduce});
-    add_compute(nonempty, {{}, sum, reduce});
+    add_compute(domain.subtract(nonempty).coalesce(), std::nullopt);
+    add_compute(nonempty, sum);
     holders_.push_back({result, domain});
     if (const auto* number = std::get_if<Number>(&system_.at(equation.expr).node))
       holders_.back().constant = *number;
   }
 
   /// An identity outer expression needs no space of its own, but for the points whose sum is empty.
-  void lower_empty(const Equation& equation, const Reduce& reduce, ExprId reduction,
-                   const std::optional<detail::Holder>& total) {
-    Space outer = placement_.outer(equation, &reduce);
+  void lower_empty(const Equation& equation, const Fold& fold, const std::optional<detail::Holder>& total) {
+    Space outer = placement_.outer(equation, &fold.reduce);
     if (total) {
       for (const auto& piece : totals_at(outer.domain, *total, equation.span))
         outer.domain = outer.domain.subtract(piece.domain).coalesce();
@@ -184,7 +208,7 @@ class Lowering {
     results_.push_back(result);
     Compute compute;
     emit(equation.expr, space, scope_names(equation, nullptr), compute.terms,
-         {reduction, std::nullopt, &reduce});
+         {&fold, std::nullopt, true, graph_.at(space).domain});
     add_rule({compute, result, graph_.at(space).domain, Origin::outer, equation.span});
     holders_.push_back({result, graph_.at(space).domain});
   }
@@ -232,40 +256,51 @@ class Lowering {
 
   /// The meaning of the reduction inside an outer expression: a flow, or the value of an empty sum.
   struct Total {
-    ExprId reduction;
+    const Fold* fold = nullptr;
     std::optional<FlowId> flow;
-    const Reduce* reduce = nullptr;
-    bool adopts = true;  ///< A number in its place has the dtype of the reduction anyway.
+    bool adopts = true;                  ///< A number in its place has the dtype of the reduction anyway.
+    std::optional<poly::Set> part = {};  ///< Where that is.
   };
 
   std::size_t emit(ExprId id, SpaceId space, const std::vector<std::string>& names, std::vector<Term>& terms,
                    const Total& total) {
+    if (total.fold != nullptr && id == total.fold->id) return emit_total(space, names, terms, total);
     const auto& expr = system_.at(id);
     const std::vector<std::int64_t> here(graph_.dims.size(), 0);
-    std::visit(
-        Overloaded{
-            [&](const Number& value) { terms.push_back(value); },
-            [&](const recurrence::Index& index) {
-              terms.push_back(Index{placement_.lift(index.form, names), index.dtype});
-            },
-            [&](const recurrence::Access&) { terms.push_back(FlowRef{operand(id, space, names), here}); },
-            [&](const recurrence::Apply& apply) {
-              const auto fused = fused_product(apply);
-              Apply result = fused ? Apply{fused->op, fused->flags, {}} : Apply{apply.op, apply.flags, {}};
-              for (const auto child : fused ? fused->operands : apply.operands)
-                result.operands.push_back(emit(child, space, names, terms, total));
-              terms.push_back(std::move(result));
-            },
-            [&](const Reduce& reduce) {
-              CYC_CHECK(id == total.reduction);
-              if (total.flow) {
-                terms.push_back(FlowRef{*total.flow, here});
-              } else {
-                terms.push_back(Constant{reduce.kind == Reduction::product ? 1.0 : 0.0, 0.0});
-                type_number(reduce, total.adopts, terms);
-              }
-            }},
-        expr.node);
+    std::visit(Overloaded{[&](const Number& value) { terms.push_back(value); },
+                          [&](const recurrence::Index& index) {
+                            terms.push_back(Index{placement_.lift(index.form, names), index.dtype});
+                          },
+                          [&](const recurrence::Access&) {
+                            terms.push_back(FlowRef{operand(id, space, names), here});
+                          },
+                          [&](const recurrence::Apply& apply) {
+                            const auto fused = fused_product(apply);
+                            Apply result = fused ? Apply{fused->op, fused->flags, {}}
+                                                 : Apply{apply.op, apply.flags & ~operators::onward, {}};
+                            for (const auto child : fused ? fused->operands : apply.operands)
+                              result.operands.push_back(emit(child, space, names, terms, total));
+                            terms.push_back(std::move(result));
+                          },
+                          [](const Reduce&) { CYC_CHECK(false, "a reduction is its equation's only one"); }},
+               expr.node);
+    return terms.size() - 1;
+  }
+
+  /// The reduction's value: its flow, or of no terms what it goes on from, or a number.
+  std::size_t emit_total(SpaceId space, const std::vector<std::string>& names, std::vector<Term>& terms,
+                         const Total& total) {
+    const Fold& fold = *total.fold;
+    if (total.flow) {
+      terms.push_back(FlowRef{*total.flow, std::vector<std::int64_t>(graph_.dims.size(), 0)});
+    } else if (fold.onset) {
+      demand_ = total.part;
+      emit(*fold.onset, space, names, terms, {});
+      demand_.reset();
+    } else {
+      terms.push_back(Constant{fold.reduce.kind == Reduction::product ? 1.0 : 0.0, 0.0});
+      type_number(fold.reduce, total.adopts, terms);
+    }
     return terms.size() - 1;
   }
 
@@ -285,34 +320,49 @@ class Lowering {
     return result;
   }
 
-  /// acc + body, in an accumulating form where there is one. terms[0] is the accumulator.
-  void accumulate(const Reduce& reduce, SpaceId space, const std::vector<std::string>& names,
-                  std::vector<Term>& terms) {
+  /// acc + body or acc - body, in an accumulating form where there is one.
+  void accumulate(const Fold& fold, SpaceId space, const std::vector<std::string>& names,
+                  std::vector<Term>& terms, std::size_t accumulator) {
+    const auto& reduce = fold.reduce;
     const auto* apply = std::get_if<recurrence::Apply>(&system_.at(reduce.body).node);
-    static const std::map<Op, Op> fused{
+    static const std::map<Op, Op> added{
         {Op::multiply, Op::multiply_add}, {Op::matmul, Op::matmul_add}, {Op::syrk, Op::syrk_add}};
+    static const std::map<Op, Op> subtracted{{Op::multiply, Op::multiply_subtract},
+                                             {Op::matmul, Op::matmul_subtract},
+                                             {Op::syrk, Op::syrk_subtract}};
+    const auto& fused = fold.subtracts ? subtracted : added;
     if (reduce.kind == Reduction::sum && apply != nullptr && fused.contains(apply->op)) {
-      Apply step{fused.at(apply->op), apply->flags, {0}};
+      Apply step{fused.at(apply->op), apply->flags, {accumulator}};
       for (const auto child : apply->operands) step.operands.push_back(emit(child, space, names, terms, {}));
       terms.push_back(std::move(step));
       return;
     }
     const auto body = emit(reduce.body, space, names, terms, {});
-    terms.push_back(Apply{recurrence::combining(reduce.kind), 0, {0, body}});
+    const Op op = fold.subtracts ? Op::subtract : recurrence::combining(reduce.kind);
+    terms.push_back(Apply{op, 0, {accumulator, body}});
   }
 
-  /// The flow that brings this access to the points of the space; one for equal accesses.
+  /// The flow that brings this access to the points of the space that demand it; one for equal accesses.
   FlowId operand(ExprId id, SpaceId space, const std::vector<std::string>& names) {
     const auto& access = std::get<recurrence::Access>(system_.at(id).node);
     const auto element = placement_.lift(access.index, names);
     const TensorId tensor(access.tensor.index());
     for (const auto flow : operands_) {
       const auto& known = graph_.at(flow);
-      if (known.space == space && known.tensor == tensor && known.element == element) return flow;
+      if (known.space != space || known.tensor != tensor || known.element != element) continue;
+      const auto demand = demands_.find(flow);
+      if (demand == demands_.end()) return flow;
+      if (demand_) {
+        demand->second = demand->second.unite(*demand_).coalesce();
+      } else {
+        demands_.erase(demand);
+      }
+      return flow;
     }
     graph_.flows.push_back({"", space, tensor, recurrence::tile_shape(system_.at(access.tensor)), element,
                             false, false, system_.at(id).span});
     operands_.emplace_back(graph_.flows.size() - 1);
+    if (demand_) demands_.emplace(operands_.back(), *demand_);
     return operands_.back();
   }
 
@@ -442,6 +492,8 @@ class Lowering {
   std::vector<FlowId> sums_;
   std::vector<FlowId> results_;
   std::vector<detail::Holder> holders_;
+  std::map<FlowId, poly::Set> demands_;  ///< Of operands that only some points of their spaces use, these.
+  std::optional<poly::Set> demand_;      ///< Of operands that are asked for now.
 };
 
 /// An axis that no access of the tensor can follow is a mistake of the user's.

@@ -1,5 +1,7 @@
 // Private to this folder: the state that the rewrite rules share.
 #pragma once
+#include <map>
+
 #include <cyclotron/dataflow/graph.hpp>
 #include <cyclotron/dataflow/lower.hpp>
 #include <cyclotron/schedule/schedule.hpp>
@@ -25,12 +27,15 @@ void add_residents(Graph& graph, const schedule::Schedule& schedule, const std::
 /// relays (inputs), InnerSend and turns (computed tensors). Appends relay spaces and flows to the graph.
 class Router {
  public:
-  Router(Graph& graph, const schedule::Schedule& schedule, const std::vector<Holder>& holders, Relays relays)
+  /// `demands`: of operands that only some points of their spaces use, these.
+  Router(Graph& graph, const schedule::Schedule& schedule, const std::vector<Holder>& holders, Relays relays,
+         const std::map<FlowId, poly::Set>& demands)
       : relays_(relays),
         graph_(graph),
         schedule_(schedule),
         frame_(schedule::frame(schedule, graph.dims)),
-        holders_(holders) {}
+        holders_(holders),
+        demands_(demands) {}
   /// Returns the rules of this operand flow, relays first.
   [[nodiscard]] std::vector<Rule> route(FlowId id);
 
@@ -106,6 +111,7 @@ class Router {
   const schedule::Schedule& schedule_;
   schedule::Frame frame_;
   const std::vector<Holder>& holders_;
+  const std::map<FlowId, poly::Set>& demands_;
   /// The flows of the operand in hand, itself first: they must not take from each other, nor those that
   /// fan it out from its user.
   std::vector<FlowId> routed_;

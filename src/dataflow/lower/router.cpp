@@ -194,7 +194,8 @@ std::vector<Rule> Router::route(FlowId id) {
   graph_.flows[id.index()].prefetched = move != nullptr && move->kind == MovementKind::prefetch;
 
   std::vector<Rule> rules;
-  poly::Set starts = graph_.at(flow.space).domain;
+  const auto demand = demands_.find(id);
+  poly::Set starts = demand == demands_.end() ? graph_.at(flow.space).domain : demand->second;
   const auto axes = axes_of(flow, move);
   routed_ = {id};
   auto root = id;

@@ -44,6 +44,19 @@ std::optional<recurrence::ExprId> reduction_of(const System& system, const Equat
   return found;
 }
 
+recurrence::ExprId whole_of(const System& system, const Equation& equation, recurrence::ExprId reduction) {
+  std::vector<recurrence::ExprId> todo{equation.expr};
+  while (!todo.empty()) {
+    const auto id = todo.back();
+    todo.pop_back();
+    const auto* apply = std::get_if<recurrence::Apply>(&system.at(id).node);
+    if (apply == nullptr) continue;
+    if ((apply->flags & operators::onward) != 0 && apply->operands[1] == reduction) return id;
+    todo.insert(todo.end(), apply->operands.begin(), apply->operands.end());
+  }
+  return reduction;
+}
+
 std::vector<std::size_t> grid_dimensions(const schedule::Schedule& schedule,
                                          const std::vector<std::string>& dims) {
   std::vector<std::size_t> result;
@@ -356,7 +369,7 @@ std::optional<poly::Affine> Placement::where_read(const Equation& reader, const 
     const auto* reduce = reduction ? &std::get<Reduce>(system_.at(*reduction).node) : nullptr;
     if (reduce != nullptr && reduce->index == dims_[d]) {
       // A total that is the element itself stays at its last term, if it has one.
-      const bool stays = maker.expr == *reduction && has_terms(maker, *reduce);
+      const bool stays = maker.expr == whole_of(system_, maker, *reduction) && has_terms(maker, *reduce);
       form = stays ? end_of(maker, *reduce) : place_of_total(maker, *reduce);
       if (stays) form.constant -= reduce->descending ? -1 : 1;
     } else {

@@ -18,6 +18,10 @@ namespace cyclotron::dataflow::detail {
 [[nodiscard]] std::optional<recurrence::ExprId> reduction_of(const recurrence::System& system,
                                                              const recurrence::Equation& equation);
 
+/// The reduction, or the sum or difference that goes on from its first operand with the reduction's terms.
+[[nodiscard]] recurrence::ExprId whole_of(const recurrence::System& system,
+                                          const recurrence::Equation& equation, recurrence::ExprId reduction);
+
 /// The dims that are grid dimensions by themselves, not as parts of a form.
 [[nodiscard]] std::vector<std::size_t> grid_dimensions(const schedule::Schedule& schedule,
                                                        const std::vector<std::string>& dims);

@@ -24,6 +24,7 @@ std::string flags_text(Flags flags) {
   if ((flags & operators::lower) != 0) names.emplace_back("lower");
   if ((flags & operators::right_side) != 0) names.emplace_back("right_side");
   if ((flags & operators::unit_diagonal) != 0) names.emplace_back("unit_diagonal");
+  if ((flags & operators::checked) != 0) names.emplace_back("checked");
   return names.empty() ? "" : fmt::format("[{}]", fmt::join(names, ", "));
 }
 

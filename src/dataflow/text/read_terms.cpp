@@ -141,12 +141,13 @@ class TermReader {
 
   Flags flag() {
     using operators::Flag;
-    static constexpr std::array<std::pair<std::string_view, Flag>, 5> flags{
+    static constexpr std::array<std::pair<std::string_view, Flag>, 6> flags{
         {{"transpose_a", Flag::transpose_a},
          {"transpose_b", Flag::transpose_b},
          {"lower", Flag::lower},
          {"right_side", Flag::right_side},
-         {"unit_diagonal", Flag::unit_diagonal}}};
+         {"unit_diagonal", Flag::unit_diagonal},
+         {"checked", Flag::checked}}};
     const auto name = reader_.name("a flag");
     const auto found = std::ranges::find(flags, name, &std::pair<std::string_view, Flag>::first);
     if (found == flags.end()) reader_.fail(fmt::format("there is no flag `{}`", name));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include <cyclotron/support/overloaded.hpp>
 
@@ -56,29 +57,35 @@ class Spelling {
   Reads collect(ExprId id, const Scope& scope, const std::optional<Touch>& cell, const std::string& base) {
     const auto& expr = system_.at(id);
     Reads reads;
-    std::visit(Overloaded{[](const Constant&) {}, [](const Index&) {},
-                          [&](const Access& access) {
-                            reads.push_back({system_.at(access.tensor).name,
-                                             to_poly(access.index, scope.names.size()), access.tensor,
-                                             std::nullopt, expr.span});
-                          },
-                          [&](const Apply& apply) {
-                            for (const auto operand : apply.operands) {
-                              auto more = collect(operand, scope, cell, base);
-                              reads.insert(reads.end(), more.begin(), more.end());
-                            }
-                          },
-                          [&](const Reduce& reduce) {
-                            const auto rank = scope.names.size();
-                            auto own =
-                                cell ? *cell
+    std::visit(
+        Overloaded{[](const Constant&) {}, [](const Index&) {},
+                   [&](const Access& access) {
+                     reads.push_back({system_.at(access.tensor).name,
+                                      to_poly(access.index, scope.names.size()), access.tensor, std::nullopt,
+                                      expr.span});
+                   },
+                   [&](const Apply& apply) {
+                     const bool onward = (apply.flags & operators::onward) != 0 &&
+                                         std::holds_alternative<Reduce>(system_.at(apply.operands[1]).node);
+                     for (const auto operand : apply.operands) {
+                       auto more = collect(operand, scope, cell, base);
+                       if (onward && operand == apply.operands[0]) {
+                         onset_ = std::move(more);
+                       } else {
+                         reads.insert(reads.end(), more.begin(), more.end());
+                       }
+                     }
+                   },
+                   [&](const Reduce& reduce) {
+                     const auto rank = scope.names.size();
+                     auto own = cell ? *cell
                                      : Touch{new_cell(fmt::format("{}_{}", base, reduce.index)),
                                              leading(rank, rank), std::nullopt, std::nullopt, expr.span};
-                            own.span = expr.span;
-                            own.total = spell_reduction(id, reduce, scope, own);
-                            reads.push_back(own);
-                          }},
-               expr.node);
+                     own.span = expr.span;
+                     own.total = spell_reduction(id, reduce, scope, own);
+                     reads.push_back(own);
+                   }},
+        expr.node);
     // An element that is read twice is one access.
     Reads unique;
     for (auto& read : reads) {
@@ -107,7 +114,8 @@ class Spelling {
     const auto outer = scope.names.size();
     const auto start = statements_.instances.size();
     const auto& span = system_.at(id).span;
-    statements_.instances.push_back({StatementKind::start, scope.names, scope.points, cell, {}, span});
+    statements_.instances.push_back(
+        {StatementKind::start, scope.names, scope.points, cell, std::exchange(onset_, {}), span});
     Scope inner{scope.names, scope.points.preimage(leading(outer + 1, outer), outer + 1)
                                  .intersect(to_set(context_, reduce.domain, outer + 1))};
     inner.names.push_back(reduce.index);
@@ -125,6 +133,7 @@ class Spelling {
   const poly::Context& context_;
   Statements statements_;
   std::vector<std::string> cells_;
+  Reads onset_;  ///< Of the value that the reduction at hand goes on from.
 };
 
 }  // namespace

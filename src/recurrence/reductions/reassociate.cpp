@@ -186,8 +186,7 @@ class Reassociator {
     to.coefficients.back() = -1;
     to.constant = high;
     Region box{{{from, false}, {to, false}}};
-    const bool has_neutral = reduce.kind == Reduction::sum || reduce.kind == Reduction::product;
-    if (has_neutral || present.is_empty()) return box;
+    if (has_neutral(reduce.kind) || present.is_empty()) return box;
     rest.pop_back();
     for (auto& form : rest) form.coefficients.pop_back();
     const auto all = scope.points.preimage(rest, outer + 1);

@@ -110,8 +110,7 @@ class Halver {
   }
 
   ExprId both(const Reduce& reduce, const Sides& sides, std::size_t scope, const Span& span) {
-    const bool has_neutral = reduce.kind == Reduction::sum || reduce.kind == Reduction::product;
-    if (!has_neutral && !sides.everywhere) refuse_extremum(span);
+    if (!has_neutral(reduce.kind) && !sides.everywhere) refuse_extremum(span);
     std::vector<ExprId> halves;
     for (const bool descending : {false, true}) {
       Reduce half = reduce;

@@ -91,7 +91,24 @@ class ReductionSplitter {
     for (const auto id : outermost) {
       if (reads(id, equation.target)) return id;
     }
+    if (const auto last = last_onward(equation.expr)) return *last;
     return outermost.empty() ? found.front() : outermost.front();
+  }
+
+  /// The reduction of the outermost sum that goes on from its first operand, which may go on from others.
+  [[nodiscard]] std::optional<ExprId> last_onward(ExprId id) const {
+    const auto* apply = std::get_if<Apply>(&system_.at(id).node);
+    if (apply == nullptr) return std::nullopt;
+    if (goes_onward(*apply)) return apply->operands[1];
+    for (const auto operand : apply->operands) {
+      if (const auto found = last_onward(operand)) return found;
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] bool goes_onward(const Apply& apply) const {
+    return (apply.flags & operators::onward) != 0 &&
+           std::holds_alternative<Reduce>(system_.at(apply.operands[1]).node);
   }
 
   void collect_outermost(ExprId id, std::vector<ExprId>& found) const {
@@ -113,12 +130,16 @@ class ReductionSplitter {
                       system_.at(id).node);
   }
 
-  /// The expression with every reduction but `kept` replaced by an access.
+  /// The expression with every reduction but `kept`, and what it goes on from, replaced by an access.
   ExprId rewrite(ExprId id, std::optional<ExprId> kept, const Surroundings& scope) {
     const Expr expr = system_.at(id);
     return std::visit(Overloaded{[&](const Constant&) { return id; }, [&](const Index&) { return id; },
                                  [&](const Access&) { return id; },
                                  [&](const Apply& apply) {
+                                   if (goes_onward(apply) && apply.operands[1] != kept) {
+                                     const auto& last = system_.at(apply.operands[1]);
+                                     return hoist(id, Reduce(std::get<Reduce>(last.node)), scope);
+                                   }
                                    Apply result = apply;
                                    for (auto& operand : result.operands)
                                      operand = rewrite(operand, kept, scope);

@@ -163,7 +163,7 @@ std::vector<Fault> operand_faults() {
        "CYC610", "classes[2].code[0].source"},
       {"Alias", [](Program& p) { action<Compute>(p, 2, 8).destination = slot(1); }, "CYC611",
        "classes[2].code[8].operands[1]"},
-      {"Flags", [](Program& p) { action<Compute>(p, 0, 5).flags = 32; }, "CYC606",
+      {"Flags", [](Program& p) { action<Compute>(p, 0, 5).flags = 64; }, "CYC606",
        "classes[0].code[5].flags"},
       {"Op", [](Program& p) { action<Compute>(p, 0, 5).op = static_cast<Op>(99); }, "CYC606",
        "classes[0].code[5].op"},

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <complex>
 #include <limits>
 
@@ -64,13 +66,48 @@ TEST(Functions, ComparisonsWithNanAreFalse) {
   EXPECT_EQ((scalar<std::uint8_t>(Op::equal, DType::float64, 0.0, -0.0)), 1);
 }
 
-TEST(Functions, IntegerDivisionRoundsDownAndReportsZero) {
+TEST(Functions, IntegerDivisionRoundsDownAndByZeroIsZero) {
   const std::int32_t least = std::numeric_limits<std::int32_t>::min();
   EXPECT_EQ((scalar<std::int32_t>(Op::floor_divide, DType::int32, -7, 2)), -4);
   EXPECT_EQ((scalar<std::int32_t>(Op::remainder, DType::int32, -7, 2)), 1);
   EXPECT_EQ((scalar<std::int32_t>(Op::floor_divide, DType::int32, least, -1)), least);
   EXPECT_EQ((scalar<std::int32_t>(Op::remainder, DType::int32, least, -1)), 0);
-  EXPECT_THROW((scalar<std::int32_t>(Op::remainder, DType::int32, 1, 0)), KernelFailure);
+  EXPECT_EQ((scalar<std::int32_t>(Op::floor_divide, DType::int32, 1, 0)), 0);
+  EXPECT_EQ((scalar<std::int32_t>(Op::remainder, DType::int32, 1, 0)), 0);
+}
+
+TEST(Functions, CheckedOperatorsReportWhatHasNoResult) {
+  const auto fails = [](Op op, DType dtype, const auto... operands) {
+    const std::array<const void*, sizeof...(operands)> in{&operands...};
+    std::array<std::byte, 16> result{};
+    EXPECT_EQ(vector_kernel(op, operators::checked, dtype), nullptr);
+    try {
+      scalar_kernel(op, operators::checked, dtype)(result.data(), in.data());
+    } catch (const KernelFailure& failure) {
+      return failure.code == "CYC701";
+    }
+    return false;
+  };
+  for (const Op op : {Op::floor_divide, Op::remainder}) {
+    EXPECT_TRUE(fails(op, DType::int64, std::int64_t{3}, std::int64_t{0}));
+    EXPECT_FALSE(fails(op, DType::int64, std::int64_t{3}, std::int64_t{2}));
+    EXPECT_TRUE(fails(op, DType::float64, 3.0, -0.0));
+  }
+  EXPECT_TRUE(fails(Op::divide, DType::float64, 3.0, 0.0));
+  EXPECT_TRUE(fails(Op::divide, DType::complex128, Complex{1, 1}, Complex{}));
+  EXPECT_FALSE(fails(Op::divide, DType::float64, 0.0, not_a_number));
+  EXPECT_TRUE(fails(Op::sqrt, DType::float64, -1.0));
+  EXPECT_FALSE(fails(Op::sqrt, DType::float64, not_a_number));
+  EXPECT_TRUE(fails(Op::log, DType::float64, 0.0));
+  EXPECT_FALSE(fails(Op::log, DType::float64, 2.0));
+}
+
+TEST(Functions, MaximaOfPythonGoOnFromTheFirst) {
+  EXPECT_EQ((scalar<double>(Op::first_maximum, DType::float64, 1.0, not_a_number)), 1.0);
+  EXPECT_TRUE(std::isnan(scalar<double>(Op::first_maximum, DType::float64, not_a_number, 1.0)));
+  EXPECT_TRUE(std::isnan(scalar<double>(Op::maximum, DType::float64, 1.0, not_a_number)));
+  EXPECT_EQ((scalar<double>(Op::first_minimum, DType::float64, 1.0, 0.5)), 0.5);
+  EXPECT_TRUE(std::signbit(scalar<double>(Op::first_maximum, DType::float64, -0.0, 0.0)));
 }
 
 TEST(Functions, ConversionsOfWhatDoesNotFit) {

@@ -302,7 +302,7 @@ TEST(Elementwise, FollowsIeeeAndPropagatesNan) {
     for (const double x : elementwise(op, {V{nan, 1, nan}, V{1, nan, nan}})) EXPECT_TRUE(std::isnan(x));
   }
   EXPECT_TRUE(std::isnan(elementwise(Op::sqrt, {V{nan, 1}})[0]));
-  EXPECT_THROW(run<double>(Op::sqrt, 0, {matrix<double>({3, 3}, 1)}), KernelFailure);
+  EXPECT_TRUE(std::isnan(elementwise(Op::sqrt, {V{-1, -4}})[1]));
   Matrix<double> row({1, 3});
   row.data = {1, nan, 3};
   EXPECT_TRUE(std::isnan(run<double>(Op::row_max, 0, {row}).data[0]));

@@ -151,7 +151,7 @@ TEST(LocalFailure, StopsAllThreadsAndReachesTheCaller) {
   auto& code = program.classes[0].code;
   Code failing;
   failing.add(If{{{{Condition::Kind::zero, {{1, 0}, -5}, 0}, {Condition::Kind::zero, {{0, 1}, -5}, 0}}}});
-  failing.compute(Op::sqrt, slot(2), {program::Constant{-1, 0}}).end();
+  failing.compute(Op::sqrt, slot(2), {program::Constant{-1, 0}}, operators::checked).end();
   code.insert(code.end() - 2, failing.code.begin(), failing.code.end());
   Array<double> a({12, 400}), b({400, 12}), c({12, 12});
   for (const int threads : {1, 2, 4}) {

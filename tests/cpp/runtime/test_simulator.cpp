@@ -282,7 +282,7 @@ TEST(Failures, NameThePeTheInstructionAndTheSource) {
   const auto x = add_slot(all, "x");
   Code code;
   code.loop("k", constant(0), constant(2)).load(slot(x), 0, {variable(0), variable(1)});
-  code.compute(Op::sqrt, slot(x), {slot(x)}).end();
+  code.compute(Op::sqrt, slot(x), {slot(x)}, operators::checked).end();
   all.code = code.code;
   Array<double> array({2, 3});
   array(1, 2) = -4;

@@ -52,7 +52,7 @@ std::vector<Operation> operations_of(const std::vector<Step>& steps, Memory& mem
   std::vector<Operation> operations;
   for (const auto& [op, in, out] : steps) {
     auto& operation = operations.emplace_back();
-    operation.kernel = op == Op::copy ? nullptr : vector_kernel(op, DType::int64);
+    operation.kernel = op == Op::copy ? nullptr : vector_kernel(op, 0, DType::int64);
     operation.operands = static_cast<std::uint8_t>(in.size());
     for (std::size_t i = 0; i < in.size(); ++i) operation.in[i] = scalar(in[i]);
     operation.out = scalar(out);
@@ -279,7 +279,7 @@ void expect_compositions(DType dtype) {
       for (const auto inner : {Op::add, Op::subtract, Op::multiply}) {
         for (const std::size_t operand : {0U, 1U}) {
           std::vector<T> between(3 * count), expected(3 * count), found(3 * count);
-          const auto make = vector_kernel(inner, dtype), use = vector_kernel(outer, dtype);
+          const auto make = vector_kernel(inner, 0, dtype), use = vector_kernel(outer, 0, dtype);
           make(between.data(), advances[0], &first[operand], advances.data(), count);
           const std::array<const void*, 2> operands{operand == 0 ? between.data() : first[0],
                                                     operand == 0 ? first[2] : between.data()};
@@ -298,9 +298,9 @@ TEST(VectorKernels, ComposeToTheSameBits) {
   expect_compositions<std::int64_t>(DType::int64);
   expect_compositions<float>(DType::float32);
   expect_compositions<double>(DType::float64);
-  const auto sum = vector_kernel(Op::add, DType::float64);
-  EXPECT_EQ(composed_kernel(sum, 0, vector_kernel(Op::add, DType::float32)), nullptr);
-  EXPECT_EQ(composed_kernel(sum, 1, vector_kernel(Op::divide, DType::float64)), nullptr);
+  const auto sum = vector_kernel(Op::add, 0, DType::float64);
+  EXPECT_EQ(composed_kernel(sum, 0, vector_kernel(Op::add, 0, DType::float32)), nullptr);
+  EXPECT_EQ(composed_kernel(sum, 1, vector_kernel(Op::divide, 0, DType::float64)), nullptr);
 }
 
 template <class T>
@@ -322,7 +322,7 @@ void expect_complex_as_scalars(DType dtype) {
     const std::array<const void*, 3> first{in[0].data(), in[1].data(), in[2].data()};
     std::array<std::ptrdiff_t, 3> advances{};
     advances.fill(sizeof(T));
-    vector_kernel(op, dtype)(found.data(), sizeof(T), first.data(), advances.data(), count);
+    vector_kernel(op, 0, dtype)(found.data(), sizeof(T), first.data(), advances.data(), count);
     EXPECT_EQ(found, expected) << operators::info(op).name;
   }
 }
@@ -334,13 +334,14 @@ TEST(VectorKernels, RoundComplexProductsAsScalars) {
 
 TEST(VectorKernels, AreThoseOfScalars) {
   std::mt19937 random(3);
-  const std::vector<Op> operators{Op::add,          Op::subtract,       Op::multiply, Op::divide,
-                                  Op::maximum,      Op::minimum,        Op::negative, Op::absolute,
-                                  Op::multiply_add, Op::matmul_subtract};
+  const std::vector<Op> operators{Op::add,          Op::subtract,        Op::multiply,      Op::divide,
+                                  Op::maximum,      Op::minimum,         Op::negative,      Op::absolute,
+                                  Op::multiply_add, Op::matmul_subtract, Op::first_maximum, Op::sqrt,
+                                  Op::floor_divide, Op::remainder};
   constexpr std::int64_t count = 37;
   for (const auto op : operators) {
     const auto one = scalar_kernel(op, operators::no_flags, DType::float64);
-    const auto all = vector_kernel(op, DType::float64);
+    const auto all = vector_kernel(op, 0, DType::float64);
     ASSERT_NE(all, nullptr);
     for (const std::ptrdiff_t stride : {1, 2, -1, 0}) {
       std::vector<double> in(400), expected(400), found(400);
@@ -361,8 +362,8 @@ TEST(VectorKernels, AreThoseOfScalars) {
           << operators::info(op).name << " " << stride;
     }
   }
-  EXPECT_EQ(vector_kernel(Op::sqrt, DType::float64), nullptr);  // it may fail
-  EXPECT_EQ(vector_kernel(Op::cholesky, DType::float64), nullptr);
+  EXPECT_EQ(vector_kernel(Op::power, 0, DType::float64), nullptr);  // it may fail
+  EXPECT_EQ(vector_kernel(Op::cholesky, 0, DType::float64), nullptr);
 }
 
 }  // namespace

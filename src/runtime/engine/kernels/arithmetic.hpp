@@ -1,5 +1,6 @@
 // Scalar arithmetic with NumPy's meaning, written once for all dtypes.
 #pragma once
+#include <cfenv>
 #include <cmath>
 #include <complex>
 #include <cstdint>
@@ -170,15 +171,6 @@ template <class T>
   }
 }
 
-template <class T>
-[[nodiscard]] T square_root(T a) {
-  if constexpr (is_real<T>) {
-    if (a < 0)
-      throw KernelFailure{"CYC701", "sqrt of a negative number", "use a complex dtype, or check the data"};
-  }
-  return std::sqrt(a);
-}
-
 /// Of a complex number real, of any other what it is.
 template <class T>
 struct RealOf {
@@ -250,14 +242,6 @@ template <class T>
   return a > T{0} ? T{1} : a < T{0} ? T{-1} : T{0};
 }
 
-template <class T>
-void require_divisor(T b) {
-  if (b == 0) {
-    throw KernelFailure{"CYC701", "an integer is divided by zero",
-                        "check the data, or use cy.where on the divisor"};
-  }
-}
-
 /// An element of an axis of that size, counted from its end where negative.
 template <class T>
 [[nodiscard]] T normalize_index(T index, T size) {
@@ -274,11 +258,14 @@ struct Division {
   T quotient, remainder;
 };
 
-/// Towards minus infinity; the remainder has the divisor's sign. NumPy's order of operations.
+/// Towards minus infinity; the remainder has the divisor's sign. NumPy's order of operations; integers by 0 are 0.
 template <class T>
 [[nodiscard]] Division<T> floor_division(T a, T b) {
   if constexpr (is_integer<T>) {
-    require_divisor(b);
+    if (b == 0) {
+      std::feraiseexcept(FE_DIVBYZERO);
+      return {0, 0};
+    }
     if (b == -1) return {negative(a), 0};  // the least integer has no opposite
     const T quotient = a / b, remainder = a % b;
     if (remainder != 0 && (remainder < 0) != (b < 0)) return {quotient - 1, remainder + b};

@@ -65,7 +65,9 @@ template <class T, class Use>
 auto visit_floating(Op op, Use use) {
   switch (op) {
     case Op::divide: return use([](T a, T b) { return divide(a, b); });
-    case Op::sqrt: return use([](T a) { return square_root(a); });
+    case Op::first_maximum: return use([](T a, T b) { return less(a, b) ? b : a; });
+    case Op::first_minimum: return use([](T a, T b) { return less(b, a) ? b : a; });
+    case Op::sqrt: return use([](T a) -> T { return std::sqrt(a); });
     case Op::exp: return use([](T a) -> T { return std::exp(a); });
     case Op::log: return use([](T a) -> T { return std::log(a); });
     case Op::sin: return use([](T a) -> T { return std::sin(a); });

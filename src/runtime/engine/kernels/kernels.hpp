@@ -53,11 +53,11 @@ struct TileOperator {
 /// destination <- op(operands). Shapes are those of `operators::result_shape`; size-1 dimensions broadcast as
 /// in NumPy. A destination may be the same memory as any operand. Integers wrap; maximum and minimum
 /// propagate NaN.
-/// Throws KernelFailure CYC701 on a matrix that is singular or not positive definite, and on the root of a
-/// negative.
+/// Throws KernelFailure CYC701 on a matrix that is singular or not positive definite.
 void apply(const TileOperator& what, std::span<const ConstTile> operands, Tile destination, Scratch& scratch);
 
-/// One operator on scalars: result and operands may be the same memory. Throws as `apply`.
+/// One operator on scalars: result and operands may be the same memory. Throws as `apply`, and on numbers without a
+/// result where the flags say `checked`.
 using ScalarKernel = void (*)(void* result, const void* const* operands);
 
 /// The kernel of an operator on 1x1 tiles, or null where NumPy has none for the dtype.
@@ -69,7 +69,7 @@ using VectorKernel = void (*)(void* result, std::ptrdiff_t advance, const void* 
                               const std::ptrdiff_t* advances, std::int64_t count);
 
 /// As `scalar_kernel`, with the same bits; also null for operators that may fail.
-[[nodiscard]] VectorKernel vector_kernel(Op op, DType dtype);
+[[nodiscard]] VectorKernel vector_kernel(Op op, Flags flags, DType dtype);
 
 /// The kernel that does what `inner` and then `outer` do, whose operand of that number is what `inner` makes: inner's
 /// operands stand there among outer's. The same bits without the way through memory; null where there is none.

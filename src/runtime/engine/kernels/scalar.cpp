@@ -71,6 +71,53 @@ ScalarKernel solver(Op op, Flags flags) {
   }
 }
 
+/// The divisor of numbers of Python, which is not 0.
+template <class T>
+T divisor(T b) {
+  if (b != T{0}) return b;
+  throw KernelFailure{"CYC701", "a number is divided by zero",
+                      "numbers of Python have no infinity here: check the divisor, or divide data"};
+}
+template <class T>
+T checked_quotient(T a, T b) {
+  return divide(a, divisor(b));
+}
+template <class T>
+T checked_floor_quotient(T a, T b) {
+  return floor_division(a, divisor(b)).quotient;
+}
+template <class T>
+T checked_remainder(T a, T b) {
+  return floor_division(a, divisor(b)).remainder;
+}
+template <class T>
+T checked_root(T a) {
+  if (!(a < 0)) return std::sqrt(a);
+  throw KernelFailure{"CYC701", "sqrt of a negative number", "use a complex dtype, or check the data"};
+}
+template <class T>
+T checked_logarithm(T a) {
+  if (!(a <= 0)) return std::log(a);
+  throw KernelFailure{"CYC701", "log of a number that is not positive", "use cy.log, or check the data"};
+}
+
+/// Operators that have no result where Python has none; null for all others.
+template <class T>
+ScalarKernel checked(Op op) {
+  if constexpr (is_real<T> || is_complex<T>) {
+    if (op == Op::divide) return binary<T, checked_quotient<T>>;
+  }
+  if constexpr (is_real<T>) {
+    if (op == Op::sqrt) return unary<T, checked_root<T>>;
+    if (op == Op::log) return unary<T, checked_logarithm<T>>;
+  }
+  if constexpr (is_real<T> || is_integer<T>) {
+    if (op == Op::floor_divide) return binary<T, checked_floor_quotient<T>>;
+    if (op == Op::remainder) return binary<T, checked_remainder<T>>;
+  }
+  return nullptr;
+}
+
 /// An elementwise function, from the types of its operands.
 template <class F, class R, class... T, std::size_t... I>
 ScalarKernel elementwise(R (F::*)(T...) const, std::index_sequence<I...>) {
@@ -112,6 +159,9 @@ ScalarKernel kernel(Op op, Flags flags) {
       if constexpr (is_boolean<T>) return nullptr;
       return accumulate_square<T, subtract<T>>;
     default: break;
+  }
+  if ((flags & operators::checked) != 0) {
+    if (const auto found = checked<T>(op)) return found;
   }
   if (operators::is_elementwise(op)) return elementwise<T>(op);
   if constexpr (has_solvers<T>) return solver<T>(op, flags);

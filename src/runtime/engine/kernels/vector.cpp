@@ -147,23 +147,20 @@ void add_compositions(DType dtype, std::vector<Composition>& all) {
   };
   each_op([&]<class Outer>(Op outer, Outer) {
     each_op([&]<class Inner>(Op inner, Inner) {
-      const auto first = vector_kernel(inner, dtype), second = vector_kernel(outer, dtype);
+      const auto first = vector_kernel(inner, 0, dtype), second = vector_kernel(outer, 0, dtype);
       all.push_back({second, first, 0, kernel<Composed<T, Outer, Inner, 0>>()});
       all.push_back({second, first, 1, kernel<Composed<T, Outer, Inner, 1>>()});
     });
   });
 }
 
-bool may_fail(Op op) {
-  return op == Op::sqrt || op == Op::power || op == Op::floor_divide || op == Op::remainder ||
-         op == Op::normalize_index;
-}
+bool may_fail(Op op) { return op == Op::power || op == Op::normalize_index; }
 
 }  // namespace
 
-VectorKernel vector_kernel(Op op, DType dtype) {
+VectorKernel vector_kernel(Op op, Flags flags, DType dtype) {
   op = on_scalars(op);
-  if (!operators::is_elementwise(op) || may_fail(op)) return nullptr;
+  if (!operators::is_elementwise(op) || may_fail(op) || (flags & operators::checked) != 0) return nullptr;
   switch (dtype) {
     case DType::boolean: return kernel<arithmetic::Boolean>(op);
     case DType::int32: return kernel<std::int32_t>(op);

@@ -43,7 +43,8 @@ class BodyBuilder {
     switch (step.kind) {
       case Step::Kind::compute:
       case Step::Kind::move:
-        if (step.kind == Step::Kind::compute) operation.vector = vector_kernel(step.op, step.dtype);
+        if (step.kind == Step::Kind::compute)
+          operation.vector = vector_kernel(step.op, step.flags, step.dtype);
         operation.operands = static_cast<std::uint8_t>(step.operands.count);
         std::copy_n(code_.sources.begin() + step.operands.first, step.operands.count,
                     operation.sources.begin());

@@ -23,6 +23,7 @@ enum class DType : std::uint8_t { boolean, int32, int64, float16, float32, float
 /// Every operator, scalar or tile. On a 1x1 tile each means the obvious scalar operation.
 enum class Op : std::uint8_t {
   add, subtract, multiply, divide, maximum, minimum, power,       // elementwise, two operands
+  first_maximum, first_minimum,                                   // Python's: the first operand, unless the second is more or less
   floor_divide, remainder, arctan2, hypot,
   normalize_index,                                                // (index, size): in [0, size), from the end where negative
   negative, sqrt, exp, log, absolute,                             // elementwise, one operand
@@ -79,6 +80,9 @@ enum Flag : std::uint32_t {
   lower = 4,
   right_side = 8,  ///< solve X op(A) = B instead of op(A) X = B
   unit_diagonal = 16,
+  checked = 32,  ///< an error, as of Python's numbers, where NumPy gives infinity, NaN or 0
+  onward =
+      64,  ///< in recurrences: the reduction that is the second operand goes on from the first, term by term
 };
 using Flags = std::uint32_t;
 

@@ -72,22 +72,31 @@ struct Access {
   std::vector<Affine> index;
   bool operator==(const Access&) const = default;
 };
+/// A sum or difference whose flags say `onward` is `(c - t) - u` where its second operand is a reduction `t + u`: the
+/// order of `for k in range(2): c -= t[k]`. Of any other second operand it is what it is without.
 struct Apply {
   Op op = Op::add;
   Flags flags = 0;
   std::vector<ExprId> operands;
   bool operator==(const Apply&) const = default;
 };
-enum class Reduction : std::uint8_t { sum, product, maximum, minimum };
+/// The first_ ones are Python's, which go on from NaN only where it comes first.
+enum class Reduction : std::uint8_t { sum, product, maximum, minimum, first_maximum, first_minimum };
 /// The operator that joins two results of a reduction.
 [[nodiscard]] constexpr Op combining(Reduction kind) {
   switch (kind) {
     case Reduction::sum: return Op::add;
     case Reduction::product: return Op::multiply;
     case Reduction::maximum: return Op::maximum;
-    case Reduction::minimum: break;
+    case Reduction::minimum: return Op::minimum;
+    case Reduction::first_maximum: return Op::first_maximum;
+    case Reduction::first_minimum: break;
   }
-  return Op::minimum;
+  return Op::first_minimum;
+}
+/// Tells whether a reduction over nothing has a value: 0 or 1.
+[[nodiscard]] constexpr bool has_neutral(Reduction kind) {
+  return kind == Reduction::sum || kind == Reduction::product;
 }
 /// Folds `body` over the values of one new index that lie in `domain` (a region over the scope with the
 /// index appended), in ascending order, or in descending order if it says so, starting from the first term.
