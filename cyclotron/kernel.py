@@ -11,6 +11,7 @@ from cyclotron.compiler.compile import compile_kernel
 from cyclotron.compiler.program import Program
 from cyclotron.compiler.recurrences import Recurrences, recurrences_of
 from cyclotron.language import Blocked, Spec
+from cyclotron.language.kernel import MOST_STEPS
 from cyclotron.language.values.context import ACTIVE
 from cyclotron.machine.machine import Machine
 from cyclotron.runtime.run import run
@@ -185,11 +186,11 @@ def kernel(function: Callable[_P, _R], /) -> Kernel[_P, _R]: ...
 
 
 @overload
-def kernel(*, max_steps: int | None = None) -> Callable[[Callable[_P, _R]], Kernel[_P, _R]]: ...
+def kernel(*, max_steps: int = MOST_STEPS) -> Callable[[Callable[_P, _R]], Kernel[_P, _R]]: ...
 
 
 def kernel(
-    function: Callable[..., Any] | None = None, /, *, max_steps: int | None = None
+    function: Callable[..., Any] | None = None, /, *, max_steps: int = MOST_STEPS
 ) -> Kernel[..., Any] | Callable[[Callable[..., Any]], Kernel[..., Any]]:
     """Make a kernel of a Python function.
 
@@ -199,24 +200,22 @@ def kernel(
         Takes arrays and returns the tensors it computes; see the language guide for what its body may say.
         Arrays that it reads of what is around it are constants, as they are when it is compiled.
     max_steps : int, optional
-        The most iterations of each ``while``, which needs it: ``@cy.kernel(max_steps=1000)``. They are those
-        of an index called ``step``, in schedules too. A run that would go on is an `ExecutionError` (CYC719),
-        whose ``result`` has what was computed until then; the reference goes on.
+        The most iterations of each ``while``, a million by default. They are those of an index called
+        ``step``, in schedules too. A run that would go on is an `ExecutionError` (CYC719), whose ``result``
+        has what was computed until then.
 
     Returns
     -------
     Kernel
         ``f(A, B)`` compiles and runs; ``f.reference(A, B)`` runs the function itself.
     """
-    if max_steps is not None and (
-        isinstance(max_steps, bool) or not hasattr(max_steps, "__index__") or not 0 <= max_steps < 1 << 31
-    ):
+    if isinstance(max_steps, bool) or not hasattr(max_steps, "__index__") or not 0 <= max_steps < 1 << 31:
         raise TraceError(
             f"a kernel has max_steps={max_steps!r}",
             code="CYC116",
             help="give a whole number of at least 0, e.g. `@cy.kernel(max_steps=1000)`",
         )
-    steps = None if max_steps is None else operator.index(max_steps)
+    steps = operator.index(max_steps)
     if function is None:
         return lambda function: Kernel(function, max_steps=steps)
     return Kernel(function, max_steps=steps)

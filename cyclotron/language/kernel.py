@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from cyclotron.language.syntax.static import EquationShape
 
 
+# The most iterations of a `while`, where a kernel says nothing else.
+MOST_STEPS = 1_000_000
 _NUMBERS = itertools.count()
 
 
@@ -66,7 +68,7 @@ class Kernel:
     """
 
     def __init__(
-        self, function: Callable[..., Any], *, is_il: bool = False, max_steps: int | None = None
+        self, function: Callable[..., Any], *, is_il: bool = False, max_steps: int = MOST_STEPS
     ) -> None:
         if not isinstance(function, FunctionType):
             raise TraceError(
@@ -361,11 +363,13 @@ class Kernel:
     @property
     def _body(self) -> Callable[..., Any]:
         """The kernel's own function; if it has a bound, with loops that end there."""
-        if self._max_steps is None or self._is_il:
+        if self._is_il:
             return self._function
         try:
             source = self._source
         except TraceError:  # it has no text, which a plain run can do without
+            return self._function
+        if not any(isinstance(part, ast.While) for part in ast.walk(source.node)):
             return self._function
         return bound_loops(source, self._function, self._max_steps) or self._function
 

@@ -15,8 +15,8 @@ def while_else(x):
 
 
 @cy.kernel
-def while_without_bound(x):
-    while cy.sum(x) < 9:  # error: CYC101
+def while_below_a_text(x):
+    while cy.sum(x) < "9":  # error: CYC105
         x = x + 1
     return x
 

@@ -7,8 +7,8 @@ import cyclotron as cy
 def while_loop(x):
     X = cy.empty_like(x)
     i = 0
-    while i < 4:  # error: CYC101
-        X[i] = x[i]
+    while i < 4:
+        X[i] = x[i]  # error: CYC103
         i += 1
     return X
 

@@ -51,14 +51,6 @@ def while_loop(state: RewriteState, node: ast.While) -> list[ast.stmt]:
     """Rewrite a `while` as a loop over as many steps as there may be, which ends where the test fails."""
     node = _structured(state, node)
     _check_no_else(state, node)
-    if state.max_steps is None:
-        raise state.source.error(
-            node.test,
-            "CYC101",
-            "`while` has no bound on its steps",
-            "give the kernel one, e.g. `@cy.kernel(max_steps=1000)`; or write `for t in range(steps):`"
-            " and `if ...: break` in it",
-        )
     index = state.unused("iteration")
     node = state.arrays.with_updates(node)
     early_exit = _early_exit(state, node, [node.test, *node.body], state.unused(f"{index}_runs"))

@@ -40,14 +40,14 @@ class Rewritten:
     results: tuple[str, ...]
 
 
-def rewrite(source: Source, max_steps: int | None = None) -> Rewritten:
+def rewrite(source: Source, max_steps: int) -> Rewritten:
     """Rewrite a kernel into the intermediate language.
 
     Parameters
     ----------
     source : Source
         The kernel.
-    max_steps : int, optional
+    max_steps : int
         The most iterations of a `while`.
 
     Returns

@@ -47,7 +47,7 @@ class RewriteState:
     ----------
     source : Source
         The kernel.
-    max_steps : int or None
+    max_steps : int
         The most iterations of a `while`.
     statement : callable
         Rewrites one statement, of any kind.
@@ -78,7 +78,7 @@ class RewriteState:
     """
 
     source: Source
-    max_steps: int | None
+    max_steps: int
     statement: Callable[[RewriteState, ast.stmt], list[ast.stmt]]
     names: Names = field(init=False)
     arrays: ArrayNames = field(init=False)
