@@ -2,6 +2,25 @@
 
 A program is a function under `@il.program` that runs once on symbolic tensors; `cyclotron.language.il` has
 all that it may call.
+
+Examples
+--------
+>>> @cy.kernel
+... def double(x):
+...     y = cy.empty_like(x)
+...     for i in range(len(x)):
+...         y[i] = 2 * x[i]
+...     return y
+>>> print(double.il())
+from cyclotron import il
+<BLANKLINE>
+@il.program
+def double(x):
+    y = il.empty_like(x, name='y')
+    with il.loop('i', len(x)) as i:
+        y[i] = 2 * x[i]
+    return il.outputs(y=y)
+<BLANKLINE>
 """
 
 from __future__ import annotations

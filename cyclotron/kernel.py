@@ -46,6 +46,14 @@ class Kernel(language.Kernel, Generic[_P, _R]):
         Its first line there, decorators included.
     number : int
         That of no other kernel of this process.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def double(x):
+    ...     return 2 * x
+    >>> isinstance(double, cy.Kernel), double.reference(np.array([3.0])).tolist()
+    (True, [6.0])
     """
 
     @overload
@@ -208,6 +216,19 @@ def kernel(
     -------
     Kernel
         ``f(A, B)`` compiles and runs; ``f.reference(A, B)`` runs the function itself.
+
+    Raises
+    ------
+    TraceError
+        CYC116 for another `max_steps`; where it is called or compiled, if the text is no recurrence (CYC1xx).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(np.array([1.0, 2.0])).tolist()
+    [2.0, 4.0]
     """
     if isinstance(max_steps, bool) or not hasattr(max_steps, "__index__") or not 0 <= max_steps < 1 << 31:
         raise TraceError(

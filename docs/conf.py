@@ -43,7 +43,9 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings name types, shapes and units
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+napoleon_use_ivar = True
 
+default_role = "code"
 html_theme = "furo"
 html_title = "Cyclotron"
 html_static_path = ["static"]
@@ -53,4 +55,3 @@ html_copy_source = False
 templates_path: list[str] = []
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
-

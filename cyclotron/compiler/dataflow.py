@@ -27,6 +27,15 @@ class Dataflow:
         The kernel's name.
     indices : tuple of str
         The coordinates that all spaces share.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def matmul(A, B):
+    ...     return A @ B
+    >>> program = matmul.compile(np.ones((2, 2)), np.ones((2, 2)))
+    >>> print(str(program.dataflow).splitlines()[0])
+    dataflow matmul over (i, j, k)
     """
 
     def __init__(self, core: _core.Dataflow) -> None:

@@ -81,6 +81,19 @@ class Explanation:
     ----------
     program : Program
         What is explained.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def prefix_sum(x):
+    ...     s = cy.empty_like(x)
+    ...     s[0] = x[0]
+    ...     for i in range(1, len(x)):
+    ...         s[i] = s[i - 1] + x[i]
+    ...     return s
+    >>> program = prefix_sum.compile(np.ones(8), schedule=cy.Schedule().space("i"))
+    >>> print(str(program.explain()).splitlines()[0])
+    prefix_sum on 8 PEs, grid 8
     """
 
     def __init__(self, program: Explainable) -> None:

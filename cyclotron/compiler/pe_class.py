@@ -23,6 +23,15 @@ class PeClass:
     text : str
         The program, in the paper's notation. A name that several slots have has the line of its statement
         (`u@36`), and the slots of operands of one statement have letters (`u.a`).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def double(x):
+    ...     return 2 * x
+    >>> program = double.compile(np.ones(8), schedule=cy.Schedule().space("i"))
+    >>> [(pe_class.region, pe_class.pe_count) for pe_class in program.classes]
+    [('0 <= i <= 7', 8)]
     """
 
     name: str

@@ -69,6 +69,20 @@ class Program:
         True where no schedule was given and the compiler took its default.
     kernel : Kernel or None
         What it was compiled from. None for a loaded program.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def matmul(A, B):
+    ...     return A @ B
+    >>> program = matmul.compile(np.ones((2, 2)), np.ones((2, 2)))
+    >>> print(program.recurrences)
+    recurrences matmul
+      A : input float64[2, 2]
+      B : input float64[2, 2]
+      result : output float64[2, 2]
+      result[i, j] = Σ_{0 <= k <= 1} (A[i, k] · B[k, j])    0 <= i <= 1 and 0 <= j <= 1
+    <BLANKLINE>
     """
 
     def __init__(
@@ -441,12 +455,30 @@ def load(path: str | Path) -> Program:
     ----------
     path : str or Path
 
+    Returns
+    -------
+    Program
+        Runs as the one that was saved; it has no earlier stages.
+
     Raises
     ------
     ProgramError
         If it cannot be read, is corrupt, foreign, of another version or inconsistent.
     CapacityError
         If its PEs use more channels than those of its machine have.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def matmul(A, B):
+    ...     return A @ B
+    >>> program = matmul.compile(np.ones((2, 2)), np.ones((2, 2)))
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     program.save(f"{folder}/matmul.cyc")
+    ...     loaded = cy.load(f"{folder}/matmul.cyc")
+    >>> cy.run(loaded, np.eye(2), np.ones((2, 2))).output.tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
     """
     data = file_bytes(
         path,
@@ -506,6 +538,15 @@ def prove(program: Program, *, limit: int | None = None) -> Proof:
         stored exactly once, or a message is left.
     DeadlockError
         If the PEs wait for each other with the program's channel depths.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def matmul(A, B):
+    ...     return A @ B
+    >>> program = matmul.compile(np.ones((2, 2)), np.ones((2, 2)))
+    >>> cy.prove(program).ok
+    True
     """
     require_program(program, "prove()")
     recurrences = program._recurrences

@@ -59,6 +59,16 @@ class Proof:
         Instructions that all PEs execute; 0 where the program is too large to check.
     terms : int
         Different values that the program and its equations make.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def matmul(A, B):
+    ...     return A @ B
+    >>> program = matmul.compile(np.ones((2, 2)), np.ones((2, 2)))
+    >>> proof = cy.prove(program)
+    >>> proof["deadlock"].status
+    'proven'
     """
 
     kernel: str
@@ -128,6 +138,15 @@ class Depths:
         Whether the program passes with the depths that it has.
     rendezvous : bool
         Whether it passes with depth 0 everywhere, where a send waits for its receive.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def matmul(A, B):
+    ...     return A @ B
+    >>> program = matmul.compile(np.ones((2, 2)), np.ones((2, 2)))
+    >>> program.least_depths().passes_as_given
+    True
     """
 
     channels: tuple[ChannelDepth, ...]

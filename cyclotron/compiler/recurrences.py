@@ -30,6 +30,18 @@ class Recurrences:
     constants : dict of str to ndarray
         The arrays of the host that the kernel reads, as they were when it was recorded, by tensor; among the
         equations' inputs.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def double(x):
+    ...     return 2 * x
+    >>> print(double.recurrences(np.ones(3)))
+    recurrences double
+      x : input float64[3]
+      result : output float64[3]
+      result[i] = 2 · x[i]    0 <= i <= 2
+    <BLANKLINE>
     """
 
     def __init__(self, core: _core.System, constants: Mapping[str, NDArray[Any]] | None = None) -> None:

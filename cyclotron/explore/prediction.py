@@ -35,6 +35,15 @@ class Prediction:
         Elements that each rank sends to others, and receives from them.
     messages : ndarray, int64
         That each rank sends; a broadcast is one to each other rank.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def matmul(A, B):
+    ...     return A @ B
+    >>> program = matmul.compile(np.ones((2, 2)), np.ones((2, 2)))
+    >>> cy.predict(program, ranks=1).words_received.tolist()
+    [0]
     """
 
     cycles: int
@@ -91,6 +100,15 @@ def predict(
         share a slot or a channel (CYC709).
     DeadlockError
         If the channels are too shallow for the program.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def matmul(A, B):
+    ...     return A @ B
+    >>> program = matmul.compile(np.ones((2, 2)), np.ones((2, 2)))
+    >>> cy.predict(program, ranks=1).cycles > 0
+    True
     """
     require_program(program, "predict()")
     rank_count(ranks)

@@ -170,6 +170,12 @@ class ScaleSimReport(Listing[ScaleSimLayer]):
     Attributes
     ----------
     layers : tuple of ScaleSimLayer
+
+    Examples
+    --------
+    >>> report = cy.scale_sim(8, 8, 8, dataflow="ws", array=(4, 4))
+    >>> report[0].cycles == report.cycles
+    True
     """
 
     @property
@@ -274,6 +280,11 @@ def scale_sim(
     ShapeError
         If a size is below 1, the dataflow is unknown, the array has not two extents, or the file is no
         topology.
+
+    Examples
+    --------
+    >>> cy.scale_sim(8, 8, 8, dataflow="os", array=(4, 4)).cycles
+    56
     """
     if dataflow not in _DATAFLOWS:
         raise ShapeError(

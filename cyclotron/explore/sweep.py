@@ -119,6 +119,16 @@ def sweep(
     ------
     ExecutionError
         If an axis has no value, one varies what a program has fixed, or an argument has the wrong type.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def matmul(A, B):
+    ...     return A @ B
+    >>> program = matmul.compile(np.ones((2, 2)), np.ones((2, 2)))
+    >>> table = cy.sweep(program, depth=[1, 2])
+    >>> len(table), table[0]["depth"]
+    (2, 1)
     """
     named = Named.of(schedule, machine)
     axes = {

@@ -38,6 +38,15 @@ class Sweep(Listing[Record]):
         and the message of the refusal, in which case the measures are None.
     complete : bool
         False where Ctrl-C ended it; the records are those that were done.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def matmul(A, B):
+    ...     return A @ B
+    >>> program = matmul.compile(np.ones((2, 2)), np.ones((2, 2)))
+    >>> cy.sweep(program, depth=[1, 2]).pareto("cycles", "depth")[0]["depth"]
+    1
     """
 
     def __init__(self, records: Iterable[Record], *, complete: bool = True) -> None:

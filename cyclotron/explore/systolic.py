@@ -67,6 +67,15 @@ class SystolicArrays(Sequence[Schedule]):
         Each schedule with its program.
     rejected : dict of tuple of str to str
         The choices of space loops that are not legal, each with the reason.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def matmul(A, B):
+    ...     return A @ B
+    >>> arrays = cy.systolic_arrays(matmul, np.ones((4, 4)), np.ones((4, 4)))
+    >>> float(cy.run(matmul.compile(np.eye(4), np.eye(4), schedule=arrays[0])).output.trace())
+    4.0
     """
 
     def __init__(self, arrays: Sequence[SystolicArray], rejected: dict[tuple[str, ...], str]) -> None:
@@ -138,6 +147,19 @@ def systolic_arrays(
     -------
     SystolicArrays
         A sequence of schedules; a product of matrices has six.
+
+    Raises
+    ------
+    TraceError
+        If it is no kernel, or its arguments cannot be traced (CYC116).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def matmul(A, B):
+    ...     return A @ B
+    >>> len(cy.systolic_arrays(matmul, np.ones((4, 4)), np.ones((4, 4))))
+    6
     """
     require(
         kernel,

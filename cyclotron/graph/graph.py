@@ -29,6 +29,15 @@ class Graph(Block):
         By number; those of loops have graphs of their own.
     outputs : tuple of str
         The addresses that the kernel returns.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def double(x):
+    ...     return 2 * x
+    >>> graph = double.graph(np.array([1.0, 2.0]))
+    >>> graph.evaluate()["result"].tolist()
+    [2.0, 4.0]
     """
 
     def evaluate(self, **inputs: Any) -> dict[str, NDArray[Any]]:

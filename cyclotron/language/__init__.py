@@ -1,4 +1,11 @@
-"""The input language: kernels, blocked arrays, and the functions that one calls in them."""
+"""The input language: kernels, blocked arrays, and the functions that one calls in them.
+
+Examples
+--------
+>>> from cyclotron import language
+>>> language.sqrt is cy.sqrt
+True
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,11 @@ In a kernel, and without ``backend=``, the functions are operators on one elemen
 NumPy computes it; options of a backend are refused then. With ``backend="mpi"`` (or another), or of
 distributed arrays, `matmul`, `solve_triangular` and `cholesky` choose tiles, ranks and a schedule for the
 whole matrix by what `cyclotron.calibrate` measured.
+
+Examples
+--------
+>>> cy.linalg.cholesky(np.array([[4.0]])).tolist()
+[[2.0]]
 """
 
 from __future__ import annotations
@@ -70,6 +75,11 @@ def matmul(
         operand is on another number of ranks (CYC736).
     BackendUnavailable
         If there is no such backend (CYC720), or MPI is missing (CYC722).
+
+    Examples
+    --------
+    >>> cy.linalg.matmul(np.eye(2), np.array([[1.0, 2.0], [3.0, 4.0]]), backend="local").tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
     """
     options = options_of(backend, ranks, plan, verbose, a, b)
     if options is not None:
@@ -124,6 +134,11 @@ def solve_triangular(
         divided by, as NumPy does. Else as in `matmul`.
     BackendUnavailable
         As in `matmul`.
+
+    Examples
+    --------
+    >>> cy.linalg.solve_triangular(np.array([[2.0, 0.0], [1.0, 1.0]]), np.array([2.0, 3.0])).tolist()
+    [1.0, 2.0]
     """
     form = form_of(side, lower, trans, unit_diagonal)
     options = options_of(backend, ranks, plan, verbose, a, b)
@@ -169,6 +184,11 @@ def cholesky(
         If the matrix is not square, or of another dtype (CYC737).
     BackendUnavailable
         As in `matmul`.
+
+    Examples
+    --------
+    >>> cy.linalg.cholesky(np.array([[4.0, 2.0], [2.0, 2.0]])).tolist()
+    [[2.0, 0.0], [1.0, 1.0]]
     """
     options = options_of(backend, ranks, plan, verbose, a)
     if options is not None:

@@ -172,6 +172,12 @@ def plan(
         If there is no such number of ranks (CYC733), or a distributed operand is on another (CYC736).
     BackendUnavailable
         If there is no such backend (CYC720).
+
+    Examples
+    --------
+    >>> plan = cy.linalg.plan("cholesky", cy.spec((64, 64)), ranks=1)
+    >>> plan.ranks
+    1
     """
     form = form_of("left", lower, trans, unit_diagonal)
     planners: dict[str, tuple[int, Callable[..., Plan]]] = {

@@ -37,6 +37,11 @@ class Plan:
         The kernel's other arguments.
     others : tuple of Plan
         What was not chosen, each with its best tiles, the best first.
+
+    Examples
+    --------
+    >>> cy.linalg.plan("matmul", np.ones((64, 64)), np.ones((64, 64)), ranks=1).ranks
+    1
     """
 
     name: str

@@ -55,6 +55,16 @@ class Link:
         Elements a cycle, at least 1.
     depth : int
         Messages in flight or queued, at least 1; 2**30 or more is printed as unbounded.
+
+    Raises
+    ------
+    ShapeError
+        CYC402 if a field has the wrong type; CYC401 if a number is out of range.
+
+    Examples
+    --------
+    >>> cy.Machine(link=cy.Link(latency=2, depth=4)).link.depth
+    4
     """
 
     latency: int = records.field(default=1, unit="cycles")
@@ -90,6 +100,12 @@ class Chiplets:
     ------
     ShapeError
         CYC402 if a field has the wrong type or the shape is empty; CYC401 if an extent is out of range.
+
+    Examples
+    --------
+    >>> machine = cy.Machine(grid=(8, 8), chiplets=cy.Chiplets((4, 4), cy.Link(latency=8)))
+    >>> machine.chiplets.link.latency
+    8
     """
 
     shape: tuple[int, ...] = (4, 4)
@@ -140,6 +156,11 @@ class Control:
     ------
     ShapeError
         CYC402 if a field has the wrong type; CYC401 if a number is out of range.
+
+    Examples
+    --------
+    >>> cy.Machine(control=cy.Control(latency=10, hop=1, setup=55)).control.setup
+    55
     """
 
     latency: int = records.field(default=10, unit="cycles")
@@ -167,6 +188,16 @@ class Unit:
         ``(lanes,)``: a tile takes ``ceil(elements/lanes)``. Of a scalar unit ``()``: one pass.
     cycles : int
         Of a pass, from 1 to 2**16.
+
+    Raises
+    ------
+    ShapeError
+        CYC402 if a field has the wrong type; CYC401 if a number is out of range.
+
+    Examples
+    --------
+    >>> cy.PE(matrix=cy.Unit(shape=(16, 16, 16), cycles=16)).matrix.cycles
+    16
     """
 
     shape: tuple[int, ...] = ()
@@ -233,6 +264,11 @@ class PE:
     ShapeError
         CYC402 if a field has the wrong type; CYC401 if a number is out of range, or the memory is no multiple
         of its banks.
+
+    Examples
+    --------
+    >>> cy.Machine(pe=cy.PE(memory=65536, cycles={"divide": 12})).pe.memory
+    65536
     """
 
     memory: int = records.field(default=48 * _KIB, unit="bytes")

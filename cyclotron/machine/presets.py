@@ -2,6 +2,11 @@
 
 A model is what a simulation needs and no more: each docstring says where its numbers come from, which of
 them are assumptions, and what it leaves out. ``dataclasses.replace`` changes one.
+
+Examples
+--------
+>>> cy.machines.tpu_v1().grid
+(256, 256)
 """
 
 from __future__ import annotations
@@ -51,6 +56,16 @@ def unit(*grid: int, topology: Topology = "mesh", memory: int = 2**30) -> Machin
     -------
     Machine
         The array.
+
+    Raises
+    ------
+    ShapeError
+        If a size is no positive number (CYC401, CYC402).
+
+    Examples
+    --------
+    >>> cy.machines.unit(4, 4).link.latency
+    1
     """
     link = Link(latency=1, response_latency=0, words_per_cycle=2**30, depth=2**20)
     return Machine(
@@ -84,6 +99,11 @@ def tree(leaves: int, *, link: Link | None = None, pe: PE | None = None) -> Mach
     ------
     ShapeError
         If the number of leaves is below 1 or no integer.
+
+    Examples
+    --------
+    >>> cy.machines.tree(8).pe_count
+    15
     """
     count = 2 * integer("leaves", leaves, 1, MOST) - 1
     up = tuple(LinkMap(f"(p) -> ((p - 1) // 2) if p > 0 and p % 2 == {side}") for side in (1, 0))
@@ -108,6 +128,11 @@ def tpu_v1() -> Machine:
     chip has two 8-bit weights. Left out: the unified buffer, the accumulators, the weight FIFO and DRAM
     (operands are there at the edges in time), and that a multiply-add and its hop are one stage of the chip:
     here a partial sum takes two cycles a cell.
+
+    Examples
+    --------
+    >>> cy.machines.tpu_v1().pe_count
+    65536
     """
     return _systolic_array(256, clock=700e6)
 
@@ -130,6 +155,11 @@ def gemmini_16() -> Machine:
     clock, which depends on the process. Left out: scratchpad, accumulator, DMA and the host's instructions
     (operands are there at the edges in time), and that a multiply-add and its hop are one stage: here a
     partial sum takes two cycles a PE.
+
+    Examples
+    --------
+    >>> cy.machines.gemmini_16().grid
+    (16, 16)
     """
     return _systolic_array(16)
 
@@ -154,10 +184,20 @@ def scale_sim(rows: int, columns: int, dataflow: Literal["os", "ws", "is"] = "os
     Machine
         A mesh.
 
+    Raises
+    ------
+    ShapeError
+        If a size is no positive number (CYC401, CYC402).
+
     Notes
     -----
     Links down the columns have latency 0 in ``"ws"`` and ``"is"``: what they carry leaves the register that
     its operator has just written. Memory is ample. Left out: SCALE-Sim's buffers and their bandwidth.
+
+    Examples
+    --------
+    >>> cy.machines.scale_sim(16, 8).grid
+    (16, 8)
     """
     link = Link(latency=1, response_latency=0, words_per_cycle=1, depth=1)
     down = Link(latency=0, response_latency=0, words_per_cycle=1, depth=1)
@@ -186,6 +226,11 @@ def wormhole() -> Machine:
     corner are one port here, of the bandwidth of both, 36 elements of FP16 a cycle. Left out: how other cores
     reach DRAM (they load and store at no cost), the second network, that messages of several tensors share a
     link, and the time that cores take to issue.
+
+    Examples
+    --------
+    >>> cy.machines.wormhole().grid
+    (8, 8)
     """
     link = Link(words_per_cycle=16)
     edges = ("0, :", "-1, :", ":, 0", ":, -1")
@@ -218,6 +263,11 @@ def wse2(rows: int, columns: int, *, channels: int | None = 24) -> Machine:
     Machine
         A mesh.
 
+    Raises
+    ------
+    ShapeError
+        If a size is no positive number (CYC401, CYC402).
+
     Notes
     -----
     One multiply-add a cycle is an assumption, after the three reads and one write a cycle of figure 1. There
@@ -226,6 +276,11 @@ def wse2(rows: int, columns: int, *, channels: int | None = 24) -> Machine:
     instructions, routers that pass messages on without the PE, and the banks of the memory, from which its
     streams of elements reach that rate: with ``cy.PE(banks=8)`` an accumulator in the memory would take two
     cycles, one to read and one to write it.
+
+    Examples
+    --------
+    >>> cy.machines.wse2(10, 20).grid
+    (10, 20)
     """
     pe = PE(memory=48 * 1024, flops_per_cycle=2, channels=channels)
     return Machine(grid=(rows, columns), pe=pe, control=Control(latency=10, hop=1, setup=55))
@@ -247,11 +302,21 @@ def spyre_ring(cores: int = 32) -> Machine:
     Machine
         A ring.
 
+    Raises
+    ------
+    ShapeError
+        If a size is no positive number (CYC401, CYC402).
+
     Notes
     -----
     The numbers are not the paper's: 32 cores are IBM's, 2 MiB of memory a core, one multiply-add and one
     element a cycle, one cycle a hop are assumptions, to be replaced by measured ones. The three rings carry
     a tensor each; that more tensors share them is left out, and so are the memories outside the cores.
+
+    Examples
+    --------
+    >>> cy.machines.spyre_ring().grid
+    (32,)
     """
     return Machine(grid=(cores,), topology="ring", pe=PE(memory=2 * 1024**2))
 
@@ -299,6 +364,13 @@ def cluster(
     ------
     ShapeError
         If a number is out of range.
+
+    Examples
+    --------
+    >>> machine = cy.machines.cluster(4, 4, flops_per_second=1e12, bytes_per_second=1e10,
+    ...                               latency_seconds=1e-6, memory=2**34)
+    >>> machine.grid
+    (4, 4)
     """
     clock = positive("bytes_per_second", bytes_per_second) / positive("element_bytes", element_bytes)
     link = Link(

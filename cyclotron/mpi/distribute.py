@@ -55,6 +55,12 @@ def distribute(
         no such root (CYC733).
     BackendUnavailable
         If MPI is missing or cannot be started (CYC722).
+
+    Examples
+    --------
+    >>> kept = cy.distribute(np.eye(4), cy.Layout(grid=(1, 1), block=2))
+    >>> float(kept.gather().trace())
+    4.0
     """
     source: File | Given
     if layout is not None:

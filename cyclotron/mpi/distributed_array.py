@@ -35,6 +35,12 @@ class Distributed:
         The rank of each tile, by the tile's index; -1 where nobody has it and all is zero.
     layout : Layout
         How the tiles are dealt out: on a grid of ranks, or else with an owner.
+
+    Examples
+    --------
+    >>> kept = cy.distribute(np.eye(4), ranks=1)
+    >>> kept.shape, float(kept.gather().trace())
+    ((4, 4), 4.0)
     """
 
     def __init__(self, ranks: Ranks, number: int, form: StoredTensor) -> None:

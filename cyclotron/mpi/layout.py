@@ -43,6 +43,11 @@ class Layout:
     ShapeError
         If there is not either a grid or an owner, the numbers of dimensions differ, a size is below 1, or the
         grid has no dimension or more ranks than MPI can count (CYC734).
+
+    Examples
+    --------
+    >>> cy.Layout(grid=(2, 2), block=64)
+    cy.Layout(grid=(2, 2), block=64)
     """
 
     grid: tuple[int, ...] | None = None

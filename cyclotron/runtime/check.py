@@ -29,6 +29,15 @@ class Check:
         For each backend the largest difference from the reference, relative to the largest entry.
     skipped : dict of str to str
         Backends that could not run, with the reason.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def matmul(A, B):
+    ...     return A @ B
+    >>> program = matmul.compile(np.ones((2, 2)), np.ones((2, 2)))
+    >>> cy.check(program, backends=("sim",)).skipped
+    {}
     """
 
     errors: dict[str, float]
@@ -61,6 +70,11 @@ def check(
     tolerance : float, optional
         Largest relative difference; by default 100 n eps for float types, n the largest extent, else 0.
 
+    Returns
+    -------
+    Check
+        The largest relative difference of each backend, and why others were left out.
+
     Raises
     ------
     ExecutionError
@@ -68,6 +82,15 @@ def check(
         the tolerance is no number of at least 0 (CYC714); if there is no such number of ranks (CYC733).
     BackendUnavailable
         If there is no such backend (CYC720).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def matmul(A, B):
+    ...     return A @ B
+    >>> program = matmul.compile(np.ones((2, 2)), np.ones((2, 2)))
+    >>> cy.check(program, backends=("sim", "local")).errors
+    {'sim': 0.0, 'local': 0.0}
     """
     names: tuple[Any, ...] = tuple(backends) if isinstance(backends, list | tuple) else (backends,)
     for backend in names:

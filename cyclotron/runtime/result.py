@@ -48,6 +48,16 @@ class Result:
     profile : Profile or list
         ``mpi`` only: for each rank where its time went, and the words that it moved; prints as a table. See
         `cyclotron.analysis.rank_profile.Profile`. Empty on other backends.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def matmul(A, B):
+    ...     return A @ B
+    >>> program = matmul.compile(np.ones((2, 2)), np.ones((2, 2)))
+    >>> result = cy.run(program, backend="sim")
+    >>> result.output.tolist(), result.utilization.shape == result.grid
+    ([[2.0, 2.0], [2.0, 2.0]], True)
     """
 
     def __init__(

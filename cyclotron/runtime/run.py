@@ -98,6 +98,17 @@ def run(
         has a source (CYC733); if an option has no meaning on the backend (CYC713, CYC715, CYC733).
     BackendUnavailable
         If the backend is not installed, or there is none of this name.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def matmul(A, B):
+    ...     return A @ B
+    >>> program = matmul.compile(np.ones((2, 2)), np.ones((2, 2)))
+    >>> cy.run(program, np.eye(2), np.ones((2, 2))).output.tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    >>> cy.run(program, backend="sim", functional=False).cycles > 0
+    True
     """
     require_program(program, "run()")
     chosen = backend_of(backend)

@@ -71,6 +71,11 @@ class Fold:
         Neighbours together, or dealt out in turn.
     parts : int
         PEs along the dimension, at least 1.
+
+    Examples
+    --------
+    >>> cy.cyclic(4) == cy.Fold("cyclic", 4)
+    True
     """
 
     kind: FoldKind
@@ -215,12 +220,52 @@ def check_reassociations(items: tuple[Reassociation, ...]) -> tuple[Reassociatio
 
 
 def block(parts: int) -> Fold:
-    """Return a fold of a grid dimension onto `parts` PEs, each with a block of neighbours (see `fold`)."""
+    """Return a fold of a grid dimension onto `parts` PEs, each with a block of neighbours (see `fold`).
+
+    Parameters
+    ----------
+    parts : int
+        PEs, at least 1.
+
+    Returns
+    -------
+    Fold
+
+    Raises
+    ------
+    ShapeError
+        If it is no positive number (CYC402).
+
+    Examples
+    --------
+    >>> cy.Schedule().space("i").fold(i=cy.block(4))
+    cy.Schedule().space("i").fold(i=cy.block(4))
+    """
     return Fold("block", parts)
 
 
 def cyclic(parts: int) -> Fold:
-    """Return a fold of a grid dimension onto `parts` PEs, dealt out in turn (see `Schedule.fold`)."""
+    """Return a fold of a grid dimension onto `parts` PEs, dealt out in turn (see `Schedule.fold`).
+
+    Parameters
+    ----------
+    parts : int
+        PEs, at least 1.
+
+    Returns
+    -------
+    Fold
+
+    Raises
+    ------
+    ShapeError
+        If it is no positive number (CYC402).
+
+    Examples
+    --------
+    >>> cy.Schedule().space("i").fold(i=cy.cyclic(4))
+    cy.Schedule().space("i").fold(i=cy.cyclic(4))
+    """
     return Fold("cyclic", parts)
 
 

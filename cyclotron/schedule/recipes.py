@@ -2,6 +2,19 @@
 
 Each is a plain function from a kernel to a `Schedule`, which can be changed further. The recipes read the
 index names from the kernel's text, so operands may be transposed and named freely.
+
+Examples
+--------
+>>> @cy.kernel
+... def matmul(A, B):
+...     C = cy.empty((A.shape[0], B.shape[1]))
+...     for i in range(A.shape[0]):
+...         for j in range(B.shape[1]):
+...             C[i, j] = sum(A[i, k] * B[k, j] for k in range(A.shape[1]))
+...     return C
+>>> schedule = cy.schedules.output_stationary(matmul)
+>>> float(cy.run(matmul.compile(np.eye(2), np.eye(2), schedule=schedule)).output.trace())
+2.0
 """
 
 from __future__ import annotations
@@ -83,10 +96,26 @@ def output_stationary(kernel: Kernel) -> Schedule:
     kernel : Kernel
         With one equation that has a reduction, e.g. a product of matrices or of a matrix and a vector.
 
+    Returns
+    -------
+    Schedule
+
     Raises
     ------
     ScheduleError
         If the kernel is not of this form.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def matmul(A, B):
+    ...     C = cy.empty((A.shape[0], B.shape[1]))
+    ...     for i in range(A.shape[0]):
+    ...         for j in range(B.shape[1]):
+    ...             C[i, j] = sum(A[i, k] * B[k, j] for k in range(A.shape[1]))
+    ...     return C
+    >>> cy.schedules.output_stationary(matmul)
+    cy.Schedule().space("i", "j").time("k").stream("A", along="j").stream("B", along="i")
     """
     equation = _contraction(kernel, "output_stationary")
     space = _plain(equation.subscripts)
@@ -115,10 +144,26 @@ def weight_stationary(kernel: Kernel) -> Schedule:
     kernel : Kernel
         A product of two matrices.
 
+    Returns
+    -------
+    Schedule
+
     Raises
     ------
     ScheduleError
         If the kernel is not one.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def matmul(A, B):
+    ...     C = cy.empty((A.shape[0], B.shape[1]))
+    ...     for i in range(A.shape[0]):
+    ...         for j in range(B.shape[1]):
+    ...             C[i, j] = sum(A[i, k] * B[k, j] for k in range(A.shape[1]))
+    ...     return C
+    >>> cy.schedules.weight_stationary(matmul)
+    cy.Schedule().space("i", "k").time("j").prefetch("A").stream("B", along="i")
     """
     product = _product(kernel, "weight_stationary")
     schedule = Schedule().space(product.row, product.inner).time(product.column)
@@ -136,10 +181,26 @@ def input_stationary(kernel: Kernel) -> Schedule:
     kernel : Kernel
         A product of two matrices.
 
+    Returns
+    -------
+    Schedule
+
     Raises
     ------
     ScheduleError
         If the kernel is not one.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def matmul(A, B):
+    ...     C = cy.empty((A.shape[0], B.shape[1]))
+    ...     for i in range(A.shape[0]):
+    ...         for j in range(B.shape[1]):
+    ...             C[i, j] = sum(A[i, k] * B[k, j] for k in range(A.shape[1]))
+    ...     return C
+    >>> cy.schedules.input_stationary(matmul)
+    cy.Schedule().space("j", "k").time("i").stream("A", along="j").prefetch("B")
     """
     product = _product(kernel, "input_stationary")
     schedule = Schedule().space(product.column, product.inner).time(product.row)
@@ -158,10 +219,31 @@ def cannon(kernel: Kernel) -> Schedule:
     kernel : Kernel
         A product of two matrices.
 
+    Returns
+    -------
+    Schedule
+
     Raises
     ------
     ScheduleError
         If the kernel is not one.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def matmul(A, B):
+    ...     C = cy.empty((A.shape[0], B.shape[1]))
+    ...     for i in range(A.shape[0]):
+    ...         for j in range(B.shape[1]):
+    ...             C[i, j] = sum(A[i, k] * B[k, j] for k in range(A.shape[1]))
+    ...     return C
+    >>> cy.schedules.cannon(matmul)
+    (cy.Schedule()
+        .space("i", "j")
+        .time("k")
+        .stream("A", along="j")
+        .stream("B", along="i")
+        .rotate("k", by=("i", "j")))
     """
     product = _product(kernel, "cannon")
     schedule = Schedule().space(product.row, product.column).time(product.inner)
@@ -181,10 +263,26 @@ def hexagonal(kernel: Kernel) -> Schedule:
     kernel : Kernel
         A product of two matrices.
 
+    Returns
+    -------
+    Schedule
+
     Raises
     ------
     ScheduleError
         If the kernel is not one.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def matmul(A, B):
+    ...     C = cy.empty((A.shape[0], B.shape[1]))
+    ...     for i in range(A.shape[0]):
+    ...         for j in range(B.shape[1]):
+    ...             C[i, j] = sum(A[i, k] * B[k, j] for k in range(A.shape[1]))
+    ...     return C
+    >>> cy.schedules.hexagonal(matmul)
+    cy.Schedule().space("i-k", "j-k").time("k")
     """
     row, column, inner, *_ = _product(kernel, "hexagonal")
     return Schedule().space(f"{row}-{inner}", f"{column}-{inner}").time(inner)
@@ -202,10 +300,26 @@ def johnson(kernel: Kernel) -> Schedule:
     kernel : Kernel
         A product of two matrices.
 
+    Returns
+    -------
+    Schedule
+
     Raises
     ------
     ScheduleError
         If the kernel is not one.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def matmul(A, B):
+    ...     C = cy.empty((A.shape[0], B.shape[1]))
+    ...     for i in range(A.shape[0]):
+    ...         for j in range(B.shape[1]):
+    ...             C[i, j] = sum(A[i, k] * B[k, j] for k in range(A.shape[1]))
+    ...     return C
+    >>> cy.schedules.johnson(matmul)
+    cy.Schedule().space("i", "j", "k").broadcast("A", along="j").broadcast("B", along="i")
     """
     product = _product(kernel, "johnson")
     schedule = Schedule().space(product.row, product.column, product.inner)
@@ -229,10 +343,31 @@ def matmul_25d(kernel: Kernel, layers: int) -> Schedule:
     layers : int
         Planes of PEs, at least 1.
 
+    Returns
+    -------
+    Schedule
+
     Raises
     ------
     ScheduleError
         If the kernel is not one, or there is not at least 1 layer.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def matmul(A, B):
+    ...     C = cy.empty((A.shape[0], B.shape[1]))
+    ...     for i in range(A.shape[0]):
+    ...         for j in range(B.shape[1]):
+    ...             C[i, j] = sum(A[i, k] * B[k, j] for k in range(A.shape[1]))
+    ...     return C
+    >>> cy.schedules.matmul_25d(matmul, layers=2)
+    (cy.Schedule()
+        .reassociate("k", parts=2, into="l")
+        .space("i", "j", "l")
+        .time("k")
+        .stream("A", along="j")
+        .stream("B", along="i"))
     """
     row, column, inner, left, right = _product(kernel, "matmul_25d")
     taken = {
@@ -264,10 +399,26 @@ def summa(kernel: Kernel, panels: int | None = None, distributed: bool = False) 
         (k, j), and are broadcast from there, both ways; by default the grid's edges feed them in. An unfolded
         grid has to be square; folded cyclically, in up to four rounds, any grid will do.
 
+    Returns
+    -------
+    Schedule
+
     Raises
     ------
     ScheduleError
         If the kernel is not one.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def matmul(A, B):
+    ...     C = cy.empty((A.shape[0], B.shape[1]))
+    ...     for i in range(A.shape[0]):
+    ...         for j in range(B.shape[1]):
+    ...             C[i, j] = sum(A[i, k] * B[k, j] for k in range(A.shape[1]))
+    ...     return C
+    >>> cy.schedules.summa(matmul)
+    cy.Schedule().space("i", "j").time("k").broadcast("A", along="j").broadcast("B", along="i")
     """
     product = _product(kernel, "summa")
     schedule = Schedule().space(product.row, product.column).time(product.inner).panels(product.inner, panels)
@@ -290,10 +441,26 @@ def pumma(kernel: Kernel, broadcast: str | None = None) -> Schedule:
     broadcast : str, optional
         Name of the operand to broadcast; by default the first.
 
+    Returns
+    -------
+    Schedule
+
     Raises
     ------
     ScheduleError
         If the kernel is not one, or has no such operand.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def matmul(A, B):
+    ...     C = cy.empty((A.shape[0], B.shape[1]))
+    ...     for i in range(A.shape[0]):
+    ...         for j in range(B.shape[1]):
+    ...             C[i, j] = sum(A[i, k] * B[k, j] for k in range(A.shape[1]))
+    ...     return C
+    >>> cy.schedules.pumma(matmul)
+    cy.Schedule().space("i", "j").time("k").broadcast("A", along="j").stream("B", along="i")
     """
     product = _product(kernel, "pumma")
     operands = {product.left: product.column, product.right: product.row}

@@ -25,6 +25,13 @@ def show_config() -> dict[str, Any]:
     dict
         ``cyclotron``, ``python``, ``platform``, ``numpy``, ``isl``, ``blas``, ``mpi``, ``mpi4py``,
         ``mpi launcher``, ``matplotlib`` (str, or None where missing) and ``threads`` (int).
+
+    Examples
+    --------
+    >>> config = cy.show_config()  # doctest: +ELLIPSIS
+    cyclotron ...
+    >>> config["cyclotron"] == cy.__version__
+    True
     """
     found = configuration()
     width = max(map(len, found))

@@ -42,6 +42,14 @@ class CyclotronError(Exception):
         Further places or facts that explain the error.
     help : str, optional
         What to write instead.
+
+    Examples
+    --------
+    >>> try:
+    ...     cy.Schedule().space("i", "i")
+    ... except cy.CyclotronError as error:
+    ...     print(error.code)
+    CYC303
     """
 
     def __init__(
@@ -81,35 +89,137 @@ class CyclotronError(Exception):
 
 
 class TraceError(CyclotronError, ValueError):
-    """The kernel's text is not a recurrence."""
+    """The kernel's text is not a recurrence.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return np.sinc(x)
+    >>> try:
+    ...     f(np.ones(2))
+    ... except cy.TraceError as error:
+    ...     print(error.code)
+    CYC105
+    """
 
 
 class ShapeError(CyclotronError, ValueError):
-    """Shapes or dtypes do not fit."""
+    """Shapes or dtypes do not fit.
+
+    Examples
+    --------
+    >>> try:
+    ...     cy.blocked(np.eye(2), (2,))
+    ... except cy.ShapeError as error:
+    ...     print(error.code)
+    CYC122
+    """
 
 
 class ScheduleError(CyclotronError, ValueError):
-    """A schedule names what does not exist, or is incomplete."""
+    """A schedule names what does not exist, or is incomplete.
+
+    Examples
+    --------
+    >>> try:
+    ...     cy.Schedule().space("i", "i")
+    ... except cy.ScheduleError as error:
+    ...     print(error.code)
+    CYC303
+    """
 
 
 class LegalityError(CyclotronError, ValueError):
-    """A schedule or kernel breaks a dependence or single assignment."""
+    """A schedule or kernel breaks a dependence or single assignment.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     y = cy.empty_like(x)
+    ...     for i in range(len(x)):
+    ...         y[i] = x[i + 1]
+    ...     return y
+    >>> try:
+    ...     f(np.ones(2))
+    ... except cy.LegalityError as error:
+    ...     print(error.code)
+    CYC203
+    """
 
 
 class CapacityError(CyclotronError, MemoryError):
-    """The machine is too small."""
+    """The machine is too small.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(A):
+    ...     return A @ A
+    >>> try:
+    ...     f.compile(np.ones((8, 8)), machine=cy.Machine(pe=cy.PE(memory=16)))
+    ... except cy.CapacityError as error:
+    ...     print(error.code)
+    CYC501
+    """
 
 
 class ProgramError(CyclotronError, ValueError):
-    """A program file is corrupt, foreign or inconsistent."""
+    """A program file is corrupt, foreign or inconsistent.
+
+    Examples
+    --------
+    >>> try:
+    ...     cy.load("missing.cyc")
+    ... except cy.ProgramError as error:
+    ...     print(error.code)
+    CYC601
+    """
 
 
 class DeadlockError(CyclotronError, RuntimeError):
-    """No PE can advance."""
+    """No PE can advance.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def exchange(A):
+    ...     T, n = A.shape
+    ...     X = cy.empty_like(A)
+    ...     for t in range(T):
+    ...         for i in range(n):
+    ...             if t < 5:
+    ...                 X[t, i] = A[t, i]
+    ...             elif i == 0:
+    ...                 X[t, i] = X[t - 5, i + 1]
+    ...             else:
+    ...                 X[t, i] = X[t - 5, i - 1]
+    ...     return X
+    >>> program = exchange.compile(np.ones((12, 2)), schedule=cy.Schedule().space("i"))
+    >>> try:
+    ...     cy.run(program.with_machine(cy.Machine(link=cy.Link(depth=2))), backend="sim")
+    ... except cy.DeadlockError as error:
+    ...     print(error.code)
+    CYC801
+    """
 
 
 class BackendUnavailable(CyclotronError, RuntimeError):  # noqa: N818 (the name of the design)
-    """A backend is not installed."""
+    """A backend is not installed.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def matmul(A, B):
+    ...     return A @ B
+    >>> program = matmul.compile(np.ones((2, 2)), np.ones((2, 2)))
+    >>> try:
+    ...     cy.run(program, backend="gpu")
+    ... except cy.BackendUnavailable as error:
+    ...     print(error.code)
+    CYC720
+    """
 
 
 class ExecutionError(CyclotronError, RuntimeError):
@@ -119,6 +229,18 @@ class ExecutionError(CyclotronError, RuntimeError):
     ----------
     result : Result or None
         What was computed until then, where a ``while`` took its most steps (CYC719).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def matmul(A, B):
+    ...     return A @ B
+    >>> program = matmul.compile(np.ones((2, 2)), np.ones((2, 2)))
+    >>> try:
+    ...     cy.run(program, backend="local").cycles
+    ... except cy.ExecutionError as error:
+    ...     print(error.code)
+    CYC712
     """
 
     result: Any = None
@@ -130,7 +252,13 @@ class ExecutionError(CyclotronError, RuntimeError):
 
 
 class InternalError(CyclotronError, RuntimeError):
-    """A bug of Cyclotron's own."""
+    """A bug of Cyclotron's own.
+
+    Examples
+    --------
+    >>> issubclass(cy.InternalError, cy.CyclotronError)
+    True
+    """
 
 
 def render(error: CyclotronError) -> str:

@@ -55,6 +55,14 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
     ShapeError
         CYC122 for shapes that do not conform, CYC120 for indices that are not integers. When the program
         runs, an index outside of the axis is an `ExecutionError` (CYC701).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x, n):
+    ...     return cy.take_along_axis(x, n, 0)
+    >>> f(np.array([5, 6, 7]), np.array([2, 0])).tolist()
+    [7, 5]
     """
     array, places, along = _checked("take_along_axis", arr, indices, axis)
     array = materialized(array) if array.costly else array
@@ -76,10 +84,25 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
     axis : int or None
         As for `take_along_axis`.
 
+    Returns
+    -------
+    None
+        `arr` is assigned.
+
     Raises
     ------
     ShapeError
         As `take_along_axis`.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x, n):
+    ...     y = x.copy()
+    ...     cy.put_along_axis(y, n, 0, 0)
+    ...     return y
+    >>> f(np.array([5, 6, 7]), np.array([2])).tolist()
+    [5, 6, 0]
     """
     array, places, along = _checked("put_along_axis", arr, indices, axis)
     if array.whole() is None:

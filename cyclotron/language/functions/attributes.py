@@ -25,13 +25,61 @@ def _copy(a: Any) -> Any:
 
 @numpy_function(np.real, elementwise=True)
 def real(val: Any) -> Any:
-    """The real part of each scalar; of arrays a view."""
+    """The real part of each scalar; of arrays a view.
+
+    Parameters
+    ----------
+    val : array, tile or scalar
+        Of any shape.
+
+    Returns
+    -------
+    array, tile or scalar
+        Shaped as the operand, real.
+
+    Raises
+    ------
+    ShapeError
+        If shapes do not fit (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.real(x)
+    >>> f(np.array([1 + 2j])).tolist()
+    [1.0]
+    """
     return val.real
 
 
 @numpy_function(np.imag, elementwise=True)
 def imag(val: Any) -> Any:
-    """The imaginary part of each scalar; of complex arrays a view."""
+    """The imaginary part of each scalar; of complex arrays a view.
+
+    Parameters
+    ----------
+    val : array, tile or scalar
+        Of any shape.
+
+    Returns
+    -------
+    array, tile or scalar
+        Shaped as the operand, real.
+
+    Raises
+    ------
+    ShapeError
+        If shapes do not fit (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.imag(x)
+    >>> f(np.array([1 + 2j])).tolist()
+    [2.0]
+    """
     return val.imag
 
 

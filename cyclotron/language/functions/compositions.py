@@ -18,7 +18,33 @@ from cyclotron.language.values.operations import element
 
 @numpy_function(np.clip, method="clip", elementwise=True)
 def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
-    """Each scalar, or the bound that it is beyond; a bound that is None is none."""
+    """Each scalar, or the bound that it is beyond; a bound that is None is none.
+
+    Parameters
+    ----------
+    a : array, tile or scalar
+        Of any shape.
+    a_min, a_max : array, tile or scalar, optional
+        The bounds, of shapes that broadcast with `a`; also named `min` and `max`.
+
+    Returns
+    -------
+    array, tile or scalar
+        Of the operands' broadcast shape.
+
+    Raises
+    ------
+    ShapeError
+        If shapes do not fit (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.clip(x, 0, 2)
+    >>> f(np.array([-1, 1, 3])).tolist()
+    [0, 1, 2]
+    """
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     if low is None and high is None:
         return +a  # a new array
@@ -28,43 +54,212 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: 
 
 @numpy_function(np.tan, elementwise=True)
 def tan(x: Any) -> Any:
-    """The tangent of each scalar, in radians: the sine by the cosine."""
+    """The tangent of each scalar, in radians: the sine by the cosine.
+
+    Parameters
+    ----------
+    x : array, tile or scalar
+        Of any shape.
+
+    Returns
+    -------
+    array, tile or scalar
+        Shaped as the operand.
+
+    Raises
+    ------
+    ShapeError
+        If shapes do not fit (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.tan(x)
+    >>> x = np.array([0.0, 0.5])
+    >>> np.allclose(f(x), np.tan(x))
+    True
+    """
     return f.sin(x) / f.cos(x)
 
 
 @numpy_function(np.log2, elementwise=True)
 def log2(x: Any) -> Any:
-    """The logarithm to the base 2 of each scalar: of powers of two to the last bit or so."""
+    """The logarithm to the base 2 of each scalar: of powers of two to the last bit or so.
+
+    Parameters
+    ----------
+    x : array, tile or scalar
+        Of any shape.
+
+    Returns
+    -------
+    array, tile or scalar
+        Shaped as the operand.
+
+    Raises
+    ------
+    ShapeError
+        If shapes do not fit (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.log2(x)
+    >>> np.allclose(f(np.array([1.0, 8.0])), [0.0, 3.0])
+    True
+    """
     return f.log(x) / math.log(2)
 
 
 @numpy_function(np.log10, elementwise=True)
 def log10(x: Any) -> Any:
-    """The logarithm to the base 10 of each scalar: of powers of ten to the last bit or so."""
+    """The logarithm to the base 10 of each scalar: of powers of ten to the last bit or so.
+
+    Parameters
+    ----------
+    x : array, tile or scalar
+        Of any shape.
+
+    Returns
+    -------
+    array, tile or scalar
+        Shaped as the operand.
+
+    Raises
+    ------
+    ShapeError
+        If shapes do not fit (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.log10(x)
+    >>> np.allclose(f(np.array([1.0, 100.0])), [0.0, 2.0])
+    True
+    """
     return f.log(x) / math.log(10)
 
 
 @numpy_function(np.degrees, np.rad2deg, elementwise=True)
 def degrees(x: Any) -> Any:
-    """Angles in radians as degrees, floating."""
+    """Angles in radians as degrees, floating.
+
+    Parameters
+    ----------
+    x : array, tile or scalar
+        Of any shape.
+
+    Returns
+    -------
+    array, tile or scalar
+        Shaped as the operand.
+
+    Raises
+    ------
+    ShapeError
+        If shapes do not fit (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.degrees(x)
+    >>> f(np.array([0.0, np.pi])).tolist()
+    [0.0, 180.0]
+    """
     return _scaled(np.degrees, x, 180, math.pi)
 
 
 @numpy_function(np.radians, np.deg2rad, elementwise=True)
 def radians(x: Any) -> Any:
-    """Angles in degrees as radians, floating."""
+    """Angles in degrees as radians, floating.
+
+    Parameters
+    ----------
+    x : array, tile or scalar
+        Of any shape.
+
+    Returns
+    -------
+    array, tile or scalar
+        Shaped as the operand.
+
+    Raises
+    ------
+    ShapeError
+        If shapes do not fit (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.radians(x)
+    >>> np.allclose(f(np.array([0.0, 180.0])), [0.0, np.pi])
+    True
+    """
     return _scaled(np.radians, x, math.pi, 180)
 
 
 @numpy_function(np.isinf, elementwise=True)
 def isinf(x: Any) -> Any:
-    """True where a scalar is infinite."""
+    """True where a scalar is infinite.
+
+    Parameters
+    ----------
+    x : array, tile or scalar
+        Of any shape.
+
+    Returns
+    -------
+    array, tile or scalar
+        Shaped as the operand, bool.
+
+    Raises
+    ------
+    ShapeError
+        If shapes do not fit (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.isinf(x)
+    >>> f(np.array([1.0, np.inf])).tolist()
+    [False, True]
+    """
     return f.logical_not(f.logical_or(f.isfinite(x), f.isnan(x)))
 
 
 @numpy_function(np.round, method="round", elementwise=True)
 def round(a: Any) -> Any:
-    """The whole number nearest to each real scalar; of two as near the even one."""
+    """The whole number nearest to each real scalar; of two as near the even one.
+
+    Parameters
+    ----------
+    a : array, tile or scalar
+        Of any shape.
+
+    Returns
+    -------
+    array, tile or scalar
+        Shaped as the operand.
+
+    Raises
+    ------
+    ShapeError
+        If shapes do not fit (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.round(x)
+    >>> f(np.array([0.5, 1.5, 2.4])).tolist()
+    [0.0, 2.0, 2.0]
+    """
     kind = np.dtype(a.dtype).kind
     if kind == "b":
         return a.astype("float16")
@@ -98,7 +293,33 @@ def floating(ufunc: np.ufunc, x: Any) -> Any:
 
 @numpy_function(np.isclose, elementwise=True)
 def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08) -> Any:
-    """True where scalars differ by at most ``atol + rtol * abs(b)``; infinite ones where they are equal."""
+    """True where scalars differ by at most ``atol + rtol * abs(b)``; infinite ones where they are equal.
+
+    Parameters
+    ----------
+    a, b : array, tile or scalar
+        Of shapes that broadcast.
+    rtol, atol : float
+        Relative and absolute tolerance.
+
+    Returns
+    -------
+    array, tile or scalar
+        Of the operands' broadcast shape, bool.
+
+    Raises
+    ------
+    ShapeError
+        If shapes do not fit (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.isclose(x, 1.0)
+    >>> f(np.array([1.0, 2.0])).tolist()
+    [True, False]
+    """
     if isinstance(b, int):
         b = float(b)
     elif hasattr(b, "dtype") and np.dtype(b.dtype).kind in "bi":
@@ -109,7 +330,33 @@ def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08) -> Any:
 
 @numpy_function(np.allclose, or_numpy=False)
 def allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08) -> Any:
-    """True if all scalars are close, as `isclose` says; an array without axes."""
+    """True if all scalars are close, as `isclose` says; an array without axes.
+
+    Parameters
+    ----------
+    a, b : array, tile or scalar
+        Of shapes that broadcast.
+    rtol, atol : float
+        Relative and absolute tolerance: ``abs(a - b) <= atol + rtol * abs(b)``.
+
+    Returns
+    -------
+    array
+        Without axes, bool.
+
+    Raises
+    ------
+    ShapeError
+        If shapes do not fit (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.allclose(x, 1.0)
+    >>> f(np.array([1.0, 1.0 + 1e-9])).tolist()
+    True
+    """
     if isinstance(a, Arithmetic) or isinstance(b, Arithmetic):
         return all(isclose(a, b, rtol, atol))
     return plain_result(np.allclose(a, b, rtol, atol), a, b)

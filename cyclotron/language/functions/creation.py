@@ -49,6 +49,22 @@ def empty(
     -------
     ndarray or Blocked
         In a kernel under trace, a symbolic tensor.
+
+    Raises
+    ------
+    ShapeError
+        If the shape or tile does not fit (CYC122), or the dtype is not supported (CYC120).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     y = cy.empty(len(x))
+    ...     for i in range(len(x)):
+    ...         y[i] = 2 * x[i]
+    ...     return y
+    >>> f(np.array([1.0, 2.0])).tolist()
+    [2.0, 4.0]
     """
     return _new(shape, dtype, tile, None, name)
 
@@ -57,7 +73,39 @@ def empty(
 def zeros(
     shape: Shape, dtype: DTypeLike | None = None, tile: Tile | None = None, *, name: str | None = None
 ) -> NDArray[Any]:
-    """Return a new array of zeros; elements without assignment stay zero. Parameters as for `empty`."""
+    """Return a new array of zeros; elements without assignment stay zero. Parameters as for `empty`.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+        As for `empty`.
+    dtype : dtype, optional
+        As for `empty`.
+    tile : optional
+        As for `empty`.
+    name : str, optional
+        As for `empty`.
+
+    Returns
+    -------
+    array
+        A tensor of the kernel; outside of kernels NumPy's array.
+
+    Raises
+    ------
+    ShapeError
+        If the shape or tile does not fit (CYC122), or the dtype is not supported (CYC120).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     y = cy.zeros(2)
+    ...     y[1] = x[1]
+    ...     return y
+    >>> f(np.array([5.0, 1.0])).tolist()
+    [0.0, 1.0]
+    """
     return _new(shape, dtype, tile, 0, name)
 
 
@@ -65,7 +113,39 @@ def zeros(
 def ones(
     shape: Shape, dtype: DTypeLike | None = None, tile: Tile | None = None, *, name: str | None = None
 ) -> NDArray[Any]:
-    """Return a new array of ones; elements without assignment stay one. Parameters as for `empty`."""
+    """Return a new array of ones; elements without assignment stay one. Parameters as for `empty`.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+        As for `empty`.
+    dtype : dtype, optional
+        As for `empty`.
+    tile : optional
+        As for `empty`.
+    name : str, optional
+        As for `empty`.
+
+    Returns
+    -------
+    array
+        A tensor of the kernel; outside of kernels NumPy's array.
+
+    Raises
+    ------
+    ShapeError
+        If the shape or tile does not fit (CYC122), or the dtype is not supported (CYC120).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     y = cy.ones(2)
+    ...     y[1] = x[1]
+    ...     return y
+    >>> f(np.array([5.0, 1.0])).tolist()
+    [1.0, 1.0]
+    """
     return _new(shape, dtype, tile, 1, name)
 
 
@@ -78,25 +158,150 @@ def full(
     *,
     name: str | None = None,
 ) -> NDArray[Any]:
-    """Return a new array of one value; elements without assignment keep it. Parameters as for `empty`."""
+    """Return a new array of one value; elements without assignment keep it. Parameters as for `empty`.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+        As for `empty`.
+    fill_value : number
+        The value of all elements that nothing is assigned to.
+    dtype : dtype, optional
+        As for `empty`.
+    tile : optional
+        As for `empty`.
+    name : str, optional
+        As for `empty`.
+
+    Returns
+    -------
+    array
+        A tensor of the kernel; outside of kernels NumPy's array.
+
+    Raises
+    ------
+    ShapeError
+        If the shape or tile does not fit (CYC122), or the dtype is not supported (CYC120).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     y = cy.full(2, 7)
+    ...     y[1] = x[1]
+    ...     return y
+    >>> f(np.array([5.0, 1.0])).tolist()
+    [7.0, 1.0]
+    """
     return _new(shape, dtype, tile, fill_value, name)
 
 
 @numpy_function(np.empty_like, or_numpy=False, role="creation")
 def empty_like(prototype: Any, dtype: DTypeLike | None = None, *, name: str | None = None) -> NDArray[Any]:
-    """Return a new array shaped, tiled and typed as `prototype`, whose elements the kernel assigns."""
+    """Return a new array shaped, tiled and typed as `prototype`, whose elements the kernel assigns.
+
+    Parameters
+    ----------
+    prototype : array
+        A tensor of the kernel.
+    dtype : dtype, optional
+        Another dtype than the prototype's.
+    name : str, optional
+        As for `empty`.
+
+    Returns
+    -------
+    array
+        A tensor of the kernel; outside of kernels NumPy's array.
+
+    Raises
+    ------
+    ShapeError
+        If the shape or tile does not fit (CYC122), or the dtype is not supported (CYC120).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     y = cy.empty_like(x)
+    ...     for i in range(len(x)):
+    ...         y[i] = 2 * x[i]
+    ...     return y
+    >>> f(np.array([1.0, 2.0])).tolist()
+    [2.0, 4.0]
+    """
     return _new_like(prototype, dtype, None, name)
 
 
 @numpy_function(np.zeros_like, or_numpy=False, role="creation")
 def zeros_like(prototype: Any, dtype: DTypeLike | None = None, *, name: str | None = None) -> NDArray[Any]:
-    """Return a new array of zeros shaped, tiled and typed as `prototype`."""
+    """Return a new array of zeros shaped, tiled and typed as `prototype`.
+
+    Parameters
+    ----------
+    prototype : array
+        A tensor of the kernel.
+    dtype : dtype, optional
+        Another dtype than the prototype's.
+    name : str, optional
+        As for `empty`.
+
+    Returns
+    -------
+    array
+        A tensor of the kernel; outside of kernels NumPy's array.
+
+    Raises
+    ------
+    ShapeError
+        If the shape or tile does not fit (CYC122), or the dtype is not supported (CYC120).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     y = cy.zeros_like(x)
+    ...     y[1] = x[1]
+    ...     return y
+    >>> f(np.array([5.0, 1.0])).tolist()
+    [0.0, 1.0]
+    """
     return _new_like(prototype, dtype, 0, name)
 
 
 @numpy_function(np.ones_like, or_numpy=False, role="creation")
 def ones_like(prototype: Any, dtype: DTypeLike | None = None, *, name: str | None = None) -> NDArray[Any]:
-    """Return a new array of ones shaped, tiled and typed as `prototype`."""
+    """Return a new array of ones shaped, tiled and typed as `prototype`.
+
+    Parameters
+    ----------
+    prototype : array
+        A tensor of the kernel.
+    dtype : dtype, optional
+        Another dtype than the prototype's.
+    name : str, optional
+        As for `empty`.
+
+    Returns
+    -------
+    array
+        A tensor of the kernel; outside of kernels NumPy's array.
+
+    Raises
+    ------
+    ShapeError
+        If the shape or tile does not fit (CYC122), or the dtype is not supported (CYC120).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     y = cy.ones_like(x)
+    ...     y[1] = x[1]
+    ...     return y
+    >>> f(np.array([5.0, 1.0])).tolist()
+    [1.0, 1.0]
+    """
     return _new_like(prototype, dtype, 1, name)
 
 
@@ -104,7 +309,39 @@ def ones_like(prototype: Any, dtype: DTypeLike | None = None, *, name: str | Non
 def full_like(
     prototype: Any, fill_value: complex, dtype: DTypeLike | None = None, *, name: str | None = None
 ) -> NDArray[Any]:
-    """Return a new array of one value shaped, tiled and typed as `prototype`."""
+    """Return a new array of one value shaped, tiled and typed as `prototype`.
+
+    Parameters
+    ----------
+    prototype : array
+        A tensor of the kernel.
+    fill_value : number
+        The value of all elements that nothing is assigned to.
+    dtype : dtype, optional
+        Another dtype than the prototype's.
+    name : str, optional
+        As for `empty`.
+
+    Returns
+    -------
+    array
+        A tensor of the kernel; outside of kernels NumPy's array.
+
+    Raises
+    ------
+    ShapeError
+        If the shape or tile does not fit (CYC122), or the dtype is not supported (CYC120).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     y = cy.full_like(x, 7)
+    ...     y[1] = x[1]
+    ...     return y
+    >>> f(np.array([5.0, 1.0])).tolist()
+    [7.0, 1.0]
+    """
     return _new_like(prototype, dtype, fill_value, name)
 
 

@@ -66,6 +66,19 @@ def einsum(subscripts: str, *operands: Any, name: str | None = None) -> Any:
     -------
     ndarray or Blocked
         In a kernel under trace, a symbolic tensor.
+
+    Raises
+    ------
+    ShapeError
+        If the subscripts are malformed or do not fit the operands (CYC123).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(A, x):
+    ...     return cy.einsum("ij,j->i", A, x)
+    >>> f(np.array([[1.0, 2.0], [3.0, 4.0]]), np.ones(2)).tolist()
+    [3.0, 7.0]
     """
     parts = parse(subscripts)
     context = ACTIVE.get()

@@ -31,12 +31,44 @@ def _elementwise(name: str, about: str, op: str = "") -> Any:
     """The function of an elementwise operator of the registry, by default of the same name."""
     known = op or name
     numpy = OPERATORS[known].numpy
+    names, operands = (
+        ("x, y", "np.array([0.25, 0.5]), 0.5")
+        if getattr(numpy, "nin", 1) == 2
+        else ("x", "np.array([0.25, 0.5])")
+    )
 
     def function(*values: Any) -> Any:
+        """{about}
+
+        Parameters
+        ----------
+        {names} : array, tile or scalar
+            Of shapes that broadcast as in NumPy.
+
+        Returns
+        -------
+        array, tile or scalar
+            Of the operands' broadcast shape.
+
+        Raises
+        ------
+        ShapeError
+            If the shapes do not broadcast (CYC122), or the operator is not defined for the dtype (CYC121).
+
+        Examples
+        --------
+        >>> @cy.kernel
+        ... def f({names}):
+        ...     return cy.{name}({names})
+        >>> {names} = {operands}
+        >>> np.allclose(f({names}), np.{name}({names}))
+        True
+        """
         traced = isinstance(ACTIVE.get(), Trace) and not builtins.all(isinstance(v, _HOSTS) for v in values)
         return of_numpy(operations.apply(known, *values)) if traced else numpy(*values)
 
     function.__name__ = function.__qualname__ = name
+    about = (function.__doc__ or "").format(about=about, name=name, names=names, operands=operands)
     function.__doc__ = about
     return numpy_function()(function)
 
@@ -75,14 +107,62 @@ logical_not: Test = _elementwise("logical_not", "True where a scalar is zero.")
 
 @numpy_function(np.square, elementwise=True)
 def square(x: Any) -> Any:
-    """The square of each scalar, a number."""
+    """The square of each scalar, a number.
+
+    Parameters
+    ----------
+    x : array, tile or scalar
+        Of any shape.
+
+    Returns
+    -------
+    array, tile or scalar
+        Shaped as the operand.
+
+    Raises
+    ------
+    ShapeError
+        If shapes do not fit (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.square(x)
+    >>> f(np.array([1.0, -2.0])).tolist()
+    [1.0, 4.0]
+    """
     _number_dtype("square", x)
     return x**2
 
 
 @numpy_function(np.reciprocal, elementwise=True)
 def reciprocal(x: Any) -> Any:
-    """One over each scalar; of whole numbers the whole part, and the least number of zero."""
+    """One over each scalar; of whole numbers the whole part, and the least number of zero.
+
+    Parameters
+    ----------
+    x : array, tile or scalar
+        Of any shape.
+
+    Returns
+    -------
+    array, tile or scalar
+        Shaped as the operand.
+
+    Raises
+    ------
+    ShapeError
+        If shapes do not fit (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.reciprocal(x)
+    >>> f(np.array([2.0, 4.0])).tolist()
+    [0.5, 0.25]
+    """
     dtype = _number_dtype("reciprocal", x)
     if dtype.kind != "i":
         return 1 / x
@@ -113,6 +193,19 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     -------
     scalar, tile or array
         Shaped as all three broadcast.
+
+    Raises
+    ------
+    ShapeError
+        If shapes do not fit (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.where(x > 2, x, 0)
+    >>> f(np.array([1, 2, 3])).tolist()
+    [0, 0, 3]
     """
     symbolic = (Condition, Arithmetic, Affine, Extremum)
     if builtins.any(isinstance(value, symbolic) for value in (condition, a, b)):
@@ -125,6 +218,31 @@ def cast(x: Any, dtype: DTypeLike) -> Any:
     """Convert each scalar to a dtype, as NumPy's ``astype`` does.
 
     Complex scalars convert to complex dtypes and bool only; `cy.real` gives their real part.
+
+    Parameters
+    ----------
+    x : array, tile or scalar
+        Of any shape.
+    dtype : dtype
+        The dtype to convert to.
+
+    Returns
+    -------
+    array, tile or scalar
+        Shaped as the operand.
+
+    Raises
+    ------
+    ShapeError
+        If the dtype is not supported (CYC120), or a complex number would lose its imaginary part (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.cast(x, "int64")
+    >>> f(np.array([1.7, -1.7])).tolist()
+    [1, -1]
     """
     if isinstance(x, Element):
         return operations.cast(x, dtype)
@@ -135,7 +253,31 @@ def cast(x: Any, dtype: DTypeLike) -> Any:
 
 @numpy_function(np.outer, or_numpy=False)
 def outer(a: Any, b: Any) -> Any:
-    """The products of all pairs of scalars of two vectors, as a tile or array; of scalars the product."""
+    """The products of all pairs of scalars of two vectors, as a tile or array; of scalars the product.
+
+    Parameters
+    ----------
+    a, b : array, tile or scalar
+        Vectors of m and n scalars.
+
+    Returns
+    -------
+    array, tile or scalar
+        (m, n).
+
+    Raises
+    ------
+    ShapeError
+        If shapes do not fit (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.outer(x, x)
+    >>> f(np.array([1, 2])).tolist()
+    [[1, 2], [2, 4]]
+    """
     if isinstance(a, (Array, PartialArray)) or isinstance(b, (Array, PartialArray)):
         return products.outer(a, b)
     if isinstance(a, Element) or isinstance(b, Element):
@@ -147,12 +289,36 @@ def _of_tiles(name: str, kind: str, axis: int) -> Callable[..., Any]:
     """The function that folds each row or column of a tile."""
 
     def function(x: Any) -> Any:
+        """The {fold} of each {line} of a tile, as one {other}; of a scalar the scalar.
+
+        Parameters
+        ----------
+        x : tile or scalar
+            (n, m).
+
+        Returns
+        -------
+        tile or scalar
+            With size 1 along the axis that is folded.
+
+        Raises
+        ------
+        ShapeError
+            If the operator is not defined for the dtype (CYC121).
+
+        Examples
+        --------
+        >>> X = np.array([[1.0, 2.0], [3.0, 5.0]])
+        >>> np.array_equal(cy.{name}(X), X.{kind}(axis={axis}, keepdims=True))
+        True
+        """
         return getattr(x, kind)(axis=axis, keepdims=True) if isinstance(x, Element) or np.ndim(x) else x
 
     folds = {"sum": "sum", "max": "maximum", "min": "minimum"}
     line, other = ("row", "column") if axis else ("column", "row")
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"The {folds[kind]} of each {line} of a tile, as one {other}; of a scalar the scalar."
+    words = {"fold": folds[kind], "line": line, "other": other, "name": name, "kind": kind, "axis": axis}
+    function.__doc__ = (function.__doc__ or "").format(**words)
     return numpy_function()(function)
 
 

@@ -128,6 +128,16 @@ def inv_triangular(a: Any, *, lower: bool = True, unit_diagonal: bool = False) -
     -------
     scalar or array
         The inverse, shaped as `a`.
+
+    Raises
+    ------
+    ShapeError
+        If the matrix is not square (CYC737).
+
+    Examples
+    --------
+    >>> cy.linalg.inv_triangular(np.array([[2.0, 0.0], [0.0, 4.0]])).tolist()
+    [[0.5, 0.0], [0.0, 0.25]]
     """
     if isinstance(a, Element):
         flags = _set({"lower": bool(lower), "unit_diagonal": bool(unit_diagonal)})
@@ -156,6 +166,11 @@ def lu(a: Any) -> Any:
     ------
     numpy.linalg.LinAlgError
         If a pivot is zero.
+
+    Examples
+    --------
+    >>> cy.linalg.lu(np.array([[2.0, 1.0], [4.0, 5.0]])).tolist()
+    [[2.0, 1.0], [2.0, 3.0]]
     """
     if isinstance(a, Element):
         return operations.apply("lu", a)
@@ -185,6 +200,11 @@ def ldl(a: Any) -> Any:
     ------
     numpy.linalg.LinAlgError
         If a pivot is zero.
+
+    Examples
+    --------
+    >>> cy.linalg.ldl(np.array([[4.0, 2.0], [2.0, 3.0]])).tolist()
+    [[4.0, 0.0], [0.5, 2.0]]
     """
     if isinstance(a, Element):
         return operations.apply("ldl", a)

@@ -27,14 +27,66 @@ from cyclotron.support.errors import ShapeError
 
 @numpy_function(np.flip, role="whole arrays")
 def flip(m: Any, axis: int | tuple[int, ...] | None = None) -> Any:
-    """The array with its elements in reverse along axes, by default all."""
+    """The array with its elements in reverse along axes, by default all.
+
+    Parameters
+    ----------
+    m : array
+        Of any shape.
+    axis : int or tuple of int, optional
+        The axes to reverse; by default all.
+
+    Returns
+    -------
+    array
+        Shaped as `m`.
+
+    Raises
+    ------
+    ShapeError
+        If the array has no such axis (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.flip(x)
+    >>> f(np.array([1, 2, 3])).tolist()
+    [3, 2, 1]
+    """
     axes = axes_of(axis, m.ndim, "flip")
     return m[tuple(slice(None, None, -1 if n in axes else 1) for n in range(m.ndim))]
 
 
 @numpy_function(np.swapaxes, method="swapaxes", role="whole arrays")
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
-    """The array with two axes in each other's place."""
+    """The array with two axes in each other's place.
+
+    Parameters
+    ----------
+    a : array
+        Of at least one axis.
+    axis1, axis2 : int
+        The axes to exchange.
+
+    Returns
+    -------
+    array
+        Shaped as `a`, with the two sizes exchanged.
+
+    Raises
+    ------
+    ShapeError
+        If the array has no such axis (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.swapaxes(x, 0, 1)
+    >>> f(np.array([[1, 2], [3, 4]])).tolist()
+    [[1, 3], [2, 4]]
+    """
     one, other = (axis_of(axis, a.ndim, "swapaxes") for axis in (axis1, axis2))
     order = list(range(a.ndim))
     order[one], order[other] = other, one
@@ -43,7 +95,35 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 
 @numpy_function(np.diff, role="whole arrays")
 def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
-    """The differences of neighbours along an axis, `n` times."""
+    """The differences of neighbours along an axis, `n` times.
+
+    Parameters
+    ----------
+    a : array
+        Of at least one axis.
+    n : int
+        How many times differences are taken, 0 or more.
+    axis : int
+        The axis along which.
+
+    Returns
+    -------
+    array
+        Shaped as `a`, `n` elements shorter along the axis.
+
+    Raises
+    ------
+    ShapeError
+        If the array has no such axis (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.diff(x)
+    >>> f(np.array([1, 4, 9])).tolist()
+    [3, 5]
+    """
     along, times = axis_of(axis, a.ndim, "diff"), whole_shift(n, "diff")
     if times < 0:
         raise unfit(f"`diff` is taken {times} times", "give 0 or more")
@@ -56,7 +136,33 @@ def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
 
 @numpy_function(np.diagonal, method="diagonal", role="whole arrays")
 def diagonal(a: Any, offset: int = 0) -> Any:
-    """The diagonal of a matrix, or one `offset` places right of it."""
+    """The diagonal of a matrix, or one `offset` places right of it.
+
+    Parameters
+    ----------
+    a : array
+        (n, m).
+    offset : int
+        Which diagonal: 0 is the main one, 1 the one right of it.
+
+    Returns
+    -------
+    array
+        One axis, as long as the diagonal.
+
+    Raises
+    ------
+    ShapeError
+        If the array has no such axis (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.diagonal(x)
+    >>> f(np.array([[1, 2], [3, 4]])).tolist()
+    [1, 4]
+    """
     rows, columns = _matrix(a, "diagonal")
     offset = whole_shift(offset, "diagonal")
     down, right = max(-offset, 0), max(offset, 0)
@@ -67,19 +173,97 @@ def diagonal(a: Any, offset: int = 0) -> Any:
 
 @numpy_function(np.trace, method="trace", or_numpy=False)
 def trace(a: Any, offset: int = 0) -> Any:
-    """The sum of the diagonal of a matrix."""
+    """The sum of the diagonal of a matrix.
+
+    Parameters
+    ----------
+    a : array
+        (n, m).
+    offset : int
+        Which diagonal, as for `diagonal`.
+
+    Returns
+    -------
+    array
+        Without axes.
+
+    Raises
+    ------
+    ShapeError
+        If the array has no such axis (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.trace(x)
+    >>> f(np.array([[1, 2], [3, 4]])).tolist()
+    5
+    """
     return diagonal(a, offset).sum()
 
 
 @numpy_function(np.tril, role="whole arrays")
 def tril(m: Any, k: int = 0) -> Any:
-    """The matrix with zeros above a diagonal, the one `k` places right of the main one."""
+    """The matrix with zeros above a diagonal, the one `k` places right of the main one.
+
+    Parameters
+    ----------
+    m : array
+        (n, m).
+    k : int
+        The last diagonal that stays.
+
+    Returns
+    -------
+    array
+        Shaped as `m`.
+
+    Raises
+    ------
+    ShapeError
+        If the array has no such axis (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.tril(x)
+    >>> f(np.array([[1, 2], [3, 4]])).tolist()
+    [[1, 0], [3, 4]]
+    """
     return _part(m, k, lower=True)
 
 
 @numpy_function(np.triu, role="whole arrays")
 def triu(m: Any, k: int = 0) -> Any:
-    """The matrix with zeros below a diagonal, the one `k` places right of the main one."""
+    """The matrix with zeros below a diagonal, the one `k` places right of the main one.
+
+    Parameters
+    ----------
+    m : array
+        (n, m).
+    k : int
+        The first diagonal that stays.
+
+    Returns
+    -------
+    array
+        Shaped as `m`.
+
+    Raises
+    ------
+    ShapeError
+        If the array has no such axis (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.triu(x)
+    >>> f(np.array([[1, 2], [3, 4]])).tolist()
+    [[1, 2], [0, 4]]
+    """
     return _part(m, k, lower=False)
 
 
@@ -95,6 +279,24 @@ def eye(n: int, m: int | None = None, k: int = 0, dtype: DTypeLike | None = None
         Which diagonal.
     dtype : dtype, optional
         As for `zeros`, that of the kernel's inputs.
+
+    Returns
+    -------
+    array
+        (n, m).
+
+    Raises
+    ------
+    ShapeError
+        If the dtype is not supported (CYC120).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return x + cy.eye(2)
+    >>> f(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()
+    [[2.0, 2.0], [3.0, 5.0]]
     """
     name = default_dtype_here() if dtype is None else named_dtype(dtype)
     if not isinstance(ACTIVE.get(), Trace):
@@ -113,10 +315,30 @@ def eye(n: int, m: int | None = None, k: int = 0, dtype: DTypeLike | None = None
 def concatenate(arrays: Sequence[Any], axis: int = 0) -> Any:
     """Arrays one after the other along an axis, along which alone they may differ in size.
 
+    Parameters
+    ----------
+    arrays : sequence of array
+        Of the same shape, except along the axis.
+    axis : int
+        The axis along which they are put one after the other.
+
+    Returns
+    -------
+    array
+        As long as all of them along the axis.
+
     Raises
     ------
     ShapeError
         CYC122 if they have other axes, or differ along those.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.concatenate([x, x])
+    >>> f(np.array([1, 2])).tolist()
+    [1, 2, 1, 2]
     """
     wholes = [operand(one) for one in arrays]
     along = axis_of(axis, wholes[0].ndim, "concatenate")
@@ -157,10 +379,23 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: Any
     constant_values : number, pair, or pair for each axis
         What they are before and after, converted to the dtype of the array.
 
+    Returns
+    -------
+    array
+        Larger by what is put around it.
+
     Raises
     ------
     ShapeError
         CYC122 for other modes, widths that are negative, or widths or constants of other axes.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.pad(x, 1)
+    >>> f(np.array([1, 2])).tolist()
+    [0, 1, 2, 0]
     """
     if not isinstance(array, SymbolicArray):
         return np.pad(array, pad_width, mode, constant_values=constant_values)  # type: ignore[call-overload]

@@ -121,6 +121,20 @@ def _reduction(kind: str, about: str) -> Any:
     ndarray
         Without the folded axes; of all axes one scalar. Folded in the order of the elements, the last axis
         fastest, where NumPy adds in pairs: floating sums may differ in the last bits.
+
+    Raises
+    ------
+    ShapeError
+        If the array has no such axis (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.{kind}(x, axis=0)
+    >>> x = np.array([[1, 0], [3, 2]])
+    >>> np.array_equal(f(x), np.{kind}(x, axis=0))
+    True
     """
     return numpy_function(numpy, method=kind, or_numpy=False, role="whole arrays")(chosen)
 
@@ -157,7 +171,37 @@ def _in_dtype_of_sums(function: Callable[..., Any]) -> Callable[..., Any]:
 @numpy_function(np.var, method="var", or_numpy=False, role="whole arrays")
 @_in_dtype_of_sums
 def var(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
-    """The mean of the squared distances from the mean, over axes; `ddof` fewer of them than there are."""
+    """The mean of the squared distances from the mean, over axes; `ddof` fewer of them than there are.
+
+    Parameters
+    ----------
+    a : array
+        Of any shape, numbers.
+    axis : int or tuple of int, optional
+        The axes to sum over; by default all.
+    ddof : float
+        What is subtracted from the number of elements.
+    keepdims : bool
+        Whether these axes stay, with size 1.
+
+    Returns
+    -------
+    array
+        Shaped as `a` without these axes.
+
+    Raises
+    ------
+    ShapeError
+        If the array has no such axis (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.var(x)
+    >>> f(np.array([1.0, 3.0])).tolist()
+    1.0
+    """
     if not isinstance(a, SymbolicArray):
         return np.var(a, axis=axis, ddof=ddof, keepdims=keepdims)
     away = a - fold("mean", a, axis, True)
@@ -170,7 +214,37 @@ def var(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> An
 @numpy_function(np.std, method="std", or_numpy=False, role="whole arrays")
 @_in_dtype_of_sums
 def std(a: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
-    """The root of the variance over axes, as `var`."""
+    """The root of the variance over axes, as `var`.
+
+    Parameters
+    ----------
+    a : array
+        Of any shape, numbers.
+    axis : int or tuple of int, optional
+        The axes to sum over; by default all.
+    ddof : float
+        What is subtracted from the number of elements.
+    keepdims : bool
+        Whether these axes stay, with size 1.
+
+    Returns
+    -------
+    array
+        Shaped as `a` without these axes.
+
+    Raises
+    ------
+    ShapeError
+        If the array has no such axis (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.std(x)
+    >>> f(np.array([1.0, 3.0])).tolist()
+    1.0
+    """
     if not isinstance(a, SymbolicArray):
         return np.std(a, axis=axis, ddof=ddof, keepdims=keepdims)
     return apply("sqrt", var(a, axis, ddof, keepdims))
@@ -193,10 +267,23 @@ def norm(x: Any, ord: float | None = None, axis: Any = None, keepdims: bool = Fa
     keepdims : bool
         Whether folded axes stay, with one element.
 
+    Returns
+    -------
+    array
+        Without axes, or shaped as `x` without `axis`; real.
+
     Raises
     ------
     ShapeError
         CYC122 for another `ord`, or one with several axes.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.norm(x)
+    >>> f(np.array([3.0, 4.0])).tolist()
+    5.0
     """
     if not isinstance(x, SymbolicArray):
         if ord is None and axis is None and not keepdims:

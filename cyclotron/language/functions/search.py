@@ -55,6 +55,14 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None 
     ------
     ShapeError
         CYC122 for a step of 0 or bounds that data make, CYC120 for floats in another dtype.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return x + cy.arange(3)
+    >>> f(np.zeros(3)).tolist()
+    [0.0, 1.0, 2.0]
     """
     if not isinstance(ACTIVE.get(), Trace):
         bounds: tuple[Any, ...] = (0, start, step) if stop is None else (start, stop, step)
@@ -96,13 +104,54 @@ def argmax(a: Any, axis: int | None = None, keepdims: bool = False) -> Any:
     -------
     ndarray, int64
         Without the axis; of all axes one scalar.
+
+    Raises
+    ------
+    ShapeError
+        If the array has no such axis (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.argmax(x)
+    >>> f(np.array([1, 3, 2])).tolist()
+    1
     """
     return _extremum("max", a, axis, keepdims)
 
 
 @numpy_function(np.argmin, method="argmin", or_numpy=False)
 def argmin(a: Any, axis: int | None = None, keepdims: bool = False) -> Any:
-    """The index of the smallest element, over an axis, by default among all; otherwise as `argmax`."""
+    """The index of the smallest element, over an axis, by default among all; otherwise as `argmax`.
+
+    Parameters
+    ----------
+    a : array
+        Of any shape, real.
+    axis : int, optional
+        The axis to search along; by default all elements.
+    keepdims : bool
+        Whether the axis stays, with size 1.
+
+    Returns
+    -------
+    array
+        Shaped as `a` without the axis; int64.
+
+    Raises
+    ------
+    ShapeError
+        If the array has no such axis (CYC122), or the operation is not defined for the dtype (CYC121).
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.argmin(x)
+    >>> f(np.array([3, 1, 2])).tolist()
+    1
+    """
     return _extremum("min", a, axis, keepdims)
 
 

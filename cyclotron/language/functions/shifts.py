@@ -44,6 +44,14 @@ def roll(a: Any, shift: int | Sequence[int], axis: int | Sequence[int] | None = 
     ------
     ShapeError
         CYC122 if there is no such axis, or none is given for several.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.roll(x, 1)
+    >>> f(np.array([1, 2, 3])).tolist()
+    [3, 1, 2]
     """
     if axis is None and a.ndim != 1:
         raise unfit(
@@ -98,6 +106,14 @@ def shift(a: Any, by: int | Sequence[int], axis: int | Sequence[int] = 0, bounda
     ------
     ShapeError
         CYC122 if there is no such axis or boundary, or the mirror image does not reach as far.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.shift(x, 1)
+    >>> f(np.array([1, 2, 3])).tolist()
+    [0, 1, 2]
     """
     if not isinstance(boundary, str) or boundary not in _BOUNDARIES:
         raise unfit(

@@ -15,13 +15,42 @@ def host() -> Iterator[None]:
     """``with cy.host():`` runs its body in Python, once, while tracing (and in the reference).
 
     In a loop it also runs once, where the reference runs it in each iteration: it may not count there.
+
+    Raises
+    ------
+    TraceError
+        CYC104 if the body decides by data of the kernel.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     with cy.host():
+    ...         factor = len(x)
+    ...     return factor * x
+    >>> f(np.array([1.0, 2.0])).tolist()
+    [2.0, 4.0]
     """
     yield
 
 
 @contextmanager
 def ignore() -> Iterator[None]:
-    """``with cy.ignore():`` runs its body in the reference only; the tracer skips it."""
+    """``with cy.ignore():`` runs its body in the reference only; the tracer skips it.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     with cy.ignore():
+    ...         print("only in the reference")
+    ...     return 2 * x
+    >>> f(np.array([1.0])).tolist()
+    [2.0]
+    >>> f.reference(np.array([1.0])).tolist()
+    only in the reference
+    [2.0]
+    """
     yield
 
 
@@ -51,6 +80,8 @@ def fuse() -> Iterator[None]:
     ...         if cy.max(cy.abs(r)) < tolerance:
     ...             break
     ...     return x
+    >>> float(descend(np.zeros(2), np.ones(2), 1e-3)[0]) - 0.5 < 1e-3
+    True
     """
     trace = ACTIVE.get()
     if not isinstance(trace, Trace) or open_block():

@@ -45,6 +45,12 @@ class Blocked:
         The scalars.
     tile_shape : tuple of int
         Scalars per tile along each axis; the last tile of an axis may be smaller.
+
+    Examples
+    --------
+    >>> tiles = cy.blocked(np.ones((4, 4)), (2, 2))
+    >>> tiles.shape, tiles.array.shape
+    ((2, 2), (4, 4))
     """
 
     array: NDArray[Any]
@@ -107,7 +113,22 @@ class Blocked:
 
 @dataclass(frozen=True)
 class Spec:
-    """The shape and dtype of an argument without its data; made by `cyclotron.spec`."""
+    """The shape and dtype of an argument without its data; made by `cyclotron.spec`.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Scalars along each axis.
+    dtype : str
+        The element type.
+    tile : tuple of int, optional
+        Scalars per tile along each axis.
+
+    Examples
+    --------
+    >>> cy.spec((4, 4)) == cy.spec((4, 4), "float64")
+    True
+    """
 
     shape: tuple[int, ...]
     dtype: str = "float64"
@@ -128,6 +149,16 @@ def blocked(array: NDArray[Any], tile_shape: int | Sequence[int]) -> Blocked:
     -------
     Blocked
         ``shape`` is the grid of tiles, ``b[i, j]`` a view of one tile.
+
+    Raises
+    ------
+    ShapeError
+        If the tile has another number of axes than the array, or a size below 1 (CYC122).
+
+    Examples
+    --------
+    >>> cy.blocked(np.ones((5, 4)), (2, 2)).shape  # in tiles; the last rows are one of 1x2
+    (3, 2)
     """
     scalars = np.asarray(array)
     if scalars.ndim == 0:
@@ -160,6 +191,11 @@ def spec(
     ------
     ShapeError
         If a size is no integer or negative (CYC122), or NumPy has no such dtype (CYC120).
+
+    Examples
+    --------
+    >>> cy.spec((4, 4), "float32", tile=(2, 2))
+    Spec(shape=(4, 4), dtype='float32', tile=(2, 2))
     """
     sizes = _sizes(shape)
     try:

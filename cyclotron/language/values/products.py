@@ -82,6 +82,14 @@ def dot(a: Any, b: Any) -> Any:
     ------
     ShapeError
         CYC122 if sizes differ, or in a kernel `b` has more than two axes and `a` more than one.
+
+    Examples
+    --------
+    >>> @cy.kernel
+    ... def f(x):
+    ...     return cy.dot(x, x)
+    >>> f(np.array([1.0, 2.0])).tolist()
+    5.0
     """
     if not (isinstance(a, SymbolicArray) or isinstance(b, SymbolicArray)):
         return np.dot(a, b)

@@ -1,0 +1,48 @@
+"""The pages of the site: the reference has every public name, and what pages link to is there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import cyclotron as cy
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+PROSE = re.compile(r"^(`{3,}|:{3,}).*?^\1$", re.MULTILINE | re.DOTALL)
+TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def test_the_reference_has_every_public_name_once():
+    text = "\n".join(page.read_text() for page in sorted((DOCS / "api").glob("*.md")))
+    names = re.findall(r"^\.\. auto\w+:: cyclotron\.([\w.]+)$", text, re.MULTILINE)
+    modules = {name: getattr(cy, name) for name in ("machines", "schedules", "linalg")}
+    wanted = {name for name in cy.__all__ if name not in ("il", "language", *modules)}
+    wanted |= {f"{module}.{name}" for module, value in modules.items() for name in value.__all__}
+    assert {name for name in names if getattr(cy, name, None) is None or name in wanted} >= wanted
+    assert len([name for name in names if name in wanted]) == len(wanted)
+
+
+def test_every_page_is_in_a_table_of_contents():
+    listed = {DOCS / "index.md"}
+    for page in PAGES:
+        for block in TOCTREE.findall(page.read_text()):
+            entries = [line for line in block.splitlines() if line and not line.startswith(":")]
+            listed |= {(page.parent / f"{entry}.md").resolve() for entry in entries}
+    assert listed - {DOCS / "gallery/index.md"} == set(PAGES)
+
+
+def anchors(page):
+    titles = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    slugs = {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
+    return slugs | {title[:6].lower() for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_anchors_are_headings(page):
+    text = PROSE.sub("", page.read_text())
+    for link, anchor in re.findall(r"\]\(([\w./-]*)#([\w-]+)\)", text):
+        target = (page.parent / link).resolve() if link else page
+        assert target.exists(), link
+        assert anchor in anchors(target), f"{link}#{anchor}"
