@@ -24,6 +24,7 @@ extensions = [
     "sphinx_design",
     "refusals",
     "landing",
+    "gallery",
 ]
 source_suffix = {".md": "myst-nb", ".rst": "restructuredtext"}
 exclude_patterns = ["extensions", "static"]

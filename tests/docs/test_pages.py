@@ -9,7 +9,9 @@ import cyclotron as cy
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = sorted(DOCS.rglob("*.md"))
+PAGES = sorted(
+    set(DOCS.rglob("*.md")) - set((DOCS / "gallery").glob("*.md"))
+)  # which is written by the build
 PROSE = re.compile(r"^(`{3,}|:{3,}).*?^\1$", re.MULTILINE | re.DOTALL)
 TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -46,3 +48,10 @@ def test_anchors_are_headings(page):
         target = (page.parent / link).resolve() if link else page
         assert target.exists(), link
         assert anchor in anchors(target), f"{link}#{anchor}"
+
+
+def test_the_readme_is_short_and_shows_a_picture():
+    text = (ROOT / "README.md").read_text()
+    assert len(text.splitlines()) <= 120
+    (picture,) = re.findall(r"^!\[[^\]]+\]\(([^)]+)\)$", text, re.MULTILINE)
+    assert (ROOT / picture).stat().st_size < 60_000

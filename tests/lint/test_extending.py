@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted((ROOT / "docs").rglob("*.md"))
+PAGES = sorted(page for page in (ROOT / "docs").rglob("*.md") if page.parent.name != "gallery")
 EXTENDING = sorted(set((ROOT / "docs/extending").glob("*.md")) - {ROOT / "docs/extending/README.md"})
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"`((?:src|cyclotron|tests|tools|docs|cmake)/[\w/.-]+\.\w+)`")
