@@ -259,7 +259,7 @@ class Lowering {
     const Fold* fold = nullptr;
     std::optional<FlowId> flow;
     bool adopts = true;                  ///< A number in its place has the dtype of the reduction anyway.
-    std::optional<poly::Set> part = {};  ///< Where that is.
+    std::optional<poly::Set> part = {};  ///< The points of the value.
   };
 
   std::size_t emit(ExprId id, SpaceId space, const std::vector<std::string>& names, std::vector<Term>& terms,
