@@ -152,6 +152,14 @@ class Namespace:
             return self._function(function, (a, b), {})
         return self._if_complex(result, (a, b))
 
+    def _ordered(self, name: str, a: Any, b: Any) -> Any:
+        """Of complex numbers with NaN NumPy orders scalars otherwise than elements of arrays."""
+        result = BINARY[name](a, b)
+        if self._noise is None or not (np.iscomplexobj(a) or np.iscomplexobj(b)):
+            return result
+        coin = self._noise.choice([False, True], np.shape(result))
+        return np.where(np.isnan(a) | np.isnan(b), coin, result)[()]
+
     def _operand(self, name: str, value: Any) -> Any:
         return self._blurred(value) if name in ("Pow", "MatMult") else self._if_complex(value, (value,))
 
@@ -221,6 +229,10 @@ BINARY: Mapping[str, Callable[..., Any]] = {
     "Div": lambda a, b: a / b,
     "Pow": lambda a, b: a**b,
     "MatMult": lambda a, b: a @ b,
+    "Lt": lambda a, b: a < b,
+    "LtE": lambda a, b: a <= b,
+    "Gt": lambda a, b: a > b,
+    "GtE": lambda a, b: a >= b,
 }
 
 
@@ -233,6 +245,13 @@ class _WithNoise(ast.NodeTransformer):
         if name not in ("Mult", "Div", "Pow", "MatMult"):
             return node
         return _call("_binary", ast.Constant(name), node.left, node.right)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        name = type(node.ops[0]).__name__
+        if len(node.ops) > 1 or name not in BINARY:
+            return node
+        return _call("_ordered", ast.Constant(name), node.left, node.comparators[0])
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         self.generic_visit(node)

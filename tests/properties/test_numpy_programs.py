@@ -91,6 +91,15 @@ def test_a_sign_of_zero_is_seen() -> None:
     assert expected.difference([np.array([-0.0, np.nan])]) is not None
 
 
+def test_an_order_of_complex_nan_is_not_judged() -> None:
+    """NumPy has one for scalars and another for elements of arrays."""
+    u = np.array([complex(-np.inf, np.nan), 1j])
+    assert (u <= 0.5)[0] != (u[0] <= 0.5)
+    expected = numpy_shim.expected("def kernel(u):\n    return u <= 0.5\n", [u], 0)
+    assert expected.difference([np.array([True, True])]) is None
+    assert expected.difference([np.array([False, False])]) is not None
+
+
 def test_failures_are_made_small() -> None:
     class Picky(numpy_search.Judge):
         def judge(self, program: Program, seed: int) -> numpy_search.Finding:
