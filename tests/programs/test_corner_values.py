@@ -331,3 +331,37 @@ def test_a_tile_goes_on_from_its_value() -> None:
     program = update.compile(A, B, C)
     np.testing.assert_allclose(cy.run(program, backend="sim").output, C.array - A.array @ B.array, atol=1e-14)
     assert "matmul_subtract" in str(program.decoded())
+
+
+@cy.kernel
+def truths(u, b):
+    y = False
+    z = b[0]
+    n = False
+    m = b[1]
+    w = False
+    for k in range(3):
+        y += u[k] > 0
+        z += b[k]
+        n += k > 1
+        m += k
+        w += (u[k] > 0).astype("int64")
+    return y, z, n + b, m, w
+
+
+def test_truth_values_of_numpy_stay_such_in_loops() -> None:
+    """Those of Python count, and so does all else that is added."""
+    u, b = np.array([1.0, 2.0, -1.0]), np.array([True, True, False])
+    same(truths, truths.__wrapped__(u, b), u, b)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_complex_numbers_are_ordered_by_their_parts(dtype: str) -> None:
+    @cy.kernel
+    def ordered(u, v):
+        return u < v, u >= v, u <= 1, cy.maximum(u, v), max(u[0], v[0]), min(u[k] for k in range(4))
+
+    u = np.array([1j, 2 - 1j, 2, 0], dtype)
+    v = np.array([0, 2 + 1j, 2, -0.0], dtype)
+    expected = u < v, u >= v, u <= 1, np.maximum(u, v), max(u[0], v[0]), min(u)
+    same(ordered, expected, u, v)
