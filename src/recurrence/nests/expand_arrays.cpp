@@ -144,10 +144,13 @@ class Expansion {
       direct_.push_back(live_[s] && (hands_on(s) || last_[s] == writes_.domain(s)));
       made_.push_back(kept_[at(s).target.index()]);
       if (live_[s] && !is_copy(s) && !direct_[s]) {
-        auto shape = strided_[s] ? nest_.system.at(at(s).target).shape : std::vector<std::int64_t>{};
-        for (const auto& [form, low] :
-             strided_[s] ? std::vector<std::pair<poly::Affine, std::int64_t>>{} : box(s))
+        std::vector<std::int64_t> shape;
+        for (const auto& [form, low] : strided_[s] ? uncounted(s) : box(s))
           shape.push_back(*writes_.domain(s).image({form}).maximum(0) - low + 1);
+        if (strided_[s]) {
+          const auto& extents = nest_.system.at(at(s).target).shape;
+          shape.insert(shape.end(), extents.begin(), extents.end());
+        }
         made_[s] = add_local(at(s).target, std::move(shape), at(s).span);
       }
     }
@@ -188,11 +191,32 @@ class Expansion {
     return result;
   }
 
+  /// The loops of which the element that a statement assigns does not tell the value, each with its least one.
+  [[nodiscard]] std::vector<std::pair<poly::Affine, std::int64_t>> uncounted(std::size_t s) const {
+    std::vector<std::pair<poly::Affine, std::int64_t>> result;
+    const auto counts = writes_.counts(s);
+    for (std::size_t v = 0; v < counts.size(); ++v) {
+      if (!counts[v]) result.emplace_back(poly::variable(counts.size(), v), *writes_.domain(s).minimum(v));
+    }
+    return result;
+  }
+
+  /// Where an output, or a tensor of what others read at another stride, holds what a statement makes at a point.
+  [[nodiscard]] std::vector<poly::Affine> place_of(std::size_t s) const {
+    std::vector<poly::Affine> result;
+    if (!direct_[s]) {
+      for (const auto& [form, low] : uncounted(s))
+        result.push_back(form - poly::constant(at(s).indices.size(), low));
+    }
+    const auto element = to_poly(at(s).index, at(s).indices.size());
+    result.insert(result.end(), element.begin(), element.end());
+    return result;
+  }
+
   /// The element that holds what a statement made at a point.
   [[nodiscard]] std::vector<Affine> element_of(std::size_t s, const std::vector<poly::Affine>& point,
                                                std::size_t variables) const {
-    if (direct_[s] || strided_[s])
-      return from_poly(substituted(to_poly(at(s).index, at(s).indices.size()), point, variables));
+    if (direct_[s] || strided_[s]) return from_poly(substituted(place_of(s), point, variables));
     std::vector<Affine> index;
     for (const auto& [form, low] : box(s)) {
       index.push_back(from_poly(poly::substitute(form, point, variables)));
@@ -252,7 +276,7 @@ class Expansion {
   ExprId read_element(const Source& source, const std::vector<poly::Affine>& old, std::size_t variables,
                       const Span& span) {
     Access access{made_[source.statement], {}};
-    for (const auto& form : to_poly(at(source.statement).index, at(source.statement).indices.size())) {
+    for (const auto& form : place_of(source.statement)) {
       auto element = source.times_divisor(form, old.size());
       for (auto& coefficient : element.coefficients) coefficient /= source.divisor;
       element.constant /= source.divisor;

@@ -204,36 +204,68 @@ std::optional<std::vector<Source>> LastWrites::affine_pieces(const poly::Map& la
   return merged(std::move(result));
 }
 
-/// The points that read what the writer made, where each of its loops counts along one axis with a stride: there the
-/// element tells when it was made.
-std::optional<Source> LastWrites::of_a_stride(const poly::Map& last, std::size_t writer, const Access& access,
-                                              const Scope& scope) const {
+std::vector<std::optional<Count>> LastWrites::counts(std::size_t statement) const {
+  const auto& equation = nest_.system.equations[statement];
+  const auto loops = equation.indices.size();
+  std::vector<std::optional<Count>> result(loops);
+  for (std::size_t d = 0; d < equation.index.size(); ++d) {
+    const auto subscript = to_poly(equation.index[d], loops);
+    for (std::size_t v = 0; v < loops; ++v) {
+      const auto stride = subscript.coefficients[v];
+      const bool alone =
+          subscript - stride * poly::variable(loops, v) == poly::constant(loops, subscript.constant);
+      if (!result[v] && stride != 0 && alone) result[v] = Count{d, stride};
+    }
+  }
+  return result;
+}
+
+/// The points that read what the writer made, where some of its loops count along an axis with a stride: there the
+/// element tells when it was made. The others are affine functions of the points.
+std::optional<std::vector<Source>> LastWrites::of_a_stride(const poly::Map& last, std::size_t writer,
+                                                           const Access& access, const Scope& scope) const {
   const auto& equation = nest_.system.equations[writer];
   const auto loops = equation.indices.size(), variables = scope.names.size();
-  Source result{writer, last.domain().coalesce(), {}};
-  if (!result.points.conjunctions()) return std::nullopt;
-  std::vector<std::pair<poly::Affine, std::int64_t>> quotients;
+  const auto counted = counts(writer);
+  const auto at = point_at(writer, 0, times_);
+  std::int64_t divisor = 1;
+  std::vector<poly::Affine> others;
   for (std::size_t v = 0; v < loops; ++v) {
-    for (std::size_t d = 0; d < equation.index.size() && quotients.size() == v; ++d) {
-      const auto subscript = to_poly(equation.index[d], loops);
-      const auto stride = subscript.coefficients[v];
-      if (stride == 0 ||
-          subscript - stride * poly::variable(loops, v) != poly::constant(loops, subscript.constant))
-        continue;
-      quotients.emplace_back(
-          to_poly(access.index[d], variables) - poly::constant(variables, subscript.constant), stride);
-      result.divisor = std::lcm(result.divisor, stride);
-    }
-    if (quotients.size() == v) return std::nullopt;
+    if (counted[v])
+      divisor = std::lcm(divisor, counted[v]->stride);
+    else
+      others.push_back(at[v]);
   }
-  for (const auto& [form, stride] : quotients) result.from.push_back(result.divisor / stride * form);
-  const auto is_whole = [&](const Affine& subscript) {
-    const auto element = result.times_divisor(to_poly(subscript, loops), variables);
-    return element.constant % result.divisor == 0 &&
-           std::ranges::all_of(element.coefficients, [&](auto c) { return c % result.divisor == 0; });
-  };
-  if (!std::ranges::all_of(equation.index, is_whole)) return std::nullopt;
-  return result;
+  if (others.size() == loops) return std::nullopt;
+  std::vector<poly::Map::Piece> pieces{{last.domain(), {}}};
+  if (!others.empty()) {
+    auto found = last.then(poly::Map::function(last.range(), others)).pieces();
+    if (!found) return std::nullopt;
+    pieces = std::move(*found);
+  }
+  std::vector<Source> result;
+  for (const auto& piece : pieces) {
+    Source one{writer, piece.domain.coalesce(), {}, divisor};
+    if (!one.points.conjunctions()) return std::nullopt;
+    auto other = piece.forms.begin();
+    for (const auto& count : counted) {
+      if (!count) {
+        one.from.push_back(divisor * *other++);
+        continue;
+      }
+      const auto& first = equation.index[count->axis].constant;
+      const auto form = to_poly(access.index[count->axis], variables) - poly::constant(variables, first);
+      one.from.push_back(divisor / count->stride * form);
+    }
+    const auto is_whole = [&](const Affine& subscript) {
+      const auto element = one.times_divisor(to_poly(subscript, loops), variables);
+      return element.constant % divisor == 0 &&
+             std::ranges::all_of(element.coefficients, [&](auto c) { return c % divisor == 0; });
+    };
+    if (!std::ranges::all_of(equation.index, is_whole)) return std::nullopt;
+    result.push_back(std::move(one));
+  }
+  return merged(std::move(result));
 }
 
 /// The points that read what the writer made, as affine functions to its points.
@@ -258,7 +290,7 @@ std::vector<Source> LastWrites::pieces_of(const poly::Map& last, std::size_t wri
     if (pieces) result.insert(result.end(), pieces->begin(), pieces->end());
   }
   if (affine) return merged(std::move(result));
-  if (auto source = of_a_stride(mine, writer, access, scope)) return {std::move(*source)};
+  if (auto strided = of_a_stride(mine, writer, access, scope)) return *strided;
   const auto& text = access_text(nest_.system.at(access.tensor).user_name(), access.index, scope.names);
   throw LegalityError(
       {.code = "CYC216",

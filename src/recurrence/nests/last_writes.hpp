@@ -26,6 +26,12 @@ struct Read {
   std::vector<Source> sources;  ///< Disjoint; together all points.
 };
 
+/// A loop that alone counts along an axis of what a statement assigns: its subscript is a constant and stride * loop.
+struct Count {
+  std::size_t axis = 0;
+  std::int64_t stride = 1;
+};
+
 /// The execution order of a nest and what follows from it.
 class LastWrites {
  public:
@@ -43,6 +49,8 @@ class LastWrites {
   [[nodiscard]] poly::Set last_points(std::size_t statement) const;
   [[nodiscard]] const poly::Set& domain(std::size_t statement) const { return domains_.at(statement); }
   [[nodiscard]] bool is_assigned(TensorId tensor) const;
+  /// For each loop of a statement how it counts along an axis, so that the element tells its value; else none.
+  [[nodiscard]] std::vector<std::optional<Count>> counts(std::size_t statement) const;
 
  private:
   [[nodiscard]] std::vector<poly::Affine> time(std::size_t statement, std::size_t variables) const;
@@ -54,8 +62,9 @@ class LastWrites {
                                             const Scope& scope) const;
   [[nodiscard]] std::optional<std::vector<Source>> affine_pieces(const poly::Map& last, std::size_t writer,
                                                                  const Scope& scope) const;
-  [[nodiscard]] std::optional<Source> of_a_stride(const poly::Map& last, std::size_t writer,
-                                                  const Access& access, const Scope& scope) const;
+  [[nodiscard]] std::optional<std::vector<Source>> of_a_stride(const poly::Map& last, std::size_t writer,
+                                                               const Access& access,
+                                                               const Scope& scope) const;
   [[nodiscard]] std::vector<Source> pieces_of(const poly::Map& last, std::size_t writer, const Expr& expr,
                                               const Access& access, const Scope& scope) const;
 
