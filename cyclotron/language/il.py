@@ -37,6 +37,7 @@ from cyclotron.language.trace.early_exit import break_if as stop
 from cyclotron.language.trace.early_exit import loop_flag as running
 from cyclotron.language.trace.loop_carried import loop_carried as kept
 from cyclotron.language.trace.loop_carried import update_carried as keep
+from cyclotron.language.trace.loop_parts import loop_parts as parts
 from cyclotron.language.trace.loop_sums import changed
 from cyclotron.language.trace.loop_sums import loop_sum as added
 from cyclotron.language.trace.loops import items, loop, otherwise, unrolled, where
@@ -123,6 +124,7 @@ __all__ = [
     "or_",
     "otherwise",
     "outputs",
+    "parts",
     "power",
     "prod",
     "running",

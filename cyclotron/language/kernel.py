@@ -35,6 +35,7 @@ from cyclotron.language.values.blocked import Blocked, Spec
 from cyclotron.language.values.context import ACTIVE, Recorder, Reference
 from cyclotron.language.values.host_functions import names_outside, outer, over_constants, reads_arrays
 from cyclotron.language.values.reference import unwrap, wrap
+from cyclotron.language.values.scalar_type import ScalarType
 from cyclotron.language.values.tensor import SymbolicTensor
 from cyclotron.support.errors import CyclotronError, Span, TraceError
 
@@ -325,7 +326,20 @@ class Kernel:
             return None
 
     def _trace(self, values: tuple[Any, ...]) -> Trace:
-        trace = Trace(self.name)
+        """Record the kernel, and again where iterations turned out to change the types of numbers."""
+        types: dict[tuple[Span, str], ScalarType] = {}
+        while True:  # each time with more of the numbers that loops carry
+            trace = Trace(self.name, types_after=types)
+            try:
+                self._trace_into(trace, values)
+            except Exception:
+                if not trace.types_found:
+                    raise
+            if not trace.types_found:
+                return trace
+            types = types | trace.types_found
+
+    def _trace_into(self, trace: Trace, values: tuple[Any, ...]) -> None:
         bound = self.signature.bind_partial()
         for name, value in zip(self.signature.parameters, values, strict=True):
             tensor = describe(name, value)
@@ -353,7 +367,6 @@ class Kernel:
                 span=self._source.span(self._source.node.body[-1]),
                 help="end it with `return il.outputs(X=X)`" if self._is_il else "end it with `return X`",
             )
-        return trace
 
     def _record(self, bound: inspect.BoundArguments) -> Any:
         """Run the intermediate language in the recording in progress; returns the results by name."""

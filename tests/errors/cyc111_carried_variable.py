@@ -1,4 +1,4 @@
-"""A number that carries a value from one iteration to the next, beside arrays of dtypes that Python lacks."""
+"""A name that carries a value from one iteration to the next, and holds no number before."""
 
 import numpy as np
 
@@ -8,11 +8,11 @@ import cyclotron as cy
 @cy.kernel
 def bad(A):
     X = cy.empty_like(A)
-    s = 0.0
+    s = None
     for i in range(4):  # error: CYC111
-        s = s + A[i]
-        X[i] = s
+        X[i] = A[i] if s is None else s
+        s = A[i]
     return X
 
 
-ARGUMENTS = (np.ones(4, dtype="float32"),)
+ARGUMENTS = (np.ones(4),)

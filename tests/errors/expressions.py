@@ -73,13 +73,6 @@ def second_clause_over_list(A):
 
 
 @cy.kernel
-def clauses_of_one_name(A):
-    X = cy.empty((1,))
-    X[0] = sum(A[k, k] for k in range(4) for k in range(4))  # error: CYC109
-    return X
-
-
-@cy.kernel
 def maximum_of_even_or_one(x):
     X = cy.empty((1,))
     X[0] = max(x[k] for k in range(4) if k % 2 == 0 or k == 1)  # error: CYC112

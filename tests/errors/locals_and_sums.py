@@ -15,12 +15,13 @@ def carried(x):
 
 
 @cy.kernel
-def carried_in_place(x):
+def type_changes_again(x):
     X = cy.empty_like(x)
-    total = 0
+    first, second = 0, 0
     for i in range(len(x)):
-        total += x[i]  # error: CYC120
-        X[i] = total
+        X[i] = first
+        first = second
+        second = x[i]  # error: CYC120
     return X
 
 

@@ -124,15 +124,6 @@ def index_twice(A):
 
 
 @cy.kernel
-def reduction_hides_index(A):
-    X = cy.empty_like(A)
-    for i in range(A.shape[0]):
-        for j in range(A.shape[1]):
-            X[i, j] = sum(A[i, i] for i in range(3))  # error: CYC109
-    return X
-
-
-@cy.kernel
 def index_assigned(x):
     X = cy.empty_like(x)
     for i in range(len(x)):

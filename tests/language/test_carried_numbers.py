@@ -114,21 +114,174 @@ def test_as_in_python(kernel: cy.Kernel) -> None:
             np.testing.assert_array_equal(found, expected)
 
 
-def test_other_dtypes_are_refused() -> None:
-    """A number adopts the dtype of arrays in the first iteration; what follows it may have another one."""
-    with pytest.raises(cy.TraceError, match="carries its value") as error:
-        converged.compile(np.ones(4, dtype="float32"))
-    assert error.value.code == "CYC111"
+@cy.kernel
+def product(x, w):
+    """The number adopts the dtype of the elements in the first iteration."""
+    p, first = 1.0, 0
+    for i in range(len(x)):
+        p = p * x[i]
+        first = first * 2 + x[i]
+    return p, first, w * p
 
 
-def test_numbers_of_other_types_are_refused() -> None:
+@cy.kernel
+def element_before(x, w):
+    """An element is a number, whatever else the kernel does with whole arrays."""
+    s = x[0]
+    for k in range(len(x)):
+        s += x[k] * k
+    w[1:] += s
+    d = x[-1] * 2
+    for k in range(2):
+        if x[k] > 2:
+            d -= x[k]
+    return s, d, w
+
+
+@cy.kernel
+def rows(x, w):
+    """A row of a matrix looks the same, and changes in place."""
+    A = cy.outer(x, w)
+    A[1:] += 1
+    row = A[0]
+    for k in range(len(x)):
+        row += A[k] * k
+    return A, row
+
+
+@cy.kernel
+def counted(x, w):
+    """Python's whole numbers leave a float32 what it is."""
+    n = 0
+    for i in range(len(x)):
+        if x[i] > 2:
+            n = n + 1
+        w[i] *= n
+    return n, w, x / (n + 1)
+
+
+@cy.kernel
+def in_another_loop(x, w):
+    for _t in range(2):
+        q = 2
+        for i in range(1, len(x)):
+            q = q * x[i] - x[i - 1]
+            w[i] += q
+        x[0] = q
+    return x, w
+
+
+@cy.kernel
+def left_at_once(x, w):
+    last = 0
+    for i in range(len(x)):
+        last = x[i] * 0.5 - last
+        if x[i] > 2:
+            break
+        w[i] = last
+    return last, w
+
+
+@cy.kernel
+def of_numpy(x, w):
+    s = np.float32(0.5)
+    for i in range(len(x)):
+        s = s * 2 - x[i]
+        w[i] -= s
+    return s, w
+
+
+@cy.kernel
+def of_no_iteration(x, w):
+    s = 2
+    for i in range(1, 1):
+        s = s * x[i]
+    return s, w * s
+
+
+@cy.kernel(max_steps=8)
+def never_entered(x, w):
+    change = 1.0
+    steps = cy.zeros((1,), dtype="int64")
+    while change > 1 and steps[0] < 4:
+        x -= 1
+        change = cy.max(x)
+        steps += 1
+    return x * 1, steps, w * change
+
+
+@cy.kernel(max_steps=8)
+def entered(x, w):
+    change = 1.0
+    steps = cy.zeros((1,), dtype="int64")
+    while change > 0 and steps[0] < 4:
+        x -= 1
+        change = cy.max(x)
+        steps += 1
+    return x * 1, steps, w * change, change
+
+
+OF_TYPES = (
+    product,
+    element_before,
+    rows,
+    counted,
+    in_another_loop,
+    left_at_once,
+    of_numpy,
+    of_no_iteration,
+    never_entered,
+    entered,
+)
+
+
+@pytest.mark.parametrize("kernel", OF_TYPES, ids=[one.name for one in OF_TYPES])
+@pytest.mark.parametrize(
+    "dtypes", [("float32", "float32"), ("int32", "float64"), ("float64", "float32")], ids=str
+)
+def test_types_are_those_of_numpy(kernel: cy.Kernel, dtypes: tuple[str, str]) -> None:
+    """An iteration that changes the type of a number is recorded apart from those that do not."""
+    x = np.array([3, 1, 4, 2]).astype(dtypes[0])
+    w = np.array([0.1, 2, 3.7, 1]).astype(dtypes[1])
+    plain = {**kernel.__wrapped__.__globals__, "cy": np}
+    function = type(kernel.__wrapped__)(kernel.__wrapped__.__code__, plain)
+    wanted = function(x.copy(), w.copy())
+    program = kernel.compile(x, w)
+    for backend in ("sim", "local"):
+        for found, expected in zip(cy.run(program, backend=backend).outputs.values(), wanted, strict=True):
+            np.testing.assert_array_equal(found, expected)
+            assert found.dtype == np.asarray(expected).dtype
+
+
+@cy.kernel(max_steps=8)
+def of_data(x):
+    change = 1.0
+    while change > x[0]:
+        x -= 1
+        change = cy.max(x)
+    return x * change
+
+
+def test_types_that_data_tell_are_refused() -> None:
+    """A float32 where the loop runs, and a number of Python where it does not."""
+    with pytest.raises(cy.ShapeError, match="`change` gets another type, float32, in the first") as error:
+        of_data.compile(np.ones(4, dtype="float32"))
+    assert error.value.code == "CYC120"
+    assert "`change = np.float32(0)`" in str(error.value)
+
+
+def test_types_that_change_again_are_refused() -> None:
     @cy.kernel
-    def whole_to_floating(x):
-        total = 0
+    def ever_wider(x, w):
+        a, b = 1, w[0]
         for i in range(len(x)):
-            total = total * 2 + x[i]
-        return x * total
+            c = b
+            b = a
+            a = c * x[i]
+        return a, b
 
-    with pytest.raises(cy.ShapeError, match="`total` has int64 before the loop and float64 after") as error:
-        whole_to_floating.compile(np.ones(4))
-    assert "`total = 0.0` instead of 0" in str(error.value)
+    with pytest.raises(
+        cy.ShapeError, match="`a` is float64 after an iteration and float32 after another"
+    ) as error:
+        ever_wider.compile(np.ones(4, dtype="float32"), np.ones(4, dtype="int32"))
+    assert error.value.code == "CYC120"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -411,6 +412,8 @@ def _declared(
     if fill is not None and not given:
         first = element(fill)
         fill = first.value if isinstance(first, Constant) else fill
+    if isinstance(fill, float) and math.isfinite(fill) and dtype in ("int32", "int64"):
+        fill = int(np.asarray(fill).astype(dtype))
     if not given and (tile is not None or not trace.indices()):
         return trace.declare(name, scalars, tile, dtype, fill)
     tensor = trace.declare(name, scalars, None, dtype, None, anywhere=True)

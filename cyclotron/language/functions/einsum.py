@@ -16,8 +16,9 @@ from cyclotron.language.trace import values
 from cyclotron.language.trace.loops import loop
 from cyclotron.language.trace.trace import Trace
 from cyclotron.language.values.affine import Affine
-from cyclotron.language.values.array import SymbolicArray
+from cyclotron.language.values.array import SymbolicArray, materialized
 from cyclotron.language.values.blocked import Blocked, Extent, resolve_shape
+from cyclotron.language.values.broadcasting import whole_numbers
 from cyclotron.language.values.context import ACTIVE
 from cyclotron.language.values.host_arrays import constant
 from cyclotron.language.values.nodes import Element
@@ -83,8 +84,7 @@ def einsum(subscripts: str, *operands: Any, name: str | None = None) -> Any:
     parts = parse(subscripts)
     context = ACTIVE.get()
     if isinstance(context, Trace):
-        operands = tuple(constant(one) if isinstance(one, np.ndarray) else one for one in operands)
-        _check_tensors(operands)
+        operands = tuple(map(_operand, operands))
     shapes = [tuple(operand.shape) for operand in operands]
     extents = _extents(parts, shapes)
     shape = tuple(extents[x] for x in parts.result)
@@ -116,15 +116,19 @@ def parse(subscripts: str) -> Subscripts:
     return Subscripts(operands, result)
 
 
-def _check_tensors(operands: Sequence[Any]) -> None:
-    for operand in operands:
-        if not isinstance(operand, SymbolicTensor):
-            raise TraceError(
-                "an operand of einsum is no tensor of the kernel",
-                code="CYC105",
-                span=here(),
-                help="pass arguments of the kernel, or tensors declared in it",
-            )
+def _operand(value: Any) -> SymbolicArray:
+    """An array whose elements are there: a tensor, or a part of one."""
+    array = constant(value) if isinstance(value, np.ndarray) else value
+    if not isinstance(array, SymbolicArray):
+        raise TraceError(
+            "an operand of einsum is no tensor of the kernel",
+            code="CYC105",
+            span=here(),
+            help="pass arguments of the kernel, or tensors declared in it",
+        )
+    if not isinstance(array, SymbolicTensor):
+        whole_numbers(array.shape, "an operand of einsum")
+    return materialized(array)
 
 
 def _extents(parts: Subscripts, shapes: Sequence[tuple[int, ...]]) -> dict[str, int]:
@@ -155,7 +159,8 @@ def _trace(
     name: str | None,
 ) -> SymbolicArray:
     """Record the loops and the one equation; what only names the axes of one operand is a view of it."""
-    if len(operands) == 1 and not parts.summed and not operands[0].blocked:
+    in_tiles = isinstance(operands[0], SymbolicTensor) and operands[0].blocked
+    if len(operands) == 1 and not parts.summed and not in_tiles:
         picks = [Pick(Affine({}, 0), 1, parts.result.index(x)) for x in parts.operands[0]]
         view: SymbolicArray = operands[0].taken(picks, tuple(int(extents[x]) for x in parts.result))
         return view
@@ -175,7 +180,7 @@ def _trace(
 
 def _sum(
     parts: Subscripts,
-    operands: Sequence[SymbolicTensor],
+    operands: Sequence[SymbolicArray],
     extents: Mapping[str, int],
     summed: str,
     indices: Mapping[str, Affine],

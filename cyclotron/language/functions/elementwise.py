@@ -14,7 +14,7 @@ from cyclotron.language.functions.signatures import Elementwise, Magnitude, Test
 from cyclotron.language.trace.trace import Trace
 from cyclotron.language.values import operations, products
 from cyclotron.language.values.affine import Affine
-from cyclotron.language.values.condition import Condition, Extremum
+from cyclotron.language.values.condition import Condition, Extremum, OfIndices
 from cyclotron.language.values.context import ACTIVE
 from cyclotron.language.values.dispatch import Arithmetic, Array, PartialArray
 from cyclotron.language.values.nodes import Element
@@ -244,8 +244,8 @@ def cast(x: Any, dtype: DTypeLike) -> Any:
     >>> f(np.array([1.7, -1.7])).tolist()
     [1, -1]
     """
-    if isinstance(x, Element):
-        return operations.cast(x, dtype)
+    if isinstance(x, (Element, Affine, OfIndices)):
+        return operations.cast(operations.element(x), dtype)
     if isinstance(x, (Array, PartialArray)):
         return x.astype(dtype)  # type: ignore[union-attr]
     return plain_result(x.astype(dtype) if isinstance(x, ReferenceRagged) else np.asarray(x).astype(dtype), x)

@@ -355,7 +355,7 @@ def concatenate(arrays: Sequence[Any], axis: int = 0) -> Any:
 
     def element_at(index: Sequence[Affine]) -> Element:
         result = None
-        for (end, one), (start, _) in zip(reversed(parts), reversed([(0, None), *parts[:-1]]), strict=True):
+        for (end, one), (start, _) in zip(reversed(parts), reversed([(0, None), *parts][:-1]), strict=True):
             own = one.at(
                 [form.plus(Affine({}, -start)) if n == along else form for n, form in enumerate(index)]
             )

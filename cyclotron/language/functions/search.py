@@ -35,7 +35,7 @@ from cyclotron.language.values.source_span import here
 _MOST = 1 << 62  # as the program's forms of indices
 
 
-@numpy_function()
+@numpy_function(role="new array")
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: DTypeLike | None = None) -> Any:
     """The numbers from `start` on, `step` apart, before `stop`; of one argument those below it from 0 on.
 

@@ -37,6 +37,7 @@ class ArrayNames:
         self._rows = any(map(self._is_of_arrays, walk(source.node)))  # whether `A[i]` may be a row
         self._parts = set(self._perhaps)  # may be parts of arrays, or elements
         self._numbers: set[str] = set()  # hold something else, as numbers
+        self._elements: set[str] = set()  # hold elements, parts of arrays, or what is computed of those alone
         self._data: set[str] = set()  # are assigned somewhere what may be of data
         stores = [pair for node in walk(source.node) for pair in _stores(node)]
         size = -1
@@ -52,6 +53,7 @@ class ArrayNames:
         (self._names if is_array else self._numbers).add(name)
         (self._numbers if is_array else self._names).discard(name)
         self._perhaps.discard(name)
+        (self._elements.add if is_array and not self._has_axes(value) else self._elements.discard)(name)
         of = value.value if isinstance(value, ast.Subscript) else None
         if (of is not None and self.may_be_array(of)) or (
             isinstance(value, ast.Name) and value.id in self._parts
@@ -70,6 +72,11 @@ class ArrayNames:
         self._numbers.discard(name)
         self._perhaps.discard(name)
         self._parts.discard(name)
+        self._elements.discard(name)
+
+    def may_be_element(self, name: str) -> bool:
+        """Return whether a name was assigned what is an element of an array or a part of one."""
+        return name in self._elements
 
     def declare_perhaps(self, name: str) -> None:
         """Note that a name may hold an array, a part of one, or a number."""
@@ -99,7 +106,7 @@ class ArrayNames:
         """The same names, to go on with in one branch."""
         other = copy.copy(self)
         other._names, other._perhaps, other._parts = set(self._names), set(self._perhaps), set(self._parts)
-        other._numbers = set(self._numbers)
+        other._numbers, other._elements = set(self._numbers), set(self._elements)
         return other
 
     def merge(self, other: ArrayNames) -> None:
@@ -109,6 +116,7 @@ class ArrayNames:
         self._parts |= other._parts | in_one
         self._names |= other._names
         self._numbers &= other._numbers
+        self._elements |= other._elements
 
     def with_updates(self, node: _Loop) -> _Loop:
         """A loop with `u += e` of arrays written as `u[...] += e`: the name keeps its array."""
@@ -120,7 +128,7 @@ class ArrayNames:
             elif self._is_update(part):
                 places.add((part.lineno, part.col_offset))
         self._names, self._perhaps, self._parts = before._names, before._perhaps, before._parts
-        self._numbers = before._numbers
+        self._numbers, self._elements = before._numbers, before._elements
         if not places:
             return node
         new = copied(node)
@@ -137,6 +145,8 @@ class ArrayNames:
         if not isinstance(node, ast.AugAssign) or not isinstance(node.target, ast.Name):
             return False
         name = node.target.id
+        if name in self._elements:
+            return False
         return name in self._names and (name not in self._perhaps or self.may_be_array(node.value))
 
     def may_be_array(self, node: ast.AST) -> bool:
@@ -158,6 +168,16 @@ class ArrayNames:
         if isinstance(node, (ast.Lambda, ast.Constant)):
             return False
         return any(map(self.may_be_array, ast.iter_child_nodes(node)))
+
+    def _has_axes(self, node: ast.AST) -> bool:
+        """Return whether an expression that may be an array is no element, nor computed of elements alone."""
+        if isinstance(node, ast.Name):
+            return node.id in self._names and node.id not in self._elements
+        if isinstance(node, ast.Subscript):
+            return _takes_several(node) and self._has_axes(node.value)
+        if isinstance(node, ast.Call) and lookup(NEW_ARRAYS, self._source.meaning(node.func)) is not None:
+            return True
+        return any(map(self._has_axes, ast.iter_child_nodes(node)))
 
     def is_view(self, node: ast.AST) -> bool:
         """Return whether an expression is a name or a part of an array, which stays a part of it."""

@@ -25,7 +25,18 @@ def carried_numbers(body: Sequence[ast.AST], arrays: ArrayNames, needed: Collect
     blocks = (block for one in body for block in walk(one) if isinstance(block, ast.With))
     hosts = {part.id for block in blocks for part in walk(block) if isinstance(part, ast.Name)}
     assigned = {part.id for part in parts if isinstance(part.ctx, ast.Store)} - hosts
-    return {one for one in assigned & (read_first(parts) | set(needed)) if arrays.is_number(one)}
+    carried = assigned & (read_first(parts) | set(needed))
+    return {one for one in carried if arrays.is_number(one) or arrays.may_be_element(one)}
+
+
+def updated_in_place(body: Sequence[ast.AST]) -> set[str]:
+    """The names that a body assigns by operators in place only."""
+    parts = [part for one in body for part in walk(one)]
+    updated = [part.target for part in parts if isinstance(part, ast.AugAssign)]
+    own = set(map(id, updated))
+    stored = (part for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store))
+    names = {part.id for part in updated if isinstance(part, ast.Name)}
+    return names.difference(part.id for part in stored if id(part) not in own)
 
 
 def names_after(function: ast.FunctionDef, line: int) -> set[str]:
@@ -83,12 +94,22 @@ def _end(statement: ast.stmt) -> int:
     return statement.end_lineno or statement.lineno
 
 
-def before(il: str, names: Mapping[str, str], like: ast.AST, numbers: Collection[str] = ()) -> list[ast.stmt]:
-    """`u_kept = u = il.kept(u, name="u")` for each name; `names` has both."""
+def before(
+    il: str,
+    names: Mapping[str, str],
+    like: ast.AST,
+    numbers: Collection[str] = (),
+    in_place: Collection[str] = (),
+) -> list[ast.stmt]:
+    """`u_kept = u = il.kept(u, name="u")` for each name; `names` has both. Numbers stay what they are."""
     result: list[ast.stmt] = []
     for one, kept_one in names.items():
-        targets: list[ast.expr] = [name(kept_one, store=True), name(one, store=True)]
+        targets: list[ast.expr] = [name(kept_one, store=True)]
         options = {"is_number": True} if one in numbers else {}
+        if one in in_place:
+            options["in_place"] = True
+        if one not in numbers:
+            targets.append(name(one, store=True))
         kept = call(il, "kept", [name(one)], words(name=one, **options))
         result.append(located(ast.Assign(targets=targets, value=kept), like))
     return result

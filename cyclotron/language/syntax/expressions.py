@@ -269,13 +269,6 @@ class Expressions(ast.NodeTransformer):
                 f"the reduction runs over `{self._source.text_of(iterated)}`, not over a range",
                 f"write `{kind}(... for k in range(...))` with affine bounds",
             )
-        if index.id in self._indices:
-            raise self._source.error(
-                index if hasattr(index, "lineno") else node,
-                "CYC109",
-                f"the name `{index.id}` is used for two nested indices",
-                "give the index of the reduction another name",
-            )
         return index.id, [self.visit(copied(bound)) for bound in iterated.args]
 
     def _reduction_call(

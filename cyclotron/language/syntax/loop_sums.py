@@ -35,7 +35,8 @@ def _addends(body: Sequence[ast.stmt], arrays: ArrayNames) -> dict[str, ast.AugA
             one = _in_place(statement, arrays)
             if not isinstance(one, ast.AugAssign) or not isinstance(one.target, ast.Name):
                 return None
-            new = {one.target.id: one} if isinstance(one.op, (ast.Add, ast.Sub)) else None
+            adds = isinstance(one.op, (ast.Add, ast.Sub)) and not arrays.may_be_element(one.target.id)
+            new = {one.target.id: one} if adds else None
         if new is None or not found.keys().isdisjoint(new):
             return None
         found |= new

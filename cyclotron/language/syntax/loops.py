@@ -15,7 +15,17 @@ from cyclotron.language.syntax.loop_sums import loop_sums
 from cyclotron.language.syntax.names import assigned_names
 from cyclotron.language.syntax.rewrite_state import EarlyExit, RewriteState
 from cyclotron.language.syntax.source import MISSING, managers
-from cyclotron.language.syntax.trees import call, copied, located, name, pairs, walk, with_node, words
+from cyclotron.language.syntax.trees import (
+    call,
+    copied,
+    function_of,
+    located,
+    name,
+    pairs,
+    walk,
+    with_node,
+    words,
+)
 from cyclotron.language.trace.with_blocks import fuse
 
 _Loop = TypeVar("_Loop", ast.For, ast.While)
@@ -54,9 +64,10 @@ def while_loop(state: RewriteState, node: ast.While) -> list[ast.stmt]:
     index = state.unused("iteration")
     node = state.arrays.with_updates(node)
     early_exit = _early_exit(state, node, [node.test, *node.body], state.unused(f"{index}_runs"))
+    goes_on = state.test(node.test)
     body = _body(state, node.body, index, early_exit, test=node.test)
     steps = ast.Constant(state.max_steps)
-    result = _loop(state, node.test, node, index, [steps], early_exit, body)
+    result = _loop(state, node.test, node, index, [steps], early_exit, body, goes_on)
     arguments = [name(early_exit.flag), state.test(node.test), copied(steps)]
     return [*result, located(ast.Expr(value=call(state.il, "unfinished", arguments)), node.test)]
 
@@ -187,7 +198,9 @@ def _early_exit(state: RewriteState, node: ast.stmt, repeated: Sequence[ast.AST]
         needed = carried_names.names_perhaps_after(state.source.node, node, state.unrolled_loops())
         _check_read_again(state, node, numbers)
     found = carried_names.carried_names(repeated, state.arrays, needed | outer)
-    return EarlyExit(flag, {one: state.unused(f"{one}_kept") for one in sorted({*found, *numbers})}, numbers)
+    in_place = {one for one in numbers & carried_names.updated_in_place(repeated) if one in state.arrays}
+    kept = {one: state.unused(f"{one}_kept") for one in sorted({*found, *numbers})}
+    return EarlyExit(flag, kept, numbers, in_place)
 
 
 def _check_read_again(state: RewriteState, node: ast.stmt, numbers: Collection[str]) -> None:
@@ -235,17 +248,33 @@ def _loop(
     bounds: list[ast.expr],
     early_exit: EarlyExit,
     body: list[ast.stmt],
+    test: ast.expr | None = None,
 ) -> list[ast.stmt]:
-    """`with il.loop(...)`, and what comes before and after it."""
-    before = carried_names.before(state.il, early_exit.carried, head, early_exit.numbers)
-    flag: list[ast.keyword] = []
+    """`with il.loop(...)`, and what comes before and after it.
+
+    With numbers `for part in il.parts(...): with part`, as its first iteration may be recorded apart.
+    """
+    numbers, kept = early_exit.numbers, early_exit.carried
+    before = carried_names.before(state.il, kept, head, numbers, early_exit.in_place)
+    options: list[ast.keyword] = []
     if early_exit.flag:
         running = call(state.il, "running", [], words(name=index))
         before.append(located(ast.Assign(targets=[name(early_exit.flag, store=True)], value=running), head))
-        flag = words(running=name(early_exit.flag))
-    opened = ast.copy_location(call(state.il, "loop", [ast.Constant(index), *bounds], flag), head)
-    block = with_node(opened, body, ast.copy_location(name(index, store=True), node))
-    return [*before, block, *carried_names.after(early_exit.carried, head, early_exit.numbers)]
+        options = words(running=name(early_exit.flag))
+    if numbers:
+        places: list[ast.expr] = [name(kept[one]) for one in sorted(numbers)]
+        options += words(numbers=ast.List(elts=places, ctx=ast.Load()))
+        options += words(test=function_of([], test)) if test is not None else []
+    opened = call(state.il, "parts" if numbers else "loop", [ast.Constant(index), *bounds], options)
+    opened = ast.copy_location(opened, head)
+    at = ast.copy_location(name(index, store=True), node)
+    block: ast.stmt = with_node(opened, body, at)
+    if numbers:
+        part = state.unused(f"{index}_part")
+        each = with_node(ast.copy_location(name(part), head), body, at)
+        block = ast.For(target=name(part, store=True), iter=opened, body=[each], orelse=[])
+        block = located(block, head)
+    return [*before, block, *carried_names.after(kept, head, numbers)]
 
 
 def _break_where(state: RewriteState, test: ast.expr, *, negated: bool = False) -> ast.stmt:

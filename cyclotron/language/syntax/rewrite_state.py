@@ -25,7 +25,9 @@ class EarlyExit:
     carried : dict of str to str
         For each name that it assigns anew the one of the array that keeps it.
     numbers : collection of str
-        Those of them that hold numbers before the loop.
+        Those of them that hold numbers before the loop, or may.
+    in_place : collection of str
+        Those of them that the loop changes in place where they turn out to be arrays.
     unrolled : int or None
         Of a loop that Python runs while tracing, under how many conditions on indices it stands.
     loop : ast.For or None
@@ -35,6 +37,7 @@ class EarlyExit:
     flag: str
     carried: dict[str, str]
     numbers: Collection[str] = ()
+    in_place: Collection[str] = ()
     unrolled: int | None = None
     loop: ast.For | None = None
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from cyclotron.language.trace.conditions import as_element, both, truth
 from cyclotron.language.trace.loop_carried import keep_values
+from cyclotron.language.trace.loop_parts import known_test
 from cyclotron.language.trace.statement import Scope
 from cyclotron.language.trace.trace import Trace, active_trace
 from cyclotron.language.values.affine import EVERYWHERE, Affine, Constraint, intersection
@@ -61,7 +62,7 @@ def break_if(flag: SymbolicTensor, test: object, **pairs: Any) -> None:
             "a loop over tiles ends early",
             help="loops that end early are for kernels of scalars; pass arrays instead of `cy.blocked(...)`",
         )
-    ends = truth(test)
+    ends = known_test(truth(test))
     if open_block() and not isinstance(ends, (bool, Condition)):
         raise trace_error(
             "CYC104",

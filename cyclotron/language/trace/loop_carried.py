@@ -1,35 +1,157 @@
-"""Arrays that a loop assigns anew (`u = u + c * v`): each iteration starts with what the one before left."""
+"""Names that a loop assigns anew (`u = u + c * v`): each iteration starts with what the one before left.
+
+An array gets one of its own for that, a number a scalar. Where the first iteration makes a number of another
+type of it than it was before the loop (`change = 1.0`, then a float32), that iteration is recorded apart from
+the others, as Python runs it; this is known when the kernel has been recorded once, and then it is again.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from cyclotron.language.trace.assign import new_array
 from cyclotron.language.trace.statement import Scope
 from cyclotron.language.trace.trace import Trace, active_trace
 from cyclotron.language.values import broadcasting
-from cyclotron.language.values.array import SymbolicArray, held_tensor, operand
-from cyclotron.language.values.nodes import Access, Element, Tensor
+from cyclotron.language.values.array import SymbolicArray, View, held_tensor, operand
+from cyclotron.language.values.nodes import Access, Element, Tensor, retyped
+from cyclotron.language.values.operations import element
 from cyclotron.language.values.region import is_empty
-from cyclotron.language.values.source_span import shape_error, trace_error
+from cyclotron.language.values.scalar_type import ScalarType
+from cyclotron.language.values.source_span import here, shape_error, trace_error
 from cyclotron.language.values.tensor import SymbolicTensor
 
 _PYTHONS = frozenset({"bool", "int64", "float64", "complex128"})
+_NUMBERS = (bool, int, float, complex, np.generic, Element)
 
 
-def loop_carried(value: Any, *, name: str, is_number: bool = False) -> SymbolicTensor:
-    """``u_kept = il.kept(u, name="u")``: a new array for what a name holds from one iteration to the next.
+class CarriedNumber:
+    """A number that a loop carries: ``s_kept[()]`` is what it is now.
+
+    Attributes
+    ----------
+    name : str
+        Its name in the kernel's text.
+    is_apart : bool
+        Whether the first iteration is recorded apart, as it makes another type of it.
+    has_started : bool
+        Whether what is recorded comes after the first iteration, or may.
+    scalar : SymbolicTensor
+        What keeps it between the iterations.
+    """
+
+    def __init__(self, trace: Trace, value: Any, name: str) -> None:
+        self.name = name
+        self._before = value
+        self._place = (here(), name)
+        self._trace = trace
+        self._adopts = not all(tensor.dtype_name in _PYTHONS for tensor in trace.tensors)
+        first = element(value).type
+        self.is_apart = self._place in trace.types_after
+        self.has_started = not self.is_apart
+        # Without other dtypes than Python's it does not matter whether it adopts that of its neighbours.
+        self.type = trace.types_after.get(self._place, ScalarType(first.dtype, first.weak and self._adopts))
+        if self.is_apart:
+            dtype = self.type.dtype
+            self.scalar = trace.declare(name, (), None, dtype, 0, anywhere=True, variable=name)
+        else:
+            self.scalar = new_array(operand(value).copy(), name)
+
+    def __getitem__(self, key: tuple[()]) -> Any:
+        return retyped(self.scalar.at(()), self.type) if self.has_started else self._before
+
+    def copy(self) -> CarriedNumber | _Snapshot:
+        """The number as it is now, in a scalar of its own."""
+        if not self.has_started:
+            return self
+        return _Snapshot(retyped(new_array(self.scalar.copy(), self.name).at(()), self.type))
+
+    def takes(self, value: SymbolicArray) -> bool:
+        """Return whether it can be what an iteration makes of it; if not, note what type that is.
+
+        Raises
+        ------
+        ShapeError
+            CYC120 if iterations make different types of it, or data tell which it has; CYC122 of arrays.
+        """
+        found = ScalarType(value.type.dtype, value.type.weak)
+        same_weak = found.weak == self.type.weak or not self._adopts
+        if not value.shape and found.dtype == self.type.dtype and same_weak:
+            return True
+        if value.shape:
+            _check_same(self.name, self.scalar, value)
+        if self.is_apart:
+            raise _changed_type(self.name, self.type, found)
+        self._trace.types_found.setdefault(self._place, found)
+        return False
+
+
+class _Snapshot:
+    """A number as it was."""
+
+    def __init__(self, value: Element) -> None:
+        self._value = value
+
+    def __getitem__(self, key: tuple[()]) -> Element:
+        return self._value
+
+
+class _InPlace:
+    """An array that a loop changes only in place, by `y += ...`, under a name that might hold a number."""
+
+    def __init__(self, array: SymbolicArray) -> None:
+        self._array = array
+
+    def __getitem__(self, key: tuple[()]) -> SymbolicArray:
+        return self._array
+
+    def copy(self) -> _InPlace:
+        """The array itself: what changes it stands still where the loop has ended."""
+        return self
+
+
+def _changed_type(name: str, before: ScalarType, after: ScalarType) -> Exception:
+    """The refusal of a number whose type depends on how often a loop runs."""
+    texts = [f"a number of Python, {one.dtype}" if one.weak else one.dtype for one in (before, after)]
+    return shape_error(
+        "CYC120",
+        f"`{name}` is {texts[0]} after an iteration and {texts[1]} after another",
+        help=f"start with a number of that type, e.g. `{name} = np.{after.dtype}(0)`",
+    )
+
+
+def loop_carried(value: Any, *, name: str, is_number: bool = False, in_place: bool = False) -> Any:
+    """``u_kept = il.kept(u, name="u")``: a place for what a name holds from one iteration to the next.
+
+    Parameters
+    ----------
+    value : array or number
+        What it holds before the loop.
+    name : str
+        The name.
+    is_number : bool
+        Whether it may be a number.
+    in_place : bool
+        Whether the loop assigns it by operators in place only, which change arrays.
 
     Raises
     ------
     TraceError
-        CYC111 if the name holds no array, nor a number before it gets data of the same dtype (`is_number`).
+        CYC111 if the name holds no array, nor a number where it may be one.
     """
     trace = active_trace()
-    if not isinstance(value, (SymbolicArray, Element)) and not (
-        is_number and isinstance(value, (bool, int, float, complex)) and _has_pythons_dtypes(trace)
-    ):
+    if in_place and isinstance(value, View | SymbolicTensor):
+        return _InPlace(value)
+    first = len(trace.statements)
+    if is_number and isinstance(value, _NUMBERS):
+        number = CarriedNumber(trace, value, name)
+        if not number.is_apart:
+            trace.bind({number.scalar: name}, {number.scalar: (None,)}, first)
+        return number
+    if not isinstance(value, (SymbolicArray, Element)):
         raise trace_error(
             "CYC111",
             f"`{name}` carries its value from one iteration to the next",
@@ -37,7 +159,6 @@ def loop_carried(value: Any, *, name: str, is_number: bool = False) -> SymbolicT
             f" loop, of the dtype that it gets, e.g. `{name} = cy.full((), {name}, dtype=...)`",
         )
     array = operand(value)
-    first = len(trace.statements)
     tensor = new_array(array.copy(), name)
     trace.bind({tensor: name}, {tensor: (held_tensor(array),)}, first)
     return tensor
@@ -55,11 +176,22 @@ def update_carried(**pairs: Any) -> None:
     keep_values(pairs, certain=loop.index if _runs(loop) else None)
 
 
-def keep_values(pairs: Mapping[str, tuple[SymbolicTensor, Any]], **options: Any) -> None:
-    """Assign to the arrays that names are kept in what the names hold, all at once; `Binding` has options."""
-    values = {one: operand(value) for one, (_, value) in pairs.items()}
-    for one, (target, _) in pairs.items():
-        _check_same(one, target, values[one])
+def keep_values(pairs: Mapping[str, tuple[Any, Any]], **options: Any) -> None:
+    """Assign to what names are kept in what the names hold, all at once; `Binding` has options."""
+    values: dict[str, SymbolicArray] = {}
+    places: dict[str, tuple[SymbolicTensor, Any]] = {}
+    for one, (place, held) in pairs.items():
+        if isinstance(place, _InPlace):
+            continue
+        value = operand(held)
+        if isinstance(place, CarriedNumber):
+            if not place.takes(value):
+                continue
+            place = place.scalar
+        else:
+            _check_same(one, place, value)
+        values[one], places[one] = value, (place, held)
+    pairs = places
     trace = active_trace()
     first = len(trace.statements)
     sources: dict[Tensor, tuple[Tensor | None, ...]] = {
@@ -89,11 +221,6 @@ def _check_same(one: str, target: SymbolicTensor, value: SymbolicArray) -> None:
         else f"start with a number of that type, e.g. `{one} = 0.0` instead of 0",
         notes=[(target.span, "the loop is here")],
     )
-
-
-def _has_pythons_dtypes(trace: Trace) -> bool:
-    """Return whether numbers of Python's, which adopt the dtype of arrays, have theirs anyway."""
-    return all(tensor.dtype_name in _PYTHONS for tensor in trace.tensors)
 
 
 def _is_kept(value: Any, target: SymbolicTensor) -> bool:

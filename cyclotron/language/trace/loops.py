@@ -17,6 +17,7 @@ from cyclotron.language.values.nodes import Element
 from cyclotron.language.values.region import is_empty
 from cyclotron.language.values.source_span import trace_error
 from cyclotron.language.values.tensor import SymbolicTensor
+from cyclotron.support.errors import CyclotronError, InternalError
 
 MOST_UNROLLED = 1_000
 
@@ -27,12 +28,16 @@ class _Block:
     def __init__(self, region: Region) -> None:
         self._trace = active_trace()
         self._region = region
+        self._depth = len(self._trace.scopes)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> bool | None:
-        self._trace.scopes.pop()
-        return None
+    ) -> bool:
+        """Leave the block; what is wrong in one without a point is no error, as Python does not run it."""
+        runs = error is None or any(not is_empty(part) for part in self._trace.region())
+        del self._trace.scopes[self._depth :]
+        refused = isinstance(error, CyclotronError | ArithmeticError)
+        return not runs and refused and not isinstance(error, InternalError)
 
 
 class loop(_Block):  # noqa: N801 (reads as a statement)
@@ -46,24 +51,24 @@ class loop(_Block):  # noqa: N801 (reads as a statement)
         As for ``range``: stop; start and stop; or start, stop and a constant step.
     running : SymbolicTensor, optional
         The flag of a loop that may end early (`il.running`).
+    once : bool
+        Whether it is one iteration that is recorded apart.
     """
 
-    def __init__(self, name: str, *bounds: object, running: SymbolicTensor | None = None) -> None:
+    def __init__(
+        self, name: str, *bounds: object, running: SymbolicTensor | None = None, once: bool = False
+    ) -> None:
         self._running = running
+        self._once = once
         self._index = active_trace().new_index(name)
         self._value, region = range_domain(self._index, bounds)
         super().__init__(region)
 
     def __enter__(self) -> Affine:
         self._trace.open_loop(self._index, self._region, self._running)
+        if self._once:
+            self._trace.once.add(self._index)
         return self._value
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> bool:
-        """Close the loop; an error of Python's arithmetic in one that never runs does not matter."""
-        super().__exit__(kind, error, traceback)
-        return isinstance(error, ArithmeticError) and all(map(is_empty, self._region))
 
 
 class where(_Block):  # noqa: N801
@@ -78,9 +83,10 @@ class where(_Block):  # noqa: N801
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        super().__exit__(kind, error, traceback)
+    ) -> bool:
+        handled = super().__exit__(kind, error, traceback)
         self._trace.scopes[-1].last_condition = self._condition
+        return handled
 
 
 class otherwise(_Block):  # noqa: N801

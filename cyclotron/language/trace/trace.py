@@ -32,6 +32,7 @@ from cyclotron.language.values.nodes import (
 )
 from cyclotron.language.values.operations import apply, element
 from cyclotron.language.values.operators import DTYPES
+from cyclotron.language.values.scalar_type import ScalarType
 from cyclotron.language.values.scalars import check_dtypes, converted, stored
 from cyclotron.language.values.source_span import here, shape_error
 from cyclotron.language.values.tensor import SymbolicTensor
@@ -66,6 +67,11 @@ class Trace:
         The tensors of arrays of the host, by name, dtype, shape, tile and values.
     assumed : list of callable
         What gives the regions where the branches of choices, of which one is recorded, are taken.
+    types_after, types_found : dict of tuple to ScalarType
+        The types of numbers that loops carry, by place and name, after a first iteration that changes them:
+        those known from recordings before this one, and those found in it.
+    once : set of Index
+        The indices of first iterations that are recorded apart.
     """
 
     kernel: str
@@ -83,6 +89,9 @@ class Trace:
     constants: dict[tuple[Any, ...], SymbolicTensor] = field(default_factory=dict)
     scopes: list[Scope] = field(default_factory=lambda: [Scope(None, EVERYWHERE)])
     assumed: list[Callable[[], Region]] = field(default_factory=list)
+    types_after: dict[tuple[Span, str], ScalarType] = field(default_factory=dict)
+    types_found: dict[tuple[Span, str], ScalarType] = field(default_factory=dict)
+    once: set[Index] = field(default_factory=set)
 
     def add_input(
         self,
@@ -206,9 +215,12 @@ class Trace:
             region = intersection(region, assumed())
         return region
 
-    def new_index(self, name: str) -> Index:
-        """The index of a loop; of a kernel that is called under a name that the open loops do not have."""
-        taken = {index.name for index in self.indices()} if self.calls else set()
+    def new_index(self, name: str, *, hides: bool = False) -> Index:
+        """The index of a loop; under a name that the open loops do not have where it may hide one of theirs.
+
+        Those of kernels that are called do, and of reductions, as in Python.
+        """
+        taken = {index.name for index in self.indices()} if self.calls or hides else set()
         names = (name, *(f"{name}_{k}" for k in range(2, len(taken) + 3)))
         return Index(next(one for one in names if one not in taken), here())
 

@@ -100,7 +100,7 @@ def all(
 
 def choose(test: object, then: Callable[[], object], other: Callable[[], object]) -> object:
     """``then()`` where a test of indices, data or host values holds, else ``other()``."""
-    known = truth(test)
+    known = _decided(truth(test))
     if isinstance(known, bool):
         return then() if known else other()
     first, second = (taken(branch, known, holds=holds) for branch, holds in ((then, True), (other, False)))
@@ -114,6 +114,20 @@ def choose(test: object, then: Callable[[], object], other: Callable[[], object]
     ):
         return _chosen_array(known, first, second)
     return operations.where(known, element(first), element(second))
+
+
+def _decided(test: Element | Condition | bool) -> Element | Condition | bool:
+    """A test as it is; its truth where it has the same one at all points where the value is taken."""
+    if not isinstance(test, Condition):
+        return test
+    points = active_trace().taken()
+
+    def has_points(region: Region) -> bool:
+        return builtins.any(not is_empty((*a, *b)) for a in points for b in region)
+
+    if not has_points(test.region):
+        return False
+    return test if has_points(test.negated().region) else True
 
 
 def select(
@@ -389,7 +403,7 @@ def _reduce(
 ) -> Any:
     trace = active_trace()
     span = here()
-    index = trace.new_index(name)
+    index = trace.new_index(name, hides=True)
     value, region = range_domain(index, bounds)
     trace.open_loop(index, region)
     try:

@@ -21,7 +21,7 @@ CODES: Mapping[str, str] = MappingProxyType(
         "CYC111": "a local variable that carries a value out of an iteration or branch",
         "CYC112": "a comprehension or reduction of an unsupported form",
         "CYC113": "an accumulation that is not a plain reduction",
-        "CYC114": "a return of something else than computed tensors",
+        "CYC114": "a return of something else than arrays and numbers",
         "CYC115": "a tensor declared in a way that the compiler cannot see",
         "CYC116": "a kernel signature or argument that cannot be traced",
         "CYC118": "the intermediate language used outside a kernel or in a wrong form",
