@@ -6,6 +6,8 @@ option(CYCLOTRON_WERROR "Treat warnings as errors" OFF)
 option(CYCLOTRON_COVERAGE "Instrument for gcov" OFF)
 set(CYCLOTRON_MPI auto CACHE STRING "Build the MPI runtime: auto, on or off")
 set_property(CACHE CYCLOTRON_MPI PROPERTY STRINGS auto on off)
+set(CYCLOTRON_MPI_HEADERS "" CACHE PATH
+    "For wheels: a folder with the headers of Open MPI and MPICH in openmpi/ and mpich/; the library is loaded at run time")
 set(CYCLOTRON_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize=: address,undefined or thread")
 
 set(CMAKE_CXX_STANDARD 20)

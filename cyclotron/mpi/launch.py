@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from pathlib import Path
 
 from cyclotron.mpi import extension
-from cyclotron.support.errors import BackendUnavailable
 
 # What a launcher or a running MPI left in the environment would be taken for the workers' own.
 _LAUNCHER_PREFIXES = ("OMPI_COMM_WORLD", "OMPI_UNIVERSE", "OMPI_MCA_ess", "OMPI_MCA_orte", "PMI_", "PMIX_")
@@ -39,10 +37,7 @@ def command(ranks: int, folder: str) -> list[str]:
     BackendUnavailable
         If there is no launcher.
     """
-    launcher = shutil.which("mpirun") or shutil.which("mpiexec")
-    if launcher is None:
-        raise BackendUnavailable("there is no mpirun on the PATH", code="CYC722", help=extension.INSTALL)
-    return [launcher, "-n", str(ranks), sys.executable, "-m", "cyclotron.mpi.worker", folder]
+    return [extension.launcher(), "-n", str(ranks), sys.executable, "-m", "cyclotron.mpi.worker", folder]
 
 
 def environment(folder: str) -> dict[str, str]:

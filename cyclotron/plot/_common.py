@@ -51,7 +51,7 @@ def new_figure(width: float, height: float) -> Figure:
         raise BackendUnavailable(
             "pictures need matplotlib, which is not installed",
             code="CYC722",
-            help="pip install matplotlib, or pip install 'cyclotron[viz]'",
+            help="pip install matplotlib, or pip install 'cyclotron-compiler[viz]'",
         ) from None
 
     class NotebookFigure(Figure):

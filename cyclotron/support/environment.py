@@ -5,13 +5,16 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 from cyclotron import _core
 
-VERSION = "0.1.0"
+# Written into the package that is installed, from the last tag; a source tree has none.
+_WRITTEN = Path(__file__).parents[1] / "_version.txt"
+VERSION = _WRITTEN.read_text().strip() if _WRITTEN.exists() else "0.1.0.dev0"
 
-_MPI_VERSION = "from cyclotron import _mpi; print(_mpi.library_version())"
+_MPI_VERSION = "from cyclotron.mpi import extension; print(extension.load().library_version())"
 _SECONDS_FOR_MPI = 30
 
 
@@ -45,6 +48,8 @@ def configuration() -> dict[str, Any]:
     import platform
     import shutil
 
+    # PyPI's MPI is beside Python, on the PATH or not.
+    folders = os.pathsep.join([os.path.join(sys.prefix, "bin"), os.environ.get("PATH", os.defpath)])
     return {
         "cyclotron": VERSION,
         "python": f"{platform.python_version()} ({sys.executable})",
@@ -54,7 +59,7 @@ def configuration() -> dict[str, Any]:
         "blas": _core.blas_version().strip(),
         "mpi": mpi_library(),
         "mpi4py": _version("mpi4py"),
-        "mpi launcher": shutil.which("mpiexec") or shutil.which("mpirun"),
+        "mpi launcher": shutil.which("mpiexec", path=folders) or shutil.which("mpirun", path=folders),
         "matplotlib": _version("matplotlib"),
         "threads": threads(),
     }
@@ -74,7 +79,8 @@ def mpi_library() -> str | None:
     """
     import subprocess
 
-    if importlib.util.find_spec("cyclotron._mpi") is None:
+    package = Path(__file__).parents[1]
+    if importlib.util.find_spec("cyclotron._mpi") is None and not any(package.glob("mpi/*/_mpi.*")):
         return None
     try:
         answer = subprocess.run(

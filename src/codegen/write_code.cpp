@@ -1,6 +1,7 @@
 #include <cyclotron/codegen/write_code.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cyclotron/program/program.hpp>
 #include <cyclotron/support/overloaded.hpp>

@@ -18,6 +18,7 @@
 #include <span>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cyclotron/program/exits.hpp>
 

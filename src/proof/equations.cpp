@@ -4,6 +4,7 @@
 #include <array>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cyclotron/proof/trace.hpp>
 #include <cyclotron/recurrence/sets.hpp>

@@ -20,7 +20,7 @@ def test_show_config_prints_and_returns_versions(capsys):
 
 
 def test_missing_parts_are_none(monkeypatch):
-    monkeypatch.setattr(shutil, "which", lambda _: None)
+    monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
     monkeypatch.setattr(config.importlib.util, "find_spec", lambda _: None)
     found = config.configuration()
     assert found["mpi launcher"] is None

@@ -4,6 +4,8 @@
 
 #include <complex>
 
+#include "blas_names.hpp"
+
 extern "C" {
 // Fortran LAPACK; the hidden length of the character argument comes last.
 void spotrf_(const char* triangle, const int* n, float* a, const int* lda, int* info, std::size_t length);

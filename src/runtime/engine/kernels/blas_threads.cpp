@@ -3,6 +3,7 @@
 
 #include <cyclotron/runtime/runtime.hpp>
 
+#include "blas_names.hpp"
 #include "kernels.hpp"
 
 // OpenBLAS only; null with another BLAS.
