@@ -17,6 +17,7 @@ globals().update(PUBLIC)  # type checkers read __init__.pyi
 trim_shown(CyclotronError)
 
 _HOMES = {
+    "cache": ["cache"],
     "compiler.dataflow": ["Dataflow"],
     "compiler.explain": ["Explanation"],
     "compiler.pe_class": ["PeClass"],
@@ -38,6 +39,7 @@ _HOMES = {
     "mpi.distribute": ["distribute"],
     "mpi.distributed_array": ["Distributed"],
     "mpi.layout": ["Layout"],
+    "repro": ["save_repro"],
     "runtime.check": ["Check", "check"],
     "runtime.result": ["Result"],
     "runtime.run": ["run"],

@@ -1,5 +1,5 @@
 # Made by tools/checks/public_names.py from the package.
-from cyclotron import il, language, linalg
+from cyclotron import cache, il, language, linalg
 from cyclotron.compiler.dataflow import Dataflow
 from cyclotron.compiler.explain import Explanation
 from cyclotron.compiler.pe_class import PeClass
@@ -106,6 +106,7 @@ from cyclotron.machine.parts import PE, Chiplets, Control, Link, Unit
 from cyclotron.mpi.distribute import distribute
 from cyclotron.mpi.distributed_array import Distributed
 from cyclotron.mpi.layout import Layout
+from cyclotron.repro import save_repro
 from cyclotron.runtime.check import Check, check
 from cyclotron.runtime.result import Result
 from cyclotron.runtime.run import run
@@ -181,6 +182,7 @@ __all__ = [
     "argmin",
     "block",
     "blocked",
+    "cache",
     "calibrate",
     "cast",
     "cbrt",
@@ -257,6 +259,7 @@ __all__ = [
     "row_min",
     "row_sum",
     "run",
+    "save_repro",
     "scale_sim",
     "schedules",
     "shift",

@@ -20,6 +20,9 @@ os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 # Ranks that wait leave their core to those that they wait for: Open MPI knows of no other tests.
 os.environ.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")
 
+# What is compiled is compiled: nothing comes from an earlier run, nor is left for a later one.
+os.environ.setdefault("CYCLOTRON_CACHE_DIR", "")
+
 # A shell that starts the tests in the background has them ignore Ctrl-C, which some of them send.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

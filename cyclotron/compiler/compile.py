@@ -7,7 +7,10 @@ from typing import Any
 
 from cyclotron import _core
 from cyclotron.compiler.cache import KernelCache, cache_key, cache_of, insert
+from cyclotron.compiler.case import Case, note
 from cyclotron.compiler.constants import with_constants
+from cyclotron.compiler.deferred import deferred, store_program
+from cyclotron.compiler.dump import Dump
 from cyclotron.compiler.program import Program, require_machine
 from cyclotron.compiler.recurrences import Recurrences, recurrences_of
 from cyclotron.language import Kernel
@@ -15,7 +18,7 @@ from cyclotron.machine.machine import Machine
 from cyclotron.machine.parts import PE, UNBOUNDED, Link
 from cyclotron.schedule.schedule import Schedule
 from cyclotron.support.call_site import errors_at_call
-from cyclotron.support.errors import ScheduleError
+from cyclotron.support.errors import CyclotronError, ScheduleError
 
 # The machine where none is given: as large as the program needs, unit costs.
 _DEEP = Link(depth=UNBOUNDED)
@@ -60,12 +63,20 @@ def compile_kernel(
     cache = cache_of(kernel) if traced is not None else KernelCache()
     key = (schedule, target, traced)
     program = cache.programs.get(key)
+    note(Case(kernel, values, schedule, machine))
     if program is None:
-        recurrences = cache.systems.get(traced)
-        if recurrences is None:
-            recurrences = recurrences_of(kernel, values)
-            insert(cache.systems, traced, recurrences)
-        program = _compile(kernel, recurrences, schedule, target)
+        dump = Dump(kernel)
+        try:
+            recurrences = cache.systems.get(traced)
+            if recurrences is None:
+                recurrences = recurrences_of(kernel, values)
+                insert(cache.systems, traced, recurrences)
+            dump.recurrences(recurrences, schedule, target)
+            program = _compile(kernel, recurrences, schedule, target)
+        except CyclotronError as error:
+            dump.error(error)
+            raise
+        dump.program(program)
         insert(cache.programs, key, program)
     return program.with_arguments(values)
 
@@ -73,10 +84,13 @@ def compile_kernel(
 def _compile(
     kernel: Kernel, recurrences: Recurrences, schedule: Schedule | None, machine: Machine
 ) -> Program:
+    cached = deferred(recurrences, schedule, machine)
     with errors_at_call():
-        compiled = _core.compile(
+        compiled: Any = cached or _core.compile(
             recurrences.core, schedule.to_core() if schedule else None, machine.to_core()
         )
+    if cached is None:
+        store_program(recurrences, schedule, machine, compiled)
     if schedule is not None and schedule.reorders_reductions:
         recurrences = Recurrences(compiled.system, recurrences.constants)
     core = with_constants(compiled.program, recurrences.constants)

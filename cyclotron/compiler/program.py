@@ -24,6 +24,7 @@ from cyclotron.support.arguments import file_bytes, require
 from cyclotron.support.call_site import errors_at_call
 from cyclotron.support.errors import ProgramError, ShapeError
 from cyclotron.support.files import write_file
+from cyclotron.support.tables import Records
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -141,9 +142,9 @@ class Program:
         )
 
     @property
-    def channels(self) -> list[dict[str, Any]]:
-        """The kinds of channel: name, kind, offset or axis, message tile, depth."""
-        return self.core.channels
+    def channels(self) -> Records:
+        """The kinds of channel: name, kind, offset or axis, message tile, depth; prints as a table."""
+        return Records(self.core.channels)
 
     @property
     def channel_flows(self) -> list[str]:

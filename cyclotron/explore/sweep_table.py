@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import importlib
 import io
 import numbers
 from collections.abc import Iterable, Sequence
@@ -13,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cyclotron.explore.sweep_axes import unfit
-from cyclotron.support.errors import BackendUnavailable
+from cyclotron.support.data import data_frame, require_package
 from cyclotron.support.files import write_file
-from cyclotron.support.tables import Listing, Row
+from cyclotron.support.tables import Listing, Row, cell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -117,13 +116,32 @@ class Sweep(Listing[Record]):
         BackendUnavailable
             If pandas is not installed.
         """
-        try:
-            pandas = importlib.import_module("pandas")
-        except ImportError:
-            raise BackendUnavailable(
-                "pandas is not installed", code="CYC722", help="pip install pandas, or use to_csv()"
-            ) from None
-        return pandas.DataFrame(list(self.records), columns=list(self.columns))
+        return data_frame(list(self.records), self.columns, instead="use to_csv()")
+
+    def to_parquet(self, path: str | Path) -> None:
+        """Write the table to a Parquet file, axes that are tuples as text (``"4x4"``), as `to_csv` does.
+
+        Parameters
+        ----------
+        path : str or Path
+            By habit ``*.parquet``; replaced only when the table is complete.
+
+        Raises
+        ------
+        BackendUnavailable
+            If pandas or pyarrow is not installed.
+        OSError
+            If it cannot be written.
+        """
+        require_package("pyarrow", instead="use to_csv()")
+        frame = data_frame(
+            [{key: _text(value) for key, value in record.items()} for record in self.records],
+            self.columns,
+            instead="use to_csv()",
+        )
+        content = io.BytesIO()
+        frame.to_parquet(content, index=False)
+        write_file(path, content.getvalue())
 
     def plot(
         self,
@@ -174,10 +192,3 @@ class Sweep(Listing[Record]):
 
 def _text(value: Any) -> Any:
     return "x".join(map(str, value)) if isinstance(value, tuple) else value
-
-
-def cell(value: Any) -> str:
-    """A value of a record, for people."""
-    if value is None:
-        return ""
-    return f"{value:.4g}" if isinstance(value, float) else str(_text(value))

@@ -10,6 +10,7 @@ import numpy as np
 
 from cyclotron.language.values.blocked import Blocked, Spec
 from cyclotron.language.values.scalar_type import literal
+from cyclotron.support.arguments import NOT_READABLE, as_array, is_foreign
 from cyclotron.support.errors import ShapeError, Span, TraceError
 
 
@@ -53,12 +54,20 @@ def normalize(name: str, value: Any, place: Callable[[str], Span | None]) -> Any
         isinstance(value, (list, tuple))
         or hasattr(value, "__array__")
         or hasattr(value, "__array_interface__")
+        or is_foreign(value)
     ):
         try:
-            array = np.asarray(value)
+            array = as_array(value)
         except ValueError as error:
             raise ShapeError(
                 f"argument `{name}` is no array: {error}", code="CYC116", span=place(name)
+            ) from None
+        except NOT_READABLE as error:
+            raise ShapeError(
+                f"argument `{name}`, a `{type(value).__name__}`, cannot be read as an array: {error}",
+                code="CYC116",
+                span=place(name),
+                help="pass an array in the memory of this process, e.g. `x.cpu()` or `cupy.asnumpy(x)`",
             ) from None
         if array.ndim:
             return array

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from cyclotron import _core
 from cyclotron.language import il
 from cyclotron.language.arguments import TensorArgument, describe, normalize
 from cyclotron.language.host_errors import OF_NUMBERS, OF_TYPES, OF_VALUES, told
 from cyclotron.language.lower.build import SystemBuilder, build, build_nest
 from cyclotron.language.lower.nests import may_be_nest
+from cyclotron.language.lower.recorded import RecordedSystem
 from cyclotron.language.syntax.annotations import check_members, conforms, not_of_its_type, resolved
 from cyclotron.language.syntax.bounded_while import bound_loops
 from cyclotron.language.syntax.factories import factory_of, instantiate
@@ -170,12 +170,12 @@ class Kernel:
         ]
         return "\n".join(lines) + "\n"
 
-    def verified(self, *args: Any, **kwargs: Any) -> tuple[_core.System, Trace]:
+    def verified(self, *args: Any, **kwargs: Any) -> tuple[RecordedSystem, Trace]:
         """Return the system of equations of the core, verified, and the recording that it was made from."""
-        system = _core.System(self.name)
+        system = RecordedSystem(self.name)
         trace = self.build(system, *args, **kwargs)
         if not system.assigns_once() and may_be_nest(trace):
-            system = _core.System(self.name)
+            system = RecordedSystem(self.name)
             build_nest(trace, system)
         system.verify()
         system.split_strides()

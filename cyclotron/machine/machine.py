@@ -28,6 +28,7 @@ from cyclotron.machine.parts import (
 )
 from cyclotron.support import records
 from cyclotron.support.files import write_file
+from cyclotron.support.tables import Records
 
 __all__ = ["Machine", "Topology", "topology_text"]
 
@@ -312,6 +313,19 @@ class Machine:
 
     __repr__ = code
 
+    def table(self) -> Records:
+        """Return what `to_dict` has as a table that prints: a row a field, with its value.
+
+        Examples
+        --------
+        >>> print(Machine(grid=(2, 3)).table()[:2])
+        [{'field': 'grid', 'value': (2, 3)}, {'field': 'topology', 'value': 'mesh'}]
+        """
+        return Records({"field": name, "value": value} for name, value in _leaves(self.to_dict()))
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
     def __str__(self) -> str:
         grid = " of any size" if self.grid is None else " " + "×".join(map(str, self.grid))
         text = f"{'custom' if self.link_maps else topology_text(self.topology)}{grid}"
@@ -336,6 +350,15 @@ class Machine:
                 f", control latency {self.control.latency} hop {self.control.hop} setup {self.control.setup}"
             )
         return text if self.clock is None else f"{text}, {self.clock / 1e6:g} MHz"
+
+
+def _leaves(data: Mapping[str, Any], path: str = "") -> Iterable[tuple[str, Any]]:
+    """Return the values of nested dicts, with the names that lead to them: ``link.depth``."""
+    for name, value in data.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{path}{name}.")
+        else:
+            yield f"{path}{name}", tuple(value) if isinstance(value, list) else value
 
 
 def _entries(field: str, table: object, example: str) -> Iterable[tuple[Any, Any]]:

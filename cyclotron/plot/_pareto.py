@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cyclotron.explore.sweep_axes import unfit
-from cyclotron.explore.sweep_table import cell
 from cyclotron.plot import _common as common
 from cyclotron.plot._common import Axes, Figure
 from cyclotron.support.svg import COLORS
+from cyclotron.support.tables import cell
 
 if TYPE_CHECKING:
     from cyclotron.explore.sweep_table import Sweep

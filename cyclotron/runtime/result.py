@@ -18,11 +18,15 @@ from cyclotron.analysis.counters import TIMES, counts_of, described, port_of_pe
 from cyclotron.analysis.critical_path import CriticalPath, critical_path
 from cyclotron.analysis.events import active_pes
 from cyclotron.analysis.rank_profile import Profile
+from cyclotron.analysis.stats import Stats
 from cyclotron.compiler.program import Program
 from cyclotron.runtime.backend import Execution
+from cyclotron.support.data import data_frame, plain, to_json
+from cyclotron.support.environment import VERSION
 from cyclotron.support.errors import ExecutionError
 from cyclotron.support.files import write_file
 from cyclotron.support.svg import color_scale_svg, heat_map_svg
+from cyclotron.support.tables import Records
 
 if TYPE_CHECKING:
     from cyclotron.plot import Plots
@@ -155,8 +159,8 @@ class Result:
         return active_pes(self)
 
     @functools.cached_property
-    def stats(self) -> dict[str, Any]:
-        """Exact accounting; the times of each PE, from ``busy`` to ``idle``, add up to ``cycles``.
+    def stats(self) -> Stats:
+        """Exact accounting, a dict that prints as tables; times of each PE add up to ``cycles``.
 
         Times: ``busy``, ``stall_empty`` (waiting for a message), ``stall_full`` (waiting for a place in a
         channel), ``stall_memory`` (waiting for its memory, as `Memory` tells), ``stall_control`` (waiting
@@ -186,21 +190,21 @@ class Result:
         this list, or -1.
         """
         timing = self._measured
-        stats: dict[str, Any] = {name: np.asarray(timing[name]).reshape(self.grid) for name in TIMES}
+        stats = Stats({name: np.asarray(timing[name]).reshape(self.grid) for name in TIMES})
         stats["busy_by_operator"] = {
             name: np.asarray(cycles).reshape(self.grid)
             for name, cycles in timing.get("busy_by_operator", {}).items()
         }
-        stats["channels"] = [
+        stats["channels"] = Records(
             described(channel, statistics, self.cycles)
             for channel, statistics in zip(self.program.channels, timing["channels"], strict=True)
-        ]
-        stats["memory_ports"] = [
+        )
+        stats["memory_ports"] = Records(
             {**port, "utilization": port["busy_cycles"] / max(self.cycles, 1)}
             for port in timing["memory_ports"]
-        ]
+        )
         stats["memory_port"] = port_of_pe(timing["memory_port_of_pe"], self.grid)
-        stats |= counts_of(timing["counters"], self.program)
+        stats.update(counts_of(timing["counters"], self.program))
         stats["instructions"] = int(timing["instructions"])
         stats["words_moved"] = sum(int(channel["words"]) for channel in timing["channels"])
         stats["cycles_skipped"] = int(timing["cycles_skipped"])
@@ -317,6 +321,110 @@ class Result:
         else:
             trace = trace_of(self, message_limit)
         write_file(path, json.dumps(trace, separators=(",", ":")))
+
+    def to_dict(self, *, outputs: bool = False) -> dict[str, Any]:
+        """Return the result as dicts, lists, texts and numbers.
+
+        Parameters
+        ----------
+        outputs : bool
+            With the arrays of outputs, as nested lists.
+
+        Returns
+        -------
+        dict
+            ``cyclotron`` (the version), ``kernel``, ``backend``, ``seconds``, ``grid``, ``grid_names``,
+            ``schedule`` and ``machine`` (as of their own ``to_dict``; None where the program does not tell),
+            ``steps``; of a simulation ``cycles``, ``engine`` and ``stats`` too, of MPI ranks ``profile``.
+            Complex numbers are pairs, numbers that JSON lacks texts: ``"NaN"``, ``"Infinity"``.
+
+        Raises
+        ------
+        ExecutionError
+            If outputs are asked for that are distributed: gather them first (CYC712).
+
+        Examples
+        --------
+        >>> import cyclotron as cy
+        >>> @cy.kernel
+        ... def double(x):
+        ...     return 2 * x
+        >>> cy.run(double.compile([1.0, 2.0]), backend="sim").to_dict(outputs=True)["outputs"]
+        {'out': [2.0, 4.0]}
+        """
+        program = self.program
+        data: dict[str, Any] = {
+            "cyclotron": VERSION,
+            "kernel": program.kernel_name,
+            "backend": self.backend,
+            "seconds": self.seconds,
+            "grid": self.grid,
+            "grid_names": program.grid_names,
+            "schedule": None if program.schedule is None else program.schedule.to_dict(),
+            "machine": None if program.machine is None else program.machine.to_dict(),
+            "steps": self.steps,
+        }
+        if self._timing is not None:
+            data |= {"cycles": self.cycles, "engine": self.engine, "stats": self.stats}
+        if self.profile:
+            data["profile"] = list(self.profile)
+        if outputs:
+            there = {name: value for name, value in self.outputs.items() if isinstance(value, np.ndarray)}
+            if len(there) < len(self.outputs):
+                elsewhere = next(name for name in self.outputs if name not in there)
+                raise ExecutionError(
+                    f"the output `{elsewhere}` is distributed",
+                    code="CYC712",
+                    help=f"gather it, or leave outputs out: result.outputs[{elsewhere!r}].gather()",
+                )
+            data["outputs"] = there
+        found: dict[str, Any] = plain(data)
+        return found
+
+    def to_json(self, path: str | Path | None = None, *, outputs: bool = False) -> str:
+        """Return the result as JSON, and write it to `path` if one is given; see `to_dict`.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            By habit ``*.json``; replaced only when the text is complete.
+        outputs : bool
+            With the arrays of outputs.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written.
+        """
+        text = to_json(self.to_dict(outputs=outputs))
+        if path is not None:
+            write_file(path, text)
+        return text
+
+    def to_pandas(self) -> Any:
+        """Return a ``pandas.DataFrame``: a row a PE of a simulation, a row a rank of a run on MPI.
+
+        Returns
+        -------
+        DataFrame
+            Of a simulation the place of the PE, by the names of the grid's dimensions, ``utilization`` (0 to
+            1), then what `stats` has of each PE; dicts as ``busy_by_operator: multiply``. Of ranks the
+            numbers of `profile`.
+
+        Raises
+        ------
+        ExecutionError
+            If the backend measures nothing (CYC712).
+        BackendUnavailable
+            If pandas is not installed.
+        """
+        if self._timing is None and self.profile:
+            rows = [{k: v for k, v in rank.items() if np.isscalar(v)} for rank in self.profile]
+        else:
+            share = self.utilization.ravel().tolist()
+            rows = self.stats.by_pe(self.grid, self.program.grid_names)
+            rows = [{**row, "utilization": part} for row, part in zip(rows, share, strict=True)]
+        return data_frame(rows, list(rows[0]) if rows else [], instead="use to_dict()")
 
     @property
     def _measured(self) -> Mapping[str, Any]:

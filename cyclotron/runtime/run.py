@@ -9,6 +9,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from cyclotron.compiler.case import Case, note
 from cyclotron.compiler.program import Program, require_program
 from cyclotron.language import Blocked
 from cyclotron.mpi.distributed_array import Distributed
@@ -113,6 +114,10 @@ def run(
     require_program(program, "run()")
     chosen = backend_of(backend)
     options = Options(functional, threads, ranks, deal, event_limit, engine)
+    if program.kernel is not None:
+        given = {name: value for name, value in vars(options).items() if value != getattr(Options, name)}
+        case = Case(program.kernel, program.arguments, program.schedule, program.machine, backend, given)
+        note(case)
     _check_options(chosen, options)
     started = time.perf_counter()
     if chosen.check is not None:

@@ -53,6 +53,33 @@ def rank_count(ranks: Any) -> int:
     return whole_number("ranks", ranks, code="CYC733", most=MOST_RANKS)
 
 
+# What libraries of arrays raise for those that this process cannot read, as on a GPU.
+NOT_READABLE = (TypeError, RuntimeError, BufferError)
+
+
+def as_array(value: Any) -> NDArray[Any]:
+    """Return what NumPy makes an array of, or what DLPack's ``__dlpack__`` shows, without a copy if possible.
+
+    Examples
+    --------
+    >>> class Foreign:  # an array of another library
+    ...     def __init__(self, array): self.array = array
+    ...     def __dlpack__(self, **options): return self.array.__dlpack__(**options)
+    ...     def __dlpack_device__(self): return self.array.__dlpack_device__()
+    >>> as_array(Foreign(np.arange(3)))
+    array([0, 1, 2])
+    """
+    if is_foreign(value):
+        return np.from_dlpack(value)
+    return np.asarray(value)
+
+
+def is_foreign(value: Any) -> bool:
+    """Return whether a value is an array that only DLPack's protocol reads."""
+    known = ("__array__", "__array_interface__")
+    return hasattr(value, "__dlpack__") and not any(hasattr(value, name) for name in known)
+
+
 def array_of(value: Any, what: str, *, code: str) -> NDArray[Any]:
     """Return what NumPy makes an array of.
 
@@ -70,10 +97,10 @@ def array_of(value: Any, what: str, *, code: str) -> NDArray[Any]:
         If it is none, e.g. rows of different lengths.
     """
     try:
-        return np.asarray(value)
+        return as_array(value)
     except CyclotronError:
         raise
-    except (ValueError, TypeError, OverflowError, MemoryError) as error:
+    except (ValueError, OverflowError, MemoryError, *NOT_READABLE) as error:
         first, _, _ = str(error).partition(". ")
         raise ShapeError(
             f"{what} is no array: {first}", code=code, help="give an array of numbers, all rows of one length"

@@ -68,6 +68,38 @@ class Listing(Table, Sequence[_Item]):
         return str(self)
 
 
+class Records(list[dict[str, Any]]):
+    """A list of dicts of the same fields that prints as a table.
+
+    Examples
+    --------
+    >>> print(Records([{"name": "A along j", "words": 12}, {"name": "B along i", "words": 8}]))
+    name       words
+    ---------  -----
+    A along j  12
+    B along i  8
+    """
+
+    def _table(self) -> tuple[Row, list[Row]]:
+        columns = list(dict.fromkeys(name for record in self for name in record))
+        return columns, [[cell(record.get(name)) for name in columns] for record in self]
+
+    def __str__(self) -> str:
+        return text_table(*self._table()) if self else "none"
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._table()) if self else "none"
+
+
+def cell(value: Any) -> str:
+    """A value of a record, for people."""
+    if value is None:
+        return ""
+    if isinstance(value, tuple):
+        return "x".join(map(str, value))
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
 def text_table(header: Row, rows: Sequence[Row]) -> str:
     """Return aligned columns under a header, each column as wide as its widest cell.
 
