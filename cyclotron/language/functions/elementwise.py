@@ -31,11 +31,8 @@ def _elementwise(name: str, about: str, op: str = "") -> Any:
     """The function of an elementwise operator of the registry, by default of the same name."""
     known = op or name
     numpy = OPERATORS[known].numpy
-    names, operands = (
-        ("x, y", "np.array([0.25, 0.5]), 0.5")
-        if getattr(numpy, "nin", 1) == 2
-        else ("x", "np.array([0.25, 0.5])")
-    )
+    binary = getattr(numpy, "nin", 1) == 2
+    names, operands = ("x, y", "np.array([0.25, 0.5]), 0.5") if binary else ("x", "np.array([0.25, 0.5])")
 
     def function(*values: Any) -> Any:
         """{about}
@@ -68,8 +65,8 @@ def _elementwise(name: str, about: str, op: str = "") -> Any:
         return of_numpy(operations.apply(known, *values)) if traced else numpy(*values)
 
     function.__name__ = function.__qualname__ = name
-    about = (function.__doc__ or "").format(about=about, name=name, names=names, operands=operands)
-    function.__doc__ = about
+    words = {"about": about, "name": name, "names": names, "operands": operands}
+    function.__doc__ = (function.__doc__ or "").format(**words)
     return numpy_function()(function)
 
 
