@@ -52,6 +52,7 @@ _HOMES = {
         "ExecutionError",
         "InternalError",
         "LegalityError",
+        "PerformanceWarning",
         "ProgramError",
         "ScheduleError",
         "ShapeError",

@@ -548,6 +548,8 @@ class Compiled:
     @property
     def dataflow(self) -> Dataflow: ...
     @property
+    def lost_loops(self) -> list[Any]: ...
+    @property
     def placed(self) -> Dataflow: ...
     @property
     def program(self) -> Program: ...
@@ -662,6 +664,7 @@ def simulate(
     event_limit: int = 200000,
     engine: str = "auto",
     threads: int = 0,
+    steps: Sequence[int] = [],
     progress: Callable[[float], bool] | None = None,
 ) -> dict[str, Any]:
     """Run on the cycle-accurate simulator; outputs are written into their arrays."""

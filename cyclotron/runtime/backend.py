@@ -31,6 +31,9 @@ class Options:
     event_limit : int or None
         None: the backend's own choice.
     engine : {"auto", "general", "fast-forward"}
+    steps : tuple of int
+        Without numbers, for each loop that may end early the iterations after which it does; -1: after all.
+        Empty: all.
     """
 
     functional: bool = True
@@ -39,6 +42,7 @@ class Options:
     deal: Layout | None = None
     event_limit: int | None = None
     engine: Engine = "auto"
+    steps: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

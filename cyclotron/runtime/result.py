@@ -454,8 +454,19 @@ class Result:
         return f"<b>{html.escape(self.program.kernel_name)}</b>{picture}<table>{body}</table>"
 
 
+def loop_names(endings: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return names of a program's loops that may end early; ``t_2`` is the second one called ``t``."""
+    names: list[str] = []
+    for ending in endings:
+        name, again = ending["loop"], 2
+        while name in names:
+            name, again = f"{ending['loop']}_{again}", again + 1
+        names.append(name)
+    return names
+
+
 def executed_steps(endings: Sequence[Mapping[str, Any]], skipped: Sequence[int]) -> dict[str, int]:
-    """Return the iterations that each loop executed, by its name; ``t_2`` is the second one called ``t``.
+    """Return the iterations that each loop executed, in all its runs, by its name.
 
     Parameters
     ----------
@@ -464,10 +475,9 @@ def executed_steps(endings: Sequence[Mapping[str, Any]], skipped: Sequence[int])
     skipped : sequence of int
         Iterations that they left out; none: no loop left out any.
     """
-    steps: dict[str, int] = {}
-    for number, ending in enumerate(endings):
-        name, again = ending["loop"], 2
-        while name in steps:
-            name, again = f"{ending['loop']}_{again}", again + 1
-        steps[name] = ending["steps"] - (skipped[number] if skipped else 0)
-    return steps
+    return {
+        name: ending["runs"] * ending["steps"] - left_out
+        for name, ending, left_out in zip(
+            loop_names(endings), endings, skipped or [0] * len(endings), strict=True
+        )
+    }

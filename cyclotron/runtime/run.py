@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
@@ -17,7 +19,7 @@ from cyclotron.mpi.layout import Layout
 from cyclotron.runtime.backend import Backend, Engine, Options
 from cyclotron.runtime.backends import backend_of
 from cyclotron.runtime.early_exit import pop_exit_flags
-from cyclotron.runtime.result import Result
+from cyclotron.runtime.result import Result, loop_names
 from cyclotron.support.arguments import array_of, invalid_option, rank_count, shown, whole_number
 from cyclotron.support.call_site import errors_at_call
 from cyclotron.support.errors import ExecutionError, ShapeError
@@ -44,6 +46,7 @@ def run(
     threads: int = 0,
     event_limit: int | None = None,
     engine: Engine = "auto",
+    steps: Mapping[str, int] | None = None,
 ) -> Result:
     """Run a compiled program once.
 
@@ -66,7 +69,8 @@ def run(
         rank has a block of PEs in the order of the grid.
     functional : bool
         ``sim`` only: False simulates time without numbers, needs no inputs and gives no outputs. Loops that
-        may end early go through all of their iterations then: numbers would tell where they end.
+        may end early go through all of their iterations then, or through as many as `steps` says: numbers
+        would tell where they end.
     threads : int
         ``local``, and ``sim`` for the numbers: threads to use, 0 for one a core. Any number gives the same
         bits and cycles.
@@ -80,6 +84,9 @@ def run(
         a thousand steps or a billion; where some run further and further ahead, through channels without a
         bound, there is nothing to skip. Cycles and statistics are the same bit for bit. ``"auto"`` skips
         where it can; `Result.engine` tells which it was.
+    steps : dict of str to int, optional
+        ``sim`` with ``functional=False`` only: by the names of `Result.steps`, after how many iterations
+        loops end whose ends are a matter of data; a loop inside another one after so many each time.
 
     Returns
     -------
@@ -119,6 +126,8 @@ def run(
         case = Case(program.kernel, program.arguments, program.schedule, program.machine, backend, given)
         note(case)
     _check_options(chosen, options)
+    if steps is not None:
+        options = replace(options, steps=_checked_steps(program, steps, chosen, options))
     started = time.perf_counter()
     if chosen.check is not None:
         chosen.check(program)
@@ -159,6 +168,28 @@ def _check_options(backend: Backend, options: Options) -> None:
         if name not in backend.options and value != getattr(Options, name):
             raise invalid_option(f"{name}={value} on the {backend.name} backend", help)
     _check_engine(backend, options)
+
+
+def _checked_steps(
+    program: Program, steps: Mapping[str, int], backend: Backend, options: Options
+) -> tuple[int, ...]:
+    """Return the iterations of each loop that may end early, in the program's order."""
+    if options.functional or "functional" not in backend.options:
+        raise invalid_option(
+            f"steps={shown(steps)} where numbers say when loops end",
+            'they are given for time alone: backend="sim", functional=False',
+        )
+    endings = program.core.endings
+    names = loop_names(endings)
+    if not isinstance(steps, Mapping) or not set(steps) <= set(names):
+        raise invalid_option(
+            f"steps={shown(steps)} does not tell the steps of loops that may end early",
+            f"give a dict by their names, which are {', '.join(names)}" if names else "the program has none",
+        )
+    for name, ending in zip(names, endings, strict=True):
+        if name in steps:
+            whole_number(f"steps[{name!r}]", steps[name], code="CYC733", least=0, most=ending["steps"])
+    return tuple(int(steps.get(name, -1)) for name in names)
 
 
 def _check_engine(backend: Backend, options: Options) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import sys
+import warnings
 from pathlib import Path
 from types import TracebackType
 
@@ -24,6 +25,20 @@ def call_site() -> Span | None:
     if not text.strip():
         return None
     return Span(file, line, len(text) - len(text.lstrip()), line, len(text))
+
+
+def warn_at_call(warning: Warning) -> None:
+    """Give a warning at the user's line that made the call.
+
+    Parameters
+    ----------
+    warning : Warning
+    """
+    site = call_site()
+    if site is None:
+        warnings.warn(warning, stacklevel=2)
+    else:
+        warnings.warn_explicit(warning, type(warning), site.file, site.line)
 
 
 class errors_at_call:  # noqa: N801 - used like a function

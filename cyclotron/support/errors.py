@@ -251,6 +251,13 @@ class ExecutionError(CyclotronError, RuntimeError):
         return self.code == "CYC701"
 
 
+class PerformanceWarning(CyclotronError, UserWarning):  # noqa: N818 (the name of Python's warnings)
+    """A program is slower than it could be: a default schedule, or a loop that runs to its bound; says why.
+
+    Given by ``warnings.warn`` once a compilation.
+    """
+
+
 class InternalError(CyclotronError, RuntimeError):
     """A bug of Cyclotron's own.
 

@@ -5,9 +5,11 @@
 #include <cyclotron/poly/set.hpp>
 
 #include "bindings.hpp"
+#include "errors.hpp"
 #include "interruptible.hpp"
 
 namespace py = pybind11;
+using namespace py::literals;
 namespace cyclotron::bindings {
 
 void bind_driver(py::module_& module) {
@@ -21,6 +23,15 @@ void bind_driver(py::module_& module) {
       .def_readonly("program", &Compiled::program)
       .def_readonly("channel_flows", &Compiled::channel_flows)
       .def_readonly("proofs", &Compiled::proofs)
+      .def_property_readonly(
+          "lost_loops",
+          [](const Compiled& c) {
+            py::list result;
+            for (const auto& loop : c.lost_loops)
+              result.append(py::dict("flag"_a = loop.flag, "because"_a = loop.because, "steps"_a = loop.steps,
+                                     "span"_a = to_python(loop.span)));
+            return result;
+          })
       .def_property_readonly("stages", [](const Compiled& c) {
         std::vector<std::pair<std::string, double>> result;
         for (const auto& stage : c.stages) result.emplace_back(stage.name, stage.milliseconds);

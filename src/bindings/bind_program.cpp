@@ -44,7 +44,7 @@ py::dict to_dict(const program::Channel& channel) {
 }
 py::dict to_dict(const program::ExitPlan& plan) {
   return py::dict("loop"_a = plan.loop, "steps"_a = plan.steps, "first"_a = plan.first, "last"_a = plan.last,
-                  "period"_a = plan.period);
+                  "period"_a = plan.period, "runs"_a = plan.runs);
 }
 template <class T>
 Dicts to_dicts(const std::vector<T>& values) {

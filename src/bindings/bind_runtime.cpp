@@ -55,9 +55,11 @@ py::list memory_ports(const Timing& timing) {
 }
 
 /// Iterations that loops left out, by exit plan.
-std::vector<std::int64_t> skipped(const std::vector<program::ExitOutcome>& outcomes) {
+std::vector<std::int64_t> skipped(const program::Program& program,
+                                  const std::vector<program::ExitOutcome>& outcomes) {
   std::vector<std::int64_t> result;
-  for (const auto& outcome : outcomes) result.push_back(outcome.skipped);
+  for (std::size_t e = 0; e < outcomes.size(); ++e)
+    result.push_back(program::skipped_iterations(program.exit_plans[e], outcomes[e]));
   return result;
 }
 
@@ -75,9 +77,12 @@ runtime::Engine engine_of(const std::string& name) {
 
 Dict simulate(const program::Program& program, const std::vector<py::array>& arrays, bool functional,
               std::int64_t event_limit, const std::string& engine, int threads,
-              const ProgressCallback& progress) {
-  const runtime::SimulatorOptions options{
-      .functional = functional, .event_limit = event_limit, .engine = engine_of(engine), .threads = threads};
+              const std::vector<std::int64_t>& steps, const ProgressCallback& progress) {
+  const runtime::SimulatorOptions options{.functional = functional,
+                                          .event_limit = event_limit,
+                                          .engine = engine_of(engine),
+                                          .threads = threads,
+                                          .steps = steps};
   const auto views = functional ? to_views(program, arrays) : runtime::Arrays{};
   auto timing = interruptibly(
       owners_of(program, arrays),
@@ -102,18 +107,18 @@ Dict simulate(const program::Program& program, const std::vector<py::array>& arr
       "events_dropped"_a = timing.events_dropped, "messages"_a = messages(timing),
       "messages_dropped"_a = timing.messages_dropped, "instructions"_a = timing.instructions,
       "engine"_a = timing.engine, "cycles_skipped"_a = timing.cycles_skipped,
-      "pes_skipped"_a = timing.pes_skipped, "skipped"_a = skipped(timing.exits));
+      "pes_skipped"_a = timing.pes_skipped, "skipped"_a = skipped(program, timing.exits));
 }
 
 std::vector<std::int64_t> run_local(const program::Program& program, const std::vector<py::array>& arrays,
                                     int threads, const ProgressCallback& progress) {
   const auto views = to_views(program, arrays);
-  return skipped(interruptibly(
-      owners_of(program, arrays),
-      [&program, views, threads](const auto& call) {
-        return runtime::run_local(program, views, threads, call);
-      },
-      progress));
+  return skipped(program, interruptibly(
+                              owners_of(program, arrays),
+                              [&program, views, threads](const auto& call) {
+                                return runtime::run_local(program, views, threads, call);
+                              },
+                              progress));
 }
 
 }  // namespace
@@ -122,7 +127,8 @@ void bind_runtime(py::module_& module) {
   describe_records();
   module.def("simulate", &simulate, py::arg("program"), py::arg("arrays"), py::kw_only(),
              py::arg("functional") = true, py::arg("event_limit") = 200'000, py::arg("engine") = "auto",
-             py::arg("threads") = 0, py::arg("progress") = py::none(),
+             py::arg("threads") = 0, py::arg("steps") = std::vector<std::int64_t>{},
+             py::arg("progress") = py::none(),
              "Run on the cycle-accurate simulator; outputs are written into their arrays.");
   module.def("run_local", &run_local, py::arg("program"), py::arg("arrays"), py::kw_only(),
              py::arg("threads") = 0, py::arg("progress") = py::none(),

@@ -62,6 +62,13 @@ struct Part {
   poly::Node nest;
 };
 
+/// Without conditions on PEs that all of the class meet: of a class in several pieces, each would have code of its own.
+poly::Set plain_domain(poly::Set domain, const poly::Set& here, const std::vector<poly::Affine>& times,
+                       std::size_t width) {
+  auto anywhere = domain.image(times).preimage(times, width);
+  return anywhere.intersect(here) == domain ? anywhere : std::move(domain);
+}
+
 /// The groups of a part, and their points.
 poly::Region region_of(const Mapping& mapping, const mapping::PeClass& cell, bool prologue,
                        std::vector<Group>& groups) {
@@ -71,10 +78,15 @@ poly::Region region_of(const Mapping& mapping, const mapping::PeClass& cell, boo
   std::vector<poly::Affine> keep;
   for (std::size_t g = 0; g < coordinates; ++g) keep.push_back(poly::variable(width, g));
   const auto here = cell.region.preimage(keep, width);
+  std::vector<poly::Affine> times;
+  for (std::size_t t = coordinates; t < width; ++t) times.push_back(poly::variable(width, t));
+  const auto pieces = cell.region.conjunctions();
+  const bool in_pieces = !pieces || pieces->size() > 1;
   poly::Region result{cell.region, {}};
   for (const auto s : cell.statements) {
     if (mapping.statements[s].prologue != prologue) continue;
     auto domain = mapping.statements[s].domain.preimage(forms, width).intersect(here).coalesce();
+    if (in_pieces) domain = plain_domain(std::move(domain), here, times, width);
     if (mapping.grid.space.empty()) domain = domain.intersect({poly::variable(width, 0), true});
     // Neighbours in order that run at the same points are one statement to the loop generator.
     if (!groups.empty() && result.statements.back() == domain) {
@@ -236,9 +248,20 @@ class ClassWriter {
     const auto& flow = graph_.at(statement.target.flow);
     for (std::size_t f = 0; f < flags_.size(); ++f) {
       if (flow.tensor != flags_[f].tensor) continue;
-      const auto element = poly::substitute(flow.element[0], statement.target.point, graph_.dims.size());
+      const auto element = [&](std::size_t d) {
+        const auto made = poly::substitute(flow.element[d], statement.target.point, graph_.dims.size());
+        return poly::substitute(made, point, variables());
+      };
+      bool of_this_run = true;
+      const auto& around = flags_[f].around;
+      for (std::size_t d = 0; d < around.size(); ++d) {
+        const auto dim =
+            static_cast<std::size_t>(std::ranges::find(graph_.dims, around[d]) - graph_.dims.begin());
+        of_this_run = of_this_run && std::ranges::find(mapping_.grid.time, dim) != mapping_.grid.time.end() &&
+                      element(d) == point[dim];
+      }
       flag_values_.push_back({f, result_.code.size() - 1, slot(statement.target, point),
-                              to_program(poly::substitute(element, point, variables()))});
+                              to_program(element(around.size())), of_this_run});
     }
   }
 

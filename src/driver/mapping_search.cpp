@@ -40,7 +40,7 @@ dataflow::Links links_of(const machine::Machine& machine) {
 Expected<Mapped, Refusal> map(dataflow::Placed placed, const machine::Machine& machine) {
   return attempt([&] {
     auto mapping = mapping::map_to_grid(placed.graph, {placed.space, placed.time, {}}, machine);
-    return Mapped{std::move(placed), std::move(mapping)};
+    return Mapped{std::move(placed), std::move(mapping), false};
   });
 }
 
@@ -124,7 +124,10 @@ Expected<Mapped, Refusal> map_in_parts(const dataflow::Placed& placed, dataflow:
   if (obstacle != Obstacle::late_value && obstacle != Obstacle::overtaking) return whole;
   auto distributed = attempt([&] { return DistributionSearch(placed, machine, relays).run(); });
   if (!distributed) return distributed.error();
-  if (*distributed) return std::move(**distributed);
+  if (*distributed) {
+    (*distributed)->distributed = true;
+    return std::move(**distributed);
+  }
   return whole;
 }
 

@@ -21,6 +21,7 @@ namespace cyclotron::driver {
 struct Mapped {
   dataflow::Placed placed;
   mapping::Mapping mapping;
+  bool distributed = false;  ///< Loops of a step, which so keep their values of all iterations.
 };
 
 /// Maps; where values of one step are needed before they are made, with the step's innermost loops that allow

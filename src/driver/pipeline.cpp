@@ -52,12 +52,50 @@ recurrence::System reorder_reductions(const recurrence::System& system, const sc
 std::vector<codegen::ExitFlag> flags_of(const recurrence::System& system, const dataflow::Graph& graph) {
   std::vector<codegen::ExitFlag> result;
   for (const auto& exit : recurrence::early_exits(system)) {
-    const auto& name = system.at(exit.flag).name;
-    const auto tensor = std::ranges::find(graph.tensors, name, &dataflow::Tensor::name);
-    if (tensor == graph.tensors.end()) continue;
-    result.push_back({dataflow::TensorId(static_cast<std::size_t>(tensor - graph.tensors.begin())),
-                      exit.index, exit.offset, exit.steps, exit.settle});
+    const auto& flag = system.at(exit.flag);
+    const auto tensor = std::ranges::find(graph.tensors, flag.name, &dataflow::Tensor::name);
+    const auto starts_at_zero = [](const auto& loop) { return loop.second == 0; };
+    if (tensor == graph.tensors.end() || !std::ranges::all_of(exit.around, starts_at_zero)) continue;
+    codegen::ExitFlag own{dataflow::TensorId(static_cast<std::size_t>(tensor - graph.tensors.begin())),
+                          exit.index,
+                          exit.offset,
+                          exit.steps,
+                          exit.settle,
+                          {},
+                          1};
+    for (std::size_t d = 0; d < exit.around.size(); ++d) {
+      own.around.push_back(exit.around[d].first);
+      own.runs *= flag.shape[d];
+    }
+    result.push_back(std::move(own));
   }
+  return result;
+}
+
+/// The loops of time that have flags and no exit plan.
+std::vector<LostLoop> lost_loops(const recurrence::System& system, const schedule::Schedule& schedule,
+                                 const program::Program& program) {
+  std::vector<LostLoop> result;
+  const auto add = [&](recurrence::TensorId flag, const std::string& because) {
+    const auto& tensor = system.at(flag);
+    const auto is_same = [&](const LostLoop& loop) { return loop.flag == tensor.user_name(); };
+    if (std::ranges::none_of(result, is_same))
+      result.push_back({tensor.user_name(), because, tensor.shape.back(), tensor.span});
+  };
+  const auto in_space = [&](const std::string& index) {
+    return std::ranges::find(schedule.space_indices, index) != schedule.space_indices.end();
+  };
+  for (const auto& exit : recurrence::early_exits(system)) {
+    const auto ends = [&](const program::ExitPlan& plan) {
+      return plan.loop == exit.index && plan.steps == exit.steps;
+    };
+    const bool is_placed = in_space(exit.index) || std::ranges::any_of(exit.around, [&](const auto& loop) {
+                             return in_space(loop.first);
+                           });
+    if (!is_placed && std::ranges::none_of(program.exit_plans, ends)) add(exit.flag, "");
+  }
+  for (const auto& lost : recurrence::lost_exits(system))
+    add(lost.flag, system.at(system.at(lost.because).target).user_name());
   return result;
 }
 
@@ -101,6 +139,7 @@ Compiled generate(const recurrence::System& system, const schedule::Schedule& sc
   program.notes["schedule"] = schedule::to_string(schedule);
   std::vector<std::string> channel_flows;
   for (const auto& channel : mapping.channels) channel_flows.push_back(channel.name);
+  auto lost = lost_loops(system, schedule, program);
   return {schedule,
           false,
           {},
@@ -109,7 +148,8 @@ Compiled generate(const recurrence::System& system, const schedule::Schedule& sc
           std::move(program),
           std::move(channel_flows),
           all_proofs(mapping.proofs, schedule),
-          log.take()};
+          log.take(),
+          std::move(lost)};
 }
 
 }  // namespace
@@ -127,6 +167,13 @@ Expected<Compiled, Refusal> compile_candidate(const recurrence::System& system, 
   }
   auto mapped = map_in_parts(lowered->placed, std::move(lowered->shared), machine, candidate.relays);
   if (!mapped) return mapped.error();
+  const bool may_end = mapped->distributed && !recurrence::early_exits(system).empty();
+  if (may_end && candidate.free_indices != dataflow::FreeIndexPlacement::zero) {
+    auto other = candidate;
+    other.free_indices = dataflow::FreeIndexPlacement::zero;
+    auto compiled = compile_candidate(system, other, machine, verify_first, log);
+    if (compiled && compiled->lost_loops.empty()) return compiled;
+  }
   log.stage("map");
   return attempt([&] {
     if (!verify_first) verify(lowered->graph, mapped->placed, log);
@@ -134,12 +181,15 @@ Expected<Compiled, Refusal> compile_candidate(const recurrence::System& system, 
   });
 }
 
-Compiled compile(const recurrence::System& system, const std::optional<schedule::Schedule>& schedule,
+Compiled compile(const recurrence::System& given, const std::optional<schedule::Schedule>& schedule,
                  const machine::Machine& machine) {
   Log log;
   machine::verify_target(machine);
-  recurrence::verify(system);
+  recurrence::verify(given);
   log.stage("verify recurrences");
+  const auto system = recurrence::copy_results(given);
+  if (!(system == given)) recurrence::verify(system);
+  log.stage("copy results");
   auto wanted = schedule ? reorder_reductions(system, *schedule, machine) : system;
   if (!(wanted == system)) recurrence::verify(wanted);
   log.stage("reassociate");

@@ -19,12 +19,14 @@ struct OpenBlock {
   bool is_loop;
 };
 
-/// The loop that an EXIT is directly in.
+/// A loop that an EXIT is directly in.
 struct ExitLoop {
   std::size_t exit = 0;
   std::size_t begin = 0;
   std::size_t end = 0;
   std::size_t variable = 0;
+  std::int64_t runs = 1;            ///< Number of them, where none of the loops around it ends early.
+  std::vector<std::size_t> around;  ///< The beginnings of these.
 };
 
 /// Instruction of a class that keeps its iterations from being left out.
@@ -42,12 +44,51 @@ std::size_t end_of(const std::vector<Instruction>& code, std::size_t begin) {
   }
 }
 
-/// The loop of a class that the exit plan ends; nothing where it has no such EXIT.
-Expected<std::optional<ExitLoop>, Unfit> exit_loop(const Program& program, const PeClass& pe_class,
-                                                   ExitPlanId plan) {
+struct Range {
+  std::int64_t first = INT64_MIN;
+  std::int64_t last = INT64_MAX;
+  [[nodiscard]] std::int64_t size() const { return std::max<std::int64_t>(last - first + 1, 0); }
+};
+
+bool is_constant(const std::vector<Bound>& bounds) {
+  return std::ranges::all_of(bounds, [](const Bound& bound) {
+    return std::ranges::all_of(bound.numerator.coefficients,
+                               [](auto coefficient) { return coefficient == 0; });
+  });
+}
+
+/// Of a loop between constants.
+Range range_of(const Loop& loop) {
+  Range result;
+  for (const Bound& bound : loop.lower)
+    result.first = std::max(result.first, ceil_divide(bound.numerator.constant, bound.divisor));
+  for (const Bound& bound : loop.upper)
+    result.last = std::min(result.last, floor_divide(bound.numerator.constant, bound.divisor));
+  return result;
+}
+
+/// The times that the loops run what is in them, where that is one number.
+Expected<std::int64_t, Unfit> runs_within(const std::vector<Instruction>& code,
+                                          const std::vector<OpenBlock>& open, std::size_t exit) {
+  std::int64_t result = 1;
+  for (std::size_t n = 0; n + 1 < open.size(); ++n) {
+    if (!open[n].is_loop) return Unfit{exit, "is an exit of a loop inside a condition"};
+    const auto& loop = std::get<Loop>(code[open[n].at].action);
+    if (loop.step != 1 || !is_constant(loop.lower) || !is_constant(loop.upper))
+      return Unfit{exit, "is an exit of a loop inside one that is not between constants"};
+    if (__builtin_mul_overflow(result, range_of(loop).size(), &result))
+      return Unfit{exit, "is an exit of a loop that runs too often"};
+  }
+  return result;
+}
+
+/// The loops of a class that the exit plan ends, each run one after the other; none where it has no such EXIT.
+Expected<std::vector<ExitLoop>, Unfit> exit_loops(const Program& program, const PeClass& pe_class,
+                                                  ExitPlanId plan) {
   std::vector<OpenBlock> open;
+  std::set<std::size_t> around;  // The innermost ones around such loops.
   std::size_t variable = program.grid.size();
-  std::optional<ExitLoop> found;
+  std::vector<ExitLoop> result;
   for (std::size_t at = 0; at < pe_class.code.size(); ++at) {
     const Action& action = pe_class.code[at].action;
     if (std::holds_alternative<Loop>(action)) {
@@ -58,14 +99,19 @@ Expected<std::optional<ExitLoop>, Unfit> exit_loop(const Program& program, const
       if (open.back().is_loop) --variable;
       open.pop_back();
     } else if (const auto* exit = std::get_if<Exit>(&action); exit != nullptr && exit->plan == plan) {
-      if (found) return Unfit{at, "is a second exit of one ending"};
       if (open.empty() || !open.back().is_loop || !std::holds_alternative<End>(pe_class.code[at + 1].action))
         return Unfit{at, "is an exit that is not at the end of a loop"};
-      if (open.size() > 1) return Unfit{at, "is an exit of a loop inside another block"};
-      found = ExitLoop{at, open.back().at, end_of(pe_class.code, open.back().at), open.back().variable};
+      const bool alone = open.size() == 1 || around.insert(open[open.size() - 2].at).second;
+      const bool apart = result.empty() || result.back().begin != open.back().at;
+      if (!alone || !apart) return Unfit{at, "is a second exit of one ending"};
+      const auto runs = runs_within(pe_class.code, open, at);
+      if (!runs) return runs.error();
+      result.push_back(
+          {at, open.back().at, end_of(pe_class.code, open.back().at), open.back().variable, *runs, {}});
+      for (std::size_t n = 0; n + 1 < open.size(); ++n) result.back().around.push_back(open[n].at);
     }
   }
-  return found;
+  return result;
 }
 
 /// The structure that iterations of one loop of one class have in common.
@@ -78,17 +124,15 @@ class Uniformity {
     at_ = loop_.begin;
     const auto& loop = std::get<Loop>(code_[at_].action);
     if (loop.step != 1) refuse("is a loop that ends early and has another step than 1");
-    for (const Bound& bound : loop.lower)
-      first = std::max(first, ceil_divide(constant_of(bound), bound.divisor));
-    for (const Bound& bound : loop.upper)
-      last = std::min(last, floor_divide(constant_of(bound), bound.divisor));
+    if (!is_constant(loop.lower) || !is_constant(loop.upper))
+      refuse("is a loop that ends early and has bounds that are not constant");
+    iterations = range_of(loop);
     for (at_ = loop_.begin + 1; at_ < loop_.end && !unfit_; ++at_)
       std::visit([this](const auto& action) { look(action); }, code_[at_].action);
     return unfit_;
   }
 
-  std::int64_t first = INT64_MIN;
-  std::int64_t last = INT64_MAX;
+  Range iterations;
   std::int64_t period = 1;
   std::set<std::int64_t> breaks;  ///< Iterations that do not the same as those before them.
 
@@ -96,12 +140,6 @@ class Uniformity {
   /// Keeps the first reason.
   void refuse(const char* what) {
     if (!unfit_) unfit_ = Unfit{at_, what};
-  }
-  [[nodiscard]] std::int64_t constant_of(const Bound& bound) {
-    for (const std::int64_t coefficient : bound.numerator.coefficients) {
-      if (coefficient != 0) refuse("is a loop that ends early and has bounds that are not constant");
-    }
-    return bound.numerator.constant;
   }
   [[nodiscard]] std::int64_t own(const Affine& form) const {
     return loop_.variable < form.coefficients.size() ? form.coefficients[loop_.variable] : 0;
@@ -226,14 +264,6 @@ void widen(ExitPlan& plan, const std::set<std::int64_t>& breaks, std::int64_t fi
   offer(from, last);
 }
 
-/// Of a loop with constant bounds.
-std::int64_t last_of(const Loop& loop) {
-  std::int64_t result = INT64_MAX;
-  for (const Bound& bound : loop.upper)
-    result = std::min(result, floor_divide(bound.numerator.constant, bound.divisor));
-  return result;
-}
-
 ExitFault fault_at(const Program& program, std::size_t pe_class, const Unfit& unfit) {
   ExitFault result{pe_class, unfit.instruction, unfit.what, {}};
   if (pe_class < program.classes.size() && unfit.instruction < program.classes[pe_class].code.size())
@@ -244,107 +274,274 @@ ExitFault fault_at(const Program& program, std::size_t pe_class, const Unfit& un
 /// The loop of the class, if it has the EXIT, that leaves out other iterations than it may.
 std::optional<Unfit> differing_iterations(const Program& program, const PeClass& pe_class,
                                           ExitPlanId number) {
-  const auto loop = exit_loop(program, pe_class, number);
-  if (!loop) return loop.error();
-  if (!*loop) return std::nullopt;
+  const auto loops = exit_loops(program, pe_class, number);
+  if (!loops) return loops.error();
   const ExitPlan& plan = program.exit_plans[number.index()];
-  Uniformity same(pe_class, **loop);
-  if (auto unfit = same.collect()) return unfit;
-  const auto next = same.breaks.upper_bound(plan.first);
-  const bool breaks = next != same.breaks.end() && *next <= plan.last;
-  if (plan.first < same.first || plan.last > same.last || breaks || plan.period % same.period != 0)
-    return Unfit{(*loop)->begin, "is a loop that leaves out iterations that differ"};
+  for (const ExitLoop& loop : *loops) {
+    Uniformity same(pe_class, loop);
+    if (auto unfit = same.collect()) return unfit;
+    const auto next = same.breaks.upper_bound(plan.first);
+    const bool breaks = next != same.breaks.end() && *next <= plan.last;
+    const bool outside = plan.first < same.iterations.first || plan.last > same.iterations.last;
+    if (outside || breaks || plan.period % same.period != 0)
+      return Unfit{loop.begin, "is a loop that leaves out iterations that differ"};
+  }
   return std::nullopt;
 }
+
+/// An instruction of a program whose loops have ended.
+struct Copy {
+  std::uint32_t origin = 0;
+  bool cut = false;  ///< A loop that runs from `first` to `last` now.
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  bool operator==(const Copy&) const = default;
+};
+
+/// The code that a class has executed.
+class Replay {
+ public:
+  Replay(const Program& program, const PeClass& pe_class, const std::vector<ExitOutcome>& outcomes,
+         std::size_t most)
+      : code_(pe_class.code),
+        outcomes_(outcomes),
+        most_(most),
+        decided_(program.machine.control.has_value()) {
+    runs_.assign(outcomes.size(), 0);
+  }
+
+  /// None where that are more instructions than `most`.
+  std::optional<std::vector<Copy>> run() {
+    auto result = block(0, code_.size(), decided_);
+    return too_many_ ? std::nullopt : std::optional(std::move(result));
+  }
+
+ private:
+  /// `with_exit`: keeps the EXIT that is directly in it.
+  std::vector<Copy> block(std::size_t begin, std::size_t end, bool with_exit) {
+    std::vector<Copy> result;
+    for (std::size_t at = begin; at < end && !too_many_; ++at) {
+      const Action& action = code_[at].action;
+      if (std::holds_alternative<Loop>(action)) {
+        const std::size_t past = end_of(code_, at);
+        if (!plans_within(at, past).empty()) {
+          loop(result, at, past);
+          at = past;
+          continue;
+        }
+      }
+      if (std::holds_alternative<Exit>(action) && !with_exit) continue;
+      result.push_back({.origin = static_cast<std::uint32_t>(at)});
+    }
+    return result;
+  }
+
+  /// A loop that ends early, or has such loops inside.
+  void loop(std::vector<Copy>& result, std::size_t begin, std::size_t end) {
+    const Range all = range_of(std::get<Loop>(code_[begin].action));
+    const auto* exit = std::get_if<Exit>(&code_[end - 1].action);
+    const ExitOutcome::Run* run = nullptr;
+    if (exit != nullptr) run = outcomes_[exit->plan.index()].find(runs_[exit->plan.index()]++);
+    if (run == nullptr) return iterations(result, begin, end, all, decided_);
+    iterations(result, begin, end, {all.first, run->at}, decided_);
+    iterations(result, begin, end, {run->at + run->skipped + 1, all.last}, false);
+  }
+
+  /// Iterations of a loop, those that do the same together.
+  void iterations(std::vector<Copy>& result, std::size_t begin, std::size_t end, Range range,
+                  bool with_exit) {
+    std::vector<Copy> body;
+    std::int64_t from = range.first;
+    const auto write = [&](std::int64_t last) {
+      if (last < from) return;
+      result.push_back({static_cast<std::uint32_t>(begin), true, from, last});
+      result.insert(result.end(), body.begin(), body.end());
+      result.push_back({.origin = static_cast<std::uint32_t>(end)});
+      too_many_ = too_many_ || result.size() > most_;
+    };
+    const bool alike = all_alike(plans_within(begin + 1, end - 1));
+    for (std::int64_t v = range.first; v <= range.last && !too_many_; ++v) {
+      auto next = block(begin + 1, end, with_exit);
+      if (v == range.first || next != body) {
+        write(v - 1);
+        body = std::move(next);
+        from = v;
+      }
+      if (alike) break;
+    }
+    write(range.last);
+  }
+
+  /// True where all runs of their loops end alike.
+  [[nodiscard]] bool all_alike(const std::set<std::size_t>& plans) const {
+    return std::ranges::all_of(
+        plans, [&](std::size_t plan) { return outcomes_[plan].each_run || outcomes_[plan].runs.empty(); });
+  }
+
+  [[nodiscard]] std::set<std::size_t> plans_within(std::size_t begin, std::size_t end) const {
+    std::set<std::size_t> result;
+    for (std::size_t at = begin; at < end; ++at) {
+      if (const auto* exit = std::get_if<Exit>(&code_[at].action)) result.insert(exit->plan.index());
+    }
+    return result;
+  }
+
+  const std::vector<Instruction>& code_;
+  const std::vector<ExitOutcome>& outcomes_;
+  std::size_t most_;
+  bool decided_;
+  bool too_many_ = false;
+  std::vector<std::int64_t> runs_;  // By exit plan: of its loops, so far.
+};
+
+/// The iterations that an exit plan can leave out by the classes that have been looked at.
+struct Common {
+  ExitPlan widest;
+  Range iterations{-(std::int64_t{1} << 61), std::int64_t{1} << 61};
+  std::optional<std::int64_t> runs;
+  std::set<std::int64_t> breaks;
+  std::set<std::uint32_t> channels;  ///< Of the loops.
+
+  /// Adds a class's loops. Returns the first that has nothing in common, if there is one.
+  std::optional<Unfit> add(const PeClass& pe_class, const std::vector<ExitLoop>& loops) {
+    std::int64_t own_runs = 0;
+    for (const ExitLoop& loop : loops) {
+      own_runs += loop.runs;
+      Uniformity same(pe_class, loop);
+      if (auto unfit = same.collect()) return unfit;
+      iterations = {std::max(iterations.first, same.iterations.first),
+                    std::min(iterations.last, same.iterations.last)};
+      widest.period = std::lcm(widest.period, same.period);
+      if (widest.period > longest_period)
+        return Unfit{loop.begin,
+                     "is a loop that ends early whose iterations are the same after too many only"};
+      breaks.merge(same.breaks);
+      for (std::size_t at = loop.begin; at < loop.end; ++at) {
+        if (const auto channel = channel_of(pe_class.code[at].action)) channels.insert(channel->value);
+      }
+    }
+    if (runs.value_or(own_runs) != own_runs)
+      return Unfit{loops.front().begin,
+                   "is a loop that ends early and runs more or less often than in others"};
+    runs = own_runs;
+    return std::nullopt;
+  }
+};
 
 }  // namespace
 
 Expected<ExitPlan, ExitFault> range_of(const Program& program, ExitPlanId plan) {
-  constexpr std::int64_t far = std::int64_t{1} << 61;
-  ExitPlan widest = program.exit_plans[plan.index()];
-  widest.period = 1;
-  std::int64_t first = -far, last = far;
-  std::set<std::int64_t> breaks;
-  std::set<std::uint32_t> channels;
+  Common common{.widest = program.exit_plans[plan.index()], .runs = {}, .breaks = {}, .channels = {}};
+  common.widest.period = 1;
   std::vector<std::size_t> others;
   for (std::size_t c = 0; c < program.classes.size(); ++c) {
-    const PeClass& own = program.classes[c];
-    const auto loop = exit_loop(program, own, plan);
-    if (!loop) return fault_at(program, c, loop.error());
-    if (!*loop) {
+    const auto loops = exit_loops(program, program.classes[c], plan);
+    if (!loops) return fault_at(program, c, loops.error());
+    if (loops->empty()) {
       others.push_back(c);
-      continue;
-    }
-    Uniformity same(own, **loop);
-    if (const auto unfit = same.collect()) return fault_at(program, c, *unfit);
-    first = std::max(first, same.first);
-    last = std::min(last, same.last);
-    widest.period = std::lcm(widest.period, same.period);
-    if (widest.period > longest_period) {
-      constexpr auto what = "is a loop that ends early whose iterations are the same after too many only";
-      return fault_at(program, c, {(*loop)->begin, what});
-    }
-    breaks.merge(same.breaks);
-    for (std::size_t at = (*loop)->begin; at < (*loop)->end; ++at) {
-      if (const auto channel = channel_of(own.code[at].action)) channels.insert(channel->value);
+    } else if (const auto unfit = common.add(program.classes[c], *loops)) {
+      return fault_at(program, c, *unfit);
     }
   }
-  if (others.size() == program.classes.size()) return fault_at(program, 0, {0, "has no exit"});
+  if (!common.runs) return fault_at(program, 0, {0, "has no exit"});
   for (const std::size_t other : others) {
-    if (const auto unfit = use_of(channels, program.classes[other])) return fault_at(program, other, *unfit);
+    if (const auto unfit = use_of(common.channels, program.classes[other]))
+      return fault_at(program, other, *unfit);
   }
-  widen(widest, breaks, first, std::max(first, last));
-  return widest;
+  common.widest.runs = *common.runs;
+  const auto [first, last] = common.iterations;
+  widen(common.widest, common.breaks, first, std::max(first, last));
+  return std::move(common.widest);
 }
 
 std::optional<ExitFault> fault_of(const Program& program, ExitPlanId plan) {
-  if (const auto range = range_of(program, plan); !range) return range.error();
+  const auto range = range_of(program, plan);
+  if (!range) return range.error();
   for (std::size_t c = 0; c < program.classes.size(); ++c) {
     if (const auto unfit = differing_iterations(program, program.classes[c], plan))
       return fault_at(program, c, *unfit);
   }
+  if (range->runs != program.exit_plans[plan.index()].runs)
+    return fault_at(program, 0, {0, "runs a loop that ends early more or less often than its plan says"});
   return std::nullopt;
 }
 
-Unrolled without_skipped(const Program& program, const std::vector<ExitOutcome>& outcomes) {
+namespace {
+
+/// The runs of an exit plan's loop where all runs of the loops around end alike.
+std::int64_t times_of(const Program& program, ExitPlanId plan, const std::vector<ExitOutcome>& outcomes) {
+  for (const PeClass& pe_class : program.classes) {
+    std::int64_t result = 0;
+    const auto loops = exit_loops(program, pe_class, plan);
+    for (const ExitLoop& loop : *loops) {
+      std::int64_t times = 1;
+      for (const std::size_t begin : loop.around) {
+        times *= range_of(std::get<Loop>(pe_class.code[begin].action)).size();
+        const auto* exit = std::get_if<Exit>(&pe_class.code[end_of(pe_class.code, begin) - 1].action);
+        const auto* run = exit == nullptr ? nullptr : outcomes[exit->plan.index()].find(0);
+        if (run != nullptr) times -= run->skipped;
+      }
+      result += times;
+    }
+    if (result > 0) return result;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::vector<ExitOutcome> outcomes_of(const Program& program, const std::vector<std::int64_t>& steps) {
+  std::vector<ExitOutcome> result(program.exit_plans.size());
+  for (std::size_t e = 0; e < result.size(); ++e) {
+    const ExitPlan& plan = program.exit_plans[e];
+    if (steps[e] < 0) continue;
+    const std::int64_t wanted = std::min(plan.steps - steps[e], plan.last - plan.first);
+    const std::int64_t skipped = wanted / plan.period * plan.period;
+    if (skipped > 0) result[e].each_run = {.at = plan.last - skipped, .skipped = skipped};
+  }
+  for (std::size_t e = 0; e < result.size(); ++e) result[e].times = times_of(program, ExitPlanId(e), result);
+  return result;
+}
+
+const ExitOutcome::Run* ExitOutcome::find(std::int64_t number) const {
+  if (each_run) return &*each_run;
+  const auto found = std::ranges::lower_bound(runs, number, {}, &Run::number);
+  return found != runs.end() && found->number == number ? &*found : nullptr;
+}
+
+std::int64_t skipped_iterations(const ExitPlan& plan, const ExitOutcome& outcome) {
+  if (outcome.each_run)
+    return outcome.times * outcome.each_run->skipped + (plan.runs - outcome.times) * plan.steps;
+  if (outcome.times == 0) return 0;
+  std::int64_t result = (plan.runs - outcome.times) * plan.steps;
+  for (const auto& run : outcome.runs) result += run.skipped;
+  return result;
+}
+
+std::optional<Unrolled> without_skipped(const Program& program, const std::vector<ExitOutcome>& outcomes) {
+  constexpr std::size_t most_copies = 16, most_instructions = std::size_t{1} << 18;
   Unrolled result{program, {}};
   auto& exit_plans = result.program.exit_plans;
-  const bool decided = program.machine.control.has_value();
-  if (!decided) exit_plans.clear();
-  for (std::size_t e = 0; e < exit_plans.size(); ++e) {
-    if (outcomes[e].skipped > 0) exit_plans[e].last = outcomes[e].at;
+  if (program.machine.control) {
+    for (ExitPlan& plan : exit_plans) plan.period = plan.last - plan.first + 1;  // leaves nothing out
+  } else {
+    exit_plans.clear();
   }
   for (std::size_t c = 0; c < program.classes.size(); ++c) {
     const auto& code = program.classes[c].code;
+    const std::size_t most = most_copies * code.size() + most_instructions / program.classes.size();
+    const auto copies = Replay(program, program.classes[c], outcomes, most).run();
+    if (!copies) return std::nullopt;
     std::vector<Instruction> written;
     std::vector<std::uint32_t> origin;
-    const auto write = [&](std::size_t from, std::size_t to, bool with_exits) {
-      for (std::size_t at = from; at < to; ++at) {
-        if (std::holds_alternative<Exit>(code[at].action) && !with_exits) continue;
-        written.push_back(code[at]);
-        origin.push_back(static_cast<std::uint32_t>(at));
-      }
-    };
-    std::vector<std::pair<ExitLoop, ExitOutcome>> loops;  // Outermost ones, so one after the other.
-    for (std::size_t e = 0; e < outcomes.size(); ++e) {
-      const auto loop = exit_loop(program, program.classes[c], ExitPlanId(e));
-      if (*loop && outcomes[e].skipped > 0) loops.emplace_back(**loop, outcomes[e]);
+    for (const Copy& copy : *copies) {
+      written.push_back(code[copy.origin]);
+      origin.push_back(copy.origin);
+      if (!copy.cut) continue;
+      auto& loop = std::get<Loop>(written.back().action);
+      loop.lower = {{.numerator = {{}, copy.first}}};
+      loop.upper = {{.numerator = {{}, copy.last}}};
     }
-    std::ranges::sort(loops, {}, [](const auto& one) { return one.first.begin; });
-    std::size_t done = 0;
-    for (const auto& [loop, outcome] : loops) {
-      write(done, loop.begin, decided);
-      const std::size_t first = written.size();
-      write(loop.begin, loop.end + 1, decided);
-      std::get<Loop>(written[first].action).upper = {{.numerator = {{}, outcome.at}}};
-      const std::size_t rest = written.size();
-      const std::int64_t next = outcome.at + outcome.skipped + 1;
-      done = loop.end + 1;
-      if (next > last_of(std::get<Loop>(code[loop.begin].action))) continue;
-      write(loop.begin, loop.end + 1, false);
-      std::get<Loop>(written[rest].action).lower = {{.numerator = {{}, next}}};
-    }
-    write(done, code.size(), decided);
     result.program.classes[c].code = std::move(written);
     result.origin.push_back(std::move(origin));
   }

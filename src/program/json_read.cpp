@@ -377,8 +377,14 @@ class Reader {
                 field("persistent", slot.persistent), field("first_register", slot.first_register));
   }
   void read(const Json& value, const Path& path, ExitPlan& plan) {
-    read_fields(value, path, field("loop", plan.loop), field("steps", plan.steps), field("first", plan.first),
-                field("last", plan.last), field("period", plan.period));
+    Fields fields(value, path);
+    get(fields, "loop", plan.loop);
+    get(fields, "steps", plan.steps);
+    get(fields, "first", plan.first);
+    get(fields, "last", plan.last);
+    get(fields, "period", plan.period);
+    if (fields.has("runs")) get(fields, "runs", plan.runs);
+    fields.finish();
   }
   void read(const Json& value, const Path& path, PeClass& pe_class) {
     read_fields(value, path, field("name", pe_class.name), field("region", pe_class.region),

@@ -187,11 +187,13 @@ class Writer {
     return result;
   }
   static OrderedJson write(const ExitPlan& plan) {
-    return {{"loop", plan.loop},
-            {"steps", plan.steps},
-            {"first", plan.first},
-            {"last", plan.last},
-            {"period", plan.period}};
+    OrderedJson result{{"loop", plan.loop},
+                       {"steps", plan.steps},
+                       {"first", plan.first},
+                       {"last", plan.last},
+                       {"period", plan.period}};
+    if (plan.runs != 1) result["runs"] = plan.runs;
+    return result;
   }
   OrderedJson write(const PeClass& pe_class) {
     return {{"name", pe_class.name},

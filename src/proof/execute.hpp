@@ -3,6 +3,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -21,8 +22,8 @@ struct QueueTimes {
 struct Executed {
   std::vector<std::vector<TermId>> stored;  ///< By output tensor and element; empty for inputs.
   std::vector<QueueTimes> times;            ///< By queue.
-  /// By exit plan and iteration: the flag that all PEs look at.
-  std::map<std::pair<std::uint32_t, std::int64_t>, TermId> flags;
+  /// By exit plan, run of its loop and iteration: the flag that all PEs look at.
+  std::map<std::tuple<std::uint32_t, std::int64_t, std::int64_t>, TermId> flags;
   bool finished = true;  ///< Else some PE waits for a message that nobody sends.
 };
 

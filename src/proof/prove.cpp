@@ -177,17 +177,19 @@ class Prover {
     const auto& plan = program_.exit_plans[number];
     const auto widest = *program::range_of(program_, program::ExitPlanId(number));
     const auto is = [&](std::size_t n, std::int64_t lag) {
+      const auto count = system_->at(endings_[n].flag).shape.back();
       for (const auto& [at, term] : executed.flags) {
-        if (at.first != number || at.second < plan.first || at.second > plan.last) continue;
-        const std::int64_t element = at.second - lag + endings_[n].offset;
-        const auto count = static_cast<std::int64_t>(flags_[n].size());
-        if (element < 0 || element >= count || flags_[n][static_cast<std::size_t>(element)] != term)
-          return false;
+        const auto [plan_number, run, iteration] = at;
+        if (plan_number != number || iteration < plan.first || iteration > plan.last) continue;
+        const std::int64_t element = iteration - lag + endings_[n].offset;
+        if (element < 0 || element >= count) return false;
+        if (flags_[n][static_cast<std::size_t>(run * count + element)] != term) return false;
       }
       return true;
     };
     for (std::size_t n = 0; n < endings_.size(); ++n) {
       if (endings_[n].index != plan.loop || endings_[n].steps != plan.steps) continue;
+      if (plan.runs * system_->at(endings_[n].flag).shape.back() != std::ssize(flags_[n])) continue;
       if (widest.last - endings_[n].settle < plan.last) continue;
       for (std::int64_t lag = 0; lag <= longest_lag; ++lag) {
         if (is(n, lag)) return;

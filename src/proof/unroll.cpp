@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -80,6 +82,7 @@ class Unroller {
     environment_ = trace_.pes[pe].coordinates;
     link_out_.assign(program_.channels.size(), none);
     link_in_.assign(program_.channels.size(), none);
+    runs_.clear();
     const auto pe_class = trace_.pes[pe].pe_class;
     const auto& code = program_.classes[pe_class].code;
     const auto& ends = ends_[pe_class];
@@ -196,6 +199,9 @@ class Unroller {
   void resolve(const Exit& exit) {
     add(element(exit.runs));
     add(environment_.back());
+    LoopRun& last = runs_[exit.plan.value];
+    if (environment_.back() <= std::exchange(last.iteration, environment_.back())) ++last.number;
+    add(last.number);
   }
   void resolve(const Move& move) {
     add(element(move.destination));
@@ -267,6 +273,12 @@ class Unroller {
   std::uint32_t pe_ = 0;
   std::vector<std::int64_t> environment_;
   std::vector<std::uint32_t> link_out_, link_in_;  // This PE's queues by channel, none until used.
+  /// Of a loop that may end early: how many came before, and the iteration that was last.
+  struct LoopRun {
+    std::int64_t number = 0;
+    std::int64_t iteration = INT64_MIN;
+  };
+  std::map<std::uint32_t, LoopRun> runs_;  // This PE's, by exit plan.
   std::int64_t steps_ = 0;
 };
 

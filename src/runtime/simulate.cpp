@@ -107,13 +107,17 @@ Timing simulate(const program::Program& program, const Arrays& arrays, const Sim
   program::verify(program);
   if (options.functional) check_grid_size(program);  // before time is simulated, which has no such limit
   const SingleThreadedBlas single_threaded;
-  if (!options.functional || program.exit_plans.empty()) return measure(program, arrays, options, progress);
+  if (program.exit_plans.empty() || (!options.functional && options.steps.empty()))
+    return measure(program, arrays, options, progress);
   // Where loops end is a matter of numbers, and time of where they end.
-  auto outcomes = compute(program, arrays, options, progress);
+  auto outcomes = options.functional ? compute(program, arrays, options, progress)
+                                     : program::outcomes_of(program, options.steps);
   if (!outcomes) return measure(program, arrays, options, progress);  // says why
-  const program::Unrolled unrolled = program::without_skipped(program, *outcomes);
-  Timing timing = measure(unrolled.program, arrays, options, progress);
-  name_origins(timing, unrolled);
+  const auto unrolled = program::without_skipped(program, *outcomes);
+  CYC_CHECK(unrolled || options.functional, "loops that all end alike take no more instructions");
+  Timing timing = unrolled ? measure(unrolled->program, arrays, options, progress)
+                           : interpret<true>(program, arrays, options, progress);
+  if (unrolled) name_origins(timing, *unrolled);
   timing.exits = *std::move(outcomes);
   return timing;
 }

@@ -1,5 +1,7 @@
 """Loops that have ended leave the iterations out that would change nothing."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -137,12 +139,14 @@ def test_few_steps(steps):
     np.testing.assert_array_equal(result.outputs["u_out"], jacobi.reference(HEAT, 1e-1, steps)[0])
 
 
-def test_a_loop_inside_another_one_goes_on():
+def test_a_loop_inside_another_one_ends_in_each_of_its_iterations():
     u = np.arange(4)
-    program = restarted.compile(u, 9, 8, schedule=ALONG)
+    program = restarted.compile(u, 9, 20, schedule=ALONG)
     result = runs(program)
-    np.testing.assert_array_equal(result.output, restarted.reference(u, 9, 8))
-    assert result.steps == {}
+    np.testing.assert_array_equal(result.output, restarted.reference(u, 9, 20))
+    assert list(result.steps) == ["k"]
+    assert result.steps["k"] < 9 + 20 * 6
+    assert cy.prove(program).ok
 
 
 def test_time_alone_takes_all_steps():
@@ -229,3 +233,248 @@ def test_flags_reach_loops_that_begin_earlier(n: int, steps: int) -> None:
         outputs = cy.run(program, backend=backend).outputs.values()
         for found, wanted in zip(outputs, two_exits.reference(v, steps), strict=True):
             np.testing.assert_array_equal(found, wanted)
+
+
+@cy.kernel
+def textbook(u, tol):
+    change = 1.0
+    while change > tol:
+        new = u.copy()
+        new[1:-1, 1:-1] = (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]) / 4
+        change = cy.max(cy.abs(new - u))
+        u = new
+    return u
+
+
+@cy.kernel
+def textbook_break(u, tol):
+    for t in range(100_000):
+        new = u.copy()
+        new[1:-1, 1:-1] = (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]) / 4
+        change = cy.max(cy.abs(new - u))
+        u = new
+        if change < tol:
+            break
+    return u
+
+
+@cy.kernel
+def in_place(u, tol):
+    """PEs at the border need no flag: they are sent it back the way that their changes went."""
+    change = 1.0
+    while change > tol:
+        old = u.copy()
+        u[1:-1, 1:-1] = (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]) / 4
+        change = cy.max(cy.abs(u - old))
+    return u
+
+
+@cy.kernel
+def masked(u, red, tol):
+    change, steps = 1.0, 0
+    while change > tol:
+        old = u.copy()
+        s = (cy.shift(u, 1, 0) + cy.shift(u, -1, 0) + cy.shift(u, 1, 1) + cy.shift(u, -1, 1)) / 4
+        u = cy.where(red == 1, s, u)
+        s = (cy.shift(u, 1, 0) + cy.shift(u, -1, 0) + cy.shift(u, 1, 1) + cy.shift(u, -1, 1)) / 4
+        u = cy.where(red == 0, s, u)
+        change = cy.max(cy.abs(u - old))
+        steps += 1
+    return u, steps
+
+
+@cy.kernel
+def implicit(u, tol, steps):
+    """Jacobi until converged, in each step of time."""
+    for t in range(steps):
+        b = u.copy()
+        change = 1.0
+        while change > tol:
+            new = u.copy()
+            new[1:-1, 1:-1] = (
+                b[1:-1, 1:-1] + (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]) / 2
+            ) / 3
+            change = cy.max(cy.abs(new - u))
+            u = new
+    return u
+
+
+@cy.kernel
+def implicit_until_steady(u, tol, steady):
+    drift = 1.0
+    while drift > steady:
+        b = u.copy()
+        change = 1.0
+        while change > tol:
+            new = u.copy()
+            new[1:-1, 1:-1] = (
+                b[1:-1, 1:-1] + (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]) / 2
+            ) / 3
+            change = cy.max(cy.abs(new - u))
+            u = new
+        drift = cy.max(cy.abs(u - b))
+    return u
+
+
+@cy.kernel
+def implicit_cg(u, tol, steps):
+    for t in range(steps):
+        r = cy.shift(u, 1, 0) + cy.shift(u, -1, 0) + cy.shift(u, 1, 1) + cy.shift(u, -1, 1) - 4 * u
+        p = r.copy()
+        rho = cy.sum(r * r)
+        while rho > tol:
+            q = 5 * p - cy.shift(p, 1, 0) - cy.shift(p, -1, 0) - cy.shift(p, 1, 1) - cy.shift(p, -1, 1)
+            alpha = rho / cy.sum(p * q)
+            u = u + alpha * p
+            r = r - alpha * q
+            before, rho = rho, cy.sum(r * r)
+            p = r + rho / before * p
+    return u
+
+
+@cy.kernel
+def newton(u, tol, steps):
+    for t in range(steps):
+        b = u.copy()
+        while cy.max(cy.abs(u + u**3 / 2 - b)) > tol:
+            u = u - (u + u**3 / 2 - b) / (1 + 1.5 * u**2)
+    return u
+
+
+PLATE = np.zeros((6, 6))
+PLATE[0] = 1.0
+SPOT = np.zeros((5, 5))
+SPOT[1, 2], SPOT[3, 1] = 1.0, -0.5
+OVER = cy.Schedule().space("i", "j")
+TEXTBOOK = [
+    (textbook, (PLATE, 1e-2), 20),
+    (textbook_break, (PLATE, 1e-2), 20),
+    (in_place, (PLATE, 1e-2), 20),
+    (masked, (SPOT, np.indices((5, 5)).sum(0) % 2, 1e-2), 12),
+    (implicit, (PLATE, 1e-3, 4), 50),
+    (implicit_until_steady, (PLATE, 1e-3, 1e-2), 120),
+    (implicit_cg, (SPOT, 1e-12, 3), 60),
+    (newton, (PLATE + 0.3, 1e-8, 4), 24),
+]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "arguments", "most"), TEXTBOOK, ids=lambda value: getattr(value, "name", "")
+)
+@pytest.mark.parametrize("schedule", [OVER, OVER.inwards("i", "j")], ids=["chains", "inwards"])
+def test_textbook_forms_end_on_grids(kernel, arguments, most, schedule):
+    """Loops of a million steps cost what they execute; each class of PEs hears of their ends."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        program = kernel.compile(*arguments, schedule=schedule)
+    result = runs(program)
+    expected = kernel.reference(*arguments)
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    for found, right in zip(result.outputs.values(), expected, strict=True):
+        np.testing.assert_allclose(found, right, rtol=1e-12, atol=1e-14)
+    assert result.steps
+    assert sum(result.steps.values()) <= most
+    assert max(pes.data for pes in program.memory.classes) < 1000
+
+
+def test_ranks_end_loops_inside_others_alike():
+    pytest.importorskip("cyclotron._mpi", reason="Cyclotron was built without MPI")
+    program = implicit_until_steady.compile(PLATE, 1e-3, 1e-2, schedule=OVER)
+    expected, result = cy.run(program, backend="local"), cy.run(program, backend="mpi", ranks=2)
+    assert result.steps == expected.steps
+    for name, output in expected.outputs.items():
+        assert result.outputs[name].tobytes() == output.tobytes()
+
+
+@pytest.mark.parametrize(("kernel", "arguments"), [(textbook, (PLATE, 1e-2)), (implicit, (PLATE, 1e-3, 4))])
+def test_time_alone_takes_the_steps_that_are_given(kernel, arguments):
+    program = kernel.compile(*arguments, schedule=OVER)
+    times = [
+        cy.run(program, backend="sim", functional=False, steps={"iteration": steps}) for steps in (10, 20, 30)
+    ]
+    assert times[1].cycles - times[0].cycles == times[2].cycles - times[1].cycles > 0
+    loops = program.core.endings[0]["runs"]
+    assert [result.steps["iteration"] for result in times] == [10 * loops, 20 * loops, 30 * loops]
+
+
+def test_time_alone_of_given_steps_is_that_of_a_run():
+    program = textbook.compile(PLATE, 1e-2, schedule=OVER)
+    result = cy.run(program, backend="sim")
+    timed = cy.run(program, backend="sim", functional=False, steps=result.steps)
+    assert (timed.cycles, timed.steps) == (result.cycles, result.steps)
+
+
+@pytest.mark.parametrize(
+    "steps", [{"t": 3}, {"iteration": -1}, {"iteration": 1.5}, 3, {"iteration": 1_000_001}]
+)
+def test_steps_that_are_none(steps):
+    program = textbook.compile(PLATE, 1e-2, schedule=OVER)
+    with pytest.raises(cy.ExecutionError) as caught:
+        cy.run(program, backend="sim", functional=False, steps=steps)
+    assert caught.value.code == "CYC733"
+    with pytest.raises(cy.ExecutionError):
+        cy.run(program, backend="sim", steps={"iteration": 3})
+
+
+@cy.kernel
+def recorded(u, tol):
+    """Steps after the end would store -1, so that none can be left out."""
+    seen = cy.full((40,), -1.0)
+    for t in range(40):
+        u = u / 2
+        seen[t] = cy.max(u)
+        if cy.max(u) < tol:
+            break
+    return u, seen
+
+
+def test_a_loop_that_has_to_go_on_says_why(golden_refusal, recwarn):
+    def compiled():
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            recorded.compile(HEAT, 1e-3, schedule=ALONG)
+
+    golden_refusal("loop-to-its-bound", cy.PerformanceWarning, "CYC331", compiled)
+    program = recorded.compile(HEAT, 1e-3, schedule=ALONG.inwards("i"))
+    assert [one.category for one in recwarn.list] == [cy.PerformanceWarning]
+    result = runs(program)
+    assert result.steps == {}
+    for found, right in zip(result.outputs.values(), recorded.reference(HEAT, 1e-3), strict=True):
+        np.testing.assert_array_equal(found, right)
+
+
+@cy.kernel
+def counted(u, tol, steady):
+    """Counters of both loops, which the inner one hands on where the outer one has ended."""
+    drift, outer, inner = 1.0, 0, cy.zeros((1,), dtype="int64")
+    while drift > steady:
+        b = u.copy()
+        change = 1.0
+        while change > tol:
+            new = (b + cy.shift(u, 1) + cy.shift(u, -1)) / 3
+            change = cy.max(cy.abs(new - u))
+            u = new
+            inner += 1
+        drift = cy.max(cy.abs(u - b))
+        outer += 1
+    return u, outer, inner
+
+
+def test_counters_of_loops_inside_others_stand_still():
+    program = counted.compile(HEAT, 1e-4, 1e-2, schedule=ALONG)
+    result = runs(program)
+    u, outer, inner = counted.reference(HEAT, 1e-4, 1e-2)
+    np.testing.assert_allclose(result.outputs["u_out"], u, rtol=1e-12)
+    found = list(result.outputs.values())
+    assert (found[1], found[2][0]) == (outer, inner[0])
+    assert list(result.steps) == ["iteration", "iteration2"]
+    assert outer <= result.steps["iteration"] <= outer + 3
+    assert inner[0] <= result.steps["iteration2"] <= inner[0] + 3 * result.steps["iteration"]
+
+
+def test_memory_does_not_grow_with_the_bound():
+    peaks = {
+        most: cy.kernel(max_steps=most)(implicit.__wrapped__).compile(PLATE, 1e-3, 3, schedule=OVER)
+        for most in (100, 100_000)
+    }
+    assert len({program.memory.fullest.total for program in peaks.values()}) == 1

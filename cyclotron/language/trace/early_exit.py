@@ -24,6 +24,7 @@ from cyclotron.language.values.region import Conjunction, extent, indices_of, su
 from cyclotron.language.values.source_span import here, open_block, trace_error
 from cyclotron.language.values.tensor import SymbolicTensor
 
+_GOES_ON = "whether the loop "
 _NAME = "while_at_line_{}_goes_on_after_{}"
 _NAMED = re.compile(r"while_at_line_(?P<line>\d+)_goes_on_after_(?P<steps>\d+)(_\d+)?")
 
@@ -31,7 +32,7 @@ _NAMED = re.compile(r"while_at_line_(?P<line>\d+)_goes_on_after_(?P<steps>\d+)(_
 def loop_flag(*, name: str) -> SymbolicTensor:
     """``t_runs = il.running(name="t")``: the flag of a loop that may end early, before the loop."""
     trace = active_trace()
-    words = f"whether the loop at line {here().line} goes on"
+    words = f"{_GOES_ON}at line {here().line} goes on"
     flag = trace.declare(f"{name}_runs", (), None, "bool", None, anywhere=True, variable=words)
     around = trace.guard()
     trace.assign(flag, (), Constant(True, here()) if around is None else _now(around), guarded=False)
@@ -132,6 +133,11 @@ def bound_reached(flag: SymbolicTensor, test: object, steps: int) -> None:
     more = both(_now(flag), while_running(as_element(truth(test)), _now(flag)))
     trace.assign(ever, (), apply("logical_or", _now(ever), more))
     trace.reached_bounds.append(ever)
+
+
+def is_loop_flag(variable: str) -> bool:
+    """Return whether a variable, as messages name it, is the flag of a loop that may end early."""
+    return variable.startswith(_GOES_ON) and variable.endswith("goes on")
 
 
 def is_ending(name: str) -> bool:

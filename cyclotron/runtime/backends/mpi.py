@@ -17,6 +17,7 @@ def run(program: Program, inputs: Mapping[str, Any], options: Options, /) -> Exe
         program, inputs, options.ranks, options.deal, options.event_limit or 0
     )
     skipped = [max(counts) for counts in zip(*(account["skipped"] for account in accounts), strict=True)]
+    skipped = skipped[: len(program.core.endings)]
     return Execution(outputs, profile=profile_of(accounts, program), skipped=skipped)
 
 

@@ -25,6 +25,7 @@ def run(program: Program, inputs: Mapping[str, Any], options: Options, /) -> Exe
             event_limit=_EVENT_LIMIT if options.event_limit is None else options.event_limit,
             engine=options.engine,
             threads=options.threads,
+            steps=options.steps,
             progress=progress,
         )
     return Execution(outputs, timing, skipped=timing["skipped"])

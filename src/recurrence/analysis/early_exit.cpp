@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 
 #include <cyclotron/support/overloaded.hpp>
 
@@ -62,30 +63,52 @@ std::optional<std::int64_t> pinned(const Equation& equation, std::size_t variabl
   return first == last ? std::optional(first) : std::nullopt;
 }
 
-/// An index of some equations, inside others that have one value.
+/// An index of some equations, inside others: each of these has one value, or is that of a loop around.
 struct Loop {
   std::vector<std::string> names;  ///< Of the indices, its own the last.
-  std::vector<std::int64_t> around;
-  bool operator==(const Loop&) const = default;
+  std::vector<std::optional<std::int64_t>> around;
   [[nodiscard]] std::size_t variable() const { return names.size() - 1; }
+
+  [[nodiscard]] bool holds(const Equation& equation) const {
+    if (equation.indices.size() < names.size() ||
+        !std::equal(names.begin(), names.end(), equation.indices.begin()))
+      return false;
+    for (std::size_t v = 0; v < around.size(); ++v) {
+      if (around[v] && pinned(equation, v) != around[v]) return false;
+    }
+    return true;
+  }
 };
 
-std::optional<Loop> loop_of(const Equation& equation, std::size_t variable) {
-  if (variable >= equation.indices.size()) return std::nullopt;
-  Loop result{
-      {equation.indices.begin(), equation.indices.begin() + static_cast<std::ptrdiff_t>(variable + 1)}, {}};
-  for (std::size_t v = 0; v < variable; ++v) {
+/// The loop that an equation of a flag names with its index: its elements are those of its iterations, in each of the
+/// loops around.
+std::optional<Loop> loop_of(const Equation& equation) {
+  std::vector<std::size_t> variables;
+  for (const Affine& form : equation.index) {
+    const auto variable = only_variable(form);
+    if (!variable || *variable >= equation.indices.size() || coefficient(form, *variable) != 1 ||
+        (!variables.empty() && *variable <= variables.back()))
+      return std::nullopt;
+    variables.push_back(*variable);
+  }
+  if (variables.empty()) return std::nullopt;
+  const auto end = equation.indices.begin() + static_cast<std::ptrdiff_t>(variables.back() + 1);
+  Loop result{{equation.indices.begin(), end}, {}};
+  for (std::size_t v = 0; v < variables.back(); ++v) {
     const auto value = pinned(equation, v);
-    if (!value) return std::nullopt;
-    result.around.push_back(*value);
+    const bool is_loop = std::ranges::find(variables, v) != variables.end();
+    if (!is_loop && !value) return std::nullopt;
+    result.around.push_back(is_loop ? std::nullopt : value);
   }
   return result;
 }
 
-/// Place of a loop's index in a tensor that the loop computes.
+/// Place of a loop's index in a tensor that the loop computes, and of those of the loops around.
 struct Axis {
   std::size_t dimension;
   std::int64_t offset;
+  std::map<std::size_t, Affine> around{};  ///< By dimension.
+  bool operator==(const Axis&) const = default;
 };
 
 enum class Truth : std::uint8_t { no, yes, unknown };
@@ -102,8 +125,8 @@ Settling later(const Settling& a, const Settling& b) {
 class ExitAnalysis {
  public:
   ExitAnalysis(const System& system, const Loop& loop, TensorId flag)
-      : system_(system), variable_(loop.variable()), flag_(flag) {
-    for (const auto& equation : system.equations) in_loop_.push_back(loop_of(equation, variable_) == loop);
+      : system_(system), loop_(loop), variable_(loop.variable()), flag_(flag) {
+    for (const auto& equation : system.equations) in_loop_.push_back(loop.holds(equation));
     for (std::size_t e = 0; e < system.equations.size(); ++e) {
       const Equation& equation = system.equations[e];
       if (!in_loop_[e] || equation.target != flag) continue;
@@ -114,33 +137,67 @@ class ExitAnalysis {
   }
 
   /// The loop's early exit; none where iterations after it may change what is seen.
-  std::optional<EarlyExit> run(const std::string& index) {
+  std::optional<EarlyExit> run() {
     for (std::size_t e = 0; e < system_.equations.size(); ++e) {
       if (in_loop_[e] && !add_axis(system_.equations[e])) return std::nullopt;
     }
     const auto axis = axes_.find(flag_);
-    if (axis == axes_.end() || system_.at(flag_).shape.size() != 1 || first_ <= -far || last_ >= far)
+    if (axis == axes_.end() || axis->second.dimension + 1 != system_.at(flag_).shape.size() ||
+        first_ <= -far || last_ >= far)
       return std::nullopt;
     find_false();
     if (!stays_false()) return std::nullopt;
+    is_flag_ = true;
     Settling settle = 0;
-    for (std::size_t e = 0; e < system_.equations.size() && settle; ++e) settle = later(settle, check(e));
-    if (!settle) return std::nullopt;
-    return EarlyExit{flag_, index, axis->second.offset, last_ - first_ + 1, *settle};
+    for (std::size_t e = 0; e < system_.equations.size(); ++e) {
+      settle = later(settle, check(e));
+      if (settle) continue;
+      obstacle_ = EquationId(e);
+      return std::nullopt;
+    }
+    EarlyExit result{flag_, loop_.names.back(), axis->second.offset, last_ - first_ + 1, *settle, {}};
+    for (const auto& [dimension, form] : axis->second.around)
+      result.around.emplace_back(loop_.names[*only_variable(form)], form.constant);
+    return result;
   }
+
+  /// Of a flag that stays false: the equation that sees what the loop does after that.
+  [[nodiscard]] std::optional<EquationId> obstacle() const { return is_flag_ ? obstacle_ : std::nullopt; }
+  /// Of the loop's tensors that have its index.
+  [[nodiscard]] const std::map<TensorId, Axis>& axes() const { return axes_; }
+  /// The last iteration.
+  [[nodiscard]] std::int64_t last() const { return last_; }
 
  private:
   /// Notes where the target has the loop's index; false where elements and iterations do not go together.
   bool add_axis(const Equation& equation) {
+    std::optional<Axis> own;
     for (std::size_t d = 0; d < equation.index.size(); ++d) {
       if (coefficient(equation.index[d], variable_) == 0) continue;
-      if (only_variable(equation.index[d]) != variable_ || coefficient(equation.index[d], variable_) != 1)
+      if (own || only_variable(equation.index[d]) != variable_ ||
+          coefficient(equation.index[d], variable_) != 1)
         return false;
-      const auto [known, is_new] = axes_.try_emplace(equation.target, d, equation.index[d].constant);
-      if (!is_new && (known->second.dimension != d || known->second.offset != equation.index[d].constant))
-        return false;
+      own = Axis{d, equation.index[d].constant};
     }
-    return true;
+    if (!own) return true;
+    for (std::size_t v = 0; v < loop_.around.size(); ++v) {
+      if (loop_.around[v]) continue;
+      const auto names = [&](const Affine& form) {
+        return only_variable(form) == v && coefficient(form, v) == 1;
+      };
+      const auto form = std::ranges::find_if(equation.index, names);
+      if (form == equation.index.end()) return false;
+      own->around.emplace(form - equation.index.begin(), plain(*form, v));
+    }
+    const auto [known, is_new] = axes_.try_emplace(equation.target, *own);
+    return is_new || known->second == *own;
+  }
+
+  /// Without zeros at its end.
+  static Affine plain(const Affine& form, std::size_t variable) {
+    Affine result{std::vector<std::int64_t>(variable + 1, 0), form.constant};
+    result.coefficients.back() = 1;
+    return result;
   }
 
   /// True where the equation holds in iterations after the first of the loop.
@@ -161,8 +218,15 @@ class ExitAnalysis {
     return coefficient(access.index[axis.dimension], variable_) == 0;
   }
 
-  /// Number of iterations before its own that an equation of the loop reads; none where that is no one number.
+  /// Number of iterations before its own that an equation of the loop reads; none where that is no one number, or of
+  /// another run of the loop.
   [[nodiscard]] std::optional<std::int64_t> lag_of(const Access& access, const Axis& axis) const {
+    for (const auto& [dimension, own] : axis.around) {
+      const Affine& form = access.index[dimension];
+      const auto variable = only_variable(form);
+      if (!variable || coefficient(form, *variable) != 1 || plain(form, *variable) != own)
+        return std::nullopt;
+    }
     const Affine& form = access.index[axis.dimension];
     if (coefficient(form, variable_) != 1 || only_variable(form) != variable_) return std::nullopt;
     return axis.offset - form.constant;
@@ -201,20 +265,22 @@ class ExitAnalysis {
   /// The other flags that are false when this one is, or an iteration later.
   void find_false() {
     false_after_ = {{flag_, 0}};
-    for (bool more = true; more;) {
-      more = false;
+    for (bool any_more = true; any_more;) {
+      any_more = false;
       for (const auto& [tensor, axis] : axes_) {
         if (system_.at(tensor).dtype != DType::boolean || false_after_.contains(tensor)) continue;
         for (const std::int64_t after : {0, 1}) {
           bool all = true, any = false;
+          false_after_[tensor] = after;  // by induction: it may read its own values of loops inside
           each_equation(tensor, after == 0, [&](const Equation& equation) {
             any = true;
             all = all && truth(equation.expr, after) == Truth::no;
           });
-          if (!all || !any) continue;
-          false_after_[tensor] = after;
-          more = true;
-          break;
+          if (all && any) {
+            any_more = true;
+            break;
+          }
+          false_after_.erase(tensor);
         }
       }
     }
@@ -227,12 +293,18 @@ class ExitAnalysis {
     return result;
   }
 
-  /// The operand of nested choices between values that flags take, or the expression itself.
+  /// The operand that is left of nested choices by flags, or the expression itself.
   [[nodiscard]] ExprId resolved(ExprId id) const {
     const auto* apply = std::get_if<Apply>(&system_.at(id).node);
-    if (apply == nullptr || apply->op != Op::where) return id;
-    const Truth chosen = truth(apply->operands[0], 1);
-    return chosen == Truth::unknown ? id : resolved(apply->operands[chosen == Truth::yes ? 1 : 2]);
+    if (apply == nullptr) return id;
+    if (apply->op == Op::where) {
+      const Truth chosen = truth(apply->operands[0], 1);
+      return chosen == Truth::unknown ? id : resolved(apply->operands[chosen == Truth::yes ? 1 : 2]);
+    }
+    if (apply->op != Op::logical_or && apply->op != Op::logical_and) return id;
+    const Truth neutral = apply->op == Op::logical_or ? Truth::no : Truth::yes;
+    if (truth(apply->operands[1], 1) == neutral) return resolved(apply->operands[0]);
+    return truth(apply->operands[0], 1) == neutral ? resolved(apply->operands[1]) : id;
   }
 
   struct Copy {
@@ -241,24 +313,71 @@ class ExitAnalysis {
     bool operator==(const Copy&) const = default;
   };
 
+  /// The access that is left of an equation's expression, if it is to a tensor of the loop.
+  [[nodiscard]] const Access* copied(const Equation& equation) const {
+    const auto* access = std::get_if<Access>(&system_.at(resolved(equation.expr)).node);
+    return access != nullptr && axes_.contains(access->tensor) ? access : nullptr;
+  }
+
+  /// The dimensions along which elements of an iteration are copies of others of it, as loops inside hand on what they do
+  /// not change. None where they start from several places: of one, all hold what that does.
+  [[nodiscard]] std::set<std::size_t> passed_along(TensorId tensor) const {
+    std::set<std::size_t> result;
+    const auto is_passed = [&](const Equation& equation) {
+      const auto* access = copied(equation);
+      return access != nullptr && access->tensor == tensor && lag_of(*access, axes_.at(tensor)) == 0;
+    };
+    each_equation(tensor, false, [&](const Equation& equation) {
+      for (std::size_t d = 0; is_passed(equation) && d < equation.index.size(); ++d) {
+        if (!same(equation, {copied(equation)->index[d]}, {equation.index[d]})) result.insert(d);
+      }
+    });
+    std::map<std::size_t, std::int64_t> start;
+    bool alone = true;
+    each_equation(tensor, false, [&](const Equation& equation) {
+      for (const std::size_t d : result) {
+        if (is_passed(equation)) continue;
+        const auto at = value(equation, equation.index[d]);
+        alone = alone && at && start.try_emplace(d, *at).first->second == *at;
+      }
+    });
+    return alone ? result : std::set<std::size_t>();
+  }
+
+  /// Of a form at the points of an equation, where it is one number.
+  static std::optional<std::int64_t> value(const Equation& equation, const Affine& form) {
+    std::int64_t result = form.constant;
+    for (std::size_t v = 0; v < form.coefficients.size(); ++v) {
+      const auto only = form.coefficients[v] == 0     ? std::optional<std::int64_t>(0)
+                        : v < equation.indices.size() ? pinned(equation, v)
+                                                      : std::nullopt;
+      if (!only) return std::nullopt;
+      result += form.coefficients[v] * *only;
+    }
+    return result;
+  }
+
+  /// The forms that tell the elements of an iteration apart.
+  [[nodiscard]] std::vector<Affine> element(const std::vector<Affine>& index, TensorId tensor) const {
+    const auto along = passed_along(tensor);
+    std::vector<Affine> result;
+    for (std::size_t d = 0; d < index.size(); ++d) {
+      if (d != axes_.at(tensor).dimension && !along.contains(d)) result.push_back(index[d]);
+    }
+    return result;
+  }
+
   /// The tensor of which all elements of another are copies, each of the same element.
   [[nodiscard]] std::optional<Copy> copy(TensorId tensor) const {
     std::optional<Copy> found;
     bool is_copy = true;
     each_equation(tensor, false, [&](const Equation& equation) {
-      const auto* access = std::get_if<Access>(&system_.at(resolved(equation.expr)).node);
-      const auto axis = access == nullptr ? axes_.end() : axes_.find(access->tensor);
-      if (axis == axes_.end()) {
-        is_copy = false;
-        return;
-      }
-      const auto lag = lag_of(*access, axis->second);
-      auto from = access->index;
-      auto to = equation.index;
-      from.erase(from.begin() + static_cast<std::ptrdiff_t>(axis->second.dimension));
-      to.erase(to.begin() + static_cast<std::ptrdiff_t>(axes_.at(tensor).dimension));
-      is_copy =
-          is_copy && lag && same(equation, from, to) && (!found || *found == Copy{access->tensor, *lag});
+      const auto* access = copied(equation);
+      const auto lag = access == nullptr ? std::nullopt : lag_of(*access, axes_.at(access->tensor));
+      if (lag == 0 && access->tensor == tensor && !passed_along(tensor).empty()) return;
+      is_copy = is_copy && lag &&
+                same(equation, element(access->index, access->tensor), element(equation.index, tensor)) &&
+                (!found || *found == Copy{access->tensor, *lag});
       if (is_copy) found = {access->tensor, *lag};
     });
     return is_copy ? found : std::nullopt;
@@ -294,7 +413,7 @@ class ExitAnalysis {
       at = next->of;
       if (at != tensor) continue;
       if (lag != 1) return std::nullopt;
-      return settled_[tensor] = 0;
+      return settled_[tensor] = passed_along(tensor).empty() ? 0 : 1;
     }
     Settling result = 1;
     each_equation(tensor, false, [&](const Equation& equation) {
@@ -332,15 +451,9 @@ class ExitAnalysis {
 
   /// Of one iteration's value.
   Settling settled_value(const Equation& equation, const Access& access, const Axis& axis) {
-    std::int64_t value = access.index[axis.dimension].constant;
-    for (std::size_t v = 0; v < access.index[axis.dimension].coefficients.size(); ++v) {
-      const auto factor = access.index[axis.dimension].coefficients[v];
-      if (factor == 0) continue;
-      const auto only = v < equation.indices.size() ? pinned(equation, v) : std::nullopt;
-      if (!only) return std::nullopt;
-      value += factor * *only;
-    }
-    return value - axis.offset <= first_ ? Settling(0) : settled(access.tensor);
+    const auto iteration = value(equation, access.index[axis.dimension]);
+    if (!iteration) return std::nullopt;
+    return *iteration - axis.offset <= first_ ? Settling(0) : settled(access.tensor);
   }
 
   /// Without the loop's index.
@@ -403,31 +516,198 @@ class ExitAnalysis {
   }
 
   const System& system_;
+  const Loop& loop_;
   std::size_t variable_;
   TensorId flag_;
   std::vector<bool> in_loop_;  // By equation.
   std::map<TensorId, Axis> axes_;
-  std::int64_t first_ = far, last_ = -far;        // Iterations.
+  std::int64_t first_ = far, last_ = -far;  // Iterations.
+  bool is_flag_ = false;                    // It stays false.
+  std::optional<EquationId> obstacle_;
   std::map<TensorId, std::int64_t> false_after_;  // The first iteration in which the flag is false.
   std::map<TensorId, Settling> settled_;          // None also of those in hand.
 };
+
+/// Copies the values that a run of a loop leaves to the next one.
+class ResultCopier {
+ public:
+  ResultCopier(const System& system, const Loop& loop, const std::map<TensorId, Axis>& axes,
+               std::int64_t last)
+      : result_(system), loop_(loop), axes_(axes), last_(last) {}
+
+  System run() {
+    const std::size_t equations = result_.equations.size();
+    if (!loop_.around.back()) return std::move(result_);  // nothing comes after the loop in those around
+    for (std::size_t e = 0; e < equations; ++e)
+      result_.equations[e].expr = replaced(ExprId(result_.equations[e].expr));
+    for (std::size_t e = 0; e < equations; ++e) {
+      const auto copy = copies_.find(result_.equations[e].target);
+      if (copy != copies_.end() && loop_.holds(result_.equations[e]))
+        add_copy(result_.equations[e], copy->second);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  /// True where the access is to what an earlier run of the loop left.
+  [[nodiscard]] bool is_result(const Access& access, const Axis& axis) const {
+    const Affine& form = access.index[axis.dimension];
+    if (!std::ranges::all_of(form.coefficients, [](auto c) { return c == 0; }) ||
+        form.constant != last_ + axis.offset)
+      return false;
+    return std::ranges::any_of(axis.around, [&](const auto& outer) {
+      const Affine& at = access.index[outer.first];
+      return only_variable(at) != only_variable(outer.second) || at.constant != outer.second.constant;
+    });
+  }
+
+  /// The expression with the copies in place of the results; itself where it reads none.
+  ExprId replaced(ExprId id) {
+    Expr expr = result_.at(id);
+    const bool changed =
+        std::visit(Overloaded{[](const Constant&) { return false; }, [](const Index&) { return false; },
+                              [&](Access& access) { return replace(access); },
+                              [&](Apply& apply) {
+                                bool any = false;
+                                for (ExprId& operand : apply.operands) {
+                                  const ExprId old = operand;
+                                  operand = replaced(old);
+                                  any = any || operand != old;
+                                }
+                                return any;
+                              },
+                              [&](Reduce& reduce) {
+                                const ExprId old = reduce.body;
+                                reduce.body = replaced(old);
+                                return reduce.body != old;
+                              }},
+                   expr.node);
+    return changed ? add(std::move(expr)) : id;
+  }
+
+  bool replace(Access& access) {
+    const auto axis = axes_.find(access.tensor);
+    if (axis == axes_.end() || !is_result(access, axis->second)) return false;
+    access.index.erase(access.index.begin() + static_cast<std::ptrdiff_t>(axis->second.dimension));
+    access.tensor = copy_of(access.tensor, axis->second.dimension);
+    return true;
+  }
+
+  TensorId copy_of(TensorId tensor, std::size_t dimension) {
+    const auto [known, is_new] = copies_.try_emplace(tensor, TensorId(result_.tensors.size()));
+    if (!is_new) return known->second;
+    Tensor copy = result_.at(tensor);
+    copy.variable = copy.user_name();
+    copy.role = Role::local;
+    copy.shape.erase(copy.shape.begin() + static_cast<std::ptrdiff_t>(dimension));
+    copy.tile.erase(copy.tile.begin() + static_cast<std::ptrdiff_t>(dimension));
+    do copy.name += "_end";
+    while (std::ranges::find(result_.tensors, copy.name, &Tensor::name) != result_.tensors.end());
+    result_.tensors.push_back(std::move(copy));
+    return known->second;
+  }
+
+  ExprId add(Expr expr) {
+    result_.exprs.push_back(std::move(expr));
+    return ExprId(result_.exprs.size() - 1);
+  }
+
+  /// The copy of what an equation assigns in the last iteration, one step after the loop.
+  void add_copy(const Equation& equation, TensorId target) {
+    const std::size_t variable = loop_.variable();
+    std::vector<std::optional<std::int64_t>> fixed(equation.indices.size());
+    fixed[variable] = last_;
+    for (std::size_t v = variable + 1; v < fixed.size(); ++v) fixed[v] = pinned(equation, v);
+    Equation copy{target, {}, {}, {}, {}, equation.span};
+    for (std::size_t v = 0; v < fixed.size(); ++v) {
+      if (!fixed[v]) copy.indices.push_back(equation.indices[v]);
+    }
+    const auto moved = [&](const Affine& form) {
+      Affine result{{}, form.constant};
+      for (std::size_t v = 0; v < fixed.size(); ++v) {
+        if (fixed[v]) {
+          result.constant += coefficient(form, v) * *fixed[v];
+        } else {
+          result.coefficients.push_back(coefficient(form, v));
+        }
+      }
+      return result;
+    };
+    for (const auto& conjunction : equation.domain) {
+      std::vector<Constraint> all;
+      bool holds = true;
+      for (Constraint constraint : conjunction) {
+        constraint.form.constant -= coefficient(constraint.form, variable - 1);  // one step later
+        constraint.form = moved(constraint.form);
+        const auto& [form, equality, modulus, most] = constraint;
+        if (!std::ranges::all_of(form.coefficients, [](auto c) { return c == 0; })) {
+          all.push_back(std::move(constraint));
+        } else if (modulus == 0) {
+          holds = holds && (equality ? form.constant == 0 : form.constant >= 0);
+        } else {
+          holds = holds && ((form.constant % modulus) + modulus) % modulus <= most;
+        }
+      }
+      if (holds) copy.domain.push_back(std::move(all));
+    }
+    if (copy.domain.empty()) return;
+    Access access{equation.target, {}};
+    for (const Affine& form : equation.index) access.index.push_back(moved(form));
+    copy.index = access.index;
+    copy.index.erase(copy.index.begin() + static_cast<std::ptrdiff_t>(axes_.at(equation.target).dimension));
+    copy.expr = add({std::move(access), equation.span});
+    result_.equations.push_back(std::move(copy));
+  }
+
+  System result_;
+  const Loop& loop_;
+  const std::map<TensorId, Axis>& axes_;
+  std::int64_t last_;
+  std::map<TensorId, TensorId> copies_;
+};
+
+/// The loop of a tensor that may be a flag.
+std::optional<Loop> flag_loop(const System& system, TensorId flag) {
+  const Tensor& tensor = system.at(flag);
+  if (tensor.dtype != DType::boolean || tensor.role != Role::local || tensor.shape.empty())
+    return std::nullopt;
+  for (const Equation& equation : system.equations) {
+    if (equation.target != flag) continue;
+    if (auto loop = loop_of(equation)) return loop;
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
 std::vector<EarlyExit> early_exits(const System& system) {
   std::vector<EarlyExit> result;
   for (std::size_t t = 0; t < system.tensors.size(); ++t) {
-    const Tensor& tensor = system.tensors[t];
-    if (tensor.dtype != DType::boolean || tensor.role != Role::local || tensor.shape.size() != 1) continue;
-    const auto equation = std::ranges::find_if(system.equations, [&](const Equation& one) {
-      return one.target == TensorId(t) && only_variable(one.index[0]);
-    });
-    if (equation == system.equations.end()) continue;
-    const auto variable = only_variable(equation->index[0]);
-    const auto loop = variable ? loop_of(*equation, *variable) : std::nullopt;
+    const auto loop = flag_loop(system, TensorId(t));
     if (!loop) continue;
-    if (auto exit = ExitAnalysis(system, *loop, TensorId(t)).run(loop->names.back()))
-      result.push_back(std::move(*exit));
+    if (auto exit = ExitAnalysis(system, *loop, TensorId(t)).run()) result.push_back(std::move(*exit));
+  }
+  return result;
+}
+
+std::vector<LostExit> lost_exits(const System& system) {
+  std::vector<LostExit> result;
+  for (std::size_t t = 0; t < system.tensors.size(); ++t) {
+    const auto loop = flag_loop(system, TensorId(t));
+    if (!loop) continue;
+    ExitAnalysis analysis(system, *loop, TensorId(t));
+    if (!analysis.run() && analysis.obstacle()) result.push_back({TensorId(t), *analysis.obstacle()});
+  }
+  return result;
+}
+
+System copy_results(const System& system) {
+  System result = system;
+  for (std::size_t t = 0; t < system.tensors.size(); ++t) {
+    const auto loop = flag_loop(result, TensorId(t));
+    if (!loop || std::ranges::all_of(loop->around, &std::optional<std::int64_t>::has_value)) continue;
+    ExitAnalysis analysis(result, *loop, TensorId(t));
+    if (analysis.run()) result = ResultCopier(result, *loop, analysis.axes(), analysis.last()).run();
   }
   return result;
 }

@@ -451,9 +451,11 @@ class Interpreter {
   void exit([[maybe_unused]] const Pe& pe, [[maybe_unused]] const Step& step) {
     if constexpr (Host::functional) {
       const SlotAccess& access = pe.code->accesses[step.access];
-      if (*address(pe, access, element(pe, access)) != std::byte{0}) return;
       std::int64_t& variable = pe.variables[step.variable];
-      variable += array_.loop_exits().leave(step.plan, variable);
+      std::uint32_t& run = pe.loop_runs[step.plan];
+      if (*address(pe, access, element(pe, access)) == std::byte{0})
+        variable += array_.loop_exits().leave(step.plan, run, variable);
+      if (variable == pe.limits[step.variable]) array_.loop_exits().count(step.plan, ++run);
     }
   }
 

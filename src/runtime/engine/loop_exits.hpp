@@ -1,8 +1,9 @@
 // Loops of a run that have ended early, and where, for all PEs of a process.
 #pragma once
-#include <atomic>
+#include <algorithm>
 #include <cstdint>
-#include <memory>
+#include <map>
+#include <mutex>
 #include <vector>
 
 #include <fmt/format.h>
@@ -16,44 +17,51 @@ namespace cyclotron::runtime {
 class LoopExits {
  public:
   explicit LoopExits(const std::vector<program::ExitPlan>& exit_plans)
-      : plans_(exit_plans), at_(std::make_unique<std::atomic<std::int64_t>[]>(exit_plans.size())) {
-    for (std::size_t e = 0; e < exit_plans.size(); ++e) at_[e] = program::ExitOutcome::never;
-  }
+      : plans_(exit_plans), ended_(exit_plans.size()), times_(exit_plans.size(), 0) {}
 
-  /// Iterations that a PE leaves out whose flag is false in iteration `at`. Throws KernelFailure CYC707 where another one
-  /// left out others: no flag of one loop says so.
-  std::int64_t leave(std::uint32_t plan, std::int64_t at) {
+  /// Iterations that a PE leaves out in a run of the loop whose flag is false in iteration `at`. Throws KernelFailure CYC707
+  /// where another one left out others: no flag of one loop says so.
+  std::int64_t leave(std::uint32_t plan, std::uint32_t run, std::int64_t at) {
     const std::int64_t skipped = skipped_from(plan, at);
     if (skipped <= 0) return 0;
-    std::int64_t known = program::ExitOutcome::never;
-    if (!at_[plan].compare_exchange_strong(known, at, std::memory_order_relaxed) && known != at) {
+    const std::scoped_lock lock(mutex_);
+    const auto [known, is_new] = ended_[plan].try_emplace(run, at);
+    if (!is_new && known->second != at) {
       throw KernelFailure{
           "CYC707",
           fmt::format("the loop over `{}` ends after {} = {} here and after {} = {} elsewhere",
-                      plans_[plan].loop, plans_[plan].loop, at, plans_[plan].loop, known),
+                      plans_[plan].loop, plans_[plan].loop, at, plans_[plan].loop, known->second),
           "compile the kernel again"};
     }
     return skipped;
+  }
+
+  /// Counts the runs of a loop that a PE has ended.
+  void count(std::uint32_t plan, std::uint32_t runs) {
+    const std::scoped_lock lock(mutex_);
+    times_[plan] = std::max(times_[plan], runs);
   }
 
   /// By exit plan. After the run.
   [[nodiscard]] std::vector<program::ExitOutcome> outcomes() const {
     std::vector<program::ExitOutcome> result;
     for (std::uint32_t e = 0; e < plans_.size(); ++e) {
-      const std::int64_t at = at_[e].load(std::memory_order_relaxed);
-      result.push_back({at, at == program::ExitOutcome::never ? 0 : skipped_from(e, at)});
+      program::ExitOutcome& outcome = result.emplace_back(program::ExitOutcome{.times = times_[e]});
+      for (const auto& [run, at] : ended_[e]) outcome.runs.push_back({run, at, skipped_from(e, at)});
     }
     return result;
   }
 
  private:
   [[nodiscard]] std::int64_t skipped_from(std::uint32_t plan, std::int64_t at) const {
-    const auto& [loop, steps, first, last, period] = plans_[plan];
-    return at < first ? 0 : (last - at) / period * period;
+    const program::ExitPlan& own = plans_[plan];
+    return at < own.first ? 0 : (own.last - at) / own.period * own.period;
   }
 
   const std::vector<program::ExitPlan>& plans_;
-  std::unique_ptr<std::atomic<std::int64_t>[]> at_;
+  std::mutex mutex_;
+  std::vector<std::map<std::uint32_t, std::int64_t>> ended_;  // By exit plan and run: in which iteration.
+  std::vector<std::uint32_t> times_;                          // By exit plan.
 };
 
 }  // namespace cyclotron::runtime

@@ -141,6 +141,8 @@ void PeArray::allocate(bool functional) {
   variables_ = ZeroTable<std::int64_t>(variables);
   sizes_ = ZeroTable<TileSize>(sizes);
   queues_ = ZeroTable<std::uint32_t>(ports);
+  const std::size_t exit_plans = functional ? program_->exit_plans.size() : 0;
+  loop_runs_ = ZeroTable<std::uint32_t>((last_ - first_) * exit_plans);
   if (functional) memory_ = ZeroPages(bytes);
   std::byte* memory = memory_.data();
   std::int64_t* variable = variables_.data();
@@ -157,6 +159,7 @@ void PeArray::allocate(bool functional) {
           .limits = variable + code.variables,
           .sizes = size,
           .queues = queue,
+          .loop_runs = loop_runs_.data() + (o - first_) * exit_plans,
           .counter = 0,
           .ordinal = o,
           .index = grid_index_[o],

@@ -32,10 +32,11 @@ struct Pe {
   TileSize* sizes = nullptr;
   const std::uint32_t* queues =
       nullptr;  ///< Of each port: a link's queue, a network's row; PeArray::none where there is none.
-  std::uint32_t counter = 0;  ///< The next step.
-  std::uint32_t ordinal = 0;  ///< Among the PEs that have a program.
-  std::uint32_t index = 0;    ///< In the grid, last dimension fastest.
-  std::int64_t executed = 0;  ///< Instructions, control not counted.
+  std::uint32_t* loop_runs = nullptr;  ///< By exit plan: of its loop, that have ended.
+  std::uint32_t counter = 0;           ///< The next step.
+  std::uint32_t ordinal = 0;           ///< Among the PEs that have a program.
+  std::uint32_t index = 0;             ///< In the grid, last dimension fastest.
+  std::int64_t executed = 0;           ///< Instructions, control not counted.
 
   [[nodiscard]] const Step& step() const { return code->steps[counter]; }
 };
@@ -151,6 +152,7 @@ class PeArray {
   ZeroTable<std::int64_t> variables_;
   ZeroTable<TileSize> sizes_;
   ZeroTable<std::uint32_t> queues_;
+  ZeroTable<std::uint32_t> loop_runs_;
   LoopExits loop_exits_;
 };
 

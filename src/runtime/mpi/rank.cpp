@@ -372,7 +372,8 @@ Account Rank::account(double begun) {
   profile_.sent = transport_.sent_bytes();
   profile_.messages = transport_.messages();
   const auto outcomes = array_.loop_exits().outcomes();
-  std::ranges::transform(outcomes, profile_.skipped.begin(), &program::ExitOutcome::skipped);
+  std::ranges::transform(array_.program().exit_plans, outcomes, profile_.skipped.begin(),
+                         program::skipped_iterations);
   const auto first_tensor = traffic_.begin() + static_cast<std::ptrdiff_t>(array_.program().channels.size());
   return {.profile = profile_,
           .channels = {traffic_.begin(), first_tensor},

@@ -32,7 +32,11 @@ Controller::Controller(const program::Program& program, const std::vector<std::u
   std::vector<std::set<std::size_t>> exit_plans;
   for (const auto& pe_class : program.classes) exit_plans.push_back(plans_of(pe_class));
   for (const auto& plan : program.exit_plans)
-    loops_.push_back({.first = plan.first, .last = plan.last, .sections = {}, .waiting = {}});
+    loops_.push_back({.first = plan.first,
+                      .last = plan.last,
+                      .sections = {},
+                      .waiting = {},
+                      .passed = std::vector<std::int64_t>(grid_index.size(), 0)});
   const auto classes = program.class_map();
   for (std::uint32_t o = 0; o < grid_index.size(); ++o) {
     for (const std::size_t e : exit_plans[classes[grid_index[o]]]) {
@@ -48,7 +52,7 @@ bool Controller::pass(std::uint32_t ordinal, std::uint32_t plan, std::int64_t it
   const bool decides = iteration >= loop.first && iteration <= loop.last;
   called_[ordinal] = decides ? 1 : 0;
   if (!decides) return true;  // all PEs know that it goes on
-  const std::int64_t number = iteration - loop.first - loop.done;
+  const std::int64_t number = loop.passed[ordinal] - loop.done;
   if (ordinal == loop.nearest) {
     const std::int64_t told = now + hops_[ordinal] * control_.hop_cycles;
     loop.sections.push_back({told + control_.latency_cycles, loop.pes});
@@ -64,6 +68,7 @@ bool Controller::pass(std::uint32_t ordinal, std::uint32_t plan, std::int64_t it
   const std::int64_t starts = std::max(now, arrival);
   stalled_[ordinal] += starts - std::exchange(now, starts);
   --section.expected;
+  ++loop.passed[ordinal];
   while (!loop.sections.empty() && loop.sections.front().expected == 0) {
     loop.sections.pop_front();
     ++loop.done;

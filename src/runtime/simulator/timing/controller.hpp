@@ -51,6 +51,7 @@ class Controller {
     std::int64_t done = 0;      ///< Sections that have come to all PEs, before those of `sections`.
     std::deque<Section> sections;
     std::vector<std::uint32_t> waiting;
+    std::vector<std::int64_t> passed;  ///< By ordinal: sections that have come to it.
   };
 
   machine::Control control_;

@@ -15,7 +15,8 @@ struct FlagValue {
   std::size_t flag;
   std::size_t instruction;
   program::SlotRef slot;
-  program::Affine element;
+  program::Affine element;  ///< Its last dimension's: the iteration, but for the flag's offset.
+  bool of_this_run = true;  ///< The loops around its loop are in the iterations of which it is.
 };
 
 /// A program whose loops run to their ends, and where it has their flags.

@@ -19,6 +19,15 @@ struct Stage {
   double milliseconds = 0;
 };
 
+/// A loop that may end early by a flag, and yet runs through all of its iterations.
+struct LostLoop {
+  std::string flag;  ///< Its name in the kernel's text.
+  std::string
+      because;  ///< The variable that sees what the loop does after its end; empty: the flag is late in some PEs.
+  std::int64_t steps = 0;
+  Span span;
+};
+
 struct Compiled {
   schedule::Schedule schedule;   ///< Complete: as given, or the default that was chosen.
   bool schedule_chosen = false;  ///< No schedule was given.
@@ -30,6 +39,7 @@ struct Compiled {
       channel_flows;                ///< By channel of the program: `A^mul along j`, the flows that it moves.
   std::vector<std::string> proofs;  ///< Of the verifiers, a sentence each.
   std::vector<Stage> stages;
+  std::vector<LostLoop> lost_loops{};
 };
 
 /// Compiles for concrete shapes. Time and memory do not depend on the number of PEs or points.

@@ -19,23 +19,41 @@ struct ExitFault {
   Span span;  ///< Of the instruction.
 };
 
-/// The exit plan with the most iterations that its EXITs can leave out as its `first`, `last` and `period`; the first
-/// fault where there is one whatever the iterations. So checked are: no class has two EXITs; each lies at the end of a loop of
-/// step 1 between constants, which is in no other one; nothing in the loop but the indices of loads and stores depends
-/// on its variable, conditions and circular buffers excepted; and PEs without the EXIT use no channel of such a loop.
+/// The exit plan with the most iterations that its EXITs can leave out as its `first`, `last` and `period`, with its
+/// `runs`; the first fault where there is one whatever the iterations. So checked are: each EXIT lies at the end of a loop
+/// of step 1 between constants, which is in such loops only, and no other of its plan is in the one around it; all classes
+/// with EXITs run those loops equally often; nothing in the loop but the indices of loads and stores depends on its
+/// variable, conditions and circular buffers excepted; and PEs without the EXIT use no channel of such a loop.
 /// Requires: each class's code is verified.
 [[nodiscard]] Expected<ExitPlan, ExitFault> range_of(const Program& program, ExitPlanId plan);
 
 /// Reason for which an exit plan leaves out other iterations than it can, if it does. Requires: as above.
 [[nodiscard]] std::optional<ExitFault> fault_of(const Program& program, ExitPlanId plan);
 
-/// The outcome of a loop.
+/// The outcome of an exit plan. The runs of its loop, one for each iteration of those around it, are numbered in order.
 struct ExitOutcome {
-  std::int64_t at = never;   ///< The iteration in which its flag was first seen false, if it left out any.
-  std::int64_t skipped = 0;  ///< Iterations that it left out.
-  static constexpr std::int64_t never = INT64_MIN;
+  struct Run {
+    std::int64_t number = 0;
+    std::int64_t at = 0;       ///< The iteration in which its flag was first seen false.
+    std::int64_t skipped = 0;  ///< Iterations that it left out: some.
+    bool operator==(const Run&) const = default;
+  };
+  std::int64_t times = 0;         ///< Runs.
+  std::vector<Run> runs{};        ///< Those that left out iterations, in order.
+  std::optional<Run> each_run{};  ///< All of them, where they are alike, whatever their numbers.
   bool operator==(const ExitOutcome&) const = default;
+
+  /// Null where the run left nothing out.
+  [[nodiscard]] const Run* find(std::int64_t number) const;
 };
+
+/// Of all `plan.runs` that there could have been; none where there was no run.
+[[nodiscard]] std::int64_t skipped_iterations(const ExitPlan& plan, const ExitOutcome& outcome);
+
+/// The outcomes of loops that end after so many iterations each time, by exit plan; -1: after all. They take as many more
+/// as their plans cannot leave out.
+[[nodiscard]] std::vector<ExitOutcome> outcomes_of(const Program& program,
+                                                   const std::vector<std::int64_t>& steps);
 
 /// A program of which some instructions are copies of others.
 struct Unrolled {
@@ -44,8 +62,11 @@ struct Unrolled {
       origin;  ///< By class and instruction: which one of the class it was.
 };
 
-/// The program that a run has executed whose loops ended so, one entry an exit plan: each loop that ended is one up to there and one of
-/// what is left. Without EXITs, but where the machine has a controller: those that it decided stay, and leave nothing out. Requires: verify(program).
-[[nodiscard]] Unrolled without_skipped(const Program& program, const std::vector<ExitOutcome>& outcomes);
+/// The program that a run has executed whose loops ended so, one entry an exit plan: each run of a loop that ended is one
+/// loop up to there and one of what is left; iterations of the loops around that do the same are together. Without EXITs,
+/// but where the machine has a controller: those that it decided stay, and leave nothing out. None where that are too many
+/// instructions. Requires: verify(program).
+[[nodiscard]] std::optional<Unrolled> without_skipped(const Program& program,
+                                                      const std::vector<ExitOutcome>& outcomes);
 
 }  // namespace cyclotron::program

@@ -232,6 +232,8 @@ struct ExitPlan {
   std::int64_t first = 0;
   std::int64_t last = 0;
   std::int64_t period = 1;
+  std::int64_t runs =
+      1;  ///< Of the loop, one for each iteration of those around it; of each it may leave out.
   bool operator==(const ExitPlan&) const = default;
 };
 /// The most of a program.

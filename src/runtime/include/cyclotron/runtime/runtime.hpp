@@ -142,6 +142,8 @@ struct SimulatorOptions {
   std::int64_t event_limit = 200'000;
   Engine engine = Engine::automatic;  ///< Of a timing-only run.
   int threads = 0;                    ///< For the numbers; 0: one a core.
+  /// Of a timing-only run, by exit plan: after how many iterations its loop ends each time; -1: after all. Empty: all.
+  std::vector<std::int64_t> steps{};
 };
 
 /// Cycle-accurate simulation (CY-118, CY-119): each PE has a local clock.
@@ -161,7 +163,8 @@ struct SimulatorOptions {
 /// comes to its EXIT at cycle t; the next section leaves at s = t + hop * its hops + latency; each PE of the loop:
 /// t = max(t, s + hop * its hops). From there to its next EXIT it calls procedures (`program::procedures`), each after a
 /// set-up: t += setup. After the iteration in which it ended the loop needs no controller.
-/// Numbers decide when a loop ends early: a timing-only run goes through all of its iterations.
+/// Numbers decide when a loop ends early: a timing-only run goes through all of its iterations, or through the `steps` that
+/// are given.
 /// A timing-only run does not look at tensors and slots, so it does not tell indices outside them.
 /// Throws DeadlockError with the cycle of waits (PE, channel, full or empty, source line) and a depth that
 /// would break it if one would; ExecutionError where an operator fails (for example a matrix that is not
