@@ -49,7 +49,10 @@ void bind_dependences(py::module_& module) {
   module.def(
       "dependences",
       [](const System& system) -> py::typing::Tuple<Dicts, Dicts> {
-        const auto found = interruptibly({}, [system](const auto&) { return dependences(system); });
+        const auto found = interruptibly({}, [system](const auto&) {
+          const poly::Analysis analysis(system.kernel);
+          return dependences(system);
+        });
         Dicts statements, between;
         for (const auto& statement : found.statements) statements.append(from_statement(statement));
         for (const auto& dependence : found.dependences) between.append(from_dependence(dependence));
@@ -59,7 +62,10 @@ void bind_dependences(py::module_& module) {
   module.def(
       "schedule_tree",
       [](const System& system) {
-        const auto found = interruptibly({}, [system](const auto&) { return schedule_tree(system); });
+        const auto found = interruptibly({}, [system](const auto&) {
+          const poly::Analysis analysis(system.kernel);
+          return schedule_tree(system);
+        });
         return std::pair(found.tree, found.code);
       },
       py::arg("system"), "isl's schedule tree of the statements, and the C code of its nest.");

@@ -41,7 +41,10 @@ void bind_driver(py::module_& module) {
       "compile",
       [](const recurrence::System& system, const std::optional<schedule::Schedule>& schedule,
          const machine::Machine& machine) {
-        return interruptibly({}, [=](const auto&) { return driver::compile(system, schedule, machine); });
+        return interruptibly({}, [=](const auto&) {
+          const poly::Analysis analysis(system.kernel);
+          return driver::compile(system, schedule, machine);
+        });
       },
       py::arg("system"), py::arg("schedule"), py::arg("machine"),
       "Compile recurrences to a verified program.");

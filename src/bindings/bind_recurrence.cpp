@@ -44,6 +44,15 @@ std::uint32_t add_expr(System& system, decltype(Expr::node) node, const PySpan& 
   system.exprs.push_back({std::move(node), to_span(span)});
   return static_cast<std::uint32_t>(system.exprs.size() - 1);
 }
+/// Does work that analyses a copy of the system, until it is done, called off, or takes too many steps.
+template <class Work>
+auto analyse(const System& system, Work work) {
+  return interruptibly({}, [subject = system.kernel, work = std::move(work)](const auto&) {
+    const poly::Analysis analysis(subject);
+    return work();
+  });
+}
+
 }  // namespace
 
 void bind_recurrence(py::module_& module) {
@@ -104,22 +113,21 @@ void bind_recurrence(py::module_& module) {
           py::arg("target"), py::arg("index"), py::arg("indices"), py::arg("domain"), py::arg("expr"),
           py::arg("span"))
       .def(
-          "verify",
-          [](const System& s) { run_interruptibly(py::none(), {}, [s](const auto&) { verify(s); }); },
+          "verify", [](const System& s) { analyse(s, [s] { return verify(s), true; }); },
           "Prove single assignment, cover and bounds.")
       .def(
-          "assigns_once", [](const System& s) { return assigns_once(s); },
+          "assigns_once", [](const System& s) { return analyse(s, [s] { return assigns_once(s); }); },
           "Return whether no element is assigned twice: else the equations are statements of a loop nest.")
       .def(
           "expand",
           [](System& s, const std::vector<std::pair<std::vector<std::int64_t>, std::vector<bool>>>& places) {
             Nest nest{s, {}};
             for (const auto& [text, descending] : places) nest.positions.push_back({text, descending});
-            s = interruptibly({}, [nest = std::move(nest)](const auto&) { return expand_arrays(nest); });
+            s = analyse(s, [nest = std::move(nest)] { return expand_arrays(nest); });
           },
           py::arg("places"), "Take the equations as statements of a loop nest and make them recurrences.")
       .def(
-          "split_strides", [](System& s) { s = split_strides(s); },
+          "split_strides", [](System& s) { s = analyse(s, [s] { return split_strides(s); }); },
           "Make equations that read elements of several strides one for each.")
       .def("__eq__", [](const System& a, const System& b) { return a == b; })
       .def("__str__", [](const System& s) { return to_string(s); });

@@ -7,6 +7,7 @@
 
 #include "bindings.hpp"
 #include "from_python.hpp"
+#include "interruptible.hpp"
 
 namespace py = pybind11;
 namespace cyclotron::bindings {
@@ -61,19 +62,28 @@ std::optional<PyRegion> unassigned(
   return to_python(recurrence::to_region(recurrence::unassigned(context, tensor, equations)));
 }
 
+/// For questions that have no answer but the exact one, however long that takes.
+template <class Result, class... Arguments>
+auto until_interrupted(Result (*ask)(Arguments...)) {
+  return [ask](std::decay_t<Arguments>... arguments) {
+    return interruptibly({}, [=](const auto&) { return ask(arguments...); });
+  };
+}
+
 }  // namespace
 
 void bind_regions(py::module_& module) {
   module.def("is_empty", &is_empty, py::arg("variables"), py::arg("region"),
              "Return whether a region has no point; False, too, where that takes long to tell.");
-  module.def("bounds", &bounds, py::arg("variables"), py::arg("region"), py::arg("variable"),
+  module.def("bounds", until_interrupted(&bounds), py::arg("variables"), py::arg("region"),
+             py::arg("variable"),
              "Return the least and the largest value of a variable; None where there is none.");
   module.def(
       "has_gap", &has_gap, py::arg("variables"), py::arg("region"), py::arg("variable"),
       "Return whether a variable skips values between others; True, too, where that takes long to tell.");
-  module.def("project", &project, py::arg("variables"), py::arg("region"), py::arg("keep"),
+  module.def("project", until_interrupted(&project), py::arg("variables"), py::arg("region"), py::arg("keep"),
              "Return the region of the variables to keep; None where it is no union of conjunctions.");
-  module.def("unassigned", &unassigned, py::arg("extents"), py::arg("assignments"),
+  module.def("unassigned", until_interrupted(&unassigned), py::arg("extents"), py::arg("assignments"),
              "Return the elements that no assignment (subscripts, domain, count of loops) reaches, or None.");
 }
 

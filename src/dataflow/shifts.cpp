@@ -45,7 +45,7 @@ std::vector<poly::Affine> as_shifts(const poly::Set& domain, std::vector<poly::A
     if (!sample) sample = domain.sample();
     if (!sample) return forms;
     shift.constant = poly::evaluate(forms[d], *sample) - (*sample)[d];
-    if (domain.is_subset(domain.intersect({forms[d] - shift, true}))) forms[d] = std::move(shift);
+    if (domain.satisfies({forms[d] - shift, true})) forms[d] = std::move(shift);
   }
   return forms;
 }

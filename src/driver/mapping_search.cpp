@@ -8,6 +8,7 @@
 
 #include <cyclotron/dataflow/distribute.hpp>
 #include <cyclotron/dataflow/share_arrivals.hpp>
+#include <cyclotron/mapping/local_order.hpp>
 #include <cyclotron/mapping/map_to_grid.hpp>
 #include <cyclotron/mapping/share_channels.hpp>
 #include <cyclotron/memory/channels.hpp>
@@ -37,9 +38,11 @@ dataflow::Links links_of(const machine::Machine& machine) {
   return result;
 }
 
-Expected<Mapped, Refusal> map(dataflow::Placed placed, const machine::Machine& machine) {
+/// What does not map needs no verifying.
+Expected<Mapped, Refusal> map(dataflow::Placed placed, const machine::Machine& machine, bool verify) {
   return attempt([&] {
     auto mapping = mapping::map_to_grid(placed.graph, {placed.space, placed.time, {}}, machine);
+    if (verify) dataflow::verify(placed.graph);
     return Mapped{std::move(placed), std::move(mapping), false};
   });
 }
@@ -79,11 +82,11 @@ class DistributionSearch {
   /// None where this distribution does not map; further out, or in more parts, another may.
   [[nodiscard]] std::optional<Mapped> map_parts(const dataflow::Placed& points, std::size_t level,
                                                 const std::vector<std::int64_t>& parts) const {
-    if (is_whole(parts)) return std::nullopt;
+    if (is_whole(parts) || !mapping::is_locally_ordered(points, level, parts)) return std::nullopt;
     auto shared =
         attempt([&] { return share_links(dataflow::distribute(points, level, parts), machine_, relays_); });
     if (!shared) return std::nullopt;
-    auto mapped = map(std::move(shared->placed), machine_);
+    auto mapped = map(std::move(shared->placed), machine_, true);
     return mapped ? std::optional(std::move(*mapped)) : std::nullopt;
   }
 
@@ -112,13 +115,13 @@ dataflow::Shared share_links(const dataflow::Placed& placed, const machine::Mach
   const auto merged = dataflow::share_arrivals(placed, !along_trees);
   dataflow::Shared result{merged.value_or(placed)};
   if (along_trees) result = dataflow::share_links(result.placed, links_of(machine));
-  if (merged || result.changed) dataflow::verify(result.placed.graph);
+  result.changed = result.changed || merged;
   return result;
 }
 
 Expected<Mapped, Refusal> map_in_parts(const dataflow::Placed& placed, dataflow::Shared shared,
                                        const machine::Machine& machine, dataflow::Relays relays) {
-  auto whole = map(std::move(shared.placed), machine);
+  auto whole = map(std::move(shared.placed), machine, shared.changed);
   if (whole) return whole;
   const auto obstacle = whole.error().obstacle();
   if (obstacle != Obstacle::late_value && obstacle != Obstacle::overtaking) return whole;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include <isl/aff.h>
 #include <isl/ast.h>
@@ -31,18 +32,17 @@
 namespace cyclotron::poly::detail {
 
 /// The analysis is at one of its limits.
-[[noreturn]] inline void refuse(isl_ctx* ctx, const char* message) {
+[[noreturn]] inline void refuse(isl_ctx* ctx, std::string message,
+                                const char* help = "simplify the index constraints or split the kernel") {
   isl_ctx_reset_error(ctx);
   throw LegalityError({.code = "CYC299",
                        .obstacle = Obstacle::effort,
                        .span = {},
-                       .message = message,
+                       .message = std::move(message),
                        .notes = {},
-                       .help = "simplify the index constraints or split the kernel"});
+                       .help = help});
 }
-[[noreturn]] inline void out_of_operations(isl_ctx* ctx) {
-  refuse(ctx, "the exact integer analysis of this kernel takes too long");
-}
+[[noreturn]] void out_of_operations(isl_ctx* ctx);
 
 /// isl returned an error: the work was called off, out of operations, or a bug of ours.
 [[noreturn]] inline void isl_failed(isl_ctx* ctx) {

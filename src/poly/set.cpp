@@ -82,6 +82,16 @@ Owned<isl_aff> coordinate_form(const Context& context, std::size_t dimensions, s
   return own(context, isl_aff_var_on_domain(local, isl_dim_set, static_cast<unsigned>(coordinate)));
 }
 
+constexpr auto most_operations = 40'000'000UL;
+
+struct CurrentAnalysis {
+  Context context;
+  std::string subject;
+};
+
+// Contexts are made many calls below the seam at which an analysis begins.
+thread_local std::optional<CurrentAnalysis> current;
+
 /// Tells whether isl reads the text, however many operations it may take. That it does not is the caller's to report.
 bool is_well_formed(const Context& context, const std::string& text) {
   const auto limit = isl_ctx_get_max_operations(context.get());
@@ -95,6 +105,8 @@ bool is_well_formed(const Context& context, const std::string& text) {
 
 }  // namespace
 
+Context::Context() : Context(current ? current->context : Context(most_operations)) {}
+
 Context::Context(unsigned long operation_limit) : ctx_(isl_ctx_alloc(), isl_ctx_free) {
   isl_options_set_on_error(ctx_.get(), ISL_ON_ERROR_CONTINUE);
   isl_ctx_set_max_operations(ctx_.get(), operation_limit);
@@ -103,6 +115,24 @@ Context::Context(unsigned long operation_limit) : ctx_(isl_ctx_alloc(), isl_ctx_
       if (const auto ctx = weak.lock()) isl_ctx_abort(ctx.get());
     });
   }
+}
+
+Analysis::Analysis(const std::string& subject, unsigned long operation_limit) : outermost_(!current) {
+  if (outermost_) current = CurrentAnalysis{Context(operation_limit), subject};
+}
+
+Analysis::~Analysis() {
+  if (!outermost_) return;
+  isl_ctx_reset_operations(current->context.get());  // what was analysed lives on, to be looked at
+  current.reset();
+}
+
+void detail::out_of_operations(isl_ctx* ctx) {
+  const auto subject = current ? fmt::format("`{}`", current->subject) : "this kernel";
+  refuse(ctx,
+         fmt::format("the exact integer analysis of {} takes more than {} steps", subject,
+                     isl_ctx_get_max_operations(ctx)),
+         "simplify the index constraints, split the kernel, or give a schedule, which leaves less to try");
 }
 
 Set::Set(Context context, isl_set* take) : context_(std::move(context)), set_(checked(context_, take)) {}
@@ -166,6 +196,22 @@ bool Set::is_empty() const { return checked(context_, isl_set_is_empty(set_)); }
 bool Set::is_subset(const Set& other) const {
   // A copy of a set is the set: isl would subtract it from itself.
   return set_ == other.set_ || checked(context_, isl_set_is_subset(set_, other.set_));
+}
+bool Set::satisfies(const Constraint& constraint) const {
+  // Coordinates of small spaces are numbers, most of them, which need no integer programming.
+  auto form = constraint.form;
+  for (std::size_t v = 0; v < dimensions(); ++v) {
+    if (form.coefficients[v] == 0) continue;
+    const auto number =
+        own(context_, isl_set_plain_get_val_if_fixed(set_, isl_dim_set, static_cast<unsigned>(v)));
+    if (isl_val_is_int(number.get()) != isl_bool_true) continue;
+    form.constant += std::exchange(form.coefficients[v], 0) * take_int(context_, isl_val_copy(number.get()));
+  }
+  const auto& equality = constraint.equality;
+  if (is_constant(form)) return (equality ? form.constant == 0 : form.constant >= 0) || is_empty();
+  const auto one = poly::constant(dimensions(), 1);
+  return intersect({-1 * form - one, false}).is_empty() &&
+         (!equality || intersect({form - one, false}).is_empty());
 }
 bool Set::operator==(const Set& other) const { return checked(context_, isl_set_is_equal(set_, other.set_)); }
 Set Set::intersect(const Set& other) const { return {context_, isl_set_intersect(copy(), other.copy())}; }

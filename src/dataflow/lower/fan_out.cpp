@@ -9,8 +9,8 @@ namespace cyclotron::dataflow::detail {
 void Router::add_root(Root root, std::vector<Root>& roots) {
   for (auto& known : roots) {
     const auto same = root.place - known.place;
-    const bool fits = root.users.is_subset(root.users.intersect({same, true}));
-    if (!fits && !known.users.is_subset(known.users.intersect({same, true}))) continue;
+    const bool fits = root.users.satisfies({same, true});
+    if (!fits && !known.users.satisfies({same, true})) continue;
     known = {known.users.unite(root.users).coalesce(), fits ? known.place : root.place};
     return;
   }

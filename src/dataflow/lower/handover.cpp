@@ -9,10 +9,30 @@
 
 namespace cyclotron::dataflow::detail {
 
+/// True unless coordinates or elements that are numbers tell that `source` holds no element of this flow at p + offset.
+bool Router::may_hold(FlowId id, FlowId source, const std::vector<std::int64_t>& offset) const {
+  const auto& flow = graph_.at(id);
+  const auto& held = graph_.at(source);
+  const auto& user = graph_.at(flow.space).tuple;
+  const auto& maker = graph_.at(held.space).tuple;
+  for (std::size_t d = 0; d < offset.size(); ++d) {
+    const auto distance = maker[d] - user[d];
+    if (poly::is_constant(maker[d]) && poly::is_constant(user[d]) && distance.constant != offset[d])
+      return false;
+  }
+  const auto from = shifted(offset.size(), offset);
+  for (std::size_t f = 0; f < flow.element.size(); ++f) {
+    const auto other = poly::substitute(held.element[f], from, offset.size()) - flow.element[f];
+    if (poly::is_constant(other) && other.constant != 0) return false;
+  }
+  return true;
+}
+
 /// The part of `starts` whose element `source` holds at p + offset takes it from there.
 bool Router::hand_over_from(FlowId id, FlowId source, const poly::Set& defined,
                             const std::vector<std::int64_t>& offset, Origin origin, poly::Set& starts,
                             std::vector<Rule>& rules) const {
+  if (!may_hold(id, source, offset) || starts.is_empty()) return false;
   const auto rank = graph_.dims.size();
   std::vector<std::int64_t> back;
   for (const auto step : offset) back.push_back(-step);
@@ -29,12 +49,26 @@ bool Router::hand_over_from(FlowId id, FlowId source, const poly::Set& defined,
   return true;
 }
 
+/// As many as coordinates that are numbers tell.
+std::int64_t Router::fewest_hops(FlowId id, FlowId source) const {
+  const auto& user = graph_.at(graph_.at(id).space).tuple;
+  const auto& maker = graph_.at(graph_.at(source).space).tuple;
+  std::int64_t result = 0;
+  for (std::size_t d = 0; d < user.size(); ++d) {
+    if (is_space(d) && poly::is_constant(user[d]) && poly::is_constant(maker[d]))
+      result += std::abs(maker[d].constant - user[d].constant);
+  }
+  return result;
+}
+
 /// The starts that take their element from `holder` at one constant distance of `least` to `most` hops and
 /// any time: { domain, offset }.
 std::vector<std::pair<poly::Set, std::vector<std::int64_t>>> Router::at_distance(
     FlowId id, const Holder& holder, const poly::Set& starts, std::int64_t least, std::int64_t most) const {
   std::vector<std::pair<poly::Set, std::vector<std::int64_t>>> result;
-  if (graph_.at(holder.flow).tensor != graph_.at(id).tensor || starts.is_empty()) return result;
+  if (graph_.at(holder.flow).tensor != graph_.at(id).tensor || fewest_hops(id, holder.flow) > most ||
+      starts.is_empty())
+    return result;
   const auto wanted = poly::Map::function(starts, graph_.at(id).element);
   const auto held = poly::Map::function(holder.domain, graph_.at(holder.flow).element);
   const auto pieces = wanted.then(held.reverse()).pieces();
@@ -103,7 +137,7 @@ void Router::hand_over(FlowId id, poly::Set starts, std::vector<Rule>& rules) co
   }
   for (const auto& offset : offsets) {
     for (const auto& holder : holders_) {
-      if (graph_.at(holder.flow).tensor != tensor || starts.is_empty()) continue;
+      if (graph_.at(holder.flow).tensor != tensor) continue;
       hand_over_from(id, holder.flow, holder.domain, offset, Origin::inner_send, starts, rules);
     }
   }
@@ -112,7 +146,7 @@ void Router::hand_over(FlowId id, poly::Set starts, std::vector<Rule>& rules) co
   // where others come the other way.
   hand_over_far(id, true, starts, rules);
   for (const auto& offset : offsets) {
-    for (std::size_t f = 0; f < graph_.flows.size() && !starts.is_empty(); ++f) {
+    for (std::size_t f = 0; f < graph_.flows.size(); ++f) {
       const auto& other = graph_.flows[f];
       if (other.tensor != tensor || other.computed) continue;
       if (std::ranges::find(routed_, FlowId(f)) != routed_.end()) continue;

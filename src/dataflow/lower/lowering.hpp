@@ -84,6 +84,8 @@ class Router {
   void inject(FlowId id, const poly::Set& starts, std::vector<Rule>& rules) const;
   void relay(FlowId id, std::size_t axis, bool broadcast, const poly::Set& starts, std::vector<Rule>& rules);
   void constants(FlowId id, poly::Set& starts, std::vector<Rule>& rules) const;
+  [[nodiscard]] bool may_hold(FlowId id, FlowId source, const std::vector<std::int64_t>& offset) const;
+  [[nodiscard]] std::int64_t fewest_hops(FlowId id, FlowId source) const;
   void hand_over(FlowId id, poly::Set starts, std::vector<Rule>& rules) const;
   [[nodiscard]] std::vector<std::pair<poly::Set, std::vector<std::int64_t>>> at_distance(
       FlowId id, const Holder& holder, const poly::Set& starts, std::int64_t least, std::int64_t most) const;

@@ -220,7 +220,7 @@ poly::Affine Placement::end_of(const Equation& equation, const Reduce& reduce) c
   const auto points = recurrence::domain_of(context_, equation).preimage(variables, dims_.size());
   for (const auto& end : ends) {
     const bool least = std::ranges::all_of(ends, [&](const poly::Affine& other) {
-      return points.is_subset(points.intersect({-bounding * (other - end), false}));
+      return points.satisfies({-bounding * (other - end), false});
     });
     if (least) return end;
   }
@@ -267,7 +267,7 @@ bool Placement::is_later(const recurrence::Scope& scope, const poly::Affine& for
     if (place == scope.names.end()) return false;
     local.coefficients[static_cast<std::size_t>(place - scope.names.begin())] = difference.coefficients[v];
   }
-  return scope.points.is_subset(scope.points.intersect({local, false}));
+  return scope.points.satisfies({local, false});
 }
 
 /// Remembered for the system's own equations: whatever else asks may be gone before the next.

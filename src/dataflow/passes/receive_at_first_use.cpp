@@ -81,8 +81,7 @@ class FirstUses {
     if (transfer == nullptr || transfer->source != flow_) return false;
     for (std::size_t d = 0; d < rank_; ++d) {
       if (is_shared(d)) continue;
-      if (!rule.domain.is_subset(rule.domain.intersect({transfer->from[d] - poly::variable(rank_, d), true})))
-        return false;
+      if (!rule.domain.satisfies({transfer->from[d] - poly::variable(rank_, d), true})) return false;
     }
     return true;
   }

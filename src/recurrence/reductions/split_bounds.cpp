@@ -73,9 +73,8 @@ class BoundSplitter {
     }
     const std::int64_t sign = reduce.descending ? -1 : 1;
     const bool has_first = std::ranges::any_of(ends, [&](const poly::Affine& end) {
-      return std::ranges::all_of(ends, [&](const poly::Affine& other) {
-        return points.is_subset(points.intersect({sign * (other - end), false}));
-      });
+      return std::ranges::all_of(
+          ends, [&](const poly::Affine& other) { return points.satisfies({sign * (other - end), false}); });
     });
     if (has_first) {
       system_.equations.push_back(std::move(equation));

@@ -55,6 +55,52 @@ TEST(Context, StopsBeyondItsOperations) {
   }
 }
 
+TEST(Context, OperationsOfAnAnalysisCountTogether) {
+  const auto work = [] {
+    const Context context;  // as each part of the compiler makes its own
+    return Set::parse(context, {"i", "j"}, "0 <= i < 6 and 0 <= 3 * j <= 2 * i + 1").value().sample();
+  };
+  const auto times = [&](std::size_t most) {
+    for (std::size_t n = 0; n < most; ++n) (void)work();
+    return most;
+  };
+  EXPECT_EQ(times(500), 500U);  // each by itself
+  const Analysis outer("stencil", 2000);
+  try {
+    const Analysis inner("other", 40'000'000);  // within the first, whose limit it keeps to
+    (void)times(500);
+    FAIL();
+  } catch (const LegalityError& error) {
+    EXPECT_EQ(error.diagnostic().code, "CYC299");
+    EXPECT_EQ(error.diagnostic().message,
+              "the exact integer analysis of `stencil` takes more than 2000 steps");
+  }
+}
+
+TEST(Context, WhatWasAnalysedCanBeLookedAtForAsLongAsOneLikes) {
+  auto points = std::optional<Set>();
+  {
+    const Analysis analysis("stencil", 3000);
+    points = Set::parse(Context(), {"i", "j"}, "0 <= i < 6 and 0 <= 3 * j <= 2 * i + 1");
+  }
+  EXPECT_TRUE(points.value().sample().has_value());
+}
+
+TEST(Set, SatisfiesWhatHoldsAtEveryPoint) {
+  const Context context;
+  const auto i = variable(2, 0), j = variable(2, 1);
+  const auto line = Set::parse(context, {"i", "j"}, "i = 3 and 0 <= j < 5").value();
+  EXPECT_TRUE(line.satisfies({i - constant(2, 3), true}));
+  EXPECT_TRUE(line.satisfies({j, false}));
+  EXPECT_FALSE(line.satisfies({j - constant(2, 1), false}));
+  EXPECT_FALSE(line.satisfies({i - j, true}));
+  const auto halves = Set::parse(context, {"i", "j"}, "0 <= i < 9 and 2j <= i <= 2j + 1").value();
+  EXPECT_TRUE(halves.satisfies({i - j, false}));
+  EXPECT_TRUE(halves.satisfies({i + j - 2 * j, false}));
+  EXPECT_FALSE(halves.satisfies({i - 2 * j, true}));
+  EXPECT_TRUE(Set::empty(context, 2).satisfies({constant(2, 1), true}));
+}
+
 /// Takes every way in which isl reports to us.
 void analyse(const Context& context) {
   const auto i = variable(2, 0), j = variable(2, 1);

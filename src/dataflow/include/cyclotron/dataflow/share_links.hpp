@@ -19,7 +19,7 @@ struct Links {
 /// The result of share_links.
 struct Shared {
   Placed placed;
-  bool changed = false;  ///< Relays were added.
+  bool changed = false;  ///< Relays were added, or taken.
   /// They were, and no value crosses fewer links for it: those of each user's own, received when it needs them,
   /// hold it up less.
   bool in_vain = false;

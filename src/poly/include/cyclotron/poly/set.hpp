@@ -17,7 +17,8 @@ namespace cyclotron::poly {
 /// One isl context, shared by the values made in it; used by one thread at a time.
 class Context {
  public:
-  Context() : Context(40'000'000UL) {}
+  /// That of the analysis which this thread is at, or a new one.
+  Context();
   /// isl gives up with LegalityError CYC299 beyond this many operations, so that no compile runs for ever
   /// or fills memory.
   explicit Context(unsigned long operation_limit);
@@ -25,6 +26,19 @@ class Context {
 
  private:
   std::shared_ptr<isl_ctx> ctx_;
+};
+
+/// While it lives, all contexts of this thread are one, whose operations count together: the analysis of one subject, such
+/// as a kernel, which is named where it takes too many. One within another counts with that.
+class Analysis {
+ public:
+  explicit Analysis(const std::string& subject, unsigned long operation_limit = 40'000'000);
+  Analysis(const Analysis&) = delete;
+  Analysis& operator=(const Analysis&) = delete;
+  ~Analysis();
+
+ private:
+  bool outermost_;
 };
 
 /// A conjunction of affine constraints over a set's variables and of divisibilities `form mod m == 0`.
@@ -50,7 +64,8 @@ class Set {
   [[nodiscard]] std::size_t dimensions() const;
   [[nodiscard]] bool is_empty() const;
   [[nodiscard]] bool is_subset(const Set& other) const;
-  [[nodiscard]] bool operator==(const Set& other) const;  ///< The same points.
+  [[nodiscard]] bool satisfies(const Constraint& constraint) const;  ///< At every point.
+  [[nodiscard]] bool operator==(const Set& other) const;             ///< The same points.
   [[nodiscard]] Set intersect(const Set& other) const;
   [[nodiscard]] Set intersect(const Constraint& constraint) const;
   [[nodiscard]] Set intersect(const std::vector<Constraint>& all) const;
