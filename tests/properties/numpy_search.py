@@ -134,7 +134,7 @@ class Judge:
             elif finding.outcome != "ok":
                 return finding
         if scheduled and random.Random(seed).random() < SCHEDULED:
-            finding = self.scheduled(kernel, given, expected, seed, program)
+            finding = self.scheduled(kernel, given, expected, seed, compiled.recurrences.indices)
             if finding.fails:
                 return finding
         return refused
@@ -184,13 +184,9 @@ class Judge:
         return compared(backend + where, list(found.values()), expected)
 
     def scheduled(
-        self, kernel: Any, given: list[Any], expected: numpy_shim.Expected, seed: int, program: Program
+        self, kernel: Any, given: list[Any], expected: numpy_shim.Expected, seed: int, indices: list[str]
     ) -> Finding:
         rng = random.Random(f"{seed}/schedule")
-        try:
-            indices = kernel.recurrences(*map(copied, given)).indices
-        except cy.CyclotronError:
-            return Finding("refused")
         heads = "\n".join(f"for {index} in" for index in indices)
         stand_in: Any = SimpleNamespace(source=heads, inputs=(), tensors=())
         schedule = random_schedules.draw(rng, stand_in)

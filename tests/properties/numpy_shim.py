@@ -279,12 +279,17 @@ def _call(name: str, *args: ast.expr) -> ast.Call:
 
 def function_of(text: str, namespace: Namespace) -> Any:
     """The function of a kernel's text, run by NumPy."""
-    tree = ast.parse(text)
-    if namespace._noise is not None:
-        tree = ast.fix_missing_locations(_WithNoise().visit(tree))
     names: dict[str, Any] = {"cy": namespace, "np": np, "math": _MATH}
-    exec(compile(tree, "<oracle>", "exec"), names)
+    exec(_compiled(text, namespace._noise is not None), names)
     return names["kernel"]
+
+
+@functools.lru_cache(maxsize=8)  # a program and what it is made small to runs some times with noise
+def _compiled(text: str, with_noise: bool) -> types.CodeType:
+    tree = ast.parse(text)
+    if with_noise:
+        tree = ast.fix_missing_locations(_WithNoise().visit(tree))
+    return compile(tree, "<oracle>", "exec")
 
 
 _MATH = types.SimpleNamespace(**{name: getattr(math, name) for name in dir(math) if name[0] != "_"})

@@ -1,0 +1,171 @@
+"""Faults that the compiler once had, each put back on purpose: how many random programs it takes to find it.
+
+    python tests/properties/faults_put_back.py --seed 7 [--programs 2000] [--faults NAME ...]
+
+prints a line for each fault. Programs whose text cannot show a fault are passed over, and count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import inspect
+import random
+import re
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy_programs
+import numpy_search
+
+from cyclotron.compiler import cache
+from cyclotron.language.functions import compositions, elementwise, rearrangement
+from cyclotron.language.values import array, scalar_type, scalars
+
+PROGRAMS = 2000
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    """A change of one function's text, and what a program that shows it has in its own, or its arguments."""
+
+    name: str
+    function: Callable[..., Any]
+    right: str
+    wrong: str
+    shows_in: str
+
+
+FAULTS = (
+    Fault(
+        "numbers of NumPy lose their dtype",
+        scalar_type.literal,
+        "ScalarType(value.dtype.name)) if is_number",
+        "ScalarType(value.dtype.name, True)) if is_number",
+        r"np\.(int|float|bool_|complex)\w*\(",
+    ),
+    Fault(
+        "the real part of a real array is a copy",
+        array.SymbolicArray.real.fget,  # type: ignore[attr-defined]
+        "else self",
+        "else self.copy()",
+        r"\.real\b|cy\.real\(",
+    ),
+    Fault(
+        "the conjugate of a real array is a copy",
+        array.SymbolicArray.conj,
+        "else self",
+        "else self.copy()",
+        r"\.conj\(",
+    ),
+    Fault(
+        "a transposed array is a copy",
+        array.SymbolicArray.transpose,
+        "return self.taken(picks, tuple(self.shape[axis] for axis in axes))",
+        "return self.taken(picks, tuple(self.shape[axis] for axis in axes)).copy()",
+        r"\.T\b|swapaxes",
+    ),
+    Fault(
+        "a diagonal is a copy",
+        rearrangement.diagonal,
+        'return a.taken(picks, (size,), "the diagonal of an array")',
+        'return a.taken(picks, (size,), "").copy()',
+        r"diagonal\(",
+    ),
+    Fault(
+        "clip without bounds is the array itself",
+        compositions.clip,
+        "return +a  # a new array",
+        "return a",
+        r"clip\(\w+, None, None",
+    ),
+    Fault(
+        "a condition of Python's is one of NumPy's, whose sum is `or`",
+        scalars.truth_number,
+        'ScalarType("bool", True, (0, 1))',
+        'ScalarType("bool")',
+        r"\b(any|all|not)\b|True|False",
+    ),
+    Fault(
+        "0.0 and -0.0 are one argument",
+        cache.identity,
+        "return np.asarray(value).tobytes() if isinstance(value, (float, complex, np.generic)) else value",
+        "return value",
+        r"0\.0",
+    ),
+    Fault(
+        "a rounded truth value is double",
+        compositions.round,
+        'a.astype("float16")',
+        'a.astype("float64")',
+        r"round\(",
+    ),
+    Fault(
+        "a reciprocal of whole numbers is a quotient",
+        elementwise.reciprocal,
+        'if dtype.kind != "i":',
+        "if True:",
+        r"reciprocal\(",
+    ),
+    Fault("a square has the sign of its number", elementwise.square, "x**2", "x * abs(x)", r"square\("),
+    Fault("halves are rounded up", compositions.round, "down + down % 2", "down + 1", r"round\("),
+)
+
+
+@contextlib.contextmanager
+def put_back(fault: Fault) -> Iterator[None]:
+    """Let the package have a fault."""
+    function = inspect.unwrap(fault.function)
+    assert isinstance(function, FunctionType), fault.name
+    lines = textwrap.dedent(inspect.getsource(function)).splitlines(keepends=True)
+    text = "".join(lines[next(n for n, line in enumerate(lines) if line.startswith("def ")) :])
+    assert text.count(fault.right) == 1, f"{fault.name}: the text is another now"
+    whole = compile(
+        "from __future__ import annotations\n" + text.replace(fault.right, fault.wrong), __file__, "exec"
+    )
+    right = function.__code__
+    function.__code__ = next(one for one in whole.co_consts if isinstance(one, CodeType))
+    try:
+        yield
+    finally:
+        function.__code__ = right
+
+
+def programs_to_find(fault: Fault, seed: int, most: int = PROGRAMS) -> int | None:
+    """The number of programs until one fails that holds without the fault; None where none does."""
+    judge = numpy_search.Judge()
+    for number in range(most):
+        program = numpy_programs.draw(f"{seed}/{number}")
+        if not re.search(fault.shows_in, f"{program.text}{program.arguments}{program.others}"):
+            continue
+        with put_back(fault):
+            found = judge.judge(program, number)
+        if found.fails and not judge.judge(program, number).fails:
+            return number + 1
+    return None
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--programs", type=int, default=PROGRAMS, help="at most, for each fault")
+    parser.add_argument("--seed", type=int, default=0, help="0 draws a fresh one")
+    parser.add_argument("--faults", nargs="*", default=[one.name for one in FAULTS])
+    given = parser.parse_args()
+    seed = given.seed or random.SystemRandom().randrange(1, 1 << 31)
+    print(f"seed {seed}")
+    missed = 0
+    for fault in FAULTS:
+        if fault.name not in given.faults:
+            continue
+        found = programs_to_find(fault, seed, given.programs)
+        missed += found is None
+        print(f"{found or 'none of ' + str(given.programs):>12}  {fault.name}", flush=True)
+    sys.exit(missed > 0)
+
+
+if __name__ == "__main__":
+    main()
