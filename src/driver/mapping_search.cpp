@@ -38,7 +38,7 @@ dataflow::Links links_of(const machine::Machine& machine) {
   return result;
 }
 
-/// What does not map needs no verifying.
+/// Verifies, where it is to, only what maps.
 Expected<Mapped, Refusal> map(dataflow::Placed placed, const machine::Machine& machine, bool verify) {
   return attempt([&] {
     auto mapping = mapping::map_to_grid(placed.graph, {placed.space, placed.time, {}}, machine);
