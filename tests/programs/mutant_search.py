@@ -65,7 +65,7 @@ def outcome_of(program: cy.Program, data: bytes) -> str:
         return f"{type(error).__name__} when read: {error}"
     for backend in ("sim", "local"):
         try:
-            cy.run(read, *program.arguments, backend=backend)
+            cy.run(read, *mutants.inputs(program), backend=backend)
         except cy.InternalError as error:
             return f"internal error on {backend}: {error}"
         except cy.CyclotronError:

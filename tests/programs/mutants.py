@@ -54,6 +54,11 @@ def sample(program: cy.Program, most: int, generator: random.Random) -> list[tup
     return every if len(every) <= most else generator.sample(every, most)
 
 
+def inputs(program: cy.Program) -> list[Any]:
+    """Return the arrays that a program was compiled for, which its file takes; numbers are part of it."""
+    return [one for one in program.arguments if hasattr(one, "shape")]
+
+
 def read(data: bytes) -> cy.Program:
     """Return the program of a file."""
     return cy.Program(_core.Program.from_bytes(data))

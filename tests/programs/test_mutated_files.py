@@ -31,6 +31,6 @@ def test_wrong_instructions_are_refused_or_run(case):
         if fault is None:
             read = mutants.read(data)
             for backend in ("sim", "local"):
-                fault = fault_of(lambda: cy.run(read, *program.arguments, backend=backend))
+                fault = fault_of(lambda: cy.run(read, *mutants.inputs(program), backend=backend))
                 assert not isinstance(fault, cy.InternalError), f"{what} on {backend}: {fault}"
         assert not isinstance(fault, cy.InternalError), f"{what}: {fault}"
