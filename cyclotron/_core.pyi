@@ -563,6 +563,8 @@ class Compiled:
     def stages(self) -> list[tuple[str, float]]: ...
     @property
     def system(self) -> System: ...
+    @property
+    def warning(self) -> Any | None: ...
 
 class Counters:
     """Activity of each PE; arrays over the grid, last dimension fastest."""
@@ -616,6 +618,9 @@ def least_depths(program: Program, limit: int) -> dict[str, Any]:
 
 def operators() -> list[Operator]:
     """The registry."""
+
+def placements(system: System, grid: Sequence[int]) -> list[tuple[list[str], float, float]]:
+    """Placements without a schedule: indices in space, an estimate of cycles, and of PEs; defaults first."""
 
 def predict(
     program: Program,

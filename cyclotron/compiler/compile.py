@@ -105,12 +105,16 @@ def _runs_to_its_bound(loop: dict[str, Any]) -> PerformanceWarning:
 
 def _warn(compiled: _core.Compiled) -> bool:
     """Warn of what makes a program slow; return whether something does: a program on disk would not say."""
-    lost = [
-        loop for loop in compiled.lost_loops if is_loop_flag(loop["flag"]) and loop["steps"] >= _MANY_STEPS
+    warnings = [
+        _runs_to_its_bound(loop)
+        for loop in compiled.lost_loops
+        if is_loop_flag(loop["flag"]) and loop["steps"] >= _MANY_STEPS
     ]
-    for loop in lost:
-        warn_at_call(_runs_to_its_bound(loop))
-    return bool(lost)
+    if compiled.warning is not None:
+        warnings.append(compiled.warning)
+    for warning in warnings:
+        warn_at_call(warning)
+    return bool(warnings)
 
 
 def _compile(

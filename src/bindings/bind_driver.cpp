@@ -32,6 +32,11 @@ void bind_driver(py::module_& module) {
                                      "span"_a = to_python(loop.span)));
             return result;
           })
+      .def_property_readonly("warning",
+                             [](const Compiled& c) -> std::optional<py::object> {
+                               if (!c.warning) return std::nullopt;
+                               return to_python("PerformanceWarning", *c.warning);
+                             })
       .def_property_readonly("stages", [](const Compiled& c) {
         std::vector<std::pair<std::string, double>> result;
         for (const auto& stage : c.stages) result.emplace_back(stage.name, stage.milliseconds);

@@ -14,6 +14,8 @@ namespace cyclotron::driver {
 /// called off.
 class Log {
  public:
+  /// Goes on after the stages of earlier work.
+  explicit Log(std::vector<Stage> stages = {}) : stages_(std::move(stages)) {}
   void stage(std::string name, std::string text = {}) {
     check_interrupt();
     const auto now = std::chrono::steady_clock::now();

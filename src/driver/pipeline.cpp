@@ -16,9 +16,11 @@
 #include <cyclotron/recurrence/stage_reductions.hpp>
 #include <cyclotron/recurrence/verify.hpp>
 
+#include "candidates.hpp"
+#include "default_search.hpp"
 #include "mapping_search.hpp"
 #include "proofs.hpp"
-#include "search.hpp"
+#include "refuse.hpp"
 
 namespace cyclotron::driver {
 
@@ -134,8 +136,6 @@ Compiled generate(const recurrence::System& system, const schedule::Schedule& sc
   program::verify(program);
   memory::verify_layout(program);
   log.stage("verify program");
-  check_small(program, system, schedule);
-  log.stage("prove");
   program.notes["schedule"] = schedule::to_string(schedule);
   std::vector<std::string> channel_flows;
   for (const auto& channel : mapping.channels) channel_flows.push_back(channel.name);
@@ -149,7 +149,9 @@ Compiled generate(const recurrence::System& system, const schedule::Schedule& sc
           std::move(channel_flows),
           all_proofs(mapping.proofs, schedule),
           log.take(),
-          std::move(lost)};
+          std::move(lost),
+          mapped.placed.within > 0,
+          {}};
 }
 
 }  // namespace
@@ -181,6 +183,16 @@ Expected<Compiled, Refusal> compile_candidate(const recurrence::System& system, 
   });
 }
 
+Expected<Compiled, Refusal> proven(Compiled compiled, const recurrence::System& system) {
+  return attempt([&] {
+    Log log(std::move(compiled.stages));
+    check_small(compiled.program, system, compiled.schedule, compiled.folded);
+    log.stage("prove");
+    compiled.stages = log.take();
+    return std::move(compiled);
+  });
+}
+
 Compiled compile(const recurrence::System& given, const std::optional<schedule::Schedule>& schedule,
                  const machine::Machine& machine) {
   Log log;
@@ -196,7 +208,8 @@ Compiled compile(const recurrence::System& given, const std::optional<schedule::
   const auto split = recurrence::split_bounds(recurrence::split_reductions(wanted));
   if (!(split == wanted)) recurrence::verify(split);
   log.stage("split reductions");
-  auto compiled = search(system, split, schedule, machine, log);
+  auto compiled = schedule ? CandidateSearch(split, machine, log).run(*schedule, {})
+                           : search_defaults(system, split, machine, log);
   if (!compiled) refuse(compiled.error(), system, schedule.value_or(schedule::Schedule{}), machine);
   compiled->schedule_chosen = !schedule;
   compiled->system = std::move(wanted);

@@ -25,4 +25,7 @@ struct Candidate {
                                                             const machine::Machine& machine,
                                                             bool verify_first, Log log);
 
+/// The same, once the independent checker has proven a small program.
+[[nodiscard]] Expected<Compiled, Refusal> proven(Compiled compiled, const recurrence::System& system);
+
 }  // namespace cyclotron::driver

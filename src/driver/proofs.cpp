@@ -32,13 +32,13 @@ std::string other_terms(const schedule::Schedule& schedule) {
 }  // namespace
 
 void check_small(const program::Program& program, const recurrence::System& system,
-                 const schedule::Schedule& schedule) {
+                 const schedule::Schedule& schedule, bool folded) {
   try {
     (void)proof::prove(
         program, &system,
         {.limit = proof::compile_limit, .other_terms = other_terms(schedule), .throw_deadlock = false});
   } catch (const DeadlockError& error) {
-    if (!schedule.folds.empty()) refuse_circle(error, schedule);
+    if (folded) refuse_circle(error, schedule);
     throw InternalError(error.diagnostic());
   } catch (const Error& error) {
     throw InternalError(error.diagnostic());

@@ -10,9 +10,9 @@
 namespace cyclotron::driver {
 
 /// Runs the independent checker, on small programs. That channels are too shallow is for the run to say.
-/// Throws LegalityError CYC227 where PEs of a folded grid wait for each other; InternalError for all else.
+/// Throws LegalityError CYC227 where PEs of a grid that is `folded` wait for each other; InternalError for all else.
 void check_small(const program::Program& program, const recurrence::System& system,
-                 const schedule::Schedule& schedule);
+                 const schedule::Schedule& schedule, bool folded);
 
 /// The proofs of a whole compilation, a sentence each, around those of its mapping.
 [[nodiscard]] std::vector<std::string> all_proofs(const std::vector<std::string>& of_mapping,

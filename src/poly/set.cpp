@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include <cyclotron/poly/effort.hpp>
+
 #include "detail.hpp"
 
 namespace cyclotron::poly {
@@ -105,11 +107,12 @@ bool is_well_formed(const Context& context, const std::string& text) {
 
 }  // namespace
 
-Context::Context() : Context(current ? current->context : Context(most_operations)) {}
+// Those of limited effort count for themselves: each may fail without ending the analysis around.
+Context::Context() : Context(current && !EffortLimit::acts() ? current->context : Context(most_operations)) {}
 
 Context::Context(unsigned long operation_limit) : ctx_(isl_ctx_alloc(), isl_ctx_free) {
   isl_options_set_on_error(ctx_.get(), ISL_ON_ERROR_CONTINUE);
-  isl_ctx_set_max_operations(ctx_.get(), operation_limit);
+  isl_ctx_set_max_operations(ctx_.get(), EffortLimit::at_most(operation_limit));
   if (auto* interrupt = Interrupt::of_this_thread()) {
     interrupt->on_raise([weak = std::weak_ptr(ctx_)] {
       if (const auto ctx = weak.lock()) isl_ctx_abort(ctx.get());

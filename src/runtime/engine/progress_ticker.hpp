@@ -13,10 +13,10 @@ namespace cyclotron::runtime {
 class ProgressTicker {
  public:
   explicit ProgressTicker(const Progress& progress)
-      : progress_(progress), last_(std::chrono::steady_clock::now()) {}
+      : progress_(progress), last_(std::chrono::steady_clock::now()), work_left_(progress.most_work) {}
 
   /// `work` in units of about an instruction; `fraction()` is what is done. Throws ExecutionError CYC702
-  /// where the callback stops the run.
+  /// where the callback stops the run, or after the most work.
   template <class Fraction>
   void tick(std::int64_t work, Fraction fraction) {
     left_ -= work;
@@ -26,7 +26,9 @@ class ProgressTicker {
   /// Looks at the clock at once.
   template <class Fraction>
   void beat(Fraction fraction) {
-    left_ = 1 << 16;
+    work_left_ -= interval - left_;
+    left_ = interval;
+    if (work_left_ < 0) throw interrupted();
     if (!progress_) return;
     const auto now = std::chrono::steady_clock::now();
     if (now - last_ < std::chrono::milliseconds(30)) return;
@@ -37,7 +39,9 @@ class ProgressTicker {
  private:
   Progress progress_;
   std::chrono::steady_clock::time_point last_;
-  std::int64_t left_ = 1 << 16;
+  static constexpr std::int64_t interval = 1 << 16;
+  std::int64_t left_ = interval;
+  std::int64_t work_left_;
 };
 
 /// The work of an operator on tiles, for `ProgressTicker::tick`.

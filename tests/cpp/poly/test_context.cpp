@@ -1,6 +1,7 @@
 // isl stops with an error where an analysis takes too long.
 #include <cyclotron/poly/loops.hpp>
 #include <cyclotron/poly/schedule_tree.hpp>
+#include <cyclotron/poly/effort.hpp>
 #include <cyclotron/poly/set.hpp>
 #include <cyclotron/support/error.hpp>
 #include <cyclotron/support/interrupt.hpp>
@@ -99,6 +100,25 @@ TEST(Set, SatisfiesWhatHoldsAtEveryPoint) {
   EXPECT_TRUE(halves.satisfies({i + j - 2 * j, false}));
   EXPECT_FALSE(halves.satisfies({i - 2 * j, true}));
   EXPECT_TRUE(Set::empty(context, 2).satisfies({constant(2, 1), true}));
+}
+
+TEST(Context, TakesLessEffortWhileItIsLimited) {
+  const auto analyse = [] {
+    const Context context;
+    auto set = Set::universe(context, 3);
+    for (std::int64_t n = 1; n < 20; ++n) {
+      Affine form = variable(3, 0) + n * variable(3, 1) - variable(3, 2);
+      form.constant = n;
+      set = set.subtract(Set::where(context, 3, {{form, false}}));
+    }
+    return set.is_empty();
+  };
+  {
+    const EffortLimit limit(200);
+    const EffortLimit wider(1'000'000);  // within the other
+    EXPECT_THROW((void)analyse(), LegalityError);
+  }
+  EXPECT_FALSE(analyse());
 }
 
 /// Takes every way in which isl reports to us.

@@ -172,6 +172,14 @@ TEST(LocalProgress, CanStopTheRun) {
   EXPECT_EQ(calls, 2);
 }
 
+TEST(LocalProgress, MostWorkStopsTheRun) {
+  Program program = make_program({1});
+  program.classes[0].code = Code().loop("k", constant(0), constant(std::int64_t{1} << 40)).end().code;
+  Progress progress;
+  progress.most_work = 1 << 18;
+  EXPECT_THROW(run_local(program, {}, 1, progress), ExecutionError);
+}
+
 TEST(LocalFailure, ExceptionsOfTheCallbackPass) {
   Program program = make_program({4});
   program.classes[0].code = Code().loop("k", constant(0), constant(std::int64_t{1} << 40)).end().code;

@@ -129,6 +129,27 @@ TEST(Schedule, DefaultsHaveTheDimensionsOfTheGrid) {
   EXPECT_EQ(spaces({8, 2, 8}), (Spaces{{"i", "0", "j"}, {"i", "0", "0"}, {"0", "0", "0"}}));
 }
 
+TEST(Schedule, PlacementsOfTheLeastEstimateComeFirst) {
+  // An 8x8x8 product: 8 terms a PE, and 8 places along each dimension of the grid.
+  const auto placements = schedule::placements(matmul(8, 8, 8), {});
+  ASSERT_EQ(placements.defaults.size(), 3U);
+  EXPECT_EQ(placements.defaults[0].cycles, 8 + 8 + 8);
+  EXPECT_EQ(placements.defaults[0].pes, 64);
+  EXPECT_EQ(placements.defaults[1].cycles, 64 + 8);
+  EXPECT_EQ(placements.defaults[2].cycles, 512);
+  ASSERT_EQ(placements.others.size(), 4U);  // (i, k), (j, k), (j), (k)
+  EXPECT_TRUE(std::ranges::is_sorted(placements.others, {}, &schedule::Placement::cycles));
+  EXPECT_EQ(placements.others[0].schedule.space_indices, (std::vector<std::string>{"i", "k"}));
+  EXPECT_FALSE(placements.others[0].in_turn);
+}
+
+TEST(Schedule, PlacementsOnAGridAreFolded) {
+  const auto placements = schedule::placements(matmul(8, 8, 8), {4, 2});
+  EXPECT_EQ(placements.defaults[0].cycles, 8 * 2 * 4 + 4 + 2);
+  EXPECT_EQ(placements.defaults[0].pes, 8);
+  EXPECT_EQ(placements.others.size(), 6U + 3U - 2U);  // in both orders; (i, j) and (i) are defaults
+}
+
 TEST(Schedule, Text) {
   EXPECT_EQ(to_string(Schedule{}), "space -; time -");
   EXPECT_EQ(to_string(Schedule{

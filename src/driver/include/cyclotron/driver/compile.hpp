@@ -9,6 +9,7 @@
 #include <cyclotron/program/program.hpp>
 #include <cyclotron/recurrence/system.hpp>
 #include <cyclotron/schedule/schedule.hpp>
+#include <cyclotron/support/error.hpp>
 
 namespace cyclotron::driver {
 
@@ -40,6 +41,9 @@ struct Compiled {
   std::vector<std::string> proofs;  ///< Of the verifiers, a sentence each.
   std::vector<Stage> stages;
   std::vector<LostLoop> lost_loops{};
+  bool folded = false;  ///< PEs do the work of several places of the grid.
+  /// CYC330: that a placement which would be much faster than the default was refused, and the reason.
+  std::optional<Diagnostic> warning{};
 };
 
 /// Compiles for concrete shapes. Time and memory do not depend on the number of PEs or points.

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -24,7 +25,12 @@ using Arrays = std::vector<ArrayView>;
 
 /// Called now and then from a long run with the fraction done in [0, 1], or -1 where it is not known;
 /// returning false stops the run with ExecutionError CYC702.
-using Progress = std::function<bool(double)>;
+struct Progress : std::function<bool(double)> {
+  using std::function<bool(double)>::function;
+  /// A simulation stops in the same way after about so many instructions that it follows; those that it skips do not
+  /// count.
+  std::int64_t most_work = std::numeric_limits<std::int64_t>::max();
+};
 
 /// One thing a PE did, for timelines and tests. `start` and `end` in cycles; a stall is not an event.
 struct Event {

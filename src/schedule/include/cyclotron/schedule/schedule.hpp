@@ -125,6 +125,25 @@ struct Frame {
 [[nodiscard]] std::vector<Schedule> defaults(const recurrence::System& system,
                                              const std::vector<std::int64_t>& grid);
 
+/// A placement, and estimates of what it costs: the operators of the fullest PE, and the ways of values over the grid, of
+/// domains as if they were boxes.
+struct Placement {
+  Schedule schedule;
+  double cycles = 0;  ///< With each way in each iteration of the loops around it that run in turn.
+  double least = 0;   ///< With each way once, as where iterations follow each other as waves do.
+  double pes = 1;
+  bool in_turn =
+      false;  ///< An index in space is that of a loop whose iterations compute values from those of others.
+};
+
+struct Placements {
+  std::vector<Placement> defaults;  ///< As `defaults` has them.
+  std::vector<Placement> others;    ///< All others of plain indices, those that cost least first.
+};
+
+/// Placements where the user gives no schedule. `grid` is as that of `defaults`.
+[[nodiscard]] Placements placements(const recurrence::System& system, const std::vector<std::int64_t>& grid);
+
 /// The orders of reductions that are others than the kernel's, in a sentence each.
 [[nodiscard]] std::vector<std::string> reorderings(const Schedule& schedule);
 

@@ -1,0 +1,43 @@
+// Private to this folder: the choices that one schedule leaves open.
+#pragma once
+#include <cstddef>
+#include <limits>
+
+#include <cyclotron/driver/compile.hpp>
+#include <cyclotron/machine/machine.hpp>
+#include <cyclotron/recurrence/system.hpp>
+#include <cyclotron/schedule/schedule.hpp>
+#include <cyclotron/support/refusal.hpp>
+
+#include "log.hpp"
+#include "pipeline.hpp"
+
+namespace cyclotron::driver {
+
+/// Tries the candidates of schedules in turn.
+class CandidateSearch {
+ public:
+  /// `system` has one reduction an equation.
+  CandidateSearch(const recurrence::System& system, const machine::Machine& machine, const Log& log);
+
+  struct Limits {
+    /// Candidates. Where a value comes from too far for the first two of so few, another order of time does not bring it
+    /// nearer.
+    std::size_t most = std::numeric_limits<std::size_t>::max();
+    bool prove = true;  ///< Small programs too are proven before one is taken.
+  };
+  /// The first candidate that compiles; else the refusal of the first, which says most.
+  [[nodiscard]] Expected<Compiled, Refusal> run(const schedule::Schedule& schedule, Limits limits);
+
+  /// Candidates that were tried.
+  [[nodiscard]] std::size_t tried() const { return tried_; }
+
+ private:
+  const recurrence::System& system_;
+  const machine::Machine& machine_;
+  const Log& log_;
+  std::size_t tried_ = 0;
+  bool refused_ = false;
+};
+
+}  // namespace cyclotron::driver

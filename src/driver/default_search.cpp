@@ -1,0 +1,237 @@
+#include "default_search.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <cyclotron/poly/effort.hpp>
+#include <cyclotron/runtime/runtime.hpp>
+#include <cyclotron/support/interrupt.hpp>
+
+#include "candidates.hpp"
+
+namespace cyclotron::driver {
+
+namespace {
+
+/// Candidates that are compiled to find a better placement than the first: so many in about 0.2 s of kernels of one
+/// equation, divided by what makes their analysis slow; and at least and most so many.
+constexpr std::size_t candidates_of_one = 600, least_candidates = 2, most_candidates = 24;
+/// The same where no default compiles, of any kernel.
+constexpr std::size_t most_in_need = 64;
+/// Of one placement: other orders of time rarely help.
+constexpr std::size_t most_of_one = 3;
+/// A placement whose estimate is so many times better is tried before the usual default.
+constexpr double far_faster = 2;
+/// Operations of integer sets for each of its analyses: some milliseconds.
+constexpr unsigned long most_operations = 500'000;
+/// PEs, and instructions that the simulator follows, of the programs whose time it tells: a few hundredths of a second.
+constexpr std::int64_t most_pes = 1 << 16, most_work = 1 << 20;
+/// A placement that takes so much longer than the best may be chosen for its fewer PEs.
+constexpr double about_as_fast = 1.05;
+/// One that is so much faster is missed.
+constexpr double much_faster = 1.25;
+/// On fewer PEs, placements are tried up to this factor of the estimate: it does not see what overlaps.
+constexpr double uncertainty = 2;
+
+/// Of the dimensions of a machine's grid, as large as can be where it sets no limit; empty where it has any number.
+std::vector<std::int64_t> extents_of(const machine::Machine& machine) {
+  if (!machine.grid.empty()) return machine.grid;
+  return std::vector(machine::dimensions(machine).value_or(0), std::numeric_limits<std::int64_t>::max());
+}
+
+std::int64_t pe_count(const program::Program& program) {
+  std::int64_t result = 1;
+  for (const auto extent : program.grid) {
+    if (__builtin_mul_overflow(result, extent, &result)) return std::numeric_limits<std::int64_t>::max();
+  }
+  return result;
+}
+
+/// The cycles of a run, where the simulator tells them soon.
+std::optional<std::int64_t> simulated_cycles(const program::Program& program) {
+  if (pe_count(program) > most_pes) return std::nullopt;
+  runtime::Progress progress = [](double) {
+    return Interrupt::of_this_thread() == nullptr || !Interrupt::of_this_thread()->raised();
+  };
+  progress.most_work = most_work;
+  try {
+    return runtime::simulate(program, {}, {.functional = false, .event_limit = 0}, progress).cycles;
+  } catch (const InternalError&) {
+    throw;
+  } catch (const Error&) {  // it takes long, or is no run: PEs wait for each other, tensors do not fit
+    check_interrupt();
+    return std::nullopt;
+  }
+}
+
+/// Candidates to compile, by the size of the system alone.
+std::size_t budget_of(const recurrence::System& system) {
+  const auto dimensions = schedule::index_names(system).size();
+  const auto cost = std::max<std::size_t>(system.equations.size() * dimensions * dimensions, 1);
+  return std::clamp(candidates_of_one / cost, least_candidates, most_candidates);
+}
+
+/// `"i", "j"`
+std::string quoted(const std::vector<std::string>& names) {
+  std::string result;
+  for (const auto& name : names) result += fmt::format("{}\"{}\"", result.empty() ? "" : ", ", name);
+  return result;
+}
+
+class DefaultSearch {
+ public:
+  DefaultSearch(const recurrence::System& system, const recurrence::System& split,
+                const machine::Machine& machine, const Log& log)
+      : split_(split),
+        placements_(schedule::placements(system, extents_of(machine))),
+        candidates_(split, machine, log),
+        budget_(budget_of(split)) {}
+
+  Expected<Compiled, Refusal> run() {
+    find_first();
+    if (choices_.empty()) return *first_refusal_;
+    auto rest = placements_.others;
+    rest.insert(rest.end(), placements_.defaults.begin(), placements_.defaults.end());
+    std::ranges::stable_sort(rest, {}, &schedule::Placement::cycles);
+    const poly::EffortLimit limit(most_operations);
+    // Its estimate may have been far too large.
+    try_placement(placements_.defaults.front(), most_of_one);
+    const auto most = candidates_.tried() + budget_;
+    for (const auto& placement : rest) {
+      if (candidates_.tried() >= most) break;
+      if (is_promising(placement)) try_placement(placement, most_of_one);
+    }
+    return choose();
+  }
+
+ private:
+  /// A placement that compiles.
+  struct Choice {
+    Compiled compiled;
+    schedule::Placement placement;
+    std::optional<std::int64_t> cycles;
+    std::int64_t pes;
+  };
+  struct Refused {
+    schedule::Placement placement;
+    Refusal refusal;
+  };
+
+  /// The first that compiles: of those that promise far more than the usual default, of the defaults, or of all.
+  void find_first() {
+    const auto hope = placements_.defaults.front().cycles / far_faster;
+    try_others(budget_, [&](const schedule::Placement& placement) { return placement.cycles < hope; });
+    for (const auto& placement : placements_.defaults) {
+      if (choices_.empty()) try_placement(placement, std::numeric_limits<std::size_t>::max());
+    }
+    try_others(candidates_.tried() + most_in_need, [](const schedule::Placement&) { return true; });
+  }
+
+  template <typename Condition>
+  void try_others(std::size_t most, const Condition& condition) {
+    for (const auto& placement : placements_.others) {
+      if (!choices_.empty() || candidates_.tried() >= most) return;
+      if (condition(placement)) try_placement(placement, most_of_one);
+    }
+  }
+
+  void try_placement(const schedule::Placement& placement, std::size_t most) {
+    if (!tried_.insert(placement.schedule.space_indices).second) return;
+    auto compiled = candidates_.run(placement.schedule, {.most = most, .prove = false});
+    if (!compiled) {
+      if (!first_refusal_) first_refusal_ = compiled.error();
+      if (!placement.in_turn && compiled.error().obstacle() != Obstacle::effort)
+        refused_.push_back({placement, compiled.error()});
+      return;
+    }
+    const auto cycles = simulated_cycles(compiled->program);
+    const auto pes = pe_count(compiled->program);
+    choices_.push_back({std::move(*compiled), placement, cycles, pes});
+  }
+
+  /// Of what it tells of the choices at hand, an estimate is trusted where it is not far too small.
+  [[nodiscard]] bool is_promising(const schedule::Placement& placement) const {
+    return std::ranges::all_of(choices_, [&](const Choice& choice) {
+      const auto cycles = std::max(choice.placement.cycles, static_cast<double>(choice.cycles.value_or(0)));
+      return placement.cycles < cycles * (placement.pes < choice.placement.pes ? uncertainty : 1);
+    });
+  }
+
+  /// Times of all choices, by the simulator. Of one that it does not tell, the least that it may take, with estimates as
+  /// much too small as they are for others.
+  [[nodiscard]] std::vector<double> times() const {
+    double scale = 1;
+    for (const auto& choice : choices_)
+      scale = std::max(scale, static_cast<double>(choice.cycles.value_or(0)) / choice.placement.cycles);
+    std::vector<double> result;
+    for (const auto& choice : choices_)
+      result.push_back(choice.cycles ? static_cast<double>(*choice.cycles) : scale * choice.placement.least);
+    return result;
+  }
+
+  Expected<Compiled, Refusal> choose() {
+    const auto times = this->times();
+    const auto limit = about_as_fast * *std::ranges::min_element(times);
+    std::vector<std::size_t> order(choices_.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, {}, [&](std::size_t n) {
+      return times[n] <= limit ? std::pair(static_cast<double>(choices_[n].pes), times[n])
+                               : std::pair(std::numeric_limits<double>::infinity(), times[n]);
+    });
+    std::optional<Refusal> first;
+    for (const auto n : order) {
+      auto compiled = proven(std::move(choices_[n].compiled), split_);
+      if (compiled) {
+        compiled->warning = warning(choices_[n]);
+        return compiled;
+      }
+      if (!first) first = compiled.error();
+    }
+    return *first;
+  }
+
+  /// That a refused placement would be much faster than the one that is taken. What loops compute in turn no placement
+  /// makes faster for sure.
+  [[nodiscard]] std::optional<Diagnostic> warning(const Choice& taken) const {
+    const auto best = std::ranges::min_element(
+        refused_, {}, [](const Refused& refused) { return refused.placement.cycles; });
+    if (best == refused_.end()) return std::nullopt;
+    const auto times = taken.placement.cycles / best->placement.cycles;
+    if (times < much_faster) return std::nullopt;
+    Diagnostic result = best->refusal.diagnostic;
+    result.code = "CYC330";
+    result.message = fmt::format(
+        "`{}` runs on {} PE{}; with space({}) it would be about {:.{}f} times as fast, but that is refused: "
+        "{}",
+        split_.kernel, taken.pes, taken.pes == 1 ? "" : "s", quoted(best->placement.schedule.space_indices),
+        times, times < 10 ? 1 : 0, result.message);
+    return result;
+  }
+
+  const recurrence::System& split_;
+  schedule::Placements placements_;
+  CandidateSearch candidates_;
+  std::size_t budget_;
+  std::set<std::vector<std::string>> tried_;
+  std::vector<Choice> choices_;
+  std::vector<Refused> refused_;
+  std::optional<Refusal> first_refusal_;
+};
+
+}  // namespace
+
+Expected<Compiled, Refusal> search_defaults(const recurrence::System& system, const recurrence::System& split,
+                                            const machine::Machine& machine, const Log& log) {
+  return DefaultSearch(system, split, machine, log).run();
+}
+
+}  // namespace cyclotron::driver

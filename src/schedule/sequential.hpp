@@ -1,0 +1,17 @@
+// Private to this folder: loops whose iterations run one after the other.
+#pragma once
+#include <set>
+#include <string>
+
+#include <cyclotron/recurrence/system.hpp>
+
+namespace cyclotron::schedule {
+
+struct SequentialIndices {
+  std::set<std::string> exits;    ///< Of loops that may end early.
+  std::set<std::string> carried;  ///< Of loops whose iterations compute values from those of others.
+};
+
+[[nodiscard]] SequentialIndices sequential_indices(const recurrence::System& system);
+
+}  // namespace cyclotron::schedule

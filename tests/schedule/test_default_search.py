@@ -1,0 +1,163 @@
+"""Defaults beside the best of all placements, on machines of all shapes, and that a slow one says so."""
+
+import functools
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+from day_one import CASES
+
+import cyclotron as cy
+from cyclotron import _core
+
+pytestmark = pytest.mark.filterwarnings("ignore::cyclotron.PerformanceWarning")
+
+
+def cycles_of(program):
+    return cy.run(program, backend="sim", functional=False).cycles
+
+
+def pes_of(program):
+    return int(np.prod(program.grid))
+
+
+def arguments(name):
+    """Small whole numbers that are no divisors of zero; matrices that Cholesky's algorithm takes."""
+    rng = np.random.default_rng(3)
+    values = [rng.integers(1, 4, shape).astype(float) for shape in CASES[name][1]]
+    if name in ("cholesky", "trsm", "trsv", "cg"):
+        values[0] = values[0] @ values[0].T + 40 * np.eye(len(values[0]))
+    return values
+
+
+def specs(name):
+    return [cy.spec(shape) for shape in CASES[name][1]]
+
+
+@functools.cache
+def best_cycles(name):
+    """The fewest cycles of all placements of at most two indices that compile, by trying each."""
+    kernel = CASES[name][0]
+    names = _core.index_names(kernel.recurrences(*specs(name)).core)
+    result = None
+    for space in [(), *itertools.permutations(names, 1), *itertools.combinations(names, 2)]:
+        schedule = cy.Schedule().space(*space) if space else cy.Schedule()
+        try:
+            cycles = cycles_of(kernel.compile(*specs(name), schedule=schedule))
+        except cy.CyclotronError:
+            continue
+        result = cycles if result is None else min(result, cycles)
+    return result
+
+
+# Those of which the exhaustive search takes long are left to the nightly run.
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize(
+    "name", [name for name in CASES if name not in ("heads", "colour_mask", "red_black")]
+)
+def test_a_default_is_as_fast_as_the_best_placement(name):
+    kernel = CASES[name][0]
+    program = kernel.compile(*specs(name))
+    assert program.schedule_chosen
+    assert cycles_of(program) <= 1.05 * best_cycles(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["attention", "edit_distance", "quotient_totals", "red_black", "column_means"]
+)
+def test_a_default_is_not_slower_than_space_i_j(name):
+    kernel = CASES[name][0]
+    both = kernel.compile(*specs(name), schedule=cy.Schedule().space("i", "j"))
+    assert cycles_of(kernel.compile(*specs(name))) <= 1.05 * cycles_of(both)
+
+
+@pytest.mark.parametrize("name", ["horner", "prefix", "serial_chain", "thomas"])
+def test_a_chain_is_one_pe_without_a_warning(name):
+    kernel = cy.kernel(CASES[name][2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert kernel.compile(*specs(name)).grid == (1,)
+
+
+def test_a_long_filter_has_a_pe_for_each_coefficient():
+    """Not one for each of 100,000 samples, which would be as fast."""
+    program = CASES["fir"][0].compile(cy.spec((100_000,)), cy.spec((64,)))
+    assert program.grid == (64,)
+    assert cycles_of(program) <= 100_100
+
+
+@pytest.mark.parametrize("n", [3, 8, 20, 33])
+def test_cells_of_any_size_are_spread(n):
+    program = CASES["lstm"][0].compile(
+        *(cy.spec(shape) for shape in [(n,), (n,), (n,), (4 * n, n), (4 * n, n), (4 * n,)])
+    )
+    one = CASES["lstm"][0].compile(*program.arguments, schedule=cy.Schedule())
+    assert pes_of(program) > 1
+    assert cycles_of(program) * 2 < cycles_of(one)
+
+
+MACHINES = [
+    cy.Machine(grid=(4, 4)),
+    cy.Machine(grid=(3, 5)),
+    cy.Machine(grid=(7,)),
+    cy.Machine(grid=(1, 1)),
+    cy.Machine(grid=(4, 4), pe=cy.PE(channels=2)),
+    cy.Machine(grid=(4, 4), pe=cy.PE(memory=512)),
+]
+# Of the rest, numbers are not whole.
+EXACT = ["matmul", "matvec", "fir", "edit_distance", "symmetric", "transposed", "reversed_slices", "trsv"]
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("machine", MACHINES, ids=str)
+@pytest.mark.parametrize("name", EXACT)
+def test_a_default_fits_each_machine(name, machine):
+    if name in ("symmetric", "transposed") and machine.pe.memory == 512:
+        pytest.skip("values come from all over the grid, and one PE is too small for all of them")
+    kernel = CASES[name][0]
+    program = kernel.compile(*arguments(name), machine=machine)
+    assert len(program.grid) == len(machine.grid)
+    assert all(extent <= most for extent, most in zip(program.grid, machine.grid, strict=True))
+    result = cy.run(program, backend="sim")
+    np.testing.assert_allclose(result.output, kernel.reference(*arguments(name)), rtol=1e-14)
+
+
+def symmetric_kernel():
+    @cy.kernel
+    def symmetric(A, B):
+        C = A @ B
+        return C.T + C
+
+    return symmetric
+
+
+def test_a_slow_default_says_what_prevented_a_faster_one(golden_refusal):
+    def compile_():
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", cy.PerformanceWarning)
+            symmetric_kernel().compile(np.ones((8, 8)), np.ones((8, 8)))
+
+    golden_refusal("slow-default", cy.PerformanceWarning, "CYC330", compile_)
+
+
+def test_a_warning_stands_at_the_call_and_comes_once():
+    kernel = symmetric_kernel()
+    for count in (1, 0):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            kernel.compile(np.ones((8, 8)), np.ones((8, 8)))
+        assert [one.filename for one in caught] == [__file__] * count
+        assert all(issubclass(one.category, UserWarning) for one in caught)
+
+
+def test_a_schedule_warns_of_nothing():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        symmetric_kernel().compile(np.ones((8, 8)), np.ones((8, 8)), schedule=cy.Schedule())
+
+
+def test_the_choice_is_the_same_each_time():
+    for name in ("attention", "quotient_totals", "lstm"):
+        schedules = {str(cy.kernel(CASES[name][2]).compile(*specs(name)).schedule) for _ in range(2)}
+        assert len(schedules) == 1
