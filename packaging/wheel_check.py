@@ -23,7 +23,7 @@ def matmul(A, B):
     return C
 
 
-BUNDLED = ("libisl", "libfmt", "libmpi", "libopenblas", "libstdc++")
+BUNDLED = ("libisl", "libfmt", "libmpi", "libopenblas")
 
 
 def refusal(program):
