@@ -258,13 +258,6 @@ class PerformanceWarning(CyclotronError, UserWarning):  # noqa: N818 (the name o
     """
 
 
-class PerformanceWarning(CyclotronError, UserWarning):  # noqa: N818 (the name of Python's warnings)
-    """A default schedule is slower than one that was refused; says which, and why.
-
-    Given by ``warnings.warn`` once a compilation; ``schedule=`` chooses without it.
-    """
-
-
 class InternalError(CyclotronError, RuntimeError):
     """A bug of Cyclotron's own.
 

@@ -9,17 +9,17 @@ namespace cyclotron::poly {
 namespace {
 
 constexpr auto unlimited = std::numeric_limits<unsigned long>::max();
-thread_local unsigned long most_operations = unlimited;
+thread_local unsigned long limit_of_thread = unlimited;
 
 }  // namespace
 
 EffortLimit::EffortLimit(unsigned long operations)
-    : before_(std::exchange(most_operations, std::min(most_operations, operations))) {}
+    : before_(std::exchange(limit_of_thread, std::min(limit_of_thread, operations))) {}
 
-EffortLimit::~EffortLimit() { most_operations = before_; }
+EffortLimit::~EffortLimit() { limit_of_thread = before_; }
 
-bool EffortLimit::acts() { return most_operations != unlimited; }
+bool EffortLimit::acts() { return limit_of_thread != unlimited; }
 
-unsigned long EffortLimit::at_most(unsigned long usual) { return std::min(usual, most_operations); }
+unsigned long EffortLimit::at_most(unsigned long usual) { return std::min(usual, limit_of_thread); }
 
 }  // namespace cyclotron::poly

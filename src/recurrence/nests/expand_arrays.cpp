@@ -201,7 +201,7 @@ class Expansion {
     return result;
   }
 
-  /// Where an output, or a tensor of what others read at another stride, holds what a statement makes at a point.
+  /// The place where an output, or a tensor of what others read at another stride, holds what a statement makes.
   [[nodiscard]] std::vector<poly::Affine> place_of(std::size_t s) const {
     std::vector<poly::Affine> result;
     if (!direct_[s]) {
