@@ -5,6 +5,22 @@ schedule, the machine, and the compiler itself. Tracing is never left out, so th
 refers to may change. ``CYCLOTRON_CACHE_DIR`` names another folder, or none where it is empty: then nothing
 is kept; ``CYCLOTRON_CACHE_BYTES`` is the most that the entries take together. Whatever goes wrong with a
 file, the program is compiled.
+
+Examples
+--------
+>>> import os, tempfile
+>>> from unittest import mock
+>>> def compiled():
+...     @cy.kernel
+...     def double(x):
+...         return 2 * x
+...     return double.compile(np.ones(3))
+>>> with tempfile.TemporaryDirectory() as folder:
+...     with mock.patch.dict(os.environ, CYCLOTRON_CACHE_DIR=folder):
+...         first, second = compiled(), compiled()
+...         info = cy.cache.info()
+>>> info["entries"], info["hits"], info["misses"]
+(1, 1, 1)
 """
 
 from __future__ import annotations

@@ -48,6 +48,11 @@ def save_repro(path: str | Path, error: BaseException | None = None) -> None:
     error : BaseException, optional
         By default the one that is being handled, or the last one that ended a statement at a prompt.
 
+    Returns
+    -------
+    None
+        Once the bundle is on disk.
+
     Raises
     ------
     ProgramError

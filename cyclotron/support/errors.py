@@ -255,6 +255,19 @@ class PerformanceWarning(CyclotronError, UserWarning):  # noqa: N818 (the name o
     """A program is slower than it could be: a default schedule, or a loop that runs to its bound; says why.
 
     Given by ``warnings.warn`` once a compilation.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> @cy.kernel
+    ... def symmetric(A, B):
+    ...     C = A @ B
+    ...     return C.T + C
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", cy.PerformanceWarning)
+    ...     program = symmetric.compile(np.ones((8, 8)), np.ones((8, 8)))
+    >>> program.grid, [warning.message.code for warning in caught]
+    ((8,), ['CYC330'])
     """
 
 

@@ -19,6 +19,7 @@ ELSEWHERE = {
     **dict.fromkeys(["CYC210", "CYC212", "CYC214", "CYC299"], "the compiler never makes such equations"),
     **dict.fromkeys(["CYC667", "CYC668"], "the compiler never makes such programs"),
     **dict.fromkeys(["CYC702", "CYC730", "CYC731"], "it takes a launcher, or a failure of one rank"),
+    "CYC622": "it takes a process that has compiled nothing",
     "CYC900": "a bug of the compiler",
 }
 PROGRAMS = [case for case in CASES.values() if case.fails]
