@@ -122,7 +122,7 @@ def run(
     chosen = backend_of(backend)
     options = Options(functional, threads, ranks, deal, event_limit, engine)
     if program.kernel is not None:
-        given = {name: value for name, value in vars(options).items() if value != getattr(Options, name)}
+        given = {name: value for name, value in vars(options).items() if value is not getattr(Options, name)}
         case = Case(program.kernel, program.arguments, program.schedule, program.machine, backend, given)
         note(case)
     _check_options(chosen, options)

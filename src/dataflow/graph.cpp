@@ -21,7 +21,7 @@ std::string_view name(Origin origin) {
 }
 
 bool operator==(const Tensor& a, const Tensor& b) {
-  return a.name == b.name && a.dtype == b.dtype && a.role == b.role && a.shape == b.shape &&
+  return a.listed_name() == b.listed_name() && a.dtype == b.dtype && a.role == b.role && a.shape == b.shape &&
          a.tile == b.tile && a.blocked == b.blocked;
 }
 
@@ -46,9 +46,9 @@ bool equal(const Graph& a, const Graph& b) {
   }
   for (std::size_t f = 0; f < a.flows.size(); ++f) {
     const auto &x = a.flows[f], &y = b.flows[f];
-    if (x.name != y.name || x.space != y.space || x.tensor != y.tensor || !(x.tile == y.tile) ||
-        x.element != y.element || x.prefetched != y.prefetched || x.computed != y.computed ||
-        x.dtype != y.dtype) {
+    if (listed_name(a, x) != listed_name(b, y) || x.space != y.space || x.tensor != y.tensor ||
+        !(x.tile == y.tile) || x.element != y.element || x.prefetched != y.prefetched ||
+        x.computed != y.computed || x.dtype != y.dtype) {
       return false;
     }
   }

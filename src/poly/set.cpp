@@ -112,7 +112,7 @@ Context::Context() : Context(current && !EffortLimit::acts() ? current->context 
 
 Context::Context(unsigned long operation_limit) : ctx_(isl_ctx_alloc(), isl_ctx_free) {
   isl_options_set_on_error(ctx_.get(), ISL_ON_ERROR_CONTINUE);
-  isl_ctx_set_max_operations(ctx_.get(), EffortLimit::at_most(operation_limit));
+  EffortLimit::apply(ctx_, operation_limit);
   if (auto* interrupt = Interrupt::of_this_thread()) {
     interrupt->on_raise([weak = std::weak_ptr(ctx_)] {
       if (const auto ctx = weak.lock()) isl_ctx_abort(ctx.get());

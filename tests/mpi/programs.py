@@ -188,7 +188,11 @@ def chain(
         ),
     ]
     if root is not None:
-        code += when("zero", [pes - 1, -1], compute("sqrt", x, {"real": root, "imaginary": 0.0}))
+        code += when(
+            "zero",
+            [pes - 1, -1],
+            compute("sqrt", x, {"real": root, "imaginary": 0.0}) | {"flags": ["checked"]},
+        )
     return program_file([pes], [], [channel], [("x", "float64", 1)], code), []
 
 

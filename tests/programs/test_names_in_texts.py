@@ -278,7 +278,8 @@ WORDS = set(
     Export Inject InnerSend LowerSum Outer OuterSend PE PEs Propagate Relay Send True Turn a
     absolute add address adds affine after again all along and anew arrive as at b bool bound by
     bytes c calls carries choose class code compute computed computes controller copy costs cycle
-    data dataflow divide does each ends equal everywhere exit false first float64 flows for form
+    data dataflow divide does each ends equal everywhere exit false first first_maximum
+    first_minimum float64 flows for form
     from full function goes graph greater grid growing handed holds hop i if in induced input int64
     interfaces is it iteration its j keeps line live load loaded local logical_and logical_not
     logical_or loop lower matmul maximum minimum multiply negative no none number of on one operands

@@ -97,7 +97,14 @@ bool TextReader::peek_digit() {
 std::string TextReader::name(const char* what) {
   if (!peek_name()) fail(fmt::format("a name of {} is expected here", what));
   const auto start = position_;
-  while (const auto length = letter_at(position_, false)) position_ += length;
+  const auto skip_letters = [&] {
+    while (const auto length = letter_at(position_, false)) position_ += length;
+  };
+  skip_letters();
+  if (position_ + 1 < text_.size() && text_[position_] == '@' && is_digit(text_[position_ + 1])) {
+    ++position_;
+    skip_letters();
+  }
   return std::string(text_.substr(start, position_ - start));
 }
 

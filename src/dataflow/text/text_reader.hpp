@@ -32,6 +32,7 @@ class TextReader {
   /// A letter of any script, a digit or `_` comes next (not a digit where `start`).
   [[nodiscard]] bool peek_name();
   [[nodiscard]] bool peek_digit();
+  /// With the line that tells tensors of one variable apart, if any: `u@12`.
   [[nodiscard]] std::string name(const char* what);
   [[nodiscard]] std::int64_t integer();
   [[nodiscard]] double real();

@@ -1,5 +1,8 @@
 // Less effort than usual for analyses that only may help.
 #pragma once
+#include <memory>
+
+struct isl_ctx;
 
 namespace cyclotron::poly {
 
@@ -14,8 +17,9 @@ class EffortLimit {
 
   /// True while one lives in this thread.
   [[nodiscard]] static bool acts();
-  /// Of this thread, or `usual` where that is less.
-  [[nodiscard]] static unsigned long at_most(unsigned long usual);
+  /// Limits the operations of a new context to the usual ones, or to this thread's while one lives: what was analysed
+  /// lives on, with the usual limit.
+  static void apply(const std::shared_ptr<isl_ctx>& context, unsigned long usual);
 
  private:
   unsigned long before_;
