@@ -65,7 +65,7 @@ std::optional<PyRegion> unassigned(
 /// For questions that have no answer but the exact one, however long that takes.
 template <class Result, class... Arguments>
 auto until_interrupted(Result (*ask)(Arguments...)) {
-  return [ask](std::decay_t<Arguments>... arguments) {
+  return [ask](const std::decay_t<Arguments>&... arguments) {
     return interruptibly({}, [=](const auto&) { return ask(arguments...); });
   };
 }

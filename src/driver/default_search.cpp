@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <exception>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -98,7 +99,10 @@ class DefaultSearch {
 
   Expected<Compiled, Refusal> run() {
     find_first();
-    if (choices_.empty()) return *first_refusal_;
+    if (choices_.empty()) {
+      if (!first_refusal_) std::rethrow_exception(misfit_);
+      return *first_refusal_;
+    }
     auto rest = placements_.others;
     rest.insert(rest.end(), placements_.defaults.begin(), placements_.defaults.end());
     std::ranges::stable_sort(rest, {}, &schedule::Placement::cycles);
@@ -146,7 +150,14 @@ class DefaultSearch {
 
   void try_placement(const schedule::Placement& placement, std::size_t most) {
     if (!tried_.insert(placement.schedule.space_indices).second) return;
-    auto compiled = candidates_.run(placement.schedule, {.most = most, .prove = false});
+    try {
+      keep(placement, candidates_.run(placement.schedule, {.most = most, .prove = false}));
+    } catch (const ShapeError&) {  // memories of a machine of any size cannot be shared by a grid of this one
+      if (!misfit_) misfit_ = std::current_exception();
+    }
+  }
+
+  void keep(const schedule::Placement& placement, Expected<Compiled, Refusal> compiled) {
     if (!compiled) {
       if (!first_refusal_) first_refusal_ = compiled.error();
       if (!placement.in_turn && compiled.error().obstacle() != Obstacle::effort)
@@ -225,6 +236,7 @@ class DefaultSearch {
   std::vector<Choice> choices_;
   std::vector<Refused> refused_;
   std::optional<Refusal> first_refusal_;
+  std::exception_ptr misfit_;  ///< The first error of a grid that the machine cannot have.
 };
 
 }  // namespace

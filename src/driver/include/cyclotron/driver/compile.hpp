@@ -49,7 +49,7 @@ struct Compiled {
 /// Compiles for concrete shapes. Time and memory do not depend on the number of PEs or points.
 /// Throws the errors of the stages; without a schedule, those of the first default where none is legal and
 /// fits.
-[[nodiscard]] Compiled compile(const recurrence::System& system,
+[[nodiscard]] Compiled compile(const recurrence::System& given,
                                const std::optional<schedule::Schedule>& schedule,
                                const machine::Machine& machine);
 
