@@ -56,7 +56,7 @@ def save_repro(path: str | Path, error: BaseException | None = None) -> None:
     Raises
     ------
     ProgramError
-        If nothing was compiled yet (CYC622).
+        If nothing was compiled yet, or nothing refers to that kernel any more (CYC622).
     OSError
         If it cannot be written.
 
@@ -79,11 +79,18 @@ def save_repro(path: str | Path, error: BaseException | None = None) -> None:
             code="CYC622",
             help="call save_repro after the compilation or the run that fails",
         )
+    kernel = case.kernel()
+    if kernel is None:
+        raise ProgramError(
+            "the kernel that was compiled or run last is gone: nothing refers to it any more",
+            code="CYC622",
+            help="call save_repro where the error is caught, or keep the kernel",
+        )
     error = error or sys.exc_info()[1] or getattr(sys, "last_value", None)
     files = {
         "README.txt": _README,
-        "repro.py": _script(case),
-        "arguments.json": to_json(_arguments(case), indent=2),
+        "repro.py": _script(kernel, case),
+        "arguments.json": to_json(_arguments(kernel, case), indent=2),
         "versions.json": json.dumps(configuration(), indent=2),
     }
     if error is not None:
@@ -95,9 +102,9 @@ def save_repro(path: str | Path, error: BaseException | None = None) -> None:
     write_file(path, content.getvalue())
 
 
-def _arguments(case: Case) -> list[dict[str, Any]]:
+def _arguments(kernel: Kernel, case: Case) -> list[dict[str, Any]]:
     """Each argument by what the compiler needs to know of it."""
-    named = zip(case.kernel.signature.parameters, case.values, strict=True)
+    named = zip(kernel.signature.parameters, case.values, strict=True)
     return [
         {"name": name, "dtype": value.dtype, "shape": value.shape, "tile": value.tile}
         if isinstance(value, Spec)
@@ -106,13 +113,13 @@ def _arguments(case: Case) -> list[dict[str, Any]]:
     ]
 
 
-def _script(case: Case) -> str:
+def _script(kernel: Kernel, case: Case) -> str:
     """The text of ``repro.py``."""
     lines: dict[str, None] = dict.fromkeys(["import numpy as np", "", "import cyclotron as cy", ""])
-    _define(case.kernel.name, case.kernel, lines, set())
+    _define(kernel.name, kernel, lines, set())
     arguments = [f"    {_argument(value)}," for value in case.values]
     lines |= dict.fromkeys(["", "rng = np.random.default_rng(0)"])
-    text = [*lines, f"program = {case.kernel.name}.compile(", *arguments]
+    text = [*lines, f"program = {kernel.name}.compile(", *arguments]
     if case.schedule is not None:
         text.append(f"    schedule={case.schedule!r},")
     if case.machine is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import weakref
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +16,11 @@ from cyclotron.schedule.schedule import Schedule
 
 @dataclass(frozen=True)
 class Case:
-    """A call of a kernel; its arrays are not kept, their shapes, dtypes and tiles are.
+    """A call of a kernel that keeps neither it nor its arrays alive, but their shapes, dtypes and tiles.
 
     Attributes
     ----------
-    kernel : Kernel
+    kernel : weakref.ref of Kernel
     values : tuple
         From `Kernel.bind`.
     schedule : Schedule or None
@@ -30,7 +31,7 @@ class Case:
         Of the run, those that are not the default.
     """
 
-    kernel: Kernel
+    kernel: weakref.ref[Kernel]
     values: tuple[Any, ...]
     schedule: Schedule | None
     machine: Machine | None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import weakref
 from typing import Any
 
 from cyclotron import _core
@@ -66,7 +67,7 @@ def compile_kernel(
     cache = cache_of(kernel) if traced is not None else KernelCache()
     key = (schedule, target, traced)
     program = cache.programs.get(key)
-    note(Case(kernel, values, schedule, machine))
+    note(Case(weakref.ref(kernel), values, schedule, machine))
     if program is None:
         dump = Dump(kernel)
         try:

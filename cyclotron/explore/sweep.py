@@ -86,7 +86,8 @@ def sweep(
     *args : ndarray, Blocked or Spec
         For a kernel: one for each parameter; only shapes, dtypes and tiles matter.
     schedule : Schedule, sequence of Schedule, or mapping of str to Schedule, optional
-        None: the compiler's own choice. Of a mapping, the records have the names.
+        None: the compiler's own choice, for `machine` with its own links. Of a mapping, the records have the
+        names.
     grid : tuple of int or sequence of tuples, optional
         PEs a dimension; larger arrays are folded onto them. By default as large as the program needs.
     topology : str or sequence of str or tuple, optional

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import weakref
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, get_args
@@ -123,8 +124,8 @@ def run(
     options = Options(functional, threads, ranks, deal, event_limit, engine)
     if program.kernel is not None:
         given = {name: value for name, value in vars(options).items() if value is not getattr(Options, name)}
-        case = Case(program.kernel, program.arguments, program.schedule, program.machine, backend, given)
-        note(case)
+        kernel = weakref.ref(program.kernel)
+        note(Case(kernel, program.arguments, program.schedule, program.machine, backend, given))
     _check_options(chosen, options)
     if steps is not None:
         options = replace(options, steps=_checked_steps(program, steps, chosen, options))

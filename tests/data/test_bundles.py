@@ -1,5 +1,6 @@
 """Stages and failing cases as files; arrays of other libraries; the fixture for tests of users."""
 
+import gc
 import json
 import subprocess
 import sys
@@ -124,6 +125,37 @@ def test_nothing_compiled_nothing_to_save(tmp_path, monkeypatch, golden):
         cy.save_repro(tmp_path / "case.zip")
     golden("refusals/no-case.txt", str(caught.value) + "\n")
     assert not (tmp_path / "case.zip").exists()
+
+
+def test_a_kernel_that_is_gone_is_not_saved(tmp_path, golden):
+    def run():
+        @cy.kernel
+        def thrice(x):
+            return 3 * x
+
+        return cy.run(thrice.compile(np.ones(2)), backend="sim").output.tolist()
+
+    assert run() == [3, 3]
+    gc.collect()
+    with pytest.raises(cy.ProgramError) as caught:
+        cy.save_repro(tmp_path / "case.zip")
+    golden("refusals/case-gone.txt", str(caught.value) + "\n")
+    assert not (tmp_path / "case.zip").exists()
+
+
+def test_a_kernel_of_a_function_is_there_while_its_error_is(tmp_path):
+    def refused():
+        @cy.kernel
+        def thrice(x):
+            return 3 * x
+
+        thrice.compile(np.ones(2), schedule=cy.Schedule().space("nowhere"))
+
+    with pytest.raises(cy.ScheduleError) as caught:
+        refused()
+    gc.collect()
+    folder = unpacked(tmp_path, caught.value)
+    assert "def thrice(x)" in (folder / "repro.py").read_text()
 
 
 def test_arrays_are_not_kept_alive():

@@ -130,6 +130,6 @@ def test_a_failed_save_keeps_what_was_there(result, tmp_path):
 )
 def test_examples_in_docstrings(name):
     module = importlib.import_module(f"cyclotron.{name}")
-    failed, tried = doctest.testmod(module)
+    failed, tried = doctest.testmod(module, extraglobs={"cy": cy, "np": np})
     assert tried > 0
     assert failed == 0
