@@ -340,7 +340,8 @@ def test_what_is_used_at_once_and_later_crosses_once(shape: tuple[int, int], dep
     """In the first step, in which `v` is made, and in those after it: the same values."""
     u = np.random.default_rng(3).integers(-4, 5, shape).astype(float)
     machine = cy.Machine(grid=(2, 2), link=cy.Link(depth=depth))
-    result = cy.run(steady_source.compile(u, u + 1, 4, machine=machine), backend="sim")
+    program = steady_source.compile(u, u + 1, 4, schedule=PLANE, machine=machine)
+    result = cy.run(program, backend="sim")
     np.testing.assert_array_equal(result.output, steady_source.reference(u, u + 1, 4))
     words = sum(int(words.sum()) for words in result.stats["words_sent"].values())
     assert words == (shape[0] if shape[1] > 1 else 0)

@@ -45,7 +45,8 @@ def waves(fused):
 def compiled(fused, n, pes, setup=SETUP):
     u, v = RNG.standard_normal((2, n))
     machine = cy.Machine(grid=(pes,), control=cy.Control(setup=setup))
-    return waves(fused).compile(u, v, 3.0, machine=machine), (u, v)
+    schedule = cy.Schedule().space("i")
+    return waves(fused).compile(u, v, 3.0, schedule=schedule, machine=machine), (u, v)
 
 
 @pytest.mark.parametrize(("n", "pes"), [(16, 4), (7, 3), (9, 9), (3, 1)])

@@ -74,7 +74,8 @@ def test_the_controller_stands_where_its_pes_are_nearest(shape, topology):
 def test_only_the_controller_holds_control_flow():
     roles = on_grid((3, 4)).roles
     assert roles.controller.loops == ("_",)
-    assert "runs" in roles.controller.flags[0]
+    loop = halved.first_line + 2
+    assert roles.controller.flags == (f"whether_the_loop_at_line_{loop}_goes_on (test_roles.py:{loop + 1})",)
     assert roles.controller.sections == 3
     assert "controller" in str(roles)
     assert "a controller, 12 workers" in repr(roles)

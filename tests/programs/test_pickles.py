@@ -35,7 +35,8 @@ def again(value):
     "machine", [None, cy.Machine(grid=(2, 3), link=cy.Link(latency=5, depth=4))], ids=str
 )
 def test_a_program_is_the_loaded_one(machine, tmp_path):
-    program = kernels.matmul.compile(A, B, machine=machine)
+    schedule = cy.schedules.output_stationary(kernels.matmul)  # on all PEs of the machine
+    program = kernels.matmul.compile(A, B, schedule=schedule, machine=machine)
     program.save(tmp_path / "p.cyc")
     loaded, found = cy.load(tmp_path / "p.cyc"), again(program)
     assert str(found) == str(loaded) == str(program)
