@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from small_kernels import matmul, twice_scaled
 
 import cyclotron as cy
 from cyclotron.compiler import case
-from tests.data.kernels import matmul, twice_scaled
 
 ROOT = Path(__file__).resolve().parents[2]
 pytest_plugins = ["pytester"]

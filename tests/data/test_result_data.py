@@ -8,10 +8,10 @@ import sys
 
 import numpy as np
 import pytest
+from small_kernels import matmul
 
 import cyclotron as cy
 from cyclotron.support import data
-from tests.data.kernels import matmul
 
 A, B = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4)
 

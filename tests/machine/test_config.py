@@ -1,8 +1,10 @@
 """The report of what is installed: `show_config` and `python -m cyclotron`."""
 
+import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import cyclotron as cy
 from cyclotron.support import environment as config
@@ -56,8 +58,14 @@ def test_doctor_fails_where_a_check_fails(monkeypatch, capsys):
     assert "pip install it" in captured.out
 
 
-def test_config_command_and_usage():
-    run = subprocess.run([sys.executable, "-m", "cyclotron", "config"], capture_output=True, text=True)
+def test_config_command_and_usage(tmp_path):
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(Path(cy.__file__).parents[1]),
+    }
+    command = [sys.executable, "-m", "cyclotron"]
+    options = {"capture_output": True, "text": True, "cwd": tmp_path, "env": environment}
+    run = subprocess.run([*command, "config"], **options)
     assert run.returncode == 0
     assert cy.__version__ in run.stdout
-    assert subprocess.run([sys.executable, "-m", "cyclotron"], capture_output=True).returncode == 2
+    assert subprocess.run(command, **options).returncode == 2
