@@ -35,7 +35,6 @@ class ArrayNames:
         }
         self._perhaps = self._names - taken_apart  # may be numbers as well
         self._rows = any(map(self._is_of_arrays, walk(source.node)))  # whether `A[i]` may be a row
-        self._parts = set(self._perhaps)  # may be parts of arrays, or elements
         self._numbers: set[str] = set()  # hold something else, as numbers
         self._elements: set[str] = set()  # hold elements, parts of arrays, or what is computed of those alone
         self._data: set[str] = set()  # are assigned somewhere what may be of data
@@ -54,13 +53,6 @@ class ArrayNames:
         (self._numbers if is_array else self._names).discard(name)
         self._perhaps.discard(name)
         (self._elements.add if is_array and not self._has_axes(value) else self._elements.discard)(name)
-        of = value.value if isinstance(value, ast.Subscript) else None
-        if (of is not None and self.may_be_array(of)) or (
-            isinstance(value, ast.Name) and value.id in self._parts
-        ):
-            self._parts.add(name)
-        else:
-            self._parts.discard(name)
 
     def is_number(self, name: str) -> bool:
         """Return whether a name holds no array but what Python computes, as a number."""
@@ -71,7 +63,6 @@ class ArrayNames:
         self._names.add(name)
         self._numbers.discard(name)
         self._perhaps.discard(name)
-        self._parts.discard(name)
         self._elements.discard(name)
 
     def may_be_element(self, name: str) -> bool:
@@ -80,8 +71,8 @@ class ArrayNames:
 
     def declare_perhaps(self, name: str) -> None:
         """Note that a name may hold an array, a part of one, or a number."""
-        for names in (self._names, self._perhaps, self._parts):
-            names.add(name)
+        self._names.add(name)
+        self._perhaps.add(name)
         self._numbers.discard(name)
 
     def reads_data(self, node: ast.AST) -> bool:
@@ -94,10 +85,6 @@ class ArrayNames:
             return False
         return any(map(self.reads_data, ast.iter_child_nodes(node)))
 
-    def may_be_part(self, name: str) -> bool:
-        """Return whether a name may hold a part of an array where its text may mean one element."""
-        return name in self._parts
-
     def may_be_number(self, node: ast.Subscript) -> bool:
         """Return whether `with_updates` made this of a name that may hold a number."""
         return isinstance(node.value, ast.Name) and node.value.id in self._perhaps and _takes_several(node)
@@ -105,7 +92,7 @@ class ArrayNames:
     def copy(self) -> ArrayNames:
         """The same names, to go on with in one branch."""
         other = copy.copy(self)
-        other._names, other._perhaps, other._parts = set(self._names), set(self._perhaps), set(self._parts)
+        other._names, other._perhaps = set(self._names), set(self._perhaps)
         other._numbers, other._elements = set(self._numbers), set(self._elements)
         return other
 
@@ -113,7 +100,6 @@ class ArrayNames:
         """The names after another branch: what is an array in one of them may be one."""
         in_one = self._names ^ other._names
         self._perhaps |= other._perhaps | in_one
-        self._parts |= other._parts | in_one
         self._names |= other._names
         self._numbers &= other._numbers
         self._elements |= other._elements
@@ -127,7 +113,7 @@ class ArrayNames:
                 self.store(part.targets[0].id, part.value)
             elif self._is_update(part):
                 places.add((part.lineno, part.col_offset))
-        self._names, self._perhaps, self._parts = before._names, before._perhaps, before._parts
+        self._names, self._perhaps = before._names, before._perhaps
         self._numbers, self._elements = before._numbers, before._elements
         if not places:
             return node
