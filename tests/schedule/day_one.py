@@ -8,12 +8,20 @@ import cyclotron as cy
 CASES = {}
 
 
-def case(*shapes):
-    def add(function):
-        CASES[function.__name__] = (cy.kernel(function), shapes, function)
-        return function
+def case_of(cases):
+    """Return a decorator that adds kernels, with the shapes of their arguments."""
 
-    return add
+    def case(*shapes):
+        def add(function):
+            cases[function.__name__] = (cy.kernel(function), shapes, function)
+            return function
+
+        return add
+
+    return case
+
+
+case = case_of(CASES)
 
 
 @case((8, 8), (8, 8))
