@@ -651,11 +651,12 @@ def run_local(
     *,
     threads: int = 0,
     progress: Callable[[float], bool] | None = None,
-) -> list[int]:
+) -> tuple[list[int], int]:
     """
     Run on threads of this process; outputs are written into their arrays.
 
-    Returns the iterations left out of each loop that may end early.
+    Returns the iterations left out of each loop that may end early, and the exceptions of IEEE 754 that
+    arithmetic raised, as NumPy numbers them.
     """
 
 def schedule_tree(system: System) -> tuple[str, str]:

@@ -34,6 +34,7 @@ from cyclotron.language.trace.trace import Trace
 from cyclotron.language.values.blocked import Blocked, Spec
 from cyclotron.language.values.context import ACTIVE, Recorder, Reference
 from cyclotron.language.values.host_functions import names_outside, outer, over_constants, reads_arrays
+from cyclotron.language.values.numpy_warnings import at_user_lines
 from cyclotron.language.values.reference import unwrap, wrap
 from cyclotron.language.values.scalar_type import ScalarType
 from cyclotron.language.values.tensor import SymbolicTensor
@@ -153,7 +154,8 @@ class Kernel:
         bound.arguments.update({name: _wrapped(value) for name, value in named.items()})
         token = ACTIVE.set(Reference(dtypes))
         try:
-            return unwrap(self._body(*self._owner, *bound.args, **bound.kwargs))
+            with at_user_lines():
+                return unwrap(self._body(*self._owner, *bound.args, **bound.kwargs))
         finally:
             ACTIVE.reset(token)
 

@@ -59,12 +59,16 @@ class Execution:
         Of MPI ranks.
     skipped : sequence of int or None
         For each loop that may end early the iterations that it left out; empty: none did. None: not known.
+    raised : int
+        The exceptions of IEEE 754 of its arithmetic, as NumPy numbers them: 1 division by zero, 2 overflow,
+        4 underflow, 8 invalid.
     """
 
     outputs: dict[str, Any]
     timing: Mapping[str, Any] | None = None
     profile: Profile | None = None
     skipped: Sequence[int] | None = None
+    raised: int = 0
 
 
 class Run(Protocol):

@@ -2,6 +2,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <cyclotron/runtime/raised_flags.hpp>
 #include <cyclotron/runtime/runtime.hpp>
 
 #include "arrays.hpp"
@@ -84,10 +85,10 @@ Dict simulate(const program::Program& program, const std::vector<py::array>& arr
                                           .threads = threads,
                                           .steps = steps};
   const auto views = functional ? to_views(program, arrays) : runtime::Arrays{};
-  auto timing = interruptibly(
+  auto [timing, raised] = interruptibly(
       owners_of(program, arrays),
       [&program, views, options](const auto& call) {
-        return runtime::simulate(program, views, options, call);
+        return runtime::with_raised_flags([&] { return runtime::simulate(program, views, options, call); });
       },
       progress);
   return py::dict(
@@ -107,18 +108,21 @@ Dict simulate(const program::Program& program, const std::vector<py::array>& arr
       "events_dropped"_a = timing.events_dropped, "messages"_a = messages(timing),
       "messages_dropped"_a = timing.messages_dropped, "instructions"_a = timing.instructions,
       "engine"_a = timing.engine, "cycles_skipped"_a = timing.cycles_skipped,
-      "pes_skipped"_a = timing.pes_skipped, "skipped"_a = skipped(program, timing.exits));
+      "pes_skipped"_a = timing.pes_skipped, "skipped"_a = skipped(program, timing.exits),
+      "raised"_a = raised);
 }
 
-std::vector<std::int64_t> run_local(const program::Program& program, const std::vector<py::array>& arrays,
-                                    int threads, const ProgressCallback& progress) {
+std::pair<std::vector<std::int64_t>, int> run_local(const program::Program& program,
+                                                    const std::vector<py::array>& arrays, int threads,
+                                                    const ProgressCallback& progress) {
   const auto views = to_views(program, arrays);
-  return skipped(program, interruptibly(
-                              owners_of(program, arrays),
-                              [&program, views, threads](const auto& call) {
-                                return runtime::run_local(program, views, threads, call);
-                              },
-                              progress));
+  const auto [outcomes, raised] = interruptibly(
+      owners_of(program, arrays),
+      [&program, views, threads](const auto& call) {
+        return runtime::with_raised_flags([&] { return runtime::run_local(program, views, threads, call); });
+      },
+      progress);
+  return {skipped(program, outcomes), raised};
 }
 
 }  // namespace
@@ -130,10 +134,12 @@ void bind_runtime(py::module_& module) {
              py::arg("threads") = 0, py::arg("steps") = std::vector<std::int64_t>{},
              py::arg("progress") = py::none(),
              "Run on the cycle-accurate simulator; outputs are written into their arrays.");
-  module.def("run_local", &run_local, py::arg("program"), py::arg("arrays"), py::kw_only(),
-             py::arg("threads") = 0, py::arg("progress") = py::none(),
-             "Run on threads of this process; outputs are written into their arrays.\n\n"
-             "Returns the iterations left out of each loop that may end early.");
+  module.def(
+      "run_local", &run_local, py::arg("program"), py::arg("arrays"), py::kw_only(), py::arg("threads") = 0,
+      py::arg("progress") = py::none(),
+      "Run on threads of this process; outputs are written into their arrays.\n\n"
+      "Returns the iterations left out of each loop that may end early, and the exceptions of IEEE 754 that\n"
+      "arithmetic raised, as NumPy numbers them.");
   module.def("blas_version", &runtime::blas_version, "The BLAS and how it was configured.");
 }
 

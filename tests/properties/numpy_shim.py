@@ -15,7 +15,7 @@ import math
 import re
 import types
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -183,10 +183,15 @@ class Namespace:
             return np.where(plain, self._blurred(result), np.nan).astype(np.asarray(result).dtype)[()]
 
     def _either_zero(self, result: Any) -> Any:
-        """Of 0.0 and -0.0 NumPy's maximum is either, by how its loop is vectorized."""
+        """Of 0.0 and -0.0 NumPy's maximum is either, by how its loop is vectorized; so is a sum of -0.0."""
         array = np.asarray(result)
-        if self._noise is None or array.dtype.kind != "f":
+        if self._noise is None or array.dtype.kind not in "fc":
             return result
+        if array.dtype.kind == "c":
+            parts = [self._either_zero(part) for part in (array.real, array.imag)]
+            whole = np.empty_like(array)
+            whole.real, whole.imag = parts
+            return whole[()]
         sign = self._noise.choice([-1.0, 1.0], array.shape).astype(array.dtype)
         return np.where(array == 0, np.copysign(0, sign), array).astype(array.dtype)[()]
 
@@ -212,14 +217,15 @@ class Namespace:
         dtype = np.asarray(result).dtype
         few = arrays and arrays[0].ndim == 1 and arrays[0].size < 8
         if dtype.kind not in "fc" or (few and function in (np.sum, np.prod, np.mean)):
-            return result  # NumPy adds fewer than eight numbers of a vector one by one
+            # NumPy adds fewer than eight numbers of a vector one by one.
+            return result if function is np.prod else self._either_zero(result)
         whole = [np.abs(a).astype(float) for a in arrays]
         replaced = iter(whole)
         given = [next(replaced) if isinstance(a, np.ndarray | np.generic) else a for a in args]
         terms = max([2, *(a.size for a in arrays)])
         with np.errstate(all="ignore"):
             most = function(*given, **{key: value for key, value in options.items() if key != "dtype"})
-        return self._blurred(result, terms * np.finfo(dtype).eps * most)
+        return self._blurred(self._either_zero(result), terms * np.finfo(dtype).eps * most)
 
 
 BINARY: Mapping[str, Callable[..., Any]] = {
@@ -295,8 +301,16 @@ def _compiled(text: str, with_noise: bool) -> types.CodeType:
 _MATH = types.SimpleNamespace(**{name: getattr(math, name) for name in dir(math) if name[0] != "_"})
 
 
-def results(text: str, arguments: list[Any], noise: np.random.Generator | None = None) -> list[Any]:
-    """The results of a run; raises what NumPy raises, and Undefined."""
+def warned(caught: Iterable[warnings.WarningMessage]) -> frozenset[str]:
+    """The texts of NumPy's warnings, of elements as of arrays."""
+    told = (str(one.message) for one in caught if one.category is RuntimeWarning)
+    return frozenset(one.replace("encountered in scalar ", "encountered in ") for one in told)
+
+
+def results(
+    text: str, arguments: list[Any], noise: np.random.Generator | None = None
+) -> tuple[list[Any], frozenset[str]]:
+    """The results of a run, and its warnings; raises what NumPy raises, and Undefined."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -311,7 +325,7 @@ def results(text: str, arguments: list[Any], noise: np.random.Generator | None =
     found = found if isinstance(found, tuple) else (found,)
     # An array that is changed after it is named is what it is in the end; numbers of Python have no dtype.
     wholes = [one.array if isinstance(one, Tiles) else one for one in found]
-    return [one.copy() if isinstance(one, np.ndarray | np.generic) else one for one in wholes]
+    return [one.copy() if isinstance(one, np.ndarray | np.generic) else one for one in wholes], warned(caught)
 
 
 def copied(value: Any) -> Any:
@@ -326,6 +340,7 @@ class Expected:
 
     arrays: list[Any]
     allowed: list[np.ndarray]
+    warnings: frozenset[str] = frozenset()
 
     @property
     def exact(self) -> bool:
@@ -376,11 +391,11 @@ def _close(a: np.ndarray, b: np.ndarray, allowed: np.ndarray) -> np.ndarray:
 
 def expected(text: str, arguments: list[Any], seed: int) -> Expected:
     """NumPy's results with what they may differ by; raises as `results`."""
-    right = results(text, arguments)
+    right, warns = results(text, arguments)
     allowed = [np.zeros(np.shape(one)) for one in right]
     for run in range(RUNS):
         try:
-            moved = results(text, arguments, np.random.default_rng([seed, run]))
+            moved, _ = results(text, arguments, np.random.default_rng([seed, run]))
         except Exception as error:  # it is at the edge of what NumPy refuses
             raise Undefined("with noise NumPy refuses it") from error
         for one, other, limit in zip(right, moved, allowed, strict=True):
@@ -396,7 +411,7 @@ def expected(text: str, arguments: list[Any], seed: int) -> Expected:
             if a.dtype.kind == "b":
                 away[away != 0] = np.nan
             limit[...] = np.where(np.isnan(limit) | np.isnan(away), np.nan, np.maximum(limit, away))
-    return Expected(right, allowed)
+    return Expected(right, allowed, warns)
 
 
 def generalized(message: str) -> str:

@@ -74,11 +74,14 @@ class Deviation:
     dtypes: str  # a pattern of the dtypes of the operands, as "int32 float64"
     reason: str
     refused: bool = True
+    only_warnings: bool = False
 
 
 # Besides these, what NumPy gives in a dtype that kernels do not have (int8, int16, longdouble) is refused;
-# programs give no warnings; and numpy_shim says which last bits, parts of complex powers of zeros and
-# infinities, and signs of the larger of two zeros are NumPy's own.
+# elements warn as arrays without axes do ("in divide", where NumPy may have "in scalar divide"); whole
+# numbers that wrap, and casts of numbers that whole ones do not hold, give no warnings; a sum of nothing but
+# -0.0 is -0.0; and numpy_shim says which last bits, parts of complex powers of zeros and infinities, and
+# signs of the larger of two zeros are NumPy's own.
 DEVIATIONS = [
     Deviation(r"[xy] (<<|>>) [xy]", ".*", "no operator of PEs shifts bits; `2**n` multiplies and divides"),
     Deviation(
@@ -87,6 +90,13 @@ DEVIATIONS = [
         "complex numbers have no order; NumPy's is that of their parts, and is asked for by those",
     ),
     Deviation(r"cy\.(log1p|expm1)\(x\)", "complex.*", "there is no complex kernel that is exact near 0"),
+    Deviation(
+        r"y [<>]=? x",
+        ".*complex.*",
+        "Python asks the array first, so NumPy warns of `x > y` where the text has `y < x`",
+        refused=False,
+        only_warnings=True,
+    ),
     Deviation(
         r"cy\.(floor|ceil)\(x\)", "bool|int32|int64", "NumPy before 2.1 gives float64: `x` says what is meant"
     ),
@@ -126,6 +136,7 @@ class Cell:
     dtypes: str
     differs: str = ""
     refused: bool = False
+    only_warnings: bool = False
 
     @property
     def deviation(self) -> Deviation | None:
@@ -138,7 +149,12 @@ class Cell:
     @property
     def is_on_purpose(self) -> bool:
         """Tell whether a deviation says that it differs, and so: by a refusal, or by its numbers."""
-        return self.deviation is not None and self.deviation.refused == self.refused
+        deviation = self.deviation
+        return (
+            deviation is not None
+            and deviation.refused == self.refused
+            and deviation.only_warnings == self.only_warnings
+        )
 
 
 class Table:
@@ -168,29 +184,37 @@ class Table:
         found = self.run(together, arguments)
         if isinstance(found, Exception):
             alone, together, found = [*together, *alone], [], []
-        for text, one in zip(together, found, strict=True):
+        pairs = [
+            *zip(together, found, strict=True),
+            *(
+                (text, one if isinstance(one, Exception) else one[0])
+                for text in alone
+                for one in [self.run([text], arguments)]
+            ),
+        ]
+        for text, one in pairs:
             self.cells.append(self.compared(Cell(text, dtypes), by_numpy[text], one))
-        for text in alone:
-            one = self.run([text], arguments)
-            self.cells.append(
-                self.compared(
-                    Cell(text, dtypes), by_numpy[text], one if isinstance(one, Exception) else one[0]
-                )
-            )
 
     @staticmethod
     def kernel(texts: list[str], arguments: dict[str, Any]) -> str:
-        results = ", ".join(f"({text})" for text in texts)
-        return f"@cy.kernel\ndef kernel({', '.join(arguments)}):\n    return {results}\n"
+        """A result a line, so that warnings say of which they are."""
+        results = "".join(f"\n        ({text})," for text in texts)
+        return f"@cy.kernel\ndef kernel({', '.join(arguments)}):\n    return ({results}\n    )\n"
 
     def run(self, texts: list[str], arguments: dict[str, Any]) -> Any:
-        """The results, or what is raised."""
+        """The results, each with what was warned of, or what is raised."""
         if not texts:
             return []
         kernel = self.judge.kernel(self.kernel(texts, arguments))
         try:
             program = kernel.compile(*map(numpy_shim.copied, arguments.values()))
-            return list(cy.run(program, backend="local", threads=1).outputs.values())
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                results = cy.run(program, backend="local", threads=1).outputs.values()
+            first = numpy_shim.HEAD.count("\n") + 4
+            lines = [[one for one in caught if one.lineno == first + n] for n in range(len(texts))]
+            assert sum(map(len, lines)) == len(caught)
+            return list(zip(results, map(numpy_shim.warned, lines), strict=True))
         except Exception as error:
             return error
 
@@ -206,7 +230,11 @@ class Table:
         elif cell.refused:
             cell.differs = str(found).splitlines()[0]
         else:
-            cell.differs = (right.difference([found]) or ("", ""))[1]
+            value, warns = found
+            cell.differs = (right.difference([value]) or ("", ""))[1]
+            if not cell.differs and warns != right.warnings:
+                cell.differs = f"warns of {sorted(warns)}, not {sorted(right.warnings)}"
+                cell.only_warnings = True
         return cell
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from cyclotron.language.trace.trace import Trace
 from cyclotron.language.values.context import ACTIVE
+from cyclotron.language.values.numpy_warnings import LOOK, StopLook
 from cyclotron.language.values.source_span import block, open_block
 
 
@@ -51,6 +52,8 @@ def ignore() -> Iterator[None]:
     only in the reference
     [2.0]
     """
+    if LOOK.get() is not None:
+        raise StopLook
     yield
 
 

@@ -16,8 +16,8 @@ def run(program: Program, inputs: Mapping[str, Any], options: Options, /) -> Exe
     outputs = empty_outputs(program)
     arrays = arrays_of(program, inputs, outputs)
     with progress_bar(f"running {program.kernel_name}") as progress:
-        skipped = _core.run_local(program.core, arrays, threads=options.threads, progress=progress)
-    return Execution(outputs, skipped=skipped)
+        skipped, raised = _core.run_local(program.core, arrays, threads=options.threads, progress=progress)
+    return Execution(outputs, skipped=skipped, raised=raised)
 
 
 BACKEND = Backend("local", run, options=("threads",))

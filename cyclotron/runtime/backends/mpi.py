@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,7 +20,8 @@ def run(program: Program, inputs: Mapping[str, Any], options: Options, /) -> Exe
     )
     skipped = [max(counts) for counts in zip(*(account["skipped"] for account in accounts), strict=True)]
     skipped = skipped[: len(program.core.endings)]
-    return Execution(outputs, profile=profile_of(accounts, program), skipped=skipped)
+    raised = functools.reduce(operator.or_, (account["raised"] for account in accounts))
+    return Execution(outputs, profile=profile_of(accounts, program), skipped=skipped, raised=raised)
 
 
 BACKEND = Backend("mpi", run, options=("ranks", "deal", "event_limit"), distributed=True)

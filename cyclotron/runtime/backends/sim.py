@@ -28,7 +28,8 @@ def run(program: Program, inputs: Mapping[str, Any], options: Options, /) -> Exe
             steps=options.steps,
             progress=progress,
         )
-    return Execution(outputs, timing, skipped=timing["skipped"])
+    raised = timing["raised"] if options.functional else 0
+    return Execution(outputs, timing, skipped=timing["skipped"], raised=raised)
 
 
 BACKEND = Backend("sim", run, options=("functional", "threads", "event_limit", "engine"))

@@ -1,6 +1,8 @@
 #include "run.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <cfenv>
 #include <limits>
 #include <system_error>
 #include <thread>
@@ -214,6 +216,7 @@ std::optional<std::vector<program::ExitOutcome>> run(const program::Program& pro
   const std::size_t threads = settings.threads > 0 ? static_cast<std::size_t>(settings.threads)
                                                    : std::max(1U, std::thread::hardware_concurrency());
   Shared shared(program, arrays, threads, settings.least_bytes);
+  std::atomic<int> raised = 0;  // exceptions of IEEE 754, by other threads
   std::vector<std::jthread> helpers;
   std::int64_t work = 0;
   Worker(shared, 0, true, progress).run([&](std::int64_t done) {
@@ -223,8 +226,10 @@ std::optional<std::vector<program::ExitOutcome>> run(const program::Program& pro
     if (workers > 1) shared.scheduler.deal_out(block_of_a_share(program, workers));
     try {
       for (std::size_t n = 1; n < workers; ++n) {
-        helpers.emplace_back(
-            [&shared, n] { Worker(shared, n, false, {}).run([](std::int64_t) { return false; }); });
+        helpers.emplace_back([&shared, &raised, n] {
+          Worker(shared, n, false, {}).run([](std::int64_t) { return false; });
+          raised |= std::fetestexcept(FE_ALL_EXCEPT);
+        });
       }
     } catch (const std::system_error&) {  // no more threads to be had: those that there are suffice
       work = std::numeric_limits<std::int64_t>::min();
@@ -232,6 +237,7 @@ std::optional<std::vector<program::ExitOutcome>> run(const program::Program& pro
     return helpers.empty();
   });
   helpers.clear();
+  std::feraiseexcept(raised);
   if (!shared.scheduler.all_finished()) return std::nullopt;
   return shared.array.loop_exits().outcomes();
 }

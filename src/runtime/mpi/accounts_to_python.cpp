@@ -58,7 +58,8 @@ py::dict to_dict(const runtime::mpi::Account& account) {
       "load_store"_a = profile.load_store, "exchange"_a = profile.exchange, "finish"_a = profile.finish,
       "lent_bytes"_a = profile.lent, "sent_bytes"_a = profile.sent, "messages"_a = profile.messages,
       "words_loaded"_a = profile.loaded, "words_stored"_a = profile.stored, "skipped"_a = profile.skipped,
-      "channels"_a = to_list(account.channels), "tensors"_a = to_list(account.tensors),
+      "raised"_a = profile.raised, "channels"_a = to_list(account.channels),
+      "tensors"_a = to_list(account.tensors),
       "events"_a = py::array_t<EventRecord>(static_cast<py::ssize_t>(events.size()), events.data()),
       "events_dropped"_a = account.events_dropped);
 }

@@ -25,6 +25,7 @@ struct Profile {
   std::int64_t messages = 0;
   std::int64_t loaded = 0;  ///< Words of tiles, from tensors.
   std::int64_t stored = 0;
+  std::int64_t raised = 0;                                      ///< See `raised_flags`.
   std::array<double, operators::operator_count> compute{};      ///< On tiles, by operator.
   std::array<std::int64_t, operators::operator_count> flops{};  ///< The same.
   std::array<std::int64_t, program::most_exit_plans>

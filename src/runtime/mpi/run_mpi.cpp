@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include <cyclotron/program/file.hpp>
+#include <cyclotron/runtime/raised_flags.hpp>
 
 #include "../processes/core_binding.hpp"
 #include "../simulator/advice/deadlock.hpp"
@@ -216,6 +217,7 @@ std::vector<Account> run_mpi(std::string_view program_bytes, MPI_Comm communicat
   check(MPI_Allreduce(MPI_IN_PLACE, &ready, 1, MPI_INT, MPI_MIN, transport.communicator()), "MPI_Allreduce");
   const double begun = wall_seconds();
   const double busy = processor_seconds();
+  clear_raised_flags();
   if (ready != 0) rank->exchange_tiles();
   switch (run_rank(transport, rank ? &*rank : nullptr, failure)) {
     case End::finished: break;
@@ -226,6 +228,7 @@ std::vector<Account> run_mpi(std::string_view program_bytes, MPI_Comm communicat
   }
   constexpr std::size_t kept_between_runs = std::size_t{1} << 30;
   Account own = rank->account(begun);
+  own.profile.raised = raised_flags();
   own.profile.processor_seconds = processor_seconds() - busy;
   rank->hand_over_outputs();
   if (!options.shared_outputs) combine_outputs(transport, program, *rank);

@@ -1,6 +1,7 @@
 // NumPy's float16: numbers of 11 bits, computed with in single precision and rounded.
 #pragma once
 #include <bit>
+#include <cfenv>
 #include <cstdint>
 #include <type_traits>
 
@@ -36,7 +37,11 @@ class Float16 {
     const std::uint64_t fraction = bits & 0xfffffffffffffU;
     const auto with_sign = [&](std::uint64_t size) { return static_cast<std::uint16_t>(sign | size); };
     if (exponent == 1024 && fraction != 0) return with_sign(0x7e00U | (fraction >> 42U));
-    if (exponent > 15) return with_sign(0x7c00U);
+    const auto infinity = [&] {
+      if (!std::is_constant_evaluated() && exponent != 1024) std::feraiseexcept(FE_OVERFLOW);
+      return with_sign(0x7c00U);
+    };
+    if (exponent > 15) return infinity();
     if (exponent < -25) return sign;
     const bool normal = exponent >= -14;
     const int dropped = normal ? 42 : 42 - 14 - exponent;
@@ -46,7 +51,8 @@ class Float16 {
     const bool up = rest > middle || (rest == middle && (number_of_ulps & 1U) != 0);
     // Rounding up to the next power of two carries into the exponent, and so does rounding to infinity.
     const std::uint64_t before = normal ? static_cast<std::uint64_t>(exponent + 14) << 10U : 0;
-    return with_sign(before + number_of_ulps + (up ? 1 : 0));
+    const std::uint64_t size = before + number_of_ulps + (up ? 1 : 0);
+    return size < 0x7c00U ? with_sign(size) : infinity();
   }
 
   std::uint16_t bits_ = 0;

@@ -182,7 +182,8 @@ struct SimulatorOptions {
 
 /// Runs the program on `threads` threads of this process (0: one a core). Same bits as `simulate`.
 /// Channels are bounded as the machine says; DeadlockError and ExecutionError as there.
-/// Returns how each loop that may end early did.
+/// Returns how each loop that may end early did. What its threads' arithmetic raises (raised_flags.hpp) the caller's has
+/// raised too, as in `simulate`.
 std::vector<program::ExitOutcome> run_local(const program::Program& program, const Arrays& arrays,
                                             int threads = 0, const Progress& progress = {});
 
