@@ -55,7 +55,6 @@ class CyclotronError(Exception):
     def __init__(
         self,
         message: str,
-        *,
         code: str = "CYC000",
         span: tuple[str, int, int, int, int] | None = None,
         notes: Iterable[tuple[tuple[str, int, int, int, int] | None, str]] = (),
@@ -67,6 +66,9 @@ class CyclotronError(Exception):
         self.span = _known(span)
         self.notes = tuple((_known(where), text) for where, text in notes)
         self.help = help or None
+        # As others make errors and warnings anew, of what they can send to another process: of builtin types.
+        told = tuple((where and tuple(where), text) for where, text in self.notes)
+        self.args = (message, code, self.span and tuple(self.span), told, self.help)
         # Kept with the error, since another process may not have the notebook cell.
         self._lines: dict[tuple[str, int], str] = {}
         self._files: dict[str, str] = {}

@@ -78,6 +78,19 @@ def test_errors_cross_processes(example: ScheduleError, protocol: int) -> None:
     assert str(copy.copy(example)) == text
 
 
+@pytest.mark.parametrize("kind", [ScheduleError, errors.PerformanceWarning])
+def test_arguments_make_it_anew(example: ScheduleError, kind: type[CyclotronError]) -> None:
+    """As pytest-xdist does with warnings; they are of builtin types, which it can send."""
+    error = kind(
+        example.message, code=example.code, span=example.span, notes=example.notes, help=example.help
+    )
+    assert str(kind(*error.args)) == str(error)
+    parts: list[object] = [error.args]
+    for part in parts:
+        parts += part if isinstance(part, tuple) else []
+    assert {type(part) for part in parts} <= {tuple, str, int, type(None)}
+
+
 @pytest.mark.parametrize("kind", CLASSES)
 def test_classes(kind: type[CyclotronError]) -> None:
     error = kind("it is wrong", code="CYC999")
